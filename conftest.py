@@ -45,8 +45,35 @@ TOGETHER = {
         "tests/analyses/ranks/test_replay.py",
         "tests/rules/findings/test_stragglers.py",
     ),
+    "pages": (
+        "tests/browser/test_app.py",
+        "tests/browser/test_compare.py",
+        "tests/browser/test_efficiency.py",
+        "tests/browser/test_ranks.py",
+        "tests/browser/test_report.py",
+        "tests/browser/test_tensorboard.py",
+        "tests/browser/test_trace.py",
+        "tests/browser/test_watch.py",
+    ),
+    # Two groups, that no process waits for the other.
+    "programs that are recorded": (
+        "tests/cli/test_peaks.py",
+        "tests/cli/test_record.py",
+        "tests/cli/test_record_endings.py",
+        "tests/cli/test_record_programs.py",
+        "tests/recorder/record/test_endings.py",
+        "tests/recorder/record/test_in_program.py",
+        "tests/recorder/record/test_watched_programs.py",
+        "tests/recorder/record/test_where.py",
+    ),
+    "programs that are compared": (
+        "tests/cli/test_ab_programs.py",
+        "tests/lab/test_lab_run.py",
+        "tests/watcher/test_watch_programs.py",
+    ),
 }
-"""What one file of a group asks, another one asks as well: they share a process and its answers."""
+"""What one file of a group asks or starts, another one does as well: they share a process, its
+answers, its browser and server, and the program that has imported torch."""
 _GROUP_OF_FILE = {file: group for group, files in TOGETHER.items() for file in files}
 
 

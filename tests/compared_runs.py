@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from builders import Event, annotation, kernel, kineto, operator, runtime, step, write
+from builders import Event, annotation, complete, kernel, kineto, operator, runtime, step, write
 from many_roles import one_role
 from timesink.formats.behaviour import write_behaviour
 
@@ -66,12 +66,14 @@ def timeline(
     mark: str = "decode_step",
     steps: bool = False,
     slow: float = 1.0,
+    reads: bool = False,
     pid: int = 4242,
     **fields: Any,
 ) -> dict[str, Any]:
     """A run that does the same again and again; marked by annotations, by profiler steps or both.
 
-    Kernels take `slow` times as long.  `fields` are the document's own, such as `distributedInfo`.
+    Kernels take `slow` times as long; it may read a value of the device in every cycle.  `fields`
+    are the document's own, such as `distributedInfo`.
     """
     events: list[Event] = []
     for number in range(cycles):
@@ -87,6 +89,11 @@ def timeline(
                 runtime("cudaLaunchKernel", at + 5, 20, correlation),
                 kernel(f"{name}_kernel", at + 30, (80 + number % 2) * slow, correlation),
             ]
+        if reads:
+            events.append(operator("aten::item", start + 800, 60))
+            events.append(
+                complete("cuda_runtime", "cudaStreamSynchronize", start + 805, 50, args={})
+            )
     for event in events:
         if event["cat"] != "kernel":
             event["pid"] = event["tid"] = pid

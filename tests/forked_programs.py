@@ -74,6 +74,8 @@ def become(told, ends):
     for number, end in enumerate(ends):
         os.dup2(end, number)
         os.close(end)
+    # What was there may have been a file, and this may be a pipe.
+    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", 1, closefd=False)
     os.environ.clear()
     os.environ.update(told["environment"])
     program, *_ = sys.argv[:] = told["arguments"]
@@ -150,15 +152,14 @@ class ForkedProgram:
 class Host:
     """The process that has imported torch."""
 
-    def __init__(self, folder: Path, before: str) -> None:
-        """`before` are lines that it runs first."""
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.address = str(folder / "host")
         self.started: list[ForkedProgram] = []
         self._stand_in = folder / "forked.py"
         self._stand_in.write_text(_STAND_IN.format(address=self.address))
         self._process = subprocess.Popen(
-            [sys.executable, "-c", before + _HOST, self.address],
+            [sys.executable, "-c", WITHOUT_COMPILER + _HOST, self.address],
             env={key: value for key, value in os.environ.items() if key != "TIMESINK_RECORD"},
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
@@ -181,12 +182,12 @@ class Host:
 
 
 @functools.cache
-def host_of_programs(*, with_compiler: bool = False) -> Host:
+def host_of_programs() -> Host:
     """A process that has imported torch, until this one ends."""
     # In a short place: names of sockets have at most a hundred characters.
     folder = tempfile.TemporaryDirectory(prefix="host", dir="/tmp")
     atexit.register(folder.cleanup)
-    host = Host(Path(folder.name), "" if with_compiler else WITHOUT_COMPILER)
+    host = Host(Path(folder.name))
     atexit.register(host.close)
     return host
 

@@ -60,7 +60,9 @@ class Cluster:
     def start_head(self) -> None:
         port = self.address.rpartition(":")[2]
         ports = [f"--{name}={free_port()}" for name in ("ray-client-server-port", "dashboard-port")]
-        head = self._start("--head", f"--port={port}", "--include-dashboard=false", *ports)
+        # Nobody looks at it, and nobody adds nodes as they are needed.
+        without = ("--include-dashboard=false", "--no-monitor")
+        head = self._start("--head", f"--port={port}", *without, *ports)
         self._wait([head])
 
     def add_nodes(self, count: int) -> list[int]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import timesink
+from ab_runs import Bench, begun
 from browser.chromium import find_chromium
 from browser.driving import (
     DESKTOP,
@@ -21,6 +22,7 @@ from browser.driving import (
     serve,
 )
 from builders import write
+from compared_runs import write_timeline
 from shared_folder import find_shared
 from timesink.cli import main
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
@@ -110,6 +112,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "broken" / "trace.json").write_text('{"traceEvents": [{"ph": "X", "na')
     write(folder / "markup" / "trace.json", named_like_markup())
     generate_ranks(FLEET, folder / "fleet")
+    write_timeline(folder / "ahead" / "trace.json", cycles=8)
+    write_timeline(folder / "reading" / "trace.json", cycles=8, reads=True)
+    (folder / "pr").mkdir()
+    Bench(folder / "pr", ratio=1.03).turns(begun(has_timeline=False)).to_the_end()
     if shared := find_shared():
         resnet50 = shared / "data" / "h200" / "traces" / "resnet50_train"
         shutil.copytree(resnet50, folder / "resnet50")

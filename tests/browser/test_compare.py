@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from ab_runs import Bench, begun
-from browser.driving import DESKTOP, LONG, serve
+from browser.driving import DESKTOP, LONG
 
 pytestmark = pytest.mark.whole
 
@@ -33,25 +29,6 @@ def test_two_runs_are_picked_and_compared(page: Page, site: str):
     expect(page.get_by_role("heading", level=1)).to_contain_text("Regression", timeout=LONG)
 
 
-@pytest.fixture(scope="module")
-def faults(
-    shared: Path, tmp_path_factory: pytest.TempPathFactory, common_cache: Path
-) -> Iterator[str]:
-    """A server of recorded faults, and of two versions that ran in turn."""
-    folder = tmp_path_factory.mktemp("faults")
-    for name in ("normal", "python_stall", "sync_bug"):
-        shutil.copytree(shared / "data" / "h200" / "faults" / name, folder / name)
-    (folder / "pr").mkdir()
-    Bench(folder / "pr", ratio=1.03).turns(begun(has_timeline=False)).to_the_end()
-    with serve(folder, common_cache) as address:
-        yield address
-
-
-def test_the_answer_needs_no_scrolling(page: Page, faults: str):
-    page.goto(f"{faults}#/compare?base=normal&new=python_stall")
-    assert_answer_is_seen(page, "host_code")
-
-
 def assert_answer_is_seen(page: Page, cause: str) -> None:
     """What changed, where, and what explains most of it."""
     expect(page.get_by_role("heading", level=1)).to_contain_text("Regression", timeout=LONG)
@@ -60,15 +37,15 @@ def assert_answer_is_seen(page: Page, cause: str) -> None:
     assert is_seen(page.get_by_text(cause).first)
 
 
-def test_runs_in_turn_are_one_click_away(page: Page, faults: str):
-    page.goto(faults)
+def test_runs_in_turn_are_one_click_away(page: Page, site: str):
+    page.goto(site)
     page.get_by_role("link", name="pr").filter(has_text="runs").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Regression", timeout=LONG)
     expect(page.get_by_role("figure", name="Every run")).to_be_visible()
 
 
-def test_both_programs_are_a_tree_that_leads_to_their_timelines(page: Page, faults: str):
-    page.goto(f"{faults}#/compare?base=normal&new=sync_bug")
+def test_both_programs_are_a_tree_that_leads_to_their_timelines(page: Page, site: str):
+    page.goto(f"{site}#/compare?base=ahead&new=reading")
     edits = page.get_by_role("figure", name="Edits of the program")
     expect(edits).to_contain_text("aten::item added", timeout=LONG)
     assert is_seen(edits)

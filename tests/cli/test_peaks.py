@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import subprocess
-import sys
 
 import pytest
 
-from recorded import WITHOUT_COMPILER, needs_torch
+from forked_programs import host_of_programs
+from recorded import needs_torch
 from timesink.analyses.kernels.peaks import COLUMNS, load_peaks
 from timesink.cli import main
 
@@ -124,13 +124,15 @@ def test_a_broken_file_is_replaced_by_force_alone(data, capsys):
 
 @needs_torch
 @pytest.mark.whole
-def test_pytorch_and_timesink_suffice(data):
+def test_pytorch_and_timesink_suffice(tmp_path, data):
     lacking = "polars", "msgspec", "rich", "numpy.typing", "isal"
     code = (
-        f"{WITHOUT_COMPILER}sys.modules.update(dict.fromkeys({lacking!r}))\n"
+        f"import sys; sys.modules.update(dict.fromkeys({lacking!r}))\n"
         f"from timesink.cli import main; sys.exit(main({list(MEASURE)!r}))"
     )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    (tmp_path / "measure.py").write_text(code)
+    command = host_of_programs().command(str(tmp_path / "measure.py"))
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("device,match,")
     assert (data / "measured_peaks.csv").exists()

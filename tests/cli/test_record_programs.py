@@ -6,12 +6,11 @@ import csv
 import gzip
 import json
 import statistics
-import sys
 from pathlib import Path
 
 import pytest
 
-from forked_programs import forked
+from forked_programs import forked, host_of_programs
 from recorded import Recording, needs_torch, record, write
 
 pytestmark = pytest.mark.whole
@@ -43,8 +42,11 @@ with record_function("idle"):
 @needs_torch
 def test_ranks_of_torchrun(tmp_path: Path):
     """Every rank has a timeline of its own; all of them end once they are recorded."""
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command = [*launcher, "--nproc-per-node", "2", write(tmp_path, DISTRIBUTED)]
+    launcher = tmp_path / "launcher.py"
+    launcher.write_text("from torch.distributed import run; run.main()")
+    fork = host_of_programs().command
+    ranks = ["--standalone", "--nproc-per-node", "2", "--no-python"]
+    command = fork(str(launcher), *ranks, *fork(write(tmp_path, DISTRIBUTED)))
     options = ["--cycles", "3", "--skip", "2", "--plain", "0", "--stop", "--counters", "cpu"]
     told = record(tmp_path / "run", options, command)
     assert told.code == 0, told.err

@@ -7,13 +7,15 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from bare import COMMAND, bare_environment
-from recorded import WITHOUT_COMPILER, needs_torch
+from forked_programs import host_of_programs
+from recorded import needs_torch
 from timesink.cli import main
 from timesink.lab import driver
 from timesink.lab.workloads.registry import VARIABLE, WORKLOADS, Switches
@@ -21,37 +23,41 @@ from timesink.lab.workloads.registry import VARIABLE, WORKLOADS, Switches
 pytestmark = pytest.mark.whole
 
 
-@pytest.fixture
-def _without_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All programs do without the compiler of torch, which takes as long as torch itself."""
-    folder = tmp_path / "site"
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(WITHOUT_COMPILER)
-    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+ALONE = f"""
+# What loads data needs a generator of random numbers, which needs the first.
+import torch._prims.rng_prims
+from {WORKLOADS[0].module.rpartition(".")[0]} import {", ".join(one.name for one in WORKLOADS)}
+{"; ".join(f"{one.name}.main()" for one in WORKLOADS)}
+"""
+
+MODULE = """
+import runpy, sys
+del sys.argv[0]
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+"""What `python -m` does."""
 
 
 @needs_torch
-@pytest.mark.usefixtures("_without_compiler")
-def test_workloads_run_alone_with_every_switch_on():
+def test_workloads_run_alone_with_every_switch_on(tmp_path: Path):
     """Most switches are for faults that need a GPU."""
     switches = ",".join(f"{one.name}=1" for one in fields(Switches))
-    # What loads data needs a generator of random numbers, which needs the first.
-    imports = ["torch._prims.rng_prims", *(f"{one.module} as it; it.main()" for one in WORKLOADS)]
-    both = "; ".join(f"import {one}" for one in imports)
+    (tmp_path / "alone.py").write_text(ALONE)
+    command = host_of_programs().command(str(tmp_path / "alone.py"))
     told = subprocess.run(
-        [sys.executable, "-c", both, "--device", "cpu", "--cycles", "2"],
+        [*command, "--device", "cpu", "--cycles", "2"],
         env={**os.environ, VARIABLE: switches}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (told.returncode, told.stdout) == (0, ""), told.stderr
 
 
 @needs_torch
-@pytest.mark.usefixtures("_without_compiler")
 def test_a_fault_is_recorded_and_scored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    # Asking PyTorch what is here takes seconds.
+    # Asking PyTorch what is here takes seconds, and so does each import of it.
     monkeypatch.setattr(driver, "this_bench", functools.cache(driver.this_bench))
+    monkeypatch.setattr(driver, "recorder_command", forking(tmp_path, driver.recorder_command))
     lab = tmp_path / "lab"
     words = ["lab", "run", "-o", str(lab), "--workload", "denoise", "--device", "cpu"]
     words += ["--fault", "python_stall", "--repeat", "1"]
@@ -70,6 +76,20 @@ def test_a_fault_is_recorded_and_scored(
     assert (told["recorded"]["recordings"], told["recorded"]["cycles"]) == (2, [6])
     assert main(words) == 0
     assert "0 of 2 runs to make, 2 recorded before" in capsys.readouterr().err
+
+
+def forking(folder: Path, recorder_command: Callable[..., list[str]]) -> Callable[..., list[str]]:
+    """The same commands, whose workloads are forks of a program that has imported torch."""
+    program = folder / "module.py"
+    program.write_text(MODULE)
+
+    def command(*asked: object) -> list[str]:
+        words = recorder_command(*asked)
+        at = words.index("--") + 1
+        assert words[at : at + 2] == [sys.executable, "-m"]
+        return [*words[:at], *host_of_programs().command(str(program), *words[at + 2 :])]
+
+    return command
 
 
 def test_without_pytorch_it_says_so(tmp_path: Path):

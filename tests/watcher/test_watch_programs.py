@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from forked_programs import host_of_programs
 from recorded import needs_torch, write
 from timesink.recorder.processes import is_alive
 
@@ -46,7 +47,7 @@ def watch(tmp_path):
     def start(*options: str, seconds: float = 30) -> subprocess.Popen[str]:
         command = [
             *(sys.executable, "-c", WATCHER, "watch", "--counters", "none", *options),
-            *("--", sys.executable, program, str(seconds)),
+            *("--", *host_of_programs().command(program, str(seconds))),
         ]
         process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
         started.append(process)

@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.whole, needs_torch]
 
 @pytest.fixture
 def watched(tmp_path: Path) -> Iterator[Watched]:
-    watched = Watched(tmp_path, CycleReceiver(tmp_path), host_of_programs(with_compiler=True))
+    watched = Watched(tmp_path, CycleReceiver(tmp_path), host_of_programs())
     yield watched
     watched.close()
 
