@@ -183,14 +183,10 @@ def short_log(capfd: pytest.CaptureFixture[str]) -> str:
 
 @pytest.mark.usefixtures("reads_here")
 def test_a_late_rank_is_told_from_those_that_wait(
-    shared: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    two_ranks: tuple[Path, Path], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Two ranks of eight, one of which waits for the other: comparing takes as long for each."""
-    for run in ("ddp8_normal", "ddp8_stall_rank3"):
-        (tmp_path / run).mkdir()
-        for file in (shared / "data/h200/traces" / run).glob("rank[03].*"):
-            (tmp_path / run / file.name).symlink_to(file)
-    sides = [str(tmp_path / run) for run in ("ddp8_normal", "ddp8_stall_rank3")]
+    """Comparing takes as long for each of those that wait."""
+    sides = map(str, two_ranks)
     assert main(["compare", *sides, "--format", "md", "--fail-on", "1%"]) == 3
     log = short_log(capfd)
     assert "Both processes have longer cycles: " in log
