@@ -120,7 +120,7 @@ def tmp_path(request: pytest.FixtureRequest, _own_folders: tuple[Path, Iterator[
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _surroundings(common_cache: Path) -> Iterator[None]:
+def _surroundings(common_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What is read for several tests is not kept in the user's cache; every process has a core.
 
     Groups of tests run beside each other, so that processes beside this one would have to share its
@@ -130,7 +130,7 @@ def _surroundings(common_cache: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
         # Nor are peaks that the user measured.
-        patch.setenv("TIMESINK_DATA_DIR", str(common_cache / "data"))
+        patch.setenv("TIMESINK_DATA_DIR", str(tmp_path_factory.getbasetemp() / "data"))
         for module in (
             "runtime.engine",
             "formats.chrome.crew",

@@ -54,6 +54,20 @@ def shared() -> Path:
     pytest.skip(reason)
 
 
+@pytest.fixture(scope="session")
+def two_ranks(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A run, and one in which rank 3 stalls: of eight ranks the first and that one.
+
+    All tests get the same folders: what is found in recordings is kept for their place.
+    """
+    folder = tmp_path_factory.mktemp("two-ranks")
+    for run in ("ddp8_normal", "ddp8_stall_rank3"):
+        (folder / run).mkdir()
+        for file in (shared / "data/h200/traces" / run).glob("rank[03].*"):
+            (folder / run / file.name).symlink_to(file)
+    return folder / "ddp8_normal", folder / "ddp8_stall_rank3"
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _remembered_answers() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:

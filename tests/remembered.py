@@ -90,18 +90,19 @@ def remember_recordings() -> None:
 
     def remembered_reading(path: Path, options: ReadOptions | None = None) -> Trace:
         usual = options or ReadOptions()
-        is_plain = path.suffix in _ENDINGS and not (usual.brief or usual.progress)
+        is_plain = path.suffix in _ENDINGS and not usual.progress
         content = _content([path]) if is_plain else None
         if content is None:
             return read_trace(path, options)
-        if content not in read:
+        key = content, usual.brief
+        if key not in read:
             trace = read_trace(path, options)
             about = replace(trace.metadata, source="")
             if str(path.parent) in f"{about} {trace.health}":
                 return trace
             _forget(read)
-            read[content] = trace
-        kept = read[content]
+            read[key] = trace
+        kept = read[key]
         return replace(kept, metadata=replace(kept.metadata, source=str(path)))
 
     def remembered_run(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun:

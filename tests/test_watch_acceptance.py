@@ -19,8 +19,11 @@ def test_new_workloads_of_a_server(shared: Path) -> None:
     folder = shared / "data/latencyprism/sentinel"
     rows = read_cycle_rows(str(folder / "normal_vllm_rows.csv.gz"))
     jobs = rows["job_name"].unique().sort().to_list()
-    held = pl.col("job_name").is_in(jobs[2::5])
-    model = learn_model(rows.filter(~held), rounds=40)
+    # Learning takes as long as there are runs: of five it gets two, and is tried on another one.
+    learned, held = (
+        pl.col("job_name").is_in(some) for some in (jobs[1::5] + jobs[4::5], jobs[2::5])
+    )
+    model = learn_model(rows.filter(learned), rounds=40)
     plain = rows.filter(held).sort("job_name", "start_ts")
     judged = judge_rows(model, plain)
     told = judged.accuracy

@@ -388,7 +388,7 @@ def test_devices_have_pictures_of_their_own():
     ],
 )
 def test_real_recordings(name: str, shared: Path):
-    drawing = draw([timesink.kernels(shared / name, cache=False)])
+    drawing = draw([timesink.kernels(shared / name)])
     check_words(drawing)
     assert len(to_svg(drawing)) < 200_000
 

@@ -158,5 +158,5 @@ class TestSeveralRuns:
 
 @pytest.mark.parametrize("name", ["gpt_infer.csv.gz", "matmul_relu.csv"])
 def test_real_recordings_are_small(name: str, shared: Path):
-    document = kernels_document([timesink.kernels(shared / "data/h200/ncu" / name, cache=False)])
+    document = kernels_document([timesink.kernels(shared / "data/h200/ncu" / name)])
     assert len(to_json(document)) < 400_000

@@ -33,7 +33,7 @@ def known(shared: Path, request: pytest.FixtureRequest) -> tuple[Trace, list[Any
     file = shared / "data/kineto" / f"{RUNS[request.param]}.pt.trace.json.gz"
     lines = (shared / "data/kineto/tb_golden.jsonl").read_text("utf-8").splitlines()
     answers = [json.loads(line) for line in lines[request.param : request.param + 5]]
-    return timesink.open(file, cache=False), answers
+    return timesink.open(file), answers
 
 
 def without_prose(value: Any) -> str:

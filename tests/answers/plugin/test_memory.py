@@ -213,7 +213,7 @@ def before_addresses(shared: Path) -> Trace:
     """From PyTorch 1.9: no addresses, no totals, threads as text."""
     name = "worker0.1623143089861.pt.trace.json.gz"
     folder = shared / "data" / "kineto" / "resnet50_num_workers_0"
-    return timesink.open(folder / name, cache=False)
+    return timesink.open(folder / name)
 
 
 def test_old_recording_has_a_full_table(before_addresses: Trace):
