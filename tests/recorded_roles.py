@@ -15,8 +15,11 @@ from timesink.answers.comparison.runs import SideReadOptions
 from timesink.answers.comparison.sides import find_side
 
 
-@lru_cache(maxsize=16)
-def recorded_roles(path: Path) -> list[Role]:
+def roles_of(path: Path) -> list[Role]:
     """Every role of a run."""
     read = read_sides(Runs(SideReadOptions()), [find_side(path).sources])
     return [one.role for one in members_of(read[0][0])]
+
+
+recorded_roles = lru_cache(maxsize=16)(roles_of)
+"""The same of runs that nobody changes."""
