@@ -14,8 +14,11 @@ from timesink.answers.comparison.naming import members_of
 from timesink.answers.comparison.sides import SideReadOptions, find_side
 
 
-@lru_cache(maxsize=16)
-def recorded_roles(path: Path) -> list[Role]:
+def roles_of(path: Path) -> list[Role]:
     """Every role of a run."""
     read = read_sides(Runs(SideReadOptions()), [find_side(path).sources])
     return [one.role for one in members_of(read[0][0])]
+
+
+recorded_roles = lru_cache(maxsize=16)(roles_of)
+"""The same of runs that nobody changes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import polars as pl
@@ -50,6 +50,9 @@ class Context:
     base: Anatomy
     new: Anatomy
     readings: Sequence[CounterReading]
+    _same: dict[str, tuple[pl.DataFrame, float]] = field(default_factory=dict, init=False)
+    _own: dict[str, tuple[float, float] | None] = field(default_factory=dict, init=False)
+    """What several counters of a device ask."""
 
     # -- counters ----------------------------------------------------------------------------------
 
@@ -107,8 +110,25 @@ class Context:
         least = float(same.filter(weights >= _NEARLY_NONE * weights[-1])["ratio"][0])
         return max(least * min(clock.new_mean / clock.base_mean, 1.0), 1.0)
 
+    def own_share(self, device: str) -> tuple[float, float] | None:
+        """Share of the cycle the process's own work on a device takes, at the pace of BASE.
+
+        Kernels that others interrupt last longer: what they last beyond that is not their own.  A
+        process that does less leaves a device idle, and does not make others of what is not.
+        """
+        if device not in self._own:
+            busy = self.busy(device)
+            told = None if busy is None else (busy[0], max(busy) / self.interrupted(device))
+            self._own[device] = told
+        return self._own[device]
+
     def _same_kernels(self, device: str) -> tuple[pl.DataFrame, float]:
         """Kernels launched about equally often, launch by launch, and the time of all in BASE."""
+        if device not in self._same:
+            self._same[device] = self._kernels_of(device)
+        return self._same[device]
+
+    def _kernels_of(self, device: str) -> tuple[pl.DataFrame, float]:
         rows = self.device_rows(device)
         kernels = rows.filter(~_communicates(rows), _CLASS == "gpu_compute")
         launches = pl.col("calls_new") / pl.col("calls_base")
@@ -175,7 +195,7 @@ def _device_time(reading: CounterReading, context: Context) -> CounterReading:
     The process's own counter stands in where the trace has no device: some samplers write the use
     of the whole device there.
     """
-    busy = _own_share(reading, context)
+    busy = context.own_share(reading.device)
     if busy is not None:
         subtracted = reading.less(_ALL * busy[0], _ALL * busy[1])
         return min(subtracted, _scaled(reading, context), key=lambda one: one.rise)
@@ -185,7 +205,7 @@ def _device_time(reading: CounterReading, context: Context) -> CounterReading:
 
 def _scaled(reading: CounterReading, context: Context) -> CounterReading:
     """The process's own part changes with its time on the device."""
-    busy = _own_share(reading, context)
+    busy = context.own_share(reading.device)
     if busy is None or busy[0] < _LEAST_BUSY:
         return reading
     ratio = busy[1] / busy[0]
@@ -194,18 +214,6 @@ def _scaled(reading: CounterReading, context: Context) -> CounterReading:
     # What of it was the process's own was so for as long as it worked, at most.
     own = min(reading.base_mean, _ALL * busy[0])
     return reading.less(0.0, own * (ratio - 1.0))
-
-
-def _own_share(reading: CounterReading, context: Context) -> tuple[float, float] | None:
-    """Share of the cycle the process's own work on a device takes, at the pace of BASE.
-
-    Kernels that others interrupt last longer: what they last beyond that is not their own.  A
-    process that does less leaves a device idle, and does not make others of what is not.
-    """
-    busy = context.busy(reading.device)
-    if busy is None:
-        return None
-    return busy[0], max(busy) / context.interrupted(reading.device)
 
 
 def _at_equal_load(reading: CounterReading, ratio: float) -> CounterReading:

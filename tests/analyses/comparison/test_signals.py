@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from builders import annotation, kernel, kineto, memcpy, memory, operator, runtime, write
+from recorded_roles import roles_of
 from timesink.analyses.comparison.signals import SIGNALS, Signals, signals_of
 from timesink.answers.comparison.baselines import save_baseline
 from timesink.answers.comparison.naming import members_of
-from timesink.answers.comparison.work import compare
 
 
 def written(path: Path, cycles: Sequence[Any], more: Sequence[Any] = ()) -> Path:
@@ -60,7 +60,8 @@ def graph(at: float, link: int) -> list[Any]:
 
 
 def found(path: Path) -> Signals:
-    return signals_of(compare(path, path, cache=False).pairs[0].pair.base)
+    (role,) = roles_of(path)
+    return signals_of(role)
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,7 @@ def moved(one: CallChange, sites: dict[int, str]) -> tuple[Counter[str], Counter
 
 
 @given(planted)
-def test_an_edit_is_found_alone_and_whole_and_all_adds_up(edited: Edited):
+def test_an_edit_is_found_alone_and_whole_all_adds_up_and_either_way_round(edited: Edited):
     base, new = (program([side] * CYCLES) for side in (edited.base, edited.new))
     told = difference(base, new)
     sites = dict(zip(told.sites["site"], told.sites["name"], strict=True))
@@ -211,6 +211,11 @@ def test_an_edit_is_found_alone_and_whole_and_all_adds_up(edited: Edited):
     assert found.same_device_ns == pytest.approx(0, abs=1e-6)
     host_ns = sum(one.host_ns for one in found.edits)
     assert host_ns + found.same_host_ns == pytest.approx(found.host_ns, abs=1e-6)
+    back = program_change(new, base)
+    assert [plain(one, -1) for one in back.edits] == list(map(plain, found.edits))
+    assert back.device_ns == -found.device_ns
+    assert back.host_ns == -found.host_ns
+    assert back.same_host_ns == pytest.approx(-found.same_host_ns, abs=1e-6)
 
 
 def _times(calls: Sequence[Call], kind: str) -> list[int]:
@@ -219,16 +224,6 @@ def _times(calls: Sequence[Call], kind: str) -> list[int]:
         for one in calls
         for us in ([one.us] if one.kind == kind else []) + _times(one.calls, kind)
     ]
-
-
-@given(planted)
-def test_swapping_the_sides_mirrors_the_answer(edited: Edited):
-    base, new = (program([side] * CYCLES) for side in (edited.base, edited.new))
-    there, back = program_change(base, new), program_change(new, base)
-    assert [plain(one, -1) for one in back.edits] == list(map(plain, there.edits))
-    assert back.device_ns == -there.device_ns
-    assert back.host_ns == -there.host_ns
-    assert back.same_host_ns == pytest.approx(-there.same_host_ns, abs=1e-6)
 
 
 def plain(one: ProgramEdit, sign: int = 1) -> tuple[object, ...]:
@@ -267,7 +262,7 @@ def test_threads_and_ids_mean_nothing(edited: Edited, order: list[str], first_id
 
 @given(models, st.data())
 def test_what_varies_from_cycle_to_cycle_is_no_edit(model: Model, data: st.DataObject):
-    often = st.lists(st.integers(1, 3), min_size=10, max_size=10)
+    often = st.lists(st.integers(1, 3), min_size=6, max_size=6)
     drawn = [1, 3, *data.draw(often)]
     sides = [drawn, data.draw(st.permutations(drawn))]
     assume(not any(map(_is_even, sides)))

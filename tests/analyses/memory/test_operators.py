@@ -96,14 +96,13 @@ def test_records_without_any_call():
 
 
 @pytest.fixture(
-    scope="module",
     params=[
         "kineto/resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz",
         "tracelens/mi300/timesformer.json.gz",
     ],
 )
 def recorded(request: pytest.FixtureRequest, shared: Path) -> Trace:
-    return timesink.open(shared / "data" / request.param, cache=False)
+    return timesink.open(shared / "data" / request.param)
 
 
 def test_operators_and_the_rest_add_up(recorded: Trace):

@@ -14,7 +14,8 @@ from timesink.lab.ranks import Plan, Straggler, ranks_and_truth
 @pytest.fixture(scope="module")
 def found() -> RanksAnalysis:
     straggler = Straggler("slow_clock", 5, 0.3)
-    plan = Plan(ranks=8, tensor=2, pipeline=2, expert=2, steps=2, stragglers=(straggler,))
+    sizes = {"tensor": 2, "pipeline": 2, "expert": 2, "layers": 1}
+    plan = Plan(ranks=8, steps=2, stragglers=(straggler,), **sizes)
     traces, _ = ranks_and_truth(plan)
     return analyse_ranks({rank: summarise_rank(each) for rank, each in traces.items()})
 

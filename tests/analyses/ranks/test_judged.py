@@ -18,7 +18,10 @@ def without_device(trace: Trace) -> Trace:
 
 
 def test_a_rank_without_device_work_among_others_is_not_judged():
-    traces = {f"rank{rank}": trace for rank, trace in rank_tables(Plan(ranks=4, steps=3)).items()}
+    traces = {
+        f"rank{rank}": trace
+        for rank, trace in rank_tables(Plan(ranks=4, steps=3, layers=1)).items()
+    }
     found = ranks_of_traces({**traces, "rank2": without_device(traces["rank2"])})
     assert found.analysis.stragglers == ()
     assert found.analysis.not_judged == (2,)
@@ -28,6 +31,6 @@ def test_a_rank_without_device_work_among_others_is_not_judged():
 
 
 def test_where_nobody_has_device_work_all_are_judged():
-    traces = rank_tables(Plan(ranks=2, steps=2)).items()
+    traces = rank_tables(Plan(ranks=2, steps=2, layers=1)).items()
     found = ranks_of_traces({f"rank{rank}": without_device(trace) for rank, trace in traces})
     assert found.analysis.not_judged == ()

@@ -23,7 +23,7 @@ from timesink.model.trace import Trace
 @pytest.fixture(scope="module")
 def run() -> dict[int, Trace]:
     """Twelve steps, 3 to 14; rank 2 is slow in all of them."""
-    plan = Plan(ranks=4, steps=12, stragglers=(Straggler("data_loading", 2),))
+    plan = Plan(ranks=4, steps=12, layers=1, stragglers=(Straggler("data_loading", 2),))
     return ranks_and_truth(plan)[0]
 
 

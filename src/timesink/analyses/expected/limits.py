@@ -220,13 +220,19 @@ def lasting(
     bound = _CLIP * allowance
     steps = (np.clip(distance, -bound, bound) - allowance) * weight
     limit, most = STEPS * allowance, 2 * STEPS * allowance
-    alarm, onset = np.zeros(len(steps), dtype=bool), np.zeros(len(steps), dtype=np.int64)
+    # Plain numbers: to write each into an array takes longer than the sum.
+    alarm, onset = [], []
     total, began, run = 0.0, 0, -1
     for place, (step, mine) in enumerate(zip(steps.tolist(), cycles.runs.tolist(), strict=True)):
         if mine != run:
             total, run = 0.0, mine
         if total <= 0:
             began = place
-        total = min(max(0.0, total + step), most)
-        alarm[place], onset[place] = total > limit, began
-    return alarm, onset
+        total += step
+        if not total > 0:
+            total = 0.0
+        elif total > most:
+            total = most
+        alarm.append(total > limit)
+        onset.append(began)
+    return np.array(alarm, dtype=bool), np.array(onset, dtype=np.int64)
