@@ -133,7 +133,7 @@ def _surroundings(common_cache: Path, tmp_path_factory: pytest.TempPathFactory) 
         patch.setenv("TIMESINK_DATA_DIR", str(tmp_path_factory.getbasetemp() / "data"))
         for module in (
             "runtime.engine",
-            "formats.chrome.crew",
+            "formats.chrome",
             "answers.ahead",
             "sources.opening",
         ):
