@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from timesink.analyses.comparison.signals import Signals, signals_of
+from timesink.analyses.comparison.pair import Signals, signals_of
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.program import program_lines
 from timesink.model.diagnosis import Diagnosis
