@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from timesink.analyses.expected.live import LiveJudge, LiveModel, live_model_from
+from timesink.analyses.expected.live import LiveJudge
+from timesink.analyses.expected.model import LiveModel, live_model_from
 from timesink.answers.watch import model_content
 from timesink.errors import TimesinkError
 from timesink.model import units

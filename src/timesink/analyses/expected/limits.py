@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from timesink.analyses.expected.workload import PHASES, CycleWorkload, Floats, Ints
+from timesink.analyses.expected.workload import PHASES, CycleWorkload
+from timesink.model.arrays import Flags, Floats, Ints
 
 BUSY_LEVELS = 3
 _FEWEST_IN_GROUP = 60
@@ -196,18 +196,14 @@ def own_distance(level: float, cycles: CycleWorkload, distance: Floats) -> Float
     return found
 
 
-def spikes(
-    limits: DurationLimits, cycles: CycleWorkload, distance: Floats
-) -> npt.NDArray[np.bool_]:
+def spikes(limits: DurationLimits, cycles: CycleWorkload, distance: Floats) -> Flags:
     """Cycles that are too slow by themselves."""
     point = np.array([one.point for one in limits.groups])
-    found: npt.NDArray[np.bool_] = distance > point[groups_of(cycles, limits.busy_edges)]
+    found: Flags = distance > point[groups_of(cycles, limits.busy_edges)]
     return found
 
 
-def lasting(
-    limits: DurationLimits, cycles: CycleWorkload, distance: Floats
-) -> tuple[npt.NDArray[np.bool_], Ints]:
+def lasting(limits: DurationLimits, cycles: CycleWorkload, distance: Floats) -> tuple[Flags, Ints]:
     """Cycles of a shift that lasts, and where the excess of each began, as places here.
 
     A cumulative sum per run: what exceeds the allowance adds up, what is below takes away, and

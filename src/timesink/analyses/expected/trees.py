@@ -12,7 +12,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from timesink.model.arrays import Flags, Floats
+
 LEAF_CYCLES = 10
 """What trees tell is of so many cycles at least."""
 _BLOCK = 1 << 8
@@ -61,11 +62,7 @@ class Forest(msgspec.Struct, frozen=True):
         return "" if self._depth(roots, left, right, inner) <= DEEPEST else "its trees are too deep"
 
     def _depth(
-        self,
-        roots: npt.NDArray[Any],
-        left: npt.NDArray[Any],
-        right: npt.NDArray[Any],
-        inner: npt.NDArray[np.bool_],
+        self, roots: npt.NDArray[Any], left: npt.NDArray[Any], right: npt.NDArray[Any], inner: Flags
     ) -> int:
         level, depth = np.unique(roots), 0
         while len(level) and depth <= DEEPEST:
