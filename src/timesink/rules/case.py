@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import Anatomy
+from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.comparison.recorded import unrecorded

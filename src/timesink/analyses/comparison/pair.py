@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import Anatomy
+from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.functions import once_per_cycle, plain_texts
 from timesink.analyses.diff.alignment import counted, kinds_of, ranges
 from timesink.analyses.diff.program import (
