@@ -206,11 +206,12 @@ def reduction(
     )
 
 
-def extremum(call: CallArguments, given: Tensor) -> Work | None:
+def extremum(call: CallArguments) -> Work | None:
     """`max` and the like: of a whole tensor, along a dimension with indices, or of two tensors."""
     if call.tensor(1) is not None and len(call.inputs) <= 3:
         return elementwise(call)
-    return reduction(call, given, "found" if len(call.inputs) >= 3 else "same")
+    given, gives = call.tensor("given"), "found" if len(call.inputs) >= 3 else "same"
+    return None if given is None else reduction(call, given, gives)
 
 
 def scan(call: CallArguments, given: Tensor, gives: str = "sum") -> Work | None:
