@@ -1,4 +1,4 @@
-"""What the names of host calls and kernels mean, and what to call the device.  Data and tests."""
+"""What names of host calls and kernels mean, which are equal, and what to call the device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the rules about a change are asked about, and the evidence several of them give."""
+"""What the rules about a change are asked about, and the evidence several of them give.
+
+What they claim is settled in a ledger, by how much of the time is left: nothing is explained twice.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the cycles of a pair changed, where the time went, and why."""
+"""Whether the cycles of a pair changed, where the time went, and why; and what its programs do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cycles of a workload take: learned from a table of cycles, kept as a file, asked."""
+"""What cycles of a workload take: learned from a table or a program that runs, kept as a file."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Every recorded call costs the host something: before its start and after its end.  These costs are
 taken out of the threads, and the recording is played again.  Where cycles without the profiler were
-measured, the costs are scaled until it fits them: then only the split is a model.
+measured, the costs are scaled until it fits them: then only the split is a model.  The timeline
+has the same events where the replay puts them.
 """
 
 from __future__ import annotations
