@@ -76,8 +76,7 @@ class DurationLimits(msgspec.Struct, frozen=True):
 def groups_of(cycles: CycleWorkload, edges: Sequence[float]) -> Ints:
     """The group of each cycle, as a place in `Limits.groups`."""
     busy = np.searchsorted(np.array(edges, dtype=np.float64), np.nan_to_num(cycles.busy))
-    found: Ints = cycles.phases * (len(edges) + 1) + busy
-    return found
+    return np.asarray(cycles.phases * (len(edges) + 1) + busy)
 
 
 def limits_for_new_runs(cycles: CycleWorkload, distance: Floats, rate: float) -> DurationLimits:
@@ -199,8 +198,7 @@ def own_distance(level: float, cycles: CycleWorkload, distance: Floats) -> Float
 def spikes(limits: DurationLimits, cycles: CycleWorkload, distance: Floats) -> Flags:
     """Cycles that are too slow by themselves."""
     point = np.array([one.point for one in limits.groups])
-    found: Flags = distance > point[groups_of(cycles, limits.busy_edges)]
-    return found
+    return np.asarray(distance > point[groups_of(cycles, limits.busy_edges)])
 
 
 def lasting(limits: DurationLimits, cycles: CycleWorkload, distance: Floats) -> tuple[Flags, Ints]:

@@ -242,8 +242,7 @@ class _Seen:
     def told(self, stream: _Stream, count: int) -> Floats:
         """What the last of so many cycles tell, and those before."""
         before = self.part.told[:0] if stream.told is None else stream.told
-        found: Floats = np.concatenate([before, self.part.told[:count]])[-SEEN_BEFORE:]
-        return found
+        return np.asarray(np.concatenate([before, self.part.told[:count]])[-SEEN_BEFORE:])
 
 
 class LiveJudge:

@@ -128,8 +128,7 @@ class LiveLimits(msgspec.Struct, frozen=True):
     def weights(self, rule: RunningSum) -> Floats:
         """What a cycle of each group counts: less where they scatter more than a rule's shift."""
         spread = np.array([one.spread for one in self.groups])
-        found: Floats = np.clip(max(self.usual, rule.shift) / spread, 0.1, 1.0)
-        return found
+        return np.asarray(np.clip(max(self.usual, rule.shift) / spread, 0.1, 1.0))
 
     @property
     def usual(self) -> float:
@@ -143,8 +142,7 @@ class LiveLimits(msgspec.Struct, frozen=True):
         spread = np.array([one.spread for one in self.groups])
         common = rows >= max(1.0, _COMMON * rows.sum())
         calmest = float(spread[common].min(initial=np.inf))
-        found: Flags = spread <= max(_TELLING * calmest, self.level)
-        return found
+        return np.asarray(spread <= max(_TELLING * calmest, self.level))
 
     @property
     def level(self) -> float:
@@ -154,8 +152,7 @@ class LiveLimits(msgspec.Struct, frozen=True):
 
 def steps_of(rule: RunningSum, distance: Floats, weight: Floats) -> Floats:
     """What each cycle adds to a running sum."""
-    found: Floats = (np.clip(distance, -rule.bound, rule.bound) - rule.allowance) * weight
-    return found
+    return np.asarray((np.clip(distance, -rule.bound, rule.bound) - rule.allowance) * weight)
 
 
 def running_sums(steps: Floats, total: float, most: float) -> Floats:
@@ -208,8 +205,7 @@ def _risen(sums: Floats, clock: Ints | Floats, onset: float | None) -> Floats:
     since = clock[np.minimum(first, count - 1)].astype(np.float64)
     if onset is not None:
         since = np.where(first == 0, onset, since)
-    found: Floats = (clock - since).astype(np.float64)
-    return found
+    return np.asarray((clock - since).astype(np.float64))
 
 
 def _hold_s(rule: RunningSum, shift: Floats, spread: Floats) -> Floats:
@@ -224,8 +220,7 @@ def _hold_s(rule: RunningSum, shift: Floats, spread: Floats) -> Floats:
         return np.full(len(shift), at_least)
     (few, long), (more, shorter) = _HOLDS
     kinds = [shift < few * spread, shift < more * spread]
-    found: Floats = np.select(kinds, [long, shorter], at_least)
-    return found
+    return np.asarray(np.select(kinds, [long, shorter], at_least))
 
 
 def several(beyond: Flags, least: int, last: int) -> Flags:
@@ -235,8 +230,7 @@ def several(beyond: Flags, least: int, last: int) -> Flags:
     [False, False, True, True]
     """
     counts = np.cumsum(np.concatenate([[0], beyond.astype(np.int64)]))
-    found: Flags = counts[last:] - counts[:-last] >= least
-    return found
+    return np.asarray(counts[last:] - counts[:-last] >= least)
 
 
 def some_for_a_moment(beyond: Flags, start_s: Floats, end_s: Floats) -> Flags:
@@ -251,8 +245,7 @@ def some_for_a_moment(beyond: Flags, start_s: Floats, end_s: Floats) -> Flags:
     starts = np.where(beyond, start_s, np.inf)
     first = np.lib.stride_tricks.sliding_window_view(starts, FEW).min(axis=1)
     is_long = beyond[FEW - 1 :] & (end_s[FEW - 1 :] - first >= _MOMENT_S)
-    found: Flags = several(beyond, _SOME, FEW) & is_long
-    return found
+    return np.asarray(several(beyond, _SOME, FEW) & is_long)
 
 
 def live_limits_from(

@@ -337,8 +337,9 @@ def _cells(cycles: CycleWorkload) -> list[tuple[int, int]]:
 def _plane(cycles: CycleWorkload) -> Ints:
     """The cell of each cycle in the plane of batch and kv."""
     plane = np.stack([cycles.column(BATCH), cycles.column("kv")], axis=1)
-    found: Ints = np.floor(np.log(np.maximum(np.nan_to_num(plane), 1e-9)) / _CELL).astype(np.int64)
-    return found
+    return np.asarray(
+        np.floor(np.log(np.maximum(np.nan_to_num(plane), 1e-9)) / _CELL).astype(np.int64)
+    )
 
 
 # -- the model of a running program, learned from its first cycles ---------------------------------
