@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import Anatomy
+from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.comparison.pair import Role
 
 ITSELF = "beside itself"

@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -73,12 +73,12 @@ class Recorded:
 
     @cached_property
     def why_not(self) -> str:
-        return clocks.estimated_clock(self.trace).why
+        return clocks._estimated(self.program, 1000 * self.recorded_us).why
 
     def own_us(self, costs: dict[Key, float]) -> float:
         """What a cycle takes by itself, with these costs."""
-        cost = clocks.costs_of(self.trace, self.program.graph, costs)
-        played = self.program.with_costs(*cost).played(clocks._Dose(1.0))
+        cost, pause = clocks.costs_of(self.trace, self.program.graph, costs)
+        played = replace(self.program, cost=cost, pause=pause).played(clocks._Dose(1.0))
         return min(self.program.cycle_ns(played) / 1000, self.recorded_us)
 
 

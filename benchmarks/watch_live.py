@@ -26,7 +26,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from timesink.analyses.expected.live import LiveJudge, LiveModel, learn_live
+from timesink.analyses.expected.live import LiveJudge
+from timesink.analyses.expected.model import LiveModel, learn_live
 from timesink.formats.cycle_rows import read_cycle_rows
 
 NOISE = Path(__file__).with_name("ab_noise.parquet")

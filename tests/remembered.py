@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 
 import timesink
-from timesink.analyses.anatomy import timeline
-from timesink.analyses.behaviour import table
+from timesink.analyses.behaviour import recorded_anatomy, table
 from timesink.analyses.comparison import verdict
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.cycles import search
@@ -116,7 +115,7 @@ def remember_recordings() -> None:
         if content is None:
             return of_timeline(source, trace, finding)
         # Tests put other functions in the place of these.
-        how = search.find_cycles, table.behaviour_table, timeline.anatomies
+        how = search.find_cycles, table.behaviour_table, recorded_anatomy.anatomies
         key = content, finding, how, repr(replace(trace.metadata, source=""))
         if key not in found:
             run = of_timeline(source, trace, finding)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from compared import frame, pair_of
-from timesink.analyses.anatomy.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
+from timesink.analyses.behaviour.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
 from timesink.analyses.comparison.pair import TIMES, CycleTimes, Pair, Role, Workload
 from timesink.model.findings import Finding
 from timesink.model.schema import BEHAVIOUR

@@ -11,7 +11,7 @@ import polars as pl
 
 from behaviour_rows import behaviour
 from compared import pair_of
-from timesink.analyses.anatomy.anatomy import (
+from timesink.analyses.behaviour.anatomy import (
     CYCLE_SPANS,
     LAUNCHES,
     LEVELS,

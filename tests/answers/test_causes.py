@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.console import Group
 
 from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock, symptom, unchanged
-from timesink.analyses.anatomy.anatomy import PARTS
+from timesink.analyses.behaviour.anatomy import PARTS
 from timesink.answers import causes as words
 from timesink.answers.causes import attribution_block, causes_block, next_sections, why_blocks
 from timesink.answers.comparison.published_report import why_md

@@ -15,8 +15,7 @@ import polars as pl
 import pytest
 
 from cycle_tables import cycle_rows
-from timesink.analyses.expected.live import learn_live
-from timesink.analyses.expected.model import learn_model
+from timesink.analyses.expected.model import learn_live, learn_model
 from timesink.analyses.expected.trees import has_boosting
 from timesink.cli import main
 

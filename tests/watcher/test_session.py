@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from live_cycles import MadeCycles
-from timesink.analyses.expected.live import learn_live
+from timesink.analyses.expected.model import learn_live
 from timesink.errors import TimesinkError
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.watcher import incident_desk, journal, program, recordings, session

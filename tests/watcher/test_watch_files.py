@@ -17,7 +17,8 @@ import polars as pl
 import pytest
 
 from live_cycles import MadeCycles
-from timesink.analyses.expected.live import LiveAlarm, LiveJudge, live_model_from
+from timesink.analyses.expected.live import LiveAlarm, LiveJudge
+from timesink.analyses.expected.model import live_model_from
 from timesink.answers.watch_status import place_document, status_document, status_of
 from timesink.errors import CollectError, UnreadableError, UsageError
 from timesink.output.terminal import to_text

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 import timesink
-from timesink.analyses.expected.live import LiveAlarm, learn_live
+from timesink.analyses.expected.live import LiveAlarm
+from timesink.analyses.expected.model import learn_live
 from timesink.errors import CollectError, OutputError, UsageError
 from timesink.recorder.processes import birth
 from timesink.recorder.watch_plan import plan_in_place, plan_of

@@ -1,4 +1,4 @@
-"""Which events are one and the same collective call.
+"""Which events are one and the same collective call, and what each call of a worker moved.
 
 A call may be recorded up to three times: as an annotation (`nccl:all_reduce`), as the call that
 carries its arguments, and as kernels and copies on the device.

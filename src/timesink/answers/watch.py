@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 
 from timesink.analyses.expected.judged import Judged, judge_rows
-from timesink.analyses.expected.live_model import LIVE_SCHEMA, live_model_from
 from timesink.analyses.expected.model import (
     HELD_RUNS,
     HOUR_US,
+    LIVE_SCHEMA,
     DurationModel,
     learn_model,
+    live_model_from,
     model_from,
 )
 from timesink.analyses.expected.trees import has_boosting

@@ -1,4 +1,7 @@
-"""What the rules about a change are asked about, and the evidence several of them give."""
+"""What the rules about a change are asked about, and the evidence several of them give.
+
+What they claim is settled in a ledger, by how much of the time is left: nothing is explained twice.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import Anatomy
+from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.comparison.recorded import unrecorded

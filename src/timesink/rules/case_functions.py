@@ -346,8 +346,7 @@ def _middle(side: Floats, typical: Floats, comparable: np.ndarray) -> Floats:
 
 
 def _weights(typical: Floats) -> Floats:
-    found: Floats = np.minimum(typical, _MOST_WEIGHT * typical.sum())
-    return found
+    return np.asarray(np.minimum(typical, _MOST_WEIGHT * typical.sum()))
 
 
 def _without_each(base: Floats, new: Floats, comparable: np.ndarray, owner: Ints) -> Floats:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import Anatomy
+from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.comparison.pair import WITHIN, Pair
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.analyses.statistics.means import QUIETLY, column_means, false_discovery, two_sided_p

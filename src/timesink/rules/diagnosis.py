@@ -1,4 +1,4 @@
-"""Whether the cycles of a pair changed, where the time went, and why."""
+"""Whether the cycles of a pair changed, where the time went, and why; and what its programs do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import PARTS, Anatomy
+from timesink.analyses.behaviour.anatomy import PARTS, Anatomy
 from timesink.analyses.behaviour.functions import once_per_cycle, plain_texts
 from timesink.analyses.comparison.pair import WITHIN, Pair
 from timesink.analyses.comparison.recorded import equally_often

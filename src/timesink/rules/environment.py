@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import Anatomy
+from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.statistics.means import ALPHA
 from timesink.model import units

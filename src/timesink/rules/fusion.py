@@ -109,6 +109,7 @@ def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
     scores = sum(one.score_bytes for one in stretches)
     back = sum(one.is_backward for one in stretches)
     many = run.many(max(back, len(stretches) - back), "attentions")
+    told = [(f"{one.names} on {one.shape}", one.time, one.score_bytes) for one in stretches]
     ways = ", in the backward pass too" if 0 < back < len(stretches) else ""
     return [
         run.told(
@@ -118,7 +119,7 @@ def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
             f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.each)}; one kernel that keeps "
             f"them on the chip would take about {units.duration_ns(float(left.sum()) / run.each)}.",
             chosen,
-            _stretches_shown(run, stretches),
+            _shown(run, told),
         )
     ]
 
@@ -229,12 +230,6 @@ def _bytes_beside(call: CallArguments, scores: Tensor) -> float:
     if made is None or _is_result((made.batch, made.m, made.n), scores):
         return read
     return read + made.batch * made.m * made.n * made.a.element_bytes
-
-
-def _stretches_shown(run: RoofedSteps, stretches: Sequence[_Attention]) -> tuple[Evidence, ...]:
-    return _shown(
-        run, [(f"{one.names} on {one.shape}", one.time, one.score_bytes) for one in stretches]
-    )
 
 
 # -- chains ----------------------------------------------------------------------------------------

@@ -202,7 +202,7 @@ def _facts(found: ProgramDifference, change: CallChange, passes: _Passes) -> _Fa
         fewer,
         frozenset(SORTS[sort_of[name]] for name in (*more, *fewer)),
         backward=backward,
-        inner=_is_operator(around),
+        inner="::" in around and not _BACKWARD.search(around),
         again=backward and max(again) >= _LEAST_AGAIN,
         precision=any(map(_MATRIX.search, change.inside)) and _other_precision(gone, came, sort_of),
         replaced=all(operators),
@@ -210,10 +210,6 @@ def _facts(found: ProgramDifference, change: CallChange, passes: _Passes) -> _Fa
         optimizer_once=passes.optimizer[0] == passes.optimizer[1] > 0,
         kernels=Counter({name: n for name, n in (more + fewer).items() if sort_of[name] == KERNEL}),
     )
-
-
-def _is_operator(name: str) -> bool:
-    return "::" in name and not _BACKWARD.search(name)
 
 
 def _other_precision(gone: Counter[str], came: Counter[str], sort_of: Mapping[str, int]) -> bool:

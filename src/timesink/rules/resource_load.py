@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import Anatomy
+from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.rules.case_functions import family_of

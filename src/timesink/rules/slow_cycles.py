@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import only_cycles
+from timesink.analyses.behaviour.anatomy import only_cycles
 from timesink.analyses.comparison.pair import Role
 from timesink.analyses.statistics.drift import Segment, segments, warm_up, without_outliers
 from timesink.analyses.statistics.means import NORMAL

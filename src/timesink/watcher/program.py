@@ -17,7 +17,8 @@ from typing import Any
 
 import msgspec
 
-from timesink.analyses.expected.live import LiveAlarm, live_model_from
+from timesink.analyses.expected.live import LiveAlarm
+from timesink.analyses.expected.model import live_model_from
 from timesink.answers.watch import model_content
 from timesink.errors import CollectError, OutputError, TimesinkError, UsageError
 from timesink.recorder.cycle_channel import CycleReceiver

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from timesink.analyses.expected.live import LiveJudge, LiveModel, live_model_from
+from timesink.analyses.expected.live import LiveJudge
+from timesink.analyses.expected.model import LiveModel, live_model_from
 from timesink.answers.watch import model_content
 from timesink.errors import TimesinkError
 from timesink.model import units
@@ -500,9 +501,8 @@ class WatchSession:
 
     def status(self) -> dict[str, Any]:
         """The content of status.json."""
-        model, ready = self._model, self._ready or (0, 0.0)
-        taken, judge = self.desk.recorder, self._judge
-        alarms = [alarm_told(each) for each in (judge.open_alarms if judge else ())]
+        model, ready, taken = self._model, self._ready or (0, 0.0), self.desk.recorder
+        alarms = [alarm_told(one) for one in (self._judge.open_alarms if self._judge else ())]
         remarks = list(self._remarks.values())
         if self.journal.failed:
             remarks.append(f"{units.counted(self.journal.failed, 'writes')} failed")

@@ -155,11 +155,8 @@ def _learn_rows(
     """
     import polars as pl  # noqa: PLC0415
 
-    from timesink.analyses.expected.live import (  # noqa: PLC0415
-        LiveJudge,
-        learn_live,
-        live_model_from,
-    )
+    from timesink.analyses.expected.live import LiveJudge  # noqa: PLC0415
+    from timesink.analyses.expected.model import learn_live, live_model_from  # noqa: PLC0415
     from timesink.formats.cycle_rows import START, read_cycle_rows  # noqa: PLC0415
 
     tables = [read_cycle_rows(path) for path in rows if Path(path).exists()]

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from behaviours import samples
-from timesink.analyses.anatomy.anatomy import CYCLE_SPANS
-from timesink.analyses.anatomy.timeline import levels_beside, rounds
+from timesink.analyses.behaviour.anatomy import CYCLE_SPANS
+from timesink.analyses.behaviour.recorded_anatomy import levels_beside, rounds
 from timesink.model.schema import COUNTERS
 
 SECOND = 1_000_000_000

@@ -9,8 +9,8 @@ import pytest
 
 import timesink
 from builders import Event, kernel, kineto, operator, python_call, runtime, step, write
-from timesink.analyses.anatomy.anatomy import CALL_TIMES, Anatomy, only_cycles
-from timesink.analyses.anatomy.timeline import anatomies
+from timesink.analyses.behaviour.anatomy import CALL_TIMES, Anatomy, only_cycles
+from timesink.analyses.behaviour.recorded_anatomy import anatomies
 from timesink.analyses.cycles.search import find_cycles
 from timesink.analyses.operators import operator_table
 

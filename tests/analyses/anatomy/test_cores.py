@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from timesink.analyses.anatomy.timeline import cores_of
+from timesink.analyses.behaviour.recorded_anatomy import cores_of
 from timesink.model.recorded_run import RecordedRun, RunHost
 from timesink.model.trace import Metadata, Trace
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.analyses.anatomy.anatomy import (
+from timesink.analyses.behaviour.anatomy import (
     CALL_TIMES,
     CYCLE_SPANS,
     LEVELS,
@@ -16,8 +16,13 @@ from timesink.analyses.anatomy.anatomy import (
     is_loading,
     only_cycles,
 )
-from timesink.analyses.anatomy.places import call_rows
-from timesink.analyses.anatomy.timeline import anatomies, anatomy_of, rounds, run_queue_share
+from timesink.analyses.behaviour.cycle_places import call_rows
+from timesink.analyses.behaviour.recorded_anatomy import (
+    anatomies,
+    anatomy_of,
+    rounds,
+    run_queue_share,
+)
 from timesink.analyses.cycles.search import find_cycles
 
 

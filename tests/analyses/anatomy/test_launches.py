@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 
 from behaviours import activity, call, cycles_at, recorded
-from timesink.analyses.anatomy.anatomy import LAUNCHES
-from timesink.analyses.anatomy.timeline import anatomies
+from timesink.analyses.behaviour.anatomy import LAUNCHES
+from timesink.analyses.behaviour.recorded_anatomy import anatomies
 
 HOST = [call("step", 0, 100, "annotation"), call("step", 100, 100, "annotation")]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from behaviours import activity, call, cycles_at, recorded, samples
-from timesink.analyses.anatomy.timeline import anatomies
+from timesink.analyses.behaviour.recorded_anatomy import anatomies
 from timesink.model.recorded_run import RecordedRun, RunCycles, RunOverhead
 from timesink.model.trace import Device, Trace
 

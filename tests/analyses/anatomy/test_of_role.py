@@ -7,7 +7,7 @@ from dataclasses import replace
 import polars as pl
 
 from behaviour_rows import behaviour, role_of
-from timesink.analyses.anatomy.anatomy import (
+from timesink.analyses.behaviour.anatomy import (
     CYCLE_SPANS,
     LAUNCHES,
     LEVELS,

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import timesink
 from behaviours import Row, activity, both, call, cycles_at, recorded, samples
 from timelines import patient, random_traces
-from timesink.analyses.anatomy.anatomy import Anatomy
-from timesink.analyses.anatomy.timeline import anatomies
+from timesink.analyses.behaviour.anatomy import Anatomy
+from timesink.analyses.behaviour.recorded_anatomy import anatomies
 from timesink.analyses.cycles.search import find_cycles
 from timesink.analyses.kernels.families import load_families
 from timesink.errors import NotFoundError

@@ -10,7 +10,7 @@ from hypothesis import given
 from behaviours import Row, call, cycles_at, recorded
 from recorded_roles import recorded_roles
 from timelines import patient, random_traces
-from timesink.analyses.anatomy.timeline import anatomies
+from timesink.analyses.behaviour.recorded_anatomy import anatomies
 from timesink.model.trace import Trace
 
 Place = tuple[int, str | None, str | None, str | None, int, int]

@@ -13,8 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from call_trees import Call, kernel, marked, op, program, runtime
-from timesink.analyses.diff.alignment import CallChange
-from timesink.analyses.diff.counts import even_period
+from timesink.analyses.diff.alignment import CallChange, even_period
 from timesink.analyses.diff.edits import call_tree, difference
 from timesink.model.diagnosis import ProgramChange, ProgramEdit
 from timesink.rules.diagnosis import program_change

@@ -10,13 +10,8 @@ import polars as pl
 import pytest
 
 from cycle_tables import cycle_rows
-from timesink.analyses.expected.live import (
-    JudgedCycles,
-    LiveJudge,
-    LiveModel,
-    learn_live,
-    live_model_from,
-)
+from timesink.analyses.expected.live import JudgedCycles, LiveJudge
+from timesink.analyses.expected.model import LiveModel, learn_live, live_model_from
 from timesink.errors import UnreadableError, UsageError
 
 

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 import timesink
 from builders import training_trace, write
-from timesink.analyses.anatomy import anatomy as call_rows
+from timesink.analyses.behaviour import anatomy as call_rows
 
 
 def calls(path: Path) -> pl.DataFrame:

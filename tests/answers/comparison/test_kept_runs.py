@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compared_runs import write_timeline
-from timesink.analyses.anatomy.anatomy import Anatomy
+from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.answers.comparison import sides
 from timesink.answers.comparison.work import compare
 from timesink.model.trace import Trace

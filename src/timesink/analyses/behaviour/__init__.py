@@ -1,1 +1,1 @@
-"""What each function costs in each cycle, and how loaded its resources are meanwhile."""
+"""What each function costs in each cycle, what cycles are made of, and how loaded resources are."""

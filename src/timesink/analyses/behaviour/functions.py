@@ -1,4 +1,7 @@
-"""What a recorded event is: the function it counts for, and the class of that function."""
+"""What a recorded event is: the function it counts for, and the class of that function.
+
+And tables of functions in brief: what these cost on average, and what counters read.
+"""
 
 from __future__ import annotations
 

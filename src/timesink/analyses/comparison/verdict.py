@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from math import log
@@ -316,6 +315,10 @@ def judge_lengths(lengths: CycleTimes, unit: str = "cycle") -> CycleJudgement:
 
 _VERDICTS = {"slower": "regression", "faster": "improvement"}
 _CYCLES = {"mean": "Cycles, rare slow ones included,", "fast": "Fast cycles"}
+_NOT_IN_TURN = (
+    "Runs of both sides did not take turns: what changed about the machine meanwhile counts as a "
+    "change of the program."
+)
 _ONE_RUN = (
     "Judged by plain cycles, without the profiler, of one run a side: runs of one program differ "
     "too, which one of each cannot show."
@@ -349,7 +352,7 @@ def judge_plain(plain: ComparedRuns) -> CycleJudgement:
         found.more_runs,
     )
     verdict = _VERDICTS.get(found.outcome, "no_change")
-    return CycleJudgement(verdict, decided(found), time, tuple(_plain_notes(found)))
+    return CycleJudgement(verdict, decided(found), time, () if found.pairs else (_NOT_IN_TURN,))
 
 
 def decided(found: Decision) -> str:
@@ -381,14 +384,6 @@ def _what_decides(found: Decision) -> str:
         least = f" Too few runs to be certain of it: {FEWEST_RUNS} of each side are the least."
         return least if found.runs[0] != found.runs[1] or min(found.runs) < FEWEST_RUNS else ""
     return "" if more is None else f" About {units.counted(more, 'more runs')} a side would decide."
-
-
-def _plain_notes(found: Decision) -> Iterator[str]:
-    if not found.pairs:
-        yield (
-            "Runs of both sides did not take turns: what changed about the machine meanwhile "
-            "counts as a change of the program."
-        )
 
 
 def _amounts(lengths: CycleTimes) -> str:

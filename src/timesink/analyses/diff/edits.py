@@ -17,8 +17,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.diff.alignment import CallAlignment, CallChange, steady_tree
-from timesink.analyses.diff.counts import (
+from timesink.analyses.diff.alignment import (
+    CallAlignment,
+    CallChange,
     CountedCycles,
     CycleKind,
     SiteNames,
@@ -27,6 +28,7 @@ from timesink.analyses.diff.counts import (
     kinds_of,
     paired_kinds,
     ranges,
+    steady_tree,
 )
 from timesink.analyses.diff.program import (
     ANNOTATION,

@@ -32,9 +32,9 @@ from timesink.analyses.columns import (
     start_and_end,
 )
 from timesink.analyses.cycles.cycles import Cycles, launching_process
-from timesink.analyses.diff.plain_names import Hashes, hashed, mixed, plain_name
 from timesink.analyses.forest import Nodes, levels, nest_calls, pre_order
 from timesink.analyses.links import launching_calls
+from timesink.analyses.names import Hashes, hashed, mixed, plain_name
 from timesink.model import vendors
 from timesink.model.arrays import Ints
 from timesink.model.schema import BUSY_KINDS, LINE_PREFIX, MODULE_PREFIX

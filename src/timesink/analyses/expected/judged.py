@@ -7,15 +7,56 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from timesink.analyses.expected.limits import lasting, own_distance, run_levels, spikes
-from timesink.analyses.expected.model import DurationModel, ExpectedCycles, expected_durations
-from timesink.analyses.expected.workload import PHASES, Floats
+from timesink.analyses.expected.model import DurationModel, near, outside_of
+from timesink.analyses.expected.trees import AskedForest
+from timesink.analyses.expected.workload import PHASES, CycleWorkload, workload_of
+from timesink.errors import UsageError
+from timesink.model.arrays import Flags, Floats, Ints
 
 _APART = 2
 """Cycles between alarms of one episode."""
+
+
+@dataclass(frozen=True)
+class ExpectedCycles:
+    """What each cycle was expected to take, and why some are not judged."""
+
+    cycles: CycleWorkload
+    expected_us: Floats
+    unusable: Flags
+    empty: Flags
+    outside: Flags
+
+    @cached_property
+    def judged(self) -> Flags:
+        """Cycles that did work of a sort that was learned."""
+        return ~(self.unusable | self.empty | self.outside)
+
+    @cached_property
+    def distance(self) -> Floats:
+        """ln(observed / expected)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found: Floats = np.log(self.cycles.duration_us / self.expected_us)
+        return found
+
+
+def expected_durations(model: DurationModel, rows: pl.DataFrame) -> ExpectedCycles:
+    """What each cycle of a table should take, in order of time, run by run."""
+    missing = [name for name in model.columns if name not in rows.columns]
+    if missing:
+        raise UsageError(
+            f"the rows do not tell {', '.join(missing[:4])}, which the model was learned with",
+            "give rows with the same columns, or learn again from rows like these",
+        )
+    cycles = workload_of(rows, model.columns)
+    told = np.isfinite(cycles.duration_us) & (cycles.duration_us > 0)
+    empty = told & (np.nan_to_num(cycles.duration_us) < model.empty_below_us)
+    outside = outside_of(model.ranges, near(model.cells), cycles) & told & ~empty
+    expected = np.exp(np.clip(AskedForest(model.forest).predict(cycles.features), -50, 50))
+    return ExpectedCycles(cycles, expected, ~told, empty, outside)
 
 
 @dataclass(frozen=True)
@@ -57,7 +98,7 @@ class Judged:
     expected: ExpectedCycles
 
     @cached_property
-    def alarm(self) -> npt.NDArray[np.bool_]:
+    def alarm(self) -> Flags:
         """Cycles that took too long, in the order of `expected`."""
         found = np.zeros(len(self.expected.cycles), dtype=bool)
         found[self.expected.judged] = self._spikes | self._lasting[0]
@@ -70,12 +111,12 @@ class Judged:
         return own_distance(self.model.limits.level, cycles, mine.distance[mine.judged])
 
     @cached_property
-    def _spikes(self) -> npt.NDArray[np.bool_]:
+    def _spikes(self) -> Flags:
         mine = self.expected
         return spikes(self.model.limits, mine.cycles.part(mine.judged), self._distance)
 
     @cached_property
-    def _lasting(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    def _lasting(self) -> tuple[Flags, Ints]:
         mine = self.expected
         return lasting(self.model.limits, mine.cycles.part(mine.judged), self._distance)
 
@@ -98,7 +139,7 @@ class Judged:
             if (self.expected.judged & (phases == place)).any()
         }
 
-    def _accuracy(self, chosen: npt.NDArray[np.bool_]) -> Accuracy:
+    def _accuracy(self, chosen: Flags) -> Accuracy:
         if not chosen.any():
             return Accuracy(0, None, None, None)
         wrong = 100 * np.abs(np.expm1(-self.expected.distance[chosen]))

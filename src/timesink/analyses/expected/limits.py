@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from timesink.analyses.expected.workload import PHASES, CycleWorkload, Floats, Ints
+from timesink.analyses.expected.workload import PHASES, CycleWorkload
+from timesink.model.arrays import Flags, Floats, Ints
 
 BUSY_LEVELS = 3
 _FEWEST_IN_GROUP = 60
@@ -76,8 +76,7 @@ class DurationLimits(msgspec.Struct, frozen=True):
 def groups_of(cycles: CycleWorkload, edges: Sequence[float]) -> Ints:
     """The group of each cycle, as a place in `Limits.groups`."""
     busy = np.searchsorted(np.array(edges, dtype=np.float64), np.nan_to_num(cycles.busy))
-    found: Ints = cycles.phases * (len(edges) + 1) + busy
-    return found
+    return np.asarray(cycles.phases * (len(edges) + 1) + busy)
 
 
 def limits_for_new_runs(cycles: CycleWorkload, distance: Floats, rate: float) -> DurationLimits:
@@ -196,18 +195,13 @@ def own_distance(level: float, cycles: CycleWorkload, distance: Floats) -> Float
     return found
 
 
-def spikes(
-    limits: DurationLimits, cycles: CycleWorkload, distance: Floats
-) -> npt.NDArray[np.bool_]:
+def spikes(limits: DurationLimits, cycles: CycleWorkload, distance: Floats) -> Flags:
     """Cycles that are too slow by themselves."""
     point = np.array([one.point for one in limits.groups])
-    found: npt.NDArray[np.bool_] = distance > point[groups_of(cycles, limits.busy_edges)]
-    return found
+    return np.asarray(distance > point[groups_of(cycles, limits.busy_edges)])
 
 
-def lasting(
-    limits: DurationLimits, cycles: CycleWorkload, distance: Floats
-) -> tuple[npt.NDArray[np.bool_], Ints]:
+def lasting(limits: DurationLimits, cycles: CycleWorkload, distance: Floats) -> tuple[Flags, Ints]:
     """Cycles of a shift that lasts, and where the excess of each began, as places here.
 
     A cumulative sum per run: what exceeds the allowance adds up, what is below takes away, and

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from timesink.analyses.expected.limits import groups_of
@@ -22,8 +21,12 @@ from timesink.analyses.expected.live_limits import (
     steps_of,
     too_high,
 )
-from timesink.analyses.expected.live_model import LiveModel, in_order, learn_live, live_model_from
-from timesink.analyses.expected.model import near, outside_of
+from timesink.analyses.expected.model import (
+    LiveModel,
+    in_order,
+    near,
+    outside_of,
+)
 from timesink.analyses.expected.trees import AskedForest
 from timesink.analyses.expected.workload import (
     DURATION,
@@ -35,14 +38,9 @@ from timesink.analyses.expected.workload import (
     SEEN_BEFORE,
     START,
     CycleWorkload,
-    Floats,
-    Ints,
     workload_of,
 )
-
-__all__ = [
-    "JudgedCycles", "LiveAlarm", "LiveJudge", "LiveModel", "learn_live", "live_model_from",
-]  # fmt: skip
+from timesink.model.arrays import Flags, Floats, Ints
 
 CALM_CYCLES, CALM_S = 20, 5.0
 """An alarm ends after so many cycles, or seconds, back within limits."""
@@ -220,18 +218,18 @@ class _Seen:
     part: _Part
     marks: _Marks
     distance: Floats
-    beyond: npt.NDArray[np.bool_]
-    spiky: npt.NDArray[np.bool_]
-    slower: npt.NDArray[np.bool_]
+    beyond: Flags
+    spiky: Flags
+    slower: Flags
     """Each cycle, beyond the level; and where nearly all of the last few were."""
-    slow: npt.NDArray[np.bool_]
-    telling: npt.NDArray[np.bool_]
+    slow: Flags
+    telling: Flags
     """Cycles that these rules go by: where cycles scatter, those that are slow alone."""
     moments: Floats
     """When they began and whether they were far beyond, and that of the few before."""
     sums: list[Floats]
-    high: list[npt.NDArray[np.bool_]]
-    holds: npt.NDArray[np.bool_]
+    high: list[Flags]
+    holds: Flags
     has_ended: bool = False
 
     def recent(self, stream: _Stream, behind: int) -> list[tuple[_Mark, bool, bool]]:
@@ -244,8 +242,7 @@ class _Seen:
     def told(self, stream: _Stream, count: int) -> Floats:
         """What the last of so many cycles tell, and those before."""
         before = self.part.told[:0] if stream.told is None else stream.told
-        found: Floats = np.concatenate([before, self.part.told[:count]])[-SEEN_BEFORE:]
-        return found
+        return np.asarray(np.concatenate([before, self.part.told[:count]])[-SEEN_BEFORE:])
 
 
 class LiveJudge:
@@ -360,7 +357,7 @@ class LiveJudge:
         when = rows["told_ts"].to_numpy().astype(np.float64)[found.rows]
         return found, when
 
-    def _expected(self, cycles: CycleWorkload) -> tuple[Floats, npt.NDArray[np.bool_], Ints]:
+    def _expected(self, cycles: CycleWorkload) -> tuple[Floats, Flags, Ints]:
         """What each should take, whether it is outside, its group: asked once per workload."""
         features = np.ascontiguousarray(cycles.features)
         width, content = features.shape[1] * 8, features.tobytes()
@@ -402,7 +399,7 @@ class LiveJudge:
 
     def _judged(
         self, stream: _Stream, part: _Part, raised: list[LiveAlarm], ended: list[LiveAlarm]
-    ) -> npt.NDArray[np.bool_]:
+    ) -> Flags:
         """Where a rule holds, stretch by stretch: sums begin anew where an alarm ended."""
         holds = np.zeros(len(part.start_s), dtype=bool)
         at = 0

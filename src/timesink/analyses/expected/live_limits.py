@@ -14,10 +14,10 @@ from functools import partial
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from timesink.analyses.expected.limits import GroupLimit, groups_of
-from timesink.analyses.expected.workload import PHASES, CycleWorkload, Floats, Ints
+from timesink.analyses.expected.workload import PHASES, CycleWorkload
+from timesink.model.arrays import Flags, Floats, Ints
 
 SHIFTS = (1.2, 1.5, 2.0, 4.0, 16.0)
 """Each has a sum of its own, beside one for the smallest that counts."""
@@ -128,8 +128,7 @@ class LiveLimits(msgspec.Struct, frozen=True):
     def weights(self, rule: RunningSum) -> Floats:
         """What a cycle of each group counts: less where they scatter more than a rule's shift."""
         spread = np.array([one.spread for one in self.groups])
-        found: Floats = np.clip(max(self.usual, rule.shift) / spread, 0.1, 1.0)
-        return found
+        return np.asarray(np.clip(max(self.usual, rule.shift) / spread, 0.1, 1.0))
 
     @property
     def usual(self) -> float:
@@ -137,14 +136,13 @@ class LiveLimits(msgspec.Struct, frozen=True):
         return min((one.spread for one in self.groups if one.rows), default=1.0)
 
     @property
-    def telling(self) -> npt.NDArray[np.bool_]:
+    def telling(self) -> Flags:
         """Groups whose cycles tell something one by one."""
         rows = np.array([one.rows for one in self.groups])
         spread = np.array([one.spread for one in self.groups])
         common = rows >= max(1.0, _COMMON * rows.sum())
         calmest = float(spread[common].min(initial=np.inf))
-        found: npt.NDArray[np.bool_] = spread <= max(_TELLING * calmest, self.level)
-        return found
+        return np.asarray(spread <= max(_TELLING * calmest, self.level))
 
     @property
     def level(self) -> float:
@@ -154,8 +152,7 @@ class LiveLimits(msgspec.Struct, frozen=True):
 
 def steps_of(rule: RunningSum, distance: Floats, weight: Floats) -> Floats:
     """What each cycle adds to a running sum."""
-    found: Floats = (np.clip(distance, -rule.bound, rule.bound) - rule.allowance) * weight
-    return found
+    return np.asarray((np.clip(distance, -rule.bound, rule.bound) - rule.allowance) * weight)
 
 
 def running_sums(steps: Floats, total: float, most: float) -> Floats:
@@ -184,7 +181,7 @@ def running_sums(steps: Floats, total: float, most: float) -> Floats:
 def too_high(
     rule: RunningSum, sums: Floats, clocks: tuple[Ints, Floats],
     since: tuple[int, float] | None, spread: Floats,
-) -> npt.NDArray[np.bool_]:  # fmt: skip
+) -> Flags:  # fmt: skip
     """Where sums are an alarm: above the limit, and for as long as their shift needs to.
 
     Clocks count cycles and seconds; sums may have begun to rise before, at `since`.
@@ -208,8 +205,7 @@ def _risen(sums: Floats, clock: Ints | Floats, onset: float | None) -> Floats:
     since = clock[np.minimum(first, count - 1)].astype(np.float64)
     if onset is not None:
         since = np.where(first == 0, onset, since)
-    found: Floats = (clock - since).astype(np.float64)
-    return found
+    return np.asarray((clock - since).astype(np.float64))
 
 
 def _hold_s(rule: RunningSum, shift: Floats, spread: Floats) -> Floats:
@@ -224,24 +220,20 @@ def _hold_s(rule: RunningSum, shift: Floats, spread: Floats) -> Floats:
         return np.full(len(shift), at_least)
     (few, long), (more, shorter) = _HOLDS
     kinds = [shift < few * spread, shift < more * spread]
-    found: Floats = np.select(kinds, [long, shorter], at_least)
-    return found
+    return np.asarray(np.select(kinds, [long, shorter], at_least))
 
 
-def several(beyond: npt.NDArray[np.bool_], least: int, last: int) -> npt.NDArray[np.bool_]:
+def several(beyond: Flags, least: int, last: int) -> Flags:
     """Where so many at least of the last few cycles were beyond; the first few only lead in.
 
     >>> several(np.array([0, 0, 0, 1, 1, 0, 1, 0], dtype=bool), 3, 5).tolist()
     [False, False, True, True]
     """
     counts = np.cumsum(np.concatenate([[0], beyond.astype(np.int64)]))
-    found: npt.NDArray[np.bool_] = counts[last:] - counts[:-last] >= least
-    return found
+    return np.asarray(counts[last:] - counts[:-last] >= least)
 
 
-def some_for_a_moment(
-    beyond: npt.NDArray[np.bool_], start_s: Floats, end_s: Floats
-) -> npt.NDArray[np.bool_]:
+def some_for_a_moment(beyond: Flags, start_s: Floats, end_s: Floats) -> Flags:
     """Where some of the last few cycles were beyond, for a moment: slow ones soon are as long.
 
     The first few only lead in, as those of `several`.
@@ -253,8 +245,7 @@ def some_for_a_moment(
     starts = np.where(beyond, start_s, np.inf)
     first = np.lib.stride_tricks.sliding_window_view(starts, FEW).min(axis=1)
     is_long = beyond[FEW - 1 :] & (end_s[FEW - 1 :] - first >= _MOMENT_S)
-    found: npt.NDArray[np.bool_] = several(beyond, _SOME, FEW) & is_long
-    return found
+    return np.asarray(several(beyond, _SOME, FEW) & is_long)
 
 
 def live_limits_from(
@@ -392,7 +383,7 @@ def _spike_from(distance: Floats) -> float:
     return start + excess * max(0.0, float(np.log(beyond / len(ordered) / _SPIKE_SHARE)))
 
 
-def _blocks(alarm: npt.NDArray[np.bool_], size: int) -> int:
+def _blocks(alarm: Flags, size: int) -> int:
     """Stretches of so many cycles that have an alarm."""
     return len(np.unique(np.flatnonzero(alarm) // size))
 

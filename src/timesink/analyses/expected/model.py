@@ -1,17 +1,16 @@
-"""What cycles of a workload take: learned from a table of cycles, kept as a file, asked."""
+"""What cycles of a workload take: learned from a table or a program that runs, kept as a file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from timesink.analyses.expected.limits import DurationLimits, limits_for_new_runs, limits_from
+from timesink.analyses.expected.live_limits import LiveLimits, live_limits_from
 from timesink.analyses.expected.trees import (
     LEAF_CYCLES,
     AskedForest,
@@ -23,13 +22,16 @@ from timesink.analyses.expected.trees import (
 )
 from timesink.analyses.expected.workload import (
     BATCH,
+    DURATION,
     FIRST,
+    JOB,
+    START,
     CycleWorkload,
-    Floats,
-    Ints,
+    workload_columns,
     workload_of,
 )
 from timesink.errors import UnreadableError, UsageError
+from timesink.model.arrays import Flags, Floats, Ints
 
 MODEL_SCHEMA = "timesink/watch-model/1"
 FEWEST_CYCLES = 50
@@ -244,7 +246,7 @@ def _varies(cycles: CycleWorkload) -> bool:
     return any(len(column) and column.min() < column.max() for column in known)
 
 
-def _some(chosen: npt.NDArray[np.bool_], seed: int) -> Ints:
+def _some(chosen: Flags, seed: int) -> Ints:
     """Where chosen cycles are; of very many, as many as trees need."""
     where = np.flatnonzero(chosen)
     if len(where) <= _MOST_LEARNED:
@@ -265,7 +267,7 @@ def _empty_below(duration_us: Floats) -> float:
     return float(ordered[0] / _EMPTY_FACTOR)
 
 
-def _folds(cycles: CycleWorkload, seed: int, *, in_time: bool) -> list[npt.NDArray[np.bool_]]:
+def _folds(cycles: CycleWorkload, seed: int, *, in_time: bool) -> list[Flags]:
     """Whole runs that are held out in turn; of few runs, stretches of time."""
     unit: Ints = cycles.runs
     if in_time:
@@ -296,51 +298,12 @@ def _ranges(cycles: CycleWorkload, names: Sequence[str], *, live: bool) -> list[
     return found
 
 
-# -- asking ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ExpectedCycles:
-    """What each cycle was expected to take, and why some are not judged."""
-
-    cycles: CycleWorkload
-    expected_us: Floats
-    unusable: npt.NDArray[np.bool_]
-    empty: npt.NDArray[np.bool_]
-    outside: npt.NDArray[np.bool_]
-
-    @cached_property
-    def judged(self) -> npt.NDArray[np.bool_]:
-        """Cycles that did work of a sort that was learned."""
-        return ~(self.unusable | self.empty | self.outside)
-
-    @cached_property
-    def distance(self) -> Floats:
-        """ln(observed / expected)."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found: Floats = np.log(self.cycles.duration_us / self.expected_us)
-        return found
-
-
-def expected_durations(model: DurationModel, rows: pl.DataFrame) -> ExpectedCycles:
-    """What each cycle of a table should take, in order of time, run by run."""
-    missing = [name for name in model.columns if name not in rows.columns]
-    if missing:
-        raise UsageError(
-            f"the rows do not tell {', '.join(missing[:4])}, which the model was learned with",
-            "give rows with the same columns, or learn again from rows like these",
-        )
-    cycles = workload_of(rows, model.columns)
-    told = np.isfinite(cycles.duration_us) & (cycles.duration_us > 0)
-    empty = told & (np.nan_to_num(cycles.duration_us) < model.empty_below_us)
-    outside = outside_of(model.ranges, near(model.cells), cycles) & told & ~empty
-    expected = np.exp(np.clip(AskedForest(model.forest).predict(cycles.features), -50, 50))
-    return ExpectedCycles(cycles, expected, ~told, empty, outside)
+# -- what is like that which was learned -----------------------------------------------------------
 
 
 def outside_of(
     ranges: Sequence[FeatureRange], near_cells: set[tuple[int, int]], cycles: CycleWorkload
-) -> npt.NDArray[np.bool_]:
+) -> Flags:
     """Cycles unlike what was learned."""
     found = np.zeros(len(cycles), dtype=bool)
     for one in ranges:
@@ -374,5 +337,145 @@ def _cells(cycles: CycleWorkload) -> list[tuple[int, int]]:
 def _plane(cycles: CycleWorkload) -> Ints:
     """The cell of each cycle in the plane of batch and kv."""
     plane = np.stack([cycles.column(BATCH), cycles.column("kv")], axis=1)
-    found: Ints = np.floor(np.log(np.maximum(np.nan_to_num(plane), 1e-9)) / _CELL).astype(np.int64)
-    return found
+    return np.asarray(
+        np.floor(np.log(np.maximum(np.nan_to_num(plane), 1e-9)) / _CELL).astype(np.int64)
+    )
+
+
+# -- the model of a running program, learned from its first cycles ---------------------------------
+
+
+LIVE_SCHEMA = "timesink/watch-live/1"
+_MOST_ROWS = 100_000
+_WARM_BLOCK = 10
+_WARM_LEVEL, _WARM_SPIKE = float(np.log(1.05)), float(np.log(1.5))
+_LIVE_ROUNDS, _FEW_ROUNDS = 80, 50
+
+
+class LiveModel(msgspec.Struct, frozen=True):
+    """What cycles of a program take, and when they are too slow."""
+
+    schema: str
+    model: DurationModel
+    limits: LiveLimits
+    source: str
+    """Where cycles come from, as `optimizer step SGD`."""
+    learned_us: tuple[int, int]
+    """When the first and the last cycle that was learned from began."""
+    cycles: int
+
+    def to_json(self) -> bytes:
+        """The model as a file."""
+        return msgspec.json.encode(self)
+
+
+def live_model_from(content: bytes, path: str) -> LiveModel:
+    """A model as it was written; anything else is refused."""
+    hint = "leave --model out to learn from the program's first cycles"
+    try:
+        model = msgspec.json.decode(content, type=LiveModel)
+        known = model.schema == LIVE_SCHEMA
+        why = "" if known else f"version {model.schema[-20:]!r}, not {LIVE_SCHEMA!r}"
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        why = str(error).splitlines()[0][:120]
+        if MODEL_SCHEMA.encode() in content[:200]:
+            why = "it is of `timesink watch learn`, for tables"
+    why = why or model_problem(model.model) or model.limits.problem()
+    if why:
+        raise UnreadableError(f"{path}: not a model of a running program ({why})", hint)
+    return model
+
+
+def learn_live(
+    rows: pl.DataFrame, *, alarms_per_hour: float = 0.1, at_least: float = 0.1, source: str = ""
+) -> LiveModel:
+    """Learn from the cycles of a program, in order of time, what they take.
+
+    >>> rows = pl.DataFrame({"job_name": "1.0", "start_ts": np.arange(200) / 100,
+    ...                      "duration_us": 9000.0 + np.arange(200) % 7})
+    >>> learn_live(rows).limits.sums[0].allowance < 0.1
+    True
+    """
+    rows = in_order(rows.tail(_MOST_ROWS))
+    kept = rows.filter(~_warm_up(rows))
+    made = learned(
+        kept.drop("told_ts"), rate=alarms_per_hour, per_hour=True, live=True,
+        rounds=_LIVE_ROUNDS if kept.height > 3000 else _FEW_ROUNDS,
+    )  # fmt: skip
+    busiest = max(
+        float(made.cycles.duration_us[made.cycles.runs == run].sum())
+        for run in np.unique(made.cycles.runs)
+    )
+    limits = live_limits_from(
+        made.cycles, made.distance, made.model.limits.busy_edges,
+        alarms_per_hour=alarms_per_hour, at_least=at_least, hours=busiest / HOUR_US,
+        cycle_us=float(np.median(made.cycles.duration_us)),
+    )  # fmt: skip
+    told = kept["told_ts"].drop_nulls()
+    span = (told.min(), told.max()) if len(told) else (0.0, 0.0)
+    first, last = (int(1e6 * float(one)) for one in span)  # type: ignore[arg-type]
+    return LiveModel(LIVE_SCHEMA, made.model, limits, source, (first, last), made.model.cycles)
+
+
+def in_order(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows whose place is the order they came in: clocks are set, and go back."""
+    numbers = [DURATION, START, *workload_columns(rows)]
+    told = {name: pl.col(name).cast(pl.Float64) for name in numbers if name in rows.columns}
+    if DURATION not in told:
+        raise UsageError("the rows do not tell how long a cycle took", "name it duration_us")
+    finite = {
+        name: pl.when(value.is_finite()).then(value).otherwise(None) for name, value in told.items()
+    }
+    stream = pl.col(JOB).cast(pl.String).fill_null("") if JOB in rows.columns else pl.lit("")
+    when = finite.pop(START, pl.lit(None, dtype=pl.Float64))
+    index = pl.int_range(pl.len()).cast(pl.Float64)
+    return rows.select(stream.alias(JOB), when.alias("told_ts"), index.alias(START), **finite)
+
+
+def _warm_up(rows: pl.DataFrame) -> pl.Series:
+    """Rows at the beginning of each stream that are not like its second half."""
+    cycles = workload_of(rows.drop("told_ts"))
+    cut = np.zeros(rows.height, dtype=bool)
+    usable = np.isfinite(cycles.duration_us) & (cycles.duration_us > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        target = np.log(cycles.duration_us)
+    place = np.concatenate([np.arange(n) / n for n in np.bincount(cycles.runs) if n] or [[]])
+    later = np.flatnonzero(usable & (place >= 0.5))
+    if len(later) < FEWEST_CYCLES:
+        return pl.Series(cut)
+    later = later[:: max(1, len(later) // 3000)]
+    usual = AskedForest(bucket_table(cycles.features[later], target[later]))
+    distance = np.where(usable, target - usual.predict(cycles.features), 0.0)
+    # Of what the second half has not, nobody knows what is usual.
+    low, high = (pick(np.nan_to_num(cycles.features[later]), axis=0) for pick in (np.min, np.max))
+    told = np.nan_to_num(cycles.features)
+    distance[((told < low) | (told > high)).any(axis=1)] = 0.0
+    for run in np.unique(cycles.runs):
+        mine = np.flatnonzero(cycles.runs == run)
+        cut[cycles.rows[mine[: _warm_cycles(distance[mine])]]] = True
+    return pl.Series(cut)
+
+
+def _warm_cycles(distance: Floats) -> int:
+    """How many cycles at the beginning are unlike the second half.
+
+    >>> _warm_cycles(np.concatenate([np.full(25, 0.4), np.zeros(300)]))
+    30
+    """
+    half = len(distance) // 2
+    if half < 5 * _WARM_BLOCK:
+        return 0
+    first, later = distance[:half], distance[half:]
+    slow = np.flatnonzero(first[: half // 2] > later.max() + _WARM_SPIKE)
+    found = int(slow[-1]) + 1 if len(slow) else 0
+    level, usual = (
+        np.median(part[: len(part) // _WARM_BLOCK * _WARM_BLOCK].reshape(-1, _WARM_BLOCK), axis=1)
+        for part in (first, later)
+    )
+    odd = (level > usual.max() + _WARM_LEVEL) | (level < usual.min() - _WARM_LEVEL)
+    end = 0
+    for place in np.flatnonzero(odd):
+        # Two blocks like the rest may lie between.
+        if place - end <= 2:
+            end = int(place) + 1
+    return max(found, end * _WARM_BLOCK)

@@ -12,7 +12,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from timesink.model.arrays import Flags, Floats
+
 LEAF_CYCLES = 10
 """What trees tell is of so many cycles at least."""
 _BLOCK = 1 << 8
@@ -53,7 +54,7 @@ class Forest(msgspec.Struct, frozen=True):
             return "its trees hold numbers that are not finite"
         feature, left, right = (np.array(each) for each in (self.feature, self.left, self.right))
         roots, inner = np.array(self.roots), feature >= 0
-        if feature.min() < -1 or feature.max() >= features or not _within(roots, 0, size):
+        if feature.min() < -1 or feature.max() >= features or ((roots < 0) | (roots >= size)).any():
             return "its trees ask for features it does not have"
         own = np.arange(size)
         if ((left <= own) | (right <= own) | (left >= size) | (right >= size))[inner].any():
@@ -61,11 +62,7 @@ class Forest(msgspec.Struct, frozen=True):
         return "" if self._depth(roots, left, right, inner) <= DEEPEST else "its trees are too deep"
 
     def _depth(
-        self,
-        roots: npt.NDArray[Any],
-        left: npt.NDArray[Any],
-        right: npt.NDArray[Any],
-        inner: npt.NDArray[np.bool_],
+        self, roots: npt.NDArray[Any], left: npt.NDArray[Any], right: npt.NDArray[Any], inner: Flags
     ) -> int:
         level, depth = np.unique(roots), 0
         while len(level) and depth <= DEEPEST:
@@ -73,10 +70,6 @@ class Forest(msgspec.Struct, frozen=True):
             level = np.unique(np.concatenate([left[level], right[level]]))
             depth += 1
         return depth
-
-
-def _within(values: npt.NDArray[Any], low: int, high: int) -> bool:
-    return bool(((values >= low) & (values < high)).all())
 
 
 class AskedForest:

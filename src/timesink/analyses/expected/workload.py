@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from timesink.model.arrays import Flags, Floats, Ints
 
 DURATION, JOB, START = "duration_us", "job_name", "start_ts"
 BATCH, INPUT, OUTPUT, LONGEST = (
@@ -51,7 +49,7 @@ class CycleWorkload:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def part(self, chosen: npt.NDArray[np.bool_] | Ints) -> CycleWorkload:
+    def part(self, chosen: Flags | Ints) -> CycleWorkload:
         """Some of the cycles; runs keep their numbers."""
         return CycleWorkload(
             self.names, self.features[chosen], self.phases[chosen], self.duration_us[chosen],

@@ -405,14 +405,11 @@ def _is_file(peaks: str | Path | None) -> bool:
 def _tables(peaks: str | Path | None) -> tuple[Sequence[DevicePeaks], Sequence[DevicePeaks]]:
     """Published peaks with those of a file, and all in which a device is looked for, in turn."""
     is_file = _is_file(peaks)
-    if is_file and not Path(peaks or "").exists():
-        raise UnreadableError(
-            f"--peaks: {peaks}: no such file", f"name a CSV of peaks, or write e.g. {_EXAMPLE}"
-        )
-    if is_file and Path(peaks or "").is_dir():
-        raise UnreadableError(
-            f"--peaks: {peaks}: a folder", f"name a CSV of peaks, or write e.g. {_EXAMPLE}"
-        )
+    place = Path(peaks or "")
+    if is_file and (place.is_dir() or not place.exists()):
+        why = "a folder" if place.exists() else "no such file"
+        hint = f"name a CSV of peaks, or write e.g. {_EXAMPLE}"
+        raise UnreadableError(f"--peaks: {peaks}: {why}", hint)
     published = load_peaks(peaks if is_file else None)
     if is_file or peaks == PUBLISHED:
         return published, published

@@ -2,7 +2,8 @@
 
 Every recorded call costs the host something: before its start and after its end.  These costs are
 taken out of the threads, and the recording is played again.  Where cycles without the profiler were
-measured, the costs are scaled until it fits them: then only the split is a model.
+measured, the costs are scaled until it fits them: then only the split is a model.  The timeline
+has the same events where the replay puts them.
 """
 
 from __future__ import annotations
@@ -170,10 +171,6 @@ class _Program:
         on_device = (self.graph.activity >= 0) & (self.graph.before > 0)
         return play(replace(self.graph, gap=np.where(on_device, pause, gap)), work)
 
-    def with_costs(self, cost: Floats, pause: float) -> _Program:
-        """The same program under another model of costs."""
-        return replace(self, cost=cost, pause=pause)
-
     def cycle_ns(self, played: Played) -> float:
         return float(np.median(step_lengths(self.steps, played)))
 
@@ -259,13 +256,6 @@ def _why_not(program: _Program) -> str:
         f"calls of libraries, above all {name}, take {100 * share:.0f} % of a cycle on the host, "
         "which may be far less without a profiler"
     )
-
-
-def estimated_clock(trace: Trace) -> OwnClock:
-    """The own clock as costs of recording alone tell it, whatever was measured beside it."""
-    steps = find_steps(trace).filter("complete")
-    recorded = float(np.median((steps["end_ns"] - steps["start_ns"]).to_numpy()))
-    return _estimated(_Program.of(trace, steps), recorded)
 
 
 def _estimated(program: _Program, recorded: float) -> OwnClock:

@@ -1,4 +1,4 @@
-"""Means and spreads of many groups of measurements at once."""
+"""Means, spreads and ranks of many groups of measurements at once, and tests of both."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ class Decision:
     def is_uneven(self, allowed_pct: float) -> bool:
         """Whether slow cycles or runs, too rare to be certain of, add more than is allowed."""
         error = self.mean.error_pct or 0.0
-        rare = self.mean.change_pct > max(allowed_pct, _normal_limit(_DOUBT) * error)
+        rare = self.mean.change_pct > max(allowed_pct, _limit(_DOUBT, 1e6) * error)
         return rare or self.whole_pct > max(allowed_pct, _UNEVEN_PCT)
 
     def is_beyond(self, allowed_pct: float | None) -> bool | None:
@@ -409,10 +409,6 @@ def _trimmed(values: Floats) -> tuple[float, float, float]:
 @lru_cache(maxsize=4096)
 def _limit(chance: float, freedom: float) -> float:
     return float(two_sided_limits(chance, np.array([freedom]))[0])
-
-
-def _normal_limit(chance: float) -> float:
-    return _limit(chance, 1e6)
 
 
 # -- how many runs -------------------------------------------------------------------------------

@@ -196,6 +196,8 @@ def _levels(
     return (Level(0, finest), *coarser_levels(finest, merge, layout.length_ns))
 
 
+# -- for viewers: arrows along the path, and a mark on its events ---------------------------------
+
 CATEGORY = "critical_path"
 MARK, ON_PATH = "critical", "critical us"
 """Arguments of an event on the path: that it is, and what of it."""

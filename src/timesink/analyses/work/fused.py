@@ -91,11 +91,6 @@ def _extent(call: CallArguments, pointers: Sequence[Tensor]) -> int:
     return min(extent, largest) if extent else largest
 
 
-def _capped(one: Tensor, extent: int) -> Tensor:
-    """A tensor that is read in part, as by index, at most once for each element of the kernel."""
-    return one if one.elements <= extent else one.sized(extent)
-
-
 def fused(call: CallArguments) -> Work | None:
     """Each pointer is read or written once, at most as many elements as the kernel runs over.
 
@@ -107,7 +102,8 @@ def fused(call: CallArguments) -> Work | None:
     if not pointers or not all(one.element_bytes for one in pointers):
         return None
     extent, operators = _extent(call, pointers), fused_operators(call.name)
-    parts = [_capped(one, extent) for one in pointers]
+    # What is read in part, as by index, counts at most once for each element of the kernel.
+    parts = [one if one.elements <= extent else one.sized(extent) for one in pointers]
     pointwise = call.name.startswith("triton_poi")
     # Results of matrix products come as matrices; those of a kernel that views them otherwise.
     viewed = parts[0].shape != parts[-1].shape and any("view" in one for one in operators)

@@ -221,7 +221,11 @@ def packed_product(call: CallArguments, x: Tensor) -> Work | None:
     if not x.shape or not x.shape[-1]:
         return None
     flat = [one if isinstance(one, Tensor) else None for one in call.inputs]
-    places = [place for place, one in enumerate(flat) if place and one and _is_packed(one)]
+    places = [
+        place
+        for place, one in enumerate(flat)
+        if place and one and _is_integer(one) and len(one.shape) == 2 and one.elements
+    ]
     if not places:
         return None
     weights = flat[places[0]]
@@ -337,7 +341,3 @@ def _scaled(
 
 def _is_integer(one: Tensor) -> bool:
     return one.precision in ("int", "int8")
-
-
-def _is_packed(one: Tensor) -> bool:
-    return _is_integer(one) and len(one.shape) == 2 and one.elements > 0

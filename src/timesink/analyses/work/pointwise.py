@@ -72,11 +72,6 @@ def is_in_place(name: str) -> bool:
     return plain.startswith("__i") if plain.endswith("__") else plain.endswith("_")
 
 
-def _has_fraction(call: CallArguments, end: int) -> bool:
-    """Whether a plain value among the inputs is a floating number."""
-    return any("." in text and "[" not in text for text in call.values[:end])
-
-
 def elementwise(call: CallArguments, gives: str = "promoted", operations: float = 1) -> Work | None:
     """The tensors before `end` are read, and `operations` done for each element of the result.
 
@@ -91,8 +86,10 @@ def elementwise(call: CallArguments, gives: str = "promoted", operations: float 
     if not read or shape is None:
         return None
     kind = read[0].type if gives == "first" else promoted(read[-2:] if gives == "last" else read)
-    if _rank(kind) < 2 and gives == "promoted" and _has_fraction(call, call.places.get("end", 9)):
-        kind = FLOAT
+    if _rank(kind) < 2 and gives == "promoted":
+        # A plain value among the inputs may be a floating number.
+        plain = call.values[: call.places.get("end", 9)]
+        kind = FLOAT if any("." in text and "[" not in text for text in plain) else kind
     precision = Tensor((), kind).precision
     if gives == "flags":
         kind = BOOL
@@ -209,11 +206,12 @@ def reduction(
     )
 
 
-def extremum(call: CallArguments, given: Tensor) -> Work | None:
+def extremum(call: CallArguments) -> Work | None:
     """`max` and the like: of a whole tensor, along a dimension with indices, or of two tensors."""
     if call.tensor(1) is not None and len(call.inputs) <= 3:
         return elementwise(call)
-    return reduction(call, given, "found" if len(call.inputs) >= 3 else "same")
+    given, gives = call.tensor("given"), "found" if len(call.inputs) >= 3 else "same"
+    return None if given is None else reduction(call, given, gives)
 
 
 def scan(call: CallArguments, given: Tensor, gives: str = "sum") -> Work | None:

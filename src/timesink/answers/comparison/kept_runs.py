@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import Anatomy
-from timesink.analyses.anatomy.places import with_calls
+from timesink.analyses.behaviour.anatomy import Anatomy
+from timesink.analyses.behaviour.cycle_places import with_calls
 from timesink.analyses.behaviour.functions import of_cycles_alone
 from timesink.answers.ahead import CycleSearch, Helpers
 from timesink.answers.comparison.sides import (

@@ -10,7 +10,7 @@ from typing import cast
 
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import only_cycles
+from timesink.analyses.behaviour.anatomy import only_cycles
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.statistics.repeats import timed_runs
 from timesink.answers.comparison.pairing import Compared, Match, RoleMember

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import Anatomy
+from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.functions import mended
 from timesink.answers.ahead import CycleSearch
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
@@ -464,9 +464,9 @@ def _rank(source: SideSource, trace: Trace) -> int | None:
 
 
 def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun:
-    from timesink.analyses.anatomy.timeline import anatomies  # noqa: PLC0415
     from timesink.analyses.behaviour.calls import without_recorders_ranges  # noqa: PLC0415
     from timesink.analyses.behaviour.functions import load_classes  # noqa: PLC0415
+    from timesink.analyses.behaviour.recorded_anatomy import anatomies  # noqa: PLC0415
     from timesink.analyses.behaviour.table import behaviour_table  # noqa: PLC0415
     from timesink.analyses.cycles.annotations import mark_note  # noqa: PLC0415
     from timesink.analyses.cycles.search import find_cycles  # noqa: PLC0415

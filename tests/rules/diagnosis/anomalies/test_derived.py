@@ -11,7 +11,7 @@ import pytest
 from behaviour_rows import table_of
 from compared import pair_of
 from shared_resources import Side, pair
-from timesink.analyses.anatomy.timeline import anatomy_of
+from timesink.analyses.behaviour.recorded_anatomy import anatomy_of
 from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.model.schema import BEHAVIOUR

@@ -10,7 +10,7 @@ import pytest
 
 import slowed
 from shared_resources import Side, both, pair
-from timesink.analyses.anatomy.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
+from timesink.analyses.behaviour.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
 from timesink.rules.counter_levels import impossible_levels, without_impossible
 from timesink.rules.diagnosis import diagnose
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import (
+from timesink.analyses.behaviour.anatomy import (
     CYCLE_SPANS,
     LEVELS,
     PART_TIMES,
@@ -24,7 +24,6 @@ from timesink.analyses.anatomy.anatomy import (
     launch_rows,
     part_rows,
 )
-from timesink.analyses.anatomy.places import place_rows, with_calls
 from timesink.analyses.behaviour.calls import HOST_NUMBER, NO_NUMBER, Windows, windows_by_process
 from timesink.analyses.behaviour.counters import (
     HOST_PLACE,
@@ -38,6 +37,7 @@ from timesink.analyses.behaviour.counters import (
     place_of,
     process_place,
 )
+from timesink.analyses.behaviour.cycle_places import place_rows, with_calls
 from timesink.analyses.behaviour.functions import PART_OF_CLASS, once_per_cycle, plain_texts
 from timesink.analyses.behaviour.untraced import is_mark
 from timesink.analyses.cycles.cycles import Cycles

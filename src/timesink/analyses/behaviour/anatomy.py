@@ -1,4 +1,4 @@
-"""The anatomy of the cycles of one process, as plain data."""
+"""The anatomy of the cycles of one process: time split into parts that add up to their length."""
 
 from __future__ import annotations
 
