@@ -16,7 +16,7 @@ from timesink.answers.causes import cause_name
 from timesink.answers.comparison import pairing
 from timesink.answers.comparison import values as diagnosis_json
 from timesink.answers.comparison.kept_runs import Runs, check_recordings
-from timesink.answers.comparison.naming import chosen, members_of
+from timesink.answers.comparison.report import chosen, members_of
 from timesink.answers.comparison.sides import (
     SideReadOptions,
     check_given,

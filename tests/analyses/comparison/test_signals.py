@@ -11,7 +11,7 @@ import pytest
 from builders import annotation, kernel, kineto, memcpy, memory, operator, runtime, write
 from timesink.analyses.comparison.signals import SIGNALS, Signals, signals_of
 from timesink.answers.comparison.baselines import save_baseline
-from timesink.answers.comparison.naming import members_of
+from timesink.answers.comparison.report import members_of
 from timesink.answers.comparison.work import compare
 
 

@@ -22,8 +22,7 @@ from timesink.answers.comparison.cycle_pictures import (
 from timesink.answers.comparison.efficiency import efficiency_blocks, efficiency_section
 from timesink.answers.comparison.gate import TONES, gate_section, outcome
 from timesink.answers.comparison.gate_result import Gate
-from timesink.answers.comparison.naming import EXPLORATORY_REPORT, VERSUS
-from timesink.answers.comparison.pairing import Compared, as_options
+from timesink.answers.comparison.pairing import EXPLORATORY_REPORT, VERSUS, Compared, as_options
 from timesink.answers.comparison.program import (
     NO_PROGRAM,
     VIEWS,
