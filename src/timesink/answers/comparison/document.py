@@ -79,7 +79,7 @@ def comparison_document(
     With `top` it is the short answer, which is read as text: so many rows of each table.
     """
     if comparison.exploration is not None:
-        sections = explored_sections(comparison, comparison.exploration, top)
+        sections = explored_sections(comparison.exploration, comparison.notes, top)
     elif len(comparison.pairs) == 1:
         sections = _of_one(comparison, comparison.pairs[0], gate, top)
     else:
@@ -97,7 +97,8 @@ def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Do
     """One table of every pair that is told in full, below the answer."""
     told, names = [Told(one.pair) for one in comparison.pairs], comparison.pair_names
     if comparison.exploration is not None:
-        explored = explored_sections(comparison, comparison.exploration, top, TABLES[table])
+        found = comparison.exploration
+        explored = explored_sections(found, comparison.notes, top, TABLES[table])
         return _document(comparison, comparison.headline, explored)
     if len(told) == 1:
         block = TABLES[table](told[0], top, table)
