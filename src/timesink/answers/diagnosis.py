@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from timesink.answers import causes
-from timesink.answers.comparison.changes import Told
+from timesink.answers.comparison.changes import CYCLES, MOST_ROWS, Told, roles_block, times_block
 from timesink.answers.comparison.cycle_pictures import OTHER, USUAL, CycleBars, cycle_picture
-from timesink.answers.comparison.pair_tables import CYCLES, MOST_ROWS, roles_block, times_block
 from timesink.answers.diagnosis_report import Diagnosed, Within, excess_ns, of_single_cycles, spans
 from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table

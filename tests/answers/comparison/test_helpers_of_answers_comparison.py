@@ -16,7 +16,7 @@ from timesink.analyses.comparison.pair import CycleTimes, KeyFinding, Workload
 from timesink.answers.comparison.baselines import load_baseline, save_baseline
 from timesink.answers.comparison.budget_file import Budget, load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate
-from timesink.answers.comparison.changes import Told
+from timesink.answers.comparison.changes import Told, known_amounts
 from timesink.answers.comparison.document import (
     _names,
     comparison_document,
@@ -34,7 +34,6 @@ from timesink.answers.comparison.gate import (
 )
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
 from timesink.answers.comparison.kept_runs import recorded_otherwise
-from timesink.answers.comparison.pair_tables import known_amounts
 from timesink.answers.comparison.pairing import (
     as_arguments,
     as_options,

@@ -13,8 +13,7 @@ from timesink.analyses.ranks.changes import RankChanges, StragglerChange, compar
 from timesink.analyses.ranks.own_time import ranges_of, the_ranks
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.answers.causes import TONES, attributed_part, cause_name, note_sections, paragraphs
-from timesink.answers.comparison.changes import Told
-from timesink.answers.comparison.pair_tables import ROLES, pair_blocks
+from timesink.answers.comparison.changes import ROLES, Told, pair_blocks
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.sentences import answer, headline
 from timesink.answers.comparison.sides import RunSide
