@@ -52,6 +52,7 @@ _STANDS_IN = {
     **dict.fromkeys(("query", "export", "cache"), "info"),
     **dict.fromkeys(("behaviour", "diagnose"), "cycles"),
     "whatif": "analyze",
+    "gate": "ab",
     "history": "baseline",
     "peaks": "kernels",
     "ncu": "record",

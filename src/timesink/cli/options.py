@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -63,6 +64,13 @@ def whole_number(text: str, things: str) -> int:
 def cycles_or_none(text: str) -> int:
     """A number of cycles, which may be 0."""
     return 0 if text.strip("0") == "" and text else whole_number(text, "cycles")
+
+
+def seconds(text: str) -> float:
+    """A number of seconds, which may be 0."""
+    if not re.fullmatch(r"\d{1,6}(\.\d+)?", text):
+        raise refused(text, "a number of seconds")
+    return float(text)
 
 
 def fraction(text: str) -> float:

@@ -23,7 +23,6 @@ what it had to do) can be learned from and judged as well:
 from __future__ import annotations
 
 import argparse
-import re
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -41,6 +40,7 @@ from timesink.cli.options import (
     fraction,
     program_in,
     refused,
+    seconds,
     whole_number,
 )
 from timesink.cli.outputs import check_answer, check_output, format_of, give_document, give_json
@@ -138,7 +138,7 @@ def _add_learning(group: argparse._ArgumentGroup) -> None:
     learn = "cycles to learn from (default: %(default)s)"
     add_option(group, "--learn N", learn, type=_cycles, default=WatchPlan.learn)
     least = "and for so many seconds at least (default: %(default)g)"
-    add_option(group, "--learn-seconds S", least, type=_seconds, default=WatchPlan.learn_s)
+    add_option(group, "--learn-seconds S", least, type=seconds, default=WatchPlan.learn_s)
     skip = "cycles of each process to let pass first (default: %(default)s)"
     add_option(group, "--skip N", skip, type=cycles_or_none, default=WatchPlan.skip)
     model = "what was learned before: model.json of another watch"
@@ -155,7 +155,7 @@ def _add_recording(group: argparse._ArgumentGroup) -> None:
     plain = "cycles to time before, without the profiler (default: %(default)s)"
     add_option(group, "--plain N", plain, type=cycles_or_none, default=WatchPlan.plain)
     gap = "seconds between two recordings, at least (default: %(default)g)"
-    add_option(group, "--gap S", gap, type=_seconds, default=WatchPlan.gap_s)
+    add_option(group, "--gap S", gap, type=seconds, default=WatchPlan.gap_s)
     many = "most incidents an hour (default: %(default)s)"
     incidents = partial(whole_number, things="incidents")
     add_option(group, "--most-incidents N", many, type=incidents, default=WatchPlan.most_incidents)
@@ -188,12 +188,6 @@ def _positive(number: str, text: str, what: str) -> float:
         if 0 < value < 1e9:
             return value
     raise refused(text, what)
-
-
-def _seconds(text: str) -> float:
-    if not re.fullmatch(r"\d{1,6}(\.\d+)?", text):
-        raise refused(text, "a number of seconds")
-    return float(text)
 
 
 def _size(text: str) -> int:

@@ -311,10 +311,10 @@ def in_full(pairs: Sequence[Told], most: int) -> list[int]:
 
     One that stands out comes first, or else the one with the largest change of a function.
     """
-    changes = [abs(told.pair.cycle_times.change_pct or 0.0) for told in pairs]
+    moved = [abs(told.pair.cycle_times.change_pct or 0.0) for told in pairs]
     one = sentences.standing_out(pairs)
     alone = sentences.changed_most(pairs) if one is None else one[0]
-    order = sorted(range(len(pairs)), key=lambda place: (place != alone, -changes[place], place))
+    order = sorted(range(len(pairs)), key=lambda place: (place != alone, -moved[place], place))
     return sorted(order[:most], key=lambda place: (place != alone, place))
 
 
