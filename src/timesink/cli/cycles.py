@@ -174,8 +174,7 @@ def run_diagnose(options: argparse.Namespace) -> int:
     for path in filter(None, files):
         for source in filter(None, (options.path, options.map)):
             outputs.check_output(path, source, force=options.force)
-    from timesink.answers.diagnosis import diagnosis_document  # noqa: PLC0415 - --help is quick
-    from timesink.answers.diagnosis_report import diagnose  # noqa: PLC0415
+    from timesink.answers.diagnosis import diagnose, diagnosis_document  # noqa: PLC0415 - --help is quick
 
     with progress_bar() as progress:
         asked = reading_of(options, "pid", "rank", "cycles", "marker", "by", "map")
