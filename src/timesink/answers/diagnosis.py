@@ -359,8 +359,8 @@ def of_single_cycles(one: Within) -> list[str]:
         kept = [first.function] if first.device == HOST_DEVICE else []
         name = short_labels([first.function], kept)[first.function]
         said.append(
-            f"{which[0].upper()}{which[1:]}: {name} on {first.device} takes {'up to ' * (len(alike) > 1)}{took}, "
-            f"in typical cycles at most {usual}."
+            f"{which[0].upper()}{which[1:]}: {name} on {first.device} takes "
+            f"{'up to ' * (len(alike) > 1)}{took}, in typical cycles at most {usual}."
         )
     return said
 
