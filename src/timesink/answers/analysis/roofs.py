@@ -13,7 +13,7 @@ from timesink.analyses.work.efficiency import (
     operator_efficiency,
 )
 from timesink.analyses.work.steps import StepEfficiency
-from timesink.answers.analysis.efficiency import efficiency_sentences, notes_of
+from timesink.answers.analysis.headline import efficiency_sentences, notes_of
 from timesink.answers.analysis.tables import Analysed, Empty, Made
 from timesink.answers.tables import sentence
 from timesink.answers.views import NO_KERNELS, NO_SHAPES_RECORDED, parts_of
