@@ -6,11 +6,11 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from timesink.cli.outputs import ReadingBar
 from timesink.errors import UsageError
@@ -20,6 +20,8 @@ from timesink.runtime.engine import ENGINES, Engine, engine_of
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
 
+
+Given = TypeVar("Given")
 
 # Values of options, for `type=`: what cannot be meant is refused in words.
 
@@ -41,6 +43,21 @@ def not_empty(text: str) -> str:
 def refused(text: str, what: str) -> argparse.ArgumentTypeError:
     """Why a value cannot be meant."""
     return argparse.ArgumentTypeError(f"{text!r} is not {what}")
+
+
+def accepted(
+    parse: Callable[[str], Given], what: str, fits: Callable[[Given], bool] = lambda _: True
+) -> Callable[[str], Given]:
+    """Takes what a text is parsed as, where that fits; else says `what` it should be."""
+
+    def given(text: str) -> Given:
+        with suppress(ValueError):
+            value = parse(text)
+            if fits(value):
+                return value
+        raise refused(text, what)
+
+    return given
 
 
 def process_count(text: str) -> int:

@@ -30,6 +30,7 @@ from pathlib import Path
 from timesink import __version__
 from timesink.cli import say
 from timesink.cli.options import (
+    accepted,
     add_actions,
     add_force,
     add_option,
@@ -125,9 +126,13 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
     _add_recording(parser.add_argument_group("what is recorded"))
     told = parser.add_argument_group("who is told")
     command = "run it at an alarm, when its cause is known, and when it is over; no shell runs it"
-    add_option(told, "--on-alarm CMD", command, type=_command, default=())
+    add_option(
+        told, "--on-alarm CMD", command, type=accepted(command_words, "a command", bool), default=()
+    )
     serve = "serve metrics for Prometheus (default host: 127.0.0.1)"
-    add_option(told, "--metrics [HOST:]PORT", serve, type=_address)
+    add_option(
+        told, "--metrics [HOST:]PORT", serve, type=accepted(metrics_address, "a port, or HOST:PORT")
+    )
     add_option(told, "--otel", "send metrics by OpenTelemetry; needs timesink[otel]")
     summary = "a folder or URL where all watchers put their status"
     add_option(told, "--summary URL", summary, default="")
@@ -160,7 +165,13 @@ def _add_recording(group: argparse._ArgumentGroup) -> None:
     incidents = partial(whole_number, things="incidents")
     add_option(group, "--most-incidents N", many, type=incidents, default=WatchPlan.most_incidents)
     quota = "size of the folder, beyond which the oldest incidents go (default: 2G)"
-    add_option(group, "--quota SIZE", quota, type=_size, default=WatchPlan.quota_bytes)
+    add_option(
+        group,
+        "--quota SIZE",
+        quota,
+        type=accepted(size_bytes, "a size such as 500M or 2G"),
+        default=WatchPlan.quota_bytes,
+    )
     counters = "all, none, or groups and names, as for  timesink record (default: %(default)s)"
     add_option(group, "--counters LIST", counters, default="all")
     add_option(group, "--no-record", "alarms only: never switch the profiler on")
@@ -188,25 +199,6 @@ def _positive(number: str, text: str, what: str) -> float:
         if 0 < value < 1e9:
             return value
     raise refused(text, what)
-
-
-def _size(text: str) -> int:
-    with suppress(ValueError):
-        return size_bytes(text)
-    raise refused(text, "a size such as 500M or 2G")
-
-
-def _command(text: str) -> tuple[str, ...]:
-    with suppress(ValueError):
-        if words := command_words(text):
-            return words
-    raise refused(text, "a command")
-
-
-def _address(text: str) -> tuple[str, int]:
-    with suppress(ValueError):
-        return metrics_address(text)
-    raise refused(text, "a port, or HOST:PORT")
 
 
 def _seed(text: str) -> int:
