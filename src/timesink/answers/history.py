@@ -22,12 +22,7 @@ from timesink.analyses.statistics.change_points import (
     level_changes,
 )
 from timesink.answers.comparison.baseline_store import reference
-from timesink.answers.comparison.history_rows import (
-    Commit,
-    HistoryRow,
-    bisect_lines,
-    history_rows,
-)
+from timesink.answers.comparison.history_rows import Commit, HistoryRow, bisect_lines, history_rows
 from timesink.answers.views import listed_table
 from timesink.errors import UsageError
 from timesink.model import units

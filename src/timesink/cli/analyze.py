@@ -351,9 +351,7 @@ def add_diagnose_arguments(parser: argparse.ArgumentParser) -> None:
     add_cycle_options(parser)
     add_reading(parser)
     add_output(
-        parser,
-        "write to a file (.txt, .md, .json, .html), or to a folder",
-        _DIAGNOSE_FORMATS,
+        parser, "write to a file (.txt, .md, .json, .html), or to a folder", _DIAGNOSE_FORMATS
     )
 
 

@@ -461,9 +461,7 @@ def analyze(
     trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
     _check_timeline(trace, source)
     whole = Analysis(
-        *(trace, shown(place), None, group_by, tuple(notes)),
-        clock=clock,
-        limits=limits,
+        *(trace, shown(place), None, group_by, tuple(notes)), clock=clock, limits=limits
     )
     analysis = _of_steps(whole, wanted)
     return _keeping(analysis, recordings[0], wanted) if cache else analysis

@@ -8,10 +8,7 @@ import polars as pl
 
 from timesink.analyses.kernels.peaks import DevicePeaks
 from timesink.analyses.kernels.roofline import named_roofs
-from timesink.analyses.work.efficiency import (
-    Efficiency,
-    operator_efficiency,
-)
+from timesink.analyses.work.efficiency import Efficiency, operator_efficiency
 from timesink.analyses.work.steps import StepEfficiency
 from timesink.answers.analysis.headline import efficiency_sentences, notes_of
 from timesink.answers.analysis.tables import Analysed, Empty, Made

@@ -242,10 +242,7 @@ def run_picture(ordered: Sequence[TimedRun]) -> draw.Drawing:
     ]
     places = {id(run): across(number) for number, run in enumerate(ordered, 1)}
     drift = [
-        (
-            sum(places[id(run)] for run in pair) / 2,
-            height(sum(run.typical_ns for run in pair) / 2),
-        )
+        (sum(places[id(run)] for run in pair) / 2, height(sum(run.typical_ns for run in pair) / 2))
         for pair in neighbours(ordered)
     ]
     for start, end in pairwise(drift):
