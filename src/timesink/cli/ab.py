@@ -495,4 +495,4 @@ def run_gate(options: argparse.Namespace) -> int:
         options.fail_on = Limit()
     # The reason on standard error is the answer, unless another is asked for.
     options.screen_only = options.output is None and options.format is None
-    return compare.run_gate(options)
+    return compare.run(options)
