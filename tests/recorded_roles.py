@@ -10,7 +10,7 @@ from pathlib import Path
 
 from timesink.analyses.comparison.pair import Role
 from timesink.answers.comparison.kept_runs import Runs, read_sides
-from timesink.answers.comparison.naming import members_of
+from timesink.answers.comparison.report import members_of
 from timesink.answers.comparison.sides import SideReadOptions, find_side
 
 

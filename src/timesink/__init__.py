@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from timesink.answers.behaviour import behaviour
     from timesink.answers.comparison.work import compare
     from timesink.answers.cycles import cycles
-    from timesink.answers.diagnosis_report import diagnose
+    from timesink.answers.diagnosis import diagnose
     from timesink.answers.history import history
     from timesink.answers.kernels.reading import kernels
     from timesink.answers.what_if import whatif
@@ -41,7 +41,7 @@ _PUBLIC = {
     "behaviour": ("timesink.answers.behaviour", "behaviour"),
     "compare": ("timesink.answers.comparison.work", "compare"),
     "cycles": ("timesink.answers.cycles", "cycles"),
-    "diagnose": ("timesink.answers.diagnosis_report", "diagnose"),
+    "diagnose": ("timesink.answers.diagnosis", "diagnose"),
     "history": ("timesink.answers.history", "history"),
     "kernels": ("timesink.answers.kernels.reading", "kernels"),
     "whatif": ("timesink.answers.what_if", "whatif"),

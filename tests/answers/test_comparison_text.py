@@ -24,9 +24,8 @@ from many_roles import one_role
 from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES, CycleTimes, Pair, Workload
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.causes import VERDICTS
-from timesink.answers.comparison.changes import Told
+from timesink.answers.comparison.changes import Told, counters_block, families_block, scores_block
 from timesink.answers.comparison.document import comparison_document
-from timesink.answers.comparison.pair_tables import counters_block, families_block, scores_block
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import findings, of_pair
 from timesink.output.blocks import Attribution, Text

@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 
 from compared_runs import process_table, write_table
-from timesink.answers.diagnosis import diagnosis_document
-from timesink.answers.diagnosis_report import diagnose
+from timesink.answers.diagnosis import diagnose, diagnosis_document
 from timesink.output.blocks import Document, Verdict
 from told_documents import blocks, rows, table
 

@@ -6,8 +6,7 @@ import timesink
 from timesink.answers.analysis.report import headline
 from timesink.answers.causes import cause_name, cause_title, part_name, told_counters, tone, verdict
 from timesink.answers.comparison.sides import with_faults
-from timesink.answers.diagnosis import diagnosis_document
-from timesink.answers.diagnosis_report import spans
+from timesink.answers.diagnosis import diagnosis_document, spans
 from timesink.answers.info_report import run_query
 from timesink.answers.rank_reading import read_ranks, summarise_recording
 from timesink.answers.views import check_group, find_view, load

@@ -11,14 +11,7 @@ from math import fsum
 from timesink.analyses.comparison.verdict import NARROW
 from timesink.analyses.statistics.means import ALPHA
 from timesink.model import units
-from timesink.model.diagnosis import (
-    PLAIN,
-    UNDECIDED,
-    Component,
-    CycleTime,
-    Diagnosis,
-    SteadyTimes,
-)
+from timesink.model.diagnosis import PLAIN, UNDECIDED, Component, CycleTime, Diagnosis, SteadyTimes
 from timesink.model.findings import Finding
 from timesink.model.units import amounts, interval_ns, signed_ns, times
 from timesink.output import blocks

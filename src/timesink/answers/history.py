@@ -22,12 +22,7 @@ from timesink.analyses.statistics.change_points import (
     level_changes,
 )
 from timesink.answers.comparison.baseline_store import reference
-from timesink.answers.comparison.history_rows import (
-    Commit,
-    HistoryRow,
-    bisect_lines,
-    history_rows,
-)
+from timesink.answers.comparison.history_rows import Commit, HistoryRow, bisect_lines, history_rows
 from timesink.answers.views import listed_table
 from timesink.errors import UsageError
 from timesink.model import units
@@ -231,7 +226,9 @@ class History:
             "name": reference(self.name),
             "headline": self.headline,
             "changes": [
-                {**asdict(one), "change_pct": _rounded(one.change_pct)} for one in self.changes
+                {**asdict(one), "change_pct": None if pct is None else round(pct, 4)}
+                for one in self.changes
+                for pct in [one.change_pct]
             ],
             "rows": self.table.to_dicts(),
             "bisect": list(self.bisect),
@@ -406,10 +403,6 @@ def _kind(unit: str) -> Kind:
     return kinds.get(unit, "text")
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
-
-
 # -- the document ----------------------------------------------------------------------------------
 
 
@@ -454,7 +447,7 @@ def _changes_sections(found: History) -> tuple[Section, ...]:
     pct = [None if one.change_pct is None else one.change_pct for one in changes]
     values = {
         "commit": commits,
-        "signal": [_title(one) for one in changes],
+        "signal": [HISTORY_SIGNALS[one.signal].title for one in changes],
         "change_pct": pct,
         "before": [one.before.short for one in changes],
         "base_rows": numbers[0],
@@ -478,10 +471,6 @@ def _changes_sections(found: History) -> tuple[Section, ...]:
     )
 
 
-def _title(one: LevelChange) -> str:
-    return HISTORY_SIGNALS[one.signal].title
-
-
 def _is_drawn(one: SignalSeries) -> bool:
     """What never changed at all is in the table of rows."""
     return len(set(one.values)) > 1 and not isinstance(one.values[0], str)
@@ -490,9 +479,7 @@ def _is_drawn(one: SignalSeries) -> bool:
 def _curves(one: SignalSeries, found: History) -> Curves:
     about = HISTORY_SIGNALS[one.signal]
     where = f", {one.machine}" if len(found.machines) > 1 else ""
-    numbers = tuple(
-        value if isinstance(value, float) else None for value in map(_number, one.values)
-    )
+    numbers = tuple(None if isinstance(value, str) else float(value) for value in one.values)
     places = {row.commit.sha: place for place, row in enumerate(one.rows)}
     return Curves(
         f"{one.signal}-{found.machines.index(one.machine)}",
@@ -504,10 +491,6 @@ def _curves(one: SignalSeries, found: History) -> Curves:
         tuple(row.commit.short for row in one.rows),
         from_zero=False,
     )
-
-
-def _number(value: float | str) -> float | None:
-    return None if isinstance(value, str) else float(value)
 
 
 def _rows(found: History, most: int | None) -> Table:

@@ -11,13 +11,7 @@ from statistics import median
 from typing import Any, Protocol
 
 from timesink import __version__
-from timesink.analyses.statistics.repeats import (
-    Decision,
-    TimedRun,
-    decide,
-    next_sides,
-    timed_runs,
-)
+from timesink.analyses.statistics.repeats import Decision, TimedRun, decide, next_sides, timed_runs
 from timesink.errors import CollectError, TimesinkError
 from timesink.model.diagnosis import SIDES, UNDECIDED
 from timesink.recorder.counter_probes import wanted

@@ -251,7 +251,7 @@ def listed_table(
     id_: str,
     title: str,
     rows: pl.DataFrame | Sequence[Any],
-    values: Mapping[str, Iterable[Any] | None] | None = None,
+    values: Mapping[str, Any] | None = None,
     *,
     titles: Mapping[str, str] | None = None,
     **more: Any,

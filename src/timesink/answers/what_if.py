@@ -423,17 +423,14 @@ def _about(one: MadeChange) -> str:
         (named.calls, "calls", named.host_ns),
     )
     said = [
-        f"{_many(many, things)} of {units.brief_ns(ns)}"
+        f"{units.counted(1, things) if many == 1 else f'{units.per_cycle(many)} {things}'}"
+        f" of {units.brief_ns(ns)}"
         for many, things, ns in parts
         if many and not (sort == "sync" and things == "calls")
     ]
     if sort == "cycle" and named.host_ns and one.change.action != "device":
         said.append(f"{units.brief_ns(named.host_ns)} of host code")
     return ", ".join(said) or "nothing inside of a cycle"
-
-
-def _many(many: float, things: str) -> str:
-    return units.counted(1, things) if many == 1 else f"{units.per_cycle(many)} {things}"
 
 
 def _path(found: WhatIf) -> tuple[Section, Section]:

@@ -50,8 +50,8 @@ COMMANDS: dict[str, str] = {
 
 _STANDS_IN = {
     **dict.fromkeys(("query", "export", "cache"), "info"),
-    **dict.fromkeys(("behaviour", "diagnose"), "cycles"),
-    "whatif": "analyze",
+    **dict.fromkeys(("whatif", "cycles", "behaviour", "diagnose"), "analyze"),
+    "gate": "ab",
     "history": "baseline",
     "peaks": "kernels",
     "ncu": "record",

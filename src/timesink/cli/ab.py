@@ -35,14 +35,18 @@ from timesink.answers.comparison.gate_result import Limit
 from timesink.answers.turns import LOG_FILE, RecordedTurn, Turns
 from timesink.cli import compare, say
 from timesink.cli.options import (
+    add_engine_options,
     add_force,
     add_option,
+    add_output,
     add_program,
+    add_reading,
     cycles_or_none,
     file_only,
     percentage,
     program_in,
     refused,
+    seconds,
     whole_number,
 )
 from timesink.errors import CollectError, TimesinkError, UnreadableError, UsageError
@@ -105,7 +109,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     plain = f"cycles of a run, at least (default: {default.plain})"
     add_option(one, "--plain N", plain, type=cycles)
     least = f"measured seconds of a run, at least (default: {default.plain_s:g})"
-    add_option(one, "--seconds S", least, type=_least)
+    add_option(one, "--seconds S", least, type=seconds)
     add_option(one, "--skip N", "cycles to let pass first", type=cycles_or_none)
     marker = "what begins a cycle, as for  timesink record (default: a step of an optimizer)"
     add_option(one, "--marker NAME", marker)
@@ -134,12 +138,6 @@ def _seconds(text: str) -> float:
     if not found or not float(found[1]):
         raise refused(text, "a time such as 90s, 10min or 1h")
     return float(found[1]) * _UNITS[found[2]]
-
-
-def _least(text: str) -> float:
-    if not re.fullmatch(r"\d{1,6}(\.\d+)?", text):
-        raise refused(text, "a number of seconds")
-    return float(text)
 
 
 def _seed(text: str) -> int:
@@ -361,7 +359,9 @@ def run(options: argparse.Namespace) -> int:
                 )
                 if options.force:
                     clear_ab(folder)  # not before it is known that both versions can run
-                kept = _without_secrets(ab)
+                sides = (ab.base, ab.new)
+                base, new = (replace(one, command=tuple(masked(one.command))) for one in sides)
+                kept = replace(ab, base=base, new=new)
                 allowed = None if options.fail_on is None else options.fail_on.allowed_pct
                 turns = Turns(kept, folder, make, tell, lambda: bool(interruptions), allowed)
                 turns.to_the_end()
@@ -390,16 +390,13 @@ def _asked(options: argparse.Namespace) -> tuple[AbRuns, Path]:
             raise UsageError(
                 f"--resume goes on with the plan of {options.resume}", f"leave out {said}"
             )
-    root = Path(options.resume)
+    root, hint = Path(options.resume), "begin anew with another -o"
     ab = read_ab(root)
     if not (ab.base.command and ab.new.command):
-        hint = "begin anew with another -o"
         raise UnreadableError(f"{root / AB_FILE}: names no command to run", hint)
     if ab.plan.directory and not Path(ab.plan.directory).is_dir():
-        hint = "begin anew with another -o"
         raise UsageError(f"{ab.plan.directory}: the folder of the plan is gone", hint)
     if any(MASK in word for side in (ab.base, ab.new) for word in side.command):
-        hint = "begin anew with another -o"
         raise UsageError(f"{root}: its command held a secret, which is not kept", hint)
     plan = ab.plan
     return replace(
@@ -407,11 +404,6 @@ def _asked(options: argparse.Namespace) -> tuple[AbRuns, Path]:
         budget_s=options.budget or ab.budget_s,
         plan=replace(plan, most_runs=options.runs or plan.most_runs),
     ), root
-
-
-def _without_secrets(ab: AbRuns) -> AbRuns:
-    base, new = (replace(one, command=tuple(masked(one.command))) for one in (ab.base, ab.new))
-    return replace(ab, base=base, new=new)
 
 
 def _said_of(side: AbSide, ab: AbRuns) -> str:
@@ -463,3 +455,44 @@ def _compared(root: Path, options: argparse.Namespace) -> int:
     command = ("timesink", "gate", str(root), *asked)
     gate = gate_of(found, limit, asked=" ".join(asked), command=command)
     return compare.say_gate(gate, options)
+
+
+# -- timesink gate ---------------------------------------------------------------------------------
+
+GATE = """Say whether a run passes beside another one: the exit code is 3 where it does not.
+
+BASE and NEW are what `timesink compare` takes.  Limits are those of `--fail-on` and `--budget`, as
+there; without them, those of ./budgets.toml, and without such a file any regression fails.  The
+exit code is 0 where NEW passes, 3 where it fails, and 1 where that is not decided; `--undecided`
+gives another one.
+
+  timesink gate runs/main runs/new
+  timesink gate @main runs/new --budget budgets.toml --fail-on 5% -o comment.md
+  timesink gate runs/good runs/here --undecided 125
+  timesink gate base1 base2 base3 --against new1 new2 new3 --fail-on 1%
+"""
+BUDGETS = "budgets.toml"
+"""Limits that are taken where none are given."""
+_GATE_FORMATS = ("text", "md", "json", "junit", "html")
+
+
+def add_gate_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink gate`."""
+    what = "BASE and NEW, or a folder of timesink ab"
+    add_option(parser, "paths PATH", what, completed="file", nargs="+")
+    compare.add_choices(parser)
+    parser.set_defaults(explore=False, table=None, view=None, top=None)
+    add_reading(parser)
+    add_engine_options(parser)
+    add_output(parser, "write to a file (.md, .xml, .json, .html), or to a folder", _GATE_FORMATS)
+
+
+def run_gate(options: argparse.Namespace) -> int:
+    """Compare two runs and say whether the new one passes."""
+    if options.budget is None and Path(BUDGETS).is_file():
+        options.budget = BUDGETS
+    if options.budget is None and options.fail_on is None:
+        options.fail_on = Limit()
+    # The reason on standard error is the answer, unless another is asked for.
+    options.screen_only = options.output is None and options.format is None
+    return compare.run(options)

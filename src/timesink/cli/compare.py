@@ -304,7 +304,7 @@ def _said_of_table(one: Compared, table: str | None) -> Iterator[str]:
             "function (--table times)"
         )
     if table == "families" and one.pair.families.is_empty():
-        from timesink.answers.comparison.pair_tables import NO_FAMILIES  # noqa: PLC0415
+        from timesink.answers.comparison.changes import NO_FAMILIES  # noqa: PLC0415
 
         yield f"{one.title}: {NO_FAMILIES}"
 

@@ -17,7 +17,6 @@ import argparse
 import json
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING
 from timesink.cli import outputs, say
 from timesink.cli.options import (
     CHOICE,
+    accepted,
     add_choice,
     add_option,
     add_output,
@@ -253,18 +253,12 @@ def add_peaks_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "name NAME", what, nargs="?", type=not_empty)
     group = parser.add_argument_group("with measure")
     about = "about how long it may take (default: 10)"
-    add_option(group, "--seconds N", about, type=_peak_seconds)
+    seconds = accepted(float, "a number of seconds above 0", lambda value: 0 < value < math.inf)
+    add_option(group, "--seconds N", about, type=seconds)
     types = f"types of the operands, of {', '.join(ARITHMETIC)} (default: all)"
     add_option(group, "--precisions LIST", types, type=_peak_precisions)
     add_option(group, "--device NAME", "device of PyTorch, e.g. cuda:1, cpu", type=not_empty)
     add_output(parser, "write to a file; .json, .csv and .md choose the format", _PEAKS_FORMATS)
-
-
-def _peak_seconds(text: str) -> float:
-    with suppress(ValueError):
-        if 0 < float(text) < math.inf:
-            return float(text)
-    raise refused(text, "a number of seconds above 0")
 
 
 def _peak_precisions(text: str) -> tuple[str, ...]:

@@ -20,18 +20,17 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from timesink.cli import say
 from timesink.cli.options import (
+    accepted,
     add_actions,
     add_option,
     add_output,
     file_only,
-    refused,
     whole_number,
 )
 from timesink.cli.outputs import check_answer, format_of, give, give_document
@@ -187,10 +186,12 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     faults = "which faults (default: all that can be put in here)"
     add_option(parser, "--fault F", faults, **_SEVERAL)
     _add_counts(parser, _ROUNDS)
-    minutes = partial(_duration, unit="minutes")
+    minutes, seconds = (
+        accepted(float, f"a number of {unit}", lambda value: 0 < value < _LONGEST)
+        for unit in ("minutes", "seconds")
+    )
     add_option(parser, "--minutes M", "begin no run that would end later", type=minutes)
     longer = "give up a run that takes longer than S seconds (default: %(default)g)"
-    seconds = partial(_duration, unit="seconds")
     add_option(parser, "--deadline S", longer, type=seconds, default=300.0)
     pack = "also pack each recording as it comes into .tar.xz files of 15 MB at most in DIR"
     add_option(parser, "--parts DIR", pack, type=file_only)
@@ -198,13 +199,6 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     size = "of the workloads (default: small on a CPU, large from 70 GB of device memory)"
     add_option(parser, "--size", size, choices=_SIZES, default="auto")
     add_option(parser, "--dry-run", "print the plan, record nothing")
-
-
-def _duration(text: str, *, unit: str) -> float:
-    with suppress(ValueError):
-        if 0 < float(text) < _LONGEST:
-            return float(text)
-    raise refused(text, f"a number of {unit}")
 
 
 def run_lab(options: argparse.Namespace) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from timesink.cli.outputs import ReadingBar
 from timesink.errors import UsageError
@@ -19,6 +20,8 @@ from timesink.runtime.engine import ENGINES, Engine, engine_of
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
 
+
+Given = TypeVar("Given")
 
 # Values of options, for `type=`: what cannot be meant is refused in words.
 
@@ -42,6 +45,21 @@ def refused(text: str, what: str) -> argparse.ArgumentTypeError:
     return argparse.ArgumentTypeError(f"{text!r} is not {what}")
 
 
+def accepted(
+    parse: Callable[[str], Given], what: str, fits: Callable[[Given], bool] = lambda _: True
+) -> Callable[[str], Given]:
+    """Takes what a text is parsed as, where that fits; else says `what` it should be."""
+
+    def given(text: str) -> Given:
+        with suppress(ValueError):
+            value = parse(text)
+            if fits(value):
+                return value
+        raise refused(text, what)
+
+    return given
+
+
 def process_count(text: str) -> int:
     """A number of processes; more than are of any use are not started."""
     return min(whole_number(text, "processes"), max(_MOST_PROCESSES, os.cpu_count() or 1))
@@ -63,6 +81,13 @@ def whole_number(text: str, things: str) -> int:
 def cycles_or_none(text: str) -> int:
     """A number of cycles, which may be 0."""
     return 0 if text.strip("0") == "" and text else whole_number(text, "cycles")
+
+
+def seconds(text: str) -> float:
+    """A number of seconds, which may be 0."""
+    if not re.fullmatch(r"\d{1,6}(\.\d+)?", text):
+        raise refused(text, "a number of seconds")
+    return float(text)
 
 
 def fraction(text: str) -> float:

@@ -30,7 +30,6 @@ import re
 import shlex
 import sys
 import warnings
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +37,7 @@ from typing import TYPE_CHECKING, Any
 from timesink import __version__
 from timesink.cli import say
 from timesink.cli.options import (
+    accepted,
     add_force,
     add_option,
     add_program,
@@ -112,15 +112,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     groups = "all, none, or groups and names such as gpu,cpu,host_mem* (default: %(default)s)"
     add_option(parser, "--counters LIST", groups, default="all")
     between = "milliseconds between samples of counters (default: %(default)g)"
-    add_option(parser, "--interval MS", between, type=_interval, default=DEFAULT_INTERVAL_MS)
+    interval = accepted(float, f"a time {INTERVALS}", is_interval)
+    add_option(parser, "--interval MS", between, type=interval, default=DEFAULT_INTERVAL_MS)
     add_program(parser, "record")
-
-
-def _interval(text: str) -> float:
-    with suppress(ValueError):
-        if is_interval(float(text)):
-            return float(text)
-    raise refused(text, f"a time {INTERVALS}")
 
 
 def _extras(text: str) -> tuple[str, ...]:

@@ -23,7 +23,6 @@ what it had to do) can be learned from and judged as well:
 from __future__ import annotations
 
 import argparse
-import re
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -31,6 +30,7 @@ from pathlib import Path
 from timesink import __version__
 from timesink.cli import say
 from timesink.cli.options import (
+    accepted,
     add_actions,
     add_force,
     add_option,
@@ -41,6 +41,7 @@ from timesink.cli.options import (
     fraction,
     program_in,
     refused,
+    seconds,
     whole_number,
 )
 from timesink.cli.outputs import check_answer, check_output, format_of, give_document, give_json
@@ -125,9 +126,13 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
     _add_recording(parser.add_argument_group("what is recorded"))
     told = parser.add_argument_group("who is told")
     command = "run it at an alarm, when its cause is known, and when it is over; no shell runs it"
-    add_option(told, "--on-alarm CMD", command, type=_command, default=())
+    add_option(
+        told, "--on-alarm CMD", command, type=accepted(command_words, "a command", bool), default=()
+    )
     serve = "serve metrics for Prometheus (default host: 127.0.0.1)"
-    add_option(told, "--metrics [HOST:]PORT", serve, type=_address)
+    add_option(
+        told, "--metrics [HOST:]PORT", serve, type=accepted(metrics_address, "a port, or HOST:PORT")
+    )
     add_option(told, "--otel", "send metrics by OpenTelemetry; needs timesink[otel]")
     summary = "a folder or URL where all watchers put their status"
     add_option(told, "--summary URL", summary, default="")
@@ -138,7 +143,7 @@ def _add_learning(group: argparse._ArgumentGroup) -> None:
     learn = "cycles to learn from (default: %(default)s)"
     add_option(group, "--learn N", learn, type=_cycles, default=WatchPlan.learn)
     least = "and for so many seconds at least (default: %(default)g)"
-    add_option(group, "--learn-seconds S", least, type=_seconds, default=WatchPlan.learn_s)
+    add_option(group, "--learn-seconds S", least, type=seconds, default=WatchPlan.learn_s)
     skip = "cycles of each process to let pass first (default: %(default)s)"
     add_option(group, "--skip N", skip, type=cycles_or_none, default=WatchPlan.skip)
     model = "what was learned before: model.json of another watch"
@@ -155,12 +160,18 @@ def _add_recording(group: argparse._ArgumentGroup) -> None:
     plain = "cycles to time before, without the profiler (default: %(default)s)"
     add_option(group, "--plain N", plain, type=cycles_or_none, default=WatchPlan.plain)
     gap = "seconds between two recordings, at least (default: %(default)g)"
-    add_option(group, "--gap S", gap, type=_seconds, default=WatchPlan.gap_s)
+    add_option(group, "--gap S", gap, type=seconds, default=WatchPlan.gap_s)
     many = "most incidents an hour (default: %(default)s)"
     incidents = partial(whole_number, things="incidents")
     add_option(group, "--most-incidents N", many, type=incidents, default=WatchPlan.most_incidents)
     quota = "size of the folder, beyond which the oldest incidents go (default: 2G)"
-    add_option(group, "--quota SIZE", quota, type=_size, default=WatchPlan.quota_bytes)
+    add_option(
+        group,
+        "--quota SIZE",
+        quota,
+        type=accepted(size_bytes, "a size such as 500M or 2G"),
+        default=WatchPlan.quota_bytes,
+    )
     counters = "all, none, or groups and names, as for  timesink record (default: %(default)s)"
     add_option(group, "--counters LIST", counters, default="all")
     add_option(group, "--no-record", "alarms only: never switch the profiler on")
@@ -188,31 +199,6 @@ def _positive(number: str, text: str, what: str) -> float:
         if 0 < value < 1e9:
             return value
     raise refused(text, what)
-
-
-def _seconds(text: str) -> float:
-    if not re.fullmatch(r"\d{1,6}(\.\d+)?", text):
-        raise refused(text, "a number of seconds")
-    return float(text)
-
-
-def _size(text: str) -> int:
-    with suppress(ValueError):
-        return size_bytes(text)
-    raise refused(text, "a size such as 500M or 2G")
-
-
-def _command(text: str) -> tuple[str, ...]:
-    with suppress(ValueError):
-        if words := command_words(text):
-            return words
-    raise refused(text, "a command")
-
-
-def _address(text: str) -> tuple[str, int]:
-    with suppress(ValueError):
-        return metrics_address(text)
-    raise refused(text, "a port, or HOST:PORT")
 
 
 def _seed(text: str) -> int:

@@ -13,16 +13,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from timesink.model import units
-from timesink.output.blocks import (
-    CauseCard,
-    Column,
-    Kind,
-    Numbers,
-    Table,
-    Tree,
-    TreeSide,
-    Words,
-)
+from timesink.output.blocks import CauseCard, Column, Kind, Numbers, Table, Tree, TreeSide, Words
 from timesink.output.names import NO_NAME
 
 NONE = "-"

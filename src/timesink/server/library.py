@@ -20,14 +20,7 @@ from timesink.formats.written_files import SERIES, STORE
 from timesink.model.units import count, counted
 from timesink.server.jobs import Jobs, Report
 from timesink.server.replies import Encoded
-from timesink.server.runs import (
-    ALL_WORKERS,
-    Inside,
-    Scan,
-    ServedAb,
-    ServedRun,
-    ServedWatch,
-)
+from timesink.server.runs import ALL_WORKERS, Inside, Scan, ServedAb, ServedRun, ServedWatch
 from timesink.sources.cache import return_free_memory
 from timesink.sources.opening import files_beside
 from timesink.sources.recordings import Recording

@@ -12,7 +12,7 @@ from builders import annotation, kernel, kineto, memcpy, memory, operator, runti
 from recorded_roles import roles_of
 from timesink.analyses.comparison.pair import SIGNALS, Signals, signals_of
 from timesink.answers.comparison.baselines import save_baseline
-from timesink.answers.comparison.naming import members_of
+from timesink.answers.comparison.report import members_of
 
 
 def written(path: Path, cycles: Sequence[Any], more: Sequence[Any] = ()) -> Path:

@@ -17,7 +17,7 @@ from timesink.analyses.work.efficiency import (
     operator_efficiency,
 )
 from timesink.analyses.work.steps import BEYOND
-from timesink.answers.analysis.efficiency import efficiency_sentences, notes_of
+from timesink.answers.analysis.headline import efficiency_sentences, notes_of
 
 SIZE = 8192
 FLOP = 2.0 * SIZE**3

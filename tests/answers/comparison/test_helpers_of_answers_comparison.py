@@ -16,7 +16,7 @@ from timesink.analyses.comparison.pair import CycleTimes, KeyFinding, Workload
 from timesink.answers.comparison.baselines import load_baseline, save_baseline
 from timesink.answers.comparison.budget_file import Budget, load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate
-from timesink.answers.comparison.changes import Told
+from timesink.answers.comparison.changes import Told, known_amounts
 from timesink.answers.comparison.document import (
     _names,
     comparison_document,
@@ -34,22 +34,20 @@ from timesink.answers.comparison.gate import (
 )
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
 from timesink.answers.comparison.kept_runs import recorded_otherwise
-from timesink.answers.comparison.naming import (
+from timesink.answers.comparison.pairing import (
+    as_arguments,
+    as_options,
     case_identifier,
+    check_cycle_type,
+    one_of,
     pair_identifier,
     pair_names,
     peers_stem,
     processes,
     safe,
 )
-from timesink.answers.comparison.pair_tables import known_amounts
-from timesink.answers.comparison.pairing import (
-    as_arguments,
-    as_options,
-    check_cycle_type,
-    one_of,
-)
 from timesink.answers.comparison.published_report import comparison_md
+from timesink.answers.comparison.report import is_device
 from timesink.answers.comparison.sentences import (
     both_labels,
     changed_most,
@@ -73,7 +71,6 @@ from timesink.answers.comparison.values import (
     table_csv,
     table_of,
 )
-from timesink.answers.comparison.work import is_device
 from timesink.answers.tables import short_labels
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.output.names import told_apart

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timesink.analyses.comparison.pair import Role
-from timesink.answers.comparison.naming import (
+from timesink.answers.comparison.pairing import (
+    Match,
+    RoleMember,
     case_identifier,
     file_stem,
     pair_identifier,
@@ -18,7 +20,6 @@ from timesink.answers.comparison.naming import (
     safe,
     side_labels,
 )
-from timesink.answers.comparison.pairing import Match, RoleMember
 from timesink.output.names import told_apart
 
 

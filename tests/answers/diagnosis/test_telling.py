@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timesink.answers.diagnosis_report import notes_of, spans, why_not, why_slow
+from timesink.answers.diagnosis import notes_of, spans, why_not, why_slow
 from timesink.model.diagnosis import CycleTime
 from timesink.rules.slow_cycles import CycleLevel, CycleSplit
 

@@ -33,8 +33,13 @@ from timesink.analyses.work.efficiency import Efficiency
 from timesink.analyses.work.own_formulas import load_formulas
 from timesink.analyses.work.work import REGISTERED, FormulaRegistry
 from timesink.answers.analysis import sections
-from timesink.answers.analysis.efficiency import efficiency_values, step_values
-from timesink.answers.analysis.headline import headline, interval, tells_clocks_apart
+from timesink.answers.analysis.headline import (
+    efficiency_values,
+    headline,
+    interval,
+    step_values,
+    tells_clocks_apart,
+)
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.rank_reading import open_set
 from timesink.answers.views import View, check_group, find_view
@@ -456,9 +461,7 @@ def analyze(
     trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
     _check_timeline(trace, source)
     whole = Analysis(
-        *(trace, shown(place), None, group_by, tuple(notes)),
-        clock=clock,
-        limits=limits,
+        *(trace, shown(place), None, group_by, tuple(notes)), clock=clock, limits=limits
     )
     analysis = _of_steps(whole, wanted)
     return _keeping(analysis, recordings[0], wanted) if cache else analysis

@@ -8,12 +8,9 @@ import polars as pl
 
 from timesink.analyses.kernels.peaks import DevicePeaks
 from timesink.analyses.kernels.roofline import named_roofs
-from timesink.analyses.work.efficiency import (
-    Efficiency,
-    operator_efficiency,
-)
+from timesink.analyses.work.efficiency import Efficiency, operator_efficiency
 from timesink.analyses.work.steps import StepEfficiency
-from timesink.answers.analysis.efficiency import efficiency_sentences, notes_of
+from timesink.answers.analysis.headline import efficiency_sentences, notes_of
 from timesink.answers.analysis.tables import Analysed, Empty, Made
 from timesink.answers.tables import sentence
 from timesink.answers.views import NO_KERNELS, NO_SHAPES_RECORDED, parts_of

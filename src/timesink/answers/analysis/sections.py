@@ -352,11 +352,7 @@ def memory(trace: Trace) -> dict[str, Any]:
 
 def on_own_clock(timeline: Trace) -> dict[str, Any]:
     """What depends on the clock, of a program by itself."""
-    return {
-        "steps": steps(timeline),
-        "breakdown": breakdown(timeline),
-        "device": device(timeline),
-    }
+    return {"steps": steps(timeline), "breakdown": breakdown(timeline), "device": device(timeline)}
 
 
 def critical_path(run: PlayedRun) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.kernels.families import OTHER
 from timesink.analyses.statistics.drift import warm_up
 from timesink.answers.comparison.baseline_store import Baseline
-from timesink.answers.comparison.naming import members_of
+from timesink.answers.comparison.report import members_of
 from timesink.errors import UnreadableError, UsageError, own_text
 from timesink.model.units import brief_ns, counted, signed_ns, size_bytes
 from timesink.rules.case_functions import family_of

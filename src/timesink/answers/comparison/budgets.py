@@ -32,8 +32,7 @@ from timesink.answers.comparison.gate_result import (
     runs_told,
     same_program,
 )
-from timesink.answers.comparison.naming import processes
-from timesink.answers.comparison.pairing import Compared
+from timesink.answers.comparison.pairing import Compared, processes
 from timesink.answers.comparison.program import (
     AMOUNTS,
     DEVICE_TIME,

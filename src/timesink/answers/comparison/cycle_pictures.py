@@ -11,14 +11,15 @@ from statistics import fmean
 
 import numpy as np
 
-from timesink.analyses.comparison.pair import ComparedRuns
+from timesink.analyses.comparison.pair import ComparedRuns, Role
 from timesink.analyses.statistics.repeats import Decision, TimedRun, neighbours
-from timesink.answers.views import listed_table
+from timesink.answers.views import listed_table, meanings_of
 from timesink.model import units
 from timesink.model.diagnosis import SIDES
 from timesink.output import drawing as draw
 from timesink.output.blocks import Block, Section
 from timesink.output.pictures import picture
+from timesink.rules.slow_cycles import CycleSplit
 
 WIDTH = 1008
 _HEIGHT = 170
@@ -126,6 +127,36 @@ def _heading(frame: draw.Frame, one: CycleBars) -> Iterator[draw.Shape]:
     yield draw.Label(frame.left + start, _TOP - 16, told, 12, fill=draw.QUIET)
 
 
+# -- cycles of one process, split into typical and slow ones ---------------------------------------
+
+
+def split_blocks(role: Role, split: CycleSplit, id_: str) -> Iterator[Block]:
+    """Every cycle as a picture, the slow ones in another colour, and as a table with its side.
+
+    There is no picture where a length is not known.
+    """
+    cycles = role.behaviour.select("cycle", "cycle_dur_ns").unique().sort("cycle")
+    lengths, slow = dict(cycles.iter_rows()), set(split.slow)
+    if lengths and all(lengths.values()):
+        colours = tuple(OTHER if cycle in slow else USUAL for cycle in lengths)
+        name = "all cycles, slow ones in orange" if slow else "all cycles"
+        shown = CycleBars(name, tuple(map(float, lengths.values())), colours, len(split.warm_up))
+        yield picture(cycle_picture([shown]))
+    sides = {
+        **dict.fromkeys(split.typical, "typical"),
+        **dict.fromkeys(split.warm_up, "warm-up"),
+        **dict.fromkeys(split.fast, "unusually short"),
+        **dict.fromkeys(split.slow, "slow"),
+    }
+    values = {
+        "cycle": lengths,
+        "dur_ns": [length or None for length in lengths.values()],
+        "side": [sides.get(cycle) for cycle in lengths],
+    }
+    meanings = meanings_of("roles", "cycles")
+    yield listed_table("cycle-lengths", id_, "Cycles", (), values, meanings=meanings)
+
+
 # -- several runs of either side: what they say together, and each in the order they ran -----------
 
 _RUNS_HEIGHT = 220
@@ -211,10 +242,7 @@ def run_picture(ordered: Sequence[TimedRun]) -> draw.Drawing:
     ]
     places = {id(run): across(number) for number, run in enumerate(ordered, 1)}
     drift = [
-        (
-            sum(places[id(run)] for run in pair) / 2,
-            height(sum(run.typical_ns for run in pair) / 2),
-        )
+        (sum(places[id(run)] for run in pair) / 2, height(sum(run.typical_ns for run in pair) / 2))
         for pair in neighbours(ordered)
     ]
     for start, end in pairwise(drift):

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from timesink.answers import causes
-from timesink.answers.comparison import pair_tables, sentences
+from timesink.answers.comparison import changes, sentences
 from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.cycle_pictures import (
     OTHER,
@@ -22,8 +22,7 @@ from timesink.answers.comparison.cycle_pictures import (
 from timesink.answers.comparison.efficiency import efficiency_blocks, efficiency_section
 from timesink.answers.comparison.gate import TONES, gate_section, outcome
 from timesink.answers.comparison.gate_result import Gate
-from timesink.answers.comparison.naming import EXPLORATORY_REPORT, VERSUS
-from timesink.answers.comparison.pairing import Compared, as_options
+from timesink.answers.comparison.pairing import EXPLORATORY_REPORT, VERSUS, Compared, as_options
 from timesink.answers.comparison.program import (
     NO_PROGRAM,
     VIEWS,
@@ -49,9 +48,9 @@ from timesink.sources.recordings import sayable
 TOP = 10
 """Rows of a table in text unless more are asked for."""
 TABLES: dict[str, Callable[[Told, int, str], Table]] = {
-    "rows": pair_tables.scores_block,
-    "times": pair_tables.times_block,
-    "families": partial(pair_tables.families_block, alone=True),
+    "rows": changes.scores_block,
+    "times": changes.times_block,
+    "families": partial(changes.families_block, alone=True),
 }
 """Tables that can be asked for alone."""
 _VERDICT = "What changed, and why"
@@ -80,7 +79,7 @@ def comparison_document(
     With `top` it is the short answer, which is read as text: so many rows of each table.
     """
     if comparison.exploration is not None:
-        sections = explored_sections(comparison, comparison.exploration, top)
+        sections = explored_sections(comparison.exploration, comparison.notes, top)
     elif len(comparison.pairs) == 1:
         sections = _of_one(comparison, comparison.pairs[0], gate, top)
     else:
@@ -98,14 +97,15 @@ def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Do
     """One table of every pair that is told in full, below the answer."""
     told, names = [Told(one.pair) for one in comparison.pairs], comparison.pair_names
     if comparison.exploration is not None:
-        explored = explored_sections(comparison, comparison.exploration, top, TABLES[table])
+        found = comparison.exploration
+        explored = explored_sections(found, comparison.notes, top, TABLES[table])
         return _document(comparison, comparison.headline, explored)
     if len(told) == 1:
         block = TABLES[table](told[0], top, table)
         sections = [Section(table, block.title, (block,)), *causes.note_sections(comparison.notes)]
         # One table is not asked for to read all the rest, which takes longer.
         return _document(comparison, " ".join(sentences.answer(told[0])), sections)
-    summary = pair_tables.pairs_block(list(zip(comparison.pairs, told, strict=True)), names)
+    summary = changes.pairs_block(list(zip(comparison.pairs, told, strict=True)), names)
     sections = [Section("pairs", summary.title, (summary,))]
     shown = in_full(told, _IN_FULL_BRIEFLY)
     for place in shown:
@@ -208,9 +208,7 @@ def _of_one(
     if pictures and not brief:
         yield Section("cycles", "Cycles", pictures)
     # Each table under a heading for menus; in text, where there are none, under its own title.
-    tables = list(
-        pair_tables.pair_blocks(told, top or pair_tables.MOST_ROWS, brief=found if top else None)
-    )
+    tables = list(changes.pair_blocks(told, top or changes.MOST_ROWS, brief=found if top else None))
     functions = [block for block in tables if block.id.startswith("functions")]
     if one.pair.times.height:
         yield Section(
@@ -221,7 +219,7 @@ def _of_one(
     for block in tables[len(functions) :]:
         yield Section(block.id, block.title if top else _HEADINGS[block.id], (block,))
     if not brief:
-        yield Section("sides", "What was compared", (pair_tables.sides_block([(one, told)]),))
+        yield Section("sides", "What was compared", (changes.sides_block([(one, told)]),))
     yield from causes.note_sections(
         [*_own_notes(told), *(found.notes if brief else ()), *comparison.notes]
     )
@@ -284,7 +282,7 @@ def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> I
     pairs = [(one, Told(one.pair)) for one in comparison.pairs]
     names = comparison.pair_names
     together = comparison.diagnosis if len(comparison.cases) == 1 else None
-    summary = pair_tables.pairs_block(pairs, names)
+    summary = changes.pairs_block(pairs, names)
     if together is None:
         yield Section("verdict", _VERDICT, (summary,))
     else:
@@ -299,7 +297,7 @@ def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> I
         own = (f"pair-{place + 1}", names[place])
         yield from _pair_sections(*pairs[place], own, together, top)
     if not brief:
-        yield Section("sides", "What was compared", (pair_tables.sides_block(pairs),))
+        yield Section("sides", "What was compared", (changes.sides_block(pairs),))
     left = _not_shown(len(pairs) - len(shown), comparison) if brief else []
     common = together.notes if together is not None and brief else ()
     noted = sentences.notes_of_many(
@@ -313,10 +311,10 @@ def in_full(pairs: Sequence[Told], most: int) -> list[int]:
 
     One that stands out comes first, or else the one with the largest change of a function.
     """
-    changes = [abs(told.pair.cycle_times.change_pct or 0.0) for told in pairs]
+    moved = [abs(told.pair.cycle_times.change_pct or 0.0) for told in pairs]
     one = sentences.standing_out(pairs)
     alone = sentences.changed_most(pairs) if one is None else one[0]
-    order = sorted(range(len(pairs)), key=lambda place: (place != alone, -changes[place], place))
+    order = sorted(range(len(pairs)), key=lambda place: (place != alone, -moved[place], place))
     return sorted(order[:most], key=lambda place: (place != alone, place))
 
 
@@ -339,7 +337,7 @@ def _pair_sections(
         *efficiency_blocks(one.efficiency, top, names=_sides(one, told), id_=f"{id_}-efficiency"),
         *(_cycles(one, told) if top is None else ()),
         *_changed(told, brief or found, top),
-        *pair_tables.pair_blocks(told, top or _ROWS_OF_MANY, f"{id_}-", brief=brief),
+        *changes.pair_blocks(told, top or _ROWS_OF_MANY, f"{id_}-", brief=brief),
     )
     if together is not None:
         said = (*causes.paragraphs(sentences.answer(told)), *_warnings(told, found))

@@ -18,7 +18,7 @@ from rich.cells import cell_len, chop_cells
 from timesink.analyses.comparison.role_groups import Exploration
 from timesink.answers import causes
 from timesink.answers.causes import paragraphs
-from timesink.answers.comparison.changes import Told
+from timesink.answers.comparison.changes import Told, pairs_block, times_block
 from timesink.answers.comparison.efficiency import efficiency_section
 from timesink.answers.comparison.gate_result import (
     CYCLE_TIME,
@@ -29,7 +29,6 @@ from timesink.answers.comparison.gate_result import (
     UNJUDGED,
     Gate,
 )
-from timesink.answers.comparison.pair_tables import pairs_block, times_block
 from timesink.answers.comparison.program import (
     edits_blocks,
     only_edited,

@@ -12,13 +12,7 @@ from timesink.analyses.comparison.verdict import NARROW
 from timesink.analyses.statistics.repeats import Decision
 from timesink.answers.comparison.changes import Told
 from timesink.answers.comparison.pairing import Compared
-from timesink.answers.comparison.program import (
-    AMOUNTS,
-    COUNTS,
-    DEVICE_TIME,
-    PROGRAM,
-    certain_lines,
-)
+from timesink.answers.comparison.program import AMOUNTS, COUNTS, DEVICE_TIME, PROGRAM, certain_lines
 from timesink.answers.comparison.report import Comparison
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model import units

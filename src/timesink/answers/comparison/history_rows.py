@@ -31,8 +31,8 @@ from timesink.answers.comparison.baseline_store import (
     store_at,
 )
 from timesink.answers.comparison.kept_runs import Runs, read_sides
-from timesink.answers.comparison.naming import members_of
 from timesink.answers.comparison.repeated import expanded
+from timesink.answers.comparison.report import members_of
 from timesink.answers.comparison.sides import SideReadOptions, find_side
 from timesink.errors import NotFoundError, UnreadableError, UsageError
 from timesink.formats.written_files import SERIES

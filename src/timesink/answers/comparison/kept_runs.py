@@ -400,8 +400,7 @@ def _plain_run(source: SideSource) -> SideRun | Failure:
             "cycle_dur_ns": lengths_ns,
         }
     ).with_columns(
-        pid=pl.lit(pids[0] if pids else None, pl.String),
-        anchor=pl.lit(run.cycles.name, pl.String),
+        pid=pl.lit(pids[0] if pids else None, pl.String), anchor=pl.lit(run.cycles.name, pl.String)
     )
     behaviour = of_cycles_alone(table)
     return SideRun(source, behaviour, CycleUnit(None, run.cycles.name), recorded=run)

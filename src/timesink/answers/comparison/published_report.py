@@ -15,8 +15,7 @@ from timesink.analyses.comparison.role_groups import Exploration
 from timesink.analyses.comparison.verdict import either_p
 from timesink.answers import causes
 from timesink.answers.comparison import rank_sets, values
-from timesink.answers.comparison.changes import Told, known_load
-from timesink.answers.comparison.pair_tables import family_names, known_amounts
+from timesink.answers.comparison.changes import Told, family_names, known_amounts, known_load
 from timesink.answers.comparison.program import edits_blocks, opening_lines, without_edits
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import answer, both_labels, notes

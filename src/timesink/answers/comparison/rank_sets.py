@@ -13,10 +13,8 @@ from timesink.analyses.ranks.changes import RankChanges, StragglerChange, compar
 from timesink.analyses.ranks.own_time import ranges_of, the_ranks
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.answers.causes import TONES, attributed_part, cause_name, note_sections, paragraphs
-from timesink.answers.comparison.changes import Told
-from timesink.answers.comparison.pair_tables import ROLES, pair_blocks
+from timesink.answers.comparison.changes import ROLES, Told, pair_blocks
 from timesink.answers.comparison.pairing import Compared
-from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import answer, headline
 from timesink.answers.comparison.sides import RunSide
 from timesink.answers.views import listed_table, parts_of
@@ -238,8 +236,8 @@ _MOST_PAIRS = 10
 
 
 def explored_sections(
-    comparison: Comparison,
     exploration: Exploration,
+    notes: Sequence[str],
     top: int | None = None,
     table_of: Callable[[Told, int, str], Table] | None = None,
 ) -> Iterator[Section]:
@@ -260,7 +258,7 @@ def explored_sections(
         yield _pair_section(exploration, pair, number, top or _ROWS, table_of)
     if table_of is None:
         yield Section("roles", "Roles", (_roles(exploration, top),))
-    yield from note_sections([*left_out(exploration, most), *comparison.notes])
+    yield from note_sections([*left_out(exploration, most), *notes])
 
 
 def apart_lines(exploration: Exploration) -> list[tuple[int, str]]:

@@ -15,7 +15,7 @@ from timesink.analyses.comparison.pair import cycle_lengths, signals_of
 from timesink.analyses.statistics.drift import warm_up
 from timesink.analyses.statistics.repeats import TimedRun, timed_runs
 from timesink.answers.comparison.kept_runs import Runs, read_sides
-from timesink.answers.comparison.naming import members_of
+from timesink.answers.comparison.report import members_of
 from timesink.answers.comparison.sides import RunSide, find_side
 from timesink.errors import UnreadableError, UsageError
 from timesink.model.diagnosis import PLAIN, RECORDED, SIDES

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, Any, cast
 
-from timesink.analyses.comparison.pair import Pair, Role
-from timesink.answers.comparison.naming import VERSION, pair_names, peers_stem, role_labels
-from timesink.answers.comparison.pairing import Compared, RoleMember, as_arguments, one_of
-from timesink.answers.comparison.sides import LEFT_OUT
+import polars as pl
+
+from timesink.analyses.behaviour.anatomy import only_cycles
+from timesink.analyses.comparison.pair import Pair, Role, key_findings
+from timesink.analyses.statistics.repeats import timed_runs
+from timesink.answers.comparison.pairing import (
+    VERSION,
+    Compared,
+    RoleMember,
+    as_arguments,
+    one_of,
+    pair_names,
+    peers_stem,
+    role_labels,
+)
+from timesink.answers.comparison.sides import LEFT_OUT, SideRun
 from timesink.errors import AmbiguousError, NotFoundError
 from timesink.model import units
+from timesink.model.schema import HOST_DEVICE, host_and_pid
+from timesink.model.units import listed, natural
 from timesink.output.names import told_apart
 
 if TYPE_CHECKING:
@@ -223,3 +239,144 @@ def joined(done: Sequence[Comparison], failures: Sequence[str]) -> Comparison:
         # Of several cases each is a run of its own.
         ranks=done[0].ranks if len(done) == 1 else None,
     )
+
+
+# -- the roles in a run: one per process, host and sort of cycle -----------------------------------
+
+UNKNOWN_PID = "unknown"
+
+
+def members_of(runs: Sequence[SideRun], *, ignore_hosts: bool = False) -> list[RoleMember]:
+    """Every role of a side, in the order of files, hosts and processes."""
+    return [member for run in runs for member in _members(run, ignore_hosts=ignore_hosts)]
+
+
+def check_pids(
+    base: Sequence[RoleMember], new: Sequence[RoleMember], pids: tuple[str | None, str | None]
+) -> None:
+    """Refuse a process that is not there: one for both sides on either, one of two on its own."""
+    for side, pid in zip((base, new), pids, strict=True):
+        known = {one.role.pid for one in ((*base, *new) if pids[0] == pids[1] else side)}
+        if pid is not None and pid not in known:
+            there = listed(sorted(known, key=natural))
+            raise NotFoundError(f"{side[0].role.source}: no process {pid}", f"there are {there}")
+
+
+def chosen(members: Sequence[RoleMember], pid: str | None, rank: int | None) -> list[RoleMember]:
+    """The members that fit, None is every one; all where the process is one of the other side."""
+    of_rank = [one for one in members if rank in (None, one.role.rank)]
+    if not of_rank:
+        ranks = sorted({one.role.rank for one in members if one.role.rank is not None})
+        known = f"it has {', '.join(map(str, ranks[:8]))}" if ranks else "no file names its rank"
+        raise NotFoundError(f"{members[0].role.source}: no rank {rank}", known)
+    of_pid = [one for one in of_rank if pid in (None, one.role.pid)]
+    return of_pid or of_rank
+
+
+def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
+    name, pid_of = pl.col("host").cast(pl.String).str.strip_chars(), pl.col("pid").cast(pl.String)
+    # Empty is one host, and a process that names one host is all there.
+    named = pl.when(name != "").then(name)
+    only_one = named.drop_nulls().n_unique().over(pid_of) == 1
+    host_of = pl.when(only_one).then(named.max().over(pid_of)).otherwise(named)
+    table = run.behaviour.with_columns(
+        pid_of.fill_null(UNKNOWN_PID).alias("_pid"),
+        (pl.lit(None, pl.String) if ignore_hosts else host_of).alias("_host"),
+    )
+    parts = table.partition_by("_pid", "_host", as_dict=True, include_key=False)
+    keys = sorted(parts, key=lambda key: (key[1] or "", natural(str(key[0]))))
+    processes_of = {key: host_and_pid(key) for key in run.anatomies}
+    for pid, host in cast("list[tuple[str, str | None]]", keys):
+        # None where several processes share the number.
+        own = [
+            key
+            for key, (machine, number) in processes_of.items()
+            if pid in {number, number or UNKNOWN_PID} and host in (None, machine)
+        ]
+        only = own[0] if len(own) == 1 else None
+        for suffix, rows in _by_suffix(parts[pid, host], run):
+            role = Role(
+                label="",
+                source=str(run.source.path),
+                pid=pid,
+                behaviour=rows,
+                host=host,
+                rank=run.rank,
+                method=run.unit.method,
+                confidence=run.confidence,
+                notes=run.notes,
+                anatomy=None if only is None else only_cycles(run.anatomies[only], rows["cycle"]),
+                program=None if only is None else run.programs.get(only),
+                beside=run.beside,
+                plain=timed_runs(run.recorded, str(run.source.path.parent)),
+                peak_memory_bytes=run.peak_memory_bytes,
+                work=None if only is None else run.work.get(only),
+            )
+            yield RoleMember(role, run.source.job, suffix, run.source.key)
+
+
+def _by_suffix(rows: pl.DataFrame, run: SideRun) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Rows by sort of cycle, where one table holds prompts and tokens."""
+    if run.source.suffix:
+        yield run.source.suffix, rows
+        return
+    types = sorted(rows["cycle_type"].cast(pl.String).fill_null("generic").unique())
+    if len(types) == 1:
+        # Decode cycles without any others need no name of their own.
+        alone = "_prefill" if types[0] == "prefill" else ""
+        yield "_layer" if run.unit.method == "layer" else alone, rows
+        return
+    for kind in types:
+        own = pl.col("cycle_type").cast(pl.String).fill_null("generic") == kind
+        yield ("" if kind == "generic" else f"_{kind}"), rows.filter(own)
+
+
+# -- of one device --------------------------------------------------------------------------------
+
+_HOST_NAMES = ("host", "cpu")
+_VIRTUAL = re.compile(r" \(virtual\)$", re.IGNORECASE)
+
+
+def only_device(comparison: Comparison, asked: str) -> Comparison:
+    """The comparison with the rows of one device; what cycles and work come to is of the whole."""
+    tables = [table for one in comparison.all_pairs for table in (one.pair.rows, one.pair.times)]
+    known = {str(name) for table in tables for name in table["device"].drop_nulls().unique()}
+    wanted = [name for name in sorted(known) if is_device(name, asked)]
+    if not wanted:
+        raise NotFoundError(
+            f"--device {asked}: no such device", f"there are {', '.join(sorted(known))}"
+        )
+    pairs = tuple(
+        replace(one, pair=_of_devices(one.pair, wanted), whole=one.whole or one.pair)
+        for one in comparison.pairs
+    )
+    exploration = comparison.exploration
+    if exploration is not None:
+        peers = tuple(_of_devices(pair, wanted) for pair in exploration.pairs)
+        exploration = replace(exploration, pairs=peers)
+    return replace(comparison, pairs=pairs, exploration=exploration)
+
+
+def _of_devices(pair: Pair, wanted: list[str]) -> Pair:
+    is_wanted = pl.col("device").cast(pl.String).is_in(wanted)
+    rows = pair.rows.filter(is_wanted)
+    return replace(
+        pair,
+        rows=rows,
+        known_rows=None if pair.known_rows is None else pair.known_rows.filter(is_wanted),
+        times=pair.times.filter(is_wanted),
+        families=pair.families.filter(is_wanted),
+        findings=key_findings(rows),
+        equal_work=None if pair.equal_work is None else _of_devices(pair.equal_work, wanted),
+    )
+
+
+def is_device(name: str, asked: str) -> bool:
+    """Whether a device of a table is the one asked for: `0`, `gpu0` and `GPU 0` are `GPU 0`."""
+    wanted, whole, known = (
+        "".join(one.lower().split()) for one in (asked, name, _VIRTUAL.sub("", name))
+    )
+    if name == HOST_DEVICE:
+        return wanted in _HOST_NAMES
+    is_number = wanted.isdigit() and known.lstrip(ascii_lowercase) == wanted
+    return wanted in {known, whole} or is_number

@@ -13,8 +13,7 @@ from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.statistics.means import ALPHA
 from timesink.answers.causes import cause_name
 from timesink.answers.comparison.changes import Change, Told, counters_meanwhile
-from timesink.answers.comparison.naming import pair_names, processes
-from timesink.answers.comparison.pairing import Compared
+from timesink.answers.comparison.pairing import Compared, pair_names, processes
 from timesink.answers.comparison.program import program_lines
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis

@@ -7,28 +7,30 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
-import polars as pl
-
-from timesink.analyses.comparison.pair import Pair, key_findings
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.kernels.peaks import peaks_named
 from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
 from timesink.analyses.statistics.repeats import TimedRun, timed_runs
 from timesink.answers.ahead import CycleSearch
-from timesink.answers.comparison import naming, rank_sets, sides
+from timesink.answers.comparison import rank_sets, sides
 from timesink.answers.comparison.baseline_store import is_reference
 from timesink.answers.comparison.kept_runs import Runs, read_sides, recorded_otherwise
 from timesink.answers.comparison.pairing import (
+    VERSION,
     Compared,
     Match,
     RoleMember,
+    case_identifier,
     check_cycle_type,
+    file_stem,
+    match_identifiers,
     members_of_type,
+    pair_identifier,
     pair_members,
     pairs_of_type,
+    side_labels,
 )
 from timesink.answers.comparison.repeated import (
     ONE_PROCESS,
@@ -40,13 +42,20 @@ from timesink.answers.comparison.repeated import (
     runs_of_ab,
     timed_sides,
 )
-from timesink.answers.comparison.report import Comparison, joined, labelled
+from timesink.answers.comparison.report import (
+    Comparison,
+    check_pids,
+    chosen,
+    joined,
+    labelled,
+    members_of,
+    only_device,
+)
 from timesink.answers.comparison.sides import SideReadOptions, SideRun
 from timesink.answers.rank_reading import read_ranks
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.formats.options import Progress
 from timesink.model.diagnosis import SIDES
-from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
 from timesink.model.units import listed
 from timesink.output.names import told_apart
@@ -56,9 +65,6 @@ from timesink.sources.ab_folder import is_ab, read_ab
 if TYPE_CHECKING:
     from timesink.answers.comparison.baseline_store import Baseline
 
-
-_HOST_NAMES = ("host", "cpu")
-_VIRTUAL = re.compile(r" \(virtual\)$", re.IGNORECASE)
 
 _Case = tuple[Comparison, list[RoleMember]]
 """What came of some of the sources, and every role that was read for it."""
@@ -91,7 +97,7 @@ class ComparisonWork:
         roles: list[RoleMember] = []
         failures: list[TimesinkError] = []
         for case in cases:
-            identifier = naming.case_identifier(case.folder, first)
+            identifier = case_identifier(case.folder, first)
             try:
                 base, new = (sides.find_side(side, self.rank) for side in (case.base, case.new))
                 found, members = self.compared(base, new, ("normal", "abnormal"), identifier)
@@ -111,11 +117,11 @@ class ComparisonWork:
 
         sources = {source.key: source for side in given for source in side.sources}
         (runs,), noted, _ = read_sides(self.runs, [list(sources.values())])
-        every = naming.members_of(runs, ignore_hosts=self.ignore_hosts)
+        every = members_of(runs, ignore_hosts=self.ignore_hosts)
         wanted = set(self.pids) - {None}
         members = [
             one
-            for one in naming.chosen(every, self.pids[0], self.rank)
+            for one in chosen(every, self.pids[0], self.rank)
             if not wanted or one.role.pid in wanted
         ]
         members = members_of_type(members, self.cycle_type)
@@ -147,15 +153,12 @@ class ComparisonWork:
             noted.append(rank_sets.chosen_note(whole, few))
         (ours, theirs), of_reading, unread = read_sides(self.runs, [base.sources, new.sources])
         of_base, of_new = (
-            [
-                self._program_of(one)
-                for one in naming.members_of(runs, ignore_hosts=self.ignore_hosts)
-            ]
+            [self._program_of(one) for one in members_of(runs, ignore_hosts=self.ignore_hosts)]
             for runs in (ours, theirs)
         )
-        naming.check_pids(of_base, of_new, self.pids)
+        check_pids(of_base, of_new, self.pids)
         pick_base, pick_new = (
-            naming.chosen(members, pid, self.rank)
+            chosen(members, pid, self.rank)
             for members, pid in zip((of_base, of_new), self.pids, strict=True)
         )
         are_single = all(
@@ -244,12 +247,10 @@ def _pairs(
     plain: bool,
 ) -> Iterator[Compared]:
     """Every pair compared; `plain` names of sides do not say the process."""
-    names_of = naming.match_identifiers(identifier, matches)
-    stems = told_apart(
-        [naming.file_stem(*one) for one in zip(names_of, matches, strict=True)], naming.VERSION
-    )
+    names_of = match_identifiers(identifier, matches)
+    stems = told_apart([file_stem(*one) for one in zip(names_of, matches, strict=True)], VERSION)
     for match, own, stem in zip(matches, names_of, stems, strict=True):
-        base, new = names if plain else naming.side_labels(match, names)
+        base, new = names if plain else side_labels(match, names)
         pair = compare_roles(
             replace(match.base.role, label=base),
             replace(match.new.role, label=new),
@@ -347,7 +348,7 @@ def compare(
             found, members = work.compared_cases(list(distinct.values()), sides.path_of(given[0]))
         else:
             base, new = (sides.side_of(one, rank) for one in given)
-            identifier = naming.pair_identifier(base.path, new.path)
+            identifier = pair_identifier(base.path, new.path)
             found, members = work.compared(base, new, SIDES, identifier)
         found = replace(found, roles=labelled(members))
     whole = replace(
@@ -358,7 +359,7 @@ def compare(
         files_left_out=tuple(dict.fromkeys(found.files_left_out)),
         roles_left_out=tuple(dict.fromkeys(found.roles_left_out)),
     )
-    return whole if device is None else _only_device(whole, str(device))
+    return whole if device is None else only_device(whole, str(device))
 
 
 def _repeated(
@@ -414,7 +415,7 @@ def _compared_repeats(work: ComparisonWork, repeated: RepeatedRuns) -> Compariso
         device_ns=device_times(repeated, work.runs),
         detect_pct=repeated.detect_pct,
     )
-    identifier = naming.pair_identifier(base.leading.path, new.leading.path)
+    identifier = pair_identifier(base.leading.path, new.leading.path)
     found, members = work.compared(base.leading, new.leading, SIDES, identifier)
     return replace(found, roles=labelled(members), notes=(*notes, *found.notes))
 
@@ -466,48 +467,3 @@ def _pids(pid: str | int | None) -> tuple[str | None, str | None]:
     if len(names) > 2 or not all(names):
         raise UsageError(f"--pid {pid}: not one process, nor two", "write --pid 12 or --pid 12,34")
     return names[0], names[-1]
-
-
-def _only_device(comparison: Comparison, asked: str) -> Comparison:
-    """The comparison with the rows of one device; what cycles and work come to is of the whole."""
-    tables = [table for one in comparison.all_pairs for table in (one.pair.rows, one.pair.times)]
-    known = {str(name) for table in tables for name in table["device"].drop_nulls().unique()}
-    wanted = [name for name in sorted(known) if is_device(name, asked)]
-    if not wanted:
-        raise NotFoundError(
-            f"--device {asked}: no such device", f"there are {', '.join(sorted(known))}"
-        )
-    pairs = tuple(
-        replace(one, pair=_of_devices(one.pair, wanted), whole=one.whole or one.pair)
-        for one in comparison.pairs
-    )
-    exploration = comparison.exploration
-    if exploration is not None:
-        peers = tuple(_of_devices(pair, wanted) for pair in exploration.pairs)
-        exploration = replace(exploration, pairs=peers)
-    return replace(comparison, pairs=pairs, exploration=exploration)
-
-
-def _of_devices(pair: Pair, wanted: list[str]) -> Pair:
-    is_wanted = pl.col("device").cast(pl.String).is_in(wanted)
-    rows = pair.rows.filter(is_wanted)
-    return replace(
-        pair,
-        rows=rows,
-        known_rows=None if pair.known_rows is None else pair.known_rows.filter(is_wanted),
-        times=pair.times.filter(is_wanted),
-        families=pair.families.filter(is_wanted),
-        findings=key_findings(rows),
-        equal_work=None if pair.equal_work is None else _of_devices(pair.equal_work, wanted),
-    )
-
-
-def is_device(name: str, asked: str) -> bool:
-    """Whether a device of a table is the one asked for: `0`, `gpu0` and `GPU 0` are `GPU 0`."""
-    wanted, whole, known = (
-        "".join(one.lower().split()) for one in (asked, name, _VIRTUAL.sub("", name))
-    )
-    if name == HOST_DEVICE:
-        return wanted in _HOST_NAMES
-    is_number = wanted.isdigit() and known.lstrip(ascii_lowercase) == wanted
-    return wanted in {known, whole} or is_number

@@ -364,7 +364,7 @@ def _dots(subject: Subject, roofline: Roofline) -> list[_Dot]:
 
 
 def _around(values: Sequence[float]) -> tuple[float, float]:
-    """A range with room around the values, of some draw.decades but not too many."""
+    """A range with room around the values, of some decades but not too many."""
     if not values:
         return 1.0, 1000.0
     low, high = min(values) / 2, max(values) * 2
