@@ -106,14 +106,17 @@ def own_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Iterator[int]]:
-    return tmp_path_factory.mktemp("folders"), itertools.count()
+    return tmp_path_factory.mktemp("in", numbered=False), itertools.count()
 
 
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, _own_folders: tuple[Path, Iterator[int]]) -> Path:
-    """As pytest's own, which looks through the folders of all tests before it makes one."""
+    """As pytest's own, which looks through the folders of all tests before it makes one.
+
+    Nor is its name longer: names of sockets in it have a limit.
+    """
     place, numbers = _own_folders
-    name = re.sub(r"\W", "_", request.node.name)[:30]
+    name = re.sub(r"\W", "_", request.node.name)[:24]
     folder = place / f"{name}{next(numbers)}"
     folder.mkdir()
     return folder

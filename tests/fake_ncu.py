@@ -1,13 +1,21 @@
-#!/usr/bin/env -S python3 -S
-"""A stand-in for Nsight Compute 2025.3.1: same options, and the words that timesink looks for.
+#!/bin/sh
+""":"
+if [ "$FAKE_NCU$*" = --version ]; then
+    echo Nsight Compute stand-in
+    echo Version 2025.3.1.0
+    exit
+fi
+exec python3 -S "$0" "$@"
+
+A stand-in for Nsight Compute 2025.3.1: same options, and the words that timesink looks for.
 
 It runs a program, "measures" the kernels the program launches through `fake_gpu`, writes a report
 and prints reports as tables.  FAKE_NCU chooses how it fails: see `MISHAPS`.
 
-A test starts it three times: it imports little, and nothing before it is needed.
+A test starts it three times: the shell above answers the first, the rest imports little.
 """
 
-# ruff: noqa: PTH123 - pathlib takes as long to import as all the rest
+# ruff: noqa: EXE003, PTH123 - pathlib takes as long to import as all the rest
 
 from __future__ import annotations
 
@@ -15,6 +23,7 @@ import os
 import sys
 
 VERSION = "2025.3.1.0"
+"""Said by the lines for the shell as well."""
 _OLD = "2021.2.0.0"
 _CLOCKS = "==WARNING== unmodified GPU clocks"
 _HELD_S = 60

@@ -302,7 +302,7 @@ def test_reader_that_leaves_early_is_no_error():
     assert program.returncode == 0
 
 
-@pytest.mark.parametrize("arguments", [("info",), ("query", SQL)])
+@pytest.mark.parametrize("arguments", [("info",), ("query", f"{SQL} limit 60")])
 def test_no_colours_but_on_a_terminal(
     run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ):

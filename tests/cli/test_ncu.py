@@ -98,6 +98,10 @@ def test_every_kernel(run, program: Program):
     assert command.endswith(f"{sys.executable} {program()}")
     assert wrote.startswith("Wrote 30 kernels of NVIDIA H200 to timesink-ncu.csv; ")
     assert "timesink kernels timesink-ncu.csv" in wrote
+    # Read to the last digit.
+    calls = read_trace(Path("timesink-ncu.csv")).kernel_calls
+    assert set(calls["dur_ns"]) == {6176}
+    assert set(calls["tensor_pct"]) == {0.801567}
 
 
 def test_file_says_how_it_came_about(run, program: Program):
@@ -164,13 +168,6 @@ def test_packed_file_and_report(run, program: Program):
     assert "--import-sass" not in told.err
     assert Path("k.csv.gz").read_bytes().startswith(b"\x1f\x8b")
     assert kept_kernels("k.ncu-rep") == 30
-
-
-def test_table_is_read_to_the_last_digit(run, program: Program):
-    run("ncu", "--", sys.executable, program())
-    calls = read_trace(Path("timesink-ncu.csv")).kernel_calls
-    assert set(calls["dur_ns"]) == {6176}
-    assert set(calls["tensor_pct"]) == {0.801567}
 
 
 def test_summary_follows_where_it_can(run, program: Program, monkeypatch: pytest.MonkeyPatch):

@@ -18,6 +18,7 @@ def _small_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody looks at the rates here; tests of `timesink peaks` measure the real sizes."""
     monkeypatch.setattr(peak_rates, "_SIZES_ON_HOST", (32, 64))
     monkeypatch.setattr(peak_rates, "_COPY_BYTES_ON_HOST", 2**20)
+    monkeypatch.setattr(peak_rates, "_ROUND_S", 0.0005)
 
 
 def test_what_a_device_cannot_do_is_skipped_with_the_reason():

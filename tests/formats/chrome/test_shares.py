@@ -49,7 +49,7 @@ def alone(large) -> Trace:
 
 
 def test_worker_processes_give_the_tables_of_one_process(large, alone):
-    shared = read_with(large, 3)
+    shared = read_with(large, 2)
     assert as_text(alone) == as_text(shared)
     assert (alone.metadata, alone.health) == (shared.metadata, shared.health)
 

@@ -232,9 +232,16 @@ def watched(engine: CycleEngine, marker: str) -> int:
     return seen
 
 
-def test_functions_are_left_as_they_were(engines: Any):
-    # Functions of a marker are looked for among all objects; conftest has put those of tests aside.
+@pytest.fixture
+def _all_objects() -> Iterator[None]:
+    """Functions of a marker are looked for among all objects; conftest has put some aside."""
     gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("_all_objects")
+def test_functions_are_left_as_they_were(engines: Any):
     codes = decode_one.__code__, sample_one.__code__
     # What the first has seen and not wanted is what the second wants.
     assert watched(engines(marker="decode_one", skip=9), "decode_one") == 2
