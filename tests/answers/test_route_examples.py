@@ -281,10 +281,11 @@ def test_memory_form_recorded_devices():
 
 
 def test_memory_form_columns():
-    assert columns(Units("ms", "KB"), {"Name": ""}, {"Size ({memory})": "How large."}) == [
-        {"name": "Name", "type": "string"},
-        {"name": "Size (KB)", "type": "number", "tooltip": "How large."},
+    assert columns(Units("ms", "KB"), "memory_events")[:2] == [
+        {"name": "Operator", "type": "string", "tooltip": "Which operator took the block."},
+        {"name": "Size (KB)", "type": "number", "tooltip": "How large the block is."},
     ]
+    assert columns(Units("ms", "KB"), "memory")[0] == {"name": "Operator Name", "type": "string"}
 
 
 def test_memory_form_rows_by_device():
