@@ -66,7 +66,7 @@ PROGRAMS := tests/browser $(filter-out tests/test_gate_acceptance.py tests/brows
   $(shell grep --recursive --files-with-matches --include='*.py' 'mark\.whole' tests))
 
 # The rest are two halves that take as long: workers of one run would both collect all of it.
-ANSWERS := tests/answers tests/lab tests/output $(wildcard tests/test_*.py)
+ANSWERS := tests/answers tests/cli tests/lab tests/output $(wildcard tests/test_*.py)
 
 test-analyses:
 	$(BIN)/python -m pytest -q $(PROGRAMS:%=--ignore=%) $(ANSWERS:%=--ignore=%)

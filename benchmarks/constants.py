@@ -11,7 +11,7 @@ from statistics import geometric_mean
 
 from timesink.rules import counter_names as resources
 
-_PACKAGE = "timesink.analyses."
+_PACKAGE = "timesink."
 FACTORS = (0.5, 0.7, 1.0, 1.4, 2.0)
 """What constants are multiplied by, one at a time; 1 is what is shipped."""
 
@@ -69,13 +69,13 @@ def _use(load: Callable[[], tuple[resources.Resource, ...]]) -> None:
 
 _SEVERITY = "least severity of an anomaly"
 CONSTANTS = (
-    Constant("usual difference of counters", "diagnosis.anomalies.comparing_levels", "_FLOOR"),
-    Constant("own kernels slowed by others", "diagnosis.anomalies.checks.device_use", "_SLOWER", 1),
-    Constant("growth a lower clock must show", "diagnosis.anomalies.checks.device_clock", "_PART"),
-    Constant("chance of error", "statistics.discovery", "ALPHA"),
-    Constant("least part of a cycle, causes", "diagnosis.causes.case", "LEAST_SHARE"),
-    Constant("slower than the rest, host code", "diagnosis.causes.calls.typical", "CLEARLY"),
-    Constant("cycles that may lack it", "diagnosis.causes.calls.typical", "_NEARLY_ALWAYS", 1),
+    Constant("usual difference of counters", "rules.counter_levels", "_FLOOR"),
+    Constant("own kernels slowed by others", "rules.environment_checks", "_SLOWER", 1),
+    Constant("growth a lower clock must show", "rules.environment_checks", "_PART"),
+    Constant("chance of error", "analyses.statistics.means", "ALPHA"),
+    Constant("least part of a cycle, causes", "rules.case", "LEAST_SHARE"),
+    Constant("slower than the rest, host code", "rules.case_functions", "CLEARLY"),
+    Constant("cycles that may lack it", "rules.case_functions", "_NEARLY_ALWAYS", 1),
 )
 TITLES = (_SEVERITY, *(one.title for one in CONSTANTS))
 
