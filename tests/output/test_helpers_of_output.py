@@ -6,19 +6,18 @@ from datetime import datetime, timezone
 from xml.etree import ElementTree as ET
 
 from gated import gate_check
-from timesink.answers.comparison.gate import gate_xml
-from timesink.answers.comparison.gate_result import Gate
 from timesink.output import blocks
 from timesink.output.blocks import Document
+from timesink.output.junit import junit_xml
 from timesink.output.markdown import harmless, to_comment
 from timesink.output.names import short_names
 from timesink.output.numbers import change_of
 from timesink.output.terminal import wrapped
 
 
-def test_gate_xml() -> None:
+def test_junit_xml() -> None:
     checks = (gate_check("cycle time", "cycle time", "passed", "As before."),)
-    xml = gate_xml(Gate("a vs b", "", checks), datetime(2026, 1, 31, tzinfo=timezone.utc), "")
+    xml = junit_xml("a vs b", checks, "", datetime(2026, 1, 31, tzinfo=timezone.utc))
     suite = ET.fromstring(xml)[0]  # noqa: S314 - our own
     assert suite.get("tests") == "1"
 

@@ -1,17 +1,15 @@
-"""Whether a comparison passes: in a document, on a screen of a log, in a comment, as test results.
+"""Whether a comparison passes: in a document, on one screen of a log, and in a comment.
 
 The comment is one on a pull request, with or without a gate.
 """
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
-from xml.etree import ElementTree as ET
 
 from rich.cells import cell_len, chop_cells
 
@@ -43,9 +41,9 @@ from timesink.answers.views import listed_table
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
-from timesink.model.findings import Finding
 from timesink.model.units import signed_ns
 from timesink.output.blocks import Block, Causes, Document, Facts, Section, Text, Tone
+from timesink.output.junit import junit_xml
 from timesink.output.markdown import to_comment
 from timesink.output.names import as_code, printable, short_names
 from timesink.output.terminal import wrapped
@@ -348,97 +346,9 @@ def _rest(comparison: Comparison, gate: Gate | None, command: Sequence[str]) -> 
         yield Section("command", "", (Text(f"Everything: {as_code(line)}"),))
 
 
-# -- as the XML that CI systems read test results from ---------------------------------------------
-#
-# The elements and attributes are those that both the schema of Ant's JUnit task and that of Jenkins
-# know; GitLab, GitHub actions, Azure and Bamboo read a part of these.
-
-_FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold, not even written as a number."""
-_OPEN = "not decided"
-_NS_PER_S = 1e9
-
-
 def gate_xml(gate: Gate, when: datetime, host: str) -> str:
-    """What it says as test results: a suite with a case per check.
-
-    Times are those of the new run, in seconds; what else is known of the gate are properties.
-    """
-    sorts, why = [_sort(check) for check in gate.checks], screen(gate)
-    root = ET.Element("testsuites")
-    suite = ET.SubElement(
-        root,
-        "testsuite",
-        name=_line(f"timesink compare: {gate.subject}"),
-        package="timesink",
-        id="0",
-        timestamp=when.replace(tzinfo=None).isoformat(timespec="seconds"),
-        hostname=_line(host) or "localhost",
-        tests=str(len(sorts)),
-        failures=str(sorts.count("failure")),
-        errors=str(sorts.count("error")),
-        skipped=str(sorts.count("skipped")),
-        time=_seconds(sum(map(_time_ns, gate.checks))),
-    )
+    """What it says as test results, with a case per check."""
     known = {"outcome": gate.outcome, "asked": gate.asked, "command": shlex.join(gate.command)}
-    properties = ET.SubElement(suite, "properties")
-    for name, value in {**known, "unseen": gate.unseen}.items():
-        if value:
-            ET.SubElement(properties, "property", name=name, value=_line(value))
-    for check in gate.checks:
-        _add_case(suite, check, why)
-    ET.SubElement(suite, "system-out").text = _xml_text("\n".join([why, *gate.notes]))
-    ET.SubElement(suite, "system-err").text = ""
-    ET.indent(root)
-    # Plain ASCII is UTF-8 too, whatever encoding standard output has.
-    body = ET.tostring(root, encoding="us-ascii", xml_declaration=False).decode()
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}'
-
-
-def _add_case(suite: ET.Element, check: Finding, why: str) -> None:
-    case = ET.SubElement(
-        suite,
-        "testcase",
-        classname=f"timesink.{check.kind.replace(' ', '_')}",
-        name=_line(check.name),
-        time=_seconds(_time_ns(check)),
-    )
-    sort = _sort(check)
-    if not sort:
-        return
-    found = ET.SubElement(case, sort, message=_line(check.sentence))
-    if sort == "skipped":
-        return
-    found.set(
-        "type",
-        {CYCLE_TIME: "regression"}.get(check.kind, check.kind) if sort == "failure" else _OPEN,
-    )
-    is_told = check.kind == CYCLE_TIME and sort == "failure"
-    found.text = _xml_text(why if is_told else check.sentence)
-
-
-def _sort(check: Finding) -> str:
-    """The element that says what became of a check; empty where it passed."""
-    if check.outcome == "passed":
-        return "skipped" if check.is_empty else ""
-    if not check.counts:
-        return "skipped"
-    return "failure" if check.outcome == "failed" else "error"
-
-
-def _time_ns(check: Finding) -> int:
-    """Whole, so that times of cases add up to that of their suite."""
-    return round(check.time_ns or 0.0)
-
-
-def _seconds(time_ns: int) -> str:
-    """A decimal without an exponent, which schemas refuse."""
-    return f"{time_ns / _NS_PER_S:.9f}"
-
-
-def _line(text: str) -> str:
-    return " ".join(_xml_text(text).split())
-
-
-def _xml_text(text: str) -> str:
-    return _FORBIDDEN.sub("", text)
+    known["unseen"] = gate.unseen
+    why, notes = screen(gate), gate.notes
+    return junit_xml(gate.subject, gate.checks, why, when, host, notes=notes, **known)
