@@ -9,7 +9,7 @@ import pytest
 
 from timesink.lab.faults import FAULTS, Fault
 from timesink.lab.loads import LOADS
-from timesink.lab.workloads.registry import WORKLOADS, Switches
+from timesink.lab.workloads import WORKLOADS, Switches
 from timesink.model.findings import CAUSES
 
 

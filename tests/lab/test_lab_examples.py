@@ -31,7 +31,7 @@ from timesink.lab.ranks.plan import (
 from timesink.lab.ranks.simulate import carry_out, group_ends, simulate, transfer_us
 from timesink.lab.score import DiagnosisAnswer, LabScore, Rate, first_name, made_how, rate_of
 from timesink.lab.score_document import in_short
-from timesink.lab.workloads.registry import LabWorkload, Switches, as_text, say
+from timesink.lab.workloads import LabWorkload, Switches, as_text, say
 
 
 def test_bench_bench_words():

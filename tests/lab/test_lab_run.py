@@ -18,7 +18,7 @@ from forked_programs import host_of_programs
 from recorded import needs_torch
 from timesink.cli import main
 from timesink.lab import driver
-from timesink.lab.workloads.registry import VARIABLE, WORKLOADS, Switches
+from timesink.lab.workloads import VARIABLE, WORKLOADS, Switches
 
 pytestmark = pytest.mark.whole
 

@@ -23,7 +23,7 @@ HOW = How(cycles=5, skip=2, device="cpu", size="small")
 RECORDER = """
 import sys
 from pathlib import Path
-from timesink.lab.workloads import registry as words
+from timesink.lab import workloads as words
 folder, told = Path(sys.argv[1]), sys.argv[2]
 words.say("workload.ready")
 words.wait_for("workload.go")
@@ -36,7 +36,7 @@ else:
     words.wait_for("a word that nobody says")
 """
 LOAD = """
-from timesink.lab.workloads import registry as words
+from timesink.lab import workloads as words
 words.say("load.ready")
 words.wait_for("load.go")
 words.say("load.works")

@@ -6,7 +6,7 @@ from collections import Counter
 
 from timesink.lab.faults import FAULTS
 from timesink.lab.order import LabRun, gone_on_with, left_out, ordered
-from timesink.lab.workloads.registry import WORKLOADS
+from timesink.lab.workloads import WORKLOADS
 
 VIT, DENOISE = WORKLOADS
 LOADS = FAULTS[:5]

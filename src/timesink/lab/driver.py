@@ -29,7 +29,7 @@ from timesink.lab.order import (
     gone_on_with,
     write_json,
 )
-from timesink.lab.workloads.registry import FOLDER, STARTER, VARIABLE, as_text
+from timesink.lab.workloads import FOLDER, STARTER, VARIABLE, as_text
 from timesink.recorder.gpu_counters import describe_host
 from timesink.recorder.processes import end_family, family, interruption, noticed, signal_family
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from timesink.errors import UsageError
 from timesink.lab.ranks.plan import SLOWNESS
-from timesink.lab.workloads.registry import WORKLOADS, LabWorkload
+from timesink.lab.workloads import WORKLOADS, LabWorkload
 from timesink.model.data_files import toml_tables
 
 # What a fault is, and what a sound diagnosis says about it.
@@ -48,7 +48,7 @@ class Fault:
     load: tuple[str, ...] = ()
     """One of `timesink.lab.loads`, and its arguments."""
     switches: Mapping[str, float] = field(default_factory=dict)
-    """Those of `timesink.lab.workloads.registry`."""
+    """Those of `timesink.lab.workloads`."""
 
     @property
     def kind(self) -> str:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from timesink.lab.workloads import registry as words
+from timesink.lab import workloads as words
 from timesink.recorder.gpu_counters import describe_host
 
 _MOST_S = 900.0

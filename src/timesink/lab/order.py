@@ -19,7 +19,7 @@ from typing import Any
 
 from timesink.errors import OutputError, UnreadableError
 from timesink.lab.faults import GPU, LOADER, NORMAL, Fault
-from timesink.lab.workloads.registry import LabWorkload
+from timesink.lab.workloads import LabWorkload
 from timesink.recorder.folder import write_whole
 
 _AT_ONCE = 3

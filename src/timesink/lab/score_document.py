@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from timesink.lab.faults import FAULTS, NORMAL
 from timesink.lab.score import NO_VERDICT, NONE, LabScore, ScoredCase, rate_of
-from timesink.lab.workloads.registry import WORKLOADS
+from timesink.lab.workloads import WORKLOADS
 from timesink.model.units import counted
 from timesink.output.blocks import Document, Section, Text
 from timesink.output.numbers import column, table

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from timesink.lab.workloads import registry as words
+from timesink.lab import workloads as words
 from timesink.lab.workloads.setting import Attention, WorkloadSetting, setting_of
 
 _CHANNELS = 16

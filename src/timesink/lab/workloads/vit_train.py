@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from timesink.lab.workloads import registry as words
+from timesink.lab import workloads as words
 from timesink.lab.workloads.setting import Attention, WorkloadSetting, setting_of
 
 _KINDS = 100
