@@ -24,8 +24,7 @@ from timesink.analyses.cycles import search
 from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import sides
 from timesink.answers.comparison.sides import SideRun, SideSource
-from timesink.formats import registry
-from timesink.formats.options import ReadOptions
+from timesink.formats import ReadOptions, registry
 from timesink.model.diagnosis import Diagnosis, Expectation
 from timesink.model.trace import Trace
 from timesink.rules import diagnosis

@@ -15,8 +15,7 @@ import polars as pl
 import pytest
 
 from timesink.errors import UnreadableError
-from timesink.formats import nsys
-from timesink.formats.options import ReadOptions
+from timesink.formats import ReadOptions, nsys
 from timesink.formats.packing import open_source
 from timesink.model.schema import TABLES
 from timesink.model.trace import Trace

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 import timesink
+from timesink.formats import tell_of_set
 from timesink.formats.behaviour import type_in_name
 from timesink.formats.chrome.assembly import _text_of_raw
 from timesink.formats.chrome.columns import Tally, Vocabulary, float_us_to_ns, text_us_to_ns
@@ -54,7 +55,6 @@ from timesink.formats.ncu.numbers import (
 )
 from timesink.formats.ncu.pages import split_at_headers
 from timesink.formats.ncu.table import CsvTable
-from timesink.formats.options import tell_of_set
 from timesink.formats.packing import head_of_packed
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.schema import TABLES

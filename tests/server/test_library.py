@@ -13,7 +13,7 @@ import pytest
 
 from builders import kineto, operator, training_trace, write
 from timesink.errors import NotFoundError, UnreadableError
-from timesink.formats.options import Progress
+from timesink.formats import Progress
 from timesink.server import library as library_module
 from timesink.server.library import KeptValue, RunLibrary
 from timesink.server.runs import Inside, ServedRun

@@ -19,7 +19,7 @@ from timesink.answers.comparison.sides import with_faults
 from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table
 from timesink.errors import UnreadableError, UsageError
-from timesink.formats.options import Progress
+from timesink.formats import Progress
 from timesink.model import units
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace

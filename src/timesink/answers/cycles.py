@@ -17,8 +17,7 @@ from timesink.analyses.cycles.search import cycle_summary, find_cycles
 from timesink.analyses.names import short_kernel_name
 from timesink.answers.views import listed_table
 from timesink.errors import TimesinkError
-from timesink.formats.options import Progress
-from timesink.formats.written_files import is_folder
+from timesink.formats import Progress, is_folder
 from timesink.model import units
 from timesink.output.blocks import Curve, Curves, Document, Section, Table, Text
 from timesink.output.names import cut_end

@@ -33,7 +33,7 @@ from timesink.answers.comparison.sides import (
 from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table
 from timesink.errors import NotFoundError, UsageError
-from timesink.formats.options import Progress
+from timesink.formats import Progress
 from timesink.model import units
 from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.schema import HOST_DEVICE

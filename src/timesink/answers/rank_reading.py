@@ -21,7 +21,7 @@ from timesink.analyses.ranks.summary import (
 )
 from timesink.analyses.steps import within_steps
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
-from timesink.formats.options import Progress, tell_of_set
+from timesink.formats import Progress, tell_of_set
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call
 from timesink.runtime.engine import Call, Done, Engine

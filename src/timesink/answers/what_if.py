@@ -26,7 +26,7 @@ from timesink.analyses.replay.what_if import NamedWork, named_by, two_devices
 from timesink.analyses.steps import find_steps
 from timesink.answers.views import listed_table, parts_of
 from timesink.errors import UnreadableError
-from timesink.formats.options import Progress
+from timesink.formats import Progress
 from timesink.model import units
 from timesink.model.trace import Trace
 from timesink.output.blocks import Block, Document, Section, StackPart, Stacks, Text

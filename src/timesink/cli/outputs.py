@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from timesink.cli import say
 from timesink.errors import OutputError, TimesinkError, UsageError
-from timesink.formats.written_files import BASELINE_ENDING, is_folder, make_folder
+from timesink.formats import BASELINE_ENDING, is_folder, make_folder
 
 if TYPE_CHECKING:
     import polars as pl

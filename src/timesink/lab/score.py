@@ -14,7 +14,7 @@ from typing import Any
 from timesink.analyses.comparison.pair import Pair
 from timesink.answers.comparison.work import compare
 from timesink.errors import NoCyclesError, NotFoundError, TimesinkError, UnreadableError
-from timesink.formats.options import Progress
+from timesink.formats import Progress
 from timesink.lab.faults import FAULTS, NORMAL, Expected, expected_of, heads
 from timesink.lab.order import FAULT, TRACE, read_about, read_json
 from timesink.model.diagnosis import Diagnosis

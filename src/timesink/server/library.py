@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from timesink.answers.plugin import Query
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
-from timesink.formats.options import Progress
-from timesink.formats.written_files import SERIES, STORE
+from timesink.formats import SERIES, STORE, Progress
 from timesink.model.units import count, counted
 from timesink.server.jobs import Jobs, Report
 from timesink.server.replies import Encoded

@@ -415,8 +415,7 @@ def _is_counted(path: Path) -> bool:
     """Whether a file is one of Nsight Compute."""
     if not path.name.lower().endswith(_COUNTER_ENDINGS):
         return False
-    from timesink.formats import kernel_table  # noqa: PLC0415
-    from timesink.formats.ncu import reader as ncu  # noqa: PLC0415 - only where there may be one
+    from timesink.formats import kernel_table, ncu  # noqa: PLC0415 - only where there may be one
 
     with suppress(UnreadableError, OSError):
         head = open_source(path).head()

@@ -23,7 +23,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from timesink.errors import OutputError, UnreadableError, UsageError
-from timesink.formats.written_files import SCHEMA_VERSION, is_folder, replace_file
+from timesink.formats import SCHEMA_VERSION, is_folder, replace_file
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace

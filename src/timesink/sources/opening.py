@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from timesink.errors import AmbiguousError, TimesinkError, UnreadableError
+from timesink.formats import IsChosen, Progress, ReadOptions, is_folder
 from timesink.formats.chrome import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.chrome.container import looks_like_events
 from timesink.formats.file_names import rank_in_name
-from timesink.formats.options import IsChosen, Progress, ReadOptions
 from timesink.formats.packing import open_source
-from timesink.formats.written_files import is_folder
 from timesink.runtime.workers import Workers, usable_cores
 from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
 from timesink.sources.discovery import choose_recording, distinct_labels, find_recordings

@@ -14,10 +14,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from timesink.errors import TimesinkError, UnreadableError, UsageError
+from timesink.formats import SCHEMA_VERSION, Progress
 from timesink.formats.file_names import is_profiler_name, rank_in_name
-from timesink.formats.options import Progress
 from timesink.formats.packing import head_of_packed
-from timesink.formats.written_files import SCHEMA_VERSION
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.sources import sidecars
 from timesink.sources.cache import READER_VERSION

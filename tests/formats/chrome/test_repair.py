@@ -22,7 +22,7 @@ from builders import (
     write,
 )
 from timesink.errors import TimesinkError, UnreadableError
-from timesink.formats.options import ReadOptions
+from timesink.formats import ReadOptions
 from timesink.formats.packing import PACKED_BLOCK
 from timesink.formats.registry import read_trace
 

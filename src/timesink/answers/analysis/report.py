@@ -44,8 +44,7 @@ from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.rank_reading import open_set
 from timesink.answers.views import View, check_group, find_view
 from timesink.errors import TimesinkError, UnreadableError, UsageError, own_text
-from timesink.formats.options import Progress
-from timesink.formats.written_files import is_folder
+from timesink.formats import Progress, is_folder
 from timesink.model import units
 from timesink.model.findings import Finding, gravest_first
 from timesink.model.health import HealthEntry, recording_notes

@@ -35,7 +35,7 @@ from timesink.answers.comparison.repeated import expanded
 from timesink.answers.comparison.report import members_of
 from timesink.answers.comparison.sides import SideReadOptions, find_side
 from timesink.errors import NotFoundError, UnreadableError, UsageError
-from timesink.formats.written_files import SERIES
+from timesink.formats import SERIES
 from timesink.model.diagnosis import PLAIN, RECORDED
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.units import counted, listed

@@ -16,10 +16,9 @@ from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.functions import mended
 from timesink.answers.ahead import CycleSearch
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
+from timesink.formats import Progress, is_folder
 from timesink.formats.counters import read_counters
 from timesink.formats.file_names import is_named_as_table, rank_in_name
-from timesink.formats.options import Progress
-from timesink.formats.written_files import is_folder
 from timesink.model.health import behaviour_notes
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.trace import Trace

@@ -54,7 +54,7 @@ from timesink.answers.comparison.report import (
 from timesink.answers.comparison.sides import SideReadOptions, SideRun
 from timesink.answers.rank_reading import read_ranks
 from timesink.errors import NotFoundError, TimesinkError, UsageError
-from timesink.formats.options import Progress
+from timesink.formats import Progress
 from timesink.model.diagnosis import SIDES
 from timesink.model.trace import Trace
 from timesink.model.units import listed

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from timesink.formats.options import IsChosen, Progress
+from timesink.formats import IsChosen, Progress
 from timesink.formats.packing import SourceFile
 from timesink.runtime.workers import Workers, usable_cores
 

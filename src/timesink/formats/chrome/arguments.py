@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, Raw
 
+from timesink.formats import IsChosen
 from timesink.formats.chrome.columns import (
     NULL_CODE,
     NULL_INT,
@@ -30,7 +31,6 @@ from timesink.formats.chrome.columns import (
     Vocabularies,
     Vocabulary,
 )
-from timesink.formats.options import IsChosen
 from timesink.model import vendors
 from timesink.model.data_files import csv_rows
 

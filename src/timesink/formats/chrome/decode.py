@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Raw
 
+from timesink.formats import IsChosen
 from timesink.formats.chrome import arguments
 from timesink.formats.chrome.arguments import DEVICE
 from timesink.formats.chrome.columns import (
@@ -28,7 +29,6 @@ from timesink.formats.chrome.columns import (
     float_us_to_ns,
     text_us_to_ns,
 )
-from timesink.formats.options import IsChosen
 from timesink.model.vendors import DEVICE_CATEGORIES, FLOW_CATEGORIES, HOST_CATEGORIES
 
 Lane = int | str | None

@@ -12,6 +12,7 @@ import msgspec
 import polars as pl
 
 from timesink.errors import UnreadableError
+from timesink.formats import ReadOptions
 from timesink.formats.chrome import DecoderCrew
 from timesink.formats.chrome.assembly import Assembly
 from timesink.formats.chrome.columns import Tally
@@ -20,7 +21,6 @@ from timesink.formats.chrome.shares import Share, text_of_pieces_after
 from timesink.formats.chrome.tables import LEFT_OUT_IN_BRIEF, build_tables, device_labels
 from timesink.formats.file_names import rank_in_name, worker_and_span
 from timesink.formats.finish import finish_trace, of_kind
-from timesink.formats.options import ReadOptions
 from timesink.formats.packing import SourceFile
 from timesink.model import schema, vendors
 from timesink.model.health import HealthEntry

@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from timesink.formats import IsChosen, Progress
 from timesink.formats.chrome.columns import Piece, Tally
 from timesink.formats.chrome.container import PieceText, cut_pieces, split_end, split_head
 from timesink.formats.chrome.decode import PieceDecoder
 from timesink.formats.chrome.repair import mend_piece, mend_text
-from timesink.formats.options import IsChosen, Progress
 from timesink.formats.packing import Damage, SourceFile
 
 
