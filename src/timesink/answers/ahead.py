@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from timesink.errors import TimesinkError
 from timesink.formats.chrome import WORTH_A_WORKER
 from timesink.formats.file_names import is_named_as_table
-from timesink.runtime.workers import Worker, usable_cores
+from timesink.runtime import Worker, usable_cores
 from timesink.sources.cache import Cache
 from timesink.sources.discovery import find_recordings, recordings_in
 from timesink.sources.opening import key_of

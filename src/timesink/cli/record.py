@@ -62,7 +62,7 @@ from timesink.recorder.folder import (
     RecordPlan,
     is_interval,
 )
-from timesink.recorder.ncu.command import (
+from timesink.recorder.ncu import (
     LARGEST,
     METRIC_SETS,
     REPORT_SUFFIX,

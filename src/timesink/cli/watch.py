@@ -222,7 +222,7 @@ def _watch(options: argparse.Namespace) -> int:
     if program:
         check_program(program)
     plan = plan_in_place(plan, force=options.force)
-    from timesink.watcher.keeper import one_thread  # noqa: PLC0415
+    from timesink.watcher import one_thread  # noqa: PLC0415
 
     with one_thread():
         from timesink.watcher.program import watch_pid, watch_program  # noqa: PLC0415

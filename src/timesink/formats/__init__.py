@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from timesink.errors import OutputError
 
 if TYPE_CHECKING:
-    from timesink.runtime.workers import Workers
+    from timesink.runtime import Workers
 
 # How to read: the choices a caller may make, the same for every format.
 

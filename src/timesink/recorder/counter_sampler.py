@@ -8,13 +8,16 @@ import os
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from timesink.errors import OutputError, UsageError
+from timesink.recorder import amd_counters, nvidia_counters
 from timesink.recorder.counter_probes import (
+    GPU_COUNTERS,
     HOST,
     CounterSource,
     Missing,
@@ -22,9 +25,9 @@ from timesink.recorder.counter_probes import (
     Probe,
     ProbeContext,
     Sample,
+    UnavailableError,
     reason,
 )
-from timesink.recorder.gpu_counters import GPU_SOURCE
 from timesink.recorder.host_counters import HOST_SOURCES
 from timesink.recorder.processes import OwnProcesses
 
@@ -450,3 +453,36 @@ class _Turn:
         self._rest_s = _FIRST_REST_S
         self.gave = self.gave or bool(found)
         return found
+
+
+# Counters of accelerators, from the management library that knows the devices of this machine.
+
+_MAKERS = (nvidia_counters, amd_counters)
+
+
+def _probes(context: ProbeContext) -> Iterator[Probe]:
+    """Counters of all devices the program can see, of the first maker that has some."""
+    reasons = []
+    for maker in _MAKERS:
+        try:
+            yield from maker.probes(context)
+        except UnavailableError as error:  # noqa: PERF203
+            reasons.append(str(error))
+        else:
+            return
+    raise UnavailableError("; ".join(reasons))
+
+
+GPU_SOURCE = CounterSource(tuple(each.name for each in GPU_COUNTERS), _probes)
+"""Opened in a thread: a management library may take seconds to start."""
+
+
+def describe_devices(environment: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """Every device the program can see, under the label its counters have."""
+    for maker in _MAKERS:
+        try:
+            told = os.environ if environment is None else environment
+            return list(maker.describe(told))
+        except UnavailableError:  # noqa: PERF203
+            continue
+    return []

@@ -25,7 +25,6 @@ from timesink.recorder.counter_probes import (
     read_text,
     try_text,
 )
-from timesink.recorder.gpu_counters import cpu_groups, quota_cores
 
 
 def _figures(patterns: Mapping[str, str], text: str) -> Mapping[str, float]:
@@ -181,6 +180,37 @@ def _throttling(context: ProbeContext) -> Iterator[Probe]:
         return [Sample("container_cpu_throttled_pct", HOST, max(shares))] if shares else ()
 
     yield Probe(("container_cpu_throttled_pct",), read, least_ms=50.0)
+
+
+def cpu_groups(root: Path, pid: int | str) -> Iterator[Path]:
+    """Folders of the groups that limit the processor time of a process, the innermost first."""
+    mount = root / "sys/fs/cgroup"
+    for line in (try_text(root / "proc" / str(pid) / "cgroup") or "").splitlines():
+        number, controllers, path = (*line.split(":", 2), "", "")[:3]
+        if number == "0" and not controllers:
+            mounts = mount, mount / "unified"
+        elif "cpu" in controllers.split(","):
+            mounts = mount / controllers, mount / "cpu"
+        else:
+            continue
+        for top in mounts:
+            # A group and those above it.  In a container the path may be that of the host, of which
+            # only the end of it is mounted.
+            group = top / path.lstrip("/")
+            inner = [group, *group.parents][: len(group.parts) - len(top.parts)]
+            yield from (each for each in (*inner, top) if (each / "cpu.stat").is_file())
+
+
+def quota_cores(group: Path) -> float | None:
+    """Cores' worth of time a group may have; None without a limit."""
+    text = try_text(group / "cpu.max")
+    if text is not None:
+        quota, _, period = text.partition(" ")
+        return None if quota == "max" or not period.strip() else int(quota) / int(period)
+    quota_us, period_us = (try_text(group / f"cpu.cfs_{each}_us") for each in ("quota", "period"))
+    if quota_us is None or period_us is None or int(quota_us) <= 0 or int(period_us) <= 0:
+        return None
+    return int(quota_us) / int(period_us)
 
 
 # -- processes of the program --------------------------------------------------------------------

@@ -23,8 +23,8 @@ import ray
 from ray import exceptions
 
 from timesink.errors import TimesinkError, UsageError
+from timesink.runtime import send, usable_cores
 from timesink.runtime.engine import Call, News, Outcome, internal, killed, name_of, own_output
-from timesink.runtime.workers import send, usable_cores
 
 _STORE_BYTES = 128 * 1024 * 1024
 """For results on their way, of a cluster that is started here."""

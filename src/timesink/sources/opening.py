@@ -21,7 +21,7 @@ from timesink.formats.chrome import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.chrome.container import looks_like_events
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.packing import open_source
-from timesink.runtime.workers import Workers, usable_cores
+from timesink.runtime import Workers, usable_cores
 from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
 from timesink.sources.discovery import choose_recording, distinct_labels, find_recordings
 from timesink.sources.places import Place, place_of, shown

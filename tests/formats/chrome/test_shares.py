@@ -10,11 +10,11 @@ import pytest
 
 from answers import as_text, damage
 from builders import DIALECTS, gzip_members, to_bytes, training_trace, write
+from timesink import runtime
 from timesink.formats import ReadOptions
 from timesink.formats.chrome import container
 from timesink.formats.registry import read_trace
 from timesink.model.trace import Trace
-from timesink.runtime import workers
 
 SMALL_PIECE = 4_000
 STEPS = 150
@@ -26,7 +26,7 @@ LONG_NAME = 30_000
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut small traces like large ones; a worker process would cut them as usual."""
     monkeypatch.setitem(container.cut_pieces.__kwdefaults__, "size", SMALL_PIECE)
-    monkeypatch.setattr(workers, "_COMMAND", ("/no/such/python",))
+    monkeypatch.setattr(runtime, "_COMMAND", ("/no/such/python",))
 
 
 def read_with(path: Path, jobs: int) -> Trace:
@@ -57,7 +57,7 @@ def test_worker_processes_give_the_tables_of_one_process(large, alone):
 def test_workers_import_nothing_from_the_current_folder(tmp_path, monkeypatch):
     (tmp_path / "pickle.py").write_text("raise SystemExit('imported from the current folder')")
     monkeypatch.chdir(tmp_path)
-    worker = workers.Worker("posixpath", "basename", "/a/trace.json")
+    worker = runtime.Worker("posixpath", "basename", "/a/trace.json")
     try:
         assert worker.result() == "trace.json"
     finally:
@@ -65,7 +65,7 @@ def test_workers_import_nothing_from_the_current_folder(tmp_path, monkeypatch):
 
 
 def test_workers_that_cannot_start_do_not_matter(large, alone, monkeypatch):
-    monkeypatch.setattr(workers, "_COMMAND", ("/no/such/python",))
+    monkeypatch.setattr(runtime, "_COMMAND", ("/no/such/python",))
     assert read_with(large, 2).metadata.events == alone.metadata.events
 
 

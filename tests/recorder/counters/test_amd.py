@@ -11,7 +11,7 @@ from sampling_counters import setting_of
 from timesink.recorder import amd_counters as devices
 from timesink.recorder.counter_probes import GPU_COUNTERS as COUNTERS
 from timesink.recorder.counter_probes import ProbeContext
-from timesink.recorder.gpu_counters import GPU_SOURCE, describe_devices
+from timesink.recorder.counter_sampler import GPU_SOURCE, describe_devices
 
 probes = GPU_SOURCE.probes
 

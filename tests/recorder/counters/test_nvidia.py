@@ -12,7 +12,7 @@ import pytest
 from sampling_counters import counters_of, sampled_until, setting_of
 from timesink.recorder.counter_probes import GPU_COUNTERS as COUNTERS
 from timesink.recorder.counter_probes import Probe
-from timesink.recorder.gpu_counters import GPU_SOURCE, describe_devices
+from timesink.recorder.counter_sampler import GPU_SOURCE, describe_devices
 
 probes = GPU_SOURCE.probes
 SHARING = {"process_gpu_usage", "gpu_others_usage", "process_gpu_mem_bytes"} | {

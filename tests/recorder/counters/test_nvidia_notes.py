@@ -8,7 +8,7 @@ from typing import Any
 
 from sampling_counters import sampled_until, setting_of
 from timesink.recorder.counter_probes import GPU_LANE
-from timesink.recorder.gpu_counters import GPU_SOURCE
+from timesink.recorder.counter_sampler import GPU_SOURCE
 
 probes = GPU_SOURCE.probes
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from timesink.recorder.ncu import NcuPlan, sampling
 from timesink.recorder.ncu.collection import program_failed, why_nothing
-from timesink.recorder.ncu.command import NcuPlan, sampling
 from timesink.recorder.ncu.process import Heard
 
 PLAN = NcuPlan(("train",))

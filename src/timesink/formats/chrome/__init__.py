@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from timesink.formats import IsChosen, Progress
 from timesink.formats.packing import SourceFile
-from timesink.runtime.workers import Workers, usable_cores
+from timesink.runtime import Workers, usable_cores
 
 if TYPE_CHECKING:
     from timesink.formats.chrome.shares import Share

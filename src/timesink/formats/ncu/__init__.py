@@ -41,7 +41,7 @@ from timesink.model.health import HealthEntry
 from timesink.model.schema import KERNEL_CALLS, KERNEL_METRICS
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import NVIDIA
-from timesink.recorder.ncu.command import REPORT_SUFFIX, find_ncu, import_commands, shown
+from timesink.recorder.ncu import REPORT_SUFFIX, find_ncu, import_commands, shown
 from timesink.recorder.ncu.table import PLAIN_NUMBERS, TABLE_HEAD
 
 _SHAPE = r"(\d+)\D+(\d+)\D+(\d+)"

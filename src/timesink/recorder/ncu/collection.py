@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import CollectError
-from timesink.recorder.ncu.command import (
+from timesink.recorder.ncu import (
     CUSTOM,
     UTILISATION,
     NcuPlan,
