@@ -33,11 +33,13 @@ from timesink.formats.csv_text import (
     texts_of,
 )
 from timesink.formats.file_names import (
+    folder_of,
     host_in_name,
     is_named_as_table,
     is_profiler_name,
     rank_in_head,
     rank_in_name,
+    rank_of_folder,
     stem_of,
     without_rank,
     worker_and_span,
@@ -70,19 +72,19 @@ from timesink.sources.discovery import (
     traces_in,
     traces_left_out,
 )
-from timesink.sources.places import (
-    folder_of,
+from timesink.sources.recordings import (
+    Recording,
     folders_below,
     is_pattern,
     is_url,
     is_wild,
     password_in,
     place_of,
-    rank_of_folder,
+    recording_of,
+    sayable,
     shown,
     without_password,
 )
-from timesink.sources.recordings import Recording, recording_of, sayable
 from timesink.sources.remote import RemoteUrl, connected, remote_recordings, why
 from timesink.sources.run_facts import run_health
 from timesink.sources.sidecars import (

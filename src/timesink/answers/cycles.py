@@ -23,7 +23,7 @@ from timesink.output.blocks import Curve, Curves, Document, Section, Table, Text
 from timesink.output.names import cut_end
 from timesink.sources.discovery import distinct_labels
 from timesink.sources.opening import find_chosen, open_each, open_trace
-from timesink.sources.places import place_of, shown
+from timesink.sources.recordings import place_of, shown
 
 SCHEMA = "timesink/cycles/1"
 _SHARES = ("confidence", "coverage", "likeness")

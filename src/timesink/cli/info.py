@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from timesink.formats import is_folder  # noqa: PLC0415
     from timesink.sources.ab_folder import refuse_ab  # noqa: PLC0415
     from timesink.sources.opening import find_chosen, open_each, open_trace  # noqa: PLC0415
-    from timesink.sources.places import place_of, shown  # noqa: PLC0415
+    from timesink.sources.recordings import place_of, shown  # noqa: PLC0415
     from timesink.sources.run_facts import plain_recording  # noqa: PLC0415
 
     place = place_of(options.path)

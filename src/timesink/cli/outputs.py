@@ -103,7 +103,7 @@ def _read_from(source: str | Path) -> Iterator[Path]:
     """The files a command reads for this input; none where nothing can be read."""
     from timesink.sources.discovery import find_recordings  # noqa: PLC0415
     from timesink.sources.opening import files_beside  # noqa: PLC0415 - only where a file is at risk
-    from timesink.sources.places import is_url, place_of  # noqa: PLC0415
+    from timesink.sources.recordings import is_url, place_of  # noqa: PLC0415
 
     place = place_of(source)
     if is_url(place):

@@ -1,8 +1,9 @@
-"""What file names, and the first bytes of a file, say: worker, span, rank and host."""
+"""What names of files and folders, and the first bytes of a file, say: worker, span, rank, host."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from timesink.model.vendors import DEVICE_WORDS
 
@@ -99,3 +100,75 @@ def rank_in_head(head: bytes) -> int | None:
 def is_named_as_table(name: str) -> bool:
     """Whether the name of a file says that it is a behaviour table."""
     return _TABLE_NAME.search(name) is not None
+
+
+# What the names of folders say: a rank, a host, or that they are runs of their own.
+
+_HOSTS = "host|hostname|node|machine|server|pod|instance"
+_RANKS = f"rank|worker|device|{DEVICE_WORDS}|process|proc|task|replica|trainer|actor"
+_ROLE = re.compile(
+    rf"^(?:(?P<host>{_HOSTS})|(?:global|world|local)?[-_. ]?(?:{_RANKS}))[-_. ]?[0-9]{{1,6}}$",
+    re.IGNORECASE,
+)
+_RANK_AT_END = re.compile(r"(?:^|[^a-z])rank[-_. ]?([0-9]{1,6})$", re.IGNORECASE)
+_RUN = re.compile(
+    r"(?:^|[^a-z])(?:step|iter|iteration|epoch|run|exp|experiment|trial|version|ver|v|job|attempt"
+    r"|case|test|seed|ckpt|checkpoint|span|window|bs|batch|profile|trace|config|cfg|sweep)s?"
+    r"[-_. ]?[0-9]",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[0-9]+")
+_LONGEST_NUMBER = 6
+"""Digits of a number that may be a rank; longer ones are dates and times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder below what all recordings lie in."""
+
+    name: str
+    alike: str
+    """Its name with * for what may be the number of a rank or a host."""
+    says_so: bool
+    """Whether words say that these are such numbers."""
+    is_host: bool
+    host: str | None
+    """The host it is of: by a word that says so, or its name where no word says anything."""
+    number: int | None
+    """The rank it states: the last number that is not of a host."""
+
+
+def folder_of(name: str) -> Folder:
+    """What the name of a folder says."""
+    parts = name.split("/")
+    numbered = [part for part in parts if _alike(part) != part]
+    told = [part for part in parts if _ROLE.match(part) or _RANK_AT_END.search(part)]
+    hosts = [part for part in parts if (found := _ROLE.match(part)) and found["host"]]
+    others = [part for part in numbered if part not in told and not part.isdecimal()]
+    of_rank = set(told) - set(hosts)
+    ranks = [part for part in parts if _NUMBER.fullmatch(part) or part in of_rank]
+    return Folder(
+        name,
+        "/".join(map(_alike, parts)),
+        says_so=bool(numbered) and set(numbered) <= set(told),
+        is_host=bool(hosts),
+        host=next(iter([*hosts, *others]), None),
+        number=int(_NUMBER.findall(ranks[-1])[-1]) if ranks else None,
+    )
+
+
+def _alike(part: str) -> str:
+    rank = _RANK_AT_END.search(part)
+    if rank is not None:
+        return f"{part[: rank.start(1)]}*"
+    digits = _NUMBER.findall(part)
+    if _RUN.search(part) or any(len(number) > _LONGEST_NUMBER for number in digits):
+        return part
+    return _NUMBER.sub("*", part)
+
+
+def rank_of_folder(name: str) -> int | None:
+    """Rank of which a folder is, where its whole name says nothing else."""
+    found = _ROLE.match(name)
+    rank = _RANK_AT_END.search(name)
+    return int(rank[1]) if found is not None and rank is not None else None

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
-from timesink.formats.file_names import is_named_as_table, is_profiler_name
+from timesink.formats.file_names import folder_of, is_named_as_table, is_profiler_name
 from timesink.formats.packing import open_source
 from timesink.model.units import natural
 from timesink.recorder.folder import CONTROL_FOLDER, RecordingFolder
 from timesink.sources.ab_folder import AB_FILE, AbRuns, is_ab, read_ab
 from timesink.sources.discovery import find_recordings, recordings_in, runs_among, told_apart
-from timesink.sources.places import folder_of
 from timesink.sources.recordings import Recording, sayable, told_runs
 from timesink.sources.sidecars import TRACE_ENDINGS
 from timesink.sources.watch_folder import INCIDENTS, WATCH_FILE, is_watch

@@ -18,8 +18,19 @@ from timesink.formats.packing import open_source
 from timesink.model.units import counted, listed, natural
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.sources.ab_folder import refuse_ab
-from timesink.sources.places import Place, folders_below, is_pattern, is_url, place_of, shown
-from timesink.sources.recordings import Recording, numbered, recording_of, sayable, told_runs
+from timesink.sources.recordings import (
+    Place,
+    Recording,
+    folders_below,
+    is_pattern,
+    is_url,
+    numbered,
+    place_of,
+    recording_of,
+    sayable,
+    shown,
+    told_runs,
+)
 from timesink.sources.sidecars import counters_of_run, is_trace_file, run_file_in
 
 

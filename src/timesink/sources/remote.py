@@ -20,8 +20,14 @@ from timesink.formats.packing import head_of_packed
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.sources import sidecars
 from timesink.sources.cache import READER_VERSION
-from timesink.sources.places import is_wild, password_in, without_password
-from timesink.sources.recordings import Recording, RemoteFile, recording_of
+from timesink.sources.recordings import (
+    Recording,
+    RemoteFile,
+    is_wild,
+    password_in,
+    recording_of,
+    without_password,
+)
 
 ACCESS = "check the URL, your access to it, and the network"
 """What to try when a file system refuses."""

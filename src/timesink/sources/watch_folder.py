@@ -12,7 +12,7 @@ import msgspec
 
 from timesink.errors import UnreadableError
 from timesink.sources.ab_folder import is_of_family
-from timesink.sources.places import is_url, place_of
+from timesink.sources.recordings import is_url, place_of
 
 WATCH_FILE, STATUS_FILE, SERIES_FILE = "watch.json", "status.json", "series.json"
 INCIDENTS, INCIDENT_FILE, REPORT = "incidents", "incident.json", "report.html"

@@ -56,8 +56,7 @@ from timesink.sources.cache import Cache
 from timesink.sources.discovery import one_run
 from timesink.sources.kept_answers import KeptAnswer
 from timesink.sources.opening import find_chosen, key_of, open_recording, open_trace
-from timesink.sources.places import place_of, shown
-from timesink.sources.recordings import Recording
+from timesink.sources.recordings import Recording, place_of, shown
 
 SCHEMA = "timesink/analysis/1"
 OWN, RECORDED = CLOCKS = ("own", "recorded")

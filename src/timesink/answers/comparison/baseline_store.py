@@ -30,8 +30,7 @@ from timesink.answers.comparison.sides import LEFT_OUT, RunSide, SideRun, SideSo
 from timesink.errors import OutputError, TimesinkError, UnreadableError, UsageError
 from timesink.formats import BASELINE_ENDING, SERIES, STORE
 from timesink.sources.kept_answers import Tables, from_bytes, to_bytes
-from timesink.sources.places import without_password
-from timesink.sources.recordings import Recording
+from timesink.sources.recordings import Recording, without_password
 from timesink.sources.remote import connected, saying
 
 VARIABLE = "TIMESINK_BASELINES"
