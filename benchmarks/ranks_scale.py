@@ -30,7 +30,7 @@ from timesink.lab.ranks.simulate import SimulatedRun as Run
 from timesink.lab.ranks.simulate import carry_out
 from timesink.runtime import usable_cores
 from timesink.runtime.engine import Call, Done, LocalEngine
-from timesink.sources.recordings import Recording
+from timesink.sources import Recording
 
 HEADER = [
     "ranks",

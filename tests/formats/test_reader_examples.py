@@ -61,18 +61,7 @@ from timesink.formats.packing import head_of_packed
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.schema import TABLES
 from timesink.model.trace import Metadata
-from timesink.sources.discovery import (
-    files_at,
-    matching,
-    one_run,
-    recordings_in,
-    runs_among,
-    stated_rank,
-    told_apart,
-    traces_in,
-    traces_left_out,
-)
-from timesink.sources.recordings import (
+from timesink.sources import (
     Recording,
     folders_below,
     is_pattern,
@@ -84,6 +73,17 @@ from timesink.sources.recordings import (
     sayable,
     shown,
     without_password,
+)
+from timesink.sources.discovery import (
+    files_at,
+    matching,
+    one_run,
+    recordings_in,
+    runs_among,
+    stated_rank,
+    told_apart,
+    traces_in,
+    traces_left_out,
 )
 from timesink.sources.remote import RemoteUrl, connected, remote_recordings, why
 from timesink.sources.run_facts import run_health

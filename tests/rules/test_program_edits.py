@@ -13,7 +13,7 @@ import timesink.rules
 from call_trees import Call, copy, kernel, marked, op, program, runtime
 from timesink.analyses.diff.edits import difference
 from timesink.analyses.diff.program import Program
-from timesink.model.data_files import toml_tables
+from timesink.model import toml_tables
 from timesink.model.diagnosis import ProgramEdit
 from timesink.model.findings import CAUSES
 from timesink.rules.diagnosis import program_change

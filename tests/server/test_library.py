@@ -17,8 +17,8 @@ from timesink.formats import Progress
 from timesink.server import library as library_module
 from timesink.server.library import KeptValue, RunLibrary
 from timesink.server.runs import Inside, ServedRun
+from timesink.sources import Recording
 from timesink.sources.opening import Opened, open_each
-from timesink.sources.recordings import Recording
 
 pytestmark = pytest.mark.usefixtures("reads_here")
 

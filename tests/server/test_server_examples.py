@@ -12,7 +12,7 @@ from timesink.server.library import RunLibrary
 from timesink.server.replies import Asked, load_view, reply_to, row_limit
 from timesink.server.runs import Inside, log_folders, span_of
 from timesink.server.site import Site, allowed_hosts, former_routes, is_allowed
-from timesink.sources.recordings import Recording
+from timesink.sources import Recording
 
 
 def test_answers_reply_to():

@@ -9,8 +9,8 @@ import pytest
 import timesink
 from builders import training_trace, write
 from timesink.errors import UnreadableError
+from timesink.sources import is_url, place_of, shown
 from timesink.sources.discovery import find_recordings, one_run
-from timesink.sources.recordings import is_url, place_of, shown
 
 
 @pytest.fixture

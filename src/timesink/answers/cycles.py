@@ -21,9 +21,9 @@ from timesink.formats import Progress, is_folder
 from timesink.model import units
 from timesink.output.blocks import Curve, Curves, Document, Section, Table, Text
 from timesink.output.names import cut_end
+from timesink.sources import place_of, shown
 from timesink.sources.discovery import distinct_labels
 from timesink.sources.opening import find_chosen, open_each, open_trace
-from timesink.sources.recordings import place_of, shown
 
 SCHEMA = "timesink/cycles/1"
 _SHARES = ("confidence", "coverage", "likeness")

@@ -43,7 +43,7 @@ from timesink.output.names import cut_middle, short_names, told_apart
 from timesink.rules import slow_cycles
 from timesink.rules.diagnosis import diagnose as diagnose_pair
 from timesink.rules.joint_diagnosis import diagnose_together
-from timesink.sources.recordings import sayable
+from timesink.sources import sayable
 
 SCHEMA = "timesink/diagnosis/1"
 _MOST_SPANS = 5

@@ -25,10 +25,10 @@ from timesink.formats import Progress, tell_of_set
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call
 from timesink.runtime.engine import Call, Done, Engine
+from timesink.sources import Recording
 from timesink.sources.cache import Cache
 from timesink.sources.kept_answers import KeptSummaries
 from timesink.sources.opening import key_of, open_recording
-from timesink.sources.recordings import Recording
 
 
 def summarise_recording(

@@ -28,7 +28,7 @@ from timesink.output.blocks import (
 )
 from timesink.output.numbers import known
 from timesink.recorder.folder import RecordingFolder
-from timesink.sources.recordings import place_of, without_password
+from timesink.sources import place_of, without_password
 from timesink.sources.watch_folder import (
     SERIES_FILE,
     STATUS_FILE,

@@ -44,8 +44,8 @@ from timesink.cli.options import (
 )
 from timesink.errors import AmbiguousError, NotFoundError, OutputError, TimesinkError, UsageError
 from timesink.model import units
+from timesink.sources import without_password
 from timesink.sources.ab_folder import is_ab
-from timesink.sources.recordings import without_password
 
 if TYPE_CHECKING:
     from timesink.answers.comparison.budget_file import Budget

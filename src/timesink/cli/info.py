@@ -53,9 +53,9 @@ def run(options: argparse.Namespace) -> int:
     from timesink.answers.info import info_document  # noqa: PLC0415
     from timesink.answers.info_report import Info, describe_folder, describe_trace  # noqa: PLC0415
     from timesink.formats import is_folder  # noqa: PLC0415
+    from timesink.sources import place_of, shown  # noqa: PLC0415
     from timesink.sources.ab_folder import refuse_ab  # noqa: PLC0415
     from timesink.sources.opening import find_chosen, open_each, open_trace  # noqa: PLC0415
-    from timesink.sources.recordings import place_of, shown  # noqa: PLC0415
     from timesink.sources.run_facts import plain_recording  # noqa: PLC0415
 
     place = place_of(options.path)

@@ -101,9 +101,9 @@ def check_around(path: Path) -> None:
 
 def _read_from(source: str | Path) -> Iterator[Path]:
     """The files a command reads for this input; none where nothing can be read."""
+    from timesink.sources import is_url, place_of  # noqa: PLC0415
     from timesink.sources.discovery import find_recordings  # noqa: PLC0415
     from timesink.sources.opening import files_beside  # noqa: PLC0415 - only where a file is at risk
-    from timesink.sources.recordings import is_url, place_of  # noqa: PLC0415
 
     place = place_of(source)
     if is_url(place):

@@ -23,7 +23,7 @@ from timesink.analyses.diff.program import (
     SORTS,
     WAIT,
 )
-from timesink.model.data_files import toml_tables
+from timesink.model import toml_tables
 from timesink.model.diagnosis import ProgramEdit
 from timesink.model.findings import Evidence
 from timesink.model.units import from_to, listed, per_cycle

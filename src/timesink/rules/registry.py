@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from timesink.analyses.columns import device_names, event_ranges, once_per_trace
 from timesink.analyses.steps import find_steps, step_breakdown
-from timesink.model import intervals, units
-from timesink.model.data_files import toml_tables
+from timesink.model import intervals, toml_tables, units
 from timesink.model.findings import MEDIUM, Evidence, Finding, gravest_first
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace

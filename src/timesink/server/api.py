@@ -20,7 +20,7 @@ from timesink.server.jobs import Report
 from timesink.server.library import WAIT_SECONDS, Answer, Desk, TimelineSort
 from timesink.server.replies import Download, Encoded, WrittenPage, row_limit
 from timesink.server.runs import ServedAb, ServedRun, ServedWatch
-from timesink.sources.recordings import sayable
+from timesink.sources import sayable
 from timesink.sources.watch_folder import (
     INCIDENTS,
     REPORT,

@@ -20,9 +20,9 @@ from timesink.model.units import count, counted
 from timesink.server.jobs import Jobs, Report
 from timesink.server.replies import Encoded
 from timesink.server.runs import ALL_WORKERS, Inside, Scan, ServedAb, ServedRun, ServedWatch
+from timesink.sources import Recording
 from timesink.sources.cache import return_free_memory
 from timesink.sources.opening import files_beside
-from timesink.sources.recordings import Recording
 
 if TYPE_CHECKING:
     from timesink.analyses.ranks.rank_set import RankSet

@@ -1,1 +1,336 @@
-"""Where recordings come from, and the cache they are opened through."""
+"""Where recordings come from, and the cache they are opened through.
+
+Here are the places that recordings are asked for, and one trace file of a run: where it is, whose
+it is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from timesink.formats.file_names import (
+    Folder,
+    folder_of,
+    host_in_name,
+    rank_in_name,
+    rank_of_folder,
+    without_rank,
+    worker_and_span,
+)
+from timesink.model.units import natural
+from timesink.recorder.folder import CONTROL_FOLDER
+
+# Places: a path, a pattern of paths, or a URL.
+
+Place = Path | str
+"""A path of this machine, or the text of a pattern or of a URL."""
+
+_URL = re.compile(r"^[a-z][a-z0-9+.-]+(?:://|::.*://)", re.IGNORECASE)
+_OF_THIS_MACHINE = re.compile(r"^(?:file|local)://(?!.*::)", re.IGNORECASE)
+_FLAT_URL = re.compile(r"^[a-z][a-z0-9+.-]+:/[^/]", re.IGNORECASE)
+_FLAT_SCHEME = re.compile(r"(?:^|(?<=::))([a-z][a-z0-9+.-]+):/(?=[^/])", re.IGNORECASE)
+_HERE = ("file", "local")
+"""Schemes without a host: the path starts at once."""
+_WILD = re.compile(r"[*?\[]")
+_PASSWORD = re.compile(r"(://[^/@:\s]*):(?!:|\d+(?:/|$))(\S*)@")
+_SIGNATURE = re.compile(
+    r"([?&](?:x-(?:amz|goog)-(?:signature|credential|security-token)|sig|signature|token|access_token"
+    r"|awsaccesskeyid|key)=)[^&\s:)]+",
+    re.IGNORECASE,
+)
+"""What lets whoever has a URL read what is behind it."""
+
+
+def place_of(source: str | Path) -> Place:
+    """What a user named: a path where it is one, else the text as it is."""
+    if isinstance(source, Path):
+        # What was meant by a path that is none: paths keep one slash of two.
+        text = str(source)
+        if (_FLAT_URL.match(text) or is_wild(text)) and not source.exists():
+            return _FLAT_SCHEME.sub(
+                lambda link: link[0] + ("//" if link[1] in _HERE else "/"), text
+            )
+        return source
+    if _OF_THIS_MACHINE.match(source):
+        # The path in a URL of this machine; what stands where a host would is part of the path.
+        parts = urlsplit(source.replace("?", "%3F").replace("#", "%23"))
+        host = "" if parts.netloc.lower() == "localhost" else parts.netloc
+        source = unquote(host + parts.path)
+    return source if is_url(source) or is_pattern(source) else Path(source)
+
+
+def is_url(place: Place) -> bool:
+    """Whether a place is behind a URL, which a drive letter is not."""
+    return isinstance(place, str) and _URL.match(place) is not None
+
+
+def is_pattern(place: Place) -> bool:
+    """Whether a place is a pattern of paths; a file of just this name is none."""
+    return isinstance(place, str) and is_wild(place) and not Path(place).exists()
+
+
+def is_wild(text: str) -> bool:
+    """Whether a text has signs that stand for others."""
+    return _WILD.search(text) is not None
+
+
+def shown(place: Place) -> str:
+    """A place as it may be shown: a URL without its password."""
+    return without_password(str(place))
+
+
+def without_password(text: str) -> str:
+    """A URL, or text with URLs in it, without the passwords; a port stays."""
+    return _SIGNATURE.sub(r"\1***", _PASSWORD.sub(r"\1@", text))
+
+
+def password_in(url: str) -> str | None:
+    """The password a URL holds."""
+    found = _PASSWORD.search(url)
+    return None if found is None else found[2]
+
+
+def folders_below(path: Path) -> Iterator[Path]:
+    """A folder and every one below it, in the order of names; links are followed, none twice."""
+    seen: set[Path] = set()
+    for folder, names, _ in os.walk(path, followlinks=True):
+        names[:] = sorted(name for name in names if name != CONTROL_FOLDER)
+        real = Path(folder).resolve()
+        if real in seen:
+            names.clear()
+            continue
+        seen.add(real)
+        yield Path(folder)
+
+
+# One file of a run.
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file behind a URL, as its file system listed it."""
+
+    url: str = field(repr=False)
+    """As whoever reads needs it, with the password if there is one."""
+    size_bytes: int = 0
+    version: str = ""
+    """Another one for other content; empty where the file system does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One trace file of a run.  It can be sent to other machines, and read there."""
+
+    path: Path
+    """Of a remote file it has name and folder, and tells it from others; nothing is there."""
+    worker: str
+    span: int | None = None
+    """1-based place among the worker's spans, in the order of their timestamps."""
+    rank: int | None = None
+    """Rank the name of the file or of its folder states; the trace itself may say more."""
+    host: str | None = None
+    """Host the name of the file or of its folder states."""
+    run: str = "."
+    """Which of the runs at a place it is of: the folder, below what all of them lie in."""
+    remote: RemoteFile | None = None
+    beside: tuple[RemoteFile, ...] = ()
+    """Remote files that may belong to a remote trace: counters, what the recorder says."""
+
+    @property
+    def label(self) -> str:
+        return self.worker if self.span is None else f"{self.worker} span {self.span}"
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, as it may be shown."""
+        return str(self.path) if self.remote is None else without_password(self.remote.url)
+
+    def size_bytes(self) -> int:
+        """How large the file is; 0 where nobody knows."""
+        if self.remote is not None:
+            return self.remote.size_bytes
+        with suppress(OSError):
+            return self.path.stat().st_size
+        return 0
+
+
+RankOf = Callable[[Recording], int | None]
+"""The rank a trace states in its first bytes, else the one of its name."""
+_Ranks = Mapping[str, Sequence[int | None]]
+"""Of the recordings of every folder."""
+
+
+def told_runs(recordings: Sequence[Recording], rank_of: RankOf) -> list[Recording]:
+    """Recordings with the run each is of, and the rank and host that folders of a run state.
+
+    Folders are one run when their names differ only in the number of a rank or host: by words
+    that say so, else where the ranks in them are known and none is there twice.
+    """
+    parents = sorted({one.path.parent for one in recordings}, key=lambda path: natural(str(path)))
+    if len(parents) == 1:
+        return list(recordings)
+    above = Path(os.path.commonpath(parents))
+    alike: defaultdict[str, list[Folder]] = defaultdict(list)
+    for parent in parents:
+        folder = folder_of(parent.relative_to(above).as_posix())
+        alike[folder.alike].append(folder)
+    inside: defaultdict[str, list[Recording]] = defaultdict(list)
+    for recording in recordings:
+        inside[recording.path.parent.relative_to(above).as_posix()].append(recording)
+    told = []
+    for name, folders in alike.items():
+        own = {folder.name: inside[folder.name] for folder in folders}
+        if len(folders) > 1 and _is_one_run(folders, own, rank_of):
+            told += _one_run_of_folders(name, folders, own)
+        else:
+            told += [replace(one, run=folder) for folder, files in own.items() for one in files]
+    return told
+
+
+def _is_one_run(
+    folders: Sequence[Folder], inside: dict[str, list[Recording]], rank_of: RankOf
+) -> bool:
+    """Whether folders of like names hold the ranks of one run."""
+    named = {name: [one.rank for one in files] for name, files in inside.items()}
+    says_so = all(folder.says_so for folder in folders)
+    if _is_disjoint(named) and (_is_known(named) or says_so):
+        return True
+    stated = {name: [rank_of(one) for one in files] for name, files in inside.items()}
+    if _is_disjoint(stated) and (_is_known(stated) or says_so):
+        return True
+    if all(folder.is_host for folder in folders):
+        # Ranks of their host, then, not of the run.
+        return stated == named
+    # Folders called 0, 1, 2, ... as ranks are, and steps are not.
+    numbers = [int(folder.name) for folder in folders if folder.name.isdecimal()]
+    counted = len(numbers) == len(folders) > max(numbers, default=0) // 2 and 0 in numbers
+    is_told = any(rank is not None for ranks in stated.values() for rank in ranks)
+    return counted and not is_told
+
+
+def _is_known(ranks: _Ranks) -> bool:
+    return all(rank is not None for of_folder in ranks.values() for rank in of_folder)
+
+
+def _is_disjoint(ranks: _Ranks) -> bool:
+    """Whether no rank is in two folders; a folder may have several spans of one."""
+    sets = [{rank for rank in of_folder if rank is not None} for of_folder in ranks.values()]
+    return sum(map(len, sets)) == len(set().union(*sets))
+
+
+def _one_run_of_folders(
+    run: str, folders: Sequence[Folder], inside: Mapping[str, Sequence[Recording]]
+) -> list[Recording]:
+    """The recordings of one run, with names, ranks and hosts that tell them apart."""
+    workers = Counter(worker for files in inside.values() for worker in {f.worker for f in files})
+    are_ranks = _is_disjoint({name: [one.rank for one in files] for name, files in inside.items()})
+    # Whether the numbers of folders are ranks: none is there twice.
+    numbers = [folder.number for folder in folders]
+    are_numbers = None not in numbers and len(set(numbers)) == len(numbers)
+    told = []
+    for folder in folders:
+        files = inside[folder.name]
+        alone = len({one.worker for one in files}) == 1
+        number = folder.number if alone and are_numbers else None
+        for one in files:
+            own_name = folder.name if alone else f"{folder.name}/{one.worker}"
+            rank = one.rank if are_ranks else None
+            told.append(
+                replace(
+                    one,
+                    run=run,
+                    worker=own_name if workers[one.worker] > 1 else one.worker,
+                    rank=number if rank is None else rank,
+                    host=one.host or folder.host,
+                )
+            )
+    return told
+
+
+# Several files of one rank: spans of it, or ranks of other hosts, or not to be told.
+
+_NUMBERS = re.compile(r"[0-9]+")
+_MONTHS = re.compile(r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE)
+_HOST = re.compile(r"(?:^|(?<=[^a-z]))(?:host|node|machine)[-_. ]?[0-9]+", re.IGNORECASE)
+
+
+def numbered(recordings: Iterable[Recording], rank_of: RankOf) -> list[Recording]:
+    """Spans as 1, 2, ...: timestamps are compared as numbers, so that 10 follows 9.
+
+    Files without a timestamp come first and have no number; equal timestamps are one span.
+    """
+    of_worker: defaultdict[tuple[Path, str], list[Recording]] = defaultdict(list)
+    for recording in _told_apart_in_rank(recordings, rank_of):
+        of_worker[recording.path.parent, recording.worker].append(recording)
+    found = []
+    for key in sorted(of_worker, key=lambda key: (natural(str(key[0])), natural(key[1]))):
+        own = sorted(of_worker[key], key=lambda r: (r.span is not None, r.span or 0))
+        stamps = sorted({recording.span for recording in own if recording.span is not None})
+        number: dict[int | None, int] = {stamp: place for place, stamp in enumerate(stamps, 1)}
+        found += [replace(recording, span=number.get(recording.span)) for recording in own]
+    return found
+
+
+def _told_apart_in_rank(recordings: Iterable[Recording], rank_of: RankOf) -> list[Recording]:
+    """Recordings of which those of one rank and one folder are what they are: mostly spans."""
+    of_rank: defaultdict[tuple[Path, int | None], list[Recording]] = defaultdict(list)
+    for recording in recordings:
+        of_rank[recording.path.parent, recording.rank].append(recording)
+    told: list[Recording] = []
+    has_spans = False
+    for (_, rank), own in of_rank.items():
+        is_told = rank is None or len({one.worker for one in own}) == 1
+        apart = own if is_told else _of_one_rank(own, rank_of)
+        has_spans |= apart[0].worker != own[0].worker
+        told += apart
+    # Where one rank has several, the only file of another is its first.
+    return [_as_span(one, one.span or 0) if has_spans else one for one in told]
+
+
+def _of_one_rank(own: list[Recording], rank_of: RankOf) -> list[Recording]:
+    stated = [rank_of(one) for one in own]
+    if len(set(stated)) == len(own):
+        # The names have the rank of something else, such as the host.
+        return [replace(one, rank=rank) for one, rank in zip(own, stated, strict=True)]
+    names = {one: without_rank(one.path.name) for one in own}
+    if len({_HOST.sub("", name) for name in names.values()}) == 1 < len(set(names.values())):
+        return [replace(one, rank=None) for one in own]
+    # What of a name is the same in the files of every step and time.
+    if len({_MONTHS.sub("", _NUMBERS.sub("", name)) for name in names.values()}) > 1:
+        return own  # of several runs, as it seems
+    places = {name: place for place, name in enumerate(sorted(set(names.values()), key=natural))}
+    return [_as_span(one, places[names[one]]) for one in own]
+
+
+def _as_span(recording: Recording, span: int) -> Recording:
+    if recording.rank is None:
+        return recording
+    return replace(recording, worker=f"rank{recording.rank}", span=span)
+
+
+_TRACE_NAME = re.compile(r"\.(?:(?:json|sqlite|csv)(?:\.gz)?|json\.zip|parquet)$", re.IGNORECASE)
+
+
+def recording_of(file: Path) -> Recording:
+    """A file as a recording, as far as its name and that of its folder say."""
+    worker, timestamp = worker_and_span(file.name)
+    rank = rank_in_name(file.name)
+    return Recording(
+        path=file,
+        worker=sayable(worker or re.sub(_TRACE_NAME, "", file.name)),
+        span=timestamp,
+        rank=rank_of_folder(file.parent.name) if rank is None else rank,
+        host=host_in_name(file.name),
+    )
+
+
+def sayable(name: str) -> str:
+    r"""A name that fits into JSON and into an address; not every file name is proper text."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

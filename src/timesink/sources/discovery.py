@@ -17,8 +17,7 @@ from timesink.formats.file_names import is_named_as_table, is_profiler_name, ran
 from timesink.formats.packing import open_source
 from timesink.model.units import counted, listed, natural
 from timesink.recorder.folder import CONTROL_FOLDER
-from timesink.sources.ab_folder import refuse_ab
-from timesink.sources.recordings import (
+from timesink.sources import (
     Place,
     Recording,
     folders_below,
@@ -31,6 +30,7 @@ from timesink.sources.recordings import (
     shown,
     told_runs,
 )
+from timesink.sources.ab_folder import refuse_ab
 from timesink.sources.sidecars import counters_of_run, is_trace_file, run_file_in
 
 

@@ -22,9 +22,9 @@ from timesink.formats.chrome.container import looks_like_events
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.packing import open_source
 from timesink.runtime import Workers, usable_cores
+from timesink.sources import Place, Recording, place_of, shown
 from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
 from timesink.sources.discovery import choose_recording, distinct_labels, find_recordings
-from timesink.sources.recordings import Place, Recording, place_of, shown
 from timesink.sources.remote import on_this_machine, remote_key
 from timesink.sources.sidecars import find_beside, find_run, find_topology
 

@@ -18,16 +18,16 @@ from timesink.formats import SCHEMA_VERSION, Progress
 from timesink.formats.file_names import is_profiler_name, rank_in_name
 from timesink.formats.packing import head_of_packed
 from timesink.recorder.folder import CONTROL_FOLDER
-from timesink.sources import sidecars
-from timesink.sources.cache import READER_VERSION
-from timesink.sources.recordings import (
+from timesink.sources import (
     Recording,
     RemoteFile,
     is_wild,
     password_in,
     recording_of,
+    sidecars,
     without_password,
 )
+from timesink.sources.cache import READER_VERSION
 
 ACCESS = "check the URL, your access to it, and the network"
 """What to try when a file system refuses."""

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from timesink.errors import UnreadableError
+from timesink.sources import is_url, place_of
 from timesink.sources.ab_folder import is_of_family
-from timesink.sources.recordings import is_url, place_of
 
 WATCH_FILE, STATUS_FILE, SERIES_FILE = "watch.json", "status.json", "series.json"
 INCIDENTS, INCIDENT_FILE, REPORT = "incidents", "incident.json", "report.html"

@@ -20,7 +20,7 @@ from typing import Any
 
 from timesink.errors import TimesinkError, UsageError
 from timesink.recorder.folder import write_whole
-from timesink.sources.recordings import is_url, place_of, without_password
+from timesink.sources import is_url, place_of, without_password
 from timesink.sources.remote import connected, why
 
 _COMMAND_S = 60.0

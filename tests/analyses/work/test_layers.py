@@ -9,7 +9,7 @@ import pytest
 from operator_calls import half, recorded, single, work
 from timesink.analyses.work.work import CallArguments, Tensor, work_of
 from timesink.analyses.work.work import __file__ as formula_file
-from timesink.model.data_files import csv_rows
+from timesink.model import csv_rows
 
 
 def test_a_depthwise_convolution_has_its_known_work():

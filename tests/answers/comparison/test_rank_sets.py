@@ -23,7 +23,7 @@ from timesink.errors import TimesinkError
 from timesink.lab.ranks.generated import generate_ranks
 from timesink.lab.ranks.plan import Plan, Straggler
 from timesink.runtime.engine import Done
-from timesink.sources.recordings import Recording
+from timesink.sources import Recording
 
 
 @pytest.fixture(scope="module")

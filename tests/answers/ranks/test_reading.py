@@ -17,8 +17,8 @@ from timesink.answers import rank_reading as job
 from timesink.answers.rank_reading import read_ranks
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
+from timesink.sources import Recording
 from timesink.sources.cache import Cache
-from timesink.sources.recordings import Recording
 
 
 @pytest.fixture(scope="module")

@@ -29,8 +29,8 @@ from timesink.analyses.replay.graph import (
     worked,
 )
 from timesink.analyses.steps import bounds_of, find_steps, step_at
+from timesink.model import csv_rows
 from timesink.model.arrays import Flags, Floats, Ints
-from timesink.model.data_files import csv_rows
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
 

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from timesink.model.data_files import csv_rows
+from timesink.model import csv_rows
 from timesink.model.element_types import ELEMENT_TYPES, type_by_number
 
 _MOST_ELEMENTS = 2**48

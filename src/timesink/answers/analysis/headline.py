@@ -32,8 +32,7 @@ from timesink.analyses.work.efficiency import (
 )
 from timesink.analyses.work.steps import BEYOND, MATRIX, MEMORY, VECTOR, StepEfficiency
 from timesink.answers.analysis.sections import microseconds, percent, to_rows
-from timesink.model import units
-from timesink.model.data_files import csv_rows
+from timesink.model import csv_rows, units
 from timesink.model.findings import SEVERITIES, Finding
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS

@@ -52,11 +52,11 @@ from timesink.model.trace import Trace, why_no_calls
 from timesink.rules.communication import stragglers
 from timesink.rules.efficiency import proven_findings
 from timesink.runtime.engine import Engine, engine_of
+from timesink.sources import Recording, place_of, shown
 from timesink.sources.cache import Cache
 from timesink.sources.discovery import one_run
 from timesink.sources.kept_answers import KeptAnswer
 from timesink.sources.opening import find_chosen, key_of, open_recording, open_trace
-from timesink.sources.recordings import Recording, place_of, shown
 
 SCHEMA = "timesink/analysis/1"
 OWN, RECORDED = CLOCKS = ("own", "recorded")

@@ -29,8 +29,8 @@ from timesink.answers.comparison.kept_runs import run_of_tables, tables_of
 from timesink.answers.comparison.sides import LEFT_OUT, RunSide, SideRun, SideSource
 from timesink.errors import OutputError, TimesinkError, UnreadableError, UsageError
 from timesink.formats import BASELINE_ENDING, SERIES, STORE
+from timesink.sources import Recording, without_password
 from timesink.sources.kept_answers import Tables, from_bytes, to_bytes
-from timesink.sources.recordings import Recording, without_password
 from timesink.sources.remote import connected, saying
 
 VARIABLE = "TIMESINK_BASELINES"

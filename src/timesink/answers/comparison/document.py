@@ -43,7 +43,7 @@ from timesink.output.blocks import Block, Document, Picture, Section, Table, Tex
 from timesink.output.json import frame_csv, indented
 from timesink.output.names import short_names
 from timesink.output.pictures import picture
-from timesink.sources.recordings import sayable
+from timesink.sources import sayable
 
 TOP = 10
 """Rows of a table in text unless more are asked for."""

@@ -20,8 +20,8 @@ from timesink.answers.comparison.sides import RunSide, find_side
 from timesink.errors import UnreadableError, UsageError
 from timesink.model.diagnosis import PLAIN, RECORDED, SIDES
 from timesink.model.units import counted
+from timesink.sources import place_of
 from timesink.sources.ab_folder import read_ab
-from timesink.sources.recordings import place_of
 from timesink.sources.sidecars import recorded_at
 
 _UNDER_PROFILER = (

@@ -162,7 +162,7 @@ class Comparison:
         """The whole answer, ready for JSON; `docs/comparison_json.md` describes every key."""
         from timesink.answers.comparison import values as plain  # noqa: PLC0415
         from timesink.answers.comparison.efficiency import efficiency_values  # noqa: PLC0415
-        from timesink.sources.recordings import sayable  # noqa: PLC0415
+        from timesink.sources import sayable  # noqa: PLC0415
 
         return {
             "schema": SCHEMA,

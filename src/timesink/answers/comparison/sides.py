@@ -23,9 +23,9 @@ from timesink.model.health import behaviour_notes
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.trace import Trace
 from timesink.model.units import counted
+from timesink.sources import Recording, folders_below, place_of, shown
 from timesink.sources.ab_folder import refuse_ab
 from timesink.sources.discovery import find_recordings, recordings_in
-from timesink.sources.recordings import Recording, folders_below, place_of, shown
 from timesink.sources.run_facts import (
     find_behaviour_tables,
     is_behaviour_table,

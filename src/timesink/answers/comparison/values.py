@@ -24,13 +24,13 @@ from timesink.analyses.ranks.changes import RankChanges
 from timesink.analyses.ranks.rank_set import rank_groups
 from timesink.answers.comparison.program import program_values
 from timesink.answers.comparison.sentences import of_pair
-from timesink.model.data_files import csv_rows
+from timesink.model import csv_rows
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import Evidence
 from timesink.output.json import cell_csv
 from timesink.output.names import in_published_cell
 from timesink.rules.diagnosis import diagnose
-from timesink.sources.recordings import sayable
+from timesink.sources import sayable
 
 _NS_PER_US = 1000.0
 _KEYS = {

@@ -31,8 +31,7 @@ from timesink.formats.chrome.columns import (
     Vocabularies,
     Vocabulary,
 )
-from timesink.model import vendors
-from timesink.model.data_files import csv_rows
+from timesink.model import csv_rows, vendors
 
 # Which arguments of which kind of event are kept, under which column, as what: rows of
 # `argument_sets.csv`, but for those few events carry.

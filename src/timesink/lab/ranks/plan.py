@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import UsageError
-from timesink.model.data_files import csv_rows
+from timesink.model import csv_rows
 
 # The kinds of slowness that can be put into ranks, and the cause to be found for each.
 
