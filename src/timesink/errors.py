@@ -23,6 +23,11 @@ class TimesinkError(Exception):
         self.hint = hint
 
 
+def reason_of(why: OSError | str) -> str:
+    """What the system says of an error, without its number and its path."""
+    return why if isinstance(why, str) else why.strerror or str(why)
+
+
 class UsageError(TimesinkError):
     """The command was called in a way that cannot work."""
 
@@ -52,8 +57,10 @@ class UnreadableError(TimesinkError):
         )
 
     @classmethod
-    def denied(cls, path: Path | str, reason: str) -> UnreadableError:
-        return cls(f"{path}: cannot be opened ({reason})", "check the permissions of the file")
+    def denied(cls, path: Path | str, why: OSError | str) -> UnreadableError:
+        return cls(
+            f"{path}: cannot be opened ({reason_of(why)})", "check the permissions of the file"
+        )
 
     @classmethod
     def empty(cls, path: Path | str) -> UnreadableError:
@@ -134,8 +141,8 @@ class OutputError(TimesinkError):
         return cls(f"{path}: {why}", "add --force to overwrite it, or choose another -o")
 
     @classmethod
-    def unwritable(cls, path: Path | str, reason: str) -> OutputError:
-        return cls(f"{path}: cannot be written ({reason})", "choose another place with -o")
+    def unwritable(cls, path: Path | str, why: OSError | str) -> OutputError:
+        return cls(f"{path}: cannot be written ({reason_of(why)})", "choose another place with -o")
 
 
 class NotFoundError(TimesinkError):
@@ -165,8 +172,10 @@ class CollectError(TimesinkError):
     """A program cannot be profiled, or its profile cannot be had."""
 
     @classmethod
-    def cannot_start(cls, program: Path | str, reason: str) -> CollectError:
-        return cls(f"{program}: cannot be started ({reason})", "name another with --ncu PATH")
+    def cannot_start(cls, program: Path | str, why: OSError | str) -> CollectError:
+        return cls(
+            f"{program}: cannot be started ({reason_of(why)})", "name another with --ncu PATH"
+        )
 
 
 # Files that users write themselves and name with an option.
@@ -183,4 +192,4 @@ def own_text(path: Path, option: str, hint: str) -> str:
     except UnicodeDecodeError:
         raise UsageError(f"{option}: {path} is no text", hint) from None
     except OSError as error:
-        raise UnreadableError.denied(path, error.strerror or str(error)) from error
+        raise UnreadableError.denied(path, error) from error

@@ -61,7 +61,7 @@ def model_content(path: str | Path) -> bytes:
     except IsADirectoryError:
         raise UnreadableError(f"{path}: is a folder", "name the model in it: model.json") from None
     except OSError as error:
-        raise UnreadableError.denied(file, error.strerror or str(error)) from error
+        raise UnreadableError.denied(file, error) from error
 
 
 def judge_durations(model: str | Path | DurationModel, path: str | Path) -> WatchAnswer:

@@ -108,7 +108,7 @@ def run_ranks(options: argparse.Namespace) -> int:
         )
         write_truth(folder, plan, truth)
     except OSError as error:
-        raise OutputError.unwritable(folder, error.strerror or str(error)) from None
+        raise OutputError.unwritable(folder, error) from None
     print("\n".join(_lines(folder, plan, truth)))
     return 0
 

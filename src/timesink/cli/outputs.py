@@ -228,7 +228,7 @@ def save(content: bytes, path: Path) -> None:
     try:
         path.write_bytes(content)
     except OSError as error:
-        raise OutputError.unwritable(path, error.strerror or str(error)) from None
+        raise OutputError.unwritable(path, error) from None
     remember(path)
 
 

@@ -89,7 +89,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError.unwritable(folder, error.strerror or str(error)) from None
+        raise OutputError.unwritable(folder, error) from None
 
 
 @contextmanager
@@ -107,7 +107,7 @@ def written_aside(path: Path, *, force: bool = True) -> Iterator[Path]:
             shutil.rmtree(place)
         aside.replace(place)
     except OSError as error:
-        raise OutputError.unwritable(path, error.strerror or str(error)) from None
+        raise OutputError.unwritable(path, error) from None
     finally:
         if aside.is_dir():
             shutil.rmtree(aside, ignore_errors=True)

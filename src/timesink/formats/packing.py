@@ -124,7 +124,7 @@ def open_source(path: Path) -> SourceFile:
             f"{path}: is a folder, not a trace", "name one of the traces in it"
         ) from None
     except OSError as error:
-        raise UnreadableError.denied(path, error.strerror or str(error)) from None
+        raise UnreadableError.denied(path, error) from None
     if size == 0:
         raise UnreadableError.empty(path)
     if magic.startswith(_GZIP_MAGIC):

@@ -86,7 +86,7 @@ def read_trace(path: Path, options: ReadOptions | None = None) -> Trace:
     try:
         return reader_of(source).read(source, options or ReadOptions())
     except OSError as error:
-        raise UnreadableError.denied(path, error.strerror or str(error)) from None
+        raise UnreadableError.denied(path, error) from None
     except RecursionError:
         raise UnreadableError.damaged(
             path, "values are nested too deeply", "check the tool that wrote the file"

@@ -205,7 +205,7 @@ class Rows:
             self._file = _opened(path)
             os.write(self._file, HEADER)
         except OSError as error:
-            raise OutputError.unwritable(path, error.strerror or str(error)) from error
+            raise OutputError.unwritable(path, error) from error
         self._end = len(HEADER)
         self._closed = False
 

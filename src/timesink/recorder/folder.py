@@ -94,7 +94,7 @@ class RecordingFolder:
             self.control.mkdir()
             self._owner.write_text(f"{os.getpid()} {birth(os.getpid())}")
         except OSError as error:
-            raise OutputError.unwritable(self.folder, error.strerror or str(error)) from None
+            raise OutputError.unwritable(self.folder, error) from None
 
     @property
     def _owner(self) -> Path:

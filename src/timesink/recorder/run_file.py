@@ -135,7 +135,7 @@ def write_run_file(content: dict[str, Any], place: RecordingFolder) -> None:
     try:
         write_whole(place.run_file, (json.dumps(content, indent=1) + "\n").encode())
     except OSError as error:
-        raise OutputError.unwritable(place.run_file, error.strerror or str(error)) from None
+        raise OutputError.unwritable(place.run_file, error) from None
 
 
 def _cycles(

@@ -92,7 +92,7 @@ def make(call: Call, item: bytes) -> Outcome:
     except TimesinkError as error:
         return None, error
     except OSError as error:
-        return None, UnreadableError.denied(named, error.strerror or str(error))
+        return None, UnreadableError.denied(named, error)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - one item must not stop the others
         return None, internal(named, error)
 

@@ -181,7 +181,7 @@ def incident_report(desk: Desk, query: Query) -> WrittenPage:
     try:
         return WrittenPage(file.read_bytes())
     except OSError as error:
-        raise UnreadableError.denied(file, error.strerror or str(error)) from None
+        raise UnreadableError.denied(file, error) from None
 
 
 @dataclass(frozen=True)

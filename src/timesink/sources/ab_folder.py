@@ -182,7 +182,7 @@ def read_ab(folder: Path) -> AbRuns:
         why = f"no {AB_FILE} in this folder" if folder.is_dir() else "no such folder"
         raise UnreadableError(f"{folder}: {why}", hint) from None
     except OSError as error:
-        raise UnreadableError.denied(path, error.strerror or str(error)) from None
+        raise UnreadableError.denied(path, error) from None
     try:
         ab = msgspec.json.decode(content, type=AbRuns)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -201,7 +201,7 @@ def write_ab(ab: AbRuns, folder: Path) -> None:
         text = msgspec.json.format(msgspec.json.encode(asdict(ab)), indent=1)
         write_whole(path, text + b"\n")
     except OSError as error:
-        raise OutputError.unwritable(path, error.strerror or str(error)) from None
+        raise OutputError.unwritable(path, error) from None
 
 
 def clear_ab(folder: Path) -> None:

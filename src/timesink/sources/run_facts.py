@@ -317,5 +317,5 @@ def why_no_table(path: Path) -> str | None:
     except UnreadableError as error:
         return error.message
     except OSError as error:
-        return UnreadableError.denied(path, error.strerror or str(error)).message
+        return UnreadableError.denied(path, error).message
     return None

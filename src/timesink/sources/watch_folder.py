@@ -178,7 +178,7 @@ def told_values(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise UnreadableError(f"{path}: not there (yet)", _HINT) from None
     except OSError as error:
-        raise UnreadableError.denied(path, error.strerror or str(error)) from None
+        raise UnreadableError.denied(path, error) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise UnreadableError(f"{path}: cut off or damaged ({error})", _HINT) from None
     if not isinstance(values, dict):

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from timesink.errors import CollectError, UnreadableError
+from timesink.errors import CollectError, UnreadableError, reason_of
 from timesink.recorder.folder import RecordingFolder, write_whole
 from timesink.recorder.watch_plan import OTHER
 from timesink.sources.watch_folder import INCIDENTS, SERIES_FILE, STATUS_FILE, WATCH_FILE, is_watch
@@ -163,7 +163,7 @@ class Journal:
         self.failed += 1
         if not self._has_said:
             self._has_said = True
-            why = error.strerror or str(error)
+            why = reason_of(error)
             self._say(f"{path}: cannot be written ({why}); what is lost is counted")
 
 
@@ -222,7 +222,7 @@ def ask_watcher(folder: Path, what: str) -> str:
     try:
         path.touch()
     except OSError as error:
-        raise UnreadableError.denied(path, error.strerror or str(error)) from None
+        raise UnreadableError.denied(path, error) from None
     until = time.monotonic() + _TAKEN_S
     while time.monotonic() < until:
         answer: dict[str, str] = {}

@@ -120,7 +120,7 @@ def _session(plan: WatchPlan, say: Say) -> Iterator[WatchSession]:
         receiver = CycleReceiver(place.control)
     except OSError as error:
         place.place.clear_control()
-        raise OutputError.unwritable(plan.folder, error.strerror or str(error)) from None
+        raise OutputError.unwritable(plan.folder, error) from None
     try:
         session = WatchSession(plan, receiver, say)
         if plan.before:

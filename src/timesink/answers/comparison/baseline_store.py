@@ -27,7 +27,7 @@ from timesink.analyses.statistics.repeats import TimedRun
 from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison.kept_runs import run_of_tables, tables_of
 from timesink.answers.comparison.sides import LEFT_OUT, RunSide, SideRun, SideSource
-from timesink.errors import OutputError, TimesinkError, UnreadableError, UsageError
+from timesink.errors import OutputError, TimesinkError, UnreadableError, UsageError, reason_of
 from timesink.formats import BASELINE_ENDING, SERIES, STORE
 from timesink.sources import Recording, without_password
 from timesink.sources.kept_answers import Tables, from_bytes, to_bytes
@@ -170,7 +170,7 @@ class FolderStore:
             # Somebody has the name; where it is the folder's, nothing can be written at all.
             if isinstance(error, FileExistsError) and self._folder.is_dir():
                 raise
-            message = f"{file}: cannot be written ({_why(error)})"
+            message = f"{file}: cannot be written ({reason_of(error)})"
             raise OutputError(message, "choose another place with --store") from None
         finally:
             with suppress(OSError):
@@ -187,19 +187,19 @@ class FolderStore:
 
     def _remove(self, file: str) -> None:
         message, hint = f"{self._folder / file}: cannot be removed", "the permissions of the folder"
-        with _refused(lambda why: OutputError(f"{message} ({why})", f"check {hint}")):
+        with _refused(lambda why: OutputError(f"{message} ({reason_of(why)})", f"check {hint}")):
             (self._folder / file).unlink()
 
 
 @contextmanager
-def _refused(said: Callable[[str], TimesinkError]) -> Iterator[None]:
+def _refused(said: Callable[[OSError], TimesinkError]) -> Iterator[None]:
     """What the file system refuses, in words; that something is missing is no refusal."""
     try:
         yield
     except _MISSING:
         raise
     except OSError as error:
-        raise said(_why(error)) from None
+        raise said(error) from None
 
 
 def _link(aside: Path, file: Path) -> None:
@@ -212,10 +212,6 @@ def _link(aside: Path, file: Path) -> None:
         # Not every file system has links: the name is taken first, and filled then.
         file.open("xb").close()
         aside.replace(file)
-
-
-def _why(error: OSError) -> str:
-    return error.strerror or str(error)
 
 
 class RemoteStore(FolderStore):

@@ -249,7 +249,7 @@ def ncu_version(ncu: Path) -> str:
     except subprocess.TimeoutExpired:
         return ""
     except OSError as error:
-        raise CollectError.cannot_start(ncu, error.strerror or str(error)) from None
+        raise CollectError.cannot_start(ncu, error) from None
     said = told.stdout + told.stderr
     if _CALLS_ITSELF not in said:
         end = crash_of(told.returncode)

@@ -303,7 +303,7 @@ def run_profiler(
                     command, stdout=ends[0][1], stderr=ends[-1][1]
                 )
         except OSError as error:
-            raise CollectError.cannot_start(command[0], error.strerror or str(error)) from None
+            raise CollectError.cannot_start(command[0], error) from None
         finally:
             for _, writing in ends:
                 os.close(writing)

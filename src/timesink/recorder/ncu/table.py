@@ -121,7 +121,7 @@ def write_table(
             shutil.copyfileobj(source, target)
         os.replace(unfinished, output)  # noqa: PTH105 - says what happens to a file that is there
     except OSError as error:
-        raise OutputError.unwritable(output, error.strerror or str(error)) from None
+        raise OutputError.unwritable(output, error) from None
 
 
 # Having Nsight Compute print its report as a table.
@@ -164,7 +164,7 @@ def _print(command: Sequence[str], path: Path, interruptions: list[int]) -> tupl
                 env={**os.environ, **PLAIN_NUMBERS},
             )
         except OSError as error:
-            raise CollectError.cannot_start(command[0], error.strerror or str(error)) from None
+            raise CollectError.cannot_start(command[0], error) from None
     with process:
         said, known = None, len(interruptions)
         while said is None:
@@ -204,7 +204,7 @@ class NcuOutputs:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise OutputError.unwritable(path, error.strerror or str(error)) from None
+                raise OutputError.unwritable(path, error) from None
             if path.is_dir():
                 raise OutputError.unwritable(path, "it is a folder")
             if path.exists() and any(_is_same(path, word) for word in program):
@@ -264,7 +264,7 @@ def workplace(output: Path) -> Iterator[Path]:
     try:
         folder = Path(tempfile.mkdtemp(prefix=".timesink-ncu-", dir=output.parent.resolve()))
     except OSError as error:
-        raise OutputError.unwritable(output, error.strerror or str(error)) from None
+        raise OutputError.unwritable(output, error) from None
     report = folder / f"report{REPORT_SUFFIX}"
     try:
         yield report
