@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
 from timesink.recorder.processes import is_main_thread, noticed
@@ -101,6 +101,28 @@ def undisturbed() -> Iterator[None]:
     finally:
         for first in came[:1]:
             os.kill(os.getpid(), first)
+
+
+class ProgramGuard:
+    """Lets no exception of ours into the program; one for all costs less than one for each time."""
+
+    def __init__(self, failed: Callable[[Exception], None]) -> None:
+        self._failed = failed
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        with suppress(Exception):
+            self._failed(error)
+        return True
 
 
 # The thread a recording belongs to: it alone can end it, another takes the process along.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from enum import Enum
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,6 +16,7 @@ from timesink.recorder.agent.endings import (
     ENDED,
     UNMARKED,
     Endings,
+    ProgramGuard,
     RecordedThread,
     devices,
     identity,
@@ -222,6 +223,7 @@ class CycleEngine:
         """Whether nothing is left to count."""
         self._notebook = Notebook(control)
         self._torch = torch
+        self._guard = ProgramGuard(self._failed)
         self._window = RecordedWindow(torch, plan.extras, self._notebook, where=plan.where)
         self._plain = PlainCycles(self._notebook, torch, device_events=plan.device_events)
         self._source: Counting | None = None
@@ -337,14 +339,9 @@ class CycleEngine:
         """Leave a sentence for whoever reads the recording."""
         self._notebook.add("remark", text=text)
 
-    @contextmanager
-    def program_goes_on(self) -> Iterator[None]:
+    def program_goes_on(self) -> AbstractContextManager[None]:
         """Whatever fails within ends the recording and nothing else."""
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 - nobody knows what a profiler may raise
-            is_told = isinstance(error, TimesinkError)
-            self._fail(f"{'' if is_told else f'{type(error).__name__}: '}{error}")
+        return self._guard
 
     # -- what is due -----------------------------------------------------------------------------
 
@@ -473,7 +470,9 @@ class CycleEngine:
         for leave in leaving:
             leave()
 
-    def _fail(self, why: str) -> None:
+    def _failed(self, error: Exception) -> None:
+        is_told = isinstance(error, TimesinkError)
+        why = f"{'' if is_told else f'{type(error).__name__}: '}{error}"
         if self._is_elsewhere():
             # The thread that is recorded can still end it well.
             self._own_thread.asked = why

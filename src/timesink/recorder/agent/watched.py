@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from timesink.recorder.agent.endings import ENDED, UNMARKED, identity, versions
+from timesink.recorder.agent.endings import ENDED, UNMARKED, ProgramGuard, identity, versions
 from timesink.recorder.agent.engine import Arguments, CycleEngine
 from timesink.recorder.agent.workloads import BatchShapes, Extractor, Values, own_extractor
 from timesink.recorder.cycle_channel import CycleSender
@@ -119,7 +118,7 @@ class WatchEngine:
         self._extract: Extractor | None = own_extractor(plan.extractor) if plan.extractor else None
         self.shapes: BatchShapes | None = None
         self._leaving: list[Callable[[], None]] = []
-        self._guard = _Guard(self._failed)
+        self._guard = ProgramGuard(self._failed)
         self._failures = 0
         self._is_told_of: set[str] = set()
         self._channel = ""
@@ -452,25 +451,3 @@ def _medians(every: list[Values]) -> dict[str, float]:
             if value is not None:
                 columns.setdefault(name, []).append(value)
     return {name: sorted(column)[len(column) // 2] for name, column in columns.items()}
-
-
-class _Guard:
-    """Lets no exception out; one for all, for it costs less than one for each time."""
-
-    def __init__(self, failed: Callable[[Exception], None]) -> None:
-        self._failed = failed
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> bool:
-        if not isinstance(error, Exception):
-            return False
-        with suppress(Exception):
-            self._failed(error)
-        return True
