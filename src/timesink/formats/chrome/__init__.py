@@ -12,7 +12,7 @@ from timesink.formats.packing import SourceFile
 from timesink.runtime import Workers, usable_cores
 
 if TYPE_CHECKING:
-    from timesink.formats.chrome.shares import Share
+    from timesink.formats.chrome.decode import Share
 
 WORTH_A_WORKER = 512 * 1024
 """Packed bytes below which starting another process costs more than it saves."""
@@ -32,11 +32,11 @@ class DecoderCrew(Workers):
             jobs = min(usable_cores(), _MOST_JOBS) if source.packed_size >= WORTH_A_WORKER else 1
         first, *others = ((source, n, max(1, jobs), brief) for n in range(max(1, jobs)))
         self._own = first
-        super().__init__("timesink.formats.chrome.shares", "decode_share", others)
+        super().__init__("timesink.formats.chrome.decode", "decode_share", others)
 
     def decode(self, progress: Progress | None = None) -> list[Share]:
         """Decode all pieces; the share of a worker that failed is done here."""
-        from timesink.formats.chrome.shares import decode_share  # noqa: PLC0415 - workers first
+        from timesink.formats.chrome.decode import decode_share  # noqa: PLC0415 - workers first
 
         with self:
             return [decode_share(*self._own, progress), *self.results(decode_share)]

@@ -170,11 +170,28 @@ NO_ARGUMENTS = Raw(b"{}")
 NO_RAW = Raw()
 _NAN = float("nan")
 
+Lane = int | str | None
+
+
+class TextEnvelope(msgspec.Struct, gc=False):
+    """An event with its times as they were written, number or string: exact, and slowest."""
+
+    ph: str | None = None
+    cat: str | None = None
+    name: str | None = None
+    pid: Lane = None
+    tid: Lane = None
+    ts: Raw = NO_RAW
+    dur: Raw = NO_RAW
+    id: Lane = None
+    args: Raw = NO_ARGUMENTS
+
+
 # Numbers may be null (profilers write it for "no parent"); anything stranger takes the slow path.
 _FIELD_TYPES: dict[ValueType, Any] = {
     "int": int | None,
     "float": float | None,
-    "lane": int | str | None,
+    "lane": Lane,
     "text": Raw,
 }
 _CHECKED_ONLY: Any = Annotated[int, msgspec.Meta(ge=NULL_INT, le=2**63 - 1)] | None

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from timesink.formats.chrome.columns import NULL_CODE, NULL_INT, Group, Piece
-from timesink.formats.chrome.shares import Share
+from timesink.formats.chrome.decode import Share
 
 Array = npt.NDArray[Any]
 BoolArray = npt.NDArray[np.bool_]

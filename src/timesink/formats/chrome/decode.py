@@ -1,9 +1,11 @@
-"""One piece of the event list to columns: envelope first, then arguments kind by kind."""
+"""Pieces of the event list to columns: envelope first, then arguments kind by kind."""
 
 from __future__ import annotations
 
+import gc
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import compress
 from typing import Any, Literal
@@ -13,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Raw
 
-from timesink.formats import IsChosen
+from timesink.formats import IsChosen, Progress
 from timesink.formats.chrome import arguments
-from timesink.formats.chrome.arguments import DEVICE
+from timesink.formats.chrome.arguments import DEVICE, Lane, TextEnvelope
 from timesink.formats.chrome.columns import (
     EXACT_FLOAT_LIMIT_US,
     NULL_CODE,
@@ -29,9 +31,11 @@ from timesink.formats.chrome.columns import (
     float_us_to_ns,
     text_us_to_ns,
 )
+from timesink.formats.chrome.container import PieceText, cut_pieces, split_end, split_head
+from timesink.formats.chrome.repair import mend_piece, mend_text
+from timesink.formats.packing import Damage, SourceFile
 from timesink.model.vendors import DEVICE_CATEGORIES, FLOW_CATEGORIES, HOST_CATEGORIES
 
-Lane = int | str | None
 Fields = list[tuple[Any, ...]]
 """One tuple per field of the envelope, in the order of its fields."""
 _NAN = float("nan")
@@ -52,20 +56,6 @@ _CATEGORIES = (
 # is known.  An unknown text makes the piece take the next envelope.
 _KnownPhase: Any = Literal["X", "s", "t", "f", "i", "M", "C"]
 _KnownCategory: Any = Literal[_CATEGORIES]
-
-
-class TextEnvelope(msgspec.Struct, gc=False):
-    """An event with its times as they were written, number or string: exact, and slowest."""
-
-    ph: str | None = None
-    cat: str | None = None
-    name: str | None = None
-    pid: Lane = None
-    tid: Lane = None
-    ts: Raw = arguments.NO_RAW
-    dur: Raw = arguments.NO_RAW
-    id: Lane = None
-    args: Raw = arguments.NO_ARGUMENTS
 
 
 def _decoder(name: str, phase: Any, category: Any, time: Any) -> msgspec.json.Decoder[Any]:
@@ -411,3 +401,84 @@ class PieceDecoder:
             append(groups, "event_args", others)
         if name == "ranges":
             append(groups, "samples", samples(group, raws, words, tally, of_ranges=True))
+
+
+# One stream, several processes: each decodes its share of the pieces.
+#
+# Unpacking is cheap beside decoding, so workers share nothing: each unpacks the whole stream and
+# skips the pieces of the others.
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one process decoded."""
+
+    pieces: list[Piece]
+    words: dict[str, list[Any]]
+    head: bytes
+    bare: bool
+    found: bool
+    """Whether there is an event list at all."""
+    damage: list[str] = field(default_factory=list)
+
+
+def decode_share(
+    source: SourceFile,
+    share: int,
+    shares: int,
+    brief: IsChosen | None = None,
+    progress: Progress | None = None,
+) -> Share:
+    """Decode every `shares`-th piece, from number `share` on."""
+    damage = Damage()
+    opened = split_head(source.blocks(damage, progress))
+    if opened is None:
+        return Share([], {}, source.head(), bare=False, found=False, damage=damage)
+    head, bare, stream = opened
+    decoder = PieceDecoder(brief)
+    # The C library hands blocks of a few MB back to the system each time they are freed, and
+    # faults them in again page by page.  Freeing one large block tells it to keep them.
+    np.empty(31 * 1024 * 1024, np.uint8)
+    # Millions of short-lived tuples would make the cycle collector walk them again and again.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        pieces = [
+            _decode_cut(decoder, cut, bare=bare)
+            for cut in cut_pieces(stream, share=share, shares=shares)
+        ]
+    finally:
+        if was_enabled:
+            gc.enable()
+    return Share(pieces, decoder.vocabularies.tables(), head, bare, found=True, damage=damage)
+
+
+def _decode_cut(decoder: PieceDecoder, cut: PieceText, *, bare: bool) -> Piece:
+    """A piece by the fastest way it allows: as it is, mended as a whole, event by event."""
+    piece = _decode_whole(decoder, cut, bare=bare)
+    if piece is not None:
+        return piece
+    tally = Tally()
+    text = mend_text(cut.text, tally)
+    piece = _decode_whole(decoder, replace(cut, text=text), bare=bare) if tally.counts else None
+    if piece is not None:
+        piece.tally.update(tally)
+        return piece
+    tally = Tally()
+    envelopes, rest = mend_piece(cut.text, tally, last=cut.last)
+    piece = decoder.columns_of(cut.number, envelopes, tally)
+    return replace(piece, rest=rest or b"", closed=rest is not None)
+
+
+def _decode_whole(decoder: PieceDecoder, cut: PieceText, *, bare: bool) -> Piece | None:
+    text, rest = cut.text, b""
+    if cut.last:
+        ended = split_end(text, bare=bare)
+        if ended is None:
+            return None
+        text, rest = ended
+    try:
+        piece = decoder.decode(cut.number, text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return replace(piece, rest=rest, closed=cut.last)

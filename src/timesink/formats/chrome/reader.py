@@ -16,8 +16,14 @@ from timesink.formats import ReadOptions
 from timesink.formats.chrome import DecoderCrew
 from timesink.formats.chrome.assembly import Assembly
 from timesink.formats.chrome.columns import Tally
-from timesink.formats.chrome.container import closes_document, looks_like_events, value_end
-from timesink.formats.chrome.shares import Share, text_of_pieces_after
+from timesink.formats.chrome.container import (
+    closes_document,
+    cut_pieces,
+    looks_like_events,
+    split_head,
+    value_end,
+)
+from timesink.formats.chrome.decode import Share
 from timesink.formats.chrome.tables import LEFT_OUT_IN_BRIEF, build_tables, device_labels
 from timesink.formats.file_names import rank_in_name, worker_and_span
 from timesink.formats.finish import finish_trace, of_kind
@@ -221,7 +227,7 @@ def _end_of_list(source: SourceFile, shares: list[Share]) -> tuple[list[Share], 
         replace(share, pieces=[p for p in share.pieces if p.number <= closing.number])
         for share in shares
     ]
-    return kept, closing.rest + text_of_pieces_after(source, closing.number)
+    return kept, closing.rest + _text_of_pieces_after(source, closing.number)
 
 
 def _metadata(
@@ -277,3 +283,13 @@ def _metadata(
         versions=versions_of(fields),
         extra={key: value for key, value in fields.items() if key not in known},
     )
+
+
+def _text_of_pieces_after(source: SourceFile, number: int) -> bytes:
+    """Raw text of the pieces after this one: metadata longer than a piece."""
+    opened = split_head(source.blocks())
+    if opened is None:
+        return b""
+    later = (cut for cut in cut_pieces(opened[2]) if cut.number > number)
+    # The brackets around a piece are ours.
+    return b",".join(cut.text[1:] if cut.last else cut.text[1:-1] for cut in later)

@@ -17,10 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Raw
 
-from timesink.formats.chrome.arguments import NO_ARGUMENTS, NO_RAW
+from timesink.formats.chrome.arguments import NO_ARGUMENTS, NO_RAW, TextEnvelope
 from timesink.formats.chrome.columns import Tally
 from timesink.formats.chrome.container import closes_document, event_starts, object_in, value_end
-from timesink.formats.chrome.decode import TextEnvelope
 
 _EVENT_END = re.compile(rb'\}(?=\s*,?\s*\{\s*"|\s*,?\s*\]|\s*,?\s*$)')
 _EVENT_START = re.compile(rb'\{[^{}]{0,400}?"ph"\s*:\s*"|(?<=\})\s*,\s*(?P<next>\{)')
