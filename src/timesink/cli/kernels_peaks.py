@@ -1,15 +1,4 @@
-r"""Say how well kernels use the hardware.
-
-FILE is what Nsight Compute printed (CSV or text), a file of `timesink ncu`, a kernel table, or a
-timeline, which has times but no hardware counters.  The answer comes first, in a sentence; then
-how much of the time leaves SM or DRAM unused, the kernels that take most, and what is left to gain.
-`--trace` names the timeline of the same program: utilisation per operator and module.
-
-  timesink kernels kernels.csv
-  timesink kernels kernels.csv --trace trace.json.gz --by module
-  timesink kernels kernels.csv --calls > table.txt
-  timesink kernels before.csv after.csv -o compare.html
-"""
+"""How well kernels use the hardware, and what it can do at most: `kernels` and `peaks`."""
 
 from __future__ import annotations
 
@@ -48,6 +37,21 @@ if TYPE_CHECKING:
     from timesink.analyses.kernels.peaks import DevicePeaks
     from timesink.answers.kernels.report import KernelReport
 
+# -- timesink kernels ------------------------------------------------------------------------------
+
+KERNELS = r"""Say how well kernels use the hardware.
+
+FILE is what Nsight Compute printed (CSV or text), a file of `timesink ncu`, a kernel table, or a
+timeline, which has times but no hardware counters.  The answer comes first, in a sentence; then
+how much of the time leaves SM or DRAM unused, the kernels that take most, and what is left to gain.
+`--trace` names the timeline of the same program: utilisation per operator and module.
+
+  timesink kernels kernels.csv
+  timesink kernels kernels.csv --trace trace.json.gz --by module
+  timesink kernels kernels.csv --calls > table.txt
+  timesink kernels before.csv after.csv -o compare.html
+"""
+
 BY = ("name", "full-name", "family", "operator", "module", "module-class")
 SORTS = ("time", "calls", "mean", "headroom", "tensor", "dram", "sm", "name")
 _SORTS_OF_CALLS = tuple(sort for sort in SORTS if sort != "calls")
@@ -59,7 +63,7 @@ _DATA = ("csv", "json")
 _WIDEST = 10_000
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_kernels_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink kernels`."""
     recorded = "what was recorded; several compare"
     add_option(parser, "paths FILE", recorded, completed="file", nargs="+")
@@ -97,7 +101,7 @@ def _device_name(text: str) -> str:
     return text
 
 
-def run(options: argparse.Namespace) -> int:
+def run_kernels(options: argparse.Namespace) -> int:
     """Report on what the options name, as they ask."""
     form = outputs.format_of(options, _FILES)
     _check(options, form)
@@ -351,3 +355,9 @@ def _keep_peaks(path: Path, text: str) -> None:
     with written_aside(path) as aside:
         aside.write_bytes(outputs.as_bytes(text))
     outputs.remember(path)
+
+
+PARTS = {
+    "kernels": (KERNELS, add_kernels_arguments, run_kernels),
+    "peaks": (PEAKS, add_peaks_arguments, run_peaks),
+}

@@ -1,15 +1,4 @@
-"""Keep what a run says under a name, to compare others with it.
-
-A baseline is a small file: what `compare` needs of a recording, without the recording.  It is kept
-in .timesink/baselines, in the folder or URL of TIMESINK_BASELINES, or where --store says.
-
-  timesink baseline save main runs/main
-  timesink baseline save main runs/main1 runs/main2 runs/main3
-  timesink compare @main runs/new --fail-on regression
-  timesink baseline add main runs/new
-  timesink baseline list --store s3://bucket/baselines
-  timesink baseline budgets @main --headroom 10% > budgets.toml
-"""
+"""What was measured, kept under a name: `baseline` and `history`, what changed in a series."""
 
 from __future__ import annotations
 
@@ -37,6 +26,21 @@ if TYPE_CHECKING:
     from timesink.answers.comparison.baselines import Listed
     from timesink.answers.comparison.sides import SideReadOptions
 
+# -- timesink baseline -----------------------------------------------------------------------------
+
+BASELINE = """Keep what a run says under a name, to compare others with it.
+
+A baseline is a small file: what `compare` needs of a recording, without the recording.  It is kept
+in .timesink/baselines, in the folder or URL of TIMESINK_BASELINES, or where --store says.
+
+  timesink baseline save main runs/main
+  timesink baseline save main runs/main1 runs/main2 runs/main3
+  timesink compare @main runs/new --fail-on regression
+  timesink baseline add main runs/new
+  timesink baseline list --store s3://bucket/baselines
+  timesink baseline budgets @main --headroom 10% > budgets.toml
+"""
+
 _FORMATS = ("text", "json")
 _ACTIONS = {
     "save": "keep a recording, or a folder of one per rank",
@@ -48,7 +52,7 @@ _ACTIONS = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_baseline_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink baseline`."""
     made = add_actions(parser, _ACTIONS)
     for one in made.values():
@@ -86,7 +90,7 @@ def _headroom(text: str) -> float:
     return percentage(text)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_baseline(options: argparse.Namespace) -> int:
     """Do what the action says."""
     # --help waits for none of these.
     from timesink.answers.comparison import baselines  # noqa: PLC0415
@@ -228,3 +232,9 @@ def run_history(options: argparse.Namespace) -> int:
     else:
         give_document(history_document(found), form, options)
     return 0
+
+
+PARTS = {
+    "baseline": (BASELINE, add_baseline_arguments, run_baseline),
+    "history": (HISTORY, add_history_arguments, run_history),
+}
