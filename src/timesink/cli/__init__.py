@@ -270,10 +270,15 @@ def _report_error(error: Exception, command: str) -> int:
 
 
 def _report(message: str, hint: str, code: int) -> int:
-    say(f"timesink: {' '.join(message.split())}")
+    note(" ".join(message.split()))
     if hint:
         say(f"hint: {' '.join(hint.split())}")
     return code
+
+
+def note(text: str) -> None:
+    """A line of timesink among those of a program that runs, or one that ends a command."""
+    say(f"timesink: {text}")
 
 
 def say(text: str) -> None:

@@ -33,9 +33,10 @@ from timesink import __version__
 from timesink.analyses.statistics.repeats import DETECT_PCT, Decision, RepeatedChange
 from timesink.answers.comparison.gate_result import Limit
 from timesink.answers.turns import LOG_FILE, RecordedTurn, Turns
-from timesink.cli import compare, say
+from timesink.cli import compare, note, say
 from timesink.cli.options import (
     add_force,
+    add_limit,
     add_option,
     add_program,
     cycles_or_none,
@@ -45,6 +46,7 @@ from timesink.cli.options import (
     refused,
     seconds,
     whole_number,
+    without_dashes,
 )
 from timesink.errors import CollectError, TimesinkError, UnreadableError, UsageError
 from timesink.model.diagnosis import SIDES
@@ -114,8 +116,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(one, "--counters LIST", "counters of the runs with a timeline (default: all)")
     add_option(one, "--seed N", "of the order of runs", type=_seed)
     add_option(one, "--show-output", f"show what programs say, instead of {LOG_FILE} of each run")
-    passes = parser.add_argument_group("whether it passes: exit code 3 where it does not")
-    compare.add_limit(passes)
+    add_limit(parser)
     add_option(parser, "--quiet", "say nothing until the end")
     add_program(parser, "ab")
 
@@ -333,7 +334,7 @@ def change_in_words(change: RepeatedChange) -> str:
 
 def run(options: argparse.Namespace) -> int:
     """Run both versions in turn, say what came of it."""
-    options.program = options.program[1:] if options.program[:1] == ["--"] else options.program
+    options.program = without_dashes(options.program)
     ab, root = _asked(options)
     folder = root.absolute()
     place = RecordingFolder(folder)
@@ -413,7 +414,7 @@ def _said_of(side: AbSide, ab: AbRuns) -> str:
 def _tell_how_to_go_on(root: Path) -> None:
     if (root / AB_FILE).exists():
         said = shlex.quote(str(root))
-        say(f"timesink: what there is lies in {said}; go on with  timesink ab --resume {said}")
+        note(f"what there is lies in {said}; go on with  timesink ab --resume {said}")
 
 
 def _told(ab: AbRuns, root: Path, options: argparse.Namespace) -> int:
@@ -425,7 +426,7 @@ def _told(ab: AbRuns, root: Path, options: argparse.Namespace) -> int:
             raise CollectError("no pair of runs within the budget: nothing is decided", hint)
         return _compared(root, options)
     except TimesinkError as error:
-        say(f"timesink: what there is lies in {said}")
+        note(f"what there is lies in {said}")
         error.exit_code = compare.code_of_undecided(options)
         raise
 

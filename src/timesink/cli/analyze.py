@@ -14,14 +14,14 @@ from timesink.cli import say
 from timesink.cli.options import (
     CHOICE,
     add_engine_options,
+    add_format,
     add_input,
     add_option,
     add_output,
+    add_top,
     engine_from,
     not_empty,
-    progress_bar,
-    reading_of,
-    row_count,
+    reading,
 )
 from timesink.cli.outputs import (
     check_answer,
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink analyze`."""
     add_input(parser)
     add_option(parser, "--steps RANGE", "only these steps, e.g. 5-8 or 5,7,9")
-    add_option(parser, "--top N", "rows to show of a table", type=row_count)
+    add_top(parser)
     add_option(parser, "--sort COLUMN", "order a table by this column, the largest first")
     add_option(parser, "--filter TEXT", "only rows of a table that hold this text, in any case")
     add_option(parser, "--group-by", "what operator rows are", choices=GROUPS, default="")
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     formulas = "what operators of your own compute and move: a TOML file"
     add_option(parser, "--formulas FILE", formulas, completed="file")
     add_option(parser, "--view NAME", views, choices=tuple(VIEWS))
-    add_option(parser, "--format", "how to say it", choices=_FORMATS)
+    add_format(parser, _FORMATS)
     add_engine_options(parser)
     what = "write to a file; .json, .md, .csv, .html and .txt choose the format"
     add_output(parser, what)
@@ -77,13 +77,10 @@ def run(options: argparse.Namespace) -> int:
     check_answer(options, form, options.path)
     from timesink.answers.analysis.report import analyze  # noqa: PLC0415 - --help should not wait for it
 
-    with progress_bar() as progress:
+    names = ("steps", "group_by", "device", "peaks", "formulas", *CHOICE)
+    with reading(options, *names) as asked:
         analysis = analyze(
-            options.path,
-            **reading_of(options, "steps", "group_by", "device", "peaks", "formulas", *CHOICE),
-            clock=options.clock or "own",
-            engine=engine_from(options),
-            progress=progress,
+            options.path, **asked, clock=options.clock or "own", engine=engine_from(options)
         )
     clock = options.clock or "recorded"
     if form == "json" and view is None:
@@ -110,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
         give(analysis_report(analysis, rows=options.top), options.output)
     elif view is None:
         document = analysis_document(analysis, rows=options.top or _TOP, brief=True)
-        give_document(document, form, options)
+        give_document(document, form, options.output)
     else:
         from timesink.analyses.device.utilisation import timeline  # noqa: PLC0415
 
@@ -124,5 +121,5 @@ def run(options: argparse.Namespace) -> int:
             fits=options.filter,
             clock=clock,
         )
-        give_document(document, form, options, _WIDEST)
+        give_document(document, form, options.output, _WIDEST)
     return 0

@@ -10,13 +10,17 @@ from __future__ import annotations
 import argparse
 import json
 
+from timesink.cli.options import add_screen_format
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink cache`."""
     parser.add_argument("action", choices=("info", "clear"), help="what to do")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    add_screen_format(parser)
 
 
 def run(options: argparse.Namespace) -> int:
+    """Show or clear it, as the action says."""
     from timesink.model.units import counted, size_bytes  # noqa: PLC0415
     from timesink.sources.cache import Cache  # noqa: PLC0415
 

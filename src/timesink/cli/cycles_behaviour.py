@@ -13,11 +13,11 @@ from timesink.cli.options import (
     add_input,
     add_option,
     add_output,
-    progress_bar,
-    reading_of,
+    reading,
     row_count,
 )
 from timesink.cli.outputs import (
+    answer_form,
     check_answer,
     format_of,
     give,
@@ -54,13 +54,11 @@ def add_cycles_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_cycles(options: argparse.Namespace) -> int:
     """Find cycles and say which, as the options ask."""
-    form = format_of(options, _CYCLES_FORMATS)
-    check_answer(options, form, options.path)
+    form = answer_form(options, _CYCLES_FORMATS, options.path)
     from timesink.answers.cycles import cycles, cycles_document  # noqa: PLC0415 - --help should not wait for it
 
-    with progress_bar() as progress:
-        asked = reading_of(options, "marker", "by", "pid", *CHOICE)
-        report = cycles(options.path, **asked, progress=progress)
+    with reading(options, "marker", "by", "pid", *CHOICE) as asked:
+        report = cycles(options.path, **asked)
     if form == "json":
         give_json(report.to_json(), options.output)
     elif form == "csv":
@@ -68,7 +66,7 @@ def run_cycles(options: argparse.Namespace) -> int:
             say(why.message)
         give_frame(report.table, form, options.output)
     else:
-        give_document(cycles_document(report, detail=form == "md"), form, options)
+        give_document(cycles_document(report, detail=form == "md"), form, options.output)
     return 0
 
 
@@ -116,9 +114,8 @@ def run_behaviour(options: argparse.Namespace) -> int:
     from timesink.formats.behaviour import behaviour_csv, write_behaviour  # noqa: PLC0415
     from timesink.model.units import counted  # noqa: PLC0415
 
-    with progress_bar() as progress:
-        asked = reading_of(options, "marker", "by", "map", *CHOICE)
-        report = behaviour(options.path, **asked, progress=progress)
+    with reading(options, "marker", "by", "map", *CHOICE) as asked:
+        report = behaviour(options.path, **asked)
     if output is not None and is_table:
         write_behaviour(report.table, output)
         remember(output)
@@ -132,7 +129,7 @@ def run_behaviour(options: argparse.Namespace) -> int:
     elif form == "csv":
         give(behaviour_csv(report.table).rstrip("\n"), output)
     else:
-        give_document(behaviour_document(report, options.top), form, options)
+        give_document(behaviour_document(report, options.top), form, options.output)
     return 0
 
 

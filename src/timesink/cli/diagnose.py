@@ -20,9 +20,9 @@ from timesink.cli.options import (
     add_cycle_options,
     add_option,
     add_output,
+    add_rank,
     add_reading,
-    progress_bar,
-    reading_of,
+    reading,
 )
 from timesink.errors import UsageError
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "path PATH", what, completed="file")
     which = parser.add_argument_group("what to look at")
     add_option(which, "--pid P", "one process")
-    add_option(which, "--rank N", "one rank", type=int)
+    add_rank(which)
     add_option(which, "--cycles", "one sort of cycle", choices=CYCLE_TYPES)
     add_cycle_options(parser)
     add_reading(parser)
@@ -53,15 +53,14 @@ def run(options: argparse.Namespace) -> int:
             outputs.check_output(path, source, force=options.force)
     from timesink.answers.diagnosis import diagnose, diagnosis_document  # noqa: PLC0415 - --help is quick
 
-    with progress_bar() as progress:
-        asked = reading_of(options, "pid", "rank", "cycles", "marker", "by", "map")
-        report = diagnose(options.path, **asked, progress=progress)
+    with reading(options, "pid", "rank", "cycles", "marker", "by", "map") as asked:
+        report = diagnose(options.path, **asked)
     for place, form in files.items():
         if form == "json":
             outputs.give_json(report.to_json(), place)
         else:
             document = diagnosis_document(report, brief=form != "html")
-            outputs.give_document(document, form, argparse.Namespace(output=place))
+            outputs.give_document(document, form, place)
     return 0
 
 

@@ -13,12 +13,10 @@ from pathlib import Path
 from timesink.cli.options import (
     add_input,
     add_output,
-    progress_bar,
-    reading_of,
+    reading,
 )
 from timesink.cli.outputs import (
-    check_answer,
-    format_of,
+    answer_form,
     give,
     give_document,
 )
@@ -27,13 +25,14 @@ _FORMATS = ("text", "json", "html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink info`."""
     add_input(parser)
     add_output(parser, "write to a file; .json and .html choose the format", _FORMATS)
 
 
 def run(options: argparse.Namespace) -> int:
-    form = format_of(options, _FORMATS)
-    check_answer(options, form, options.path)
+    """Say what is in what the options name."""
+    form = answer_form(options, _FORMATS, options.path)
     # --help should not wait for these.
     from timesink.answers.info import info_document  # noqa: PLC0415
     from timesink.answers.info_report import Info, describe_folder, describe_trace  # noqa: PLC0415
@@ -52,11 +51,10 @@ def run(options: argparse.Namespace) -> int:
         described = Info(options.path, (describe_trace(open_trace(place)),))
     else:
         chosen = find_chosen(place, worker=options.worker, span=options.span, rank=options.rank)
-        with progress_bar() as progress:
-            opened = open_each(chosen, **reading_of(options), progress=progress)
-            described = describe_folder(shown(place), opened)
+        with reading(options) as asked:
+            described = describe_folder(shown(place), open_each(chosen, **asked))
     if form == "json":
         give(json.dumps(described.to_dict(), indent=2), options.output)
     else:
-        give_document(info_document(described), form, options)
+        give_document(info_document(described), form, options.output)
     return 0

@@ -15,17 +15,17 @@ from timesink.cli.options import (
     CHOICE,
     accepted,
     add_choice,
+    add_format,
     add_option,
     add_output,
     add_reading,
+    add_top,
     fraction,
     fraction_or_all,
     not_empty,
     percentage,
-    progress_bar,
-    reading_of,
+    reading,
     refused,
-    row_count,
     whole_number,
 )
 from timesink.errors import TimesinkError, UsageError
@@ -73,7 +73,7 @@ def add_kernels_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(shown, "--by", "print one table: what its rows are", choices=BY)
     add_option(shown, "--calls", "print every call, in launch order")
     add_option(what, "--sort", "order of the rows", choices=SORTS)
-    add_option(what, "--top N", "rows to show of a table", type=row_count)
+    add_top(what)
     least = "leave out rows with less of the time, in percent"
     add_option(what, "--min-share PCT", least, type=percentage, default=0.0)
     how = parser.add_argument_group("how to count")
@@ -89,7 +89,7 @@ def add_kernels_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(how, "--peaks SPEC", peaks)
     add_choice(parser)
     add_reading(parser)
-    add_option(parser, "--format", "how to say it", choices=_FORMATS)
+    add_format(parser, _FORMATS)
     add_option(parser, "--picture", "which picture svg and png hold", choices=PICTURES)
     files = "write to a file; .txt, .csv, .json, .md, .html, .svg, .png choose the format"
     add_output(parser, files)
@@ -110,8 +110,8 @@ def run_kernels(options: argparse.Namespace) -> int:
     names = ("trace", "families", "low", "every", "peaks", "device", "min_aligned", *CHOICE)
     reports = []
     for path in options.paths:
-        with progress_bar() as progress:
-            reports.append(kernels(path, **reading_of(options, *names), progress=progress))
+        with reading(options, *names) as asked:
+            reports.append(kernels(path, **asked))
     refused = _refusal(reports[0])
     whole = options.by is None and not options.calls
     if refused is not None and not (whole and form == "json"):
@@ -229,7 +229,7 @@ def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, fo
             document = groups_document(reports, options.by, choice)
         else:
             document = kernels_document(reports, choice, brief=form != "html")
-        outputs.give_document(document, form, options)
+        outputs.give_document(document, form, options.output)
 
 
 # -- timesink peaks --------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ def run_peaks(options: argparse.Namespace) -> int:
     elif form == "json":
         outputs.give(json.dumps(peaks.peaks_dict(rows), indent=2), options.output)
     else:
-        outputs.give_document(peaks.peaks_document(rows), form, options)
+        outputs.give_document(peaks.peaks_document(rows), form, options.output)
     return 0
 
 
@@ -325,12 +325,11 @@ def _measure_peaks(options: argparse.Namespace) -> int:
         print(peaks_csv([row]))
         say(f"Wrote {path}")
         return 0
-    options.output = None
     if options.format == "json":
         told = {**peaks_dict([row]), "skipped": dict(found.skipped), "stored": str(path)}
         outputs.give(json.dumps(told, indent=2), None)
     else:
-        outputs.give_document(measured_document(found, row, str(path)), "text", options)
+        outputs.give_document(measured_document(found, row, str(path)), "text", None)
     return 0
 
 

@@ -17,10 +17,9 @@ from timesink.cli.options import (
     open_chosen,
 )
 from timesink.cli.outputs import (
-    check_answer,
+    answer_form,
     check_output,
     check_output_folder,
-    format_of,
     give_document,
     give_frame,
     remember,
@@ -46,6 +45,7 @@ _TEXT_ROWS, _QUERY_WIDEST = 60, 160
 
 
 def add_query_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink query`."""
     add_input(parser)
     add_option(parser, "sql SQL", 'a query, e.g. "select * from steps"')
     what = "write the whole result to a file; .json and .csv choose the format"
@@ -53,8 +53,8 @@ def add_query_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_query(options: argparse.Namespace) -> int:
-    form = format_of(options, _QUERY_FORMATS)
-    check_answer(options, form, options.path)
+    """Ask, and say the answer as the options ask."""
+    form = answer_form(options, _QUERY_FORMATS, options.path)
     from timesink.answers.info_report import run_query  # noqa: PLC0415 - --help should not wait for it
 
     result = run_query(open_chosen(options), options.sql)
@@ -67,7 +67,7 @@ def run_query(options: argparse.Namespace) -> int:
     give_document(
         frame_document(result.head(_TEXT_ROWS) if on_screen else result),
         form,
-        options,
+        options.output,
         _QUERY_WIDEST,
     )
     if on_screen and result.height > _TEXT_ROWS:
@@ -91,6 +91,7 @@ A Parquet folder can be opened by timesink again like the trace it came from.
 
 
 def add_export_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink export`."""
     add_input(parser)
     what = (
         "a folder for Parquet, or a name ending in .json or .json.gz; "
@@ -107,6 +108,7 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_export(options: argparse.Namespace) -> int:
+    """Write the trace the options name, in the format the output's name tells."""
     from timesink.formats.chrome.writer import write_chrome_json  # noqa: PLC0415
     from timesink.formats.parquet_folder import export_folder  # noqa: PLC0415
 

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from timesink import __version__
-from timesink.cli import say
+from timesink.cli import note, say
 from timesink.cli.options import (
     accepted,
     add_force,
@@ -125,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
     )
     check_program(request.command)
     request.place.check(force=options.force)
-    told, advice, ended = record_program(request, _say)
+    told, advice, ended = record_program(request, note)
     _tell(told, advice, options.output)
     return ended.status
 
@@ -133,9 +133,9 @@ def run(options: argparse.Namespace) -> int:
 def _tell(run: dict[str, Any], advice: str, folder: Path) -> None:
     missing = [Missing(**one) for one in run["counters"]["missing"]]
     for line in (*(f"without {line}" for line in missing_in_words(missing)), *run["notes"]):
-        _say(line)
+        note(line)
     if not run["complete"]:
-        _say(f"the recording is partial: {run['why_partial']}")
+        note(f"the recording is partial: {run['why_partial']}")
     if advice:
         say(f"hint: {advice}")
     slower, cost = run["overhead"]["profiler_pct"], ""
@@ -166,7 +166,3 @@ def _content(run: dict[str, Any]) -> str:
     if run["counters"]["file"]:
         parts.append(counted(len(run["counters"]["recorded"]), "counters"))
     return (" and ".join(parts) or "nothing") + lacking
-
-
-def _say(text: str) -> None:
-    say(f"timesink: {text}")

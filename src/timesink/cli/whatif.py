@@ -16,8 +16,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from timesink.cli.options import CHOICE, add_input, add_option, add_output, progress_bar, reading_of
-from timesink.cli.outputs import check_answer, format_of, give_document, give_frame, give_json
+from timesink.cli.options import CHOICE, add_input, add_option, add_output, reading
+from timesink.cli.outputs import answer_form, give_document, give_frame, give_json
 
 _FORMATS = ("text", "md", "html", "json", "csv")
 _CHANGES = (
@@ -64,21 +64,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Say what the changes save, as the options ask."""
-    form = format_of(options, _FORMATS)
-    check_answer(options, form, options.path)
+    form = answer_form(options, _FORMATS, options.path)
     from timesink.analyses.replay.changes import parse_change  # noqa: PLC0415 - --help should not wait
     from timesink.answers.what_if import what_if_document, whatif  # noqa: PLC0415
 
     changes = [parse_change(action, value) for action, value in options.changes]
-    with progress_bar() as progress:
-        best = True if options.best else None
-        found = whatif(
-            options.path, changes, best=best, **reading_of(options, *CHOICE), progress=progress
-        )
+    with reading(options, *CHOICE) as asked:
+        found = whatif(options.path, changes, best=True if options.best else None, **asked)
     if form == "json":
         give_json(found.to_json(), options.output)
     elif form == "csv":
         give_frame(found.best if found.ranks_single else found.critical_path, form, options.output)
     else:
-        give_document(what_if_document(found), form, options)
+        give_document(what_if_document(found), form, options.output)
     return 0
