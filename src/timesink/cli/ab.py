@@ -38,9 +38,9 @@ from timesink.cli.options import (
     add_force,
     add_limit,
     add_option,
+    add_place,
     add_program,
     cycles_or_none,
-    file_only,
     percentage,
     program_in,
     refused,
@@ -84,7 +84,7 @@ _NO_RESUME = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink ab`."""
     what = f"the folder of all runs (default: {_FOLDER})"
-    add_option(parser, "-o --output DIR", what, completed="folder", type=file_only)
+    add_place(parser, "DIR", what)
     add_force(parser)
     add_option(parser, "--resume DIR", "go on with runs that were stopped", completed="folder")
     sides = parser.add_argument_group("what differs")

@@ -23,14 +23,7 @@ from timesink.cli.options import (
     not_empty,
     reading,
 )
-from timesink.cli.outputs import (
-    check_answer,
-    format_of,
-    give,
-    give_document,
-    give_frame,
-    give_json,
-)
+from timesink.cli.outputs import check_answer, format_of, give, give_document, give_frame, give_json
 from timesink.errors import UsageError
 
 _FORMATS = ("text", "json", "md", "csv", "html")

@@ -10,16 +10,8 @@ import argparse
 import json
 from pathlib import Path
 
-from timesink.cli.options import (
-    add_input,
-    add_output,
-    reading,
-)
-from timesink.cli.outputs import (
-    answer_form,
-    give,
-    give_document,
-)
+from timesink.cli.options import add_input, add_output, reading
+from timesink.cli.outputs import answer_form, give, give_document
 
 _FORMATS = ("text", "json", "html")
 

@@ -31,6 +31,7 @@ from timesink.cli.options import (
     add_format,
     add_option,
     add_output,
+    add_place,
     add_screen_format,
     file_only,
     whole_number,
@@ -61,10 +62,7 @@ _SPELLED = "KIND:RANK or KIND:RANK:INTENSITY, such as slow_clock:37 or data_load
 
 def add_ranks_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink lab ranks`."""
-    add_option(
-        parser, "-o --output DIR", "a folder that is not there yet or empty",
-        completed="folder", type=file_only, required=True,
-    )  # fmt: skip
+    add_place(parser, "DIR", "a folder that is not there yet or empty", required=True)
     _add_counts(parser, _COUNTS)
     add_option(
         parser, "--straggler KIND:RANK[:SHARE]",
@@ -179,11 +177,8 @@ _ROUNDS = (
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink lab run`."""
-    add_option(
-        parser, "-o --output DIR",
-        "the folder of all recordings; one that was begun is gone on with",
-        completed="folder", type=file_only, required=True,
-    )  # fmt: skip
+    what = "the folder of all recordings; one that was begun is gone on with"
+    add_place(parser, "DIR", what, required=True)
     add_option(parser, "--workload W", "which workloads (default: all)", **_SEVERAL)
     faults = "which faults (default: all that can be put in here)"
     add_option(parser, "--fault F", faults, **_SEVERAL)

@@ -38,8 +38,8 @@ from timesink.cli import say
 from timesink.cli.options import (
     add_force,
     add_option,
+    add_place,
     add_program,
-    file_only,
     not_empty,
     program_in,
     refused,
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink ncu`."""
     table = "where the table goes, as CSV; .csv.gz packs it (default: %(default)s)"
     place = Path("timesink-ncu.csv")
-    add_option(parser, "-o --output FILE", table, completed="file", type=file_only, default=place)
+    add_place(parser, "FILE", table, default=place)
     add_force(parser)
     every = f"one launch in N of each kernel, {SMALLEST} to {LARGEST}; prefer a prime"
     add_option(parser, "--every N", every, type=_every)

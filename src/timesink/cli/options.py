@@ -246,6 +246,12 @@ def add_output(parser: argparse.ArgumentParser, what: str, formats: Sequence[str
     add_force(parser)
 
 
+def add_place(parser: argparse.ArgumentParser, kind: str, what: str, **more: Any) -> None:
+    """Where a result goes that the screen cannot hold: a FILE, or a folder DIR."""
+    completed = "folder" if kind == "DIR" else "file"
+    add_option(parser, f"-o --output {kind}", what, completed=completed, type=file_only, **more)
+
+
 def add_force(parser: argparse.ArgumentParser) -> None:
     """Leave to overwrite the output."""
     add_option(parser, "--force", "overwrite what is there")

@@ -13,7 +13,7 @@ from timesink.cli.options import (
     add_input,
     add_option,
     add_output,
-    file_only,
+    add_place,
     open_chosen,
 )
 from timesink.cli.outputs import (
@@ -97,9 +97,7 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
         "a folder for Parquet, or a name ending in .json or .json.gz; "
         "of a behaviour table also .parquet, .csv or .csv.gz"
     )
-    add_option(
-        parser, "-o --output DIR|FILE", what, completed="file", type=file_only, required=True
-    )
+    add_place(parser, "DIR|FILE", what, required=True)
     own = "write the program as it runs without the profiler, where that is known"
     add_option(parser, "--own-clock", own)
     path = "mark what decides how long it takes: arrows along it, and an argument on its events"

@@ -35,9 +35,9 @@ from timesink.cli.options import (
     accepted,
     add_force,
     add_option,
+    add_place,
     add_program,
     cycles_or_none,
-    file_only,
     program_in,
     whole_number,
 )
@@ -62,7 +62,7 @@ from timesink.recorder.recording import Request, record_program
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink record`."""
     what, place = "the folder of the recording (default: %(default)s)", Path("timesink-run")
-    add_option(parser, "-o --output DIR", what, completed="folder", type=file_only, default=place)
+    add_place(parser, "DIR", what, default=place)
     add_force(parser)
     count = partial(whole_number, things="cycles")
     cycles = "cycles to record (default: %(default)s)"

@@ -16,12 +16,7 @@ import socket
 import webbrowser
 from pathlib import Path
 
-from timesink.cli.options import (
-    add_option,
-    add_reading,
-    not_empty,
-    refused,
-)
+from timesink.cli.options import add_option, add_reading, not_empty, refused
 from timesink.errors import TimesinkError
 from timesink.model.units import counted
 

@@ -35,6 +35,7 @@ from timesink.cli.options import (
     add_force,
     add_option,
     add_output,
+    add_place,
     add_program,
     cycles_or_none,
     file_only,
@@ -44,13 +45,7 @@ from timesink.cli.options import (
     seconds,
     whole_number,
 )
-from timesink.cli.outputs import (
-    answer_form,
-    check_output,
-    give_document,
-    give_json,
-    write_bytes,
-)
+from timesink.cli.outputs import answer_form, check_output, give_document, give_json, write_bytes
 from timesink.errors import UsageError
 from timesink.recorder.agent.watched_marks import preset_names
 from timesink.recorder.processes import check_program
@@ -92,10 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(made["status"], "write to a file; .txt, .md, .json choose the format", _FORMATS)
     learn, judge = made["learn"], made["judge"]
     add_option(learn, "rows ROWS", "normal cycles: CSV, also .gz, or Parquet", completed="file")
-    what = "where the model goes"
-    add_option(
-        learn, "-o --output FILE", what, completed="file", type=file_only, required=True
-    )  # fmt: skip
+    add_place(learn, "FILE", "where the model goes", required=True)
     add_force(learn)
     rate = "false alarms to accept: a share of the cycles, or N/hour (default: 2%%)"
     add_option(learn, "--false-alarms RATE", rate, type=_rate, default=(0.02, False))
@@ -109,9 +101,7 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
     # Nobody writes the word: errors do not, either.
     parser.prog = "timesink watch"
     place = "the folder of the watch (default: %(default)s)"
-    add_option(
-        parser, "-o --output DIR", place, completed="folder", type=file_only, default=DEFAULT_PLACE
-    )  # fmt: skip
+    add_place(parser, "DIR", place, default=DEFAULT_PLACE)
     add_option(parser, "--force", "begin anew, without what an earlier watch left in the folder")
     process = partial(whole_number, things="a process")
     add_option(parser, "--pid N", "watch a program that runs", type=process)
