@@ -141,6 +141,11 @@ class OutputError(TimesinkError):
         return cls(f"{path}: {why}", "add --force to overwrite it, or choose another -o")
 
     @classmethod
+    def overwrites(cls, path: Path | str) -> OutputError:
+        """Writing would destroy what is read."""
+        return cls(f"{path}: is what is read, and is not overwritten", "choose another -o")
+
+    @classmethod
     def unwritable(cls, path: Path | str, why: OSError | str) -> OutputError:
         return cls(f"{path}: cannot be written ({reason_of(why)})", "choose another place with -o")
 

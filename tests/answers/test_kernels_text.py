@@ -18,7 +18,7 @@ from timesink.analyses.kernels.join import Join
 from timesink.answers.kernels.document import one_table
 from timesink.answers.kernels.report import KernelReport
 from timesink.answers.kernels.tables import KernelChoice as Choice
-from timesink.cli import kernels as command
+from timesink.cli import kernels_peaks as command
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Trace
 from timesink.output import terminal

@@ -28,8 +28,14 @@ def bare(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 def test_summary_is_the_first_line_of_the_module():
-    told = {name: parts_of(name)[0] or "" for name in COMMANDS}
-    assert {name: about.strip().partition("\n")[0] for name, about in told.items()} == COMMANDS
+    told = {name: (parts_of(name)[0] or "").partition("\n")[0] for name in COMMANDS}
+    assert told == {name: summary for name, (_, summary) in COMMANDS.items()}
+
+
+def test_command_stands_in_the_file_of_its_name():
+    words = {name: place.rpartition(".")[2].split("_") for name, (place, _) in COMMANDS.items()}
+    elsewhere = [name for name in COMMANDS if name not in words[name]]
+    assert elsewhere == ["completion"]  # which prints the parser, and stands beside it
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+import pytest
+
 from timesink.cli.options import (
     CHOICE,
     engine_from,
+    exit_code,
     file_only,
     file_or_stdout,
     fraction,
@@ -18,6 +21,7 @@ from timesink.cli.options import (
     reading_of,
     row_count,
     whole_number,
+    without_dashes,
 )
 from timesink.cli.outputs import as_bytes, check_page, set_words
 
@@ -91,3 +95,14 @@ def test_as_bytes() -> None:
 
 def test_set_words() -> None:
     assert set_words(312, 1000, 3, 41.2) == "ranks 312 of 1 000, 41 per second, 3 damaged"
+
+
+def test_exit_code() -> None:
+    assert exit_code("125") == 125
+    with pytest.raises(argparse.ArgumentTypeError, match="a number from 0 to 255"):
+        exit_code("256")
+
+
+def test_without_dashes() -> None:
+    assert without_dashes(["--", "python", "--", "x"]) == ["python", "--", "x"]
+    assert without_dashes(["python", "--"]) == ["python", "--"]

@@ -8,7 +8,7 @@ import pytest
 
 import timesink
 from timesink.answers.history import HISTORY_SIGNALS
-from timesink.cli.baseline import SIGNALS
+from timesink.cli.baseline_history import SIGNALS
 
 
 @pytest.fixture

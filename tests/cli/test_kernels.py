@@ -16,7 +16,7 @@ from ncu_files import Call, collected_line, details_csv, kernel_table
 from timesink.answers.kernels.pictures import PICTURES
 from timesink.answers.kernels.report import BY
 from timesink.answers.kernels.tables import SORTS
-from timesink.cli import kernels as command
+from timesink.cli import kernels_peaks as command
 from timesink.cli import main
 
 GEMM = "void cutlass::Kernel<cutlass_80_tensorop_s16816gemm_64x128>(Params)"

@@ -19,7 +19,7 @@ import pytest
 
 from bare import COMMAND, bare_environment
 from fake_ncu import MISHAPS
-from timesink.cli import record
+from timesink.cli import ncu
 from timesink.formats.registry import read_trace
 from timesink.recorder.ncu.process import _REDRAW_S
 
@@ -49,7 +49,7 @@ def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     places = (str(Path(sys.executable).parent), os.environ["PATH"])
     monkeypatch.setenv("PATH", os.pathsep.join(places))
     monkeypatch.delenv("FAKE_NCU", raising=False)
-    monkeypatch.setattr(record, "_STACK", ("nowhere_to_be_found",))
+    monkeypatch.setattr(ncu, "_STACK", ("nowhere_to_be_found",))
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_packed_file_and_report(run, program: Program):
 
 
 def test_summary_follows_where_it_can(run, program: Program, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(record, "_STACK", ())
+    monkeypatch.setattr(ncu, "_STACK", ())
     asked: list[list[str]] = []
 
     def main(words: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""The `timesink` command: a file per subject, one place that catches errors."""
+"""The `timesink` command: where each subcommand stands, one place that catches errors."""
 
 from __future__ import annotations
 
@@ -17,48 +17,91 @@ from typing import Any, NoReturn, TypeAlias
 from timesink import __version__
 from timesink.errors import TimesinkError
 
-COMMANDS: dict[str, str] = {
-    "analyze": "Say where the time goes: steps, operators, kernels, memory, modules, ranks, "
-    "and what to try.",
-    "whatif": "Say what a cycle would take if parts of the program took another time, or none.",
-    "compare": "Say what changed between two runs, cycle by cycle, and why.",
-    "ab": "Run two versions of a program in turn until it is decided whether one is slower.",
-    "gate": "Say whether a run passes beside another one: the exit code is 3 where it does not.",
-    "baseline": "Keep what a run says under a name, to compare others with it.",
-    "history": "Say at which commits of a series cycle time, device time and counts changed.",
-    "diagnose": "Say which cycles of a run take longer than its others, and why.",
-    "watch": "Watch a program that runs, and say which cycles take longer than their workload "
-    "explains.",
-    "behaviour": "Say what functions cost cycle by cycle, and how loaded the hardware was "
-    "meanwhile.",
-    "cycles": "Find the repeating unit of a run: steps, passes, layers.",
-    "kernels": "Say how well kernels use the hardware.",
-    "peaks": "Say what devices can do at most, or measure it on the one at hand.",
-    "record": "Run a program and record some of its cycles: a timeline, and counters on the same "
-    "clock.",
-    "lab": "Measure how often a diagnosis is right: record programs with faults put in, and score.",
-    "ncu": "Measure how well the kernels of a program use the GPU, with Nsight Compute.",
-    "info": "Say what is in a trace: device, ranks, steps, counts, spans, health.",
-    "query": "Ask the tables of a trace in SQL.",
-    "export": "Write a trace as a folder of Parquet files, or as clean Chrome JSON.",
-    "serve": "Look at every run below a folder in the browser.",
-    "demo": "Show what timesink does, on a bundled recording.",
-    "cache": "Show or clear the cache of traces already read.",
-    "completion": "Print a shell completion script.",
+COMMANDS: dict[str, tuple[str, str]] = {
+    "analyze": (
+        "timesink.cli.analyze",
+        (
+            "Say where the time goes: steps, operators, kernels, memory, modules, ranks, "
+            "and what to try."
+        ),
+    ),
+    "whatif": (
+        "timesink.cli.whatif",
+        "Say what a cycle would take if parts of the program took another time, or none.",
+    ),
+    "compare": (
+        "timesink.cli.compare",
+        "Say what changed between two runs, cycle by cycle, and why.",
+    ),
+    "ab": (
+        "timesink.cli.ab",
+        "Run two versions of a program in turn until it is decided whether one is slower.",
+    ),
+    "gate": (
+        "timesink.cli.gate",
+        "Say whether a run passes beside another one: the exit code is 3 where it does not.",
+    ),
+    "baseline": (
+        "timesink.cli.baseline_history",
+        "Keep what a run says under a name, to compare others with it.",
+    ),
+    "history": (
+        "timesink.cli.baseline_history",
+        "Say at which commits of a series cycle time, device time and counts changed.",
+    ),
+    "diagnose": (
+        "timesink.cli.diagnose",
+        "Say which cycles of a run take longer than its others, and why.",
+    ),
+    "watch": (
+        "timesink.cli.watch",
+        "Watch a program that runs, and say which cycles take longer than their workload explains.",
+    ),
+    "behaviour": (
+        "timesink.cli.cycles_behaviour",
+        "Say what functions cost cycle by cycle, and how loaded the hardware was meanwhile.",
+    ),
+    "cycles": (
+        "timesink.cli.cycles_behaviour",
+        "Find the repeating unit of a run: steps, passes, layers.",
+    ),
+    "kernels": ("timesink.cli.kernels_peaks", "Say how well kernels use the hardware."),
+    "peaks": (
+        "timesink.cli.kernels_peaks",
+        "Say what devices can do at most, or measure it on the one at hand.",
+    ),
+    "record": (
+        "timesink.cli.record",
+        "Run a program and record some of its cycles: a timeline, and counters on the same clock.",
+    ),
+    "lab": (
+        "timesink.cli.lab",
+        "Measure how often a diagnosis is right: record programs with faults put in, and score.",
+    ),
+    "ncu": (
+        "timesink.cli.ncu",
+        "Measure how well the kernels of a program use the GPU, with Nsight Compute.",
+    ),
+    "info": (
+        "timesink.cli.info",
+        "Say what is in a trace: device, ranks, steps, counts, spans, health.",
+    ),
+    "query": ("timesink.cli.query_export", "Ask the tables of a trace in SQL."),
+    "export": (
+        "timesink.cli.query_export",
+        "Write a trace as a folder of Parquet files, or as clean Chrome JSON.",
+    ),
+    "serve": ("timesink.cli.serve", "Look at every run below a folder in the browser."),
+    "demo": ("timesink.cli.demo", "Show what timesink does, on a bundled recording."),
+    "cache": ("timesink.cli.cache", "Show or clear the cache of traces already read."),
+    "completion": ("timesink.cli", "Print a shell completion script."),
 }
-"""Subcommands in the order of the help, and the first line of what each says about itself."""
+"""Subcommands in the order of the help: the module of each, and the first line of its own help.
 
-_STANDS_IN = {
-    **dict.fromkeys(("query", "export", "cache"), "info"),
-    **dict.fromkeys(("whatif", "cycles", "behaviour", "diagnose"), "analyze"),
-    "gate": "ab",
-    "history": "baseline",
-    "peaks": "kernels",
-    "ncu": "record",
-    "demo": "serve",
-    "completion": "serve",
-}
-"""Commands that stand in the file of another one."""
+A module bears the name of its command, or of both where two belong together; `completion` stands in
+this one, for it prints the parser.  A module of one command has its docstring, `add_arguments` and
+`run`; one of two has the same for each in `PARTS`.
+"""
 
 _EPILOG = "exit codes: 0 fine, 1 cannot be done or judged, 2 wrong usage, 3 beyond a limit"
 
@@ -123,7 +166,7 @@ def _parsers_of(*complete: str) -> tuple[_Parser, Mapping[str, _Parser]]:
     )
     parser.add_argument("--version", action="version", version=f"timesink {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, summary in COMMANDS.items():
+    for name, (_, summary) in COMMANDS.items():
         command = commands.add_parser(
             name,
             help=summary[0].lower() + summary[1:].rstrip("."),
@@ -148,22 +191,19 @@ def _why_unknown(words: Sequence[str]) -> str:
 
 _Arguments: TypeAlias = "Callable[[argparse.ArgumentParser], None]"
 _Run: TypeAlias = "Callable[[argparse.Namespace], int]"
+_Parts: TypeAlias = tuple[str | None, _Arguments, _Run]
 
 
-def parts_of(command: str) -> tuple[str | None, _Arguments, _Run]:
+def parts_of(command: str) -> _Parts:
     """What a command says about itself, what adds its arguments, and what runs it.
 
     A module is imported only when one of its commands is meant: `ncu` and the help work where
-    nothing but timesink itself is installed.  Its docstring, `add_arguments` and `run` are those of
-    the command it is named after; others in it have parts of their own name.
+    nothing but timesink itself is installed.
     """
-    home = _STANDS_IN.get(command)
-    module = importlib.import_module(f"timesink.cli.{home or command}")
-    if home is None:
-        return module.__doc__, module.add_arguments, module.run
-    own = (command.upper(), f"add_{command}_arguments", f"run_{command}")
-    about, add_arguments, run = (getattr(module, name) for name in own)
-    return about, add_arguments, run
+    place, _ = COMMANDS[command]
+    module = importlib.import_module(place)
+    several: Mapping[str, _Parts] = getattr(module, "PARTS", {})
+    return several.get(command) or (module.__doc__, module.add_arguments, module.run)
 
 
 _RARELY = (200_000, 20, 100)
@@ -230,10 +270,15 @@ def _report_error(error: Exception, command: str) -> int:
 
 
 def _report(message: str, hint: str, code: int) -> int:
-    say(f"timesink: {' '.join(message.split())}")
+    note(" ".join(message.split()))
     if hint:
         say(f"hint: {' '.join(hint.split())}")
     return code
+
+
+def note(text: str) -> None:
+    """A line of timesink among those of a program that runs, or one that ends a command."""
+    say(f"timesink: {text}")
 
 
 def say(text: str) -> None:
@@ -245,3 +290,29 @@ def _visible(text: str) -> str:
     from timesink.output.names import printable  # noqa: PLC0415 - most commands say nothing
 
     return "\n".join(printable(line) for line in text.split("\n"))
+
+
+# -- timesink completion ---------------------------------------------------------------------------
+
+COMPLETION = """Print a shell completion script.
+
+bash:  eval "$(timesink completion bash)"      in ~/.bashrc
+zsh:   timesink completion zsh > ~/.zfunc/_timesink
+tcsh:  timesink completion tcsh > ~/.timesink.tcsh, then source it
+"""
+
+
+def add_completion_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which shell."""
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell")
+
+
+def run_completion(options: argparse.Namespace) -> int:
+    """Print what the shell is to read."""
+    import shtab  # noqa: PLC0415 - nothing else needs it
+
+    print(shtab.complete(build_parser(), shell=options.shell))
+    return 0
+
+
+PARTS = {"completion": (COMPLETION, add_completion_arguments, run_completion)}

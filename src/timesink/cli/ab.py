@@ -33,21 +33,20 @@ from timesink import __version__
 from timesink.analyses.statistics.repeats import DETECT_PCT, Decision, RepeatedChange
 from timesink.answers.comparison.gate_result import Limit
 from timesink.answers.turns import LOG_FILE, RecordedTurn, Turns
-from timesink.cli import compare, say
+from timesink.cli import compare, note, say
 from timesink.cli.options import (
-    add_engine_options,
     add_force,
+    add_limit,
     add_option,
-    add_output,
+    add_place,
     add_program,
-    add_reading,
     cycles_or_none,
-    file_only,
     percentage,
     program_in,
     refused,
     seconds,
     whole_number,
+    without_dashes,
 )
 from timesink.errors import CollectError, TimesinkError, UnreadableError, UsageError
 from timesink.model.diagnosis import SIDES
@@ -85,7 +84,7 @@ _NO_RESUME = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink ab`."""
     what = f"the folder of all runs (default: {_FOLDER})"
-    add_option(parser, "-o --output DIR", what, completed="folder", type=file_only)
+    add_place(parser, "DIR", what)
     add_force(parser)
     add_option(parser, "--resume DIR", "go on with runs that were stopped", completed="folder")
     sides = parser.add_argument_group("what differs")
@@ -117,8 +116,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(one, "--counters LIST", "counters of the runs with a timeline (default: all)")
     add_option(one, "--seed N", "of the order of runs", type=_seed)
     add_option(one, "--show-output", f"show what programs say, instead of {LOG_FILE} of each run")
-    passes = parser.add_argument_group("whether it passes: exit code 3 where it does not")
-    compare.add_limit(passes)
+    add_limit(parser)
     add_option(parser, "--quiet", "say nothing until the end")
     add_program(parser, "ab")
 
@@ -336,7 +334,7 @@ def change_in_words(change: RepeatedChange) -> str:
 
 def run(options: argparse.Namespace) -> int:
     """Run both versions in turn, say what came of it."""
-    options.program = options.program[1:] if options.program[:1] == ["--"] else options.program
+    options.program = without_dashes(options.program)
     ab, root = _asked(options)
     folder = root.absolute()
     place = RecordingFolder(folder)
@@ -416,7 +414,7 @@ def _said_of(side: AbSide, ab: AbRuns) -> str:
 def _tell_how_to_go_on(root: Path) -> None:
     if (root / AB_FILE).exists():
         said = shlex.quote(str(root))
-        say(f"timesink: what there is lies in {said}; go on with  timesink ab --resume {said}")
+        note(f"what there is lies in {said}; go on with  timesink ab --resume {said}")
 
 
 def _told(ab: AbRuns, root: Path, options: argparse.Namespace) -> int:
@@ -428,7 +426,7 @@ def _told(ab: AbRuns, root: Path, options: argparse.Namespace) -> int:
             raise CollectError("no pair of runs within the budget: nothing is decided", hint)
         return _compared(root, options)
     except TimesinkError as error:
-        say(f"timesink: what there is lies in {said}")
+        note(f"what there is lies in {said}")
         error.exit_code = compare.code_of_undecided(options)
         raise
 
@@ -455,44 +453,3 @@ def _compared(root: Path, options: argparse.Namespace) -> int:
     command = ("timesink", "gate", str(root), *asked)
     gate = gate_of(found, limit, asked=" ".join(asked), command=command)
     return compare.say_gate(gate, options)
-
-
-# -- timesink gate ---------------------------------------------------------------------------------
-
-GATE = """Say whether a run passes beside another one: the exit code is 3 where it does not.
-
-BASE and NEW are what `timesink compare` takes.  Limits are those of `--fail-on` and `--budget`, as
-there; without them, those of ./budgets.toml, and without such a file any regression fails.  The
-exit code is 0 where NEW passes, 3 where it fails, and 1 where that is not decided; `--undecided`
-gives another one.
-
-  timesink gate runs/main runs/new
-  timesink gate @main runs/new --budget budgets.toml --fail-on 5% -o comment.md
-  timesink gate runs/good runs/here --undecided 125
-  timesink gate base1 base2 base3 --against new1 new2 new3 --fail-on 1%
-"""
-BUDGETS = "budgets.toml"
-"""Limits that are taken where none are given."""
-_GATE_FORMATS = ("text", "md", "json", "junit", "html")
-
-
-def add_gate_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `timesink gate`."""
-    what = "BASE and NEW, or a folder of timesink ab"
-    add_option(parser, "paths PATH", what, completed="file", nargs="+")
-    compare.add_choices(parser)
-    parser.set_defaults(explore=False, table=None, view=None, top=None)
-    add_reading(parser)
-    add_engine_options(parser)
-    add_output(parser, "write to a file (.md, .xml, .json, .html), or to a folder", _GATE_FORMATS)
-
-
-def run_gate(options: argparse.Namespace) -> int:
-    """Compare two runs and say whether the new one passes."""
-    if options.budget is None and Path(BUDGETS).is_file():
-        options.budget = BUDGETS
-    if options.budget is None and options.fail_on is None:
-        options.fail_on = Limit()
-    # The reason on standard error is the answer, unless another is asked for.
-    options.screen_only = options.output is None and options.format is None
-    return compare.run(options)

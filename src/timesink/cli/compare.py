@@ -33,14 +33,15 @@ from timesink.cli.options import (
     CYCLE_TYPES,
     add_cycle_options,
     add_engine_options,
+    add_limit,
     add_option,
     add_output,
+    add_rank,
     add_reading,
+    add_top,
     engine_from,
     not_empty,
-    progress_bar,
-    reading_of,
-    row_count,
+    reading,
 )
 from timesink.errors import AmbiguousError, NotFoundError, OutputError, TimesinkError, UsageError
 from timesink.model import units
@@ -220,7 +221,7 @@ def _keep_sources(comparison: Comparison, output: Path | None) -> None:
     """Never overwrite what was read, whatever --force says."""
     sources = {Path(role.source).resolve() for role in comparison.roles}
     if output is not None and output.resolve() in sources:
-        raise OutputError(f"{output}: is what is read, and is not overwritten", "choose another -o")
+        raise OutputError.overwrites(output)
 
 
 def _give_answer(
@@ -385,7 +386,6 @@ def _check_file(path: Path, *, force: bool) -> None:
 TABLES = ("rows", "times", "families")
 VIEWS = ("program", "edits", "kinds")
 _FORMATS = ("text", "csv", "md", "report", "json", "junit", "html")
-_MOST_CODE = 255
 _ENDINGS = ("text", "csv", "md", "json", "xml", "html")
 _WITHOUT_CHOICE = ("md", "report", "json", "junit", "html")
 """Formats that hold what they hold, whatever rows or tables are asked for."""
@@ -401,7 +401,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--table", "one table: text or csv", choices=TABLES)
     what = "both programs as a tree, their edits, or kinds of cycles"
     add_option(parser, "--view", what, choices=VIEWS)
-    add_option(parser, "--top N", "rows to show of a table", type=row_count)
+    add_top(parser)
     add_reading(parser)
     add_engine_options(parser)
     place = "write to a file (.txt, .csv, .md, .json, .xml, .html), or to a folder"
@@ -414,7 +414,7 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     several = "runs of NEW, where all other paths are runs of BASE"
     add_option(which, "--against PATH", several, completed="file", nargs="+", default=[])
     add_option(which, "--pid P", "one process, or BASE,NEW")
-    add_option(which, "--rank N", "one rank", type=int)
+    add_rank(which)
     add_option(which, "--device D", "one device: Host, 7, 'GPU 7'", type=not_empty)
     add_option(which, "--cycles", "one sort of cycle", choices=CYCLE_TYPES)
     add_option(which, "--ignore-hosts", "processes by number alone")
@@ -422,26 +422,11 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     peaks = "peaks of the devices: a CSV, or dram=4.0TB/s,bf16_tensor=790TFLOP/s"
     add_option(which, "--peaks SPEC", peaks, type=not_empty)
     add_cycle_options(parser)
-    passes = parser.add_argument_group("whether it passes: exit code 3 where it does not")
-    add_limit(passes)
+    passes = add_limit(parser)
     what = "TOML: limits of program, counts, device time, operators, ..."
     add_option(passes, "--budget FILE", what, completed="file")
     add_option(passes, "--store DIR", "folder or URL of baselines, for @NAME", type=not_empty)
     return which
-
-
-def add_limit(passes: argparse._ArgumentGroup) -> None:
-    """How much slower NEW may be, and the exit code where that is not decided."""
-    limit = "regression: a certain slow-down; or 5%%: one by more than that, as best estimated"
-    add_option(passes, "--fail-on LIMIT", limit, type=Limit.of)
-    code = "exit code where it is not decided (default: 1; git bisect skips with 125)"
-    add_option(passes, "--undecided CODE", code, type=_exit_code)
-
-
-def _exit_code(text: str) -> int:
-    if not text.isdigit() or int(text) > _MOST_CODE:
-        raise argparse.ArgumentTypeError(f"{text!r}: an exit code is a number from 0 to 255")
-    return int(text)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -537,14 +522,14 @@ def _compare(options: argparse.Namespace) -> Comparison:
     is_plain = not (options.explore or options.no_cache or options.map or options.rank or several)
     paths = [Path(path) for path in options.paths] if is_plain else []
     question = CycleSearch(options.marker, options.by)
-    with started_early(paths, question, jobs=options.jobs), progress_bar() as progress:
+    names = (*_CHOICES, "explore", "ignore_hosts", "ignore", "store")
+    with started_early(paths, question, jobs=options.jobs), reading(options, *names) as asked:
         # --help does not wait for this.
         from timesink.answers.comparison.work import compare  # noqa: PLC0415
 
         return compare(
             *options.paths,
             against=tuple(options.against),
-            **reading_of(options, *_CHOICES, "explore", "ignore_hosts", "ignore", "store"),
-            progress=progress,
+            **asked,
             engine=engine_from(options),
         )

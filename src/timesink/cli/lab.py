@@ -28,12 +28,15 @@ from timesink.cli import say
 from timesink.cli.options import (
     accepted,
     add_actions,
+    add_format,
     add_option,
     add_output,
+    add_place,
+    add_screen_format,
     file_only,
     whole_number,
 )
-from timesink.cli.outputs import check_answer, format_of, give, give_document
+from timesink.cli.outputs import answer_form, give, give_document
 from timesink.errors import OutputError, UsageError
 from timesink.model.units import brief_ns, counted
 
@@ -59,10 +62,7 @@ _SPELLED = "KIND:RANK or KIND:RANK:INTENSITY, such as slow_clock:37 or data_load
 
 def add_ranks_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink lab ranks`."""
-    add_option(
-        parser, "-o --output DIR", "a folder that is not there yet or empty",
-        completed="folder", type=file_only, required=True,
-    )  # fmt: skip
+    add_place(parser, "DIR", "a folder that is not there yet or empty", required=True)
     _add_counts(parser, _COUNTS)
     add_option(
         parser, "--straggler KIND:RANK[:SHARE]",
@@ -177,11 +177,8 @@ _ROUNDS = (
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink lab run`."""
-    add_option(
-        parser, "-o --output DIR",
-        "the folder of all recordings; one that was begun is gone on with",
-        completed="folder", type=file_only, required=True,
-    )  # fmt: skip
+    what = "the folder of all recordings; one that was begun is gone on with"
+    add_place(parser, "DIR", what, required=True)
     add_option(parser, "--workload W", "which workloads (default: all)", **_SEVERAL)
     faults = "which faults (default: all that can be put in here)"
     add_option(parser, "--fault F", faults, **_SEVERAL)
@@ -269,11 +266,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     made = add_actions(parser, _ACTIONS)
     for name, one in made.items():
         one.description = _ACTIONS[name][0].upper() + _ACTIONS[name][1:] + "."
-    made["list"].add_argument("--format", choices=("text", "json"), default="text")
+    add_screen_format(made["list"])
     add_run_arguments(made["run"])
     add_ranks_arguments(made["ranks"])
     add_option(made["score"], "folder DIR", "what `timesink lab run` wrote", completed="folder")
-    add_option(made["score"], "--format", "how to say it", choices=_FORMATS)
+    add_format(made["score"], _FORMATS)
     add_option(made["score"], "--no-cache", "read again, keep nothing")
     add_output(made["score"], "write to a file (.txt, .md, .json)")
 
@@ -292,8 +289,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _score(options: argparse.Namespace) -> int:
-    form = format_of(options, _FORMATS)
-    check_answer(options, form, options.folder)
+    form = answer_form(options, _FORMATS, options.folder)
     from timesink.lab.score import score  # noqa: PLC0415
     from timesink.lab.score_document import score_document  # noqa: PLC0415 - --help is quick
 
@@ -303,5 +299,5 @@ def _score(options: argparse.Namespace) -> int:
     if form == "json":
         give(json.dumps(found.to_dict(), indent=1), options.output)
     else:
-        give_document(score_document(found), form, options, _WIDTH)
+        give_document(score_document(found), form, options.output, _WIDTH)
     return 0

@@ -28,6 +28,7 @@ Given = TypeVar("Given")
 _SHARE = "a share between 0 and 1, such as 1/3, 0.25 or 25%"
 _MOST_PROCESSES = 64
 """On machines with fewer cores than this."""
+_MOST_CODE = 255
 _MOST_ROWS = 2**31
 """A larger number means the same: all of them."""
 
@@ -115,6 +116,13 @@ def percentage(text: str) -> float:
         if 0 <= value <= 100:
             return value
     raise refused(text, "a percentage between 0 and 100")
+
+
+def exit_code(text: str) -> int:
+    """A number a program may end with."""
+    if not text.isdigit() or int(text) > _MOST_CODE:
+        raise argparse.ArgumentTypeError(f"{text!r}: an exit code is a number from 0 to 255")
+    return int(text)
 
 
 def file_or_stdout(text: str) -> Path | None:
@@ -209,13 +217,39 @@ def reading_of(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     return {**given, "cache": not options.no_cache, "jobs": options.jobs}
 
 
+def add_top(parser: argparse._ActionsContainer) -> None:
+    """How much to show."""
+    add_option(parser, "--top N", "rows to show of a table", type=row_count)
+
+
+def add_rank(parser: argparse._ActionsContainer) -> None:
+    """One rank alone."""
+    add_option(parser, "--rank N", "one rank", type=int)
+
+
+def add_format(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
+    """How the result is said."""
+    add_option(parser, "--format", "how to say it", choices=formats)
+
+
+def add_screen_format(parser: argparse.ArgumentParser) -> None:
+    """How an answer that is for the screen alone is said."""
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
 def add_output(parser: argparse.ArgumentParser, what: str, formats: Sequence[str] = ()) -> None:
     """How the result is said, and where it goes: a file, or standard output."""
     if formats:
-        add_option(parser, "--format", "how to say it", choices=formats)
+        add_format(parser, formats)
     what = f"{what}; - is the screen"
     add_option(parser, "-o --output FILE", what, completed="file", type=file_or_stdout)
     add_force(parser)
+
+
+def add_place(parser: argparse.ArgumentParser, kind: str, what: str, **more: Any) -> None:
+    """Where a result goes that the screen cannot hold: a FILE, or a folder DIR."""
+    completed = "folder" if kind == "DIR" else "file"
+    add_option(parser, f"-o --output {kind}", what, completed=completed, type=file_only, **more)
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
@@ -241,12 +275,31 @@ def add_actions(
     return made
 
 
+def add_limit(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """How much slower NEW may be, and the exit code where that is not decided; their group."""
+    from timesink.answers.comparison.gate_result import Limit  # noqa: PLC0415 - `record` needs none
+
+    passes = parser.add_argument_group("whether it passes: exit code 3 where it does not")
+    limit = "regression: a certain slow-down; or 5%%: one by more than that, as best estimated"
+    add_option(passes, "--fail-on LIMIT", limit, type=Limit.of)
+    code = "exit code where it is not decided (default: 1; git bisect skips with 125)"
+    add_option(passes, "--undecided CODE", code, type=exit_code)
+    return passes
+
+
 def open_chosen(options: argparse.Namespace) -> Trace:
     """The one trace the options name."""
     from timesink.sources.opening import open_trace  # noqa: PLC0415 - --help should not wait for it
 
+    with reading(options, *CHOICE) as asked:
+        return open_trace(options.path, **asked)
+
+
+@contextmanager
+def reading(options: argparse.Namespace, *names: str) -> Iterator[dict[str, Any]]:
+    """What `reading_of` gives, and the bar that is there meanwhile."""
     with progress_bar() as progress:
-        return open_trace(options.path, **reading_of(options, *CHOICE), progress=progress)
+        yield {**reading_of(options, *names), "progress": progress}
 
 
 @contextmanager
@@ -271,11 +324,16 @@ def add_program(parser: argparse.ArgumentParser, command: str) -> None:
 
 def program_in(options: argparse.Namespace, command: str, what: str) -> tuple[str, ...]:
     """The words of the program, without the dashes."""
-    words = options.program[1:] if options.program[:1] == ["--"] else options.program
+    words = without_dashes(options.program)
     if not words:
         hint = f"add it after two dashes: timesink {command} -- python train.py"
         raise UsageError(f"no program to {what}", hint)
     return tuple(words)
+
+
+def without_dashes(words: list[str]) -> list[str]:
+    """What follows the two dashes, or all where there are none."""
+    return words[1:] if words[:1] == ["--"] else words
 
 
 def add_engine_options(parser: argparse.ArgumentParser) -> None:

@@ -48,9 +48,7 @@ def _check_place(path: Path, source: str | Path, *, force: bool) -> None:
         # Writing would destroy what is read: the file itself, or a folder around it.
         around = path.resolve() if path.is_dir() else None
         if any(path.samefile(one) or around in one.resolve().parents for one in _read_from(source)):
-            raise OutputError(
-                f"{path}: is what is read, and is not overwritten", "choose another -o"
-            )
+            raise OutputError.overwrites(path)
         check_own(path, force=force)
     check_around(path)
 
@@ -165,6 +163,13 @@ def check_answer(options: argparse.Namespace, form: str, *sources: str | None) -
             check_output(options.output, source, force=options.force)
 
 
+def answer_form(options: argparse.Namespace, known: tuple[str, ...], *sources: str | None) -> str:
+    """The format of an answer, which can be given as far as is known before the long work."""
+    form = format_of(options, known)
+    check_answer(options, form, *sources)
+    return form
+
+
 def give(text: str, path: Path | None) -> None:
     """Hand over a result: on the screen, or in a file."""
     if path is None:
@@ -174,7 +179,7 @@ def give(text: str, path: Path | None) -> None:
 
 
 def give_document(
-    document: Document, form: str, options: argparse.Namespace, width: int | None = None
+    document: Document, form: str, path: Path | None, width: int | None = None
 ) -> None:
     """Hand over an answer for people: as text, Markdown or a page, on the screen or in a file.
 
@@ -183,18 +188,18 @@ def give_document(
     if form == "text":
         from timesink.output import terminal  # noqa: PLC0415 - programs need no layout
 
-        if options.output is None:
+        if path is None:
             terminal.print_text(document, width or terminal.WIDEST)
         else:
-            give(terminal.to_text(document, width or terminal.FILE_WIDTH), options.output)
+            give(terminal.to_text(document, width or terminal.FILE_WIDTH), path)
     elif form == "md":
         from timesink.output.markdown import to_markdown  # noqa: PLC0415
 
-        give(to_markdown(document), options.output)
+        give(to_markdown(document), path)
     else:
         from timesink.output.html import report_html  # noqa: PLC0415
 
-        give(report_html(document), options.output)
+        give(report_html(document), path)
 
 
 def give_frame(frame: pl.DataFrame, form: str, path: Path | None) -> None:

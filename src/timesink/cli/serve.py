@@ -16,17 +16,7 @@ import socket
 import webbrowser
 from pathlib import Path
 
-from timesink import sample, sample_runs
-from timesink.cli.options import (
-    add_force,
-    add_option,
-    add_reading,
-    file_only,
-    not_empty,
-    progress_bar,
-    refused,
-)
-from timesink.cli.outputs import check_output, check_page, give
+from timesink.cli.options import add_option, add_reading, not_empty, refused
 from timesink.errors import TimesinkError
 from timesink.model.units import counted
 
@@ -117,86 +107,3 @@ def _address(host: str, listener: socket.socket, prefix: str) -> str:
     port = listener.getsockname()[1]
     name = socket.gethostname() if host in _EVERYWHERE else host
     return f"http://{f'[{name}]' if ':' in name else name}:{port}{prefix}/"
-
-
-# -- timesink demo ---------------------------------------------------------------------------------
-
-DEMO = """Show what timesink does, on a bundled recording.
-
-Two training steps of a small U-Net on one GPU: where their time goes, how well its kernels use
-the hardware and what to try.  Then two runs of a decode loop, and what changed between them.  The
-same is written as HTML reports, which need no network.
-"""
-
-
-def add_demo_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `timesink demo`."""
-    place, what = Path("timesink-demo.html"), "where the page goes (default: %(default)s)"
-    add_option(parser, "-o --output FILE", what, type=file_only, default=place)
-    add_force(parser)
-    add_option(parser, "--no-cache", "read the file, keep nothing")
-
-
-def run_demo(options: argparse.Namespace) -> int:
-    """Analyse the bundled recordings, print the answers and write the reports."""
-    from timesink.answers.analysis.document import analysis_document, analysis_report  # noqa: PLC0415 - --help should not wait for it
-    from timesink.answers.analysis.report import analyze  # noqa: PLC0415
-    from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415
-    from timesink.answers.comparison.work import compare  # noqa: PLC0415
-    from timesink.answers.kernels.document import kernels_document  # noqa: PLC0415
-    from timesink.answers.kernels.reading import kernels  # noqa: PLC0415
-    from timesink.output.html import report_html  # noqa: PLC0415
-    from timesink.output.terminal import print_text  # noqa: PLC0415
-
-    check_page("html")
-    page = options.output
-    beside = [page.with_name(f"{page.stem}-{what}{page.suffix}") for what in ("kernels", "compare")]
-    # A page of an earlier demo is replaced; anything else might be dear to someone.
-    replaces = options.force or page.suffix == ".html"
-    for output in (page, *beside):
-        check_output(output, sample(), force=replaces)
-    keep = not options.no_cache
-    with progress_bar() as progress:
-        found = analyze(sample(), cache=keep, progress=progress)
-    counted = kernels(sample(counters=True), trace=sample(), cache=keep)
-    compared = compare(*sample_runs())
-    print_text(analysis_document(found, rows=8, brief=True))
-    print(f"\nOne step, kernel by kernel: {counted.headline}")
-    print(f"\nA decode loop, and again with the clock lowered: {compared.headline}\n")
-    give(analysis_report(found), page)
-    give(report_html(kernels_document([counted])), beside[0])
-    give(report_html(comparison_document(compared)), beside[1])
-    print(
-        f"\nNext: open {page}, {beside[0]} and {beside[1]} in a browser, then\n"
-        "  timesink analyze YOUR_TRACE.json.gz -o report.html\n"
-        "  timesink record -- python YOUR_PROGRAM.py\n"
-        "  timesink ncu -- python YOUR_PROGRAM.py\n"
-        "  timesink compare BEFORE.json.gz AFTER.json.gz -o report.html\n"
-        "  timesink serve FOLDER"
-    )
-    return 0
-
-
-# -- timesink completion ---------------------------------------------------------------------------
-
-COMPLETION = """Print a shell completion script.
-
-bash:  eval "$(timesink completion bash)"      in ~/.bashrc
-zsh:   timesink completion zsh > ~/.zfunc/_timesink
-tcsh:  timesink completion tcsh > ~/.timesink.tcsh, then source it
-"""
-
-
-def add_completion_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which shell."""
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="which shell")
-
-
-def run_completion(options: argparse.Namespace) -> int:
-    """Print what the shell is to read."""
-    import shtab  # noqa: PLC0415 - nothing else needs it
-
-    from timesink.cli import build_parser  # noqa: PLC0415 - the parser knows this module
-
-    print(shtab.complete(build_parser(), shell=options.shell))
-    return 0

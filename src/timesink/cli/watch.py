@@ -28,13 +28,14 @@ from functools import partial
 from pathlib import Path
 
 from timesink import __version__
-from timesink.cli import say
+from timesink.cli import note
 from timesink.cli.options import (
     accepted,
     add_actions,
     add_force,
     add_option,
     add_output,
+    add_place,
     add_program,
     cycles_or_none,
     file_only,
@@ -44,7 +45,7 @@ from timesink.cli.options import (
     seconds,
     whole_number,
 )
-from timesink.cli.outputs import check_answer, check_output, format_of, give_document, give_json
+from timesink.cli.outputs import answer_form, check_output, give_document, give_json, write_bytes
 from timesink.errors import UsageError
 from timesink.recorder.agent.watched_marks import preset_names
 from timesink.recorder.processes import check_program
@@ -77,23 +78,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     made = add_actions(parser, _ACTIONS, usual="run")
     _add_live(made["run"])
     where = f"the folder of the watch (default: {DEFAULT_PLACE})"
-    for name in ("accept", "reference", "off"):
+    summary = ", or the place of --summary"
+    for name, more in {"status": summary, "accept": "", "reference": "", "off": ""}.items():
         add_option(
-            made[name], "folder DIR", where, completed="folder", nargs="?",
+            made[name], "folder DIR", f"{where}{more}", completed="folder", nargs="?",
             default=str(DEFAULT_PLACE),
         )  # fmt: skip
-    many = f"{where}, or the place of --summary"
-    status = made["status"]
-    add_option(
-        status, "folder DIR", many, completed="folder", nargs="?", default=str(DEFAULT_PLACE)
-    )  # fmt: skip
-    add_output(status, "write to a file; .txt, .md, .json choose the format", _FORMATS)
+    add_output(made["status"], "write to a file; .txt, .md, .json choose the format", _FORMATS)
     learn, judge = made["learn"], made["judge"]
     add_option(learn, "rows ROWS", "normal cycles: CSV, also .gz, or Parquet", completed="file")
-    what = "where the model goes"
-    add_option(
-        learn, "-o --output FILE", what, completed="file", type=file_only, required=True
-    )  # fmt: skip
+    add_place(learn, "FILE", "where the model goes", required=True)
     add_force(learn)
     rate = "false alarms to accept: a share of the cycles, or N/hour (default: 2%%)"
     add_option(learn, "--false-alarms RATE", rate, type=_rate, default=(0.02, False))
@@ -107,9 +101,7 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
     # Nobody writes the word: errors do not, either.
     parser.prog = "timesink watch"
     place = "the folder of the watch (default: %(default)s)"
-    add_option(
-        parser, "-o --output DIR", place, completed="folder", type=file_only, default=DEFAULT_PLACE
-    )  # fmt: skip
+    add_place(parser, "DIR", place, default=DEFAULT_PLACE)
     add_option(parser, "--force", "begin anew, without what an earlier watch left in the folder")
     process = partial(whole_number, things="a process")
     add_option(parser, "--pid N", "watch a program that runs", type=process)
@@ -228,12 +220,8 @@ def _watch(options: argparse.Namespace) -> int:
         from timesink.watcher.program import watch_pid, watch_program  # noqa: PLC0415
 
     if options.pid is not None:
-        return watch_pid(plan, options.pid, _say)
-    return watch_program(plan, _say)
-
-
-def _say(text: str) -> None:
-    say(f"timesink: {text}")
+        return watch_pid(plan, options.pid, note)
+    return watch_program(plan, note)
 
 
 def _ask(options: argparse.Namespace) -> int:
@@ -244,8 +232,7 @@ def _ask(options: argparse.Namespace) -> int:
 
 
 def _status(options: argparse.Namespace) -> int:
-    form = format_of(options, _FORMATS)
-    check_answer(options, form)
+    form = answer_form(options, _FORMATS)
     from timesink.answers.watch_status import place_document, status_of  # noqa: PLC0415
 
     found = status_of(options.folder)
@@ -254,27 +241,25 @@ def _status(options: argparse.Namespace) -> int:
 
         give_json(msgspec.json.encode(found), options.output)
     else:
-        give_document(place_document(options.folder, found), form, options)
+        give_document(place_document(options.folder, found), form, options.output)
     return 0
 
 
 def _judge(options: argparse.Namespace) -> int:
-    form = format_of(options, _FORMATS)
-    check_answer(options, form, options.rows, options.model)
+    form = answer_form(options, _FORMATS, options.rows, options.model)
     from timesink.answers.watch import judge_durations, watch_document  # noqa: PLC0415 - --help waits not
 
     found = judge_durations(options.model, options.rows)
     if form == "json":
         give_json(found.to_json(), options.output)
     else:
-        give_document(watch_document(found), form, options)
+        give_document(watch_document(found), form, options.output)
     return 0
 
 
 def _learn(options: argparse.Namespace) -> int:
     check_output(options.output, options.rows, force=options.force)
     from timesink.answers.watch import learn_durations, learned_sentences  # noqa: PLC0415
-    from timesink.cli.outputs import write_bytes  # noqa: PLC0415
 
     rate, per_hour = options.false_alarms
     model = learn_durations(options.rows, rate=rate, per_hour=per_hour, seed=options.seed)

@@ -1,15 +1,4 @@
-"""Keep what a run says under a name, to compare others with it.
-
-A baseline is a small file: what `compare` needs of a recording, without the recording.  It is kept
-in .timesink/baselines, in the folder or URL of TIMESINK_BASELINES, or where --store says.
-
-  timesink baseline save main runs/main
-  timesink baseline save main runs/main1 runs/main2 runs/main3
-  timesink compare @main runs/new --fail-on regression
-  timesink baseline add main runs/new
-  timesink baseline list --store s3://bucket/baselines
-  timesink baseline budgets @main --headroom 10% > budgets.toml
-"""
+"""What was measured, kept under a name: `baseline` and `history`, what changed in a series."""
 
 from __future__ import annotations
 
@@ -25,19 +14,42 @@ from timesink.cli.options import (
     add_force,
     add_option,
     add_output,
+    add_rank,
     add_reading,
+    add_screen_format,
     not_empty,
     percentage,
     progress_bar,
     refused,
 )
-from timesink.cli.outputs import check_answer, format_of, give, give_document, give_frame, give_json
+from timesink.cli.outputs import (
+    answer_form,
+    check_answer,
+    give,
+    give_document,
+    give_frame,
+    give_json,
+)
 
 if TYPE_CHECKING:
     from timesink.answers.comparison.baselines import Listed
     from timesink.answers.comparison.sides import SideReadOptions
 
-_FORMATS = ("text", "json")
+# -- timesink baseline -----------------------------------------------------------------------------
+
+BASELINE = """Keep what a run says under a name, to compare others with it.
+
+A baseline is a small file: what `compare` needs of a recording, without the recording.  It is kept
+in .timesink/baselines, in the folder or URL of TIMESINK_BASELINES, or where --store says.
+
+  timesink baseline save main runs/main
+  timesink baseline save main runs/main1 runs/main2 runs/main3
+  timesink compare @main runs/new --fail-on regression
+  timesink baseline add main runs/new
+  timesink baseline list --store s3://bucket/baselines
+  timesink baseline budgets @main --headroom 10% > budgets.toml
+"""
+
 _ACTIONS = {
     "save": "keep a recording, or a folder of one per rank",
     "add": "keep what runs of a commit measured, as a row of a history",
@@ -48,11 +60,11 @@ _ACTIONS = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_baseline_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink baseline`."""
     made = add_actions(parser, _ACTIONS)
     for one in made.values():
-        add_option(one, "--store DIR", "folder or URL that holds baselines", type=not_empty)
+        _add_store(one)
     for name in ("save", "add", "show", "remove"):
         add_option(made[name], "name NAME", "letters, digits, . _ and -; @ may lead")
     _add_run(made["save"], "the recording to keep, or a folder of them; several runs", many=True)
@@ -65,16 +77,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_cycle_options(made["add"], counters=False)
     add_reading(made["add"])
     for name in ("list", "show"):
-        made[name].add_argument("--format", choices=_FORMATS, default="text")
+        add_screen_format(made[name])
     _add_run(made["budgets"], "a recording, a folder of them, or @NAME")
     what = "how much longer than now is allowed (default: 10%%)"
     add_option(made["budgets"], "--headroom PCT", what, type=_headroom, default=10.0)
     add_output(made["budgets"], "write to a file")
 
 
+def _add_store(parser: argparse.ArgumentParser) -> None:
+    add_option(parser, "--store DIR", "folder or URL that holds baselines", type=not_empty)
+
+
 def _add_run(parser: argparse.ArgumentParser, what: str, *, many: bool = False) -> None:
     add_option(parser, "run RUN", what, completed="file", nargs="+" if many else None)
-    add_option(parser, "--rank N", "one rank", type=int)
+    add_rank(parser)
     add_cycle_options(parser, counters=False)
     add_reading(parser)
 
@@ -86,7 +102,7 @@ def _headroom(text: str) -> float:
     return percentage(text)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_baseline(options: argparse.Namespace) -> int:
     """Do what the action says."""
     # --help waits for none of these.
     from timesink.answers.comparison import baselines  # noqa: PLC0415
@@ -209,15 +225,14 @@ def add_history_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink history`."""
     add_option(parser, "name NAME", "the series, as @main", type=not_empty)
     add_option(parser, "--signal", "one signal alone", choices=SIGNALS)
-    add_option(parser, "--store DIR", "folder or URL that holds baselines", type=not_empty)
+    _add_store(parser)
     files = "write to a file; .txt, .md, .html, .json, .csv choose the format"
     add_output(parser, files, _HISTORY_FORMATS)
 
 
 def run_history(options: argparse.Namespace) -> int:
     """Say what changed when, as the options ask."""
-    form = format_of(options, _HISTORY_FORMATS)
-    check_answer(options, form, options.store)
+    form = answer_form(options, _HISTORY_FORMATS, options.store)
     from timesink.answers.history import history, history_document  # noqa: PLC0415 - --help waits not
 
     found = history(options.name, store=options.store, signal=options.signal)
@@ -226,5 +241,11 @@ def run_history(options: argparse.Namespace) -> int:
     elif form == "csv":
         give_frame(found.table, form, options.output)
     else:
-        give_document(history_document(found), form, options)
+        give_document(history_document(found), form, options.output)
     return 0
+
+
+PARTS = {
+    "baseline": (BASELINE, add_baseline_arguments, run_baseline),
+    "history": (HISTORY, add_history_arguments, run_history),
+}

@@ -1,15 +1,4 @@
-r"""Say how well kernels use the hardware.
-
-FILE is what Nsight Compute printed (CSV or text), a file of `timesink ncu`, a kernel table, or a
-timeline, which has times but no hardware counters.  The answer comes first, in a sentence; then
-how much of the time leaves SM or DRAM unused, the kernels that take most, and what is left to gain.
-`--trace` names the timeline of the same program: utilisation per operator and module.
-
-  timesink kernels kernels.csv
-  timesink kernels kernels.csv --trace trace.json.gz --by module
-  timesink kernels kernels.csv --calls > table.txt
-  timesink kernels before.csv after.csv -o compare.html
-"""
+"""How well kernels use the hardware, and what it can do at most: `kernels` and `peaks`."""
 
 from __future__ import annotations
 
@@ -26,17 +15,17 @@ from timesink.cli.options import (
     CHOICE,
     accepted,
     add_choice,
+    add_format,
     add_option,
     add_output,
     add_reading,
+    add_top,
     fraction,
     fraction_or_all,
     not_empty,
     percentage,
-    progress_bar,
-    reading_of,
+    reading,
     refused,
-    row_count,
     whole_number,
 )
 from timesink.errors import TimesinkError, UsageError
@@ -47,6 +36,21 @@ if TYPE_CHECKING:
 
     from timesink.analyses.kernels.peaks import DevicePeaks
     from timesink.answers.kernels.report import KernelReport
+
+# -- timesink kernels ------------------------------------------------------------------------------
+
+KERNELS = r"""Say how well kernels use the hardware.
+
+FILE is what Nsight Compute printed (CSV or text), a file of `timesink ncu`, a kernel table, or a
+timeline, which has times but no hardware counters.  The answer comes first, in a sentence; then
+how much of the time leaves SM or DRAM unused, the kernels that take most, and what is left to gain.
+`--trace` names the timeline of the same program: utilisation per operator and module.
+
+  timesink kernels kernels.csv
+  timesink kernels kernels.csv --trace trace.json.gz --by module
+  timesink kernels kernels.csv --calls > table.txt
+  timesink kernels before.csv after.csv -o compare.html
+"""
 
 BY = ("name", "full-name", "family", "operator", "module", "module-class")
 SORTS = ("time", "calls", "mean", "headroom", "tensor", "dram", "sm", "name")
@@ -59,7 +63,7 @@ _DATA = ("csv", "json")
 _WIDEST = 10_000
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_kernels_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink kernels`."""
     recorded = "what was recorded; several compare"
     add_option(parser, "paths FILE", recorded, completed="file", nargs="+")
@@ -69,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(shown, "--by", "print one table: what its rows are", choices=BY)
     add_option(shown, "--calls", "print every call, in launch order")
     add_option(what, "--sort", "order of the rows", choices=SORTS)
-    add_option(what, "--top N", "rows to show of a table", type=row_count)
+    add_top(what)
     least = "leave out rows with less of the time, in percent"
     add_option(what, "--min-share PCT", least, type=percentage, default=0.0)
     how = parser.add_argument_group("how to count")
@@ -85,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(how, "--peaks SPEC", peaks)
     add_choice(parser)
     add_reading(parser)
-    add_option(parser, "--format", "how to say it", choices=_FORMATS)
+    add_format(parser, _FORMATS)
     add_option(parser, "--picture", "which picture svg and png hold", choices=PICTURES)
     files = "write to a file; .txt, .csv, .json, .md, .html, .svg, .png choose the format"
     add_output(parser, files)
@@ -97,7 +101,7 @@ def _device_name(text: str) -> str:
     return text
 
 
-def run(options: argparse.Namespace) -> int:
+def run_kernels(options: argparse.Namespace) -> int:
     """Report on what the options name, as they ask."""
     form = outputs.format_of(options, _FILES)
     _check(options, form)
@@ -106,8 +110,8 @@ def run(options: argparse.Namespace) -> int:
     names = ("trace", "families", "low", "every", "peaks", "device", "min_aligned", *CHOICE)
     reports = []
     for path in options.paths:
-        with progress_bar() as progress:
-            reports.append(kernels(path, **reading_of(options, *names), progress=progress))
+        with reading(options, *names) as asked:
+            reports.append(kernels(path, **asked))
     refused = _refusal(reports[0])
     whole = options.by is None and not options.calls
     if refused is not None and not (whole and form == "json"):
@@ -225,7 +229,7 @@ def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, fo
             document = groups_document(reports, options.by, choice)
         else:
             document = kernels_document(reports, choice, brief=form != "html")
-        outputs.give_document(document, form, options)
+        outputs.give_document(document, form, options.output)
 
 
 # -- timesink peaks --------------------------------------------------------------------------------
@@ -289,7 +293,7 @@ def run_peaks(options: argparse.Namespace) -> int:
     elif form == "json":
         outputs.give(json.dumps(peaks.peaks_dict(rows), indent=2), options.output)
     else:
-        outputs.give_document(peaks.peaks_document(rows), form, options)
+        outputs.give_document(peaks.peaks_document(rows), form, options.output)
     return 0
 
 
@@ -321,12 +325,11 @@ def _measure_peaks(options: argparse.Namespace) -> int:
         print(peaks_csv([row]))
         say(f"Wrote {path}")
         return 0
-    options.output = None
     if options.format == "json":
         told = {**peaks_dict([row]), "skipped": dict(found.skipped), "stored": str(path)}
         outputs.give(json.dumps(told, indent=2), None)
     else:
-        outputs.give_document(measured_document(found, row, str(path)), "text", options)
+        outputs.give_document(measured_document(found, row, str(path)), "text", None)
     return 0
 
 
@@ -351,3 +354,9 @@ def _keep_peaks(path: Path, text: str) -> None:
     with written_aside(path) as aside:
         aside.write_bytes(outputs.as_bytes(text))
     outputs.remember(path)
+
+
+PARTS = {
+    "kernels": (KERNELS, add_kernels_arguments, run_kernels),
+    "peaks": (PEAKS, add_peaks_arguments, run_peaks),
+}

@@ -1,0 +1,49 @@
+"""Show or clear the cache of traces already read.
+
+The cache is in TIMESINK_CACHE_DIR (default: ~/.cache/timesink) and keeps at most
+TIMESINK_CACHE_MAX_GB gigabytes (default: 20), summaries of ranks included; the least recently
+used go first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from timesink.cli.options import add_screen_format
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink cache`."""
+    parser.add_argument("action", choices=("info", "clear"), help="what to do")
+    add_screen_format(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show or clear it, as the action says."""
+    from timesink.model.units import counted, size_bytes  # noqa: PLC0415
+    from timesink.sources.cache import Cache  # noqa: PLC0415
+
+    cache = Cache.default()
+    traces, ranks = cache.entries(), cache.summary_entries()
+    stored = sum(entry.bytes for entry in (*traces, *ranks))
+    if options.action == "clear":
+        cache.clear()
+    answer = {
+        "folder": str(cache.root),
+        "traces": len(traces),
+        "summaries": len(ranks),
+        "bytes": stored,
+        "limit_bytes": cache.limit_bytes,
+        "cleared": options.action == "clear",
+    }
+    held = counted(len(traces), "traces")
+    if ranks:
+        held += f" and {counted(len(ranks), 'summaries')} of ranks"
+    if options.format == "json":
+        print(json.dumps(answer, indent=2))
+    elif answer["cleared"]:
+        print(f"Removed {held}, {size_bytes(stored)}, from {cache.root}")
+    else:
+        print(f"{cache.root}: {held}, {size_bytes(stored)} of {size_bytes(cache.limit_bytes or 0)}")
+    return 0

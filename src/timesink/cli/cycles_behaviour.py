@@ -1,0 +1,139 @@
+"""The cycles of a run, and what functions cost in each: `cycles` and `behaviour`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from timesink.cli import say
+from timesink.cli.options import (
+    CHOICE,
+    add_cycle_options,
+    add_input,
+    add_option,
+    add_output,
+    reading,
+    row_count,
+)
+from timesink.cli.outputs import (
+    answer_form,
+    check_answer,
+    format_of,
+    give,
+    give_document,
+    give_frame,
+    give_json,
+    remember,
+)
+from timesink.errors import UsageError
+
+# -- timesink cycles -------------------------------------------------------------------------------
+
+CYCLES = r"""Find the repeating unit of a run: steps, passes, layers.
+
+Profiler steps come first, then an annotation that repeats, then the Python call on top of the
+program's loop, then the period of the kernel sequence.  Where nothing is seen to repeat, that is
+said instead of a guess.
+
+  timesink cycles trace.json.gz
+  timesink cycles trace.json.gz --marker decode_step
+  timesink cycles trace.json.gz --by layer --format csv
+"""
+
+_CYCLES_FORMATS = ("text", "csv", "md", "json")
+
+
+def add_cycles_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink cycles`."""
+    add_input(parser)
+    add_cycle_options(parser, counters=False)
+    add_option(parser, "--pid P", "only this process")
+    add_output(parser, "write to a file; .txt, .csv, .md, .json choose the format", _CYCLES_FORMATS)
+
+
+def run_cycles(options: argparse.Namespace) -> int:
+    """Find cycles and say which, as the options ask."""
+    form = answer_form(options, _CYCLES_FORMATS, options.path)
+    from timesink.answers.cycles import cycles, cycles_document  # noqa: PLC0415 - --help should not wait for it
+
+    with reading(options, "marker", "by", "pid", *CHOICE) as asked:
+        report = cycles(options.path, **asked)
+    if form == "json":
+        give_json(report.to_json(), options.output)
+    elif form == "csv":
+        for why in report.refused:
+            say(why.message)
+        give_frame(report.table, form, options.output)
+    else:
+        give_document(cycles_document(report, detail=form == "md"), form, options.output)
+    return 0
+
+
+# -- timesink behaviour ----------------------------------------------------------------------------
+
+BEHAVIOUR = """Say what functions cost cycle by cycle, and how loaded the hardware was meanwhile.
+
+Counters are those in the trace, or in a `counters.csv` beside it.  The table has a row per cycle,
+function, device and counter; `-o` keeps it for a comparison.
+
+  timesink behaviour trace.json.gz
+  timesink behaviour trace.json.gz --marker decode_step -o run.behaviour.parquet
+  timesink compare base.behaviour.parquet new.behaviour.parquet
+"""
+
+_BEHAVIOUR_FORMATS = ("text", "csv", "json")
+_TABLES = (".parquet", ".csv", ".csv.gz")
+
+
+def add_behaviour_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink behaviour`."""
+    add_input(parser)
+    add_cycle_options(parser)
+    add_option(parser, "--top N", "functions to show", type=row_count, default=15)
+    what = "write to a file; .parquet, .csv and .csv.gz keep the table, .json and .txt the rest"
+    add_output(parser, what, _BEHAVIOUR_FORMATS)
+
+
+def run_behaviour(options: argparse.Namespace) -> int:
+    """Report on what the options name, as they ask."""
+    output: Path | None = options.output
+    is_table = output is not None and output.name.lower().endswith(_TABLES)
+    form = "table"
+    if not (is_table and options.format in {None, "csv"}):
+        try:
+            form = format_of(options, _BEHAVIOUR_FORMATS)
+        except UsageError as error:
+            # Tables have endings of their own.
+            endings = ", ".join((*_TABLES, ".json", ".txt"))
+            raise UsageError(error.message, f"end the name in {endings}, or add --format") from None
+    if is_table and form != "table":
+        raise UsageError(f"{output}: holds a table, not {form}", "leave out --format")
+    check_answer(options, form, options.path, options.map)
+    from timesink.answers.behaviour import behaviour, behaviour_document  # noqa: PLC0415 - --help should not wait
+    from timesink.formats.behaviour import behaviour_csv, write_behaviour  # noqa: PLC0415
+    from timesink.model.units import counted  # noqa: PLC0415
+
+    with reading(options, "marker", "by", "map", *CHOICE) as asked:
+        report = behaviour(options.path, **asked)
+    if output is not None and is_table:
+        write_behaviour(report.table, output)
+        remember(output)
+    if form in {"csv", "table"}:
+        for note in report.notes:
+            say(note)
+    if form == "table":
+        print(f"Wrote {output} ({counted(report.table.height, 'rows')})")
+    elif form == "json":
+        give(json.dumps(report.to_dict(), indent=2), output)
+    elif form == "csv":
+        give(behaviour_csv(report.table).rstrip("\n"), output)
+    else:
+        give_document(behaviour_document(report, options.top), form, options.output)
+    return 0
+
+
+PARTS = {
+    "cycles": (CYCLES, add_cycles_arguments, run_cycles),
+    "behaviour": (BEHAVIOUR, add_behaviour_arguments, run_behaviour),
+}

@@ -1,0 +1,216 @@
+"""Measure how well the kernels of a program use the GPU, with Nsight Compute.
+
+  timesink ncu -- python train.py                     every kernel: time and three utilisations
+  timesink ncu --every 7 -- python train.py           one launch in seven of each kernel
+  timesink ncu --range 1000:500 -- python train.py    500 launches, after the first 1000
+  timesink ncu --metrics roofline -- python infer.py  bytes and operations as well
+
+Runs ncu, shows its command, writes a CSV file for `timesink kernels` and prints its summary.  The
+program runs to its end, many times slower: every kernel measured is replayed several times.
+Ctrl-C stops it and keeps what was measured.  For a page with pictures:
+
+  timesink kernels timesink-ncu.csv -o kernels.html
+
+The clocks of the GPU are left alone, for others may use it too: times vary from run to run as the
+clock does, of which ncu warns.  --clock-control base locks them while kernels are measured.
+
+--every picks launches 1, N+1, 2N+1, ... of each kernel function.  When N shares a factor with the
+number of launches per layer or iteration, the sample always meets the same layers; a prime such as
+7, 11 or 13 rarely does.
+
+Needs nothing but Linux, Python and Nsight Compute on the machine with the GPU: `pip install
+timesink --no-deps` is enough there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import re
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from timesink import __version__
+from timesink.cli import say
+from timesink.cli.options import (
+    add_force,
+    add_option,
+    add_place,
+    add_program,
+    not_empty,
+    program_in,
+    refused,
+)
+from timesink.errors import CollectError
+from timesink.model.units import counted
+from timesink.recorder.ncu import (
+    LARGEST,
+    METRIC_SETS,
+    REPORT_SUFFIX,
+    SMALLEST,
+    NcuPlan,
+    find_ncu,
+    import_commands,
+    metrics_named,
+    profile_command,
+    sampling,
+    shown,
+)
+from timesink.recorder.processes import check_program
+
+if TYPE_CHECKING:
+    from timesink.recorder.ncu.table import PrintedTable
+
+_STACK = ("isal", "msgspec", "numpy", "polars", "rich")
+"""What `timesink kernels` needs."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink ncu`."""
+    table = "where the table goes, as CSV; .csv.gz packs it (default: %(default)s)"
+    place = Path("timesink-ncu.csv")
+    add_place(parser, "FILE", table, default=place)
+    add_force(parser)
+    every = f"one launch in N of each kernel, {SMALLEST} to {LARGEST}; prefer a prime"
+    add_option(parser, "--every N", every, type=_every)
+    launches = (
+        "COUNT launches from START on, counted from 0 among those --kernel and --every pick; "
+        "either may be left out"
+    )
+    add_option(parser, "--range START:COUNT", launches, type=_launches)
+    metrics = (
+        f"{', '.join(METRIC_SETS)}, or names of ncu separated by commas, which "
+        "ncu --query-metrics lists (default: %(default)s)"
+    )
+    add_option(parser, "--metrics SET|NAMES", metrics, default="utilisation")
+    named = "only kernels whose function name matches (without namespace and template arguments)"
+    add_option(parser, "--kernel REGEX", named, type=_expression)
+    start = (
+        "no: only between cudaProfilerStart and cudaProfilerStop "
+        "(torch.cuda.profiler.start, .stop) (default: %(default)s)"
+    )
+    add_option(parser, "--from-start", start, choices=("yes", "no"), default="yes")
+    clocks = (
+        "base: lock the clocks while measuring, for all who share the card "
+        "(default: %(default)s, clocks are left alone)"
+    )
+    add_option(parser, "--clock-control", clocks, choices=("none", "base"), default="none")
+    caches = (
+        "none: keep the caches as the kernel before left them "
+        "(default: %(default)s, each kernel starts with empty caches)"
+    )
+    add_option(parser, "--cache-control", caches, choices=("none", "all"), default="all")
+    report = "keep the report, for the Nsight Compute user interface; with PyTorch about 100 MB"
+    add_option(
+        parser, f"--keep-report FILE{REPORT_SUFFIX}", report, completed="file", type=_ncu_report
+    )
+    which = (
+        "which ncu to run (default: $TIMESINK_NCU, else that of PATH, else the newest installed)"
+    )
+    add_option(parser, "--ncu PATH", which, type=not_empty)
+    add_option(parser, "--dry-run", "print the commands, run nothing")
+    add_program(parser, "ncu")
+
+
+def _every(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and SMALLEST <= int(text[:9]) <= LARGEST):
+        raise refused(text, f"a number from {SMALLEST} to {LARGEST}")
+    return int(text)
+
+
+def _launches(text: str) -> tuple[int, int | None]:
+    first, colon, count = text.partition(":")
+    given = [part for part in (first, count) if part]
+    if not (colon and given and all(part.isascii() and part.isdigit() for part in given)):
+        such = "such as 1000:500, 1000: or :500; START and COUNT are whole numbers from 0"
+        raise refused(text, f"START:COUNT, {such}")
+    if count and not int(count):
+        raise argparse.ArgumentTypeError(f"{text!r} holds no launch")
+    return int(first or 0), int(count) if count else None
+
+
+def _expression(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("the expression is empty")
+    try:
+        with warnings.catch_warnings():
+            # Python warns of classes such as [[:alpha:]], which Nsight Compute may know.
+            warnings.simplefilter("ignore")
+            re.compile(text)
+    except re.error as error:
+        raise refused(text, f"a regular expression: {error}") from None
+    return text
+
+
+def _ncu_report(text: str) -> Path:
+    if not text.endswith(REPORT_SUFFIX):
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in {REPORT_SUFFIX}")
+    return Path(text)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, write the table, show its summary."""
+    # Recordings wait for none of these.
+    from timesink.recorder.ncu.collection import collect  # noqa: PLC0415
+    from timesink.recorder.ncu.process import Screen  # noqa: PLC0415
+    from timesink.recorder.ncu.table import NcuOutputs  # noqa: PLC0415
+
+    program = program_in(options, "ncu", "measure")
+    metric_set, metrics = metrics_named(options.metrics)
+    plan = NcuPlan(
+        program=program,
+        metrics=metrics,
+        metric_set=metric_set,
+        every=sampling(options.every) if options.every else None,
+        launches=options.range,
+        kernel=options.kernel or "",
+        from_start=options.from_start == "yes",
+        clock_control=options.clock_control,
+        cache_control=options.cache_control,
+        keeps_report=options.keep_report is not None,
+    )
+    places = NcuOutputs(options.output, options.keep_report, options.force)
+    places.check_names()
+    if options.dry_run:
+        # The commands to run by hand: what they print is a file for `timesink kernels` as well.
+        called, report = options.ncu or "ncu", places.report or places.beside
+        print(shown(profile_command(called, plan, report)))
+        show, _ = import_commands(called, report, plan.metrics)
+        print(f"{shown(show)} > {shown([str(places.output)])}")
+        return 0
+    if os.name != "posix":
+        raise CollectError("timesink ncu runs on Linux only", "run what --dry-run prints by hand")
+    ncu = find_ncu(options.ncu)
+    if ncu is None:
+        raise CollectError(
+            "Nsight Compute (ncu) is not installed, or not on PATH",
+            "it comes with the CUDA toolkit, often as /usr/local/cuda/bin/ncu; "
+            "name it with --ncu PATH or TIMESINK_NCU",
+        )
+    check_program(plan.program)
+    table, failure = collect(ncu, plan, places, Screen(sys.stdout, sys.stderr), __version__)
+    code = _tell_ncu(table, options)
+    if failure is not None:
+        raise failure
+    return code
+
+
+def _tell_ncu(table: PrintedTable, options: argparse.Namespace) -> int:
+    device = f" of {table.device}" if table.device else ""
+    kernels = f"{counted(table.kernels, 'kernels')}{device}"
+    if table.without_values:
+        names = ", ".join(table.without_values)
+        say(f"warning: no kernel has a value of {names}: unknown to this ncu or to this GPU\n"
+            "hint: ncu --query-metrics lists the names that are known")  # fmt: skip
+    if not all(importlib.util.find_spec(name) for name in _STACK):
+        say(f"Wrote {kernels} to {options.output}; where timesink is installed in full, "
+            f"timesink kernels {shown([str(options.output)])} shows the summary")  # fmt: skip
+        return 0
+    say(f"Wrote {kernels} to {options.output}")
+    from timesink.cli import main  # noqa: PLC0415 - which knows this module
+
+    debug = ["--debug"] if options.debug else []
+    return main(["kernels", str(options.output), *debug])
