@@ -27,6 +27,8 @@ TESTS = Path(__file__).resolve().parent.parent
 FAKE = TESTS / "fake_ncu.py"
 LOOP = "fake_gpu.launch(*['elementwise_kernel', 'gemm'] * 15)\n"
 
+pytestmark = pytest.mark.whole
+
 Program = Callable[..., Path]
 
 
