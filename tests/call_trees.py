@@ -12,7 +12,7 @@ from itertools import count
 import polars as pl
 
 from timelines import Row, trace_of
-from timesink.analyses.cycles.cycles import Cycles, spans_of
+from timesink.analyses.cycles import Cycles, spans_of
 from timesink.analyses.diff.program import Program, programs
 from timesink.model.trace import Trace
 

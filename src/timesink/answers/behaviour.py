@@ -13,7 +13,7 @@ from timesink.analyses.behaviour import functions as summary
 from timesink.analyses.behaviour.calls import without_recorders_ranges
 from timesink.analyses.behaviour.functions import Classes, load_classes
 from timesink.analyses.behaviour.table import behaviour_table
-from timesink.analyses.cycles.cycles import Cycles
+from timesink.analyses.cycles import Cycles
 from timesink.analyses.cycles.search import find_cycles
 from timesink.answers.comparison.sides import with_faults
 from timesink.answers.tables import short_labels

@@ -17,7 +17,7 @@ from timesink.analyses.behaviour.functions import (
 )
 from timesink.analyses.behaviour.table import behaviour_table, merged
 from timesink.analyses.behaviour.untraced import is_waiting_call
-from timesink.analyses.cycles.cycles import SCHEMA, Cycles
+from timesink.analyses.cycles import SCHEMA, Cycles
 from timesink.analyses.cycles.search import find_cycles
 from timesink.model.schema import BEHAVIOUR
 

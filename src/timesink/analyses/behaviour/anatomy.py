@@ -23,7 +23,7 @@ from timesink.analyses.behaviour.functions import (
     host_classes,
 )
 from timesink.analyses.behaviour.untraced import WORK, in_stead, is_waiting_call, own_threads
-from timesink.analyses.cycles.cycles import Cycles
+from timesink.analyses.cycles import Cycles
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.links import link_launches

@@ -26,7 +26,7 @@ from timesink.analyses.columns import (
     host_names,
     once_per_trace,
 )
-from timesink.analyses.cycles.cycles import family_name
+from timesink.analyses.cycles import family_name
 from timesink.analyses.steps import is_communication
 from timesink.errors import UsageError, own_text
 from timesink.model import vendors

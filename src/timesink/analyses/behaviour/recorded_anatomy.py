@@ -40,7 +40,7 @@ from timesink.analyses.behaviour.counters import (
 from timesink.analyses.behaviour.cycle_places import place_rows, with_calls
 from timesink.analyses.behaviour.functions import PART_OF_CLASS, once_per_cycle, plain_texts
 from timesink.analyses.behaviour.untraced import is_mark
-from timesink.analyses.cycles.cycles import Cycles
+from timesink.analyses.cycles import Cycles
 from timesink.analyses.kernels.families import load_families
 from timesink.model import vendors
 from timesink.model.arrays import Floats, Ints

@@ -39,7 +39,7 @@ from timesink.analyses.behaviour.functions import (
 )
 from timesink.analyses.behaviour.untraced import classes_with_waits, with_untraced
 from timesink.analyses.columns import encode, running_most, sums_by
-from timesink.analyses.cycles.cycles import Cycles
+from timesink.analyses.cycles import Cycles
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units
 from timesink.model.arrays import Ints

@@ -30,7 +30,7 @@ from timesink.analyses.comparison.recorded import (
     unrecorded,
     work_per_cycle,
 )
-from timesink.analyses.cycles.cycles import type_of_name
+from timesink.analyses.cycles import type_of_name
 from timesink.analyses.kernels.families import normalised_name
 from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE

@@ -31,7 +31,7 @@ from timesink.analyses.columns import (
     numbers,
     start_and_end,
 )
-from timesink.analyses.cycles.cycles import Cycles, launching_process
+from timesink.analyses.cycles import Cycles, launching_process
 from timesink.analyses.forest import Nodes, levels, nest_calls, pre_order
 from timesink.analyses.links import launching_calls
 from timesink.analyses.names import Hashes, hashed, mixed, plain_name

@@ -31,7 +31,7 @@ from timesink.analyses.links import launching_calls, link_launches
 from timesink.analyses.modules import ACCUMULATE
 from timesink.analyses.names import is_optimizer_step, keeps_fp32, rounds_to_tf32, uses_tensor_cores
 from timesink.analyses.steps import bounds_of, find_steps, step_at
-from timesink.analyses.work.work import (
+from timesink.analyses.work import (
     CallArguments,
     FormulaRegistry,
     KernelLaunch,
