@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import once_per_trace
-from timesink.analyses.device.activities import Activities, device_activities
+from timesink.analyses.device_activities import Activities, device_activities
 from timesink.analyses.replay.host_points import (
     NOBODY,
     HostPoints,
