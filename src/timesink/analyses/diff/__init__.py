@@ -1,1 +1,1 @@
-"""Two runs side by side: matching calls, and what each operator adds to the difference."""
+"""Two programs side by side: the calls their cycles make, what differs, and where."""
