@@ -10,7 +10,7 @@ import polars as pl
 
 from timesink.analyses.behaviour.anatomy import PARTS, Anatomy
 from timesink.analyses.behaviour.functions import once_per_cycle, plain_texts
-from timesink.analyses.comparison.pair import WITHIN, Pair
+from timesink.analyses.comparison import WITHIN, Pair
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.comparison.verdict import (
@@ -19,8 +19,8 @@ from timesink.analyses.comparison.verdict import (
     judge_lengths,
     judge_plain,
 )
+from timesink.analyses.diff import Program
 from timesink.analyses.diff.edits import ProgramDifference, call_tree, difference
-from timesink.analyses.diff.program import Program
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.analyses.statistics.means import moments, welch_interval
 from timesink.model import units, vendors

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import only_cycles
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.analyses.statistics.drift import Segment, segments, warm_up, without_outliers
 from timesink.analyses.statistics.means import NORMAL
 from timesink.model.arrays import Flags

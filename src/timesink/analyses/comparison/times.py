@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.functions import once_per_cycle, plain_texts
-from timesink.analyses.comparison.pair import (
+from timesink.analyses.comparison import (
     FAMILIES,
     TIMES,
     ComparedRuns,

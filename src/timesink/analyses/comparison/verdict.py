@@ -17,7 +17,7 @@ from timesink.analyses.behaviour.functions import (
     of_cycles_alone,
 )
 from timesink.analyses.columns import once_per_trace
-from timesink.analyses.comparison.pair import (
+from timesink.analyses.comparison import (
     WITHIN,
     ComparedRuns,
     CycleTimes,

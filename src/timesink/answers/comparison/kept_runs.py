@@ -35,7 +35,7 @@ from timesink.sources.recordings import Recording
 from timesink.sources.sidecars import run_file_in
 
 if TYPE_CHECKING:
-    from timesink.analyses.diff.program import Program
+    from timesink.analyses.diff import Program
     from timesink.analyses.work.cycle_work import ProcessWork
 
 _BEHAVIOUR = "behaviour"
@@ -112,7 +112,7 @@ def _programs(kept: Tables) -> dict[str, Program]:
     found = kept.about.get("programs", {})
     if not found:
         return {}
-    from timesink.analyses.diff.program import Program  # noqa: PLC0415 - tables have none
+    from timesink.analyses.diff import Program  # noqa: PLC0415 - tables have none
 
     return {
         pid: Program(sites, counts, nodes, **flags)

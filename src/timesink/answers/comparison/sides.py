@@ -38,7 +38,7 @@ from timesink.sources.run_facts import (
 from timesink.sources.sidecars import RUN_FILE, find_beside
 
 if TYPE_CHECKING:
-    from timesink.analyses.diff.program import Program
+    from timesink.analyses.diff import Program
     from timesink.analyses.work.cycle_work import ProcessWork
 
 CASE_SIDES = (("normal_perf_data", "abnormal_perf_data"), ("normal", "abnormal"))
@@ -470,7 +470,7 @@ def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> Side
     from timesink.analyses.behaviour.table import behaviour_table  # noqa: PLC0415
     from timesink.analyses.cycles.annotations import mark_note  # noqa: PLC0415
     from timesink.analyses.cycles.search import find_cycles  # noqa: PLC0415
-    from timesink.analyses.diff.program import programs  # noqa: PLC0415
+    from timesink.analyses.diff import programs  # noqa: PLC0415
     from timesink.analyses.memory_curve import peak_memory, recording_start  # noqa: PLC0415
     from timesink.analyses.work.cycle_work import process_work  # noqa: PLC0415
 
