@@ -36,8 +36,8 @@ from timesink.analyses.forest import (
     CallForest,
     Nodes,
     call_forest,
+    callers_among,
     children_of,
-    enclosing,
     within,
 )
 from timesink.analyses.kernels.join_alignment import common_head, common_lengths
@@ -168,8 +168,7 @@ def grow_tree(trace: Trace, thread: Thread | None = None, *, only: Flags | None 
     # Backward calls move from where they ran to their pass, and that into the step around it.
     moved = within(passes.call, forest.size)
     real = np.flatnonzero(shown & (moved | (forest.thread == number)))
-    caller = enclosing(forest.parent[real], forest.parent, shown)
-    parent = np.where(caller >= 0, np.searchsorted(real, caller), -1)
+    parent = callers_among(real, forest.parent, shown)
     parent[np.searchsorted(real, passes.call)] = len(real) + passes.call_pass
     steps = np.flatnonzero((forest.role[real] == STEP) & (forest.thread[real] == number))
     begun, ended = forest.start[real[steps]], forest.end[real[steps]]
@@ -185,11 +184,10 @@ def grow_tree(trace: Trace, thread: Thread | None = None, *, only: Flags | None 
 
 
 def _as_recorded(forest: CallForest, node: Nodes, shown: Flags) -> CallTree:
-    caller = enclosing(forest.parent[node], forest.parent, shown)
     return CallTree(
         node=node,
         is_backward_pass=np.zeros(len(node), dtype=np.bool_),
-        parent=np.where(caller >= 0, np.searchsorted(node, caller), -1),
+        parent=callers_among(node, forest.parent, shown),
         size=forest.subtree_sum(shown.astype(np.int64))[node],
         start=forest.start[node],
         end=forest.end[node],

@@ -441,6 +441,15 @@ def enclosing(nodes: Nodes, parent: Nodes, wanted: Flags) -> Nodes:
     return found
 
 
+def callers_among(nodes: Nodes, parent: Nodes, wanted: Flags) -> Ints:
+    """For each of some wanted nodes, in order: the place among them of its nearest wanted caller.
+
+    -1 where there is none.
+    """
+    caller = enclosing(parent[nodes], parent, wanted)
+    return np.where(caller >= 0, np.searchsorted(nodes, caller), -1)
+
+
 def chains(caller: Nodes, depth: Ints, kind: Ints) -> tuple[Ints, Nodes]:
     """A row per chain of callers: that of each call, callers' rows first; and its first call.
 
