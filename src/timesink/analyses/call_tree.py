@@ -38,6 +38,7 @@ from timesink.analyses.forest import (
     call_forest,
     callers_among,
     children_of,
+    depth_when_nested,
     within,
 )
 from timesink.analyses.kernels.join_alignment import common_head, common_lengths
@@ -79,8 +80,7 @@ class CallTree:
     def depth(self) -> Ints:
         # Every stretch opened before a place and not yet closed is a caller.
         opened = np.arange(len(self))
-        closed = np.cumsum(np.bincount(opened + self.size, minlength=len(self) + 1))[: len(self)]
-        return opened - closed
+        return depth_when_nested(opened, opened + self.size)
 
 
 def threads(trace: Trace) -> list[Thread]:

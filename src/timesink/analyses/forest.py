@@ -150,6 +150,17 @@ def within(roots: Nodes, size: Ints) -> Flags:
     return np.asarray(np.cumsum(borders)[:-1] > 0)
 
 
+def outermost(nodes: Nodes, group: Ints, size: Ints) -> Ints:
+    """Places of the calls, given in pre-order, that no other of their group encloses."""
+    order = np.argsort(group, kind="stable")
+    # Groups side by side on one line: calls end where their subtrees do.
+    start = group[order] * (len(size) + 1) + nodes[order]
+    reached = np.maximum.accumulate(start + size[nodes[order]])
+    alone = np.ones(len(order), dtype=np.bool_)
+    alone[1:] = start[1:] >= reached[:-1]
+    return np.asarray(order[alone])
+
+
 def _walk(start: Ints, end: Ints, frames: Flags) -> Nesting:
     """Nest one thread whose calls cross, call by call.
 

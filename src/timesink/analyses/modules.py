@@ -17,6 +17,7 @@ from timesink.analyses.forest import (
     call_forest,
     callers_among,
     chains,
+    depth_when_nested,
     enclosing,
 )
 from timesink.analyses.links import launching_calls
@@ -266,10 +267,7 @@ def find_modules(trace: Trace) -> Modules:
         caller = callers_among(node, forest.parent, is_module)
         code = pl.Series("name", forest.name[node])
         kind = pl.struct(code, module_id.alias("module"), eager=True)
-        # Modules open at each call: those called before it, less those that are over.
-        over = np.searchsorted(node, node + forest.size[node])
-        ended = np.cumsum(np.bincount(over, minlength=len(node) + 1))[: len(node)]
-        depth = np.arange(len(node)) - ended
+        depth = depth_when_nested(node, node + forest.size[node])
         row, first = chains(caller, depth, kind.rank("dense").to_numpy())
         name = [forest.names[code].removeprefix(PREFIX) for code in forest.name[node[first]]]
         outer = np.where(caller[first] >= 0, row[caller[first]], -1)
