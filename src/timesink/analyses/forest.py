@@ -144,9 +144,14 @@ def children_of(node: int, parent: Nodes, size: Ints) -> Nodes:
 
 def within(roots: Nodes, size: Ints) -> Flags:
     """Which calls are among some, or called by one of these, however deep."""
-    borders = np.zeros(len(size) + 1, dtype=np.int64)
-    np.add.at(borders, roots, 1)
-    np.add.at(borders, roots + size[roots], -1)
+    return spanned(roots, roots + size[roots], len(size))
+
+
+def spanned(first: Ints, beyond: Ints, many: int) -> Flags:
+    """Which of so many places lie in a stretch, from its first place to before the one beyond."""
+    borders = np.zeros(many + 1, dtype=np.int64)
+    np.add.at(borders, first, 1)
+    np.add.at(borders, beyond, -1)
     return np.asarray(np.cumsum(borders)[:-1] > 0)
 
 
