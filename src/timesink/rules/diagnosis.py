@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from timesink.analyses.behaviour import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.anatomy import PARTS, Anatomy
-from timesink.analyses.behaviour.functions import once_per_cycle, plain_texts
 from timesink.analyses.comparison import WITHIN, Pair
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.analyses.comparison.sides import anatomy_of_role

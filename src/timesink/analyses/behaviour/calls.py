@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour.functions import (
+from timesink.analyses.behaviour import (
     NOT_COUNTED,
     SCHEDULED,
     STEP_MARK,

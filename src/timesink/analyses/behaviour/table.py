@@ -11,6 +11,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.analyses.behaviour import (
+    FUNCTION_CLASSES,
+    NOTHING_RECORDED,
+    ON_CPU,
+    WAITING,
+    Classes,
+    load_classes,
+)
 from timesink.analyses.behaviour.calls import (
     Calls,
     CycleWork,
@@ -28,14 +36,6 @@ from timesink.analyses.behaviour.counters import (
     counter_book,
     levels,
     match_devices,
-)
-from timesink.analyses.behaviour.functions import (
-    FUNCTION_CLASSES,
-    NOTHING_RECORDED,
-    ON_CPU,
-    WAITING,
-    Classes,
-    load_classes,
 )
 from timesink.analyses.behaviour.untraced import classes_with_waits, with_untraced
 from timesink.analyses.columns import encode, running_most, sums_by

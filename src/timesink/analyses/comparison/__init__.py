@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from timesink.analyses.behaviour import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.behaviour.functions import once_per_cycle, plain_texts
 from timesink.analyses.diff import (
     ANNOTATION,
     COPY,

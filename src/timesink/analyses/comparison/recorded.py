@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour.functions import SIDE_WAIT, UNTRACED, once_per_cycle
+from timesink.analyses.behaviour import SIDE_WAIT, UNTRACED, once_per_cycle
 from timesink.analyses.comparison import Role
 from timesink.analyses.comparison.sides import is_related, is_unplaced, meeting
 from timesink.analyses.names import short_kernel_name

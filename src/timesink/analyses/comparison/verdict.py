@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour.functions import (
+from timesink.analyses.behaviour import (
     NOTHING_RECORDED,
     SIDE_WAIT,
     UNTRACED,

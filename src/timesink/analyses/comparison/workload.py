@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour.functions import SIDE_WAIT, UNTRACED, once_per_cycle, plain_texts
+from timesink.analyses.behaviour import SIDE_WAIT, UNTRACED, once_per_cycle, plain_texts
 from timesink.analyses.comparison import Role, Workload
 from timesink.analyses.comparison.recorded import (
     KEY,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from timesink.analyses.behaviour import mended
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.behaviour.functions import mended
 from timesink.answers.ahead import CycleSearch
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 from timesink.formats.counters import read_counters
@@ -464,8 +464,8 @@ def _rank(source: SideSource, trace: Trace) -> int | None:
 
 
 def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun:
+    from timesink.analyses.behaviour import load_classes  # noqa: PLC0415
     from timesink.analyses.behaviour.calls import without_recorders_ranges  # noqa: PLC0415
-    from timesink.analyses.behaviour.functions import load_classes  # noqa: PLC0415
     from timesink.analyses.behaviour.recorded_anatomy import anatomies  # noqa: PLC0415
     from timesink.analyses.behaviour.table import behaviour_table  # noqa: PLC0415
     from timesink.analyses.cycles.annotations import mark_note  # noqa: PLC0415
