@@ -30,7 +30,7 @@ from known_faults import (
 )
 from null_pairs import ALTERNATE, AS_PARTS, HALVES, LOOKS, NullPair, null_pairs
 from run import markdown_table
-from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.comparison import Pair, Role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.lab.faults import Expected
 from timesink.lab.score import DiagnosisAnswer, answer_of, misses, told

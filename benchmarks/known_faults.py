@@ -8,7 +8,7 @@ from itertools import permutations
 from pathlib import Path
 
 import timesink
-from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.comparison import Pair, Role
 from timesink.answers.comparison.work import compare
 from timesink.lab.faults import Expected
 from timesink.lab.score import cases_of, fault_files

@@ -30,7 +30,7 @@ DIFFERENCE = (
     BOTH
     + """
 from timesink.analyses.cycles.search import find_cycles
-from timesink.analyses.diff.program import programs
+from timesink.analyses.diff import programs
 from timesink.rules.diagnosis import program_change
 found = [next(iter(programs(trace, find_cycles(trace)).values())) for trace in both]
 change = program_change(*found)

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.model.schema import BEHAVIOUR
 
 _USUAL = {

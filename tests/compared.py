@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from many_roles import FAULTS, one_role
-from timesink.analyses.comparison.pair import (
+from timesink.analyses.comparison import (
     FAMILIES,
     ROWS,
     TIMES,

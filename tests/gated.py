@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from compared import two_runs
-from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison import Pair
 from timesink.answers.comparison.gate_result import Gate
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison

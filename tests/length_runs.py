@@ -7,7 +7,7 @@ from functools import cache
 
 from behaviour_rows import behaviour, role_of
 from compared import comparison
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.comparison.report import Comparison
 

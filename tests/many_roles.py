@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.model.schema import BEHAVIOUR
 
 CYCLE_NS = 700_000_000

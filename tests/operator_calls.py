@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from timesink.analyses.work.work import (
+from timesink.analyses.work import (
     CallArguments,
     Tensor,
     Work,

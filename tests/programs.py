@@ -10,7 +10,7 @@ import polars as pl
 
 import timesink
 from behaviour_rows import table_of
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 
 Calls = Mapping[str, int]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.answers.comparison.kept_runs import Runs, read_sides
 from timesink.answers.comparison.report import members_of
 from timesink.answers.comparison.sides import SideReadOptions, find_side

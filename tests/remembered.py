@@ -18,8 +18,7 @@ import pytest
 
 import timesink
 from timesink.analyses.behaviour import recorded_anatomy, table
-from timesink.analyses.comparison import verdict
-from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.comparison import Pair, Role, verdict
 from timesink.analyses.cycles import search
 from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import sides

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.model.schema import BEHAVIOUR
 
 

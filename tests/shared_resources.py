@@ -11,7 +11,7 @@ import polars as pl
 
 from compared import frame, pair_of
 from timesink.analyses.behaviour.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
-from timesink.analyses.comparison.pair import TIMES, CycleTimes, Pair, Role, Workload
+from timesink.analyses.comparison import TIMES, CycleTimes, Pair, Role, Workload
 from timesink.model.findings import Finding
 from timesink.model.schema import BEHAVIOUR
 from timesink.rules.environment import find_anomalies

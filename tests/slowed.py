@@ -19,7 +19,7 @@ from timesink.analyses.behaviour.anatomy import (
     PLACE_TIMES,
     Anatomy,
 )
-from timesink.analyses.comparison.pair import CycleTimes, Pair, Role
+from timesink.analyses.comparison import CycleTimes, Pair, Role
 from timesink.analyses.comparison.times import time_rows
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.model.diagnosis import Component

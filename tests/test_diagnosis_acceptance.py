@@ -22,7 +22,7 @@ from cutting import (
     write_cycles,
     write_table_cycles,
 )
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.summary import summarise
 from timesink.cli import main

@@ -26,7 +26,7 @@ import timesink
 import timesink.analyses
 from rank_sets import as_set
 from shared_folder import find_shared
-from timesink.analyses.device.utilisation import device_utilisation
+from timesink.analyses.device_utilisation import device_utilisation
 from timesink.analyses.kernels.table import kernel_groups, kernel_table
 from timesink.analyses.operators import eligible_share, launch_sites, operator_table
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown

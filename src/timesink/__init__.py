@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from timesink.analyses.work import Work
     from timesink.analyses.work.own_formulas import formula
-    from timesink.analyses.work.work import Work
     from timesink.answers.analysis.report import analyze
     from timesink.answers.behaviour import behaviour
     from timesink.answers.comparison.work import compare
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "Trace": ("timesink.model.trace", "Trace"),
-    "Work": ("timesink.analyses.work.work", "Work"),
+    "Work": ("timesink.analyses.work", "Work"),
     "TimesinkError": ("timesink.errors", "TimesinkError"),
     "formula": ("timesink.analyses.work.own_formulas", "formula"),
     "find_recordings": ("timesink.sources.discovery", "find_recordings"),

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import timesink
-from timesink.analyses.call_tree import call_tree, threads
+from timesink.analyses.call_tree import align, call_tree, compare_trees, threads
 from timesink.analyses.columns import (
     Groups,
     compact,
@@ -63,6 +63,20 @@ def test_threads() -> None:
 def test_call_tree() -> None:
     tree = call_tree(timesink.open(timesink.sample()))
     assert tree["parent_id"].null_count() < tree.height
+
+
+def test_align() -> None:
+    assert align(["load", "net", "step", "load", "net"], ["net", "step", "save", "net"]) == [
+        (1, 0),
+        (2, 1),
+        (4, 3),
+    ]
+
+
+def test_compare_trees() -> None:
+    trace = timesink.open(timesink.sample())
+    both = compare_trees(trace, trace)
+    assert both.left.cost.host_ns == both.right.cost.host_ns
 
 
 def test_numbers() -> None:

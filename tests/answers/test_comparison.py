@@ -12,7 +12,7 @@ from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock
 from diagnosed import symptom as a_symptom
 from explorations import explored
 from gated import comparison_of, failed_gate
-from timesink.analyses.comparison.pair import TIMES, Workload
+from timesink.analyses.comparison import TIMES, Workload
 from timesink.answers.causes import cause_title
 from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.gate import error_document

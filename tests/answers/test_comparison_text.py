@@ -21,7 +21,7 @@ from compared import (
 from comparison_text import to_text
 from diagnosed import unchanged
 from many_roles import one_role
-from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES, CycleTimes, Pair, Workload
+from timesink.analyses.comparison import FAMILIES, ROWS, TIMES, CycleTimes, Pair, Workload
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.causes import VERDICTS
 from timesink.answers.comparison.changes import Told, counters_block, families_block, scores_block

@@ -17,7 +17,7 @@ from compared import (
     pair_of,
     two_runs,
 )
-from timesink.analyses.comparison.pair import (
+from timesink.analyses.comparison import (
     FAMILIES,
     ROWS,
     TIMES,

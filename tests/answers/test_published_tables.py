@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from compared import frame, pair_of, two_runs
-from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES
+from timesink.analyses.comparison import FAMILIES, ROWS, TIMES
 from timesink.answers.comparison.values import (
     PUBLISHED,
     table_csv,

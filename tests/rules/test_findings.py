@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.analyses.ranks.analysis import cost_together
 from timesink.analyses.ranks.lateness import Panel
 from timesink.answers.comparison.budget_file import (

@@ -11,8 +11,8 @@ import pytest
 
 import timesink.rules
 from call_trees import Call, copy, kernel, marked, op, program, runtime
+from timesink.analyses.diff import Program
 from timesink.analyses.diff.edits import difference
-from timesink.analyses.diff.program import Program
 from timesink.model import toml_tables
 from timesink.model.diagnosis import ProgramEdit
 from timesink.model.findings import CAUSES

@@ -1,34 +1,50 @@
-"""The calls of one thread as a tree, with the backward pass beside the modules it belongs to.
+"""The calls of one thread as a tree, and the trees of two runs side by side.
 
 The engine runs backward calls on a thread of its own, where nothing tells which module they are
 for.  In the tree of the main thread they stand under `<module>.backward`, nested as the modules
 are.  Trees of other threads show them as recorded.
+
+Side by side stand the same sections of two trees, with what each run spent in them.  A section is
+a stretch of neighbouring calls of the main thread.  Calls that mark a place in the program (data
+loading, modules and their backward passes, optimizers, steps) are aligned as the longest common
+subsequence of both runs; what lies between two of them is a section as well.
+Names come first.  What they leave between two matches has no name in common, and is aligned by
+sort inside that section: two classes of data loaders or optimizers, modules of one class.
+Work of the other threads belongs to the section during which it started.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import host_columns
+from timesink.analyses.columns import host_columns, once_per_trace, sums_by
 from timesink.analyses.forest import (
+    DATA_LOADER,
     MODULE,
+    OPTIMIZER,
     PYTHON,
     STEP,
     CallForest,
     Nodes,
     call_forest,
-    enclosing,
+    callers_among,
+    children_of,
+    depth_when_nested,
     within,
 )
-from timesink.analyses.modules import backward_passes, link_backward
+from timesink.analyses.kernels.join_alignment import common_head, common_lengths
+from timesink.analyses.modules import backward_passes, is_module_call, link_backward
 from timesink.analyses.names import LIGHTNING, LIGHTNING_ACTION, LIGHTNING_MODULE
+from timesink.analyses.operators import node_times
 from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
@@ -64,8 +80,7 @@ class CallTree:
     def depth(self) -> Ints:
         # Every stretch opened before a place and not yet closed is a caller.
         opened = np.arange(len(self))
-        closed = np.cumsum(np.bincount(opened + self.size, minlength=len(self) + 1))[: len(self)]
-        return opened - closed
+        return depth_when_nested(opened, opened + self.size)
 
 
 def threads(trace: Trace) -> list[Thread]:
@@ -153,8 +168,7 @@ def grow_tree(trace: Trace, thread: Thread | None = None, *, only: Flags | None 
     # Backward calls move from where they ran to their pass, and that into the step around it.
     moved = within(passes.call, forest.size)
     real = np.flatnonzero(shown & (moved | (forest.thread == number)))
-    caller = enclosing(forest.parent[real], forest.parent, shown)
-    parent = np.where(caller >= 0, np.searchsorted(real, caller), -1)
+    parent = callers_among(real, forest.parent, shown)
     parent[np.searchsorted(real, passes.call)] = len(real) + passes.call_pass
     steps = np.flatnonzero((forest.role[real] == STEP) & (forest.thread[real] == number))
     begun, ended = forest.start[real[steps]], forest.end[real[steps]]
@@ -170,11 +184,10 @@ def grow_tree(trace: Trace, thread: Thread | None = None, *, only: Flags | None 
 
 
 def _as_recorded(forest: CallForest, node: Nodes, shown: Flags) -> CallTree:
-    caller = enclosing(forest.parent[node], forest.parent, shown)
     return CallTree(
         node=node,
         is_backward_pass=np.zeros(len(node), dtype=np.bool_),
-        parent=np.where(caller >= 0, np.searchsorted(node, caller), -1),
+        parent=callers_among(node, forest.parent, shown),
         size=forest.subtree_sum(shown.astype(np.int64))[node],
         start=forest.start[node],
         end=forest.end[node],
@@ -216,3 +229,283 @@ def _levels(parent: Ints, by_parent: Ints) -> Iterator[Ints]:
         many = counts[level + 1]
         skipped = np.repeat(first[level + 1] - (np.cumsum(many) - many), many)
         level = by_parent[skipped + np.arange(len(skipped))]
+
+
+Pairs: TypeAlias = list[tuple[int, int]]
+
+
+def align(left: Sequence[str], right: Sequence[str]) -> Pairs:
+    """Places of a longest common subsequence in both, in order; the earlier of equal choices.
+
+    What is left out has to be deleted or inserted, so this is the shortest edit as well.
+    """
+    code: dict[str, int] = {}
+    a, b = (
+        np.array([code.setdefault(key, len(code)) for key in side], dtype=np.int64)
+        for side in (left, right)
+    )
+    # Runs of one program mostly begin and end alike, and the rest is quadratic.
+    head = common_head(a, b)
+    tail = common_head(a[head:][::-1], b[head:][::-1])
+    pairs = [(place, place) for place in range(head)]
+    _divide(a[head : len(a) - tail], b[head : len(b) - tail], (head, head), pairs)
+    return pairs + [(len(a) - place, len(b) - place) for place in range(tail, 0, -1)]
+
+
+def _divide(a: Ints, b: Ints, offset: tuple[int, int], pairs: Pairs) -> None:
+    """Halve the left side, cut the right side where it fits best: needs one row of memory."""
+    if not len(a) or not len(b):
+        return
+    if len(a) == 1:
+        equal = np.flatnonzero(b == a[0])
+        if len(equal):
+            pairs.append((offset[0], offset[1] + int(equal[0])))
+        return
+    half = len(a) // 2
+    before = common_lengths(a[:half], b)
+    after = common_lengths(a[half:][::-1], b[::-1])[::-1]
+    cut = int(np.argmax(before + after))
+    _divide(a[:half], b[:cut], offset, pairs)
+    _divide(a[half:], b[cut:], (offset[0] + half, offset[1] + cut), pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCost:
+    """The calls of one operator."""
+
+    name: str
+    calls: int
+    host_ns: int
+    device_ns: int
+    host_self_ns: int
+    device_self_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What some calls took; `total_ns` counts each by its device work, or its length without."""
+
+    host_ns: int
+    device_ns: int
+    total_ns: int
+    operators: tuple[OperatorCost, ...]
+    """Operators among them and below, in the order in which they first finished."""
+
+
+@dataclass(frozen=True, eq=False)
+class CallCosts:
+    """Times of calls in pre-order; arrays have one entry per call."""
+
+    size: Ints
+    finished: Ints
+    """Rank by which calls finish."""
+    name: Ints
+    is_operator: Flags
+    times: Ints
+    """One row each: host, device, host self, device self."""
+    names: Sequence[str]
+
+    def of(self, roots: Ints) -> Cost:
+        """What these calls cost with everything below them."""
+        host, device, sizes = self.times[0, roots], self.times[1, roots], self.size[roots]
+        skipped = np.repeat(roots - (np.cumsum(sizes) - sizes), sizes)
+        below = skipped + np.arange(len(skipped))
+        return Cost(
+            host_ns=int(host.sum()),
+            device_ns=int(device.sum()),
+            total_ns=int(np.where(device > 0, device, host).sum()),
+            operators=tuple(self._operators(below[self.is_operator[below]])),
+        )
+
+    def _operators(self, places: Ints) -> list[OperatorCost]:
+        codes, group = np.unique(self.name[places], return_inverse=True)
+        first = np.full(len(codes), len(self.size))
+        np.minimum.at(first, group, self.finished[places])
+        sums = [sums_by(group, values[places], len(codes)) for values in self.times]
+        rows = zip(codes, np.bincount(group, minlength=len(codes)), *sums, strict=True)
+        found = [OperatorCost(self.names[row[0]], *map(int, row[1:])) for row in rows]
+        return [found[place] for place in np.argsort(first, kind="stable")]
+
+
+def costs_of(trace: Trace, tree: CallTree | None = None) -> CallCosts:
+    """Of the calls of every thread, as recorded, or of those of a tree.
+
+    A backward pass in a tree costs what the calls in it cost.
+    """
+    forest, of_nodes = call_forest(trace), node_times(trace)
+    times = np.stack(
+        [of_nodes.host_total, of_nodes.device_total, of_nodes.host_self, of_nodes.device_self]
+    )
+    is_operator = np.asarray(forest.is_operator & ~is_module_call(trace))
+    if tree is None:
+        return CallCosts(
+            forest.size, forest.post_order, forest.name, is_operator, times, forest.names
+        )
+    passes, inside = tree.is_backward_pass, tree.parent >= 0
+    times = times[:, tree.node]
+    directly_inside = inside & ~passes & passes[tree.parent]
+    for values in times:
+        before = np.concatenate([[0], np.cumsum(np.where(directly_inside, values, 0))])
+        places = np.flatnonzero(passes)
+        values[places] = before[places + tree.size[places]] - before[places]
+    return CallCosts(
+        size=tree.size,
+        finished=np.arange(len(tree)) + tree.size - 1 - tree.depth,
+        name=forest.name[tree.node],
+        is_operator=is_operator[tree.node] & ~passes,
+        times=times,
+        names=forest.names,
+    )
+
+
+Window: TypeAlias = tuple[int, int]
+
+BLANK = "Blank"
+COMPOSITE = "CompositeNodes"
+_ALWAYS = (int(np.iinfo(np.int64).min), int(np.iinfo(np.int64).max))
+_BY_KIND = {DATA_LOADER: "data loader", OPTIMIZER: "optimizer", STEP: "step"}
+"""Calls that mark a place in the program whatever their name, as that tells their class."""
+
+_INSTANCE = re.compile(r"_\d+(?=\.|$)")
+"""What tells two modules of one class apart."""
+
+
+def compare_trees(left: Trace, right: Trace) -> TreeSection:
+    """The whole of two runs; sections inside are worked out when they are asked for."""
+    return TreeSection(_everything(_prepare(left)), _everything(_prepare(right)))
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSection:
+    """The same place in both runs."""
+
+    left: Stretch
+    right: Stretch
+
+    @cached_property
+    def children(self) -> tuple[TreeSection, ...]:
+        """Sections inside this one; none where nothing inside can be matched."""
+        return tuple(_aligned(self.left, self.right))
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Neighbouring calls of the main thread of one run."""
+
+    run: _Run = field(repr=False)
+    calls: Ints
+    """Places in the tree of the run."""
+    window: Window
+    """What other threads start then belongs to it."""
+
+    @property
+    def name(self) -> str:
+        if len(self.calls) != 1:
+            return COMPOSITE if len(self.calls) else BLANK
+        return self.run.name_of(int(self.calls[0]))
+
+    @property
+    def cost(self) -> Cost:
+        """Of the main thread alone."""
+        return self.run.costs.of(self.calls)
+
+    @property
+    def cost_of_other_threads(self) -> Cost:
+        first, last = np.searchsorted(self.run.elsewhere_start, self.window)
+        return self.run.elsewhere_costs.of(self.run.elsewhere[first:last])
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    forest: CallForest
+    tree: CallTree
+    is_module: Flags
+    """Of the calls of the tree: modules, not their backward passes."""
+    costs: CallCosts
+    elsewhere: Ints
+    """Topmost calls of other threads that are not in the tree, by start; nodes of the forest."""
+    elsewhere_start: Ints
+    elsewhere_costs: CallCosts
+
+    def name_of(self, place: int) -> str:
+        name = self.forest.names[self.forest.name[self.tree.node[place]]]
+        return f"{name}.{BACKWARD}" if self.tree.is_backward_pass[place] else name
+
+    def callees(self, place: int) -> Ints:
+        return children_of(place, self.tree.parent, self.tree.size)
+
+    def anchors(self, calls: Ints) -> Ints:
+        """Which of the calls mark a place in the program."""
+        role = self.forest.role[self.tree.node[calls]]
+        of_module = self.is_module[calls] | self.tree.is_backward_pass[calls]
+        return np.flatnonzero(of_module | np.isin(role, list(_BY_KIND)))
+
+    def sort_of(self, place: int) -> str:
+        """What a call is, whatever its name; of modules the class."""
+        role = int(self.forest.role[self.tree.node[place]])
+        of_module = self.is_module[place] or self.tree.is_backward_pass[place]
+        return _INSTANCE.sub("", self.name_of(place)) if of_module else _BY_KIND[role]
+
+
+@once_per_trace
+def _prepare(trace: Trace) -> _Run:
+    forest, tree = call_forest(trace), grow_tree(trace)
+    elsewhere = forest.parent < 0
+    elsewhere[tree.node] = False
+    nodes = np.flatnonzero(elsewhere)
+    nodes = nodes[np.argsort(forest.start[nodes], kind="stable")]
+    return _Run(
+        forest=forest,
+        tree=tree,
+        is_module=is_module_call(trace)[tree.node] & ~tree.is_backward_pass,
+        costs=costs_of(trace, tree),
+        elsewhere=nodes,
+        elsewhere_start=forest.start[nodes],
+        elsewhere_costs=costs_of(trace),
+    )
+
+
+def _everything(run: _Run) -> Stretch:
+    """What the steps of the main thread call; all it calls where there are no steps."""
+    tops = np.flatnonzero(run.tree.parent < 0)
+    steps = tops[run.forest.role[run.tree.node[tops]] == STEP]
+    if not len(steps):
+        return Stretch(run, tops, _ALWAYS)
+    calls = np.concatenate([run.callees(int(step)) for step in steps])
+    return Stretch(run, calls, (int(run.tree.start[steps[0]]), int(run.tree.end[steps].max())))
+
+
+def _aligned(left: Stretch, right: Stretch) -> Iterator[TreeSection]:
+    """Matched calls and what lies before, between and after them; nothing without a match."""
+    ours, theirs = left.calls, right.calls
+    if len(ours) == len(theirs) == 1:
+        # What two single calls call; otherwise the calls themselves.
+        ours, theirs = left.run.callees(int(ours[0])), right.run.callees(int(theirs[0]))
+    our_anchors, their_anchors = left.run.anchors(ours), right.run.anchors(theirs)
+    sides = ((left.run, ours[our_anchors]), (right.run, theirs[their_anchors]))
+    # Calls that belong together, by name, or where no name is common by sort.
+    pairs = align(*([run.name_of(at) for at in calls] for run, calls in sides))
+    pairs = pairs or align(*([run.sort_of(at) for at in calls] for run, calls in sides))
+    if not pairs:
+        return
+    left_parts = _cut(left, ours, our_anchors[[place for place, _ in pairs]])
+    right_parts = _cut(right, theirs, their_anchors[[place for _, place in pairs]])
+    for one, other in zip(left_parts, right_parts, strict=True):
+        if len(one.calls) or len(other.calls):
+            yield TreeSection(one, other)
+
+
+def _cut(stretch: Stretch, calls: Ints, cuts: Ints) -> list[Stretch]:
+    """In turn what lies before a cut and the call at the cut; at the end what is left."""
+    borders = [0, *np.stack([cuts, cuts + 1]).T.ravel().tolist(), len(calls)]
+    parts = [calls[first:last] for first, last in pairwise(borders)]
+    # The window of the whole is divided: a part lasts until the next one starts.
+    opens, until = stretch.window
+    first = next(number for number, part in enumerate(parts) if len(part))
+    found: list[Stretch] = []
+    for number, part in reversed(list(enumerate(parts))):
+        start = int(stretch.run.tree.start[part[0]]) if len(part) else until
+        window = (opens if number == first else start, until)
+        found.append(Stretch(stretch.run, part, window))
+        until = window[0]
+    return found[::-1]

@@ -144,10 +144,26 @@ def children_of(node: int, parent: Nodes, size: Ints) -> Nodes:
 
 def within(roots: Nodes, size: Ints) -> Flags:
     """Which calls are among some, or called by one of these, however deep."""
-    borders = np.zeros(len(size) + 1, dtype=np.int64)
-    np.add.at(borders, roots, 1)
-    np.add.at(borders, roots + size[roots], -1)
+    return spanned(roots, roots + size[roots], len(size))
+
+
+def spanned(first: Ints, beyond: Ints, many: int) -> Flags:
+    """Which of so many places lie in a stretch, from its first place to before the one beyond."""
+    borders = np.zeros(many + 1, dtype=np.int64)
+    np.add.at(borders, first, 1)
+    np.add.at(borders, beyond, -1)
     return np.asarray(np.cumsum(borders)[:-1] > 0)
+
+
+def outermost(nodes: Nodes, group: Ints, size: Ints) -> Ints:
+    """Places of the calls, given in pre-order, that no other of their group encloses."""
+    order = np.argsort(group, kind="stable")
+    # Groups side by side on one line: calls end where their subtrees do.
+    start = group[order] * (len(size) + 1) + nodes[order]
+    reached = np.maximum.accumulate(start + size[nodes[order]])
+    alone = np.ones(len(order), dtype=np.bool_)
+    alone[1:] = start[1:] >= reached[:-1]
+    return np.asarray(order[alone])
 
 
 def _walk(start: Ints, end: Ints, frames: Flags) -> Nesting:
@@ -439,6 +455,15 @@ def enclosing(nodes: Nodes, parent: Nodes, wanted: Flags) -> Nodes:
         found[climbing] = parent[found[climbing]]
         climbing = climbing[found[climbing] >= 0]
     return found
+
+
+def callers_among(nodes: Nodes, parent: Nodes, wanted: Flags) -> Ints:
+    """For each of some wanted nodes, in order: the place among them of its nearest wanted caller.
+
+    -1 where there is none.
+    """
+    caller = enclosing(parent[nodes], parent, wanted)
+    return np.where(caller >= 0, np.searchsorted(nodes, caller), -1)
 
 
 def chains(caller: Nodes, depth: Ints, kind: Ints) -> tuple[Ints, Nodes]:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import once_per_trace, values_at
-from timesink.analyses.device.utilisation import timeline
+from timesink.analyses.device_utilisation import timeline
 from timesink.analyses.names import device_word
 from timesink.analyses.steps import find_steps, step_at
 from timesink.model.arrays import Floats, Ints

@@ -9,7 +9,17 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, host_columns, once_per_trace, sums_by
-from timesink.analyses.forest import MODULE, STEP, CallForest, Nodes, call_forest, chains, enclosing
+from timesink.analyses.forest import (
+    MODULE,
+    STEP,
+    CallForest,
+    Nodes,
+    call_forest,
+    callers_among,
+    chains,
+    depth_when_nested,
+    enclosing,
+)
 from timesink.analyses.links import launching_calls
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE
 from timesink.analyses.operators import node_times, python_frames
@@ -254,14 +264,10 @@ def find_modules(trace: Trace) -> Modules:
         # A row per chain of modules that call one another: equal calls under equal callers.
         column = trace.lazy("host").select("python_module_id").collect()["python_module_id"]
         module_id = column[forest.row[node]]
-        around = enclosing(forest.parent[node], forest.parent, is_module)
-        caller = np.where(around >= 0, np.searchsorted(node, around), -1)
+        caller = callers_among(node, forest.parent, is_module)
         code = pl.Series("name", forest.name[node])
         kind = pl.struct(code, module_id.alias("module"), eager=True)
-        # Modules open at each call: those called before it, less those that are over.
-        over = np.searchsorted(node, node + forest.size[node])
-        ended = np.cumsum(np.bincount(over, minlength=len(node) + 1))[: len(node)]
-        depth = np.arange(len(node)) - ended
+        depth = depth_when_nested(node, node + forest.size[node])
         row, first = chains(caller, depth, kind.rank("dense").to_numpy())
         name = [forest.names[code].removeprefix(PREFIX) for code in forest.name[node[first]]]
         outer = np.where(caller[first] >= 0, row[caller[first]], -1)
@@ -385,8 +391,7 @@ def backward_passes(trace: Trace) -> BackwardPasses:
         around = np.unique(enclosing(forest.parent[found[-1]], forest.parent, is_module))
         found.append(around[around >= 0])
     module = np.unique(np.concatenate(found))
-    around = enclosing(forest.parent[module], forest.parent, is_module)
-    caller = np.where(around >= 0, np.searchsorted(module, around), -1)
+    caller = callers_among(module, forest.parent, is_module)
     call_pass = np.searchsorted(module, own)
     start = np.full(len(module), np.iinfo(np.int64).max)
     end = np.full(len(module), np.iinfo(np.int64).min)

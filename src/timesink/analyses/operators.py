@@ -21,10 +21,10 @@ from timesink.analyses.forest import (
     ROLE_NAMES,
     CallForest,
     NestedCalls,
-    Nodes,
     call_forest,
     chains,
     nested_calls,
+    outermost,
 )
 from timesink.analyses.links import Links, link_launches
 from timesink.analyses.names import has_tensor_cores, is_eligible, tensor_core_use, without_address
@@ -230,7 +230,7 @@ def operator_table(
     first = np.zeros(count, dtype=np.int64)
     is_first = finished[group] == forest.post_order[nodes]
     first[group[is_first]] = nodes[is_first]
-    totals = slice(None) if as_plugin else _outermost(nodes, group, forest.size)
+    totals = slice(None) if as_plugin else outermost(nodes, group, forest.size)
     table = keys.with_columns(
         pl.Series("calls", np.bincount(group, minlength=count), dtype=pl.Int64),
         pl.Series("calls_with_device_work", sums_by(group, times.device_total[nodes] > 0, count)),
@@ -255,17 +255,6 @@ def operator_table(
         )
         .sort(order, descending=True, maintain_order=True)
     )
-
-
-def _outermost(nodes: Nodes, group: Ints, size: Ints) -> Nodes:
-    """Places of the calls, given in pre-order, that no other of their group encloses."""
-    order = np.argsort(group, kind="stable")
-    # Groups side by side on one line: calls end where their subtrees do.
-    start = group[order] * (len(size) + 1) + nodes[order]
-    reached = np.maximum.accumulate(start + size[nodes[order]])
-    alone = np.ones(len(order), dtype=np.bool_)
-    alone[1:] = start[1:] >= reached[:-1]
-    return np.asarray(order[alone])
 
 
 def _groups(

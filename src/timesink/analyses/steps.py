@@ -124,6 +124,15 @@ def step_at(start: Ints, end: Ints, bounds: Ints) -> Ints:
     return found
 
 
+def step_of_launch(trace: Trace, rows: Ints, bounds: Ints) -> Ints:
+    """The step in which some device events, given by row, were launched; -1 outside of all."""
+    call = launching_calls(trace)[rows]
+    step = np.full(len(rows), -1, dtype=np.int64)
+    known = np.flatnonzero(call >= 0)
+    step[known] = step_at(*start_and_end(host_columns(trace), call[known]), bounds)
+    return step
+
+
 def step_names() -> pl.Expr:
     """The number of each mark as text; as written where it does not fit the column."""
     written = pl.col("name").cast(pl.String).str.strip_prefix("ProfilerStep#")
@@ -174,14 +183,10 @@ def _device_reach(trace: Trace, bounds: Ints) -> tuple[Ints, Ints, int]:
 
     The third is the end of the device work before the first step, as far as it belongs to none.
     """
-    host, device = host_columns(trace), device_columns(trace)
+    device = device_columns(trace)
     busy = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
     start, end = start_and_end(device, busy)
-    # The step in which each device event was launched, -1 outside of all.
-    call = launching_calls(trace)[busy]
-    step = np.full(len(busy), -1, dtype=np.int64)
-    known = np.flatnonzero(call >= 0)
-    step[known] = step_at(*start_and_end(host, call[known]), bounds)
+    step = step_of_launch(trace, busy, bounds)
     inside = step >= 0
     last = np.full(len(bounds), _BEGINNING_OF_TIME)
     np.maximum.at(last, step[inside], end[inside])

@@ -9,11 +9,17 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour import functions as summary
+from timesink.analyses.behaviour import (
+    Classes,
+    counter_summary,
+    distinct_texts,
+    function_summary,
+    load_classes,
+    metric_summary,
+)
 from timesink.analyses.behaviour.calls import without_recorders_ranges
-from timesink.analyses.behaviour.functions import Classes, load_classes
 from timesink.analyses.behaviour.table import behaviour_table
-from timesink.analyses.cycles.cycles import Cycles
+from timesink.analyses.cycles import Cycles
 from timesink.analyses.cycles.search import find_cycles
 from timesink.answers.comparison.sides import with_faults
 from timesink.answers.tables import short_labels
@@ -54,13 +60,13 @@ class BehaviourReport:
             "rows": self.table.height,
             "cycles": {
                 "count": each.height,
-                "processes": list(summary.distinct_texts(each["pid"])),
+                "processes": list(distinct_texts(each["pid"])),
                 "median_ns": each["cycle_dur_ns"].median(),
-                "anchors": list(summary.distinct_texts(self.table["anchor"])),
+                "anchors": list(distinct_texts(self.table["anchor"])),
                 **{name: getattr(self.cycles, name, None) for name in found},
             },
             "functions": _function_values(self.table, self.classes),
-            "counters": summary.counter_summary(self.table).to_dicts(),
+            "counters": counter_summary(self.table).to_dicts(),
             "notes": list(self.notes),
         }
 
@@ -120,11 +126,11 @@ def _function_values(table: pl.DataFrame, classes: Classes) -> list[dict[str, An
     """Every function with its counters, the most telling first."""
     key = ("host", "pid", "function", "function_class", "device")
     read: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
-    for row in summary.metric_summary(table).iter_rows(named=True):
+    for row in metric_summary(table).iter_rows(named=True):
         level = {name: row[name] for name in ("metric", "mu", "unit")}
         read.setdefault(tuple(row[name] for name in key), {})[row["metric"]] = level
     found = []
-    for row in summary.function_summary(table).iter_rows(named=True):
+    for row in function_summary(table).iter_rows(named=True):
         levels = read.get(tuple(row[name] for name in key), {})
         order = classes.most_telling(row["function_class"] or "", levels)
         found.append({**row, "metrics": [levels[metric] for metric in order]})

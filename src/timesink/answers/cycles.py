@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from timesink.analyses.cycles.cycles import Candidate, Cycles
+from timesink.analyses.cycles import Candidate, Cycles
 from timesink.analyses.cycles.search import cycle_summary, find_cycles
 from timesink.analyses.names import short_kernel_name
 from timesink.answers.views import listed_table

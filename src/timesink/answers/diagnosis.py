@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from timesink.analyses.comparison.pair import WITHIN, Pair, Role
+from timesink.analyses.comparison import WITHIN, Pair, Role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers import causes
 from timesink.answers.ahead import CycleSearch

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from timesink.analyses.comparison.pair import SIGNALS, SignalName
+from timesink.analyses.comparison import SIGNALS, SignalName
 from timesink.analyses.statistics.change_points import (
     FEWEST,
     ChangePoint,

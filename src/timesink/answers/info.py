@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from timesink.analyses.behaviour.functions import BehaviourCounts
+from timesink.analyses.behaviour import BehaviourCounts
 from timesink.analyses.kernels.calls import sampling_of
 from timesink.analyses.summary import Summary
 from timesink.answers import info_report

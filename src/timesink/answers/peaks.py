@@ -121,13 +121,8 @@ def measured_document(found: MeasuredDevice, row: DevicePeaks, stored: str) -> D
         "share": [one[0] / one[1] if one[0] and one[1] else None for _, one in pairs],
     }
     notes = [Text(f"{name}: not measured: {why}") for name, why in found.skipped.items()]
-    clocks = [
-        f"{when} {clock}"
-        for when, clock in zip(("before", "after"), found.clocks, strict=True)
-        if clock
-    ]
-    if clocks:
-        notes.append(Text(f"Clock: {', '.join(clocks)}."))
+    if found.told_clocks:
+        notes.append(Text(f"Clock: {found.told_clocks}."))
     notes.append(Text(f"Kept in {stored}."))
     best_at = [sizes[one] for one in names]
     shown = listed_table("measured-peaks", "measured", "", best_at, values, whole=True)

@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
         document = analysis_document(analysis, rows=options.top or _TOP, brief=True)
         give_document(document, form, options.output)
     else:
-        from timesink.analyses.device.utilisation import timeline  # noqa: PLC0415
+        from timesink.analyses.device_utilisation import timeline  # noqa: PLC0415
 
         start, _ = timeline(analysis.begun(clock))
         document = view_document(

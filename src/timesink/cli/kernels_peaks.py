@@ -284,12 +284,12 @@ def run_peaks(options: argparse.Namespace) -> int:
     if options.output is not None:
         outputs.check_output(options.output, "", force=options.force)
     # --help should not wait for these.
-    from timesink.analyses.kernels import peak_rows  # noqa: PLC0415
+    from timesink.analyses.kernels.peaks import peaks_csv  # noqa: PLC0415
     from timesink.answers import peaks  # noqa: PLC0415
 
     rows = peaks.known_peaks() if options.name is None else peaks.peaks_called(options.name)
     if form == "csv":
-        outputs.give(peak_rows.peaks_csv(rows), options.output)
+        outputs.give(peaks_csv(rows), options.output)
     elif form == "json":
         outputs.give(json.dumps(peaks.peaks_dict(rows), indent=2), options.output)
     else:
@@ -308,8 +308,11 @@ def _measure_peaks(options: argparse.Namespace) -> int:
     # --help should not wait for these.
     from datetime import date  # noqa: PLC0415
 
-    from timesink.analyses.kernels.peak_rows import measured_row, peaks_csv  # noqa: PLC0415
-    from timesink.analyses.kernels.peaks import measured_file  # noqa: PLC0415
+    from timesink.analyses.kernels.peaks import (  # noqa: PLC0415
+        measured_file,
+        measured_row,
+        peaks_csv,
+    )
     from timesink.recorder.peak_rates import measure_rates  # noqa: PLC0415
 
     path = options.output or measured_file()

@@ -138,7 +138,7 @@ def file_only(text: str) -> Path:
 
 
 CYCLE_METHODS = ("step", "marker", "python", "layer", "kernels")
-"""As in `analyses.cycles.cycles`, which the help must not wait for."""
+"""As in `analyses.cycles`, which the help must not wait for."""
 CYCLE_TYPES = ("prefill", "decode", "layer", "generic")
 """Sorts of cycles; `timesink.answers.comparison.pairing` has them too, and is slow to load."""
 _COMPLETED = {

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison import Pair
 from timesink.answers.comparison.work import compare
 from timesink.errors import NoCyclesError, NotFoundError, TimesinkError, UnreadableError
 from timesink.formats import Progress

@@ -62,6 +62,22 @@ class MeasuredDevice:
     multiprocessors: int | None = None
     memory_bytes: int | None = None
 
+    @property
+    def copy(self) -> BestRate | None:
+        """Of the memory; None where it could not be measured."""
+        return self.rates.get(COPY)
+
+    @property
+    def products(self) -> Mapping[str, BestRate]:
+        """Of products of matrices, by the type of the operands."""
+        return {name: rate for name, rate in self.rates.items() if name != COPY}
+
+    @property
+    def told_clocks(self) -> str:
+        """What the driver said of the clock, in words; empty where it said nothing."""
+        told = zip(("before", "after"), self.clocks, strict=True)
+        return ", ".join(f"{when} {clock}" for when, clock in told if clock)
+
 
 def measure_rates(
     device: str | None = None,

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from timesink.analyses.behaviour import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
-from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.comparison import Pair, Role
 from timesink.analyses.comparison.recorded import unrecorded
 from timesink.analyses.names import short_name
 from timesink.analyses.statistics.drift import mean_changes

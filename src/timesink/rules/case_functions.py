@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour.functions import (
+from timesink.analyses.behaviour import (
     NO_CALL,
     PART_OF_CLASS,
     SIDE_WAIT,

@@ -10,7 +10,7 @@ from itertools import zip_longest
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour.functions import UNTRACED
+from timesink.analyses.behaviour import UNTRACED
 from timesink.model import units as amounts
 from timesink.model.arrays import Floats, Ints
 from timesink.model.schema import HOST_DEVICE

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour.functions import NO_CALL, STEP_MARK
+from timesink.analyses.behaviour import NO_CALL, STEP_MARK
 from timesink.analyses.statistics.means import moments, welch_interval
 from timesink.model.arrays import Floats
 from timesink.model.units import listed

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.comparison.pair import WITHIN, Pair
+from timesink.analyses.comparison import WITHIN, Pair
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.analyses.statistics.means import QUIETLY, column_means, false_discovery, two_sided_p
 from timesink.model.arrays import Floats, Ints

@@ -18,7 +18,7 @@ from timesink.analyses.columns import (
     host_names,
     once_per_trace,
 )
-from timesink.analyses.device.idle import idle_causes, idle_ranges
+from timesink.analyses.device_idle import idle_causes, idle_ranges
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.links import link_launches
 from timesink.analyses.memory_curve import memory_peaks

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from timesink.analyses.behaviour import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.anatomy import PARTS, Anatomy
-from timesink.analyses.behaviour.functions import once_per_cycle, plain_texts
-from timesink.analyses.comparison.pair import WITHIN, Pair
+from timesink.analyses.comparison import WITHIN, Pair
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.comparison.verdict import (
@@ -19,10 +19,10 @@ from timesink.analyses.comparison.verdict import (
     judge_lengths,
     judge_plain,
 )
+from timesink.analyses.diff import Program
 from timesink.analyses.diff.edits import ProgramDifference, call_tree, difference
-from timesink.analyses.diff.program import Program
 from timesink.analyses.statistics.drift import mean_changes
-from timesink.analyses.statistics.means import moments, welch_interval
+from timesink.analyses.statistics.means import moments, usual_spread, welch_interval
 from timesink.model import units, vendors
 from timesink.model.arrays import Floats
 from timesink.model.diagnosis import (
@@ -430,9 +430,8 @@ def _device_time(base: Floats, new: Floats) -> SteadyTimes:
     middle, errors = [], []
     for side in (base, new):
         usual = float(np.median(side))
-        spread = 1.4826 * float(np.median(np.abs(side - usual)))
         middle.append(usual)
-        errors.append(1.2533 * spread / max(1, len(side)) ** 0.5)
+        errors.append(1.2533 * usual_spread(side, usual) / max(1, len(side)) ** 0.5)
     half = _NORMAL * float(np.hypot(*errors)) + _BETWEEN_RUNS * middle[0]
     delta = middle[1] - middle[0]
     return SteadyTimes(middle[0], middle[1], (delta - half, delta + half))

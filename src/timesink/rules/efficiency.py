@@ -19,9 +19,9 @@ from timesink.analyses.replay.changes import parse_change
 from timesink.analyses.replay.graph import recorded_play, step_lengths
 from timesink.analyses.replay.what_if import Scenario, changed
 from timesink.analyses.steps import find_steps
+from timesink.analyses.work import CallArguments, formula_of, parse_inputs
 from timesink.analyses.work.efficiency import Efficiency, shape_text
 from timesink.analyses.work.steps import COLLECTIVE, LINK, MATRIX, MEMORY, VECTOR
-from timesink.analyses.work.work import CallArguments, formula_of, parse_inputs
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.model.arrays import Floats, Ints

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison import Pair
 from timesink.analyses.statistics.means import ALPHA
 from timesink.model import units
 from timesink.model.arrays import Floats

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import host_names
+from timesink.analyses.work import CallArguments, Tensor
 from timesink.analyses.work.efficiency import FUSED_REACHES
 from timesink.analyses.work.steps import MEMORY
-from timesink.analyses.work.work import CallArguments, Tensor
 from timesink.model import units
 from timesink.model.findings import Evidence
 from timesink.rules.efficiency import RoofedSteps, ShorterWork, arguments_of

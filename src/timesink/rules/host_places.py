@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from timesink.analyses.behaviour import NO_CALL
 from timesink.analyses.behaviour.anatomy import LEAST_PLACE
-from timesink.analyses.behaviour.functions import NO_CALL
 from timesink.analyses.columns import numbers, once_per_trace
 from timesink.model import units
 from timesink.model.arrays import Floats

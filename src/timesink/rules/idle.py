@@ -16,8 +16,8 @@ from timesink.analyses.columns import (
     once_per_trace,
     sums_by,
 )
-from timesink.analyses.device.activities import Gaps, device_activities
-from timesink.analyses.device.idle import (
+from timesink.analyses.device_activities import Gaps, device_activities
+from timesink.analyses.device_idle import (
     CAUSES,
     STALL_NS,
     holding_calls,
@@ -25,7 +25,7 @@ from timesink.analyses.device.idle import (
     idle_causes,
     idle_ranges,
 )
-from timesink.analyses.device.utilisation import device_utilisation
+from timesink.analyses.device_utilisation import device_utilisation
 from timesink.analyses.forest import OPERATOR, call_forest, within
 from timesink.analyses.names import device_word, is_data_loader, short_kernel_name
 from timesink.analyses.operators import node_times, python_frames

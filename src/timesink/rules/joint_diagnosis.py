@@ -13,7 +13,7 @@ from statistics import fmean, median
 
 import numpy as np
 
-from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison import Pair
 from timesink.analyses.statistics.means import ALPHA, false_discovery
 from timesink.model import units
 from timesink.model.arrays import Floats

@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from timesink.analyses.diff.alignment import CallChange
-from timesink.analyses.diff.edits import ProgramDifference
-from timesink.analyses.diff.program import (
+from timesink.analyses.diff import (
     ALLOCATOR,
     ANNOTATION,
     COPY,
@@ -23,6 +21,8 @@ from timesink.analyses.diff.program import (
     SORTS,
     WAIT,
 )
+from timesink.analyses.diff.alignment import CallChange
+from timesink.analyses.diff.edits import ProgramDifference
 from timesink.model import toml_tables
 from timesink.model.diagnosis import ProgramEdit
 from timesink.model.findings import Evidence

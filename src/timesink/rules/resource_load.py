@@ -9,7 +9,7 @@ from typing import NamedTuple
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison import Pair
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.rules.case_functions import family_of
 from timesink.rules.counter_levels import CounterReading

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import only_cycles
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.analyses.statistics.drift import Segment, segments, warm_up, without_outliers
-from timesink.analyses.statistics.means import NORMAL
+from timesink.analyses.statistics.means import usual_spread
 from timesink.model.arrays import Flags
 
 _LEAST_EXCESS = 0.1
@@ -84,7 +84,7 @@ def split_cycles(role: Role) -> CycleSplit:
     found = segments(calm[:, 0])
     steady = lengths[warm:][_at_typical_level(found, len(lengths) - warm)]
     middle = float(np.median(steady))
-    spread = NORMAL * float(np.median(np.abs(steady - middle)))
+    spread = usual_spread(steady, middle)
     reach = max(_LEAST_EXCESS * middle, _SPREADS * spread)
     slow, fast = lengths > middle + reach, lengths < middle - reach
     typical = ~slow & ~fast

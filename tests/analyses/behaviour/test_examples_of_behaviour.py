@@ -6,18 +6,18 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.analyses.behaviour.calls import windows_by_process, without_recorders_ranges
-from timesink.analyses.behaviour.counters import Series, Spans, levels, place_of
-from timesink.analyses.behaviour.functions import (
+from timesink.analyses.behaviour import (
     function_name,
     function_summary,
     host_class,
     load_classes,
     once_per_cycle,
 )
+from timesink.analyses.behaviour.calls import windows_by_process, without_recorders_ranges
+from timesink.analyses.behaviour.counters import Series, Spans, levels, place_of
 from timesink.analyses.behaviour.table import behaviour_table, merged
 from timesink.analyses.behaviour.untraced import is_waiting_call
-from timesink.analyses.cycles.cycles import SCHEMA, Cycles
+from timesink.analyses.cycles import SCHEMA, Cycles
 from timesink.analyses.cycles.search import find_cycles
 from timesink.model.schema import BEHAVIOUR
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from programs import batch, role
-from timesink.analyses.behaviour.functions import (
+from timesink.analyses.behaviour import (
     mended,
     once_per_cycle,
     with_cycle_lengths,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from behaviours import Row, activity, behaviour, both, call, cycles_at, recorded, rows_of, samples
 from timelines import patient
-from timesink.analyses.behaviour.functions import NO_CALL, UNTRACED, WAITING
+from timesink.analyses.behaviour import NO_CALL, UNTRACED, WAITING
 from timesink.analyses.cycles.search import find_cycles
 
 CYCLES = cycles_at((0, 100), (100, 200))

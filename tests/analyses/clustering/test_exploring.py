@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from many_roles import FAULTS, many_roles, one_role
 from roles_changed import changed
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.analyses.comparison.role_groups import Exploration, explore
 from timesink.errors import UsageError
 

@@ -11,7 +11,7 @@ import pytest
 import timesink
 from recorded_roles import recorded_roles
 from roles_changed import changed
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.analyses.comparison.role_groups import Cluster, Exploration, explore
 
 CASES = ("cpu_frequency_reduction", "gpu_instability", "gpu_memory_squeeze_out_NVLink")

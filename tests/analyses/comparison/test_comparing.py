@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from behaviour_rows import behaviour, role_of
-from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES
+from timesink.analyses.comparison import FAMILIES, ROWS, TIMES
 from timesink.analyses.comparison.sides import with_common_units
 from timesink.analyses.comparison.verdict import compare_roles
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from timesink.analyses.comparison.pair import TIMES, CycleTimes, Role, cycle_lengths, key_findings
+from timesink.analyses.comparison import TIMES, CycleTimes, Role, cycle_lengths, key_findings
 from timesink.analyses.comparison.recorded import equally_often, unrecorded
 from timesink.analyses.comparison.sides import (
     comparison_rows,

@@ -7,7 +7,7 @@ import pytest
 
 from programs import ADD, ATTENTION, GEMM, NORM, batch, role
 from recorded_roles import recorded_roles
-from timesink.analyses.comparison.pair import FAMILIES
+from timesink.analyses.comparison import FAMILIES
 from timesink.analyses.comparison.sides import meeting
 from timesink.analyses.comparison.times import family_rows
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.analyses.comparison.times import are_parts_of_one_run
 
 LENGTHS = [100, 130, 90, 110, 100, 120, 105, 95, 100, 115, 100, 100]

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from many_roles import one_role
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.analyses.comparison.verdict import compare_roles
 
 

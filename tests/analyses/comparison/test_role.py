@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 import timesink
 from behaviour_rows import behaviour
-from timesink.analyses.comparison.pair import ROWS
+from timesink.analyses.comparison import ROWS
 from timesink.analyses.comparison.sides import comparison_rows
 
 KEY = ["function", "metric", "device"]

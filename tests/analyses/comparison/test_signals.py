@@ -10,7 +10,7 @@ import pytest
 
 from builders import annotation, kernel, kineto, memcpy, memory, operator, runtime, write
 from recorded_roles import roles_of
-from timesink.analyses.comparison.pair import SIGNALS, Signals, signals_of
+from timesink.analyses.comparison import SIGNALS, Signals, signals_of
 from timesink.answers.comparison.baselines import save_baseline
 from timesink.answers.comparison.report import members_of
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from behaviour_rows import behaviour
-from timesink.analyses.comparison.pair import TIMES, key_findings
+from timesink.analyses.comparison import TIMES, key_findings
 from timesink.analyses.comparison.times import time_rows
 
 SYNC = {"function": "cudaStreamSynchronize", "metric": None, "function_class": "cpu_sync"}

@@ -10,7 +10,7 @@ import pytest
 from compared import BUSY_HOST, BUSY_LINK, SLOW_CLOCK, frame, pair_of, two_runs
 from many_roles import one_role
 from programs import GEMM, role
-from timesink.analyses.comparison.pair import ROWS, TIMES, CycleTimes
+from timesink.analyses.comparison import ROWS, TIMES, CycleTimes
 from timesink.analyses.comparison.verdict import compare_roles, cycle_change, verdict
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import timesink
-from timesink.analyses.cycles.cycles import (
+from timesink.analyses.cycles import (
     decodes,
     extends,
     family_name,

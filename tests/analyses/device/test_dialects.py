@@ -12,7 +12,7 @@ import pytest
 from builders import DIALECTS, Document
 from cases import read_document
 from timelines import Analysis, recording, trace_of
-from timesink.analyses.device.activities import (
+from timesink.analyses.device_activities import (
     kernels_by_annotation,
     launch_statistics,
     launch_table,
@@ -20,8 +20,8 @@ from timesink.analyses.device.activities import (
     queue_depth,
     queue_summary,
 )
-from timesink.analyses.device.idle import idle_breakdown, largest_gaps
-from timesink.analyses.device.utilisation import device_time, kernel_kinds, overlap_by_step
+from timesink.analyses.device_idle import idle_breakdown, largest_gaps
+from timesink.analyses.device_utilisation import device_time, kernel_kinds, overlap_by_step
 
 ANALYSES = (
     device_time,

@@ -7,7 +7,7 @@ import polars as pl
 
 import timesink
 from timesink.analyses.columns import device_numbers
-from timesink.analyses.device.activities import (
+from timesink.analyses.device_activities import (
     busy_by,
     device_activities,
     find_gaps,
@@ -20,7 +20,7 @@ from timesink.analyses.device.activities import (
     queue_summary,
     spans_by,
 )
-from timesink.analyses.device.idle import (
+from timesink.analyses.device_idle import (
     CAUSES,
     GAP_CAUSES,
     holding_calls,
@@ -30,7 +30,7 @@ from timesink.analyses.device.idle import (
     idle_ranges,
     largest_gaps,
 )
-from timesink.analyses.device.utilisation import (
+from timesink.analyses.device_utilisation import (
     COMMUNICATION,
     COMPUTATION,
     MEMORY,

@@ -28,8 +28,8 @@ from timelines import (
     whole_microseconds,
     without_stream,
 )
-from timesink.analyses.device.idle import GAP_CAUSES, idle_breakdown, largest_gaps
-from timesink.analyses.device.utilisation import device_time
+from timesink.analyses.device_idle import GAP_CAUSES, idle_breakdown, largest_gaps
+from timesink.analyses.device_utilisation import device_time
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 

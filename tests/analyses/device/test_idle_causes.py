@@ -7,7 +7,7 @@ from hypothesis import given
 import oracle
 from cases import DATA_LOADER, MAIN, OTHER, STEP, K, O, R, host_event, read
 from recordings import Recording, recordings
-from timesink.analyses.device.idle import CAUSES, idle_causes
+from timesink.analyses.device_idle import CAUSES, idle_causes
 from timesink.model.trace import Trace
 
 BUSY = [STEP(1, 0, 400), R(2, 5, c=1), K("first", 10, 90, c=1), K("last", 300, 100, c=2)]

@@ -19,7 +19,7 @@ from timelines import (
     recording,
     whole_microseconds,
 )
-from timesink.analyses.device.activities import (
+from timesink.analyses.device_activities import (
     launch_statistics,
     launch_table,
     operator_delays,

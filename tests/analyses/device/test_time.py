@@ -32,8 +32,8 @@ from timelines import (
     without_stream,
 )
 from timesink.analyses.columns import remember
-from timesink.analyses.device.activities import kernels_by_annotation
-from timesink.analyses.device.utilisation import (
+from timesink.analyses.device_activities import kernels_by_annotation
+from timesink.analyses.device_utilisation import (
     COMMUNICATION,
     COMPUTATION,
     MEMORY,

@@ -11,7 +11,7 @@ import timesink
 from builders import complete, kineto, process_labels
 from cases import STEP, C, K, O, R, S, read, read_document
 from timesink.analyses.columns import device_numbers
-from timesink.analyses.device.utilisation import (
+from timesink.analyses.device_utilisation import (
     device_utilisation,
     kernel_devices,
     sm_efficiency_intervals,

@@ -10,7 +10,7 @@ import pytest
 import timesink
 from builders import annotation, complete, cuda_trace
 from cases import C, K, O, read, read_document
-from timesink.analyses.device.utilisation import (
+from timesink.analyses.device_utilisation import (
     MOST_BUCKETS,
     SM_EFFICIENCY,
     UTILISATION,

@@ -7,7 +7,7 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.diff.trees import align
+from timesink.analyses.call_tree import align
 
 keys = st.text("abc", max_size=12)
 

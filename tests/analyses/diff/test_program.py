@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from call_trees import PID, Call, copy, kernel, marked, op, paths, program, recording, runtime
-from timesink.analyses.cycles.cycles import Cycles, spans_of
+from timesink.analyses.cycles import Cycles, spans_of
+from timesink.analyses.diff import KERNEL, SORTS, Program, programs
 from timesink.analyses.diff.edits import difference
-from timesink.analyses.diff.program import KERNEL, SORTS, Program, programs
 from timesink.analyses.names import plain_name
 from timesink.model.trace import Trace
 

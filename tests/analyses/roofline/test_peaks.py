@@ -10,15 +10,16 @@ import pytest
 
 from measured_kernels import measured
 from timesink.analyses.kernels import peaks as module
-from timesink.analyses.kernels.peak_rows import measured_row, peaks_csv
 from timesink.analyses.kernels.peaks import (
     COLUMNS,
     PRECISIONS,
     choose_peaks,
     find_peaks,
     load_peaks,
+    measured_row,
     parse_peaks,
     peaks_at_clock,
+    peaks_csv,
 )
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.model.trace import Device

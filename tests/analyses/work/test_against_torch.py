@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from operator_calls import work
-from timesink.analyses.work.work import Tensor, Work
+from timesink.analyses.work import Tensor, Work
 
 torch = pytest.importorskip("torch")
 aten = torch.ops.aten

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from operator_calls import half, recorded, single, work
+from timesink.analyses.work import Tensor, work_of
 from timesink.analyses.work.attention import Mask
-from timesink.analyses.work.work import Tensor, work_of
 
 
 def flash(q, k, v, *, causal=False, left=None, right=None):

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from operator_calls import half, recorded, single, work
-from timesink.analyses.work.work import CallArguments, Tensor, work_of
-from timesink.analyses.work.work import __file__ as formula_file
+from timesink.analyses.work import CallArguments, Tensor, work_of
+from timesink.analyses.work import __file__ as formula_file
 from timesink.model import csv_rows
 
 

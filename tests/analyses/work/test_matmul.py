@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from operator_calls import half, recorded, single, work
-from timesink.analyses.work.work import CallArguments, Tensor, work_of
+from timesink.analyses.work import CallArguments, Tensor, work_of
 
 
 def byte(*shape: int) -> Tensor:

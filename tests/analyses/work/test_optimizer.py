@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from timesink.analyses.work.work import CallArguments, KernelLaunch, RunFacts, Tensor, Work, work_of
+from timesink.analyses.work import CallArguments, KernelLaunch, RunFacts, Tensor, Work, work_of
 
 PARAMETERS = tuple(Tensor(shape, "float") for shape in ((1000, 1000), (1000,), (512, 512)))
 ELEMENTS = sum(one.elements for one in PARAMETERS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.analyses.work.work import (
+from timesink.analyses.work import (
     CallArguments,
     RunFacts,
     Work,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from timesink.analyses.work.work import CallArguments, Work, parse_inputs, parse_values, work_of
+from timesink.analyses.work import CallArguments, Work, parse_inputs, parse_values, work_of
 
 torch = pytest.importorskip("torch")
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from timesink.analyses.work import work as registry
-from timesink.analyses.work.work import (
+from timesink.analyses import work as registry
+from timesink.analyses.work import (
     CallArguments,
     KernelLaunch,
     RunFacts,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from timesink.analyses.work import CallArguments, Tensor, Work, work_of
 from timesink.analyses.work.fused import fused_operators
-from timesink.analyses.work.work import CallArguments, Tensor, Work, work_of
 
 BF16 = "c10::BFloat16"
 

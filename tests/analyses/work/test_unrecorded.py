@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from timesink.analyses.work.work import (
+from timesink.analyses.work import (
     CallArguments,
     KernelLaunch,
     RunFacts,

@@ -17,7 +17,7 @@ from compared_runs import (
     write_table,
     write_timeline,
 )
-from timesink.analyses.comparison.pair import Workload
+from timesink.analyses.comparison import Workload
 from timesink.answers.comparison.baselines import save_baseline
 from timesink.answers.comparison.budget_file import load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from compared import frame, pair_of
-from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES
+from timesink.analyses.comparison import FAMILIES, ROWS, TIMES
 from timesink.answers.comparison.changes import Change, Told, counters_meanwhile
 
 

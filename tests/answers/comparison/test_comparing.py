@@ -20,7 +20,7 @@ from compared_runs import (
     write_table,
     write_timeline,
 )
-from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES, Role
+from timesink.analyses.comparison import FAMILIES, ROWS, TIMES, Role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.comparison import work
 from timesink.answers.comparison.report import Comparison

@@ -14,8 +14,8 @@ from builders import Document, Event, annotation, kernel, kineto, operator, runt
 from cases import read_document
 from compared import pair_of
 from timesink.analyses.behaviour.table import behaviour_table
+from timesink.analyses.comparison import Role
 from timesink.analyses.comparison.efficiency import EfficiencyChange, efficiency_change
-from timesink.analyses.comparison.pair import Role
 from timesink.analyses.cycles.search import find_cycles
 from timesink.analyses.work.cycle_work import process_work
 from timesink.answers.comparison.baselines import save_baseline

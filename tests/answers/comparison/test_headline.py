@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from compared import comparison, frame, pair_of
-from timesink.analyses.comparison.pair import TIMES, CycleTimes, Pair, Workload
+from timesink.analyses.comparison import TIMES, CycleTimes, Pair, Workload
 from timesink.answers.comparison.sentences import _ranges
 from timesink.errors import AmbiguousError
 

@@ -12,7 +12,7 @@ import pytest
 
 import timesink
 from gated import gate_check
-from timesink.analyses.comparison.pair import CycleTimes, KeyFinding, Workload
+from timesink.analyses.comparison import CycleTimes, KeyFinding, Workload
 from timesink.answers.comparison.baselines import load_baseline, save_baseline
 from timesink.answers.comparison.budget_file import Budget, load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate

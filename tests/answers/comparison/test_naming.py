@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.answers.comparison.pairing import (
     Match,
     RoleMember,

@@ -13,7 +13,7 @@ from compared_runs import SLOW_CLOCK, rank_fields, write_case, write_timeline
 from diagnosed import slow_clock, unchanged
 from gated import comparison_of, gate_check, lengths
 from length_runs import compared_lengths
-from timesink.analyses.comparison.pair import Workload
+from timesink.analyses.comparison import Workload
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.work import compare

@@ -9,7 +9,7 @@ import pytest
 
 from builders import Event
 from cases import STEP, K, O, R, read, table, with_tensor_cores
-from timesink.analyses.device.utilisation import (
+from timesink.analyses.device_utilisation import (
     UTILISATION,
     sm_efficiency_intervals,
     utilisation_counters,

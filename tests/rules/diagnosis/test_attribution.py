@@ -11,7 +11,7 @@ from behaviour_rows import behaviour, role_of
 from compared import pair_of
 from timelines import patient
 from timesink.analyses.behaviour.anatomy import CYCLE_SPANS, PART_TIMES, Anatomy
-from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison import Pair
 from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.model.diagnosis import Component

@@ -10,7 +10,7 @@ import pytest
 import timesink
 from diagnosed import clock_cause
 from slowed import MS, USUAL, Program, pair
-from timesink.analyses.comparison.pair import WITHIN
+from timesink.analyses.comparison import WITHIN
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison
 from timesink.model.diagnosis import Component, CycleTime, Expectation

@@ -10,7 +10,7 @@ import pytest
 
 from compared import BUSY_HOST, pair_of, two_runs
 from many_roles import one_role
-from timesink.analyses.comparison.pair import CycleTimes, Pair, Role, Workload
+from timesink.analyses.comparison import CycleTimes, Pair, Role, Workload
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.rules.diagnosis import judge
 

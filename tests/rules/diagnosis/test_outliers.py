@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from many_roles import one_role
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.rules.slow_cycles import CycleSplit, split_cycles, typical_and_outliers
 
 MS = 1_000_000

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.rules.slow_cycles import CycleSplit, SlowCycle, excesses
 
 SPLIT = CycleSplit((1, 2, 3), (4, 5), (), (), (), 100.0)

@@ -9,7 +9,7 @@ import pytest
 
 from diagnosed import component, slow_clock, unchanged
 from slowed import MS, USUAL, Call, Program, pair
-from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison import Pair
 from timesink.model.diagnosis import CycleTime
 from timesink.model.findings import Finding
 from timesink.rules.joint_diagnosis import (

@@ -12,8 +12,8 @@ import timesink
 from builders import kernel, operator, runtime, step
 from cases import read
 from roofed_runs import DOUBLE, FLOAT, H200, HALF, MI300X, MI355X, RULES, Call, good, run, told
+from timesink.analyses.work import CallArguments, parse_inputs
 from timesink.analyses.work.efficiency import efficiency
-from timesink.analyses.work.work import CallArguments, parse_inputs
 from timesink.rules.efficiency import efficiency_findings, proven_findings
 from timesink.rules.product_shapes import product_of
 from timesink.rules.registry import rules_for

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cases import DATA_LOADER, K, O, R, read
 from timelines import RECORDINGS, patient, recording, trace_of
-from timesink.analyses.device.idle import idle_causes
+from timesink.analyses.device_idle import idle_causes
 from timesink.analyses.steps import average_step
 from timesink.model.trace import Device, Trace
 from timesink.rules import device_work

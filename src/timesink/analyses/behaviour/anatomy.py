@@ -12,8 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses import columns, names
-from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_device, process_of_host
-from timesink.analyses.behaviour.functions import (
+from timesink.analyses.behaviour import (
     FUNCTION_CLASSES,
     ON_CPU,
     PART_OF_CLASS,
@@ -22,8 +21,9 @@ from timesink.analyses.behaviour.functions import (
     functions_of,
     host_classes,
 )
+from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_device, process_of_host
 from timesink.analyses.behaviour.untraced import WORK, in_stead, is_waiting_call, own_threads
-from timesink.analyses.cycles.cycles import Cycles
+from timesink.analyses.cycles import Cycles
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.links import link_launches

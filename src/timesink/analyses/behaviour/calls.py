@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour.functions import (
+from timesink.analyses.behaviour import (
     NOT_COUNTED,
     SCHEDULED,
     STEP_MARK,
@@ -29,7 +29,7 @@ from timesink.analyses.columns import (
     start_and_end,
     sums_by,
 )
-from timesink.analyses.cycles.cycles import Cycles
+from timesink.analyses.cycles import Cycles
 from timesink.analyses.forest import nest_calls, pre_order
 from timesink.analyses.links import link_launches
 from timesink.model import intervals

@@ -10,9 +10,9 @@ from typing import TypeAlias
 import numpy as np
 import polars as pl
 
+from timesink.analyses.behaviour import functions_of
 from timesink.analyses.behaviour.anatomy import CALL_TIMES, LEAST_PLACE, PLACE_TIMES, Anatomy, Crew
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_host
-from timesink.analyses.behaviour.functions import functions_of
 from timesink.analyses.columns import device_columns, event_ranges, host_columns, host_names
 from timesink.analyses.forest import (
     CallForest,
@@ -20,6 +20,7 @@ from timesink.analyses.forest import (
     call_forest,
     enclosing,
     nest_calls,
+    outermost,
     pre_order,
 )
 from timesink.analyses.links import link_launches
@@ -188,15 +189,9 @@ def _costs(trace: Trace) -> Iterator[_Costs]:
     """Operators, forward passes of modules, and backward passes for modules around an operator."""
     forest, is_module = call_forest(trace), is_module_call(trace)
     node = np.flatnonzero(forest.is_operator & ~is_module)
-    # Operators, in pre-order, that are not inside of another one of their name.  Names one behind
-    # the other on a line: where the subtrees of a name end is then one maximum.
-    name, beyond = forest.name[node], node + forest.size[node]
-    order = np.lexsort((node, name))
-    offset = name[order] * (int(beyond.max(initial=0)) + 1)
-    reached = np.maximum.accumulate(beyond[order] + offset)
-    outermost = np.ones(len(node), dtype=np.bool_)
-    outermost[order[1:]] = (node[order[1:]] + offset[1:]) >= reached[:-1]
-    yield "operator", node[outermost], name[outermost], list(forest.names), True
+    # Those that are not inside of another one of their name, in pre-order.
+    node = node[np.sort(outermost(node, forest.name[node], forest.size))]
+    yield "operator", node, forest.name[node], list(forest.names), True
     modules = find_modules(trace)
     if not len(modules.node):
         return

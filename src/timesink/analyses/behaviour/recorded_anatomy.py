@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from timesink.analyses.behaviour import PART_OF_CLASS, once_per_cycle, plain_texts
 from timesink.analyses.behaviour.anatomy import (
     CYCLE_SPANS,
     LEVELS,
@@ -38,9 +39,8 @@ from timesink.analyses.behaviour.counters import (
     process_place,
 )
 from timesink.analyses.behaviour.cycle_places import place_rows, with_calls
-from timesink.analyses.behaviour.functions import PART_OF_CLASS, once_per_cycle, plain_texts
 from timesink.analyses.behaviour.untraced import is_mark
-from timesink.analyses.cycles.cycles import Cycles
+from timesink.analyses.cycles import Cycles
 from timesink.analyses.kernels.families import load_families
 from timesink.model import vendors
 from timesink.model.arrays import Floats, Ints

@@ -11,6 +11,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.analyses.behaviour import (
+    FUNCTION_CLASSES,
+    NOTHING_RECORDED,
+    ON_CPU,
+    WAITING,
+    Classes,
+    load_classes,
+)
 from timesink.analyses.behaviour.calls import (
     Calls,
     CycleWork,
@@ -29,17 +37,9 @@ from timesink.analyses.behaviour.counters import (
     levels,
     match_devices,
 )
-from timesink.analyses.behaviour.functions import (
-    FUNCTION_CLASSES,
-    NOTHING_RECORDED,
-    ON_CPU,
-    WAITING,
-    Classes,
-    load_classes,
-)
 from timesink.analyses.behaviour.untraced import classes_with_waits, with_untraced
 from timesink.analyses.columns import encode, running_most, sums_by
-from timesink.analyses.cycles.cycles import Cycles
+from timesink.analyses.cycles import Cycles
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units
 from timesink.model.arrays import Ints

@@ -9,15 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour.calls import (
-    HOST_NUMBER,
-    Calls,
-    CycleWork,
-    Windows,
-    joined,
-    process_of_host,
-)
-from timesink.analyses.behaviour.functions import (
+from timesink.analyses.behaviour import (
     FUNCTION_CLASSES,
     NO_CALL,
     NOT_COUNTED,
@@ -28,8 +20,16 @@ from timesink.analyses.behaviour.functions import (
     function_name,
     host_classes,
 )
+from timesink.analyses.behaviour.calls import (
+    HOST_NUMBER,
+    Calls,
+    CycleWork,
+    Windows,
+    joined,
+    process_of_host,
+)
 from timesink.analyses.columns import host_columns, host_lanes, host_names, start_and_end
-from timesink.analyses.cycles.cycles import Cycles, family_name
+from timesink.analyses.cycles import Cycles, family_name
 from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace

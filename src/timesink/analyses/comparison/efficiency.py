@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.comparison import Pair, Role
 from timesink.analyses.work.cycle_work import CycleEfficiency, cycle_efficiency
 from timesink.analyses.work.efficiency import LEAST_MODELLED
 

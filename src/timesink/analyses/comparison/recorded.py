@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour.functions import SIDE_WAIT, UNTRACED, once_per_cycle
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.behaviour import SIDE_WAIT, UNTRACED, once_per_cycle
+from timesink.analyses.comparison import Role
 from timesink.analyses.comparison.sides import is_related, is_unplaced, meeting
 from timesink.analyses.names import short_kernel_name
 from timesink.model.arrays import Flags, Floats

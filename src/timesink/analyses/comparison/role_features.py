@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour.functions import once_per_cycle
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.behaviour import once_per_cycle
+from timesink.analyses.comparison import Role
 from timesink.analyses.kernels.families import load_families
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE

@@ -17,7 +17,7 @@ from math import isclose
 
 import numpy as np
 
-from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.comparison import Pair, Role
 from timesink.analyses.comparison.role_features import (
     CALLS,
     COLLECTIVE,

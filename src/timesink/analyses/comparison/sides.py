@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from timesink.analyses.behaviour import FUNCTION_CLASSES
 from timesink.analyses.behaviour.anatomy import (
     CALL_TIMES,
     CYCLE_SPANS,
@@ -23,9 +24,8 @@ from timesink.analyses.behaviour.anatomy import (
     only_cycles,
 )
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows
-from timesink.analyses.behaviour.functions import FUNCTION_CLASSES
 from timesink.analyses.behaviour.recorded_anatomy import anatomy_of
-from timesink.analyses.comparison.pair import ROWS, Role
+from timesink.analyses.comparison import ROWS, Role
 from timesink.analyses.kernels.families import OTHER, load_families, normalised_name
 from timesink.analyses.statistics.means import QUIETLY, Moments, moments, rank_p, welch_p
 from timesink.model.arrays import Flags, Floats, Ints

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour.functions import once_per_cycle, plain_texts
-from timesink.analyses.comparison.pair import (
+from timesink.analyses.behaviour import once_per_cycle, plain_texts
+from timesink.analyses.comparison import (
     FAMILIES,
     TIMES,
     ComparedRuns,

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour.functions import (
+from timesink.analyses.behaviour import (
     NOTHING_RECORDED,
     SIDE_WAIT,
     UNTRACED,
@@ -17,7 +17,7 @@ from timesink.analyses.behaviour.functions import (
     of_cycles_alone,
 )
 from timesink.analyses.columns import once_per_trace
-from timesink.analyses.comparison.pair import (
+from timesink.analyses.comparison import (
     WITHIN,
     ComparedRuns,
     CycleTimes,

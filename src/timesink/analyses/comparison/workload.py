@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour.functions import SIDE_WAIT, UNTRACED, once_per_cycle, plain_texts
-from timesink.analyses.comparison.pair import Role, Workload
+from timesink.analyses.behaviour import SIDE_WAIT, UNTRACED, once_per_cycle, plain_texts
+from timesink.analyses.comparison import Role, Workload
 from timesink.analyses.comparison.recorded import (
     KEY,
     OFTEN,
@@ -30,7 +30,7 @@ from timesink.analyses.comparison.recorded import (
     unrecorded,
     work_per_cycle,
 )
-from timesink.analyses.cycles.cycles import type_of_name
+from timesink.analyses.cycles import type_of_name
 from timesink.analyses.kernels.families import normalised_name
 from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE

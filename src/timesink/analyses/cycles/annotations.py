@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, host_columns, host_names, once_per_trace
-from timesink.analyses.cycles.cycles import (
+from timesink.analyses.cycles import (
     MIN_REPEATS,
     Cycles,
     Timed,
@@ -24,7 +24,7 @@ from timesink.analyses.cycles.cycles import (
     spans_of,
     type_of_name,
 )
-from timesink.analyses.cycles.cycles import SCHEMA as CYCLE_SCHEMA
+from timesink.analyses.cycles import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.cycles.python_calls import LONGER, SELDOM, anchored, python_calls
 from timesink.analyses.steps import find_steps, step_names
 from timesink.model import units

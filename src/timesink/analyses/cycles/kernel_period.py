@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import compact
-from timesink.analyses.cycles.cycles import (
+from timesink.analyses.cycles import (
     MIN_REPEATS,
     Candidate,
     Cycles,

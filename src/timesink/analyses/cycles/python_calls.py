@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import host_columns, once_per_trace
-from timesink.analyses.cycles.cycles import (
+from timesink.analyses.cycles import (
     MIN_REPEATS,
     NEARLY,
     Candidate,

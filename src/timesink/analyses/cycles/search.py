@@ -8,6 +8,8 @@ from dataclasses import replace
 import polars as pl
 
 from timesink.analyses.columns import host_columns, once_per_trace
+from timesink.analyses.cycles import METHODS, MIN_REPEATS, Candidate, Cycles, period_ns
+from timesink.analyses.cycles import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.cycles.annotations import (
     is_own,
     lone_annotation,
@@ -18,8 +20,6 @@ from timesink.analyses.cycles.annotations import (
     told_by_passes,
     work_in,
 )
-from timesink.analyses.cycles.cycles import METHODS, MIN_REPEATS, Candidate, Cycles, period_ns
-from timesink.analyses.cycles.cycles import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.cycles.kernel_period import kernel_period
 from timesink.analyses.cycles.python_calls import layers, lone_pass, python_anchor
 from timesink.analyses.names import short_kernel_name

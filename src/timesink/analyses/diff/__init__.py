@@ -1,1 +1,477 @@
-"""Two runs side by side: matching calls, and what each operator adds to the difference."""
+"""The program of a run: what each of its cycles calls, exactly, whatever it took.
+
+A *site* is a chain of names from a thread down to a call or to the device work it launched:
+``aten::linear > aten::addmm > gemm``.  Names that vary without meaning are made equal by the rules
+of ``name_rules.csv``.  Sites have no times of day, threads or addresses, so those of two runs meet;
+how often each comes in a cycle is equal between equal programs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses import names
+from timesink.analyses.columns import (
+    Codes,
+    device_columns,
+    device_kinds,
+    encode,
+    host_columns,
+    host_kinds,
+    host_lanes,
+    host_names,
+    numbers,
+    start_and_end,
+)
+from timesink.analyses.cycles import Cycles, launching_process
+from timesink.analyses.forest import Nodes, levels, nest_calls, pre_order
+from timesink.analyses.links import launching_calls
+from timesink.analyses.names import Hashes, hashed, mixed, plain_name
+from timesink.model import vendors
+from timesink.model.arrays import Ints
+from timesink.model.schema import BUSY_KINDS, LINE_PREFIX, MODULE_PREFIX
+from timesink.model.trace import Trace
+
+SORTS = ("operator", "annotation", "module", "runtime", "wait", "allocator", "kernel", "copy")
+"""What a call is.  Waits and allocator calls are calls of the runtime with a meaning of their own;
+memsets count as copies."""
+OPERATOR, ANNOTATION, MODULE, RUNTIME, WAIT, ALLOCATOR, KERNEL, COPY = range(len(SORTS))
+_CALLS = ("operator", "annotation", "module", "collective", "runtime", "driver")
+_SORT_OF_KIND = {"annotation": ANNOTATION, "module": MODULE, "runtime": RUNTIME, "driver": RUNTIME}
+ON_DEVICE = (KERNEL, COPY)
+_PREFIX = re.compile(rf"^(?:{vendors.CALL_PREFIXES})(?=[A-Z_])")
+"""What calls of the runtime begin with, by which the same call of two makers differs."""
+_ROOT = np.uint64(0x9E3779B97F4A7C15)
+
+SITES = {
+    "site": pl.UInt64(),
+    "parent": pl.UInt64(),
+    "name": pl.String(),
+    "recorded": pl.String(),
+    "sort": pl.UInt8(),
+    "shapes": pl.String(),
+    "types": pl.String(),
+}
+"""One row per site: its name made equal, and as recorded first; shapes and types of its first call
+where they were recorded."""
+
+COUNTS = {
+    "site": pl.UInt64(),
+    "cycle": pl.Int64(),
+    "calls": pl.Int64(),
+    "host_ns": pl.Int64(),
+    "device_ns": pl.Int64(),
+    "bytes": pl.Int64(),
+    "blocks": pl.Int64(),
+    "shape": pl.UInt64(),
+    "variant": pl.UInt64(),
+    "exact": pl.UInt64(),
+    "first_ns": pl.Int64(),
+}
+"""One row per site and cycle: calls, time of the host in the calls themselves, time of the device,
+bytes copied, blocks launched; `shape` is equal where shapes, types and scalar arguments are,
+`variant` where names as recorded are, `exact` where geometry is as well; `first_ns` is when the
+first of the calls began, since the start of the recording."""
+
+
+NODES = {
+    "cycle": pl.Int64(),
+    "site": pl.UInt64(),
+    "parent": pl.Int64(),
+    "thread": pl.Int64(),
+    "module": pl.Categorical(),
+    "line": pl.Categorical(),
+}
+"""One row per call or device work, in pre-order, thread after thread; `parent` is a row, -1 for
+none.  `module` and `line` say where it comes from, where ranges were recorded that do; those are no
+calls themselves, so that programs recorded with and without them are equal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """What the cycles of one process call."""
+
+    sites: pl.DataFrame
+    counts: pl.DataFrame
+    nodes: pl.DataFrame
+    host: bool
+    """Whether calls of the host are known, and not only the work of the device."""
+    typed: bool
+    """Whether shapes were recorded."""
+    vendor: str = ""
+    """Who made the device."""
+
+    @cached_property
+    def cycles(self) -> list[int]:
+        """Numbers of the cycles that call anything, in order."""
+        return self.nodes["cycle"].unique().sort().to_list()
+
+    def without(self, pattern: re.Pattern[str]) -> Program:
+        """The program less the calls whose name holds a pattern, and all that is below them."""
+        dropped = set(self.sites.filter(_holds(pattern))["site"])
+        if not dropped:
+            return self
+        below = self.sites.filter(pl.col("parent").is_in(dropped))
+        while below.height and not dropped.issuperset(below["site"]):
+            dropped.update(below["site"])
+            below = self.sites.filter(pl.col("parent").is_in(dropped))
+        kept = ~pl.col("site").is_in(dropped)
+        rows = self.nodes.select(kept).to_series().to_numpy()
+        place = np.append(np.where(rows, np.cumsum(rows) - 1, -1), -1)
+        nodes = self.nodes.with_columns(parent=pl.Series(place[self.nodes["parent"].to_numpy()]))
+        sites, counts = self.sites.filter(kept), self.counts.filter(kept)
+        return Program(sites, counts, nodes.filter(kept), self.host, self.typed, self.vendor)
+
+    def tree(self, cycle: int) -> pl.DataFrame:
+        """The calls of one cycle; parents are rows of it."""
+        mine = self.nodes.with_row_index("row").filter(pl.col("cycle") == cycle)
+        place = np.full(self.nodes.height + 1, -1, dtype=np.int64)
+        place[mine["row"].to_numpy()] = np.arange(mine.height)
+        return mine.with_columns(parent=pl.Series(place[mine["parent"].to_numpy()])).drop("row")
+
+
+def _holds(pattern: re.Pattern[str]) -> pl.Expr:
+    """Whether the name of a site, plain or as recorded, holds a pattern."""
+    both = (pl.col(name).map_elements(lambda text: bool(pattern.search(text)), pl.Boolean)
+            for name in ("name", "recorded"))  # fmt: skip
+    return pl.any_horizontal(*both)
+
+
+@dataclass(frozen=True, eq=False)
+class _Nodes:
+    """Calls and device work before they are nested; arrays have one entry per node."""
+
+    lane: Codes
+    start: Ints
+    end: Ints
+    sort: NDArray[np.uint8]
+    name: Codes
+    """Place in the names."""
+    recorded: Sequence[str]
+    """Names as recorded first."""
+    variant: Hashes
+    exact: Hashes
+    shape: Hashes
+    host_ns: Ints
+    device_ns: Ints
+    bytes: Ints
+    blocks: Ints
+    texts: Ints
+    """Row of `trace.host` for operators, -1 for others."""
+    told: Codes
+    """Place in the names of those that only say where others come from, -1 for others."""
+    told_names: Sequence[str] = ()
+    names: Sequence[str] = ()
+    """The same made plain."""
+
+
+_ARRAYS = (
+    *("lane", "start", "end", "sort", "variant", "exact", "shape"),
+    *("host_ns", "device_ns", "bytes", "blocks", "texts", "told"),
+)
+
+
+def programs(trace: Trace, cycles: Cycles, start_ns: int = 0) -> dict[str, Program]:
+    """What the cycles of each process call; none for a process of which nothing was recorded.
+
+    Moments are counted from `start_ns`.
+    """
+    found = {}
+    for (pid,), table in cycles.table.group_by(["pid"], maintain_order=True):
+        program = _program(trace, str(pid), table, start_ns, on_device=cycles.on_device)
+        if program is not None:
+            found[str(pid)] = program
+    return found
+
+
+def _program(
+    trace: Trace, pid: str, table: pl.DataFrame, start_ns: int, *, on_device: bool
+) -> Program | None:
+    table = table.sort("start_ns")
+    marks = {str(name) for name in table["name"].drop_nulls().unique()}
+    nodes = _device_alone(trace, pid) if on_device else _calls(trace, pid, marks)
+    if not len(nodes.start):
+        return None
+    order = pre_order(nodes.lane, nodes.start, nodes.end)
+    lane, start, end = nodes.lane[order], nodes.start[order], nodes.end[order]
+    nest = nest_calls(lane, start, end)
+    depth, told = nest.depth, nodes.told[order]
+    parent, places = _told_places(nest.parent, depth, told, nodes.told_names)
+    cycle = _cycle_of(start, parent, depth, table)
+    site = np.zeros(len(start), dtype=np.uint64)
+    own = mixed(hashed([_PREFIX.sub("", name) for name in nodes.names]))[
+        nodes.name[order]
+    ] + nodes.sort[order].astype(np.uint64)
+    with np.errstate(over="ignore"):
+        for level in levels(depth):
+            above = np.where(parent[level] >= 0, site[parent[level]], _ROOT)
+            site[level] = mixed(above * np.uint64(3) + own[level])
+    inside = np.flatnonzero((cycle >= 0) & (told < 0))
+    if not len(inside):
+        return None
+    place = np.full(len(start), -1, dtype=np.int64)
+    place[inside] = np.arange(len(inside))
+    above = parent[inside]
+    # Whose caller began before the cycles stands for itself.
+    kept = np.where(above >= 0, place[np.maximum(above, 0)], -1)
+    order = order[inside]
+    host_ns = nodes.host_ns[order].copy()
+    timed = np.flatnonzero((kept >= 0) & (nodes.sort[order] < KERNEL))
+    np.subtract.at(host_ns, kept[timed], nodes.host_ns[order][timed])
+    number = table["cycle"].to_numpy()[cycle[inside]]
+    site, lane = site[inside], lane[inside]
+    parents = np.where(kept >= 0, site[np.maximum(kept, 0)], _ROOT)
+    return Program(
+        _site_rows(trace, nodes, order, site, parents),
+        _count_rows(nodes, order, site, number, np.maximum(host_ns, 0), start_ns=start_ns),
+        pl.DataFrame(
+            {"cycle": number, "site": site, "parent": kept, "thread": lane}
+            | {name: texts[codes[inside]] for name, (codes, texts) in places.items()},
+            schema=NODES,
+        ),
+        host=bool((nodes.sort[order] < KERNEL).any()),
+        typed=bool(nodes.shape[order].any()),
+        vendor=trace.metadata.vendor,
+    )
+
+
+def _told_places(
+    parent: Nodes, depth: Ints, told: Codes, names: Sequence[str]
+) -> tuple[Nodes, Mapping[str, tuple[Ints, pl.Series]]]:
+    """Callers without what only says where calls come from; and the module and line of each node.
+
+    Both are places in a series of names, of which the last stands for none.
+    """
+    is_line = np.array([name.startswith(LINE_PREFIX) for name in names] or [False])[told]
+    caller, found = parent.copy(), {}
+    for level in list(levels(depth))[1:]:
+        above = parent[level]
+        caller[level] = np.where(told[above] >= 0, caller[above], above)
+    for name, prefix, own in (
+        ("module", MODULE_PREFIX, (told >= 0) & ~is_line),
+        ("line", LINE_PREFIX, (told >= 0) & is_line),
+    ):
+        code = np.where(own, told, -1)
+        for level in list(levels(depth))[1:]:
+            code[level] = np.where(own[level], code[level], code[parent[level]])
+        texts = pl.Series(
+            [*(one.removeprefix(prefix) for one in names), None], dtype=pl.Categorical
+        )
+        found[name] = (np.where(code < 0, len(names), code), texts)
+    return caller, found
+
+
+def _cycle_of(start: Ints, parent: Nodes, depth: Ints, table: pl.DataFrame) -> Ints:
+    """The place of each node's cycle in the table, that of its outermost caller; -1 outside."""
+    first, last = table["start_ns"].to_numpy(), table["end_ns"].to_numpy()
+    found = np.searchsorted(first, start, side="right") - 1
+    found = np.where((found >= 0) & (start < last[np.maximum(found, 0)]), found, -1)
+    for level in list(levels(depth))[1:]:
+        above = np.where(parent[level] >= 0, found[parent[level]], -1)
+        found[level] = np.where(above >= 0, above, found[level])
+    return found
+
+
+def _count_rows(
+    nodes: _Nodes, order: Ints, site: Hashes, cycle: Ints, host_ns: Ints, *, start_ns: int
+) -> pl.DataFrame:
+    rows = pl.DataFrame(
+        {
+            "site": site,
+            "cycle": cycle,
+            "host_ns": np.where(nodes.sort[order] < KERNEL, host_ns, 0),
+            "device_ns": nodes.device_ns[order],
+            "bytes": nodes.bytes[order],
+            "blocks": nodes.blocks[order],
+            "shape": nodes.shape[order],
+            "variant": nodes.variant[order],
+            "exact": nodes.exact[order],
+            "first_ns": nodes.start[order] - start_ns,
+        }
+    )
+    amounts = ("host_ns", "device_ns", "bytes", "blocks")
+    # Sums of unsigned numbers wrap, which is as good for telling collections apart.
+    return (
+        rows.lazy()
+        .group_by("site", "cycle")
+        .agg(
+            pl.len().cast(pl.Int64).alias("calls"),
+            *(pl.col(name).sum() for name in amounts),
+            *(pl.col(name).sum() for name in ("shape", "variant", "exact")),
+            pl.col("first_ns").min(),
+        )
+        .select(*COUNTS)
+        .collect()
+    )
+
+
+def _site_rows(
+    trace: Trace, nodes: _Nodes, order: Ints, site: Hashes, parents: Hashes
+) -> pl.DataFrame:
+    known, first = np.unique(site, return_index=True)
+    rows = order[first]
+    name = nodes.name[rows]
+    texts = trace.lazy("host").select("input_dims", "input_types").collect()
+    row = pl.Series(nodes.texts[rows]).replace(-1, None).cast(pl.UInt32)
+    return pl.DataFrame(
+        {
+            "site": known,
+            "parent": parents[first],
+            "name": [nodes.names[one] for one in name],
+            "recorded": [nodes.recorded[one] for one in name],
+            "sort": nodes.sort[rows],
+            "shapes": texts["input_dims"].gather(row).cast(pl.String),
+            "types": texts["input_types"].gather(row).cast(pl.String),
+        },
+        schema=SITES,
+    )
+
+
+# -- calls and the device work they launch --------------------------------------------------------
+
+
+def _calls(trace: Trace, pid: str, marks: set[str]) -> _Nodes:
+    """Calls of a process; device work stands where the call was that launched it."""
+    host, kinds, named = host_columns(trace), host_kinds(trace), host_names(trace)
+    lane, lanes = host_lanes(trace)
+    mine = np.array([one == pid for one, _ in lanes] or [False], dtype=np.bool_)[lane]
+    launched_by = launching_calls(trace)
+    launches = np.zeros(len(lane), dtype=np.bool_)
+    launches[launched_by[launched_by >= 0]] = True
+    launches &= ~named.matching(lambda name: "GraphLaunch" in name)
+    is_mark = named.matching(lambda name: name in marks or names.is_profiler_step(name))
+    rows = np.flatnonzero(mine & kinds.among(*_CALLS) & ~launches & ~is_mark)
+    sort = _host_sorts(kinds.codes[rows], kinds.texts, named.codes[rows], named.texts)
+    # Which attributes a library asks for goes with its choice of kernels.
+    graphs = named.matching(lambda name: "GraphLaunch" in name)[rows]
+    rows, sort = rows[(sort != RUNTIME) | graphs], sort[(sort != RUNTIME) | graphs]
+    start, end = start_and_end(host, rows)
+    told, told_names = _told(trace, rows, named.codes[rows], named.texts)
+    work = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
+    work = work[mine[launched_by[work]] & (launched_by[work] >= 0)] if len(lane) else work[:0]
+    at = host["ts_ns"].to_numpy()[launched_by[work]]
+    device = _device_nodes(trace, work, lane[launched_by[work]], at)
+    shape, none = _shape_hashes(trace, rows), np.zeros(len(rows), dtype=np.int64)
+    calls = _Nodes(
+        lane=lane[rows], start=start, end=end, sort=sort, name=named.codes[rows],
+        recorded=named.texts, variant=none.astype(np.uint64), exact=shape, shape=shape,
+        host_ns=end - start, device_ns=none, bytes=none, blocks=none, texts=rows, told=told,
+    )  # fmt: skip
+    return _named(calls, device, told_names=told_names)
+
+
+def _told(trace: Trace, rows: Ints, name: Codes, texts: Sequence[str]) -> tuple[Codes, list[str]]:
+    """Ranges that say where calls come from, by their place in these names; -1 for other calls.
+
+    A module that the profiler itself saw has a number.
+    """
+    ids = trace.lazy("host").select("python_module_id").collect()["python_module_id"]
+    kind = host_kinds(trace)
+    by_us = kind.among("module")[rows] & ids.is_null().to_numpy()[rows]
+    lines = np.array([one.startswith(LINE_PREFIX) for one in texts] or [False], dtype=np.bool_)
+    by_us |= kind.among("annotation")[rows] & lines[name]
+    used, place = np.unique(name[by_us], return_inverse=True)
+    told = np.full(len(rows), -1, dtype=np.int64)
+    told[by_us] = place
+    return told, [texts[code] for code in used.tolist()]
+
+
+def _device_alone(trace: Trace, pid: str) -> _Nodes:
+    """Device work of a process as it ran, where cycles are those of the device."""
+    by_us = (launching_process(trace) == pid).to_numpy()
+    work = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS) & by_us)
+    at = device_columns(trace)["ts_ns"].to_numpy()[work]
+    stream, _ = encode(device_columns(trace)["stream"])
+    return _named(_device_nodes(trace, work, stream[work], at))
+
+
+def _host_sorts(kind: Codes, kinds: Any, name: Codes, texts: Any) -> NDArray[np.uint8]:
+    by_kind = np.array([_SORT_OF_KIND.get(one, OPERATOR) for one in kinds], dtype=np.uint8)
+    sort = by_kind[kind]
+    calls = np.flatnonzero(sort == RUNTIME)
+    used = np.unique(name[calls])
+    meaning = np.full(len(texts), RUNTIME, dtype=np.uint8)
+    for one in used.tolist():
+        if vendors.waits_for_device(texts[one]):
+            meaning[one] = WAIT
+        elif vendors.is_allocator_call(texts[one]):
+            meaning[one] = ALLOCATOR
+    sort[calls] = meaning[name[calls]]
+    return sort
+
+
+def _named(*parts: _Nodes, told_names: Sequence[str] = ()) -> _Nodes:
+    """Nodes of all parts, with a number for each plain name and what it stands for."""
+    place: dict[str, int] = {}
+    recorded: list[str] = []
+    found = []
+    for part in parts:
+        texts = part.recorded
+        keys, back = np.unique(
+            part.sort.astype(np.int64) * len(texts) + part.name, return_inverse=True
+        )
+        codes = []
+        for key in keys.tolist():
+            kind, text = SORTS[key // len(texts)], texts[key % len(texts)]
+            code = place.setdefault(plain_name(kind, text), len(place))
+            if code == len(recorded):
+                recorded.append(text)
+            codes.append(code)
+        found.append(np.array(codes, dtype=np.int64)[back])
+    arrays = {name: np.concatenate([getattr(one, name) for one in parts]) for name in _ARRAYS}
+    arrays["name"] = np.concatenate(found)
+    return _Nodes(**arrays, names=list(place), recorded=recorded, told_names=told_names)
+
+
+_GEOMETRY = ("grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z")
+
+
+def _device_nodes(trace: Trace, work: Ints, lane: Codes, at: Ints) -> _Nodes:
+    """Device work on a thread or stream, each of it at one moment."""
+    table = (
+        trace.lazy("device").select("name", "kind", "dur_ns", "bytes", *_GEOMETRY).collect()[work]
+    )
+    copies = table["kind"].is_in(["memcpy", "memset"]).to_numpy()
+    sort = np.where(copies, COPY, KERNEL).astype(np.uint8)
+    code, texts = encode(table["name"])
+    said = [text or "" for text in texts]
+    geometry = np.stack([numbers(table[name]) for name in _GEOMETRY]).astype(np.uint64)
+    variant = exact = hashed(said)[code] if said else np.zeros(0, dtype=np.uint64)
+    copied = numbers(table["bytes"])
+    with np.errstate(over="ignore"):
+        for one in (*geometry, copied.astype(np.uint64)):
+            exact = mixed(exact * np.uint64(31) + one)
+        blocks = (geometry[0] * geometry[1] * geometry[2]).astype(np.int64)
+    none = np.zeros(len(work), dtype=np.int64)
+    return _Nodes(
+        lane=lane, start=at, end=at, sort=sort, name=code, recorded=said, variant=variant,
+        exact=exact, shape=none.astype(np.uint64), host_ns=none,
+        device_ns=numbers(table["dur_ns"]), bytes=copied, blocks=blocks,
+        texts=none - 1, told=none - 1,
+    )  # fmt: skip
+
+
+def _shape_hashes(trace: Trace, rows: Ints) -> Hashes:
+    """Equal where shapes, types and scalar arguments are; 0 where none were recorded."""
+    texts = (
+        trace.lazy("host").select("input_dims", "input_types", "concrete_inputs").collect()[rows]
+    )
+    found = np.zeros(len(rows), dtype=np.uint64)
+    for column in texts.iter_columns():
+        if column.null_count() == len(column):
+            continue
+        code, said = encode(column)
+        own = np.array(
+            [0 if one is None else int(hashed([one])[0]) for one in said], dtype=np.uint64
+        )
+        with np.errstate(over="ignore"):
+            found = mixed(found * np.uint64(31) + own[code])
+    return found

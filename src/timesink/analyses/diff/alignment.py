@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.diff.program import KERNEL, Program
+from timesink.analyses.diff import KERNEL, Program
 from timesink.analyses.kernels.join_alignment import common_subsequence
 from timesink.analyses.names import Hashes, mixed
 from timesink.model.arrays import Flags, Floats, Ints

@@ -17,6 +17,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.analyses.diff import (
+    ANNOTATION,
+    KERNEL,
+    MODULE,
+    OPERATOR,
+    RUNTIME,
+    SORTS,
+    Program,
+)
 from timesink.analyses.diff.alignment import (
     CallAlignment,
     CallChange,
@@ -29,15 +38,6 @@ from timesink.analyses.diff.alignment import (
     paired_kinds,
     ranges,
     steady_tree,
-)
-from timesink.analyses.diff.program import (
-    ANNOTATION,
-    KERNEL,
-    MODULE,
-    OPERATOR,
-    RUNTIME,
-    SORTS,
-    Program,
 )
 from timesink.model.arrays import Flags, Floats, Ints
 

@@ -6,6 +6,7 @@ Every peak is dense: data sheets that print figures with sparsity enter `peaks.c
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from timesink.sources.cache import data_folder
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
+    from timesink.recorder.peak_rates import MeasuredDevice
 
 PRECISIONS = (
     *("fp64", "fp64_tensor", "fp32", "fp32_tensor", "tf32_tensor"),
@@ -46,6 +48,8 @@ _NAMES = {"dram_gb_per_s": MEMORY, "link_gb_per_s": LINK, **{one: one for one in
 _NUMBERS = COLUMNS[3:-2]
 _MEMORY_SHARE = (0.9, 1.02)
 """Drivers report GiB and keep some: how much of the printed size they may tell."""
+_ON_CORES = frozenset({"tf32", "fp16", "bf16", "fp8", "int8"})
+"""Types that only tensor or matrix cores multiply."""
 _PREFIX = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
 _QUANTITY = re.compile(
     r"(?P<number>[0-9.]+(?:e[+-]?[0-9]+)?)\s*"
@@ -288,6 +292,51 @@ def _refuse_cells_beyond(row: Mapping[str, str | None]) -> None:
     """A comma too many shifts nothing, but it hides what stands behind it."""
     if len(row) > len({*row} & {*COLUMNS}):
         raise ValueError("more cells than columns")
+
+
+def peaks_csv(rows: Sequence[DevicePeaks]) -> str:
+    """Rows as a file that `--peaks` takes.
+
+    >>> peaks_csv([find_peaks("H200").peaks]).splitlines()[0][:24]
+    'device,match,compute_cap'
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row.cells() for row in rows)
+    return text.getvalue().removesuffix("\n")
+
+
+def measured_row(found: MeasuredDevice, day: str) -> DevicePeaks:
+    """What was measured as a row of a file of peaks, under the name the published row has.
+
+    >>> from timesink.recorder.peak_rates import MeasuredDevice, BestRate
+    >>> rate = BestRate(7.9e14, "8192 x 8192 x 8192", 9)
+    >>> found = MeasuredDevice("NVIDIA H200", "2.11", {"bf16": rate})
+    >>> row = measured_row(found, "2026-01-31")
+    >>> row.device, row.flop_per_s
+    ('H200', {'bf16_tensor': 790000000000000.0})
+    """
+    published = find_peaks(found.name).peaks
+    known: Mapping[str, float] = published.flop_per_s if published else {}
+    flop = {}
+    for name, rate in found.products.items():
+        # Libraries take matrix cores for products of these types where there are such.
+        cores = f"{name}_tensor"
+        flop[cores if name in _ON_CORES or cores in known else name] = rate.per_s
+    sizes = ", ".join(f"{name} {rate.size}" for name, rate in found.rates.items())
+    told = f"; clock {found.told_clocks}" if found.told_clocks else ""
+    return DevicePeaks(
+        device=published.device if published else found.name,
+        dram_bytes_per_s=found.copy.per_s if found.copy else None,
+        flop_per_s={one: flop[one] for one in PRECISIONS if one in flop},
+        source=f"measured on {day} with torch {found.torch}: {sizes}{told}",
+        measured=tuple([MEMORY] * bool(found.copy) + [one for one in PRECISIONS if one in flop]),
+        match=published.match if published else rf"^{re.escape(found.name)}$",
+        compute_capability=found.compute_capability,
+        multiprocessors=found.multiprocessors,
+        memory_gb=None if not found.memory_bytes else round(found.memory_bytes / 2**30, 2),
+    )
 
 
 def find_peaks(

@@ -17,7 +17,7 @@ from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics.means import NORMAL
+from timesink.analyses.statistics.means import usual_spread
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.findings import Evidence, Finding
 from timesink.model.units import brief_ns, share
@@ -269,7 +269,7 @@ def slow_links(
 def _outlying(copies: Floats) -> int | None:
     """The place of the rank whose copies are slower than those of others, beyond chance."""
     suspect = int(np.argmax(copies))
-    spread = NORMAL * float(np.median(np.abs(copies - np.median(copies))))
+    spread = usual_spread(copies, float(np.median(copies)))
     enough = 1 + max(_LEAST_SLOWER_COPIES, _OUTLYING * spread)
     return suspect if copies[suspect] >= enough else None
 

@@ -15,7 +15,7 @@ from timesink.analyses.communication_calls import PAIRS
 from timesink.analyses.ranks.own_time import HOST_PARTS, ON_DEVICE
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics.means import NORMAL
+from timesink.analyses.statistics.means import NORMAL, usual_spread
 from timesink.model.arrays import Flags, Floats, Ints
 
 # Numbers of all ranks side by side: one row per rank, one column per step.
@@ -216,7 +216,7 @@ def _beyond_chance(panel: Panel, late: Flags) -> Flags:
     Who is late so seldom that it may have been any other rank must have taken very much more.
     """
     usual = panel.excess[~late]
-    spread = NORMAL * float(np.median(np.abs(usual - np.median(usual)))) if late.any() else 0.0
+    spread = usual_spread(usual, float(np.median(usual))) if late.any() else 0.0
     noise = max(spread, _NOISE_FLOOR * panel.step_ns)
     beyond = late.copy()
     for rank in np.flatnonzero(late).tolist():
@@ -242,7 +242,7 @@ def always_slow(panel: Panel) -> Flags:
         sides.append(ordered[: widest + 1])
     for side in sides:
         middle = float(np.median(side))
-        noise = max(NORMAL * float(np.median(np.abs(side - middle))), chance)
+        noise = max(usual_spread(side, middle), chance)
         apart = usual - middle > max(_OUTLYING * noise, LEAST_SHARE * panel.step_ns)
         if apart.any() and apart.sum() <= _MOST * len(apart):
             return np.asarray(apart)

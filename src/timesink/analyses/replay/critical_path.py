@@ -24,7 +24,7 @@ from timesink.analyses.columns import (
     once_per_trace,
     values_at,
 )
-from timesink.analyses.forest import call_forest, enclosing, within
+from timesink.analyses.forest import call_forest, enclosing, spanned, within
 from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.names import short_kernel_name
@@ -153,11 +153,8 @@ def _host_pieces(trace: Trace, played: Played, path: Path) -> pl.DataFrame:
     graph, points, calls = played.graph, played.graph.points, played.graph.points.calls
     node = path.node[~path.by_need]
     high, low = graph.point[node], graph.point[graph.before[node]]
-    inside = np.zeros(len(points.time) + 1, dtype=np.int64)
     mine = (high >= 0) & (low >= 0)
-    np.add.at(inside, low[mine], 1)
-    np.add.at(inside, high[mine], -1)
-    place = np.flatnonzero(np.cumsum(inside)[:-1] > 0)
+    place = np.flatnonzero(spanned(low[mine], high[mine], len(points.time)))
     # Neighbours inside of one call are one piece.
     owner = points.owner[place]
     first = np.ones(len(place), dtype=np.bool_)
@@ -463,8 +460,7 @@ def _operator_slack(run: PlayedRun, by_node: Floats) -> pl.DataFrame:
     graph, points = run.played.graph, run.played.graph.points
     calls, kind = points.calls, host_kinds(run.trace)
     mine = np.flatnonzero(kind.among("operator")[calls.row])
-    nodes = np.flatnonzero(graph.point >= 0)
-    nodes = nodes[np.argsort(graph.point[nodes], kind="stable")]
+    nodes = graph.on_threads
     following = np.searchsorted(graph.point[nodes], points.start[mine])
     come = run.played.point
     begin = come[points.start[mine]]

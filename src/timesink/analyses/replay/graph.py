@@ -16,7 +16,8 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import once_per_trace
-from timesink.analyses.device.activities import Activities, device_activities
+from timesink.analyses.device_activities import Activities, device_activities
+from timesink.analyses.forest import spanned
 from timesink.analyses.replay.host_points import (
     NOBODY,
     HostPoints,
@@ -70,6 +71,12 @@ class ReplayGraph:
 
     def __len__(self) -> int:
         return len(self.time)
+
+    @property
+    def on_threads(self) -> Ints:
+        """Nodes that are host points, in the order of these."""
+        nodes = np.flatnonzero(self.point >= 0)
+        return np.asarray(nodes[np.argsort(self.point[nodes], kind="stable")])
 
 
 @once_per_trace
@@ -280,9 +287,7 @@ class Played:
     @cached_property
     def point(self) -> Floats:
         """By host point: when it comes."""
-        graph, points = self.graph, self.graph.points
-        nodes = np.flatnonzero(graph.point >= 0)
-        nodes = nodes[np.argsort(graph.point[nodes], kind="stable")]
+        graph, points, nodes = self.graph, self.graph.points, self.graph.on_threads
         at, every = graph.point[nodes], np.arange(len(points.time))
         place = np.searchsorted(at, every, side="right") - 1
         come = self.node[nodes[place]] + (self.work - self.work[at[place]])
@@ -330,10 +335,7 @@ def _leave_out_waits(graph: ReplayGraph, length: Floats) -> None:
     high = graph.point[after]
     low = graph.point[graph.before[after]]
     low = np.where(low < 0, high, low)
-    inside = np.zeros(len(length) + 1, dtype=np.int64)
-    np.add.at(inside, low, 1)
-    np.add.at(inside, high, -1)
-    length[np.cumsum(inside)[:-1] > 0] = 0.0
+    length[spanned(low, high, len(length))] = 0.0
 
 
 def play(graph: ReplayGraph, work: Floats | None = None, lengths: Floats | None = None) -> Played:

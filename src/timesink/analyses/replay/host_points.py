@@ -23,7 +23,7 @@ from timesink.analyses.columns import (
     once_per_trace,
     start_and_end,
 )
-from timesink.analyses.device.activities import Activities
+from timesink.analyses.device_activities import Activities
 from timesink.analyses.forest import NestedCalls, Nodes, nest_calls, pre_order
 from timesink.model import vendors
 from timesink.model.arrays import Flags, Floats, Ints

@@ -27,6 +27,7 @@ from timesink.analyses.statistics.means import (
     column_means,
     two_sided_limits,
     two_sided_p,
+    usual_spread,
 )
 from timesink.model.arrays import Flags, Floats
 
@@ -136,7 +137,7 @@ def warm_up(values: Floats) -> int:
         return 0
     later = values[most:]
     usual = float(np.median(later))
-    spread = NORMAL * float(np.median(np.abs(later - usual)))
+    spread = usual_spread(later, usual)
     # What happens again and again later on is no warm-up either.
     often = float(np.quantile(later, _OFTEN))
     is_usual = values <= max(_WARM * often, usual + _FAR_OUT * spread)

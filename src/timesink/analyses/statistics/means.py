@@ -20,6 +20,11 @@ NORMAL = 1.4826
 """Standard deviation of normal noise in median absolute deviations."""
 
 
+def usual_spread(values: Floats, middle: float) -> float:
+    """How far values usually are from a middle, as the standard deviation of normal noise."""
+    return NORMAL * float(np.median(np.abs(values - middle)))
+
+
 def column_means(values: Floats) -> Floats:
     """Mean per column, zero where there is no row."""
     return np.asarray(values.mean(axis=0) if len(values) else np.zeros(values.shape[1:]))

@@ -1,1 +1,440 @@
-"""What each operator computes and moves, and how near that is to what the device can do."""
+"""What one call of an operator was given, and what it computes and moves at least.
+
+Recordings hold tensors with shapes, types and strides, lists of them, and plain values as JSON
+texts, one entry per argument in the order of the operator's schema.  Which formula an operator has
+stands in `operators.csv`: its name, or a pattern of names (`*`), the formula, its family, and where
+the formula finds its arguments.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from fnmatch import translate
+from functools import cache, lru_cache
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from timesink.model import csv_rows
+from timesink.model.element_types import ELEMENT_TYPES, type_by_number
+
+_MOST_ELEMENTS = 2**48
+_LISTS = frozenset({"TensorList", "OptionalTensorList"})
+_NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf)")
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Shape, type and strides of one tensor; strides are empty where they were not recorded."""
+
+    shape: tuple[int, ...]
+    type: str
+    strides: tuple[int, ...] = ()
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def element_bytes(self) -> float:
+        """Bytes of one element; half a byte where two share one."""
+        return ELEMENT_TYPES[self.type].bytes if self.type in ELEMENT_TYPES else 0.0
+
+    @property
+    def precision(self) -> str:
+        """How it is computed with: `bf16`, `fp32`, `int8`, ...; integers and flags are `int`."""
+        return ELEMENT_TYPES[self.type].precision if self.type in ELEMENT_TYPES else ""
+
+    @property
+    def bytes(self) -> float:
+        """What it occupies: dimensions it was expanded along (stride 0) count once.
+
+        >>> Tensor((8, 1024), "c10::BFloat16").bytes
+        16384.0
+        >>> Tensor((8, 1024), "float", (0, 1)).bytes
+        4096.0
+        """
+        if len(self.strides) != len(self.shape):
+            return self.elements * self.element_bytes
+        held = (n for n, stride in zip(self.shape, self.strides, strict=True) if stride or not n)
+        return math.prod(held) * self.element_bytes
+
+    def sized(self, *shape: int) -> Tensor:
+        """A tensor of the same type with another shape."""
+        return Tensor(shape, self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLaunch:
+    """A kernel that a call launched, itself or through what it called."""
+
+    kernel: str
+    """Name as recorded."""
+    grid: tuple[int, ...] = ()
+    block: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What a whole recording tells that single calls do not."""
+
+    parameters: tuple[Tensor, ...] = ()
+    """Those that gradients were made for in one step; empty where that cannot be told."""
+    usual_type: str = ""
+    """The floating type of most elements: that of lists, whose members' types are not recorded."""
+    types_by_shape: Mapping[tuple[int, ...], str] = field(default_factory=dict)
+    """The type of all tensors of a shape, where they have one; members of lists are of it, too."""
+    lookups: tuple[CallArguments, ...] = ()
+    """Lookups in embedding tables: their gradients are recorded without what was looked up."""
+    world_size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallArguments:
+    """What one call was given; formulas ask by the names that their row of the registry gives."""
+
+    name: str
+    inputs: tuple[Tensor | tuple[Tensor, ...] | None, ...]
+    """By position: a tensor, a list of tensors, or None for a plain value or nothing."""
+    values: tuple[str, ...] = ()
+    """By position: a plain value as recorded, e.g. `[-1]`, `True`, `0.1`; empty for tensors."""
+    places: Mapping[str, int] = field(default_factory=dict)
+    """Position of each argument by the name that formulas use."""
+    extra: Mapping[str, str] = field(default_factory=dict)
+    """Further arguments that few calls have, as recorded: those of Triton kernels."""
+    launches: tuple[KernelLaunch, ...] = ()
+    """The kernels it launched, in order; a call is asked once for all like it."""
+    facts: RunFacts = RunFacts()
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All tensors, those of lists too, in order."""
+        found: list[Tensor] = []
+        for one in self.inputs:
+            found += one if isinstance(one, tuple) else [one] if one else []
+        return tuple(found)
+
+    def tensor(self, name: str | int) -> Tensor | None:
+        """The tensor of a name or at a position; None where there is none."""
+        one = self._at(self.inputs, name)
+        return one if isinstance(one, Tensor) else None
+
+    def tensor_list(self, name: str | int) -> tuple[Tensor, ...]:
+        """The tensors of a list; empty where their shapes were not recorded."""
+        one = self._at(self.inputs, name)
+        return one if isinstance(one, tuple) else ()
+
+    def integers(self, name: str | int) -> tuple[int, ...]:
+        """A list of numbers, or a single one as such a list; empty where none was recorded.
+
+        >>> CallArguments("aten::sum", (None,), ("[0, -1]",)).integers(0)
+        (0, -1)
+        """
+        text = self._at(self.values, name) or ""
+        found = (float(number) for number in _NUMBER.findall(text))
+        return tuple(int(number) for number in found if math.isfinite(number))
+
+    def per_dimension(self, name: str | int, dimensions: int) -> tuple[int, ...]:
+        """As many numbers as dimensions: one alone holds for all; empty where they do not fit."""
+        found = self.integers(name)
+        if len(found) == 1:
+            return found * dimensions
+        return found if len(found) == dimensions else ()
+
+    def integer(self, name: str | int) -> int | None:
+        found = self.integers(name)
+        return found[0] if len(found) == 1 else None
+
+    def number(self, name: str | int) -> float | None:
+        found = _NUMBER.fullmatch((self._at(self.values, name) or "").rstrip("."))
+        return float(found[0]) if found else None
+
+    def flag(self, name: str | int) -> bool | None:
+        return {"True": True, "False": False}.get(self._at(self.values, name) or "")
+
+    def flags(self, name: str | int) -> tuple[bool, ...]:
+        """A list of flags; empty where none was recorded.
+
+        >>> CallArguments("aten::convolution_backward", (None,), ("[True, False]",)).flags(0)
+        (True, False)
+        """
+        text = self._at(self.values, name) or ""
+        return tuple(word == "True" for word in re.findall("True|False", text))
+
+    def type_of(self, name: str | int) -> str | None:
+        """The type of elements that a plain value names: recordings hold its number.
+
+        >>> CallArguments("aten::_to_copy", (None,), ("15",)).type_of(0)
+        'c10::BFloat16'
+        """
+        return type_by_number(self._at(self.values, name) or "")
+
+    def _at(self, of: tuple[Any, ...], name: str | int) -> Any:
+        place = name if isinstance(name, int) else self.places.get(name, -1)
+        return of[place] if 0 <= place < len(of) else None
+
+
+def parse_inputs(
+    dims: str, types: str, strides: str = ""
+) -> tuple[Tensor | tuple[Tensor, ...] | None, ...]:
+    """The tensors of a call from the texts of a recording; none where these are not what they say.
+
+    >>> parse_inputs('[[2, 3], []]', '["float", "Scalar"]')
+    (Tensor(shape=(2, 3), type='float', strides=()), None)
+    """
+    shapes, kinds, steps = _decoded(dims), _decoded(types), _decoded(strides)
+    found: list[Tensor | tuple[Tensor, ...] | None] = []
+    for place, kind in enumerate(kinds):
+        shape = shapes[place] if place < len(shapes) else []
+        step = steps[place] if place < len(steps) else []
+        found.append(_input(shape, kind, step))
+    return tuple(found)
+
+
+def typed(
+    inputs: tuple[Tensor | tuple[Tensor, ...] | None, ...], types: Mapping[tuple[int, ...], str]
+) -> tuple[Tensor | tuple[Tensor, ...] | None, ...]:
+    """The inputs, members of lists with the type that tensors of their shape have."""
+    return tuple(
+        tuple(replace(each, type=each.type or types.get(each.shape, "")) for each in one)
+        if isinstance(one, tuple)
+        else one
+        for one in inputs
+    )
+
+
+def _input(shape: Any, kind: Any, steps: Any) -> Tensor | tuple[Tensor, ...] | None:
+    nested = isinstance(shape, list) and any(isinstance(one, list) for one in shape)
+    if nested or kind in _LISTS:
+        # Types of the members are not recorded with a list: the formula takes another tensor's.
+        many = shape if nested else []
+        steps = steps if isinstance(steps, list) and len(steps) == len(many) else [[]] * len(many)
+        return tuple(
+            Tensor(_whole(one), "" if kind in _LISTS else str(kind), _whole(step))
+            for one, step in zip(many, steps, strict=True)
+        )
+    if not isinstance(kind, str) or kind not in ELEMENT_TYPES or not isinstance(shape, list):
+        return None
+    sizes = _whole(shape)
+    # No memory holds more: such numbers are damage.
+    return Tensor(sizes, kind, _whole(steps)) if math.prod(sizes) < _MOST_ELEMENTS else None
+
+
+def _whole(numbers: Any) -> tuple[int, ...]:
+    if not isinstance(numbers, list) or not all(isinstance(one, int) for one in numbers):
+        return ()
+    return tuple(numbers)
+
+
+@lru_cache(maxsize=4096)
+def _decoded(text: str) -> list[Any]:
+    try:
+        found = msgspec.json.decode(text) if text else []
+    except msgspec.DecodeError:
+        return []
+    return found if isinstance(found, list) else []
+
+
+def parse_values(text: str) -> tuple[str, ...]:
+    """Plain values of a call from the text of a recording."""
+    return tuple(one if isinstance(one, str) else str(one) for one in _decoded(text))
+
+
+# -- work, and the registry of formulas ------------------------------------------------------------
+
+_OPTIONS = {"yes": True, "no": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Operations and bytes of one call.
+
+    Bytes are compulsory: each tensor that is read or written counts once, at its own size.
+
+    >>> both = Work(matrix_flop=2e9, read_bytes=4e6) + Work(vector_flop=1e6, written_bytes=1e6)
+    >>> both.flop, both.bytes
+    (2001000000.0, 5000000.0)
+    """
+
+    matrix_flop: float = 0.0
+    """Multiplications and additions that matrix units can do."""
+    vector_flop: float = 0.0
+    """All other operations on numbers, one each."""
+    precision: str = ""
+    """Of the operands of the matrix operations, else of the vector operations: `bf16`, ..."""
+    read_bytes: float = 0.0
+    written_bytes: float = 0.0
+    wire_bytes: float = 0.0
+    """What this device sends to others."""
+    assumed: str = ""
+    """What the recording does not tell and was taken for granted, in a few words."""
+    recomputed_flop: float = 0.0
+    """Of `matrix_flop`: what another call did before, and this one does again."""
+
+    @property
+    def flop(self) -> float:
+        return self.matrix_flop + self.vector_flop
+
+    @property
+    def bytes(self) -> float:
+        return self.read_bytes + self.written_bytes
+
+    def __add__(self, other: Work) -> Work:
+        return Work(
+            self.matrix_flop + other.matrix_flop,
+            self.vector_flop + other.vector_flop,
+            self.precision or other.precision,
+            self.read_bytes + other.read_bytes,
+            self.written_bytes + other.written_bytes,
+            self.wire_bytes + other.wire_bytes,
+            self.assumed or other.assumed,
+            self.recomputed_flop + other.recomputed_flop,
+        )
+
+
+AMOUNTS = tuple(one.name for one in fields(Work) if one.type == "float")
+"""What a call does a number of."""
+
+Formula: TypeAlias = "Callable[[CallArguments], Work | None]"
+"""Work of a call, or None where its arguments do not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorFormula:
+    """One row of the registry."""
+
+    operator: str
+    formula: Formula
+    family: str
+    """What such operators are called together: `matmul`, `attention`, `elementwise`, ..."""
+    whole: bool
+    """Whether it stands for all that it calls; else what it calls with formulas is apart."""
+    places: Mapping[str, int]
+    needs_shapes: bool = True
+    """Whether its inputs tell its work; else what the whole recording tells does."""
+
+
+def moved(read: Iterable[Tensor | None], written: Iterable[Tensor | None]) -> Work:
+    """The bytes of tensors read and written; those that are absent count nothing.
+
+    >>> moved([Tensor((4,), "float")], []).read_bytes
+    16.0
+    """
+    return Work(
+        read_bytes=sum(one.bytes for one in read if one),
+        written_bytes=sum(one.bytes for one in written if one),
+    )
+
+
+def vector_work(
+    flop: float, of: Tensor, read: Iterable[Tensor | None], written: Iterable[Tensor | None]
+) -> Work:
+    """Operations on numbers of the type of a tensor, and the bytes of tensors read and written.
+
+    >>> vector_work(8, Tensor((4,), "float"), [], []).precision
+    'fp32'
+    """
+    return replace(moved(read, written), vector_flop=float(flop), precision=of.precision)
+
+
+@cache
+def _formula(text: str) -> Formula:
+    """The function that a row names by its file, with the options that stand after it.
+
+    Its parameters that are tensors are arguments of the call: without one of them it tells nothing.
+    """
+    place, *told = text.split()
+    file, _, name = place.partition(".")
+    function = getattr(import_module(f"timesink.analyses.work.{file}"), name)
+    parameters = signature(function).parameters
+    needed = [one.name for one in parameters.values() if one.annotation == Tensor.__name__]
+    given = (option.split("=") for option in told)
+    options = {key: int(x) if x.isdigit() else _OPTIONS.get(x, x) for key, x in given}
+
+    def formula(call: CallArguments) -> Work | None:
+        found = {name: call.tensor(name) for name in needed}
+        about = {"call": call} if "call" in parameters else {}
+        return None if None in found.values() else function(**about, **found, **options)
+
+    return formula
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FormulaRegistry:
+    """Which operators have which formula; one that names an operator goes before patterns."""
+
+    rows: Mapping[str, OperatorFormula]
+    patterns: tuple[tuple[re.Pattern[str], str], ...]
+
+    @classmethod
+    def of(cls, rows: Iterable[OperatorFormula]) -> FormulaRegistry:
+        by_name = {row.operator: row for row in rows}
+        patterns = [(re.compile(translate(name)), name) for name in by_name if "*" in name]
+        return cls(by_name, tuple(patterns))
+
+    def find(self, operator: str) -> OperatorFormula | None:
+        if operator in self.rows:
+            return self.rows[operator]
+        fitting = (name for pattern, name in self.patterns if pattern.match(operator))
+        return next((self.rows[name] for name in fitting), None)
+
+
+REGISTERED: dict[str, OperatorFormula] = {}
+"""Those that the running program added: `own_formulas.formula`."""
+
+
+@cache
+def _built_in() -> FormulaRegistry:
+    rows = []
+    for row in csv_rows(Path(__file__).with_name("operators.csv")):
+        places = dict(pair.split("=") for pair in row["arguments"].split())
+        rows.append(
+            OperatorFormula(
+                row["operator"],
+                _formula(row["formula"]),
+                row["family"],
+                row["whole"] == "yes",
+                {name: int(place) for name, place in places.items()},
+                row["shapes"] != "no",
+            )
+        )
+    return FormulaRegistry.of(rows)
+
+
+@lru_cache(maxsize=8192)
+def formula_of(operator: str, own: FormulaRegistry | None = None) -> OperatorFormula | None:
+    """The row of an operator: that of `own`, else of the running program, else the one known."""
+    registries = (own, FormulaRegistry.of(REGISTERED.values()), _built_in())
+    return next((row for one in registries if one and (row := one.find(operator))), None)
+
+
+def work_of(call: CallArguments, own: FormulaRegistry | None = None) -> Work | None:
+    """What a call computes and moves at least; None where there is no formula, or no shapes.
+
+    >>> from timesink.analyses.work import parse_inputs
+    >>> inputs = parse_inputs("[[64, 32], [32, 16]]", '["float", "float"]')
+    >>> work = work_of(CallArguments("aten::mm", inputs))
+    >>> work.matrix_flop == 2 * 64 * 32 * 16
+    True
+    """
+    row = formula_of(call.name, own)
+    if row is None:
+        return None
+    # Sizes below zero or beyond all numbers: what was recorded is not what it says.
+    try:
+        work = row.formula(replace(call, places=row.places))
+        return work if work is not None and _is_sound(work) else None
+    except ArithmeticError:
+        return None
+
+
+def _is_sound(work: Work) -> bool:
+    figures = (work.matrix_flop, work.vector_flop, work.recomputed_flop)
+    moves = (work.read_bytes, work.written_bytes, work.wire_bytes)
+    return all(0 <= one < math.inf for one in map(float, (*figures, *moves)))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from timesink.analyses.work.work import CallArguments, Tensor, Work, moved
+from timesink.analyses.work import CallArguments, Tensor, Work, moved
 
 _CAUSAL_FROM_FIRST, _CAUSAL_FROM_LAST = 1, 2
 """What the kind of mask is in efficient attention."""

@@ -19,7 +19,6 @@ import polars as pl
 from timesink.analyses.columns import (
     device_columns,
     device_numbers,
-    host_columns,
     numbers,
     once_per_trace,
     start_and_end,
@@ -30,8 +29,8 @@ from timesink.analyses.kernels.table import SHAPE
 from timesink.analyses.links import launching_calls, link_launches
 from timesink.analyses.modules import ACCUMULATE
 from timesink.analyses.names import is_optimizer_step, keeps_fp32, rounds_to_tf32, uses_tensor_cores
-from timesink.analyses.steps import bounds_of, find_steps, step_at
-from timesink.analyses.work.work import (
+from timesink.analyses.steps import bounds_of, find_steps, step_at, step_of_launch
+from timesink.analyses.work import (
     CallArguments,
     FormulaRegistry,
     KernelLaunch,
@@ -429,13 +428,10 @@ def _steps_of(trace: Trace, rows: Ints) -> Ints:
     steps = find_steps(trace)
     complete = steps["complete"].to_numpy()
     host_bounds = np.stack([steps["host_start_ns"], steps["host_end_ns"]], axis=1)
-    call = launching_calls(trace)[rows]
-    found = np.full(len(rows), -1, dtype=np.int64)
-    known = np.flatnonzero(call >= 0)
     if not steps.height:
-        return found
-    found[known] = step_at(*start_and_end(host_columns(trace), call[known]), host_bounds)
-    lost = np.flatnonzero((call < 0) & ~leftovers(trace, rows))
+        return np.full(len(rows), -1, dtype=np.int64)
+    found = step_of_launch(trace, rows, host_bounds)
+    lost = np.flatnonzero((launching_calls(trace)[rows] < 0) & ~leftovers(trace, rows))
     found[lost] = step_at(*start_and_end(device_columns(trace), rows[lost]), bounds_of(steps))
     return np.where((found >= 0) & complete[found], found, -1)
 

@@ -11,7 +11,7 @@ import math
 import re
 from dataclasses import replace
 
-from timesink.analyses.work.work import CallArguments, Tensor, Work, moved, vector_work
+from timesink.analyses.work import CallArguments, Tensor, Work, moved, vector_work
 
 
 def convolution(call: CallArguments, given: Tensor, weight: Tensor) -> Work | None:

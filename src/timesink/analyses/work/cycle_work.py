@@ -11,7 +11,7 @@ import polars as pl
 
 from timesink.analyses.behaviour.calls import OUTSIDE, process_of_device, windows_by_process
 from timesink.analyses.columns import device_columns, host_columns
-from timesink.analyses.cycles.cycles import Cycles
+from timesink.analyses.cycles import Cycles
 from timesink.analyses.kernels.peaks import DevicePeaks, choose_peaks, peaks_named
 from timesink.analyses.links import link_launches
 from timesink.analyses.work.calls import LIKE, MODELLED, SET_SCHEMA, leftovers, modelled_calls

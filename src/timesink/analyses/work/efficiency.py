@@ -19,6 +19,7 @@ from timesink.analyses.kernels.peaks import DevicePeaks, PeaksChoice, choose_pea
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay.critical_path import modules_of
 from timesink.analyses.steps import find_steps
+from timesink.analyses.work import FormulaRegistry, Tensor, parse_inputs
 from timesink.analyses.work.calls import (
     LIKE,
     MODELLED,
@@ -35,7 +36,6 @@ from timesink.analyses.work.steps import (
     StepEfficiency,
     step_efficiency,
 )
-from timesink.analyses.work.work import FormulaRegistry, Tensor, parse_inputs
 from timesink.model.trace import Trace
 
 REACHED = {MATRIX: 0.80, VECTOR: 0.77, MEMORY: 0.85, LINK: 0.80}

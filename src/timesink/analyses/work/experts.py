@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from timesink.analyses.work.work import CallArguments, KernelLaunch, Tensor, Work, moved
+from timesink.analyses.work import CallArguments, KernelLaunch, Tensor, Work, moved
 
 _EVEN = "tokens choose experts evenly"
 

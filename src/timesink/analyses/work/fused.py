@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from timesink.analyses.work import CallArguments, KernelLaunch, Tensor, Work, formula_of, moved
 from timesink.analyses.work.pointwise import is_in_place
-from timesink.analyses.work.work import CallArguments, KernelLaunch, Tensor, Work, formula_of, moved
 
 _NAME = re.compile(r"triton_(?:[a-z]{3}_fused|\w+?)_(.*?)_?\d*$")
 _BLOCKS = re.compile(r"\b[XYZ]BLOCK=")

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from timesink.analyses.work.work import CallArguments, Tensor, Work, moved, vector_work
+from timesink.analyses.work import CallArguments, Tensor, Work, moved, vector_work
 
 _COMPLEX = {
     "float": "c10::complex<float>",

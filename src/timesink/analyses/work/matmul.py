@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from timesink.analyses.work.work import CallArguments, Tensor, Work, moved
+from timesink.analyses.work import CallArguments, Tensor, Work, moved
 
 
 def matmul(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:

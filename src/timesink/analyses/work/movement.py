@@ -17,8 +17,8 @@ from operator import attrgetter
 import polars as pl
 
 from timesink.analyses.communication_calls import bus_share, collective_kind, element_bytes
+from timesink.analyses.work import CallArguments, Tensor, Work, moved
 from timesink.analyses.work.pointwise import LONG, broadcast, promoted
-from timesink.analyses.work.work import CallArguments, Tensor, Work, moved
 
 _OPAQUE = re.compile(r"OpaqueType<\(?(?:unsigned int\)?)?\s*(\d+)u?>")
 _COPIED = re.compile(r"CatArrayBatchedCopy\w*<([\w:]+)")

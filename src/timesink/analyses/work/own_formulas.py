@@ -12,7 +12,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
 
-from timesink.analyses.work.work import (
+from timesink.analyses.work import (
     AMOUNTS,
     REGISTERED,
     CallArguments,

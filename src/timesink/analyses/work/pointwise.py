@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import zip_longest
 
-from timesink.analyses.work.work import CallArguments, Tensor, Work, moved
+from timesink.analyses.work import CallArguments, Tensor, Work, moved
 
 FLOAT, LONG, BOOL = "float", "long int", "bool"
 _COMPLEX = {"double": "c10::complex<double>", "c10::Half": "c10::complex<c10::Half>"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from timesink.analyses.work.work import CallArguments, Tensor, Work, formula_of, moved
+from timesink.analyses.work import CallArguments, Tensor, Work, formula_of, moved
 
 _EVEN = "tables are asked equally often"
 _SIZES = "rows are as wide as the tables' mean"

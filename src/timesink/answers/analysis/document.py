@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import structs
 
 from timesink.analyses.communication_calls import communication_records
-from timesink.analyses.device.activities import has_device_work
+from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.steps import average_step, find_steps
 from timesink.answers.analysis import ranks, roofs, tables, time

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_names, host_columns
-from timesink.analyses.device.activities import has_device_work
+from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.kernels.peaks import GIVEN, DevicePeaks, PeaksChoice, peaks_at_clock
 from timesink.analyses.names import device_word, short_kernel_name
 from timesink.analyses.replay.own_clock import MEASURED, OwnClock

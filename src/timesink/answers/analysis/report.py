@@ -28,10 +28,10 @@ from timesink.analyses.replay.own_clock import (
     own_timeline,
 )
 from timesink.analyses.steps import average_step, find_steps, step_ranges, within_steps
+from timesink.analyses.work import REGISTERED, FormulaRegistry
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency
 from timesink.analyses.work.own_formulas import load_formulas
-from timesink.analyses.work.work import REGISTERED, FormulaRegistry
 from timesink.answers.analysis import sections
 from timesink.answers.analysis.headline import (
     efficiency_values,

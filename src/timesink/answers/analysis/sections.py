@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from timesink.analyses import device_utilisation
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.communication_workers import WorkerSummary, compare_workers, summarise_worker
-from timesink.analyses.device import utilisation
-from timesink.analyses.device.activities import launch_statistics, queue_summary
-from timesink.analyses.device.idle import idle_breakdown, idle_causes, largest_gaps
+from timesink.analyses.device_activities import launch_statistics, queue_summary
+from timesink.analyses.device_idle import idle_breakdown, idle_causes, largest_gaps
 from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_shares
 from timesink.analyses.memory_blocks import live_at_peak, memory_by_operator
 from timesink.analyses.memory_curve import memory_curve, memory_peaks, thin_curve
@@ -146,7 +146,7 @@ def start_side_by_side(trace: Trace, timeline: Trace) -> None:
 
 _HOST_SIDE: Sequence[Callable[[Trace], object]] = (node_times,)
 _OF_CLOCK: Sequence[Callable[[Trace], object]] = (
-    *(utilisation.device_utilisation, idle_causes, idle_breakdown),
+    *(device_utilisation.device_utilisation, idle_causes, idle_breakdown),
 )
 _DEVICE_SIDE: Sequence[Callable[[Trace], object]] = (
     *(kernel_table, kernel_groups, launch_statistics, queue_summary, *_OF_CLOCK),
@@ -204,7 +204,7 @@ LAUNCH_ROWS = 200
 def source(trace: Trace, path: str, ranks: RankSet | None, notes: Sequence[str]) -> dict[str, Any]:
     """What was read."""
     metadata, device, host = trace.metadata, device_columns(trace), host_columns(trace)
-    start, end = utilisation.timeline(trace)
+    start, end = device_utilisation.timeline(trace)
     return {
         "path": path or metadata.source,
         "file": metadata.source,
@@ -240,9 +240,9 @@ def device(trace: Trace) -> list[dict[str, Any]]:
     """Each device: what it is, how busy it was, and why it was idle."""
     described: dict[int | None, Device] = {item.id: item for item in trace.metadata.devices}
     causes = _by_device(to_rows(idle_causes(trace)))
-    times = _by_device(to_rows(utilisation.device_time(trace)))
+    times = _by_device(to_rows(device_utilisation.device_time(trace)))
     streams = _by_device(to_rows(idle_breakdown(trace)))
-    usage = _by_device(to_rows(utilisation.device_utilisation(trace)))
+    usage = _by_device(to_rows(device_utilisation.device_utilisation(trace)))
     # One that the recording does not name comes last.
     known = sorted({*times, *usage}, key=lambda number: (number is None, number or 0))
     return [
@@ -293,7 +293,7 @@ def steps(trace: Trace) -> dict[str, Any]:
         "complete": whole.len(),
         **{f"{name}_us": microseconds(figure) for name, figure in figures.items()},
         "rows": to_rows(table),
-        "overlap": to_rows(utilisation.overlap_by_step(trace)),
+        "overlap": to_rows(device_utilisation.overlap_by_step(trace)),
     }
 
 

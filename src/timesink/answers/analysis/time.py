@@ -10,7 +10,7 @@ import polars as pl
 
 from timesink.analyses.columns import device_columns
 from timesink.analyses.communication_workers import mean_over_steps, step_communication
-from timesink.analyses.device.utilisation import device_utilisation
+from timesink.analyses.device_utilisation import device_utilisation
 from timesink.analyses.memory_curve import CPU, memory_peaks
 from timesink.analyses.names import device_word
 from timesink.analyses.replay.critical_path import path_kinds

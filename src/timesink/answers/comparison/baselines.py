@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from timesink.analyses.comparison.pair import cycle_lengths
+from timesink.analyses.comparison import cycle_lengths
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.statistics.repeats import TimedRun
 from timesink.answers.comparison import baseline_store

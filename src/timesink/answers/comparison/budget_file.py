@@ -15,8 +15,8 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour.functions import once_per_cycle, plain_texts
-from timesink.analyses.comparison.pair import Role, cycle_lengths
+from timesink.analyses.behaviour import once_per_cycle, plain_texts
+from timesink.analyses.comparison import Role, cycle_lengths
 from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.kernels.families import OTHER
 from timesink.analyses.statistics.drift import warm_up

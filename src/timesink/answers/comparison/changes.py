@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
-from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.behaviour import STEP_MARK, STEP_MARK_TOLD
+from timesink.analyses.comparison import Pair, Role
 from timesink.analyses.comparison.verdict import LEAST_SHARE, PairVerdict, either_p, verdict
 from timesink.analyses.statistics.means import ALPHA
 from timesink.answers.causes import told_counters

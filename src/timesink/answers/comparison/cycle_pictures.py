@@ -11,7 +11,7 @@ from statistics import fmean
 
 import numpy as np
 
-from timesink.analyses.comparison.pair import ComparedRuns, Role
+from timesink.analyses.comparison import ComparedRuns, Role
 from timesink.analyses.statistics.repeats import Decision, TimedRun, neighbours
 from timesink.answers.views import listed_table, meanings_of
 from timesink.model import units

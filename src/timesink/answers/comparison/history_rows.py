@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 
 from timesink import __version__
-from timesink.analyses.comparison.pair import Signals, signals_of
+from timesink.analyses.comparison import Signals, signals_of
 from timesink.analyses.statistics.repeats import timed_runs
 from timesink.answers.comparison.baseline_store import (
     FolderStore,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from timesink.analyses.behaviour import of_cycles_alone
 from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.cycle_places import with_calls
-from timesink.analyses.behaviour.functions import of_cycles_alone
 from timesink.answers.ahead import CycleSearch, Helpers
 from timesink.answers.comparison.sides import (
     LEFT_OUT,
@@ -35,7 +35,7 @@ from timesink.sources.opening import Opened, key_of, open_each, open_recording, 
 from timesink.sources.sidecars import run_file_in
 
 if TYPE_CHECKING:
-    from timesink.analyses.diff.program import Program
+    from timesink.analyses.diff import Program
     from timesink.analyses.work.cycle_work import ProcessWork
 
 _BEHAVIOUR = "behaviour"
@@ -112,7 +112,7 @@ def _programs(kept: Tables) -> dict[str, Program]:
     found = kept.about.get("programs", {})
     if not found:
         return {}
-    from timesink.analyses.diff.program import Program  # noqa: PLC0415 - tables have none
+    from timesink.analyses.diff import Program  # noqa: PLC0415 - tables have none
 
     return {
         pid: Program(sites, counts, nodes, **flags)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.comparison import Pair, Role
 from timesink.answers.comparison.sides import stem_of
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.units import natural

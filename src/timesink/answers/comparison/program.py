@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from msgspec import structs
 
-from timesink.analyses.comparison.pair import Signals, signals_of
+from timesink.analyses.comparison import Signals, signals_of
 from timesink.answers.causes import cause_name
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.views import listed_table

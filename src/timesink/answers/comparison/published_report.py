@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 from rich.console import Group
 
-from timesink.analyses.comparison.pair import KeyFinding, Pair
+from timesink.analyses.comparison import KeyFinding, Pair
 from timesink.analyses.comparison.role_groups import Exploration
 from timesink.analyses.comparison.verdict import either_p
 from timesink.answers import causes

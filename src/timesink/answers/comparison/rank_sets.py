@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison import Pair
 from timesink.analyses.comparison.role_groups import Exploration
 from timesink.analyses.ranks.changes import RankChanges, StragglerChange, compare_ranks
 from timesink.analyses.ranks.own_time import ranges_of, the_ranks

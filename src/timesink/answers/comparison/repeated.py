@@ -11,7 +11,7 @@ from statistics import median
 
 import numpy as np
 
-from timesink.analyses.comparison.pair import cycle_lengths, signals_of
+from timesink.analyses.comparison import cycle_lengths, signals_of
 from timesink.analyses.statistics.drift import warm_up
 from timesink.analyses.statistics.repeats import TimedRun, timed_runs
 from timesink.answers.comparison.kept_runs import Runs, read_sides

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import only_cycles
-from timesink.analyses.comparison.pair import Pair, Role, key_findings
+from timesink.analyses.comparison import Pair, Role, key_findings
 from timesink.analyses.statistics.repeats import timed_runs
 from timesink.answers.comparison.pairing import (
     VERSION,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison import Pair
 from timesink.analyses.statistics.means import ALPHA
 from timesink.answers.causes import cause_name
 from timesink.answers.comparison.changes import Change, Told, counters_meanwhile

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from timesink.analyses.behaviour import mended
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.behaviour.functions import mended
 from timesink.answers.ahead import CycleSearch
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 from timesink.formats import Progress, is_folder
@@ -36,7 +36,7 @@ from timesink.sources.run_facts import (
 from timesink.sources.sidecars import RUN_FILE, find_beside
 
 if TYPE_CHECKING:
-    from timesink.analyses.diff.program import Program
+    from timesink.analyses.diff import Program
     from timesink.analyses.work.cycle_work import ProcessWork
 
 CASE_SIDES = (("normal_perf_data", "abnormal_perf_data"), ("normal", "abnormal"))
@@ -462,13 +462,13 @@ def _rank(source: SideSource, trace: Trace) -> int | None:
 
 
 def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun:
+    from timesink.analyses.behaviour import load_classes  # noqa: PLC0415
     from timesink.analyses.behaviour.calls import without_recorders_ranges  # noqa: PLC0415
-    from timesink.analyses.behaviour.functions import load_classes  # noqa: PLC0415
     from timesink.analyses.behaviour.recorded_anatomy import anatomies  # noqa: PLC0415
     from timesink.analyses.behaviour.table import behaviour_table  # noqa: PLC0415
     from timesink.analyses.cycles.annotations import mark_note  # noqa: PLC0415
     from timesink.analyses.cycles.search import find_cycles  # noqa: PLC0415
-    from timesink.analyses.diff.program import programs  # noqa: PLC0415
+    from timesink.analyses.diff import programs  # noqa: PLC0415
     from timesink.analyses.memory_curve import peak_memory, recording_start  # noqa: PLC0415
     from timesink.analyses.work.cycle_work import process_work  # noqa: PLC0415
 

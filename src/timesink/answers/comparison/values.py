@@ -16,8 +16,8 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour.functions import distinct_texts
-from timesink.analyses.comparison.pair import ComparedRuns, CycleTimes, Pair, Role
+from timesink.analyses.behaviour import distinct_texts
+from timesink.analyses.comparison import ComparedRuns, CycleTimes, Pair, Role
 from timesink.analyses.comparison.role_groups import Exploration
 from timesink.analyses.comparison.verdict import verdict
 from timesink.analyses.ranks.changes import RankChanges

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from timesink.analyses.call_tree import Cost, Stretch, TreeSection, compare_trees
 from timesink.analyses.communication_workers import WorkerComparison, mean_over_steps
-from timesink.analyses.diff.trees import Cost, Stretch, TreeSection, compare_trees
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.answers.plugin import Query, microseconds
 from timesink.answers.plugin.operators import nested

@@ -9,7 +9,7 @@ import msgspec
 import polars as pl
 
 from timesink.analyses.call_tree import Thread, call_tree, threads
-from timesink.analyses.device.activities import has_device_work
+from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_shares
 from timesink.analyses.modules import module_table
 from timesink.analyses.names import ROOT, has_tensor_cores

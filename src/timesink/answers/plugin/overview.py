@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from timesink.analyses.columns import UNKNOWN_DEVICE
-from timesink.analyses.device.activities import has_device_work
-from timesink.analyses.device.utilisation import device_utilisation
+from timesink.analyses.device_activities import has_device_work
+from timesink.analyses.device_utilisation import device_utilisation
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE, device_word
 from timesink.analyses.steps import PARTS, average_step, role_ranges, step_breakdown
 from timesink.answers.plugin import Query, microseconds

@@ -18,7 +18,7 @@ import msgspec
 import polars as pl
 
 from timesink.analyses.columns import once_per_trace
-from timesink.analyses.device.utilisation import SM_EFFICIENCY, UTILISATION, utilisation_counters
+from timesink.analyses.device_utilisation import SM_EFFICIENCY, UTILISATION, utilisation_counters
 from timesink.analyses.names import device_word
 from timesink.answers.plugin import Query
 from timesink.errors import UnreadableError

@@ -395,6 +395,12 @@ def other_clock(timeline: Timeline, query: Query) -> dict[str, Any]:
     return {"from_ns": found[0], "to_ns": max(found)}
 
 
+def evenly_chosen(arrows: Ints) -> Ints:
+    """As many of them as are drawn, spread evenly."""
+    most = min(len(arrows), MOST_ARROWS)
+    return np.asarray(arrows[np.linspace(0, len(arrows) - 1, most).round().astype(np.int64)])
+
+
 def path(timeline: Timeline, query: Query) -> dict[str, Any]:
     """What led from one slice of the critical path to the next, in a range; as `flows`."""
     lanes, pieces = timeline.layout.lanes, timeline.overlay("path").pieces
@@ -408,8 +414,7 @@ def path(timeline: Timeline, query: Query) -> dict[str, Any]:
     head = head[(lanes.place[number[head]] >= 0) & (lanes.place[number[head - 1]] >= 0)]
     tracks = (lanes.lanes_at(lanes.place[number[one]])[0] for one in (head - 1, head))
     head = head[np.not_equal(*tracks) & (end[head] >= first) & (start[head - 1] <= last)]
-    most = min(len(head), MOST_ARROWS)
-    chosen = head[np.linspace(0, len(head) - 1, most).round().astype(np.int64)]
+    chosen = evenly_chosen(head)
 
     def places(which: Ints) -> list[Place]:
         found = places_of(timeline, number[which])

@@ -24,7 +24,6 @@ from timesink.analyses.timeline.levels import (
 from timesink.analyses.timeline.tracks import ANNOTATION, HOST
 from timesink.answers.plugin import Query
 from timesink.answers.timeline import (
-    MOST_ARROWS,
     OVERLAYS,
     Place,
     Timeline,
@@ -33,6 +32,7 @@ from timesink.answers.timeline import (
     asked_slice,
     asked_tracks,
     clock,
+    evenly_chosen,
     other_clock,
     packed,
     path,
@@ -141,8 +141,7 @@ def flows(timeline: Timeline, query: Query) -> dict[str, Any]:
         for ends in (arrows.tail, arrows.head):
             track, _ = lanes.lanes_at(lanes.place[ends[found]])
             found = found[shown[track]]
-    most = min(len(found), MOST_ARROWS)
-    chosen = found[np.linspace(0, len(found) - 1, most).round().astype(np.int64)]
+    chosen = evenly_chosen(found)
     return {
         "total": len(found),
         "from": places_of(timeline, arrows.tail[chosen]),

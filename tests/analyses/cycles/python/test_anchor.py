@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from loops import LAYER, US, Served, serve
 from timelines import trace_of
-from timesink.analyses.cycles.cycles import Cycles
+from timesink.analyses.cycles import Cycles
 from timesink.analyses.cycles.search import find_cycles
 from timesink.errors import NotFoundError
 

@@ -10,7 +10,7 @@ import pytest
 
 from shared_resources import Side, anomalies, pair
 from timesink.analyses.behaviour.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
-from timesink.analyses.comparison.pair import WITHIN, Pair
+from timesink.analyses.comparison import WITHIN, Pair
 from timesink.rules.counter_levels import CounterReading, harmful_chances, readings
 from timesink.rules.counter_names import resource_of
 

@@ -12,7 +12,7 @@ from behaviour_rows import table_of
 from compared import pair_of
 from shared_resources import Side, pair
 from timesink.analyses.behaviour.recorded_anatomy import anatomy_of
-from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.comparison import Pair, Role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.model.schema import BEHAVIOUR
 from timesink.rules.counter_levels import CounterReading, derived

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from compared import pair_of
 from shared_resources import Side, anomalies, both
 from timesink.analyses.behaviour.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.model.findings import CAUSES, Finding
 from timesink.model.schema import BEHAVIOUR
 from timesink.rules.environment import find_anomalies

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from recorded_roles import recorded_roles as roles
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.comparison.verdict import compare_roles, cycle_change
 from timesink.rules.environment import find_anomalies

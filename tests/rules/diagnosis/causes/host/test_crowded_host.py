@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from slowed import MS, USUAL, Call, Program, anomaly, causes, pair
-from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison import Role
 from timesink.rules.diagnosis import attribution, find_causes
 
 CROWDED = anomaly("cpu_contention", "Host", metric="process_runq_wait_pct")

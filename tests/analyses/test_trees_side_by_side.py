@@ -7,7 +7,7 @@ from pathlib import Path
 import timesink
 from builders import Event
 from cases import DATA_LOADER, MODULE, OTHER, STEP, K, O, R, read
-from timesink.analyses.diff.trees import BLANK, COMPOSITE, TreeSection, compare_trees
+from timesink.analyses.call_tree import BLANK, COMPOSITE, TreeSection, compare_trees
 
 US = 1000
 ENGINE = "autograd::engine::evaluate_function: "

@@ -19,7 +19,7 @@ from timesink.analyses.columns import (
     sums_by,
     values_at,
 )
-from timesink.analyses.device.activities import (
+from timesink.analyses.device_activities import (
     NO_CALL,
     Activities,
     Gaps,

@@ -17,7 +17,7 @@ from timesink.analyses.columns import (
     once_per_trace,
     start_and_end,
 )
-from timesink.analyses.device.activities import device_activities
+from timesink.analyses.device_activities import device_activities
 from timesink.analyses.kernels.table import (
     device_tensor_core_share,
     kernel_launches,
