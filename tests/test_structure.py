@@ -10,7 +10,7 @@ from pathlib import Path
 
 import timesink
 from timesink.answers.views import VIEWS, load
-from timesink.rules.registry import catalogue, rules_for
+from timesink.rules import catalogue, rules_for
 from timesink.server import replies
 
 PACKAGE = Path(timesink.__file__).parent

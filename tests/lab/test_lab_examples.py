@@ -16,10 +16,7 @@ from timesink.lab.faults import (
     workloads_named,
 )
 from timesink.lab.order import TimeLeft, ordered
-from timesink.lab.ranks.events import geometry
-from timesink.lab.ranks.generated import Traces, file_name, file_names
-from timesink.lab.ranks.layout import Group, PlannedLayout, Slowness, affected_steps
-from timesink.lab.ranks.plan import (
+from timesink.lab.ranks import (
     HostCall,
     Plan,
     PlannedStraggler,
@@ -28,6 +25,9 @@ from timesink.lab.ranks.plan import (
     stage_program,
     truth_told,
 )
+from timesink.lab.ranks.events import geometry
+from timesink.lab.ranks.generated import Traces, file_name, file_names
+from timesink.lab.ranks.layout import Group, PlannedLayout, Slowness, affected_steps
 from timesink.lab.ranks.simulate import carry_out, group_ends, simulate, transfer_us
 from timesink.lab.score import DiagnosisAnswer, LabScore, Rate, first_name, made_how, rate_of
 from timesink.lab.score_document import in_short
@@ -100,7 +100,7 @@ def test_layout_layout_alike():
 
 
 def test_meetings_transfer_us():
-    from timesink.lab.ranks.plan import Plan
+    from timesink.lab.ranks import Plan
 
     layout = PlannedLayout(Plan(ranks=16))
     call = HostCall("talk", 90.0, talk="all_reduce", role="data", elements=25_000_000)
@@ -121,7 +121,7 @@ def test_naming_file_name():
 
 
 def test_naming_file_names():
-    from timesink.lab.ranks.plan import Plan
+    from timesink.lab.ranks import Plan
     from timesink.lab.ranks.simulate import carry_out
 
     assert (

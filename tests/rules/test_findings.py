@@ -19,12 +19,12 @@ from timesink.answers.comparison.budget_file import (
 from timesink.answers.comparison.gate_result import Limit, unseen, unseen_pct
 from timesink.model.diagnosis import Component, CycleTime
 from timesink.model.findings import Evidence, Finding
+from timesink.rules import Steps
 from timesink.rules.causes_device import precision
 from timesink.rules.counter_levels import chance
 from timesink.rules.counter_names import capacity_of, hardware_of, plain_name, without_pid
 from timesink.rules.diagnosis import unexplained
 from timesink.rules.environment import relief_sentence
-from timesink.rules.registry import Steps
 from timesink.rules.slow_cycles import CycleSplit, excesses, split_cycles
 
 

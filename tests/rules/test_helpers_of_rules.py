@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 import timesink
+from timesink.rules import find_all, finding, longest_by_name, rules_for
 from timesink.rules.communication import advice_on, why_late
 from timesink.rules.kernel_use import advise
-from timesink.rules.registry import find_all, finding, longest_by_name, rules_for
 
 
 def test_why_late() -> None:

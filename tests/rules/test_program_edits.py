@@ -16,9 +16,9 @@ from timesink.analyses.diff.edits import difference
 from timesink.model import toml_tables
 from timesink.model.diagnosis import ProgramEdit
 from timesink.model.findings import CAUSES
+from timesink.rules import catalogue
 from timesink.rules.diagnosis import program_change
 from timesink.rules.program_edits import _facts, _fits, _Passes, _rows
-from timesink.rules.registry import catalogue
 
 ROWS = toml_tables(Path(timesink.rules.__file__).with_name("edits.toml"))["edit"]
 KEYS = {

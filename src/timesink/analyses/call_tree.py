@@ -46,7 +46,7 @@ from timesink.analyses.modules import backward_passes, is_module_call, link_back
 from timesink.analyses.names import LIGHTNING, LIGHTNING_ACTION, LIGHTNING_MODULE
 from timesink.analyses.operators import node_times
 from timesink.model import intervals
-from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
 
 Thread: TypeAlias = tuple[str, str]

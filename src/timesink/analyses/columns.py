@@ -17,8 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.model.arrays import Flags, Ints
-from timesink.model.intervals import IntervalSet
+from timesink.model.intervals import Flags, IntervalSet, Ints
 from timesink.model.schema import DEVICE_KINDS, HOST_KINDS
 from timesink.model.trace import Trace
 

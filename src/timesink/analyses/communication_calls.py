@@ -30,8 +30,8 @@ from timesink.analyses.forest import Nodes, call_forest, enclosing
 from timesink.analyses.links import first_with_id, link_launches
 from timesink.analyses.steps import find_steps, is_communication
 from timesink.model import vendors
-from timesink.model.arrays import Flags, Ints
 from timesink.model.element_types import type_by_spelling
+from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
 from timesink.model.vendors import library_in
 

@@ -34,7 +34,7 @@ from timesink.analyses.communication_calls import (
 )
 from timesink.analyses.steps import bounds_of, find_steps, role_ranges
 from timesink.model import intervals
-from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 

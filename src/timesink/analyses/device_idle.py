@@ -30,8 +30,7 @@ from timesink.analyses.device_activities import (
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.steps import find_steps, role_ranges, step_at
 from timesink.model import intervals, vendors
-from timesink.model.arrays import Flags, Ints
-from timesink.model.intervals import IntervalSet
+from timesink.model.intervals import Flags, IntervalSet, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import waits_for_device

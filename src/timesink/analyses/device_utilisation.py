@@ -25,8 +25,7 @@ from timesink.analyses.kernels.table import (
 )
 from timesink.analyses.steps import find_steps, is_communication, window
 from timesink.model import intervals
-from timesink.model.arrays import Floats, Ints
-from timesink.model.intervals import IntervalSet
+from timesink.model.intervals import Floats, IntervalSet, Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 

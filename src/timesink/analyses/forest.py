@@ -29,7 +29,7 @@ from timesink.analyses.columns import (
     values_at,
 )
 from timesink.model import vendors
-from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import HOST_KINDS
 from timesink.model.trace import Trace
 

@@ -23,7 +23,7 @@ from timesink.analyses.columns import (
     start_and_end,
 )
 from timesink.analyses.forest import CallForest, Nodes, call_forest
-from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import Flags, Ints
 from timesink.model.launches import LAUNCH_KINDS, match_launches
 from timesink.model.trace import Trace
 from timesink.model.vendors import names_where

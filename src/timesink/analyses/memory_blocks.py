@@ -25,7 +25,7 @@ from timesink.analyses.memory_curve import (
     peak_records,
     within,
 )
-from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
 
 AMOUNTS = ("size_increase_bytes", "allocation_count", "allocation_bytes")

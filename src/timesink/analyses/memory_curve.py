@@ -11,7 +11,7 @@ from timesink.analyses.columns import once_per_trace, values_at
 from timesink.analyses.device_utilisation import timeline
 from timesink.analyses.names import device_word
 from timesink.analyses.steps import find_steps, step_at
-from timesink.model.arrays import Floats, Ints
+from timesink.model.intervals import Floats, Ints
 from timesink.model.trace import Trace
 from timesink.model.vendors import PRIVATE_TORCH_TYPE, TORCH_DEVICE_WORDS
 

@@ -23,7 +23,7 @@ from timesink.analyses.forest import (
 from timesink.analyses.links import launching_calls
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE
 from timesink.analyses.operators import node_times, python_frames
-from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import BUSY_KINDS, MODULE_PREFIX
 from timesink.model.trace import Trace
 

@@ -29,7 +29,7 @@ from timesink.analyses.forest import (
 from timesink.analyses.links import Links, link_launches
 from timesink.analyses.names import has_tensor_cores, is_eligible, tensor_core_use, without_address
 from timesink.model import intervals
-from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import BUSY_KINDS, KERNEL_KINDS
 from timesink.model.trace import Trace
 

@@ -32,8 +32,7 @@ from timesink.analyses.forest import call_forest, is_python_region
 from timesink.analyses.links import launching_calls, link_launches
 from timesink.errors import NotFoundError, UsageError
 from timesink.model import intervals, vendors
-from timesink.model.arrays import Flags, Ints
-from timesink.model.intervals import IntervalSet
+from timesink.model.intervals import Flags, IntervalSet, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace

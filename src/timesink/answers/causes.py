@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
 
 from timesink.analyses.comparison.verdict import NARROW
-from timesink.analyses.statistics.means import ALPHA
+from timesink.analyses.statistics import ALPHA
 from timesink.model import units
 from timesink.model.diagnosis import PLAIN, UNDECIDED, Component, CycleTime, Diagnosis, SteadyTimes
 from timesink.model.findings import Finding
@@ -17,7 +17,7 @@ from timesink.model.units import amounts, interval_ns, signed_ns, times
 from timesink.output import blocks
 from timesink.output.names import short_names
 from timesink.output.numbers import known
-from timesink.rules.registry import catalogue
+from timesink.rules import catalogue
 
 AROUND = "Anomalies: what is different around it"
 NEXT = "What to check next"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
 from timesink.analyses.columns import device_columns
-from timesink.analyses.ranks.rank_set import DamagedRank, Named, RankSet, ranks_of
+from timesink.analyses.ranks import DamagedRank, Named, RankSet, ranks_of
 from timesink.analyses.ranks.summary import (
     RankSummary,
     from_parquet,

@@ -43,7 +43,7 @@ from timesink.model.units import brief_ns, counted
 if TYPE_CHECKING:
     from timesink.lab.driver import Outcome
     from timesink.lab.faults import Fault
-    from timesink.lab.ranks.plan import Plan, PlannedStraggler, Truth
+    from timesink.lab.ranks import Plan, PlannedStraggler, Truth
 
 
 # `timesink lab ranks`: write the traces of a run of many ranks, with slowness put into some.
@@ -88,8 +88,8 @@ def _add_counts(parser: argparse.ArgumentParser, counts: Iterable[tuple[str, int
 
 def run_ranks(options: argparse.Namespace) -> int:
     """Write the run, and say what is in it."""
+    from timesink.lab.ranks import Plan, write_truth  # noqa: PLC0415
     from timesink.lab.ranks.generated import generate_ranks  # noqa: PLC0415 - --help is quick
-    from timesink.lab.ranks.plan import Plan, write_truth  # noqa: PLC0415
 
     names = (*(name.replace("-", "_") for name, _, _ in _COUNTS), "seed", "skew_us", "sharded")
     stragglers = tuple(_straggler(text) for text in options.straggler)
@@ -114,7 +114,7 @@ def run_ranks(options: argparse.Namespace) -> int:
 
 
 def _straggler(text: str) -> PlannedStraggler:
-    from timesink.lab.ranks.plan import PlannedStraggler  # noqa: PLC0415
+    from timesink.lab.ranks import PlannedStraggler  # noqa: PLC0415
 
     kind, _, rest = text.partition(":")
     rank, _, share = rest.partition(":")

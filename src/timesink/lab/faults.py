@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from timesink.errors import UsageError
-from timesink.lab.ranks.plan import SLOWNESS
+from timesink.lab.ranks import SLOWNESS
 from timesink.lab.workloads import WORKLOADS, LabWorkload
 from timesink.model import toml_tables
 

@@ -14,7 +14,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Times: TypeAlias = NDArray[np.int64]
+# Arrays as signatures name them: one entry per event, call, node, cycle or whatever it is.
+Ints: TypeAlias = NDArray[np.int64]
+"""Times in nanoseconds, counts, numbers and places."""
+Floats: TypeAlias = NDArray[np.float64]
+Flags: TypeAlias = NDArray[np.bool_]
+
 IntervalSet: TypeAlias = NDArray[np.int64]
 
 _NOTHING: IntervalSet = np.zeros((0, 2), dtype=np.int64)
@@ -70,24 +75,24 @@ def coverage(intervals: ArrayLike) -> int:
     return int((merged[:, 1] - merged[:, 0]).sum())
 
 
-def coverage_within(intervals: ArrayLike, windows: ArrayLike) -> Times:
+def coverage_within(intervals: ArrayLike, windows: ArrayLike) -> Ints:
     """Length of the union inside each window; windows may overlap each other."""
     merged = merge(intervals)
     frames = _checked(windows)
-    covered: Times = _covered_before(merged, frames[:, 1]) - _covered_before(merged, frames[:, 0])
+    covered: Ints = _covered_before(merged, frames[:, 1]) - _covered_before(merged, frames[:, 0])
     return covered
 
 
 def waterfall(
     layers: Mapping[str, IntervalSet], windows: ArrayLike
-) -> tuple[dict[str, Times], Times]:
+) -> tuple[dict[str, Ints], Ints]:
     """Give each moment of the windows to the first layer that covers it.
 
     Returns how much of each window every layer has, and how much is left to none.
     """
     frames = _checked(windows)
     taken, covered = _NOTHING, np.zeros(len(frames), dtype=np.int64)
-    parts: dict[str, Times] = {}
+    parts: dict[str, Ints] = {}
     for name, ranges in layers.items():
         reached = covered
         if len(ranges):
@@ -109,7 +114,7 @@ def first_come(intervals: ArrayLike) -> tuple[NDArray[np.intp], IntervalSet]:
     return order[some], _pair(begin[some], end[some])
 
 
-def holding(moments: Times, starts: Times, ends: Times) -> NDArray[np.intp]:
+def holding(moments: Ints, starts: Ints, ends: Ints) -> NDArray[np.intp]:
     """The last range begun by each moment, where that still goes on; else -1.
 
     Ranges are given in the order of their starts.
@@ -120,7 +125,7 @@ def holding(moments: Times, starts: Times, ends: Times) -> NDArray[np.intp]:
     return np.where((latest >= 0) & (moments < ends[latest]), latest, -1)
 
 
-def sweep(starts: ArrayLike, ends: ArrayLike, values: ArrayLike) -> tuple[Times, NDArray[Any]]:
+def sweep(starts: ArrayLike, ends: ArrayLike, values: ArrayLike) -> tuple[Ints, NDArray[Any]]:
     """Sum of the values of all active intervals, as a step function of time.
 
     Returns ``n + 1`` boundaries and ``n`` sums: the i-th sum holds from boundary ``i`` to
@@ -170,7 +175,7 @@ def crossed(intervals: ArrayLike) -> NDArray[np.bool_]:
     return result
 
 
-def _times(values: ArrayLike) -> Times:
+def _times(values: ArrayLike) -> Ints:
     array = np.asarray(values)
     if array.ndim != 1:
         msg = f"expected a flat array of times, got shape {array.shape}"
@@ -213,7 +218,7 @@ def _amounts(values: ArrayLike, length: int) -> NDArray[Any]:
     return amounts
 
 
-def _pair(starts: Times, ends: Times) -> IntervalSet:
+def _pair(starts: Ints, ends: Ints) -> IntervalSet:
     # Column by column in memory: nearly every step here works on starts or ends alone.
     return np.stack([starts, ends]).T
 
@@ -229,7 +234,7 @@ def _intersect_merged(a: IntervalSet, b: IntervalSet) -> IntervalSet:
     return _pair(starts[1:][both], ends[:-1][both])
 
 
-def _covered_before(merged: IntervalSet, times: Times) -> Times:
+def _covered_before(merged: IntervalSet, times: Ints) -> Ints:
     """Length covered before each of the times."""
     if not len(merged):
         return np.zeros(len(times), dtype=np.int64)
@@ -247,7 +252,7 @@ def _covered_before(merged: IntervalSet, times: Times) -> Times:
     return np.where(latest < 0, 0, covered)
 
 
-def _outer_first(intervals: IntervalSet) -> tuple[NDArray[np.intp], Times]:
+def _outer_first(intervals: IntervalSet) -> tuple[NDArray[np.intp], Ints]:
     """Order by start, of those that start together the longest first; and the starts so ordered."""
     order = np.argsort(intervals[:, 0])
     starts = intervals[order, 0]
@@ -260,7 +265,7 @@ def _outer_first(intervals: IntervalSet) -> tuple[NDArray[np.intp], Times]:
     return order, starts
 
 
-def _range_max(values: Times, first: NDArray[np.intp], last: NDArray[np.intp]) -> Times:
+def _range_max(values: Ints, first: NDArray[np.intp], last: NDArray[np.intp]) -> Ints:
     """Largest of ``values[first..last]``, both included, for every pair of positions."""
     result = np.empty(len(first), dtype=np.int64)
     level = np.frexp(last - first + 1)[1] - 1

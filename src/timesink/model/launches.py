@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.model.arrays import Ints
+from timesink.model.intervals import Ints
 from timesink.model.vendors import DEVICE_LABEL
 
 LAUNCH_KINDS = ("runtime", "driver")

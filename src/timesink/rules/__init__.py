@@ -1,1 +1,215 @@
-"""Rules that turn what was measured into findings; `registry.py` lists them, by question."""
+"""Every rule by the question it answers, in the order in which rules are asked, and its words.
+
+A rule is a function that turns what was measured into findings, and rows of ``catalogue.toml``: its
+turn among the others, its title and its advice.  A rule without numbers says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from timesink.analyses.columns import device_names, event_ranges, once_per_trace
+from timesink.analyses.steps import find_steps, step_breakdown
+from timesink.model import intervals, toml_tables, units
+from timesink.model.findings import Evidence, Finding, gravest_first
+from timesink.model.intervals import IntervalSet
+from timesink.model.trace import Trace
+from timesink.model.vendors import UNKNOWN, in_words_of
+
+
+@lru_cache(maxsize=8)
+def rules_for(question: str) -> tuple[Callable[..., Any], ...]:
+    """The rules of a question, in order; only their modules are loaded."""
+    named = (each.split(":") for each in catalogue()["rules"][question])
+    return tuple(getattr(import_module(f"timesink.rules.{home}"), name) for home, name in named)
+
+
+_PYTORCH = re.compile(
+    r"\b(?:at|c10)::|aten::|torch|elementwise_kernel|multi_tensor_apply|triton_(?:poi|red|per|tem)_"
+)
+"""Names of kernels and calls that tell that PyTorch made them."""
+_OTHERS = re.compile(
+    r"tensorflow|Eigen|\bxla|\bjax|\bjit_|(?:loop|input|reduce|wrapped|gemm)_\w*fusion|^fusion\b"
+)
+"""Names that tell that TensorFlow or JAX did."""
+
+
+def is_pytorch(framework: str | None, names: Iterable[str], *, otherwise: bool) -> bool:
+    """Whether advice may speak of PyTorch: the recording says so, or its kernels do."""
+    said, known = (framework or "").lower(), list(names)
+    if said or any(map(_PYTORCH.search, known)):
+        return not said or "torch" in said or "lightning" in said
+    return otherwise and not any(map(_OTHERS.search, known))
+
+
+def fitted(one: Finding, table: str, *, pytorch: bool, vendor: str = "") -> Finding:
+    """A finding whose advice fits the framework, and the maker of the device."""
+    said = catalogue()[table].get(one.rule, {})
+    # What names a place in the program holds for any framework.
+    is_general = "named" not in said or one.advice == said["advice"]
+    advice = said.get("plain", one.advice) if is_general and not pytorch else one.advice
+    return replace(one, advice=in_words_of(vendor, advice) if vendor else advice)
+
+
+@lru_cache(maxsize=1)
+def catalogue() -> Mapping[str, Mapping[str, Any]]:
+    """Titles and advice by table (`run`, `kernels`, `causes`, `parts`) and id; and `rules`."""
+    return toml_tables(Path(__file__).with_name("catalogue.toml"))
+
+
+def finding(
+    table: str,
+    rule: str,
+    sentence: str,
+    words: Mapping[str, str] | None = None,
+    *,
+    advice: str = "advice",
+    **parts: Any,
+) -> Finding:
+    """A finding with the title and the advice of the catalogue, where `words` fill their gaps.
+
+    `advice` names the row where a rule has several.  What an estimate assumes is said where there
+    is one.
+    """
+    said, given = catalogue()[table][rule], words or {}
+    gains = parts.get("cost_ns") or parts.get("between_ns")
+    return Finding(
+        rule,
+        sentence,
+        said.get(advice, "").format(**given),
+        said.get("title", "").format(**given),
+        gain_basis=said.get("basis", "") if gains else "",
+        **parts,
+    )
+
+
+# -- rules about a single run ----------------------------------------------------------------------
+
+
+LEAST_GAP_NS = 1_000_000
+LEAST_GAP_SHARE = 0.05
+"""A gap is large when it takes this much of an average step, and at least a millisecond."""
+
+
+@once_per_trace
+def find_all(trace: Trace) -> tuple[Finding, ...]:
+    """Everything the rules find, the gravest first."""
+    marked = complete_steps(trace).marked
+    found = (one for rule in rules_for("run") for one in rule(trace))
+    about = trace.metadata
+    own = about.format == "kineto"
+    pytorch = is_pytorch(about.framework, device_names(trace).texts, otherwise=own)
+    fits = (fitted(one, "run", pytorch=pytorch, vendor=about.vendor or UNKNOWN) for one in found)
+    return tuple(replace(one, marked=marked) for one in gravest_first(fits))
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The complete steps of a trace as one whole."""
+
+    windows: IntervalSet
+    """When they ran; disjoint, in time order."""
+    count: int
+    length_ns: float
+    """Of the average step."""
+    marked: bool
+    """Whether the recording marks steps; else all of it counts as one."""
+
+    @property
+    def large_gap_ns(self) -> float:
+        """What a gap lasts at least that is large by itself."""
+        return max(LEAST_GAP_NS, LEAST_GAP_SHARE * self.length_ns)
+
+    def per_step_ns(self, ranges: ArrayLike) -> float:
+        """How much of an average step the ranges cover; what overlaps counts once."""
+        return int(intervals.coverage_within(ranges, self.windows).sum()) / max(1, self.count)
+
+    def time_of(self, events: pl.DataFrame) -> float:
+        """How much of an average step events cover."""
+        return self.per_step_ns(event_ranges(events))
+
+    def hold(self, times: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of these moments are inside a step."""
+        inside: NDArray[np.bool_] = intervals.holding(times, *self.windows.T.copy()) >= 0
+        return inside
+
+    def part(self, ns: float) -> str:
+        """A time and what it is a part of: `2.00 ms of each 20.0 ms step (10.0 %)`."""
+        share = units.share(ns, self.length_ns)
+        return f"{units.duration_ns(ns)} of {self.each} ({share})"
+
+    @property
+    def each(self) -> str:
+        """What a part is taken of, in words: a step, or what was recorded."""
+        length = units.duration_ns(self.length_ns)
+        return f"each {length} step" if self.marked else f"the recorded {length}"
+
+    @property
+    def a_step(self) -> str:
+        """Said after a number that is one of an average step; nothing where no step is marked."""
+        return " a step" if self.marked else ""
+
+    def found(
+        self,
+        rule: str,
+        sentence: str,
+        lost_ns: float,
+        evidence: Iterable[Evidence],
+        words: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> list[Finding]:
+        """What a rule says that found time lost in a step, by default all to be gained."""
+        share = lost_ns / self.length_ns if self.length_ns else 0.0
+        parts = {"share": share, "cost_ns": lost_ns, **more}
+        return [finding("run", rule, sentence, words, evidence=tuple(evidence), **parts)]
+
+
+@once_per_trace
+def complete_steps(trace: Trace) -> Steps:
+    """The steps that averages are taken of; a length of 0 where nothing can be measured."""
+    steps = find_steps(trace).filter("complete")
+    bounds = steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
+    total = int((bounds[:, 1] - bounds[:, 0]).sum())
+    return Steps(
+        windows=intervals.merge(bounds),
+        count=len(bounds),
+        length_ns=total / max(1, len(bounds)),
+        marked=bool(steps["marked"].any()),
+    )
+
+
+def most_by_name(
+    kind: str, events: pl.DataFrame, by: str, name: str = "name", **numbers: pl.Expr
+) -> tuple[Evidence, ...]:
+    """The names that have most of one of the numbers, with all of these."""
+    rows = (
+        events.group_by(name)
+        .agg(**numbers)
+        .with_columns(pl.col(name).cast(pl.String).fill_null(""))
+        .sort(by, name, descending=[True, False])
+        .head(3)
+    )
+    return tuple(Evidence(kind, row.pop(name), numbers=row) for row in rows.to_dicts())
+
+
+def longest_by_name(kind: str, events: pl.DataFrame) -> tuple[Evidence, ...]:
+    """The names that took most time, with calls and time."""
+    total = pl.col("dur_ns").sum() / 1000
+    return most_by_name(kind, events, "total_us", calls=pl.len(), total_us=total)
+
+
+def worst_step(trace: Trace, part: str) -> Evidence:
+    """The complete step with most of a part of the breakdown."""
+    step = step_breakdown(trace).filter("complete").sort(f"{part}_ns").row(-1, named=True)
+    numbers = {f"{part}_us": step[f"{part}_ns"] / 1000, "step_us": step["total_ns"] / 1000}
+    return Evidence("step", step["name"], numbers=numbers)

@@ -22,12 +22,12 @@ from timesink.analyses.comparison.recorded import unrecorded
 from timesink.analyses.names import short_name
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.model import units as amounts
-from timesink.model.arrays import Floats
 from timesink.model.diagnosis import Component
 from timesink.model.findings import Evidence, Finding, Interval
+from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
+from timesink.rules import finding
 from timesink.rules.case_functions import CaseFunctions, functions_of
-from timesink.rules.registry import finding
 
 HOST_PARTS = ("idle", "host_cpu", "launch_gap", "run_queue")
 """Parts in which the host works, in the order in which a stall without a call shows in them."""

@@ -21,8 +21,8 @@ from timesink.analyses.columns import numbers
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.names import is_data_loader
-from timesink.analyses.statistics.means import QUIETLY, column_means
-from timesink.model.arrays import Floats, Ints
+from timesink.analyses.statistics import QUIETLY, column_means
+from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 
 _KEY = ["function", "function_class", "device"]

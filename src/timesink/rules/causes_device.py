@@ -12,7 +12,7 @@ import polars as pl
 
 from timesink.analyses.behaviour import UNTRACED
 from timesink.model import units as amounts
-from timesink.model.arrays import Floats, Ints
+from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import listed
 from timesink.rules.case import (

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour import NO_CALL, STEP_MARK
-from timesink.analyses.statistics.means import moments, welch_interval
-from timesink.model.arrays import Floats
+from timesink.analyses.statistics import moments, welch_interval
+from timesink.model.intervals import Floats
 from timesink.model.units import listed
 from timesink.rules.case import (
     HOST_PARTS,

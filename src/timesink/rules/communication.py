@@ -6,15 +6,15 @@ import polars as pl
 
 from timesink.analyses.columns import device_columns, device_numbers, host_columns, host_names
 from timesink.analyses.communication_workers import step_communication
+from timesink.analyses.ranks import RankSet
 from timesink.analyses.ranks.analysis import cost_together
-from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.steps import average_step, is_communication
 from timesink.model import units
 from timesink.model.findings import HIGH, MEDIUM, Evidence, Finding
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import NVIDIA, is_collective_call
-from timesink.rules.registry import catalogue, complete_steps, finding, longest_by_name, worst_step
+from timesink.rules import catalogue, complete_steps, finding, longest_by_name, worst_step
 
 LEAST_TALKING = 0.1
 DATA_PARALLEL = "DataParallel.forward"

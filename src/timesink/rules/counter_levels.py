@@ -12,9 +12,9 @@ import polars as pl
 
 from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.comparison import WITHIN, Pair
+from timesink.analyses.statistics import QUIETLY, column_means, false_discovery, two_sided_p
 from timesink.analyses.statistics.drift import mean_changes
-from timesink.analyses.statistics.means import QUIETLY, column_means, false_discovery, two_sided_p
-from timesink.model.arrays import Floats, Ints
+from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import amount, amounts, change, counted, quantity
 from timesink.rules.counter_names import Resource, only_own, resource_of

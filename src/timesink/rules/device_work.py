@@ -24,14 +24,15 @@ from timesink.analyses.links import link_launches
 from timesink.analyses.memory_curve import memory_peaks
 from timesink.analyses.names import tensor_core_use
 from timesink.analyses.operators import node_times
-from timesink.analyses.steps import role_ranges
+from timesink.analyses.steps import find_steps, role_ranges
 from timesink.model import intervals, units
 from timesink.model.findings import MEDIUM, Evidence, Finding
 from timesink.model.health import MOST_TIMES_FULL
 from timesink.model.trace import Device, Trace
 from timesink.model.vendors import NVIDIA, is_allocator_call, waits_for_device
-from timesink.rules.registry import Steps, complete_steps, finding, longest_by_name, most_by_name
+from timesink.rules import Steps, complete_steps, finding, longest_by_name, most_by_name
 
+_MOST_CUT_SHOWN = 4
 LEAST_SHARE = 0.02
 """Part of a step from which on kernels of a sort are worth a word."""
 TINY_NS = 5_000
@@ -305,6 +306,33 @@ def memory_limit(trace: Trace) -> list[Finding]:
                     numbers={size: peak[size] for size in sizes if peak[size] is not None},
                 )
                 for peak in full
+            ),
+            least_severity=MEDIUM,
+        )
+    ]
+
+
+def cut_steps(trace: Trace) -> list[Finding]:
+    """Steps at the end whose device work the recording does not hold."""
+    steps = find_steps(trace)
+    cut = steps.filter(~steps["complete"])
+    if cut.is_empty():
+        return []
+    whole = steps.filter("complete")
+    usual = float(np.median(whole["device_events"].to_numpy())) if whole.height else 0.0
+    most = int(cut["device_events"].to_numpy().max())
+    shown = cut.select("name", "device_events").head(_MOST_CUT_SHOWN)
+    return [
+        finding(
+            "run",
+            "cut-steps",
+            f"{units.counted(cut.height, 'steps')} of {steps.height} "
+            f"({', '.join(shown['name'])}) {'lacks' if cut.height == 1 else 'lack'} device "
+            f"work: at most {units.counted(most, 'device events')}, "
+            f"against {usual:.0f} in a whole step. Averages leave them out.",
+            evidence=tuple(
+                Evidence("step", name, numbers={"device_events": events})
+                for name, events in shown.rows()
             ),
             least_severity=MEDIUM,
         )

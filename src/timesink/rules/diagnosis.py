@@ -21,10 +21,9 @@ from timesink.analyses.comparison.verdict import (
 )
 from timesink.analyses.diff import Program
 from timesink.analyses.diff.edits import ProgramDifference, call_tree, difference
+from timesink.analyses.statistics import moments, usual_spread, welch_interval
 from timesink.analyses.statistics.drift import mean_changes
-from timesink.analyses.statistics.means import moments, usual_spread, welch_interval
 from timesink.model import units, vendors
-from timesink.model.arrays import Floats
 from timesink.model.diagnosis import (
     Component,
     CycleJudgement,
@@ -36,15 +35,16 @@ from timesink.model.diagnosis import (
     SteadyTimes,
 )
 from timesink.model.findings import Finding
+from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import listed, times
+from timesink.rules import finding, rules_for
 from timesink.rules.case import Demand, Ledger, case_of, known_interval, largest_first
 from timesink.rules.case_functions import cycle_matrices, family_of
 from timesink.rules.causes_host import local_changes
 from timesink.rules.counter_levels import impossible_levels
 from timesink.rules.environment import find_anomalies
 from timesink.rules.program_edits import edits, told
-from timesink.rules.registry import finding, rules_for
 
 FEWEST_PUT_TOGETHER = 3
 """Cycles a side needs for a verdict after cycles were put together: these are few, long ones whose

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_names, once_per_trace
+from timesink.analyses.replay import recorded_play, step_lengths
 from timesink.analyses.replay.changes import parse_change
-from timesink.analyses.replay.graph import recorded_play, step_lengths
 from timesink.analyses.replay.what_if import Scenario, changed
 from timesink.analyses.steps import find_steps
 from timesink.analyses.work import CallArguments, formula_of, parse_inputs
@@ -24,15 +24,15 @@ from timesink.analyses.work.efficiency import Efficiency, shape_text
 from timesink.analyses.work.steps import COLLECTIVE, LINK, MATRIX, MEMORY, VECTOR
 from timesink.errors import UsageError
 from timesink.model import units
-from timesink.model.arrays import Floats, Ints
 from timesink.model.findings import Evidence, Finding, gravest_first
+from timesink.model.intervals import Floats, Ints
 from timesink.model.trace import Trace
 from timesink.model.vendors import UNKNOWN
-from timesink.rules import device_work
-from timesink.rules.registry import (
+from timesink.rules import (
     Steps,
     catalogue,
     complete_steps,
+    device_work,
     find_all,
     fitted,
     longest_by_name,

@@ -16,11 +16,12 @@ import polars as pl
 
 from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.comparison import Pair
-from timesink.analyses.statistics.means import ALPHA
+from timesink.analyses.statistics import ALPHA
 from timesink.model import units
-from timesink.model.arrays import Floats
 from timesink.model.findings import Evidence, Finding
+from timesink.model.intervals import Floats
 from timesink.model.vendors import is_gpu
+from timesink.rules import catalogue, rules_for
 from timesink.rules.case import (
     Claim,
     Demand,
@@ -42,7 +43,6 @@ from timesink.rules.counter_levels import (
     without_impossible,
 )
 from timesink.rules.counter_names import resource_of
-from timesink.rules.registry import catalogue, rules_for
 from timesink.rules.resource_load import Context, capacity, ground, of_others, severity
 
 _NOTABLE = 0.02

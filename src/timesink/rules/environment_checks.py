@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import wraps
 
-from timesink.analyses.statistics.means import ALPHA
+from timesink.analyses.statistics import ALPHA
 from timesink.model.findings import Evidence
 from timesink.model.schema import HOST_DEVICE
 from timesink.rules.counter_levels import CounterReading, chance, own_devices

@@ -12,8 +12,8 @@ from timesink.analyses.behaviour import NO_CALL
 from timesink.analyses.behaviour.anatomy import LEAST_PLACE
 from timesink.analyses.columns import numbers, once_per_trace
 from timesink.model import units
-from timesink.model.arrays import Floats
 from timesink.model.findings import Evidence, Interval
+from timesink.model.intervals import Floats
 from timesink.rules.case import (
     HOST_PARTS,
     CaseSide,

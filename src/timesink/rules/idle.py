@@ -35,9 +35,9 @@ from timesink.model.findings import Evidence, Finding
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, waits_for_device
+from timesink.rules import catalogue, complete_steps, longest_by_name, worst_step
 from timesink.rules.communication import LEAST_TALKING
 from timesink.rules.device_work import tiny_kernels
-from timesink.rules.registry import catalogue, complete_steps, longest_by_name, worst_step
 
 LEAST_BETWEEN = 0.1
 LEAST_LOADING = 0.05

@@ -14,9 +14,8 @@ from statistics import fmean, median
 import numpy as np
 
 from timesink.analyses.comparison import Pair
-from timesink.analyses.statistics.means import ALPHA, false_discovery
+from timesink.analyses.statistics import ALPHA, false_discovery
 from timesink.model import units
-from timesink.model.arrays import Floats
 from timesink.model.diagnosis import (
     Component,
     CycleJudgement,
@@ -26,10 +25,11 @@ from timesink.model.diagnosis import (
     SteadyTimes,
 )
 from timesink.model.findings import Evidence, Finding, Interval
+from timesink.model.intervals import Floats
 from timesink.model.units import brief_ns, listed
+from timesink.rules import finding
 from timesink.rules.case import largest_first, within
 from timesink.rules.diagnosis import change_ns, diagnose, explaining
-from timesink.rules.registry import finding
 
 WAITS = ("exposed_communication", "synchronisation", "idle", "host_cpu")
 """Where a process waits for others: in a collective, or wherever its host waits for one."""

@@ -19,8 +19,7 @@ from timesink.analyses.kernels.calls import call_weight
 from timesink.analyses.kernels.usage import THIRDS, DeviceUse, Thresholds, headroom, of_device
 from timesink.model import units
 from timesink.model.findings import Finding
-from timesink.rules import device_work
-from timesink.rules.registry import finding, fitted, is_pytorch, rules_for
+from timesink.rules import device_work, finding, fitted, is_pytorch, rules_for
 
 LEAST_PCT = 5.0
 """Share of a device's time from which a rule speaks."""

@@ -9,9 +9,9 @@ import polars as pl
 
 from timesink.analyses.behaviour.anatomy import only_cycles
 from timesink.analyses.comparison import Role
+from timesink.analyses.statistics import usual_spread
 from timesink.analyses.statistics.drift import Segment, segments, warm_up, without_outliers
-from timesink.analyses.statistics.means import usual_spread
-from timesink.model.arrays import Flags
+from timesink.model.intervals import Flags
 
 _LEAST_EXCESS = 0.1
 """An outlier takes longer by this part of a typical cycle ..."""

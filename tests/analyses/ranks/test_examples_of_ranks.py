@@ -7,6 +7,7 @@ import polars as pl
 
 import timesink
 from timesink.analyses.columns import stacked
+from timesink.analyses.ranks import Named, numbered, ranks_of_traces, straggler_rows
 from timesink.analyses.ranks.analysis import (
     analyse_ranks,
     cost_together,
@@ -22,7 +23,6 @@ from timesink.analyses.ranks.own_time import (
     waited_for,
     work_of_shapes,
 )
-from timesink.analyses.ranks.rank_set import Named, numbered, ranks_of_traces, straggler_rows
 from timesink.analyses.ranks.summary import (
     _believable,
     from_parquet,

@@ -8,8 +8,8 @@ import pytest
 
 import timesink
 from cases import MAIN, STEP, K, O, R, host_event, read
+from timesink.analyses.replay import play, replay_graph
 from timesink.analyses.replay.critical_path import critical_path, slack
-from timesink.analyses.replay.graph import play, replay_graph
 from timesink.model.trace import Trace
 
 

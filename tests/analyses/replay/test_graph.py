@@ -10,7 +10,7 @@ import pytest
 import timesink
 from builders import complete
 from cases import MAIN, OTHER, STEP, K, O, R, host_event, read
-from timesink.analyses.replay.graph import (
+from timesink.analyses.replay import (
     Played,
     ReplayGraph,
     play,

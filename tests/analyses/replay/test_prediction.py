@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 import timesink
 from loaded_cycles import LOADER, US, Piece, cycles, pieces
 from timelines import patient
-from timesink.analyses.replay import prediction
+from timesink.analyses.replay import play, prediction, replay_graph
 from timesink.analyses.replay.changes import AskedChange, change_of
-from timesink.analyses.replay.graph import play, replay_graph
 from timesink.analyses.replay.own_clock import OwnClock
 from timesink.analyses.replay.prediction import best_changes, predicted, program_of
 from timesink.analyses.replay.what_if import Scenario, cycle_ns

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from cases import STEP, C, O, R, read
 from loaded_cycles import IN_PROCESSES, LOADER, US, Piece, cycles, pieces
 from timelines import patient, random_traces
+from timesink.analyses.replay import play, replay_graph
 from timesink.analyses.replay.changes import parse_change
-from timesink.analyses.replay.graph import play, replay_graph
 from timesink.analyses.replay.what_if import Scenario, changed, cycle_ns, named_by
 from timesink.errors import UsageError
 from timesink.model.trace import Trace

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from timesink.analyses.statistics import ALPHA
 from timesink.analyses.statistics.drift import mean_changes, without_outliers
-from timesink.analyses.statistics.means import ALPHA
 
 
 def column(*values: float) -> np.ndarray:

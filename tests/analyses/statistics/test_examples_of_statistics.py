@@ -4,19 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.statistics.drift import (
-    apart,
-    cosines,
-    intervals,
-    likeness,
-    mean_changes,
-    regime_p,
-    segments,
-    variance_of_mean,
-    warm_up,
-    without_outliers,
-)
-from timesink.analyses.statistics.means import (
+from timesink.analyses.statistics import (
     false_discovery,
     moments,
     moments_with_zeros,
@@ -29,6 +17,18 @@ from timesink.analyses.statistics.means import (
     two_sided_p,
     welch_interval,
     welch_p,
+)
+from timesink.analyses.statistics.drift import (
+    apart,
+    cosines,
+    intervals,
+    likeness,
+    mean_changes,
+    regime_p,
+    segments,
+    variance_of_mean,
+    warm_up,
+    without_outliers,
 )
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.statistics.means import (
+from timesink.analyses.statistics import (
     Moments,
     moments,
     moments_with_zeros,

@@ -20,8 +20,8 @@ from timesink.answers.comparison.rank_sets import may_be_sets
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sides import RunSide, SideSource
 from timesink.errors import TimesinkError
+from timesink.lab.ranks import Plan, Straggler
 from timesink.lab.ranks.generated import generate_ranks
-from timesink.lab.ranks.plan import Plan, Straggler
 from timesink.runtime.engine import Done
 from timesink.sources import Recording
 

@@ -12,7 +12,7 @@ import pytest
 import timesink
 from builders import training_trace, write
 from rank_sets import HereEngine
-from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
+from timesink.analyses.ranks import RankSet, set_health, set_notes
 from timesink.answers import rank_reading as job
 from timesink.answers.rank_reading import read_ranks
 from timesink.errors import NotFoundError, TimesinkError

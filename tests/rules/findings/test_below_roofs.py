@@ -14,9 +14,9 @@ from cases import read
 from roofed_runs import DOUBLE, FLOAT, H200, HALF, MI300X, MI355X, RULES, Call, good, run, told
 from timesink.analyses.work import CallArguments, parse_inputs
 from timesink.analyses.work.efficiency import efficiency
+from timesink.rules import rules_for
 from timesink.rules.efficiency import efficiency_findings, proven_findings
 from timesink.rules.product_shapes import product_of
-from timesink.rules.registry import rules_for
 
 
 class TestProducts:

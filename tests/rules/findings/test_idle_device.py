@@ -8,9 +8,9 @@ from cases import DATA_LOADER, MAIN, MODULE, STEP, C, K, O, R, host_event, read
 from timesink.answers.analysis.report import headline
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
+from timesink.rules import find_all
 from timesink.rules.device_work import tiny_kernels
 from timesink.rules.idle import dominant_operator, low_utilisation
-from timesink.rules.registry import find_all
 
 
 def sync(ts: int, dur: int) -> dict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cases import STEP, K, R, read
 from timesink.model.trace import Trace
-from timesink.rules.registry import cut_steps
+from timesink.rules.device_work import cut_steps
 
 
 def steps_with(*counts: int) -> Trace:

@@ -28,8 +28,7 @@ from timesink.analyses.kernels.families import load_families
 from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.links import link_launches
 from timesink.model import intervals, vendors
-from timesink.model.arrays import Flags, Floats, Ints
-from timesink.model.intervals import IntervalSet
+from timesink.model.intervals import Flags, Floats, IntervalSet, Ints
 from timesink.model.trace import Trace
 
 PARTS = (

@@ -33,8 +33,7 @@ from timesink.analyses.cycles import Cycles
 from timesink.analyses.forest import nest_calls, pre_order
 from timesink.analyses.links import link_launches
 from timesink.model import intervals
-from timesink.model.arrays import Flags, Ints
-from timesink.model.intervals import IntervalSet
+from timesink.model.intervals import Flags, IntervalSet, Ints
 from timesink.model.trace import Trace
 from timesink.recorder.folder import CUT_MARK
 

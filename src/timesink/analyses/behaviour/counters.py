@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.calls import HOST_NUMBER, NO_NUMBER
 from timesink.analyses.names import device_word
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE, host_and_pid
 from timesink.model.trace import Trace
 from timesink.model.units import unit_of

@@ -28,7 +28,7 @@ from timesink.analyses.modules import find_modules, is_module_call, link_backwar
 from timesink.analyses.names import without_address
 from timesink.analyses.operators import node_times
 from timesink.model import intervals
-from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
 
 _NONE = -1

@@ -43,7 +43,7 @@ from timesink.analyses.behaviour.untraced import is_mark
 from timesink.analyses.cycles import Cycles
 from timesink.analyses.kernels.families import load_families
 from timesink.model import vendors
-from timesink.model.arrays import Floats, Ints
+from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
 from timesink.model.units import listed, quantity, unit_of

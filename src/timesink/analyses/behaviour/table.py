@@ -42,7 +42,7 @@ from timesink.analyses.columns import encode, running_most, sums_by
 from timesink.analyses.cycles import Cycles
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units
-from timesink.model.arrays import Ints
+from timesink.model.intervals import Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE, INTERPOLATED, host_and_pid
 from timesink.model.trace import Trace
 

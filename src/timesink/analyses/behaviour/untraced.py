@@ -31,7 +31,7 @@ from timesink.analyses.behaviour.calls import (
 from timesink.analyses.columns import host_columns, host_lanes, host_names, start_and_end
 from timesink.analyses.cycles import Cycles, family_name
 from timesink.model import intervals
-from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
 
 _CLASS = FUNCTION_CLASSES.index(UNTRACED)

@@ -27,8 +27,8 @@ from timesink.analyses.diff.alignment import counted, kinds_of, ranges
 from timesink.analyses.statistics.drift import warm_up
 from timesink.analyses.statistics.repeats import Decision, TimedRun
 from timesink.model import vendors
-from timesink.model.arrays import Ints
 from timesink.model.diagnosis import RECORDED, SteadyTimes
+from timesink.model.intervals import Ints
 from timesink.model.schema import HOST_DEVICE
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from timesink.analyses.behaviour import SIDE_WAIT, UNTRACED, once_per_cycle
 from timesink.analyses.comparison import Role
 from timesink.analyses.comparison.sides import is_related, is_unplaced, meeting
 from timesink.analyses.names import short_kernel_name
-from timesink.model.arrays import Flags, Floats
+from timesink.model.intervals import Flags, Floats
 from timesink.model.schema import HOST_DEVICE
 
 _GRAPH = re.compile(r"GraphLaunch")

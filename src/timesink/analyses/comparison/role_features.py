@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from timesink.analyses.behaviour import once_per_cycle
 from timesink.analyses.comparison import Role
 from timesink.analyses.kernels.families import load_families
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import natural, quantity
 

@@ -35,9 +35,9 @@ from timesink.analyses.comparison.role_features import (
     role_starts,
 )
 from timesink.analyses.comparison.verdict import compare_roles
-from timesink.analyses.statistics.means import QUIETLY
+from timesink.analyses.statistics import QUIETLY
 from timesink.errors import UsageError
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.units import amounts, brief_ns, count, counted, listed
 
 CERTAINTY = 3.0

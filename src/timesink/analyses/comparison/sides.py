@@ -27,8 +27,8 @@ from timesink.analyses.behaviour.calls import OUTSIDE, Windows
 from timesink.analyses.behaviour.recorded_anatomy import anatomy_of
 from timesink.analyses.comparison import ROWS, Role
 from timesink.analyses.kernels.families import OTHER, load_families, normalised_name
-from timesink.analyses.statistics.means import QUIETLY, Moments, moments, rank_p, welch_p
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.analyses.statistics import QUIETLY, Moments, moments, rank_p, welch_p
+from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE, NO_DEVICE
 from timesink.model.units import natural, quantity
 

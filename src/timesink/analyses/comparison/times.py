@@ -18,14 +18,7 @@ from timesink.analyses.comparison import (
     cycle_lengths,
 )
 from timesink.analyses.comparison.sides import Sides, is_related, meeting, side_by_side
-from timesink.analyses.statistics.drift import (
-    mean_changes,
-    regime_p,
-    segments,
-    warm_up,
-    without_outliers,
-)
-from timesink.analyses.statistics.means import (
+from timesink.analyses.statistics import (
     ALPHA,
     QUIETLY,
     moments,
@@ -36,10 +29,17 @@ from timesink.analyses.statistics.means import (
     trimmed_mean,
     welch_p,
 )
+from timesink.analyses.statistics.drift import (
+    mean_changes,
+    regime_p,
+    segments,
+    warm_up,
+    without_outliers,
+)
 from timesink.analyses.statistics.repeats import DETECT_PCT, decide
 from timesink.model import intervals
-from timesink.model.arrays import Floats, Ints
 from timesink.model.diagnosis import SIDES, SteadyTimes
+from timesink.model.intervals import Floats, Ints
 
 _KEY = ["function", "device"]
 _AMOUNTS = ["dur_ns", "calls", "beta_pct"]

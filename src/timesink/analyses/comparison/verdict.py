@@ -43,7 +43,7 @@ from timesink.analyses.comparison.times import (
     time_rows,
 )
 from timesink.analyses.comparison.workload import check_workload, with_equal_work
-from timesink.analyses.statistics.means import ALPHA, false_discovery
+from timesink.analyses.statistics import ALPHA, false_discovery
 from timesink.analyses.statistics.repeats import FEWEST_RUNS, Decision
 from timesink.model import units
 from timesink.model.diagnosis import PLAIN, CycleJudgement, CycleTime, SteadyTimes

@@ -32,7 +32,7 @@ from timesink.analyses.comparison.recorded import (
 )
 from timesink.analyses.cycles import type_of_name
 from timesink.analyses.kernels.families import normalised_name
-from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE
 from timesink.model.units import brief_ns
 

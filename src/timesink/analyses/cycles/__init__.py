@@ -20,7 +20,7 @@ from timesink.analyses.columns import (
     start_and_end,
 )
 from timesink.analyses.links import link_launches
-from timesink.model.arrays import Ints
+from timesink.model.intervals import Ints
 from timesink.model.schema import BUSY_KINDS, CYCLE_TYPES
 from timesink.model.trace import Trace
 

@@ -28,7 +28,7 @@ from timesink.analyses.cycles import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.cycles.python_calls import LONGER, SELDOM, anchored, python_calls
 from timesink.analyses.steps import find_steps, step_names
 from timesink.model import units
-from timesink.model.arrays import Ints
+from timesink.model.intervals import Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import COLLECTIVE_CALLS, every

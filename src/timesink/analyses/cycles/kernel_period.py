@@ -23,7 +23,7 @@ from timesink.analyses.cycles import (
 from timesink.analyses.kernels.join_alignment import common_lengths
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
 
 _CODES = 16

@@ -32,7 +32,7 @@ from timesink.analyses.cycles import (
 )
 from timesink.analyses.forest import NestedCalls, Nodes, nested_calls, within
 from timesink.model import intervals, units
-from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
 
 _NOT_AN_ANCHOR = re.compile(

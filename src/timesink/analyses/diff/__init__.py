@@ -36,7 +36,7 @@ from timesink.analyses.forest import Nodes, levels, nest_calls, pre_order
 from timesink.analyses.links import launching_calls
 from timesink.analyses.names import Hashes, hashed, mixed, plain_name
 from timesink.model import vendors
-from timesink.model.arrays import Ints
+from timesink.model.intervals import Ints
 from timesink.model.schema import BUSY_KINDS, LINE_PREFIX, MODULE_PREFIX
 from timesink.model.trace import Trace
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from timesink.analyses.diff import KERNEL, Program
 from timesink.analyses.kernels.join_alignment import common_subsequence
 from timesink.analyses.names import Hashes, mixed
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 
 _MOST_CYCLES = 400
 """Cycles of a side that are looked at; of more, as many that lie evenly among them."""

@@ -39,7 +39,7 @@ from timesink.analyses.diff.alignment import (
     ranges,
     steady_tree,
 )
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 
 _NEARLY_ALL = 0.8
 """Part of the operators that come so many times as often where a cycle does its work again."""

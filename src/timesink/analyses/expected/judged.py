@@ -14,7 +14,7 @@ from timesink.analyses.expected.model import DurationModel, near, outside_of
 from timesink.analyses.expected.trees import AskedForest
 from timesink.analyses.expected.workload import PHASES, CycleWorkload, workload_of
 from timesink.errors import UsageError
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 
 _APART = 2
 """Cycles between alarms of one episode."""

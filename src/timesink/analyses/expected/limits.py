@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from timesink.analyses.expected.workload import PHASES, CycleWorkload
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 
 BUSY_LEVELS = 3
 _FEWEST_IN_GROUP = 60

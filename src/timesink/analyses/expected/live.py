@@ -40,7 +40,7 @@ from timesink.analyses.expected.workload import (
     CycleWorkload,
     workload_of,
 )
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 
 CALM_CYCLES, CALM_S = 20, 5.0
 """An alarm ends after so many cycles, or seconds, back within limits."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from timesink.analyses.expected.limits import GroupLimit, groups_of
 from timesink.analyses.expected.workload import PHASES, CycleWorkload
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 
 SHIFTS = (1.2, 1.5, 2.0, 4.0, 16.0)
 """Each has a sum of its own, beside one for the smallest that counts."""

@@ -31,7 +31,7 @@ from timesink.analyses.expected.workload import (
     workload_of,
 )
 from timesink.errors import UnreadableError, UsageError
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 
 MODEL_SCHEMA = "timesink/watch-model/1"
 FEWEST_CYCLES = 50

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from timesink.model.arrays import Flags, Floats
+from timesink.model.intervals import Flags, Floats
 
 LEAF_CYCLES = 10
 """What trees tell is of so many cycles at least."""

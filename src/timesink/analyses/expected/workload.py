@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 
 DURATION, JOB, START = "duration_us", "job_name", "start_ts"
 BATCH, INPUT, OUTPUT, LONGEST = (

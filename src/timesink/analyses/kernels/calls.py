@@ -37,7 +37,7 @@ from timesink.analyses.modules import find_modules, is_module_call, link_backwar
 from timesink.analyses.names import short_name
 from timesink.analyses.steps import find_steps, step_at
 from timesink.errors import UsageError
-from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import KERNEL_CALLS
 from timesink.model.trace import Metadata, Trace
 from timesink.model.units import ordinal

@@ -19,7 +19,7 @@ from timesink.analyses.kernels.usage import (
     headroom,
     time_by_cell,
 )
-from timesink.model.arrays import Floats
+from timesink.model.intervals import Floats
 
 _SPREAD = ("min", "median", "max")
 _DEVICE = ("host", "device")

@@ -28,7 +28,7 @@ from timesink.analyses.kernels.join_alignment import (
 from timesink.analyses.kernels.join_search import Placed, place_by_count, place_launches
 from timesink.analyses.kernels.table import SHAPE
 from timesink.analyses.names import cut_name, kernel_name, short_name, template_arguments
-from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import Flags, Ints
 from timesink.model.units import count, counted, share
 
 _MOST_ROUNDS = 4

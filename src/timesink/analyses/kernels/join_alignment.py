@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.model.arrays import Ints
+from timesink.model.intervals import Ints
 
 _Pairs: TypeAlias = list[tuple[Ints, Ints]]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from timesink.analyses.kernels.join_alignment import Launches, common_head
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 
 _MET = 1 << 12
 """What it gains to meet a kernel of one's own kind; all else is measured by it."""

@@ -15,7 +15,7 @@ from timesink.analyses.names import (
     short_kernel_name,
     tensor_core_use,
 )
-from timesink.model.arrays import Floats, Ints
+from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import names_where

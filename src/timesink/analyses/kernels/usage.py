@@ -18,7 +18,7 @@ from timesink.analyses.kernels.calls import (
     sampled_functions,
 )
 from timesink.errors import UsageError
-from timesink.model.arrays import Floats, Ints
+from timesink.model.intervals import Floats, Ints
 from timesink.model.trace import Trace
 
 # Which resource a launch leaves unused: thirds of SM and memory use, and four classes of them.

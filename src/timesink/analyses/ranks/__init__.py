@@ -1,1 +1,386 @@
-"""All ranks of a run together: who waits for whom, who is late, and why."""
+"""The ranks of one run as they were found: who is there, who is missing, who could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import attrgetter, itemgetter
+
+import polars as pl
+
+from timesink.analyses.columns import stacked
+from timesink.analyses.communication_workers import WorkerComparison, WorkerSummary, compare_workers
+from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
+from timesink.analyses.ranks.own_time import OWN_PARTS, ranges_of, the_ranks
+from timesink.analyses.ranks.rank_groups import RankGroup, cluster_ranks
+from timesink.analyses.ranks.replay import decisive_ranks
+from timesink.analyses.ranks.summary import RankSummary, summarise_rank, thinned_alike
+from timesink.model.health import HealthEntry, merge_entries
+from timesink.model.trace import Trace
+from timesink.model.units import brief_ns, counted, listed, natural, ordinal
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a recording is called, and the rank that its trace and the name of its file state."""
+
+    worker: str
+    told: int | None
+    in_name: int | None
+
+    @property
+    def stated(self) -> int | None:
+        """The rank it states, in whichever way."""
+        return self.in_name if self.told is None else self.told
+
+
+def numbered(recordings: Sequence[Named]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """A rank for each recording, no two the same, and what had to be assumed.
+
+    From its trace, else its file's name, else by its place.
+    """
+    # Where every trace states one and the same rank, as single processes do, none is meant.
+    alike = len(recordings) > 1 and len({each.told for each in recordings}) == 1
+    stated = [each.in_name if alike else each.stated for each in recordings]
+    taken: set[int] = set()
+    ranks: list[int | None] = []
+    for rank in stated:
+        ranks.append(None if rank in taken else rank)
+        taken |= {rank} if rank is not None else set()
+    free = (number for number in range(2 * len(recordings)) if number not in taken)
+    found = tuple(next(free) if rank is None else rank for rank in ranks)
+    if len(recordings) > 1 and all(rank is None for rank in stated):
+        return found, ("no recording says which rank it is: they are numbered by their names",)
+    notes = [
+        f"{each.worker} does not say which rank it is: it counts as rank {rank}"
+        if said is None
+        else f"{each.worker} says that it is rank {said}, as another recording does: "
+        f"it counts as rank {rank}"
+        for each, said, rank in zip(recordings, stated, found, strict=True)
+        if said != rank and (said is not None or len(recordings) > 1)
+    ]
+    return found, tuple(notes)
+
+
+_NOT_COMPARED = ("host_start_ns", "host_end_ns", "start_ns", "end_ns", "latency_ns")
+"""Columns of records that no other rank is compared by: a set is held in memory as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedRank:
+    """A recording of which there is no summary."""
+
+    worker: str
+    source: str
+    reason: str
+    rank: int | None = None
+    """As far as the name of the file tells."""
+
+
+_LAYOUT = ("pp", "tp", "cp", "ep", "mp", "dp")
+"""Kinds of process groups that make a layout, in the order in which people name them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankLayout:
+    """How many ranks a run has, and the sizes of its process groups."""
+
+    world: int
+    groups: tuple[tuple[str, int], ...]
+    """Kinds and sizes, each once."""
+
+    @property
+    def words(self) -> str:
+        """The same to read."""
+        inner = ", ".join(f"{kind} {size}" for kind, size in self.groups)
+        return f"{counted(self.world, 'ranks')}{f' ({inner})' if inner else ''}"
+
+
+@dataclass(frozen=True, eq=False)
+class RankSet:
+    """Summaries of all ranks, and what they say together, found when it is asked for."""
+
+    ranks: Mapping[int, RankSummary]
+    """By number, in its order."""
+    workers: Mapping[int, str]
+    """What the recording of each rank is called."""
+    damaged: tuple[DamagedRank, ...] = ()
+    notes: tuple[str, ...] = ()
+    """How numbers were chosen where recordings do not tell them, and who is left out."""
+    left_out: tuple[int, ...] = ()
+    """Ranks that were read and have none of the steps that were asked for."""
+
+    @property
+    def world_size(self) -> int:
+        """How many ranks the run has, as far as recordings tell."""
+        told = (each.about.world_size or 0 for each in self.ranks.values())
+        return max(*told, max(self.ranks, default=-1) + 1, len(self.ranks))
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Ranks of the run of which there is no recording, not even a damaged one."""
+        seen = {*self.ranks, *self.left_out, *(each.rank for each in self.damaged)}
+        return tuple(rank for rank in range(self.world_size) if rank not in seen)
+
+    @property
+    def names(self) -> list[str]:
+        """What the recordings are called, in the order of ranks."""
+        return [self.workers[rank] for rank in self.ranks]
+
+    @property
+    def summaries(self) -> dict[str, WorkerSummary]:
+        """What dividing communication needs, by the name of each worker."""
+        return {self.workers[rank]: summary.worker for rank, summary in self.ranks.items()}
+
+    @property
+    def communicates(self) -> bool:
+        """Whether any rank takes part in a collective."""
+        return any(summary.worker.records.height for summary in self.ranks.values())
+
+    @cached_property
+    def analysis(self) -> RanksAnalysis:
+        """Collectives matched, clocks aligned, stragglers named."""
+        return analyse_ranks(self.ranks)
+
+    @property
+    def layout(self) -> RankLayout:
+        """What the collectives of the run tell of its layout."""
+        groups = self.analysis.groups.filter(pl.col("kind").is_in(_LAYOUT)).select("kind", "size")
+        found = sorted(groups.unique().rows(), key=lambda row: (_LAYOUT.index(row[0]), row[1]))
+        return RankLayout(self.world_size, tuple(found))
+
+    @cached_property
+    def communication(self) -> WorkerComparison:
+        """Waiting and transfer, by the name of each worker."""
+        return compare_workers(self.summaries)
+
+    @cached_property
+    def groups(self) -> tuple[RankGroup, ...]:
+        """Ranks that behave alike, the usual ones first, and what sets the odd ones apart."""
+        return cluster_ranks(self.ranks, self.analysis)
+
+
+def ranks_of(
+    named: Sequence[tuple[Named, RankSummary]],
+    damaged: tuple[DamagedRank, ...] = (),
+    left_out: Sequence[Named] = (),
+) -> RankSet:
+    """A set of summaries, each under its number, all about the same steps.
+
+    `left_out` are recordings that have none of these.
+    """
+    numbers, notes = numbered([each for each, _ in named])
+    ranked = dict(sorted(zip(numbers, named, strict=True), key=itemgetter(0)))
+    without = f"without these steps and left out: {listed([each.worker for each in left_out])}"
+    # Each under the number it goes by, without what only its own trace needs.
+    summaries = {}
+    for rank, (_, each) in ranked.items():
+        records = each.worker.records.drop(_NOT_COMPARED)
+        summaries[rank] = replace(each, worker=replace(each.worker, rank=rank, records=records))
+    return RankSet(
+        ranks=thinned_alike(summaries),
+        workers={rank: name.worker for rank, (name, _) in ranked.items()},
+        damaged=damaged,
+        notes=(*notes, *([without] if left_out else [])),
+        left_out=tuple(each.stated for each in left_out if each.stated is not None),
+    )
+
+
+def ranks_of_traces(traces: Mapping[str, Trace]) -> RankSet:
+    """The set of traces that are open already, by the names of their workers."""
+    found = {worker: summarise_rank(traces[worker]) for worker in sorted(traces, key=natural)}
+    named = [(Named(worker, each.about.rank, None), each) for worker, each in found.items()]
+    return ranks_of(named)
+
+
+# What is to be said about a set as such: who is missing, what was assumed, how clocks differ.
+
+_TIMES_UNCERTAINTY = 10.0
+"""How far clocks must be apart, against how well that is known: the farthest of many are some four
+to six times as far apart by chance alone."""
+_LEAST_APART_NS = 1_000
+_MOST_RANGES = 12
+_ASSUMED = "rank_assumed"
+"""Of one trace alone rank 0 is assumed; ranks of a set are told apart by their names."""
+
+
+def set_notes(ranks: RankSet) -> Iterator[str]:
+    """Sentences about the set, those that weaken its numbers first."""
+    if ranks.missing:
+        verb = "is" if len(ranks.missing) == 1 else "are"
+        yield f"{the_ranks(ranks.missing, _MOST_RANGES)} of {ranks.world_size} {verb} missing"
+    if ranks.damaged:
+        first = ranks.damaged[0]
+        reason = first.reason.removeprefix(f"{first.source}: ")
+        names = listed([each.worker for each in ranks.damaged])
+        whose = f"{first.worker}: {reason}" if len(ranks.damaged) > 1 else reason
+        yield f"cannot be read: {names} ({whose}); the others stand"
+    if silent := ranks.analysis.not_judged:
+        who = f"{the_ranks(silent, _MOST_RANGES)} {'has' if len(silent) == 1 else 'have'}"
+        yield f"{who} no device work, unlike most others, and cannot be judged"
+    # What ranks with fewer steps than most lack is judged without them.
+    steps = {rank: int(each.steps["complete"].sum()) for rank, each in ranks.ranks.items()}
+    usual = sorted(steps.values())[len(steps) // 2] if steps else 0
+    fewer = [rank for rank, count in steps.items() if count < usual]
+    if len(fewer) == 1:
+        yield f"rank {fewer[0]} has {steps[fewer[0]]} of {usual} steps"
+    elif fewer:
+        yield f"{the_ranks(fewer, _MOST_RANGES)} have fewer than the usual {usual} steps"
+    yield from ranks.notes
+    kept = [each.kept for each in ranks.ranks.values()]
+    every = max((one.every for one in kept), default=1)
+    if every > 1:
+        of = max(one.of_steps for one in kept)
+        yield f"long recordings: every {ordinal(every)} of {of} steps is compared between ranks"
+    if cut := sum(1 for one in kept if one.cut):
+        yield f"{cut} ranks have more collectives in a step than are compared: the first ones count"
+    yield from _clocks(ranks)
+
+
+def set_health(ranks: RankSet) -> list[tuple[HealthEntry, int]]:
+    """What is odd about the recordings, each sort once, and on how many of them."""
+    entries: list[tuple[HealthEntry, int | str]] = [
+        *(
+            (entry, rank)
+            for rank, each in ranks.ranks.items()
+            for entry in each.about.health
+            if entry.code != _ASSUMED or len(ranks.ranks) == 1
+        ),
+        *((HealthEntry("unreadable_file", 1, one.reason), one.source) for one in ranks.damaged),
+    ]
+    merged = merge_entries(entry for entry, _ in entries)
+    found: dict[str, set[int | str]] = {}
+    for entry, where in entries:
+        found.setdefault(entry.code, set()).add(where)
+    return [(entry, len(found[entry.code])) for entry in merged]
+
+
+def _clocks(ranks: RankSet) -> Iterator[str]:
+    """How far clocks are apart, among those that collectives tie to each other."""
+    known = ranks.analysis.clocks.filter(pl.col("uncertainty_ns").is_finite())
+    clocks = known.unique("clock")
+    if clocks.height < 2:
+        return
+    apart = clocks.select(
+        (pl.col("offset_ns").max() - pl.col("offset_ns").min()).over("tied_to").max()
+    ).item()
+    sure = float(clocks["uncertainty_ns"].max())  # type: ignore[arg-type]
+    if apart < max(_TIMES_UNCERTAINTY * sure, _LEAST_APART_NS):
+        return
+    what = "hosts" if all(each.about.host for each in ranks.ranks.values()) else "ranks"
+    yield (
+        f"clocks of {clocks.height} {what} up to {brief_ns(apart)} apart, "
+        f"known to ±{brief_ns(sure)}"
+    )
+
+
+# The tables about a set of ranks that users ask for by name.
+
+RANK_GROUP_SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("group", "ranks"), pl.String()),
+    **dict.fromkeys(("size", "representative"), pl.Int64()),
+    "odd": pl.Boolean(),
+    "apart": pl.List(pl.String()),
+}
+"""`apart` are sentences: what sets the group apart."""
+
+STRAGGLER_SCHEMA: dict[str, pl.DataType] = {
+    "rank": pl.Int64(),
+    **dict.fromkeys(("worker", "cause"), pl.String()),
+    **dict.fromkeys(("cost_ns", "share_pct"), pl.Float64()),
+    "steps": pl.Int64(),
+    **dict.fromkeys(("step_names", "evidence"), pl.List(pl.String())),
+}
+
+
+worker_steps: Callable[[RankSet], pl.DataFrame] = attrgetter("communication.by_step")
+"""Communication of every worker in every step: waiting and transfer."""
+collective_statistics: Callable[[RankSet], pl.DataFrame] = attrgetter("communication.by_name")
+"""Calls, sizes, latency, transfer and bandwidth of every collective on every worker."""
+mismatched_calls: Callable[[RankSet], pl.DataFrame] = attrgetter("communication.mismatches")
+"""Collective calls that some workers made and others did not."""
+matched_collectives: Callable[[RankSet], pl.DataFrame] = attrgetter("analysis.matched")
+"""Collectives by group, kind and size: how long ranks wait in them, how fast they move data."""
+process_groups: Callable[[RankSet], pl.DataFrame] = attrgetter("analysis.groups")
+"""Process groups, what they are for, and who is in them."""
+
+
+def rank_rows(ranks: RankSet) -> pl.DataFrame:
+    """One row per rank: what its time goes to, how long it waits and lets others wait."""
+    found = _named(ranks.analysis.ranks, ranks)
+    return found if _has_steps(ranks) else found.clear()
+
+
+def straggler_rows(ranks: RankSet) -> pl.DataFrame:
+    """Ranks that hold the others up, the costliest first."""
+    rows = [
+        {
+            "rank": each.rank,
+            "worker": ranks.workers[each.rank],
+            "cause": each.cause,
+            "cost_ns": each.cost_ns,
+            "share_pct": 100 * each.share,
+            "steps": len(each.steps),
+            "step_names": list(each.steps),
+            "evidence": list(each.proofs),
+        }
+        for each in ranks.analysis.stragglers
+    ]
+    return pl.DataFrame(rows, schema=STRAGGLER_SCHEMA)
+
+
+def rank_path(ranks: RankSet) -> pl.DataFrame:
+    """Who is on the critical path across all ranks, the longest first."""
+    found = decisive_ranks(ranks.analysis.collectives, ranks.analysis.clocks)
+    return _named(found, ranks)
+
+
+def clock_rows(ranks: RankSet) -> pl.DataFrame:
+    """How far the clock of each rank is ahead of the others, and how sure that is."""
+    hosts = {rank: each.about.host for rank, each in ranks.ranks.items()}
+    host = pl.col("rank").replace_strict(hosts, return_dtype=pl.String).alias("host")
+    found = _named(ranks.analysis.clocks.drop("middle_ns").with_columns(host), ranks)
+    return found if ranks.communicates else found.clear()
+
+
+def rank_steps(ranks: RankSet) -> pl.DataFrame:
+    """Every step of every rank: what it is spent on, waits suffered and caused."""
+    steps = stacked({rank: each.steps for rank, each in ranks.ranks.items()}).select(
+        pl.col("rank", "step", "complete"),
+        (pl.col("end_ns") - pl.col("start_ns")).alias("step_ns"),
+        pl.col("compute_ns", "communication_ns", "exposed_communication_ns", "overlap_ns"),
+        pl.sum_horizontal(f"own_{part}_ns" for part in OWN_PARTS).alias("own_ns"),
+    )
+    # What each rank took more than its peers in each step.
+    panel = ranks.analysis.panel
+    excess = pl.DataFrame(
+        {
+            "rank": panel.ranks.repeat(len(panel.steps)),
+            "step": [*panel.steps] * len(panel.ranks),
+            "excess_ns": panel.excess.ravel(),
+        },
+        schema={"rank": pl.Int64, "step": pl.String, "excess_ns": pl.Float64},
+    )
+    for more in (ranks.analysis.waits, excess):
+        steps = steps.join(more, on=["rank", "step"], how="left", maintain_order="left")
+    return _named(steps, ranks)
+
+
+def rank_groups(ranks: RankSet) -> pl.DataFrame:
+    """Ranks that behave alike, and what sets the odd ones apart."""
+    rows = [
+        (one.group, ranges_of(one.ranks), len(one.ranks), one.representative, one.odd, [*one.apart])
+        for one in (ranks.groups if _has_steps(ranks) else ())
+    ]
+    return pl.DataFrame(rows, schema=RANK_GROUP_SCHEMA, orient="row")
+
+
+def _has_steps(ranks: RankSet) -> bool:
+    return any(each.steps.height for each in ranks.ranks.values())
+
+
+def _named(table: pl.DataFrame, ranks: RankSet) -> pl.DataFrame:
+    """The table with the name of each rank's recording beside its number."""
+    worker = pl.col("rank").replace_strict(dict(ranks.workers), return_dtype=pl.String)
+    return table.select("rank", worker.alias("worker"), pl.exclude("rank"))

@@ -25,8 +25,8 @@ from timesink.analyses.ranks.collectives import (
 from timesink.analyses.ranks.lateness import Panel, affected, late_ranks, least_share, panel_of
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.model.arrays import Floats, Ints
 from timesink.model.findings import Finding
+from timesink.model.intervals import Floats, Ints
 
 _FEWEST_TO_STAND_OUT, _CLEARLY_MORE = 4, 0.1
 """Among how many ranks one may stand out, and by which part of the next one's computation."""

@@ -17,9 +17,9 @@ from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics.means import usual_spread
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.analyses.statistics import usual_spread
 from timesink.model.findings import Evidence, Finding
+from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.units import brief_ns, share
 from timesink.model.units import more as more_than
 

@@ -15,16 +15,16 @@ from timesink.analyses.columns import stacked
 from timesink.analyses.communication_calls import ONE_SIDED
 from timesink.analyses.comparison.times import cycle_times
 from timesink.analyses.comparison.verdict import judge_lengths
+from timesink.analyses.ranks import RankLayout, RankSet
 from timesink.analyses.ranks.analysis import RanksAnalysis
 from timesink.analyses.ranks.collectives import GROUP_KEY
 from timesink.analyses.ranks.lateness import LEAST_SHARE, SOURCES
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.rank_groups import LEAST_SHARE as LEAST_APART
 from timesink.analyses.ranks.rank_groups import far_from_usual, step_mean
-from timesink.analyses.ranks.rank_set import RankLayout, RankSet
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.analyses.statistics import ALPHA, false_discovery
 from timesink.analyses.statistics.drift import mean_changes
-from timesink.analyses.statistics.means import ALPHA, false_discovery
 from timesink.model.diagnosis import Component, CycleTime
 from timesink.model.findings import Finding
 from timesink.model.units import times

@@ -17,8 +17,8 @@ import polars as pl
 from timesink.analyses.columns import stacked
 from timesink.analyses.communication_calls import SYNCHRONISING
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics.means import NORMAL
-from timesink.model.arrays import Floats, Ints
+from timesink.analyses.statistics import NORMAL
+from timesink.model.intervals import Floats, Ints
 
 # Solving for clocks: sparse least squares by conjugate gradients, weights by residuals.
 

@@ -24,8 +24,8 @@ from timesink.analyses.communication_calls import (
 from timesink.analyses.communication_workers import match_calls
 from timesink.analyses.ranks.clocks import corrected
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics.means import NORMAL
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.analyses.statistics import NORMAL
+from timesink.model.intervals import Flags, Floats, Ints
 
 _DROPPED = ("library", "src_rank", "dst_rank", "what", "record", "worker", "party")
 

@@ -15,8 +15,8 @@ from timesink.analyses.communication_calls import PAIRS
 from timesink.analyses.ranks.own_time import HOST_PARTS, ON_DEVICE
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics.means import NORMAL, usual_spread
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.analyses.statistics import NORMAL, usual_spread
+from timesink.model.intervals import Flags, Floats, Ints
 
 # Numbers of all ranks side by side: one row per rank, one column per step.
 

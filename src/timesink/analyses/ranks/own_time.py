@@ -31,8 +31,7 @@ from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.names import is_profiler_step
 from timesink.analyses.steps import is_communication
 from timesink.model import intervals, vendors
-from timesink.model.arrays import Flags, Floats, Ints
-from timesink.model.intervals import IntervalSet
+from timesink.model.intervals import Flags, Floats, IntervalSet, Ints
 from timesink.model.trace import Trace
 
 ON_DEVICE = ("kernel", "memcpy", "memset")

@@ -18,9 +18,9 @@ from timesink.analyses.ranks.collectives import complete_transfers, slow_groups
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics.means import NORMAL
+from timesink.analyses.statistics import NORMAL
 from timesink.model import units
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.units import brief_ns
 
 _AT_ONCE = 256

@@ -11,7 +11,7 @@ import polars as pl
 from timesink.analyses.communication_calls import PAIRS
 from timesink.analyses.ranks.clocks import corrected
 from timesink.analyses.ranks.collectives import mended, queued_behind, so_far
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 
 # What ranks of a run do, in order, and how long that takes when some of it is otherwise.
 #

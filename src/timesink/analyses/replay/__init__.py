@@ -1,1 +1,411 @@
-"""Playing a recording again: what depends on what, and when it would be done."""
+"""What depends on what in a recording: threads, streams, launches, waits and hand-overs.
+
+Every moment that others depend on is a node: a launch, the begin and the end of a wait, a thread
+that hands its work to another or goes on, the end of a device activity.  A node comes a while after
+the one before it on its thread or stream, and a while after the one it needs, whichever is later.
+In the order of the recording every node stands behind those it depends on, so one pass plays it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.columns import once_per_trace
+from timesink.analyses.device_activities import Activities, device_activities
+from timesink.analyses.forest import spanned
+from timesink.analyses.replay.host_points import (
+    NOBODY,
+    HostPoints,
+    Waits,
+    all_of,
+    device_waits,
+    hand_overs,
+    host_points,
+)
+from timesink.analyses.steps import find_steps, step_at
+from timesink.model.intervals import Flags, Floats, Ints
+from timesink.model.trace import Trace
+
+_QUEUED_NS = 20_000
+"""Work that was launched this long before it could start was queued."""
+_PACE_NS, _LATENCY_NS = 1_500.0, 5_000.0
+"""From one activity to a queued one, and from a launch to an idle device, where nothing tells."""
+_AFTER_ANOTHER_NS = 10_000
+"""Queued work that started so soon after that of another stream had ended waited for it."""
+_SKEW_NS = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayGraph:
+    """Nodes in the order of the recording, and what each of them depends on; times in ns."""
+
+    points: HostPoints
+    work: Activities
+    time: Ints
+    """When it came, as recorded."""
+    point: Ints
+    """The host point it is; -1 for what a device does."""
+    activity: Ints
+    """The activity that ends there; -1 for all else."""
+    before: Ints
+    """The one before it on its thread or stream; -1 for none."""
+    gap: Floats
+    """What passes since then at least: the pace of a stream, or what a wait takes.  Between points
+    at which a thread does not wait it is the work of the thread, whatever that takes."""
+    needs: Ints
+    """The other one it waits for; -1 for none."""
+    lag: Floats
+    """What passes since that one."""
+    waits: Flags
+    """Whether the stretch before it is one in which its thread waits."""
+    node_of_point: Ints
+    """By host point: its node; -1 where nothing depends on it."""
+    node_of_activity: Ints
+    dropped: int
+    """Dependencies that the recording contradicts."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    @property
+    def on_threads(self) -> Ints:
+        """Nodes that are host points, in the order of these."""
+        nodes = np.flatnonzero(self.point >= 0)
+        return np.asarray(nodes[np.argsort(self.point[nodes], kind="stable")])
+
+
+@once_per_trace
+def replay_graph(trace: Trace) -> ReplayGraph:
+    """The dependencies of a recording."""
+    points, work = host_points(trace), device_activities(trace)
+    launch = _launch_points(points, work)
+    marks = _marks(trace, points)
+    main = _main(points, launch, marks)
+    waits = all_of([device_waits(trace, points, work), *hand_overs(points, main)])
+    first = points.first[points.thread[waits.point]]
+    chosen = np.zeros(len(points.time), dtype=np.bool_)
+    for some in (
+        points.first[:-1],
+        points.first[1:] - 1,
+        launch[launch >= 0],
+        marks,
+        waits.point,
+        np.maximum(waits.point - 1, first),
+        waits.source[waits.source >= 0],
+    ):
+        chosen[some] = True
+    return _assembled(points, work, launch, np.flatnonzero(chosen), waits)
+
+
+def _launch_points(points: HostPoints, work: Activities) -> Ints:
+    """For each activity the point at which its launch began; -1 where that is not known."""
+    launch = np.full(len(work), NOBODY)
+    known = np.flatnonzero(work.launched)
+    call = points.calls.place[work.call[known]]
+    launch[known[call >= 0]] = points.start[call[call >= 0]]
+    return launch
+
+
+def _main(points: HostPoints, launch: Ints, marks: Ints) -> int:
+    """The thread of the steps, else the first that launches anything."""
+    some = marks if len(marks) else launch[launch >= 0]
+    return int(points.thread[some[points.time[some].argmin()]]) if len(some) else 0
+
+
+def _marks(trace: Trace, points: HostPoints) -> Ints:
+    """Where steps begin and end on the host."""
+    steps, calls = find_steps(trace), points.calls
+    begins = np.isin(calls.start, steps["host_start_ns"].to_numpy())
+    ends = np.isin(calls.end, steps["host_end_ns"].to_numpy())
+    return np.concatenate([points.start[begins], points.end[ends]])
+
+
+@dataclass(frozen=True, eq=False)
+class _Streams:
+    """How activities follow one another, and their launches; by activity."""
+
+    before: Ints
+    """The one before it on its stream; -1 for the first."""
+    gap: Floats
+    latency: Floats
+    """From the start of its launch."""
+    across: Ints
+    """One of another stream it waited for; -1 for none."""
+
+
+def _streams(work: Activities, launched: Flags) -> _Streams:
+    """What delayed each activity: its launch, the one before it, or another stream."""
+    order = np.lexsort((work.end, work.start, work.lane))
+    before = np.full(len(work), NOBODY)
+    for part in np.split(order, np.flatnonzero(np.diff(work.lane[order])) + 1):
+        # Of work that overlaps on one stream the last to end is in the way of what follows.
+        ends = work.end[part]
+        latest = np.where(ends >= np.maximum.accumulate(ends), np.arange(len(part)), 0)
+        before[part[1:]] = part[np.maximum.accumulate(latest)[:-1]] if len(part) else part
+    follows = before >= 0
+    free = np.where(follows, work.end[before], np.iinfo(np.int64).min // 2)
+    gap, latency = (work.start - free).astype(np.float64), work.start - work.call_start * 1.0
+    queued = follows & launched & (work.call_start + _QUEUED_NS < free)
+    idle = follows & launched & (work.call_start > free)
+    pace = max(float(np.median(gap[queued])), 0.0) if queued.any() else _PACE_NS
+    usual = float(np.median(latency[idle])) if idle.any() else _LATENCY_NS
+    # Whichever of the two came later decided; the other could have been later than it was.
+    by_launch = launched & (~follows | (work.call_start + usual >= free + pace))
+    across = _waited_across(work, queued & (gap > pace + 2 * _SKEW_NS))
+    lag = np.where(by_launch, latency, np.minimum(latency, usual))
+    held = launched & ~by_launch & (across < 0)
+    return _Streams(
+        before=before,
+        gap=np.where(held | ~launched, gap, np.minimum(gap, pace)),
+        latency=np.maximum(lag, 0.0),
+        across=across,
+    )
+
+
+def _waited_across(work: Activities, late: Flags) -> Ints:
+    """For late activities one of another stream that ended just before they started; or -1."""
+    across = np.full(len(work), NOBODY)
+    by_end = np.argsort(work.end, kind="stable")
+    ends = work.end[by_end]
+    for one in np.flatnonzero(late).tolist() if work.lanes.height > 1 else ():
+        place = int(np.searchsorted(ends, work.start[one] + _SKEW_NS, side="right")) - 1
+        while place >= 0 and work.start[one] - ends[place] <= _AFTER_ANOTHER_NS:
+            other = by_end[place]
+            if work.lane[other] != work.lane[one] and work.device[other] == work.device[one]:
+                across[one] = other
+                break
+            place -= 1
+    return across
+
+
+def _assembled(
+    points: HostPoints, work: Activities, launch: Ints, chosen: Ints, waits: Waits
+) -> ReplayGraph:
+    """Number the nodes by time, and tie each to what it depends on."""
+    streams = _streams(work, launch >= 0)
+    across = np.flatnonzero(streams.across >= 0)
+    # First drafts: the beginning, host points, activities, and starts that need another stream.
+    many = 1 + len(chosen) + len(work) + len(across)
+    host, device = 1 + np.arange(len(chosen)), 1 + len(chosen) + np.arange(len(work))
+    starts = many - len(across) + np.arange(len(across))
+    before, needs = np.full(many, NOBODY), np.full(many, NOBODY)
+    gap, lag = np.zeros(many), np.zeros(many)
+    of_point = np.append(np.full(len(points.time), NOBODY), NOBODY)
+    of_point[chosen] = host
+    origin = min((int(each.min()) for each in (points.time, work.start) if len(each)), default=0)
+    time = np.full(many, origin)
+    time[host], time[device] = points.time[chosen], work.end
+    # Points of a thread follow one another; after a wait it is something else that counts as well.
+    before[host] = host - 1
+    heads = of_point[points.first[:-1]]
+    before[heads], gap[heads] = 0, time[heads] - origin
+    after = of_point[waits.point]
+    gap[after], lag[after] = waits.own, waits.lag
+    needs[after] = np.where(
+        waits.activity >= 0, device[waits.activity] if len(work) else 0, of_point[waits.source]
+    )
+    time[after] = np.maximum(time[after], time[needs[after]])
+    for low, high in pairwise([*heads.tolist(), len(chosen) + 1]):
+        np.maximum.accumulate(time[low:high], out=time[low:high])
+    is_wait = np.zeros(many, dtype=np.bool_)
+    is_wait[after] = True
+    # Activities of a stream follow one another, and their launches.
+    before[device] = np.where(streams.before >= 0, streams.before + 1 + len(chosen), NOBODY)
+    needs[device] = of_point[launch]
+    gap[device], lag[device] = streams.gap, streams.latency
+    # A start that needs its launch and another stream is a node of its own.
+    other = streams.across[across]
+    time[starts] = np.maximum(work.start[across], work.end[other])
+    before[starts], gap[starts] = needs[device[across]], streams.latency[across]
+    needs[starts], lag[starts] = device[other], np.maximum(work.start[across] - work.end[other], 0)
+    needs[device[across]], lag[device[across]] = starts, 0.0
+    # In the order of the recording; at one moment devices are first, since threads wait for them.
+    first = np.concatenate([[0], np.full(len(chosen), 2), np.full(many - 1 - len(chosen), 1)])
+    order = np.lexsort((np.arange(many), first, time))
+    place = np.empty(many + 1, dtype=np.int64)
+    place[order], place[NOBODY] = np.arange(many), NOBODY
+    before, needs = place[before[order]], place[needs[order]]
+    wrong = [(each >= np.arange(many)) for each in (before, needs)]
+    for each, bad in zip((before, needs), wrong, strict=True):
+        each[bad] = NOBODY
+    # What depends on nothing that is known keeps its distance to the beginning.
+    is_wait[order[wrong[1]]] = False
+    begun = time.copy()
+    begun[device] = work.start
+    alone = np.flatnonzero((before <= 0) & (needs < 0))[1:]
+    before[alone], gap[order[alone]] = 0, begun[order[alone]] - origin
+    kind = np.full(many, NOBODY)
+    kind[host] = chosen
+    worked = np.full(many, NOBODY)
+    worked[device] = np.arange(len(work))
+    return ReplayGraph(
+        points=points,
+        work=work,
+        time=time[order],
+        point=kind[order],
+        activity=worked[order],
+        before=before,
+        gap=gap[order],
+        needs=needs,
+        lag=lag[order],
+        waits=is_wait[order],
+        node_of_point=place[of_point[:-1]],
+        node_of_activity=place[device],
+        dropped=int(sum(bad.sum() for bad in wrong)),
+    )
+
+
+# -- playing it: when everything comes if parts of it take another time ----------------------------
+
+
+_LONG_AGO = float("-inf")
+_LEAST_SHARE = 0.03
+"""What is left of any stretch, whatever is taken out of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """A recording played again; times in ns from its beginning."""
+
+    graph: ReplayGraph
+    work: Floats
+    """By host point: what its thread had worked so far."""
+    node: Floats
+    """By node: when it comes."""
+    length: Floats
+    """By activity: how long it takes."""
+    gap: Floats
+    """By node: what passes since the node before it, at least, the activity included."""
+    lag: Floats
+    """By node: the same since the one it needs."""
+
+    @cached_property
+    def point(self) -> Floats:
+        """By host point: when it comes."""
+        graph, points, nodes = self.graph, self.graph.points, self.graph.on_threads
+        at, every = graph.point[nodes], np.arange(len(points.time))
+        place = np.searchsorted(at, every, side="right") - 1
+        come = self.node[nodes[place]] + (self.work - self.work[at[place]])
+        # Inside of a wait everything keeps its share of it.
+        following = np.minimum(place + 1, len(nodes) - 1)
+        inside = graph.waits[nodes[following]] & (at[place] < every) & (at[following] > every)
+        low, high = nodes[place[inside]], nodes[following[inside]]
+        since, until = graph.time[low], graph.time[high]
+        share = (points.time[inside] - since) / np.maximum(until - since, 1)
+        come[inside] = self.node[low] + np.clip(share, 0, 1) * (self.node[high] - self.node[low])
+        return np.asarray(come)
+
+    @property
+    def ends(self) -> Floats:
+        """By activity: when it ends."""
+        return self.node[self.graph.node_of_activity]
+
+
+def worked(graph: ReplayGraph, cost: Floats | None = None, scale: Floats | None = None) -> Floats:
+    """By host point: what its thread had worked so far, waits left out.
+
+    `cost` by point is taken out: it passed before a start and after an end.  Where the recording
+    has less than that between two points, the rest goes from what follows.
+    """
+    points = graph.points
+    length = points.length.astype(np.float64)
+    if scale is not None:
+        length *= scale
+    _leave_out_waits(graph, length)
+    so_far = np.append(0.0, np.cumsum(length)[:-1])
+    if cost is None:
+        return so_far
+    spent = np.cumsum(cost)
+    spent -= np.where(points.is_start, 0.0, cost)  # what an end costs comes after it
+    # Nothing takes no time at all, so that all keeps its order.
+    least = _LEAST_SHARE * so_far
+    own = so_far - spent - least
+    for low, high in pairwise(points.first):
+        own[low:high] = np.maximum.accumulate(own[low:high])
+    return np.asarray(own + least)
+
+
+def _leave_out_waits(graph: ReplayGraph, length: Floats) -> None:
+    after = np.flatnonzero(graph.waits)
+    high = graph.point[after]
+    low = graph.point[graph.before[after]]
+    low = np.where(low < 0, high, low)
+    length[spanned(low, high, len(length))] = 0.0
+
+
+def play(graph: ReplayGraph, work: Floats | None = None, lengths: Floats | None = None) -> Played:
+    """When everything comes, if threads work and activities last as given, else as recorded."""
+    work = worked(graph) if work is None else work
+    recorded = (graph.work.end - graph.work.start).astype(np.float64)
+    length = recorded if lengths is None else lengths
+    gap, lag = graph.gap.copy(), graph.lag.copy()
+    at = graph.point
+    plain = np.flatnonzero((at >= 0) & ~graph.waits & (graph.before >= 0))
+    plain = plain[at[graph.before[plain]] >= 0]
+    gap[plain] = work[at[plain]] - work[at[graph.before[plain]]]
+    doing = graph.activity >= 0
+    gap[doing] += length[graph.activity[doing]]
+    lag[doing] += length[graph.activity[doing]]
+    node = _come(graph.before, gap, graph.needs, lag)
+    return Played(graph, work, node, length, gap, lag)
+
+
+@once_per_trace
+def recorded_play(trace: Trace) -> Played:
+    """A recording played as it was."""
+    return play(replay_graph(trace))
+
+
+def _come(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:
+    """The later of two, for one node after the other: no array operation does that."""
+    come = [_LONG_AGO] * (len(before) + 1)  # the last stands for what is not there
+    come[0] = 0.0
+    triples = zip(before.tolist(), gap.tolist(), needs.tolist(), lag.tolist(), strict=True)
+    next(triples, None)
+    for number, (one, passes, other, more) in enumerate(triples, 1):
+        moment, later = come[one] + passes, come[other] + more
+        if later > moment:  # noqa: PLR1730 - a call of max() takes twice as long as all the rest
+            moment = later
+        come[number] = moment
+    return np.array(come[:-1])
+
+
+def step_lengths(steps: pl.DataFrame, played: Played) -> Floats:
+    """How long each step takes, from the end of the one before it to its own, its work included."""
+    work = played.graph.work
+    marks = steps.select("host_start_ns", "host_end_ns").to_numpy()
+    begin, end = _moments(played, marks)
+    inside = step_at(work.call_start, work.call_end, marks)
+    known = inside >= 0
+    last = np.full(len(marks), _LONG_AGO)
+    np.maximum.at(last, inside[known], played.ends[known])
+    end = np.maximum.accumulate(np.maximum(end, last))
+    # What was left to do on the devices when the first began does not count for it.
+    begin[:1] += steps["start_ns"].to_numpy()[:1] - marks[:1, 0]
+    begin[1:] = np.maximum(begin[1:], end[:-1])
+    return np.maximum(end - begin, 0.0)
+
+
+def _moments(played: Played, marks: Ints) -> tuple[Floats, Floats]:
+    """When moments of the recording come, on the thread that has most of them as its own."""
+    graph, points = played.graph, played.graph.points
+    if not len(points.time):
+        # Of devices alone a step is their work: nothing else says when it begins and ends.
+        starts = played.ends - played.length
+        begin = np.full(len(marks), starts.min(initial=np.inf) if len(starts) else 0.0)
+        return begin, begin.copy()
+    nodes = graph.node_of_point[graph.node_of_point >= 0]
+    at = graph.point[nodes]
+    hits = np.isin(points.time[at], marks)
+    thread = int(np.bincount(points.thread[at[hits]], minlength=1).argmax())
+    nodes = nodes[points.thread[at] == thread]
+    time, come = points.time[graph.point[nodes]], played.node[nodes]
+    first = np.minimum(np.searchsorted(time, marks[:, 0]), len(time) - 1)
+    last = np.maximum(np.searchsorted(time, marks[:, 1], side="right") - 1, 0)
+    begin = come[first] + (marks[:, 0] - time[first])
+    return np.asarray(begin), np.asarray(come[last] + (marks[:, 1] - time[last]))

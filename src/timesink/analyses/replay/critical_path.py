@@ -28,11 +28,11 @@ from timesink.analyses.forest import call_forest, enclosing, spanned, within
 from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.names import short_kernel_name
-from timesink.analyses.replay.graph import Played, recorded_play
+from timesink.analyses.replay import Played, recorded_play
 from timesink.analyses.replay.own_clock import moved_timeline, own_clock, own_timeline
 from timesink.analyses.steps import bounds_of, find_steps, is_communication
 from timesink.model import intervals, vendors
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import DEVICE_KINDS
 from timesink.model.trace import Trace

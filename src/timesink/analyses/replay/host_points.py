@@ -26,7 +26,7 @@ from timesink.analyses.columns import (
 from timesink.analyses.device_activities import Activities
 from timesink.analyses.forest import NestedCalls, Nodes, nest_calls, pre_order
 from timesink.model import vendors
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
 

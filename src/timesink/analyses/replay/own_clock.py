@@ -20,7 +20,7 @@ import polars as pl
 from timesink.analyses import names
 from timesink.analyses.columns import host_kinds, lane_codes, once_per_trace
 from timesink.analyses.links import first_with_id
-from timesink.analyses.replay.graph import (
+from timesink.analyses.replay import (
     Played,
     ReplayGraph,
     play,
@@ -30,7 +30,7 @@ from timesink.analyses.replay.graph import (
 )
 from timesink.analyses.steps import bounds_of, find_steps, step_at
 from timesink.model import csv_rows
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
 

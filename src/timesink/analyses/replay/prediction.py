@@ -12,14 +12,14 @@ import polars as pl
 
 from timesink.analyses import names
 from timesink.analyses.columns import device_kinds, device_names, host_kinds, once_per_trace
+from timesink.analyses.replay import Played, play, recorded_play, worked
 from timesink.analyses.replay.changes import AskedChange
 from timesink.analyses.replay.critical_path import critical_path
-from timesink.analyses.replay.graph import Played, play, recorded_play, worked
 from timesink.analyses.replay.own_clock import OwnClock, own_clock
 from timesink.analyses.replay.what_if import Scenario, changed, cycle_ns, device_waits
 from timesink.analyses.steps import find_steps, step_at
 from timesink.errors import UsageError
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace

@@ -12,13 +12,13 @@ from timesink.analyses import names
 from timesink.analyses.columns import device_kinds, device_names, host_kinds
 from timesink.analyses.forest import within
 from timesink.analyses.kernels.peaks import DevicePeaks, load_peaks
+from timesink.analyses.replay import Played, ReplayGraph, play, step_lengths
 from timesink.analyses.replay.changes import AskedChange, fitting
-from timesink.analyses.replay.graph import Played, ReplayGraph, play, step_lengths
 from timesink.analyses.replay.host_points import NOBODY
 from timesink.analyses.steps import find_steps, is_communication, step_at
 from timesink.errors import UsageError
 from timesink.model import vendors
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace

@@ -14,8 +14,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from timesink.analyses.statistics.means import two_sided_limits
-from timesink.model.arrays import Floats, Ints
+from timesink.analyses.statistics import two_sided_limits
+from timesink.model.intervals import Floats, Ints
 
 FEWEST = 3
 """Values a level has at least: fewer are outliers, or not known yet."""

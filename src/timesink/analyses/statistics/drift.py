@@ -20,7 +20,7 @@ from math import sqrt
 
 import numpy as np
 
-from timesink.analyses.statistics.means import (
+from timesink.analyses.statistics import (
     ALPHA,
     NORMAL,
     QUIETLY,
@@ -29,7 +29,7 @@ from timesink.analyses.statistics.means import (
     two_sided_p,
     usual_spread,
 )
-from timesink.model.arrays import Flags, Floats
+from timesink.model.intervals import Flags, Floats
 
 # Levels that measurements stay at for a while, and how they begin.
 

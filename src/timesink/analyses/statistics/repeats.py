@@ -21,10 +21,10 @@ from random import Random
 
 import numpy as np
 
+from timesink.analyses.statistics import two_sided_limits
 from timesink.analyses.statistics.drift import warm_up
-from timesink.analyses.statistics.means import two_sided_limits
-from timesink.model.arrays import Floats
 from timesink.model.diagnosis import PLAIN, SIDES, UNDECIDED
+from timesink.model.intervals import Floats
 from timesink.model.recorded_run import RecordedRun
 
 DETECT_PCT = 1.0

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses.memory_curve import CPU, memory_curve
 from timesink.analyses.timeline.tracks import COUNTER, MEMORY, Naming, Track
-from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
 from timesink.model.units import quantity, unit_of
 

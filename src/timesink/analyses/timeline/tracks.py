@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses import columns
-from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_kernel
 

@@ -43,7 +43,7 @@ from timesink.analyses.work import (
     typed,
     work_of,
 )
-from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 

@@ -17,7 +17,7 @@ from timesink.analyses.links import link_launches
 from timesink.analyses.work.calls import LIKE, MODELLED, SET_SCHEMA, leftovers, modelled_calls
 from timesink.analyses.work.efficiency import shape_text, with_roofs
 from timesink.analyses.work.steps import COLLECTIVE, Utilisation, utilisation
-from timesink.model.arrays import Ints
+from timesink.model.intervals import Ints
 from timesink.model.trace import Trace
 
 OFTEN = 0.6

@@ -12,7 +12,7 @@ from timesink.analyses.columns import device_columns, event_ranges
 from timesink.analyses.kernels.peaks import DevicePeaks
 from timesink.analyses.steps import bounds_of, find_steps
 from timesink.model import intervals
-from timesink.model.arrays import Ints
+from timesink.model.intervals import Ints
 from timesink.model.trace import Trace
 
 MATRIX, VECTOR, MEMORY, LINK = BOUNDS = ("matrix", "vector", "memory", "link")

@@ -37,9 +37,9 @@ from timesink.model.findings import SEVERITIES, Finding
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
+from timesink.rules import Steps, complete_steps, find_all
 from timesink.rules.counter_names import resource_of
 from timesink.rules.idle import LEAST_BETWEEN, LEAST_IDLE, time_between
-from timesink.rules.registry import Steps, complete_steps, find_all
 
 _ROWS = csv_rows(Path(__file__).with_name("headline.csv"))
 _SAID = {row["part"]: (row["share"], row["cost"]) for row in _ROWS if row["share"]}

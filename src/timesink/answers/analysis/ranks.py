@@ -13,10 +13,10 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from timesink.analyses.ranks import RankSet, set_notes
 from timesink.analyses.ranks.analysis import cost_together
 from timesink.analyses.ranks.lateness import TIMES_NOISE, Panel, least_share
 from timesink.analyses.ranks.own_time import the_ranks
-from timesink.analyses.ranks.rank_set import RankSet, set_notes
 from timesink.answers.analysis.tables import Analysed, Made, neighbours, tables_section, together
 from timesink.answers.causes import cause_name
 from timesink.answers.views import listed_table

@@ -17,7 +17,7 @@ import polars as pl
 
 from timesink.analyses.columns import once_per_trace
 from timesink.analyses.kernels.peaks import choose_peaks
-from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
+from timesink.analyses.ranks import RankSet, set_health, set_notes
 from timesink.analyses.replay.critical_path import PlayedRun, played_run
 from timesink.analyses.replay.own_clock import (
     CLOCK_KEY,

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from timesink.analyses import device_utilisation
+from timesink.analyses import ranks as views
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.communication_workers import WorkerSummary, compare_workers, summarise_worker
 from timesink.analyses.device_activities import launch_statistics, queue_summary
@@ -24,15 +25,14 @@ from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_
 from timesink.analyses.memory_blocks import live_at_peak, memory_by_operator
 from timesink.analyses.memory_curve import memory_curve, memory_peaks, thin_curve
 from timesink.analyses.operators import eligible_share, launch_sites, node_times
-from timesink.analyses.ranks import rank_set as views
-from timesink.analyses.ranks.rank_set import RankSet, set_health
+from timesink.analyses.ranks import RankSet, set_health
 from timesink.analyses.replay.critical_path import PlayedRun, path_kinds, path_modules, path_table
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.answers.views import NO_COMMUNICATION, NO_MEMORY, NO_MODULES
 from timesink.errors import UsageError
 from timesink.model.trace import Device, Trace
 from timesink.output.numbers import is_length, is_ratio
-from timesink.rules.registry import find_all
+from timesink.rules import find_all
 
 # Tables as rows of plain values, times in microseconds.
 

@@ -9,8 +9,8 @@ from statistics import fmean
 import numpy as np
 import polars as pl
 
+from timesink.analyses.statistics import ALPHA, column_means, false_discovery
 from timesink.analyses.statistics.drift import mean_changes
-from timesink.analyses.statistics.means import ALPHA, column_means, false_discovery
 from timesink.answers.comparison.budget_file import (
     LACKED_TIME,
     SIGNAL,
@@ -41,9 +41,9 @@ from timesink.answers.comparison.program import (
     signals_of_pair,
 )
 from timesink.answers.comparison.report import Comparison
-from timesink.model.arrays import Floats
 from timesink.model.diagnosis import SIDES, SteadyTimes
 from timesink.model.findings import Finding, Interval
+from timesink.model.intervals import Floats
 from timesink.model.units import brief_ns, change, counted, interval_pct, signed_ns, times
 from timesink.output.names import cut_middle
 from timesink.rules.case import known_interval

@@ -12,7 +12,7 @@ import polars as pl
 from timesink.analyses.behaviour import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.comparison import Pair, Role
 from timesink.analyses.comparison.verdict import LEAST_SHARE, PairVerdict, either_p, verdict
-from timesink.analyses.statistics.means import ALPHA
+from timesink.analyses.statistics import ALPHA
 from timesink.answers.causes import told_counters
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.tables import short_labels

@@ -9,9 +9,9 @@ import polars as pl
 
 from timesink.analyses.comparison import Pair
 from timesink.analyses.comparison.role_groups import Exploration
+from timesink.analyses.ranks import RankSet
 from timesink.analyses.ranks.changes import RankChanges, StragglerChange, compare_ranks
 from timesink.analyses.ranks.own_time import ranges_of, the_ranks
-from timesink.analyses.ranks.rank_set import RankSet
 from timesink.answers.causes import TONES, attributed_part, cause_name, note_sections, paragraphs
 from timesink.answers.comparison.changes import ROLES, Told, pair_blocks
 from timesink.answers.comparison.pairing import Compared

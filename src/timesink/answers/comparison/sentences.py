@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.comparison import Pair
-from timesink.analyses.statistics.means import ALPHA
+from timesink.analyses.statistics import ALPHA
 from timesink.answers.causes import cause_name
 from timesink.answers.comparison.changes import Change, Told, counters_meanwhile
 from timesink.answers.comparison.pairing import Compared, pair_names, processes

@@ -20,8 +20,8 @@ from timesink.analyses.behaviour import distinct_texts
 from timesink.analyses.comparison import ComparedRuns, CycleTimes, Pair, Role
 from timesink.analyses.comparison.role_groups import Exploration
 from timesink.analyses.comparison.verdict import verdict
+from timesink.analyses.ranks import rank_groups
 from timesink.analyses.ranks.changes import RankChanges
-from timesink.analyses.ranks.rank_set import rank_groups
 from timesink.answers.comparison.program import program_values
 from timesink.answers.comparison.sentences import of_pair
 from timesink.model import csv_rows

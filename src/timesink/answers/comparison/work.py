@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.kernels.peaks import peaks_named
-from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
+from timesink.analyses.ranks import RankSet, ranks_of_traces
 from timesink.analyses.statistics.repeats import TimedRun, timed_runs
 from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import rank_sets, sides

@@ -17,7 +17,7 @@ from timesink.answers.views import meanings_of, parts_of
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, is_collective_kernel
-from timesink.rules.registry import find_all
+from timesink.rules import find_all
 
 # The device summary of `/overview`: what each device is and how busy it was.
 

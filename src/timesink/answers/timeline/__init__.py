@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses.columns import once_per_trace, remember
 from timesink.analyses.replay.own_clock import own_clock, own_timeline
-from timesink.analyses.timeline.layout import (
+from timesink.analyses.timeline import (
     Arrows,
     Lanes,
     Layout,
@@ -34,7 +34,7 @@ from timesink.analyses.timeline.overlays import (
 from timesink.analyses.timeline.tracks import CURVES, Track
 from timesink.answers.plugin import Query
 from timesink.errors import NotFoundError, UsageError
-from timesink.model.arrays import Ints
+from timesink.model.intervals import Ints
 from timesink.model.trace import Trace
 from timesink.sources.kept_answers import Arrays, KeptAnswer, array_blocks, arrays_in
 from timesink.sources.opening import kept_as

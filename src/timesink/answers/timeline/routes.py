@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.names import short_kernel_name
-from timesink.analyses.timeline.layout import Lanes
+from timesink.analyses.timeline import Lanes
 from timesink.analyses.timeline.levels import (
     Level,
     MergedSlices,
@@ -42,7 +42,7 @@ from timesink.answers.timeline import (
 from timesink.answers.views import listed_table
 from timesink.formats.chrome import writer as names
 from timesink.formats.chrome.writer import json_texts
-from timesink.model.arrays import Flags, Ints
+from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
 from timesink.model.units import brief_ns, size_bytes
 from timesink.output.blocks import Sort, Table

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from timesink.lab.ranks import plan as work
+from timesink.lab import ranks as work
+from timesink.lab.ranks import LOADING, HostCall, Plan, StageProgram
 from timesink.lab.ranks.layout import DESCRIPTIONS
-from timesink.lab.ranks.plan import LOADING, HostCall, Plan, StageProgram
 from timesink.lab.ranks.simulate import FIRST_STEP, LAUNCH_AT, LAUNCH_TAKES, StageTimes
-from timesink.model.arrays import Floats, Ints
+from timesink.model.intervals import Floats, Ints
 
 MARK = "\x01"
 """Stands around what differs between ranks."""

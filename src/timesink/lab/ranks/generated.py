@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from isal import igzip
 
+from timesink.lab.ranks import Plan, Truth, stage_program
 from timesink.lab.ranks.events import (
     MARK,
     Events,
@@ -25,9 +26,8 @@ from timesink.lab.ranks.events import (
     tail_texts,
 )
 from timesink.lab.ranks.layout import DESCRIPTIONS
-from timesink.lab.ranks.plan import Plan, Truth, stage_program
 from timesink.lab.ranks.simulate import SimulatedRun, carry_out
-from timesink.model.arrays import Ints
+from timesink.model.intervals import Ints
 from timesink.model.trace import Distributed, Trace
 from timesink.runtime import Workers, usable_cores
 from timesink.sources.opening import open_trace

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from timesink.errors import UsageError
-from timesink.lab.ranks.plan import Plan, PlannedStraggler
-from timesink.model.arrays import Floats, Ints
+from timesink.lab.ranks import Plan, PlannedStraggler
+from timesink.model.intervals import Floats, Ints
 
 DESCRIPTIONS = {
     "world": "default_pg",

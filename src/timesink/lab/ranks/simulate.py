@@ -12,6 +12,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from timesink.lab.ranks import (
+    Answer,
+    HostCall,
+    Plan,
+    PlannedStraggler,
+    StageProgram,
+    Truth,
+    stage_program,
+)
 from timesink.lab.ranks.layout import (
     WHOLE_LAYERS,
     Healthy,
@@ -21,16 +30,7 @@ from timesink.lab.ranks.layout import (
     culprits,
     put_in,
 )
-from timesink.lab.ranks.plan import (
-    Answer,
-    HostCall,
-    Plan,
-    PlannedStraggler,
-    StageProgram,
-    Truth,
-    stage_program,
-)
-from timesink.model.arrays import Floats, Ints
+from timesink.model.intervals import Floats, Ints
 
 # Where ranks meet: a collective ends for all when the last one has come and all is moved.
 

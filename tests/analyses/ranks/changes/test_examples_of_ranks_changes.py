@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import timesink
+from timesink.analyses.ranks import RankLayout, ranks_of_traces
 from timesink.analyses.ranks.changes import compare_ranks
-from timesink.analyses.ranks.rank_set import RankLayout, ranks_of_traces
 
 
 def test_compare_ranks() -> None:

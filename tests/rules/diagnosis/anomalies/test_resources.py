@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timesink.model.findings import CAUSES
+from timesink.rules import catalogue
 from timesink.rules.counter_names import fits, load_resources, resource_of
-from timesink.rules.registry import catalogue
 from timesink.rules.resource_load import SCALES, TAKEN_OFF
 
 CAUSE_OF = {
