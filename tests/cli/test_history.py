@@ -46,6 +46,17 @@ def test_from_adding_to_a_page(run, tmp_path):
     assert run("baseline", "list", "--format", "json").json["histories"] == ["main"]
 
 
+@pytest.mark.parametrize("words", [("history", "@main"), ("watch", "status", ".")])
+@pytest.mark.usefixtures("store")
+def test_a_file_that_is_none_of_ours_stays(decline, tmp_path, words):
+    dear = tmp_path / "dear.txt"
+    dear.write_text("dear")
+    message, hint = decline(*words, "-o", dear)
+    assert message.endswith("already exists, and is not as timesink wrote it")
+    assert "--force" in hint
+    assert dear.read_text() == "dear"
+
+
 @pytest.mark.usefixtures("store")
 def test_what_is_refused(run, decline):
     path = timesink.sample_runs()[0]

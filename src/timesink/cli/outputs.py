@@ -159,7 +159,8 @@ def check_answer(options: argparse.Namespace, form: str, *sources: str | None) -
     """Refuse an answer that cannot be given before the long work starts; `sources` are read."""
     check_page(form)
     if options.output is not None:
-        for source in filter(None, sources):
+        # Where nothing is read, a file that is none of ours is still at risk.
+        for source in [given for given in sources if given] or [""]:
             check_output(options.output, source, force=options.force)
 
 
