@@ -68,7 +68,9 @@ PROGRAMS := tests/browser $(filter-out tests/test_gate_acceptance.py tests/brows
 
 # The rest are two halves that take as long: workers of one run would both collect all of it.  They
 # never wait, so they give way to programs and fill both cores when these have ended.
-ANSWERS := tests/answers tests/cli tests/output $(filter-out tests/test_watch_acceptance.py,$(wildcard tests/test_*.py))
+# Those that need torch or scikit-learn are together.
+ANSWERS := tests/answers tests/cli tests/output tests/server \
+  $(filter-out tests/test_watch_acceptance.py tests/test_examples.py,$(wildcard tests/test_*.py))
 
 test-analyses:
 	nice -n 5 $(BIN)/python -m pytest -q $(PROGRAMS:%=--ignore=%) $(ANSWERS:%=--ignore=%)
