@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import ismodule
 from pathlib import Path
 
 import timesink
@@ -41,6 +42,22 @@ def test_modules_are_named_after_things():
     assert [str(file) for file, word in last.items() if word in vague] == []
 
 
+def test_no_package_binds_the_name_of_a_file_in_it():
+    bound = []
+    for file in PACKAGE.rglob("__init__.py"):
+        inside = {one.stem for one in file.parent.glob("*.py")}
+        names = vars(import_module(module_of(file))).items()
+        bound += [
+            f"{file}: {name}" for name, value in names if name in inside and not ismodule(value)
+        ]
+    assert bound == []
+
+
+def module_of(file: Path) -> str:
+    parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
 def test_no_module_is_too_long():
     lengths = {str(file): len(text.splitlines()) for file, text in TEXTS.items()}
     assert {file: lines for file, lines in lengths.items() if lines > 550} == {}
@@ -64,6 +81,13 @@ def test_modules_named_as_text_are_there():
     }
     assert len(named) > 10
     assert [(file, name) for file, name in named if not is_there(name)] == []
+
+
+def test_constants_that_are_measured_are_there():
+    text = (Path(__file__).parents[1] / "benchmarks" / "constants.py").read_text(encoding="utf-8")
+    named = re.findall(r'Constant\(".*?", "([\w.]+)", "(\w+)"', text)
+    assert len(named) > 3
+    assert [one for one in named if not is_there(f"timesink.{one[0]}.{one[1]}")] == []
 
 
 def is_there(name: str) -> bool:

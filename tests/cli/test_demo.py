@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+OWN = '<!doctype html><meta name="generator" content="timesink 0.1">'
+
 
 def test_demo_prints_the_answers_and_writes_reports(
     run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -14,7 +16,7 @@ def test_demo_prints_the_answers_and_writes_reports(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     for name in ("timesink-demo.html", "timesink-demo-kernels.html", "timesink-demo-compare.html"):
-        (tmp_path / name).write_text("<!doctype html>the page of an earlier demo is replaced")
+        (tmp_path / name).write_text(f"{OWN}the page of an earlier demo is replaced")
     told = run("demo")
     assert told.code == 0
     assert re.match(r"\d\d\.\d % of each step of about 2\d\.\d\d ms ", told.out)
@@ -32,8 +34,9 @@ def test_demo_prints_the_answers_and_writes_reports(
         assert "an earlier demo" not in page
 
 
-def test_only_pages_are_replaced(decline, tmp_path: Path):
-    mine = tmp_path / "mine.json"
+@pytest.mark.parametrize("name", ["mine.json", "mine.html"])
+def test_only_its_own_pages_are_replaced(decline, tmp_path: Path, name: str):
+    mine = tmp_path / name
     mine.write_text("mine")
     message, _ = decline("demo", "-o", mine)
     assert "already exists" in message

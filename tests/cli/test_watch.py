@@ -18,6 +18,7 @@ from cycle_tables import cycle_rows
 from timesink.analyses.expected.model import learn_live, learn_model
 from timesink.analyses.expected.trees import has_boosting
 from timesink.cli import main
+from watch_folders import WatchedProgram
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +132,15 @@ def test_a_program_that_ends_at_once(run, tmp_path):
     assert run("watch", "status", folder).out.startswith("The program ended after 0 s")
     assert run("watch", "status", folder, "--format", "json").json["watch"]["exit"]["code"] == 5
     assert "runs no more" in run("watch", "off", folder).err
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_files_of_a_watch_are_not_written_over(decline, tmp_path, force):
+    folder = WatchedProgram(tmp_path / "w").write().folder
+    before = (folder / "status.json").read_text()
+    message, _ = decline("watch", "status", folder, "-o", folder / "status.json", *force)
+    assert message.endswith("is what is read, and is not overwritten")
+    assert (folder / "status.json").read_text() == before
 
 
 def test_values_that_cannot_be_meant_are_refused_at_the_start(decline, tmp_path):

@@ -27,6 +27,7 @@ from timesink.recorder.counter_probes import (
 )
 from timesink.recorder.counter_sampler import Sampler, describe_devices, next_moment_s
 from timesink.recorder.folder import ProcessNotes, RecordingFolder, RecordPlan, is_interval
+from timesink.recorder.host_counters import describe_host
 from timesink.recorder.ncu import crash_of, find_ncu, metrics_named, sampling, shown
 from timesink.recorder.ncu.process import Splitter
 from timesink.recorder.ncu.table import NcuOutputs
@@ -40,7 +41,7 @@ from timesink.recorder.processes import (
     masked,
 )
 from timesink.recorder.recording import Urgency, recorded_environment
-from timesink.recorder.run_file import _is_even, describe_host
+from timesink.recorder.run_file import _is_even
 from timesink.recorder.traces import (
     Range,
     TimelineRanges,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import functools
 import gc
 import importlib
 import io
@@ -11,11 +12,10 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from typing import Any, NoReturn, TypeAlias
 
 from timesink import __version__
-from timesink.errors import TimesinkError
+from timesink.errors import TimesinkError, reason_of
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "analyze": (
@@ -156,7 +156,7 @@ class _Parser(argparse.ArgumentParser):
         super().error(_visible(message))
 
 
-@cache
+@functools.cache
 def _parsers_of(*complete: str) -> tuple[_Parser, Mapping[str, _Parser]]:
     """A parser that knows every command by name, and the arguments of some; and those of each."""
     parser = _Parser(
@@ -256,7 +256,7 @@ def _report_error(error: Exception, command: str) -> int:
         return _report("out of memory", "close other programs, or read on a larger machine", 1)
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        return _report(f"{where}{error.strerror or error}", "check the path and the disk", 1)
+        return _report(f"{where}{reason_of(error)}", "check the path and the disk", 1)
     if isinstance(error, ModuleNotFoundError) and not f"{error.name}.".startswith("timesink."):
         return _report(
             f"timesink {command} needs the analysis stack ({error.name} is not installed)",

@@ -21,7 +21,7 @@ from timesink.cli.options import (
     add_top,
     engine_from,
     not_empty,
-    reading,
+    read_options,
 )
 from timesink.cli.outputs import check_answer, format_of, give, give_document, give_frame, give_json
 from timesink.errors import UsageError
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
     from timesink.answers.analysis.report import analyze  # noqa: PLC0415 - --help should not wait for it
 
     names = ("steps", "group_by", "device", "peaks", "formulas", *CHOICE)
-    with reading(options, *names) as asked:
+    with read_options(options, *names) as asked:
         analysis = analyze(
             options.path, **asked, clock=options.clock or "own", engine=engine_from(options)
         )

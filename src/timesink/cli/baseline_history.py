@@ -115,7 +115,7 @@ def run_baseline(options: argparse.Namespace) -> int:
 
     store = options.store
     if options.action == "save":
-        with _reading(options) as reading:
+        with _side_options(options) as reading:
             kept = baselines.save_baseline(
                 options.name,
                 options.run,
@@ -144,7 +144,7 @@ def run_baseline(options: argparse.Namespace) -> int:
         if is_reference(options.run):
             kept = baselines.load_baseline(options.run, store)
         else:
-            with _reading(options) as reading:
+            with _side_options(options) as reading:
                 kept = baselines.unsaved_baseline(options.run, rank=options.rank, reading=reading)
         give(starting_budgets(kept, options.headroom), options.output)
     return 0
@@ -155,7 +155,7 @@ def _add(options: argparse.Namespace) -> None:
     from timesink.answers.comparison.baseline_store import checked_name, store_at  # noqa: PLC0415
 
     moment = None if options.time is None else history_rows.moment_us(options.time)
-    with _reading(options) as reading:
+    with _side_options(options) as reading:
         added, new = history_rows.add_runs(
             options.name,
             options.runs,
@@ -169,7 +169,7 @@ def _add(options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def _reading(options: argparse.Namespace) -> Iterator[SideReadOptions]:
+def _side_options(options: argparse.Namespace) -> Iterator[SideReadOptions]:
     """How recordings are read, with a bar meanwhile."""
     from timesink.answers.ahead import CycleSearch  # noqa: PLC0415
     from timesink.answers.comparison.sides import SideReadOptions  # noqa: PLC0415

@@ -41,7 +41,7 @@ from timesink.cli.options import (
     add_top,
     engine_from,
     not_empty,
-    reading,
+    read_options,
 )
 from timesink.errors import AmbiguousError, NotFoundError, OutputError, TimesinkError, UsageError
 from timesink.model import units
@@ -523,7 +523,7 @@ def _compare(options: argparse.Namespace) -> Comparison:
     paths = [Path(path) for path in options.paths] if is_plain else []
     question = CycleSearch(options.marker, options.by)
     names = (*_CHOICES, "explore", "ignore_hosts", "ignore", "store")
-    with started_early(paths, question, jobs=options.jobs), reading(options, *names) as asked:
+    with started_early(paths, question, jobs=options.jobs), read_options(options, *names) as asked:
         # --help does not wait for this.
         from timesink.answers.comparison.work import compare  # noqa: PLC0415
 

@@ -13,7 +13,7 @@ from timesink.cli.options import (
     add_input,
     add_option,
     add_output,
-    reading,
+    read_options,
     row_count,
 )
 from timesink.cli.outputs import (
@@ -57,7 +57,7 @@ def run_cycles(options: argparse.Namespace) -> int:
     form = answer_form(options, _CYCLES_FORMATS, options.path)
     from timesink.answers.cycles import cycles, cycles_document  # noqa: PLC0415 - --help should not wait for it
 
-    with reading(options, "marker", "by", "pid", *CHOICE) as asked:
+    with read_options(options, "marker", "by", "pid", *CHOICE) as asked:
         report = cycles(options.path, **asked)
     if form == "json":
         give_json(report.to_json(), options.output)
@@ -114,7 +114,7 @@ def run_behaviour(options: argparse.Namespace) -> int:
     from timesink.formats.behaviour import behaviour_csv, write_behaviour  # noqa: PLC0415
     from timesink.model.units import counted  # noqa: PLC0415
 
-    with reading(options, "marker", "by", "map", *CHOICE) as asked:
+    with read_options(options, "marker", "by", "map", *CHOICE) as asked:
         report = behaviour(options.path, **asked)
     if output is not None and is_table:
         write_behaviour(report.table, output)

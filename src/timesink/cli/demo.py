@@ -37,10 +37,8 @@ def run(options: argparse.Namespace) -> int:
     check_page("html")
     page = options.output
     beside = [page.with_name(f"{page.stem}-{what}{page.suffix}") for what in ("kernels", "compare")]
-    # A page of an earlier demo is replaced; anything else might be dear to someone.
-    replaces = options.force or page.suffix == ".html"
     for output in (page, *beside):
-        check_output(output, sample(), force=replaces)
+        check_output(output, sample(), force=options.force)
     keep = not options.no_cache
     with progress_bar() as progress:
         found = analyze(sample(), cache=keep, progress=progress)

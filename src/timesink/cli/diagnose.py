@@ -22,7 +22,7 @@ from timesink.cli.options import (
     add_output,
     add_rank,
     add_reading,
-    reading,
+    read_options,
 )
 from timesink.errors import UsageError
 
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
             outputs.check_output(path, source, force=options.force)
     from timesink.answers.diagnosis import diagnose, diagnosis_document  # noqa: PLC0415 - --help is quick
 
-    with reading(options, "pid", "rank", "cycles", "marker", "by", "map") as asked:
+    with read_options(options, "pid", "rank", "cycles", "marker", "by", "map") as asked:
         report = diagnose(options.path, **asked)
     for place, form in files.items():
         if form == "json":

@@ -10,7 +10,7 @@ import argparse
 import json
 from pathlib import Path
 
-from timesink.cli.options import add_input, add_output, reading
+from timesink.cli.options import add_input, add_output, read_options
 from timesink.cli.outputs import answer_form, give, give_document
 
 _FORMATS = ("text", "json", "html")
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         described = Info(options.path, (describe_trace(open_trace(place)),))
     else:
         chosen = find_chosen(place, worker=options.worker, span=options.span, rank=options.rank)
-        with reading(options) as asked:
+        with read_options(options) as asked:
             described = describe_folder(shown(place), open_each(chosen, **asked))
     if form == "json":
         give(json.dumps(described.to_dict(), indent=2), options.output)

@@ -24,7 +24,7 @@ from timesink.cli.options import (
     fraction_or_all,
     not_empty,
     percentage,
-    reading,
+    read_options,
     refused,
     whole_number,
 )
@@ -110,7 +110,7 @@ def run_kernels(options: argparse.Namespace) -> int:
     names = ("trace", "families", "low", "every", "peaks", "device", "min_aligned", *CHOICE)
     reports = []
     for path in options.paths:
-        with reading(options, *names) as asked:
+        with read_options(options, *names) as asked:
             reports.append(kernels(path, **asked))
     refused = _refusal(reports[0])
     whole = options.by is None and not options.calls
@@ -282,7 +282,7 @@ def run_peaks(options: argparse.Namespace) -> int:
         raise UsageError(f"--{lost} is for measuring", f"add it: timesink peaks {MEASURE} --{lost}")
     form = outputs.format_of(options, _PEAKS_FORMATS)
     if options.output is not None:
-        outputs.check_output(options.output, "", force=options.force)
+        outputs.check_output(options.output, None, force=options.force)
     # --help should not wait for these.
     from timesink.analyses.kernels.peaks import peaks_csv  # noqa: PLC0415
     from timesink.answers import peaks  # noqa: PLC0415
@@ -304,7 +304,7 @@ def _measure_peaks(options: argparse.Namespace) -> int:
             "leave it out: the file of -o is a CSV of peaks; --format json tells a program",
         )
     if options.output is not None:
-        outputs.check_output(options.output, "", force=options.force)
+        outputs.check_output(options.output, None, force=options.force)
     # --help should not wait for these.
     from datetime import date  # noqa: PLC0415
 

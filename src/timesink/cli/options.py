@@ -291,12 +291,12 @@ def open_chosen(options: argparse.Namespace) -> Trace:
     """The one trace the options name."""
     from timesink.sources.opening import open_trace  # noqa: PLC0415 - --help should not wait for it
 
-    with reading(options, *CHOICE) as asked:
+    with read_options(options, *CHOICE) as asked:
         return open_trace(options.path, **asked)
 
 
 @contextmanager
-def reading(options: argparse.Namespace, *names: str) -> Iterator[dict[str, Any]]:
+def read_options(options: argparse.Namespace, *names: str) -> Iterator[dict[str, Any]]:
     """What `reading_of` gives, and the bar that is there meanwhile."""
     with progress_bar() as progress:
         yield {**reading_of(options, *names), "progress": progress}

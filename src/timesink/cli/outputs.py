@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from timesink.output.blocks import Document
 
 
-def check_output(path: Path, source: str | Path, *, force: bool) -> None:
+def check_output(path: Path, source: str | Path | None, *, force: bool) -> None:
     """Refuse an output file that cannot work before the long work starts.
 
-    What is read (`source`) is never overwritten, whatever `force` says.
+    What is read (`source`, if anything is) is never overwritten, whatever `force` says.
     """
     if path.is_dir():
         raise OutputError.unwritable(path, "it is a folder")
@@ -43,11 +43,12 @@ def check_output_folder(path: Path, source: str | Path, *, force: bool) -> None:
         raise OutputError(said, "choose another -o")
 
 
-def _check_place(path: Path, source: str | Path, *, force: bool) -> None:
+def _check_place(path: Path, source: str | Path | None, *, force: bool) -> None:
     if path.exists():
         # Writing would destroy what is read: the file itself, or a folder around it.
         around = path.resolve() if path.is_dir() else None
-        if any(path.samefile(one) or around in one.resolve().parents for one in _read_from(source)):
+        read = () if source is None else _read_from(source)
+        if any(path.samefile(one) or around in one.resolve().parents for one in read):
             raise OutputError.overwrites(path)
         check_own(path, force=force)
     check_around(path)
@@ -102,12 +103,13 @@ def _read_from(source: str | Path) -> Iterator[Path]:
     from timesink.sources import is_url, place_of  # noqa: PLC0415
     from timesink.sources.discovery import find_recordings  # noqa: PLC0415
     from timesink.sources.opening import files_beside  # noqa: PLC0415 - only where a file is at risk
+    from timesink.sources.watch_folder import is_watch  # noqa: PLC0415
 
     place = place_of(source)
     if is_url(place):
         return
-    if isinstance(place, Path) and is_folder(place):
-        yield from place.iterdir()
+    if isinstance(place, Path) and (is_folder(place) or is_watch(place)):
+        yield from place.rglob("*")
         return
     if isinstance(place, Path) and place.is_file():
         yield place
@@ -159,9 +161,9 @@ def check_answer(options: argparse.Namespace, form: str, *sources: str | None) -
     """Refuse an answer that cannot be given before the long work starts; `sources` are read."""
     check_page(form)
     if options.output is not None:
-        # Where nothing is read, a file that is none of ours is still at risk.
-        for source in [given for given in sources if given] or [""]:
-            check_output(options.output, source, force=options.force)
+        # What is not given is not read, but a file that is none of ours is still at risk.
+        for source in sources:
+            check_output(options.output, source or None, force=options.force)
 
 
 def answer_form(options: argparse.Namespace, known: tuple[str, ...], *sources: str | None) -> str:

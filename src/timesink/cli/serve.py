@@ -17,7 +17,7 @@ import webbrowser
 from pathlib import Path
 
 from timesink.cli.options import add_option, add_reading, not_empty, refused
-from timesink.errors import TimesinkError
+from timesink.errors import TimesinkError, reason_of
 from timesink.model.units import counted
 
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - only compared with what the user asked for
@@ -97,7 +97,7 @@ def _listen(host: str, port: int) -> socket.socket:
                 f"port {port} of {host} is in use", "choose another with --port, or --port 0"
             ) from None
         raise TimesinkError(
-            f"cannot listen on port {port} of {host} ({error.strerror or error})",
+            f"cannot listen on port {port} of {host} ({reason_of(error)})",
             "choose others with --host and --port",
         ) from None
     return listener

@@ -232,7 +232,7 @@ def _ask(options: argparse.Namespace) -> int:
 
 
 def _status(options: argparse.Namespace) -> int:
-    form = answer_form(options, _FORMATS)
+    form = answer_form(options, _FORMATS, options.folder)
     from timesink.answers.watch_status import place_document, status_of  # noqa: PLC0415
 
     found = status_of(options.folder)

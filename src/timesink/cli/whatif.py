@@ -16,7 +16,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from timesink.cli.options import CHOICE, add_input, add_option, add_output, reading
+from timesink.cli.options import CHOICE, add_input, add_option, add_output, read_options
 from timesink.cli.outputs import answer_form, give_document, give_frame, give_json
 
 _FORMATS = ("text", "md", "html", "json", "csv")
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     from timesink.answers.what_if import what_if_document, whatif  # noqa: PLC0415
 
     changes = [parse_change(action, value) for action, value in options.changes]
-    with reading(options, *CHOICE) as asked:
+    with read_options(options, *CHOICE) as asked:
         found = whatif(options.path, changes, best=True if options.best else None, **asked)
     if form == "json":
         give_json(found.to_json(), options.output)

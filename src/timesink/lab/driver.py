@@ -30,8 +30,8 @@ from timesink.lab.order import (
     write_json,
 )
 from timesink.lab.workloads import FOLDER, STARTER, VARIABLE, as_text
+from timesink.recorder.host_counters import describe_host
 from timesink.recorder.processes import end_family, family, interruption, noticed, signal_family
-from timesink.recorder.run_file import describe_host
 
 # What the workloads will find on this machine.
 

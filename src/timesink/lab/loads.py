@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from timesink.lab import workloads as words
-from timesink.recorder.run_file import describe_host
+from timesink.recorder.host_counters import describe_host
 
 _MOST_S = 900.0
 """No recording takes longer; a load that was forgotten ends by itself."""

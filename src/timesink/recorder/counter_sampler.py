@@ -1,4 +1,4 @@
-"""Sampling counters into a file, beside a program that runs."""
+"""Sampling counters into a file, beside a program that runs; and the devices of this machine."""
 
 from __future__ import annotations
 

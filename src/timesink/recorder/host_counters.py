@@ -1,9 +1,10 @@
-"""Counters of the host: what the Linux kernel tells in /proc and /sys."""
+"""Counters of the host, and what it is: what the Linux kernel tells in /proc and /sys."""
 
 from __future__ import annotations
 
 import math
 import os
+import platform
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -497,3 +498,38 @@ HOST_SOURCES = (
     CounterSource(tuple(_INFINIBAND), _infiniband),
 )
 """Opened at once."""
+
+
+# The host, as it stands in the description of a run: cores, quotas, processor, memory.
+
+_MODEL = re.compile(r"^(?:model name|Model|cpu model|Processor)\s*:\s*(.+)$", re.MULTILINE)
+_TOTAL = re.compile(r"^MemTotal:\s*(\d+) kB", re.MULTILINE)
+
+
+def describe_host(root: Path = Path("/"), pid: int | str = "self") -> dict[str, Any]:
+    """Cores, processor, memory and system; None for what is not known.
+
+    `cores` is what the program may use, by affinity and quota; `machine_cores` what the host has,
+    which is what `host_cpu_usage` is a share of.
+    """
+    model = _MODEL.search(try_text(root / "proc/cpuinfo") or "")
+    memory = _TOTAL.search(try_text(root / "proc/meminfo") or "")
+    return {
+        "cores": _cores(root, pid),
+        "machine_cores": os.cpu_count(),
+        "cpu": model[1].strip() if model else platform.processor() or None,
+        "memory_bytes": int(memory[1]) * 1024 if memory else None,
+        "system": f"{platform.system()} {platform.release()}".strip() or None,
+    }
+
+
+def _cores(root: Path, pid: int | str) -> float | None:
+    allowed = os.cpu_count()
+    if hasattr(os, "sched_getaffinity"):
+        allowed = len(os.sched_getaffinity(0 if pid == "self" else int(pid)))
+    quotas = [cores for group in cpu_groups(root, pid) if (cores := quota_cores(group))]
+    if allowed is None or not quotas:
+        return allowed
+    # A quota may be one and a half cores.
+    quota = round(min(quotas), 2)
+    return allowed if quota >= allowed else int(quota) if quota == int(quota) else quota

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from timesink.errors import CollectError, TimesinkError, UsageError
+from timesink.errors import CollectError, TimesinkError, UsageError, reason_of
 from timesink.recorder.agent import begin, running, watching
 from timesink.recorder.agent.endings import BLOCK_ENDED, told_number
 from timesink.recorder.agent.engine import BY_HAND, CycleEngine
@@ -183,7 +183,7 @@ def start_keeper(code: str, told: str) -> tuple[subprocess.Popen[bytes], bytes]:
         keeper = start_beside(code, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     except OSError as error:
         raise CollectError(
-            f"the process beside the program cannot be started ({error.strerror or error})",
+            f"the process beside the program cannot be started ({reason_of(error)})",
             "check sys.executable",
         ) from None
     said = b""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from timesink.errors import TimesinkError, UsageError
-from timesink.recorder.run_file import describe_host
+from timesink.recorder.host_counters import describe_host
 
 ARITHMETIC = ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8")
 """What can be measured beside the memory, by the type of the operands."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from timesink.errors import CollectError
+from timesink.errors import CollectError, reason_of
 from timesink.recorder import run_file
 from timesink.recorder.cycle_channel import CHANNEL_VARIABLE, channel_in
 from timesink.recorder.folder import (
@@ -267,7 +267,7 @@ def start_recorded(
         return start(command, recorded_environment(variables, control), **how)
     except OSError as error:
         raise CollectError(
-            f"{command[0]}: cannot be started ({error.strerror or error})",
+            f"{command[0]}: cannot be started ({reason_of(error)})",
             "check the program after --",
         ) from None
 
@@ -369,7 +369,7 @@ def conclude(
         try:
             shift_counters(place.counters, recorded[0].offset, place.control)
         except OSError as error:
-            trouble = f"the counters are not on the timeline's clock: {error.strerror or error}"
+            trouble = f"the counters are not on the timeline's clock: {reason_of(error)}"
     run = run_file.describe(program, recorded, processes, watched, plain=plain, trouble=trouble)
     run_file.write_run_file(run, place)
     place.clear_control()

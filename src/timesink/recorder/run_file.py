@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
-import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from timesink.errors import OutputError
 from timesink.recorder.agent.endings import ENDED
-from timesink.recorder.counter_probes import try_text
 from timesink.recorder.counter_sampler import SampledCounters
 from timesink.recorder.folder import (
     COUNTERS_FILE,
@@ -26,7 +21,6 @@ from timesink.recorder.folder import (
     RecordPlan,
     write_whole,
 )
-from timesink.recorder.host_counters import cpu_groups, quota_cores
 from timesink.recorder.processes import masked
 from timesink.recorder.traces import KILLED_PLAIN, Recorded
 
@@ -210,41 +204,6 @@ def _versions(first: Recorded | None, processes: Sequence[ProcessNotes]) -> dict
     if told:
         return {name: value for name, value in told.items() if name != "event"}
     return {"python": latest("python").get("version"), "torch": None}
-
-
-# The host, as it stands in the description of a run: cores, quotas, processor, memory.
-
-_MODEL = re.compile(r"^(?:model name|Model|cpu model|Processor)\s*:\s*(.+)$", re.MULTILINE)
-_TOTAL = re.compile(r"^MemTotal:\s*(\d+) kB", re.MULTILINE)
-
-
-def describe_host(root: Path = Path("/"), pid: int | str = "self") -> dict[str, Any]:
-    """Cores, processor, memory and system; None for what is not known.
-
-    `cores` is what the program may use, by affinity and quota; `machine_cores` what the host has,
-    which is what `host_cpu_usage` is a share of.
-    """
-    model = _MODEL.search(try_text(root / "proc/cpuinfo") or "")
-    memory = _TOTAL.search(try_text(root / "proc/meminfo") or "")
-    return {
-        "cores": _cores(root, pid),
-        "machine_cores": os.cpu_count(),
-        "cpu": model[1].strip() if model else platform.processor() or None,
-        "memory_bytes": int(memory[1]) * 1024 if memory else None,
-        "system": f"{platform.system()} {platform.release()}".strip() or None,
-    }
-
-
-def _cores(root: Path, pid: int | str) -> float | None:
-    allowed = os.cpu_count()
-    if hasattr(os, "sched_getaffinity"):
-        allowed = len(os.sched_getaffinity(0 if pid == "self" else int(pid)))
-    quotas = [cores for group in cpu_groups(root, pid) if (cores := quota_cores(group))]
-    if allowed is None or not quotas:
-        return allowed
-    # A quota may be one and a half cores.
-    quota = round(min(quotas), 2)
-    return allowed if quota >= allowed else int(quota) if quota == int(quota) else quota
 
 
 # Why a recording has less than was asked for, in words.

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from timesink.errors import reason_of
 from timesink.recorder.folder import (
     CLOCK_MARK,
     CUT_MARK,
@@ -337,4 +338,4 @@ def _packed(
         if error.errno in _FULL:
             # It makes room for the rest.
             raw.unlink(missing_ok=True)
-        return None, f"the timeline cannot be written: {error.strerror or error}"
+        return None, f"the timeline cannot be written: {reason_of(error)}"

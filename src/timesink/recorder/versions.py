@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from timesink.errors import CollectError, UsageError
+from timesink.errors import CollectError, UsageError, reason_of
 from timesink.recorder.recording import LEAVES_S, Running, start
 
 
@@ -178,7 +178,7 @@ def set_up(
             command, version.environment, directory=version.directory, log=log, is_alone=True
         )
     except OSError as error:
-        said = f"--setup: {command[0]} cannot be started ({error.strerror or error})"
+        said = f"--setup: {command[0]} cannot be started ({reason_of(error)})"
         raise CollectError(said, "check the name and PATH; no shell runs it") from None
     running = Running(process, interruptions, lambda: False, say, patience_s=LEAVES_S)
     ended = running.to_the_end(lambda: None)

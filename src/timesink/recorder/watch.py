@@ -13,8 +13,9 @@ from timesink.errors import TimesinkError
 from timesink.recorder.counter_probes import Missing
 from timesink.recorder.counter_sampler import SampledCounters, Sampler, describe_devices
 from timesink.recorder.folder import ProcessNotes, is_ending, read_notes
+from timesink.recorder.host_counters import describe_host
 from timesink.recorder.processes import is_alive
-from timesink.recorder.run_file import Watched, describe_host
+from timesink.recorder.run_file import Watched
 
 # The machine a program runs on, asked while it runs: some of it cannot be told afterwards.
 

@@ -1,7 +1,7 @@
 """Counters checked against each other and against the trace, before one is believed.
 
 A check looks at one suspect beside all of them, and says why that is not believed, or gives it back
-with more evidence or under the name of what is behind it; `registry.py` has their order.
+with more evidence or under the name of what is behind it; `catalogue.toml` has their order.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
-from timesink.errors import TimesinkError, UnreadableError, UsageError
+from timesink.errors import TimesinkError, UnreadableError, UsageError, reason_of
 from timesink.runtime import Peer, pipe, send, start_interpreter, usable_cores
 
 
@@ -243,7 +243,7 @@ class _Crew:
                 if self._children:
                     return
                 raise TimesinkError(
-                    f"no process can be started ({error.strerror or error})",
+                    f"no process can be started ({reason_of(error)})",
                     "close other programs, or raise the limit (ulimit -u)",
                 ) from None
             self._children.add(child)

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import ray
 from ray import exceptions
 
-from timesink.errors import TimesinkError, UsageError
+from timesink.errors import TimesinkError, UsageError, reason_of
 from timesink.runtime import send, usable_cores
 from timesink.runtime.engine import Call, News, Outcome, internal, killed, name_of, own_output
 
@@ -69,7 +69,7 @@ def _check_reachable(address: str) -> None:
         socket.create_connection((host, port), timeout=_REACH_SECONDS).close()
     except OSError as error:
         raise TimesinkError(
-            f"no Ray cluster answers at {address} ({error.strerror or error})", _START
+            f"no Ray cluster answers at {address} ({reason_of(error)})", _START
         ) from None
 
 

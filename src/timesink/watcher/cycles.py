@@ -20,6 +20,7 @@ import numpy.typing as npt
 import polars as pl
 
 from timesink.analyses.expected.workload import BATCH, FIRST, MODE, TOKENS
+from timesink.errors import reason_of
 from timesink.formats.cycle_rows import DURATION, JOB, START
 from timesink.recorder.cycle_channel import CycleBatch
 from timesink.recorder.processes import is_alive
@@ -145,7 +146,7 @@ class CycleIntake:
             # What a program sends at its end came meanwhile.
             self.put(self._receiver.read(0))
         except OSError as error:
-            self.trouble = f"cycles can no longer be read: {error.strerror or error}"
+            self.trouble = f"cycles can no longer be read: {reason_of(error)}"
 
     def put(self, batches: Iterable[CycleBatch]) -> None:
         """Keep batches until rows are asked for."""

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.expected.live import LiveAlarm
+from timesink.errors import reason_of
 from timesink.model import units
 from timesink.recorder.folder import write_whole
 from timesink.recorder.watch_plan import REFERENCES, WatchPlan
@@ -433,7 +434,7 @@ class IncidentDesk:
             }  # fmt: skip
             self._comparing = one, WatchTask("compare", self._tasks, _TASK_S, compare=facts)
         except OSError as error:
-            self._give_up(one, f"It was not compared: {error.strerror or error}.")
+            self._give_up(one, f"It was not compared: {reason_of(error)}.")
 
     def _give_up(self, one: Incident, why: str) -> None:
         """Nobody will know more of it."""

@@ -18,7 +18,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from timesink.errors import TimesinkError, UsageError
+from timesink.errors import TimesinkError, UsageError, reason_of
 from timesink.recorder.folder import write_whole
 from timesink.sources import is_url, place_of, without_password
 from timesink.sources.remote import connected, why
@@ -296,7 +296,7 @@ class MetricsServer:
             host, port = f"[{address[0]}]" if ":" in address[0] else address[0], address[1]
             hint = _HINTS.get(error.errno or 0, "name an address of this machine with --metrics")
             raise UsageError(
-                f"--metrics {host}:{port}: cannot be served ({error.strerror or error})", hint
+                f"--metrics {host}:{port}: cannot be served ({reason_of(error)})", hint
             ) from None
         self._server.daemon_threads = True
         self.port = self._server.server_address[1]

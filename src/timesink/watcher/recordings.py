@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from timesink.errors import reason_of
 from timesink.recorder.agent.watched import order_file
 from timesink.recorder.folder import ProcessNotes, read_notes, write_whole
 from timesink.recorder.processes import is_alive
@@ -117,7 +118,7 @@ class Recorder:
         try:
             task = WatchTask("record", self.tasks, patience + _PACKS_S, record=facts)
         except OSError as error:
-            return f"it cannot be started ({error.strerror or error})"
+            return f"it cannot be started ({reason_of(error)})"
         self._begun_s, self.last_us, self.why_not = time.monotonic(), now_us, ""
         pids = [one.pid for one in recent]
         self.current = OrderedRecording(
@@ -268,7 +269,7 @@ def write_orders(control: Path, orders: Mapping[int, Mapping[str, Any]]) -> str:
         try:
             write_whole(order_file(control, pid), json.dumps(order).encode())
         except OSError as error:  # noqa: PERF203
-            why = f"process {pid} could not be asked ({error.strerror or error})"
+            why = f"process {pid} could not be asked ({reason_of(error)})"
     return why
 
 

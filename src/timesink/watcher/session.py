@@ -15,7 +15,7 @@ import polars as pl
 from timesink.analyses.expected.live import LiveJudge
 from timesink.analyses.expected.model import LiveModel, live_model_from
 from timesink.answers.watch import model_content
-from timesink.errors import TimesinkError
+from timesink.errors import TimesinkError, reason_of
 from timesink.model import units
 from timesink.recorder.counter_sampler import Sampler
 from timesink.recorder.processes import masked
@@ -421,7 +421,7 @@ class WatchSession:
         try:
             self._learning = WatchTask("learn", self.place.tasks, _TASK_S, learn=facts)
         except OSError as error:
-            self.remark(f"learning cannot be started ({error.strerror or error})", "learning")
+            self.remark(f"learning cannot be started ({reason_of(error)})", "learning")
             self._learns_after_s = time.monotonic() + _AGAIN_S
         return self._learning is not None
 

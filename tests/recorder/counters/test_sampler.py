@@ -16,7 +16,7 @@ from sampling_counters import counters_of, rows_of, sampled_until, wait_for
 from timesink.errors import OutputError, UsageError
 from timesink.recorder.counter_probes import missing_in_words, wanted
 from timesink.recorder.counter_sampler import Sampler
-from timesink.recorder.run_file import describe_host
+from timesink.recorder.host_counters import describe_host
 
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 SAMPLING = """

@@ -1,6 +1,7 @@
 """What a device can do at most: published peaks by device, measured ones, or given by a user.
 
-Every peak is dense: data sheets that print figures with sparsity enter `peaks.csv` halved.
+Every peak is dense: data sheets that print figures with sparsity enter `peaks.csv` halved.  Works
+without the analysis stack: peaks are measured where PyTorch and timesink alone are installed.
 """
 
 from __future__ import annotations

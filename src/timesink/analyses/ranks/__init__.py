@@ -12,8 +12,8 @@ import polars as pl
 from timesink.analyses.columns import stacked
 from timesink.analyses.communication_workers import WorkerComparison, WorkerSummary, compare_workers
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
+from timesink.analyses.ranks.likeness import RankGroup, cluster_ranks
 from timesink.analyses.ranks.own_time import OWN_PARTS, ranges_of, the_ranks
-from timesink.analyses.ranks.rank_groups import RankGroup, cluster_ranks
 from timesink.analyses.ranks.replay import decisive_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank, thinned_alike
 from timesink.model.health import HealthEntry, merge_entries

@@ -19,9 +19,9 @@ from timesink.analyses.ranks import RankLayout, RankSet
 from timesink.analyses.ranks.analysis import RanksAnalysis
 from timesink.analyses.ranks.collectives import GROUP_KEY
 from timesink.analyses.ranks.lateness import LEAST_SHARE, SOURCES
+from timesink.analyses.ranks.likeness import LEAST_SHARE as LEAST_APART
+from timesink.analyses.ranks.likeness import far_from_usual, step_mean
 from timesink.analyses.ranks.own_time import ranges_of
-from timesink.analyses.ranks.rank_groups import LEAST_SHARE as LEAST_APART
-from timesink.analyses.ranks.rank_groups import far_from_usual, step_mean
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics import ALPHA, false_discovery
 from timesink.analyses.statistics.drift import mean_changes

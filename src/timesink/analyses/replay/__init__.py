@@ -18,7 +18,7 @@ import polars as pl
 from timesink.analyses.columns import once_per_trace
 from timesink.analyses.device_activities import Activities, device_activities
 from timesink.analyses.forest import spanned
-from timesink.analyses.replay.host_points import (
+from timesink.analyses.replay.points import (
     NOBODY,
     HostPoints,
     Waits,
@@ -73,7 +73,7 @@ class ReplayGraph:
         return len(self.time)
 
     @property
-    def on_threads(self) -> Ints:
+    def thread_nodes(self) -> Ints:
         """Nodes that are host points, in the order of these."""
         nodes = np.flatnonzero(self.point >= 0)
         return np.asarray(nodes[np.argsort(self.point[nodes], kind="stable")])
@@ -287,7 +287,7 @@ class Played:
     @cached_property
     def point(self) -> Floats:
         """By host point: when it comes."""
-        graph, points, nodes = self.graph, self.graph.points, self.graph.on_threads
+        graph, points, nodes = self.graph, self.graph.points, self.graph.thread_nodes
         at, every = graph.point[nodes], np.arange(len(points.time))
         place = np.searchsorted(at, every, side="right") - 1
         come = self.node[nodes[place]] + (self.work - self.work[at[place]])

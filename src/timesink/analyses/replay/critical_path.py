@@ -460,7 +460,7 @@ def _operator_slack(run: PlayedRun, by_node: Floats) -> pl.DataFrame:
     graph, points = run.played.graph, run.played.graph.points
     calls, kind = points.calls, host_kinds(run.trace)
     mine = np.flatnonzero(kind.among("operator")[calls.row])
-    nodes = graph.on_threads
+    nodes = graph.thread_nodes
     following = np.searchsorted(graph.point[nodes], points.start[mine])
     come = run.played.point
     begin = come[points.start[mine]]

@@ -14,7 +14,7 @@ from timesink.analyses.forest import within
 from timesink.analyses.kernels.peaks import DevicePeaks, load_peaks
 from timesink.analyses.replay import Played, ReplayGraph, play, step_lengths
 from timesink.analyses.replay.changes import AskedChange, fitting
-from timesink.analyses.replay.host_points import NOBODY
+from timesink.analyses.replay.points import NOBODY
 from timesink.analyses.steps import find_steps, is_communication, step_at
 from timesink.errors import UsageError
 from timesink.model import vendors

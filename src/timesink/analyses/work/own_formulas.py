@@ -102,9 +102,14 @@ def formula(
 # -- a file ----------------------------------------------------------------------------------------
 
 
+def formula_text(path: str | Path) -> str:
+    """What a file of formulas says, as somebody wrote it."""
+    return own_text(Path(path), _OPTION, _HINT)
+
+
 def load_formulas(path: Path | str) -> FormulaRegistry:
     """The formulas of a file, refused at once where it is not one; `formula_of` takes them."""
-    text = own_text(Path(path), _OPTION, _HINT)
+    text = formula_text(path)
     try:
         tables = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

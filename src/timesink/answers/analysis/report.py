@@ -31,7 +31,7 @@ from timesink.analyses.steps import average_step, find_steps, step_ranges, withi
 from timesink.analyses.work import REGISTERED, FormulaRegistry
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency
-from timesink.analyses.work.own_formulas import load_formulas
+from timesink.analyses.work.own_formulas import formula_text, load_formulas
 from timesink.answers.analysis import sections
 from timesink.answers.analysis.headline import (
     efficiency_values,
@@ -43,7 +43,7 @@ from timesink.answers.analysis.headline import (
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.rank_reading import open_set
 from timesink.answers.views import View, check_group, find_view
-from timesink.errors import TimesinkError, UnreadableError, UsageError, own_text
+from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats import Progress, is_folder
 from timesink.model import units
 from timesink.model.findings import Finding, gravest_first
@@ -516,7 +516,7 @@ def _limits_of(analysis: Analysis) -> dict[str, Any]:
     """What efficiency is told against: files of peaks and formulas may change."""
     limits = analysis.limits
     peaks = choose_peaks(analysis.trace, device=limits.device, peaks=limits.peaks).peaks
-    told = "" if limits.formulas is None else own_text(Path(limits.formulas), "--formulas", "")
+    told = "" if limits.formulas is None else formula_text(limits.formulas)
     return {"formulas": told, **({} if peaks is None else peaks.to_dict())}
 
 

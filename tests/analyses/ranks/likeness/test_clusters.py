@@ -10,7 +10,7 @@ import pytest
 from generated_sets import FOURS, GRID, TWO_REASONS, TWOS, generated_set, healthy_set, slow_set
 from timesink.analyses.ranks import rank_groups
 from timesink.analyses.ranks.analysis import analyse_ranks
-from timesink.analyses.ranks.rank_groups import RankGroup, cluster_ranks
+from timesink.analyses.ranks.likeness import RankGroup, cluster_ranks
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.lab.ranks import Straggler
 

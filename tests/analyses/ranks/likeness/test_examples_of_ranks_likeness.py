@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import timesink
 from timesink.analyses.ranks.analysis import analyse_ranks
-from timesink.analyses.ranks.rank_groups import _floor, cluster_ranks
+from timesink.analyses.ranks.likeness import _floor, cluster_ranks
 from timesink.analyses.ranks.summary import summarise_rank
 
 
