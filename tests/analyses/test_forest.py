@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+import numpy as np
 import pytest
 from hypothesis import given
 
@@ -11,7 +12,7 @@ import oracle
 import timesink
 from cases import DATA_LOADER, MAIN, MODULE, OTHER, PID, STEP, K, O, R, host_event, read
 from recordings import Recording, recordings
-from timesink.analyses.forest import ROLE_NAMES, CallForest, call_forest
+from timesink.analyses.forest import ROLE_NAMES, CallForest, call_forest, chains
 from timesink.model.trace import Trace
 
 Tree: TypeAlias = dict[str, "Tree"]
@@ -209,3 +210,12 @@ def test_nested_calls_are_as_the_oracle_says(recording: Recording):
 @given(recordings(work=14))
 def test_crossing_calls_are_as_the_oracle_says(recording: Recording):
     check_against_the_oracle(recording.trace)
+
+
+@pytest.mark.parametrize("kind", [[0, 1, 0, 2, 1], [2, 0, 2, 1, 0], [1, 2, 1, 0, 2]])
+def test_rows_of_chains_do_not_depend_on_how_names_are_numbered(kind):
+    # Numbers of names depend on what was read before, also by threads beside this one.
+    caller, depth = np.array([-1, 0, -1, 0, 2]), np.array([0, 1, 0, 1, 1])
+    row, first = chains(caller, depth, np.array(kind))
+    assert row.tolist() == [0, 1, 0, 2, 1]
+    assert first.tolist() == [0, 1, 3]

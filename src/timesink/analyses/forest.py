@@ -469,7 +469,8 @@ def callers_among(nodes: Nodes, parent: Nodes, wanted: Flags) -> Ints:
 def chains(caller: Nodes, depth: Ints, kind: Ints) -> tuple[Ints, Nodes]:
     """A row per chain of callers: that of each call, callers' rows first; and its first call.
 
-    Calls are in one row where they are of one kind and their callers are in one row.
+    Of equal depth they are in the order of their first calls.  Calls are in one row where they are
+    of one kind and their callers are in one row.
     """
     row = np.full(len(caller), -1, dtype=np.int64)
     firsts: list[Nodes] = []
@@ -478,7 +479,11 @@ def chains(caller: Nodes, depth: Ints, kind: Ints) -> tuple[Ints, Nodes]:
         above = np.where(caller[level] >= 0, row[caller[level]], -1)
         key = (above + 1) * (int(kind.max()) + 1) + kind[level]
         _, first, place = np.unique(key, return_index=True, return_inverse=True)
-        row[level] = rows + place
-        firsts.append(level[first])
+        # In the order of their first calls: how kinds are numbered depends on what was read before.
+        order = np.argsort(first)
+        turn = np.empty(len(order), dtype=np.int64)
+        turn[order] = np.arange(len(order))
+        row[level] = rows + turn[place]
+        firsts.append(level[first[order]])
         rows += len(first)
     return row, np.concatenate(firsts or [np.zeros(0, dtype=np.int64)])
