@@ -67,8 +67,8 @@ PROGRAMS := tests/browser $(filter-out tests/test_gate_acceptance.py tests/brows
   $(shell grep --recursive --files-with-matches --include='*.py' 'mark\.whole' tests))
 
 # The rest are two halves that take as long: workers of one run would both collect all of it.  They
-# never wait, so they give way to programs and fill both cores when these have ended.
-# Those that need torch or scikit-learn are together.
+# seldom wait, so they give way to programs and fill both cores when these have ended.  What loads
+# torch or scikit-learn into the process of the tests is in one half.
 ANSWERS := tests/answers tests/cli tests/output tests/server \
   $(filter-out tests/test_watch_acceptance.py tests/test_examples.py,$(wildcard tests/test_*.py))
 

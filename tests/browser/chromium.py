@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""Without a window of its own, which nobody sees, it needs a quarter less of the processor."""
+"""The first needs least of the processor: it draws no window of its own, which nobody sees."""
 _PACKAGES = ("chromium-headless-shell", "chromium")
 """The first that there is; not all systems have the one without windows."""
 _FONTS = "fonts-liberation"
