@@ -1,4 +1,4 @@
-"""Recordings as strangers make them: torch.profiler called by hand, on a GPU, each with what is true of it.
+"""Recordings as strangers make them, by torch.profiler on a GPU, and what is true of each.
 
   python benchmarks/stranger_recordings.py FOLDER          makes all of them; needs CUDA and torch
   python benchmarks/stranger_recordings.py FOLDER --only backlog,host_sleep
