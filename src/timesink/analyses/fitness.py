@@ -23,6 +23,7 @@ from timesink.analyses.columns import (
     host_names,
     numbers,
     once_per_trace,
+    remember,
     start_and_end,
 )
 from timesink.analyses.links import launching_calls, link_launches
@@ -51,6 +52,7 @@ LEAST_SHARE = 0.1
 """Of the steps: what was not recorded for less than this leaves their conclusions as they are."""
 LEAST_LOST_LAUNCHES = 0.02
 """Of the launches: recordings of public test suites lose up to 0.5 % at their ends."""
+BACKLOG = "starts_with_backlog"
 NONE = -1
 MOSTLY = 0.5
 CLOCK_SKEW_NS = 20_000
@@ -76,6 +78,12 @@ _HOST_TOO = "Record the host as well: activities=[CPU, CUDA], from the start to 
 def recording_fitness(trace: Trace) -> Fitness:
     """What a recording can answer, and why it cannot answer the rest."""
     return Fitness(tuple(reason for check in _CHECKS for reason in check(trace)))
+
+
+def carry_fitness(derived: Trace, recording: Trace) -> Trace:
+    """The derived trace, of some steps or on another clock, with the verdict on its recording."""
+    remember(derived, recording_fitness, recording_fitness(recording))
+    return derived
 
 
 def _only_counters(trace: Trace) -> Iterator[Reason]:
@@ -104,7 +112,7 @@ def _starts_with_backlog(trace: Trace) -> Iterator[Reason]:
         if lost_ns <= max(LONGEST_LAUNCH_NS, LEAST_SHARE * _length_ns(trace)):
             return
     yield Reason(
-        "starts_with_backlog",
+        BACKLOG,
         f"The first work waited {units.duration_ns(lost_ns)} after its launch while the recording "
         f"shows nothing on {word}, which worked on what was queued before.",
         f"Start the profiler after a synchronisation, or a few steps earlier. {_MARK_STEPS}",
