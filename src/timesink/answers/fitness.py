@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from timesink.model import units
 from timesink.model.fitness import (
     COMMUNICATION,
     COMPARISON,
@@ -28,6 +29,8 @@ _WORDS = {
     COMPARISON: "whether the program changed",
 }
 _ALL_UNFIT = "nothing that depends on time"
+MOST_REASONS = 8
+"""Of many recordings, so many reasons are written out."""
 JUDGED = (STEP_TIME, COMPARISON)
 """What two recordings must answer for their steps to be compared."""
 
@@ -61,13 +64,27 @@ def fitness_sections(fitness: Fitness) -> Iterator[Section]:
 
 def fitness_of_sides(sides: Mapping[str, Fitness]) -> Iterator[Section]:
     """The same of several recordings, each by its name."""
-    blocks = tuple(
-        Text(f"{name}: {reason.sentence} {reason.record}", "warning")
+    lines = [
+        f"{name}: {reason.sentence} {reason.record}"
         for name, fitness in sides.items()
         for reason in fitness.reasons
-    )
-    if blocks:
+    ]
+    more = len(lines) - MOST_REASONS
+    if more > 0:
+        lines = [*lines[:MOST_REASONS], f"And {units.counted(more, 'more reasons')}."]
+    if lines:
+        blocks = tuple(Text(line, "warning") for line in lines)
         yield Section(SECTION, "What these recordings cannot tell", blocks)
+
+
+def fit_words(fitness: Fitness) -> str:
+    """The verdict, and the codes of its reasons.
+
+    >>> fit_words(Fitness())
+    'yes'
+    """
+    codes = ", ".join(dict.fromkeys(reason.code for reason in fitness.reasons))
+    return f"{fitness.fit}: {codes}" if codes else fitness.fit
 
 
 def why_not_judged(sides: Mapping[str, Fitness]) -> Sequence[str]:

@@ -48,7 +48,7 @@ from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats import Progress, is_folder
 from timesink.model import units
 from timesink.model.findings import Finding, gravest_first
-from timesink.model.fitness import CRITICAL_PATH, Fitness
+from timesink.model.fitness import Fitness
 from timesink.model.health import HealthEntry, recording_notes
 from timesink.model.trace import Trace, why_no_calls
 from timesink.rules.communication import stragglers
@@ -305,16 +305,9 @@ class Analysis:
             "findings": [finding.to_dict() for finding in self.findings],
             "clock": self.own_clock.to_dict(),
             "own": None if timeline is trace else self._on_own_clock(timeline),
-            "critical_path": self._critical_path(),
+            "critical_path": sections.critical_path(self.played, self.fitness),
             "efficiency": efficiency_values(self.efficiency_of(trace)),
         }
-
-    def _critical_path(self) -> dict[str, Any]:
-        """What decides a step; empty, with the reasons, where the recording cannot tell."""
-        withheld = [reason.code for reason in self.fitness.against(CRITICAL_PATH)]
-        if withheld:
-            return {"cycle_us": None, "kinds": [], "rows": [], "modules": [], "withheld": withheld}
-        return sections.critical_path(self.played)
 
     def _on_own_clock(self, timeline: Trace) -> dict[str, Any]:
         """What depends on the clock, of the program by itself; what kernels take does not."""
