@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from timesink.model import units
 from timesink.model.fitness import (
@@ -31,8 +32,6 @@ _WORDS = {
 _ALL_UNFIT = "nothing that depends on time"
 MOST_REASONS = 8
 """Of many recordings, so many reasons are written out."""
-JUDGED = (STEP_TIME, COMPARISON)
-"""What two recordings must answer for their steps to be compared."""
 
 
 def denied_questions(fitness: Fitness) -> str:
@@ -87,10 +86,18 @@ def fit_words(fitness: Fitness) -> str:
     return f"{fitness.fit}: {codes}" if codes else fitness.fit
 
 
-def why_not_judged(sides: Mapping[str, Fitness]) -> Sequence[str]:
-    """Why steps of these recordings cannot be compared, each in a sentence; none where they can."""
-    return [
-        f"{name}: {reason.sentence} {reason.record}"
-        for name, fitness in sides.items()
-        for reason in fitness.against(*JUDGED)
-    ]
+def fitness_values(sides: Mapping[str, Fitness]) -> dict[str, Any]:
+    """The verdict on several recordings as plain data: the worst, and whose each reason is.
+
+    >>> fitness_values({"base": Fitness(), "new": Fitness()})
+    {'fit': 'yes', 'reasons': []}
+    """
+    fits = {fitness.fit for fitness in sides.values()}
+    return {
+        "fit": next((fit for fit in ("no", "partly") if fit in fits), "yes"),
+        "reasons": [
+            {"side": name, **reason.to_dict()}
+            for name, fitness in sides.items()
+            for reason in fitness.reasons
+        ],
+    }

@@ -88,10 +88,8 @@ def _headline(info: info_report.Info, title: str) -> str:
     busy = sum(summary.device_busy_ns for summary in summaries)
     span = sum(summary.device_span.length_ns for summary in summaries)
     what = f"{title}: {units.counted(sum(s.events for s in summaries), 'events')}"
-    subject, whole = "the device was", units.duration_ns(span)
     if len(summaries) > 1:
         what += f" in {units.counted(len(summaries), 'traces')}"
-        subject, whole = "devices were", f"{whole} in all"
     tables = [summary.behaviour for summary in summaries if summary.behaviour is not None]
     if tables:
         return f"{title}: {_behaviour_text(tables)}; no timeline"
@@ -102,13 +100,22 @@ def _headline(info: info_report.Info, title: str) -> str:
         return f"{title}: {_measured(info.traces)}; no timeline"
     if not span:
         return f"{what}, no device activity"
+    return f"{what}; {_busy_words(info, busy, span)}"
+
+
+def _busy_words(info: info_report.Info, busy: int, span: int) -> str:
+    """How busy the devices were, as far as the recordings tell."""
+    summaries = [trace.summary for trace in info.traces]
+    subject, whole = "the device was", units.duration_ns(span)
+    if len(summaries) > 1:
+        subject, whole = "devices were", f"{whole} in all"
     unfit = [trace.fitness for trace in info.traces if not trace.fitness.answers(IDLE)]
     if unfit and any(
         reason.code != BACKLOG for fitness in unfit for reason in fitness.against(IDLE)
     ):
         recorded_work = f"{units.duration_ns(busy)} of device work were recorded"
-        return f"{what}; {recorded_work}, how idle {subject} cannot be told"
-    said = f"{what}; {subject} busy {units.share(busy, span)} of {whole}"
+        return f"{recorded_work}, how idle {subject} cannot be told"
+    said = f"{subject} busy {units.share(busy, span)} of {whole}"
     if unfit:
         return said
     recorded = summaries[0].span.length_ns
