@@ -248,7 +248,7 @@ def _host_not_recorded(trace: Trace) -> Iterator[Reason]:
             f"Device work goes on for {units.duration_ns(after_ns)} after the last recorded host "
             "call, launched by nothing in the recording.",
             _HOST_TOO,
-            (IDLE, *_NO_STEP[1:]),
+            _NO_STEP,
             {"after_host_us": after_ns / 1000},
         )
     elif linked_ns < MOSTLY * total_ns:
