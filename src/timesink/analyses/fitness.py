@@ -1,17 +1,400 @@
-"""The verdict on a recording: what of it can be answered, before any answer is."""
+"""The verdict on a recording: what of it can be answered, before any answer is.
+
+Each check looks for one way in which recordings fall short of a conclusion: work that is missing at
+the start, in the middle or from the host, clocks that do not fit, windows that hold little of the
+program.  Sums hold all the same, so checks deny questions and change no numbers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from timesink.analyses.columns import once_per_trace
-from timesink.model.fitness import Fitness, Reason
+import numpy as np
+
+from timesink.analyses.backlog import LONGEST_LAUNCH_NS, starting_backlog
+from timesink.analyses.columns import (
+    device_columns,
+    device_kinds,
+    event_ranges,
+    host_columns,
+    host_kinds,
+    host_lanes,
+    host_names,
+    numbers,
+    once_per_trace,
+    remember,
+    start_and_end,
+)
+from timesink.analyses.links import launching_calls, link_launches
+from timesink.analyses.names import device_word
+from timesink.analyses.steps import find_steps, role_ranges
+from timesink.model import intervals, units
+from timesink.model.fitness import (
+    COMPARISON,
+    CRITICAL_PATH,
+    IDLE,
+    OVERHEAD,
+    QUESTIONS,
+    STEP_TIME,
+    Fitness,
+    Reason,
+)
+from timesink.model.intervals import Flags, IntervalSet, Ints
+from timesink.model.launches import LAUNCH_KINDS
+from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
+from timesink.model.vendors import begins_capture, ends_capture, launches_kernels, waits_for_device
 
-_CHECKS: tuple[Callable[[Trace], Iterator[Reason]], ...] = ()
+LONG_WAIT_NS = 1_000_000
+"""A wait goes on for some microseconds after its work has ended; this long it is for other work."""
+LEAST_SHARE = 0.1
+"""Of the steps: what was not recorded for less than this leaves their conclusions as they are."""
+LEAST_LOST_LAUNCHES = 0.02
+"""Of the launches: recordings of public test suites lose up to 0.5 % at their ends."""
+BACKLOG = "starts_with_backlog"
+NONE = -1
+MOSTLY = 0.5
+CLOCK_SKEW_NS = 20_000
+"""Host and device clocks of HIP recordings are up to so far apart."""
+LEAST_EARLY = 0.05
+"""Of the launches: with fewer of them out of order a clock was corrected, and fits again."""
+LEAST_FIRST_STEP = 0.8
+"""Of the device work of the other steps: a first step with less was cut, as health counts it."""
+FEWEST_STEPS = 3
+"""Fewer steps do not tell what is usual."""
+_BEGUN = 0.2
+"""Of a usual step: a last mark that is shorter and launched nothing is where recording stopped."""
+
+_MARK_STEPS = "Mark steps (profiler.step()) and record three or more whole ones after a warm-up."
+_WHOLE_STEPS = (
+    "Record whole steps: start the profiler before their work is launched, stop it after a "
+    "synchronisation, and look for other programs on the device."
+)
+_HOST_TOO = "Record the host as well: activities=[CPU, CUDA], from the start to a synchronisation."
 
 
 @once_per_trace
 def recording_fitness(trace: Trace) -> Fitness:
     """What a recording can answer, and why it cannot answer the rest."""
     return Fitness(tuple(reason for check in _CHECKS for reason in check(trace)))
+
+
+def carry_fitness(derived: Trace, recording: Trace) -> Trace:
+    """The derived trace, of some steps or on another clock, with the verdict on its recording."""
+    remember(derived, recording_fitness, recording_fitness(recording))
+    return derived
+
+
+def _only_counters(trace: Trace) -> Iterator[Reason]:
+    """Counters without any calls."""
+    if trace.has_only_counters:
+        yield Reason(
+            "only_counters",
+            "Counters were sampled, and no calls or device work recorded.",
+            "Record the program with a profiler: timesink record, or torch.profiler.",
+            QUESTIONS,
+            is_fatal=True,
+        )
+
+
+def _starts_with_backlog(trace: Trace) -> Iterator[Reason]:
+    """Devices that work on what was queued before the recording began."""
+    backlog = starting_backlog(trace)
+    if backlog is None:
+        return
+    word, marked = _device(trace, backlog.device), _is_marked(trace)
+    lost_ns = backlog.unrecorded_ns
+    if marked:
+        wait = np.array([[backlog.launched_ns, backlog.start_ns]])
+        inside_ns = intervals.coverage(intervals.intersect(wait, _windows(trace)))
+        lost_ns = min(lost_ns, inside_ns)
+        if lost_ns <= max(LONGEST_LAUNCH_NS, LEAST_SHARE * _length_ns(trace)):
+            return
+    yield Reason(
+        BACKLOG,
+        f"The first work waited {units.duration_ns(lost_ns)} after its launch while the recording "
+        f"shows nothing on {word}, which worked on what was queued before.",
+        f"Start the profiler after a synchronisation, or a few steps earlier. {_MARK_STEPS}",
+        (IDLE, CRITICAL_PATH, OVERHEAD) if marked else _NO_STEP,
+        {"waited_us": lost_ns / 1000, "device": backlog.device},
+    )
+
+
+def _waits_in_vain(trace: Trace) -> Iterator[Reason]:
+    """Waits of a launching thread for a device on which nothing runs."""
+    vain, row = _vain_waits(trace)
+    lost_ns, length_ns = intervals.coverage(vain), _length_ns(trace)
+    if lost_ns <= LEAST_SHARE * length_ns:
+        return
+    call = host_columns(trace)["name"][row]
+    yield Reason(
+        "work_not_recorded",
+        f"The host waits {units.duration_ns(lost_ns)} of {units.duration_ns(length_ns)} "
+        f"({units.share(lost_ns, length_ns)}) for a device that shows nothing, mostly in {call}: "
+        "that work was launched before the recording, was lost, or is another program's.",
+        _WHOLE_STEPS,
+        (IDLE, CRITICAL_PATH, OVERHEAD) if _is_marked(trace) else _NO_STEP,
+        {"waited_us": lost_ns / 1000, "recorded_us": length_ns / 1000, "call": str(call)},
+    )
+
+
+def _vain_waits(trace: Trace) -> tuple[IntervalSet, int]:
+    """When launching threads waited for long while no device worked, and the longest such wait."""
+    nothing = np.zeros((0, 2), dtype=np.int64)
+    host, work = host_columns(trace), _device_work(trace)
+    is_long = host["dur_ns"].to_numpy() >= LONG_WAIT_NS
+    rows = np.flatnonzero(is_long & host_names(trace).matching(waits_for_device))
+    calls = work.call[work.launched]
+    if not len(rows) or not len(calls):
+        return nothing, NONE
+    lane, lanes = host_lanes(trace)
+    is_launching = np.zeros(len(lanes), dtype=np.bool_)
+    is_launching[lane[calls]] = True
+    rows = rows[is_launching[lane[rows]]]
+    roles = role_ranges(trace)
+    others = (work.ranges, roles["data_loader"], roles["communication"])
+    vain = intervals.subtract(event_ranges(host, rows), np.concatenate(others))
+    vain = intervals.intersect(vain, _windows(trace))
+    vain = vain[vain[:, 1] - vain[:, 0] >= LONG_WAIT_NS]
+    if not len(vain):
+        return nothing, NONE
+    inside = intervals.coverage_within(vain, event_ranges(host, rows))
+    return vain, int(rows[inside.argmax()])
+
+
+def _launches_without_work(trace: Trace) -> Iterator[Reason]:
+    """Kernels and graphs that were launched and never ran; those of a capture do not run."""
+    launched, is_captured, is_lost = _kernel_launches(trace)
+    captured = int(is_captured.sum())
+    if captured > MOSTLY * len(launched):
+        yield Reason(
+            "captures_graphs",
+            f"{units.count(captured)} of {units.counted(len(launched), 'kernel launches')} were "
+            "captured into graphs and did not run: this is a warm-up.",
+            "Record the replays of the graphs, after their capture.",
+            (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD),
+            {"captured": captured, "launches": len(launched)},
+        )
+    lost, many = int(is_lost.sum()), len(launched) - captured
+    if not lost or lost < LEAST_LOST_LAUNCHES * many:
+        return
+    if not len(_device_work(trace).row):
+        yield Reason(
+            "work_not_recorded",
+            f"{units.counted(lost, 'kernels or graphs')} were launched, and no device work was "
+            "recorded.",
+            "Record the device: activities=[CPU, CUDA], with a profiler that may read its counters "
+            "(no other profiler at the same time).",
+            QUESTIONS,
+            {"lost_launches": lost, "launches": many},
+            is_fatal=True,
+        )
+        return
+    yield Reason(
+        "work_not_recorded",
+        f"{units.count(lost)} of {units.counted(many, 'launches')} ({units.share(lost, many)}) "
+        "have no device work in the recording: the profiler lost it, or stopped before it ran.",
+        "Record fewer steps at a time, and stop the profiler after a synchronisation.",
+        (IDLE, CRITICAL_PATH, OVERHEAD, COMPARISON),
+        {"lost_launches": lost, "launches": many},
+    )
+
+
+def _kernel_launches(trace: Trace) -> tuple[Ints, Flags, Flags]:
+    """Rows of calls that make a device run kernels; those in a capture, and those that made none.
+
+    Without correlation nothing tells what a call made.
+    """
+    host, called = host_columns(trace), host_names(trace)
+    call_ids, work_ids = (numbers(table["correlation"]) for table in (host, device_columns(trace)))
+    is_call = host_kinds(trace).among(*LAUNCH_KINDS) & called.matching(launches_kernels)
+    rows = np.flatnonzero(is_call & (call_ids > 0))
+    if not len(rows) or (len(_device_work(trace).row) and not (work_ids > 0).any()):
+        nothing = np.zeros(0, dtype=np.bool_)
+        return rows[:0], nothing, nothing
+    start, is_lost = host["ts_ns"].to_numpy(), ~np.isin(call_ids[rows], work_ids)
+    begins, ends = (np.sort(start[called.rows(test)]) for test in (begins_capture, ends_capture))
+    begun, ended = (np.searchsorted(bounds, start[rows]) for bounds in (begins, ends))
+    is_captured = begun > ended
+    return rows, is_captured & is_lost, is_lost & ~is_captured
+
+
+def _host_not_recorded(trace: Trace) -> Iterator[Reason]:
+    """Device work whose launches are not in the recording, or not after its host part ended."""
+    work, host = _device_work(trace), host_columns(trace)
+    if not len(work.row):
+        return
+    is_call = ~host_kinds(trace).among("trace", "instant")
+    if not is_call.any():
+        yield Reason(
+            "host_not_recorded",
+            "Device work was recorded, and nothing of the host.",
+            _HOST_TOO,
+            (CRITICAL_PATH, OVERHEAD),
+        )
+        return
+    host_end, is_linked = int(start_and_end(host, is_call)[1].max()), work.launched
+    if not is_linked.all():
+        # Operators launched it whose calls have ids of their own.
+        is_linked = is_linked | (link_launches(trace).node[work.row] >= 0)
+    length = work.end - work.start
+    total_ns, linked_ns = int(length.sum()), int(length[is_linked].sum())
+    after_ns = intervals.coverage(work.ranges[~is_linked & (work.start > host_end)])
+    length_ns = _length_ns(trace)
+    if after_ns > LEAST_SHARE * (length_ns + after_ns):
+        yield Reason(
+            "host_not_recorded",
+            f"Device work goes on for {units.duration_ns(after_ns)} after the last recorded host "
+            "call, launched by nothing in the recording.",
+            _HOST_TOO,
+            _NO_STEP,
+            {"after_host_us": after_ns / 1000},
+        )
+    elif linked_ns < MOSTLY * total_ns:
+        share = units.share(total_ns - linked_ns, total_ns)
+        yield Reason(
+            "launches_not_recorded",
+            f"{share} of the device work has no launch in the recording, so what it waits for is "
+            "not known.",
+            "Record runtime calls with their correlation ids, and start a few steps earlier.",
+            (CRITICAL_PATH, OVERHEAD),
+            {"without_launch_us": (total_ns - linked_ns) / 1000, "device_us": total_ns / 1000},
+        )
+
+
+def _clocks_do_not_fit(trace: Trace) -> Iterator[Reason]:
+    """Device work that starts before its launch."""
+    work = _device_work(trace)
+    call_start = host_columns(trace)["ts_ns"].to_numpy()[work.call[work.launched]]
+    early_ns = call_start - work.start[work.launched]
+    late = early_ns[early_ns > CLOCK_SKEW_NS]
+    if not len(late) or len(late) < LEAST_EARLY * len(early_ns):
+        return
+    apart_ns = int(np.median(late))
+    is_long = apart_ns > LEAST_SHARE * _length_ns(trace)
+    yield Reason(
+        "clocks_do_not_fit",
+        f"{units.count(len(late))} of {units.count(len(early_ns))} activities start before their "
+        f"launch, by {units.duration_ns(apart_ns)} (median): the clocks of host and device do not "
+        "fit.",
+        "Update driver and profiler, and record again.",
+        (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD) if is_long else (CRITICAL_PATH, OVERHEAD),
+        {"early": len(late), "apart_us": apart_ns / 1000},
+    )
+
+
+def _idle_window(trace: Trace) -> Iterator[Reason]:
+    """A recording without steps that lies mostly before the first work or after the last."""
+    work, windows = _device_work(trace), _windows(trace)
+    if not len(work.row) or not len(windows) or _is_marked(trace):
+        return
+    begin, end = int(windows[0, 0]), int(windows[-1, 1])
+    first, last = (int(np.clip(at, begin, end)) for at in (work.start.min(), work.end.max()))
+    length_ns = end - begin
+    if first - begin + end - last <= MOSTLY * length_ns:
+        return
+    host, kinds = host_columns(trace), host_kinds(trace)
+    calls = event_ranges(host, kinds.among("operator", *LAUNCH_KINDS))
+    ends = np.array([[begin, first], [last, end]])
+    empty = ends[:, 1] - ends[:, 0] - intervals.coverage_within(calls, ends)
+    empty_ns = int(empty.sum())
+    if empty_ns <= MOSTLY * length_ns:
+        return
+    where = "before the first" if empty[0] >= empty[1] else "after the last"
+    yield Reason(
+        "idle_window",
+        f"{units.duration_ns(empty_ns)} of the recorded {units.duration_ns(length_ns)} lie mostly "
+        f"{where} device work, and nothing was called in them.",
+        f"Record while the program works. {_MARK_STEPS}",
+        _NO_STEP,
+        {"empty_us": empty_ns / 1000, "recorded_us": length_ns / 1000},
+    )
+
+
+def _step_cut(trace: Trace) -> Iterator[Reason]:
+    """Steps at either end whose device work the recording lacks."""
+    steps = find_steps(trace)
+    events = steps["device_events"].to_numpy()
+    if not len(events) or not steps["marked"][0] or not events.any():
+        return
+    whole = steps["complete"].to_numpy()
+    length = (steps["host_end_ns"] - steps["host_start_ns"]).to_numpy()
+    usual_ns = float(np.median(length[whole])) if whole.any() else 0.0
+    is_cut = ~whole & ((events > 0) | (length > _BEGUN * usual_ns))
+    is_first = len(events) >= FEWEST_STEPS and events[0] < LEAST_FIRST_STEP * np.median(events[1:])
+    cut = [steps["name"][0]] * bool(is_first)
+    cut += steps["name"].filter(is_cut).to_list()
+    if not cut:
+        return
+    left = int(whole.sum()) - bool(is_first)
+    named = f"{'step' if len(cut) == 1 else 'steps'} {units.listed(cut)}"
+    averages = "" if is_first else "; averages leave out what is cut"
+    yield Reason(
+        "step_cut",
+        f"Of {units.counted(len(events), 'steps')}, {named} lacks device work{averages}.",
+        "Stop the profiler after a synchronisation, or record one step more than needed.",
+        () if left > 0 else (STEP_TIME, COMPARISON),
+        {"cut_steps": len(cut), "whole_steps": left},
+    )
+
+
+_NO_STEP = (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD, COMPARISON)
+"""What a recording without marked steps cannot answer when its window is not one of the program."""
+
+_CHECKS: tuple[Callable[[Trace], Iterator[Reason]], ...] = (
+    _only_counters,
+    _starts_with_backlog,
+    _waits_in_vain,
+    _launches_without_work,
+    _host_not_recorded,
+    _clocks_do_not_fit,
+    _idle_window,
+    _step_cut,
+)
+
+
+class _DeviceWork(NamedTuple):
+    """Kernels, copies, sets and collectives; arrays have one entry per activity."""
+
+    row: Ints
+    """Row in `trace.device`."""
+    start: Ints
+    end: Ints
+    call: Ints
+    """Row in `trace.host` of the launching call, `NONE` where it is not in the recording."""
+
+    @property
+    def launched(self) -> Flags:
+        return np.asarray(self.call != NONE)
+
+    @property
+    def ranges(self) -> IntervalSet:
+        return np.stack([self.start, self.end]).T
+
+
+@once_per_trace
+def _device_work(trace: Trace) -> _DeviceWork:
+    """What the devices did, without the forest of calls: the verdict is no reason to build it."""
+    row = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
+    start, end = start_and_end(device_columns(trace), row)
+    return _DeviceWork(row, start, end, launching_calls(trace)[row])
+
+
+def _windows(trace: Trace) -> IntervalSet:
+    """When the complete steps ran."""
+    steps = find_steps(trace).filter("complete")
+    return intervals.merge(steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2))
+
+
+def _length_ns(trace: Trace) -> int:
+    return intervals.coverage(_windows(trace))
+
+
+def _is_marked(trace: Trace) -> bool:
+    return bool(find_steps(trace)["marked"].any())
+
+
+def _device(trace: Trace, number: int) -> str:
+    word = device_word(trace)
+    return f"the {word}" if number < 0 else f"{word} {number}"

@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses import names
+from timesink.analyses.backlog import starting_backlog
 from timesink.analyses.columns import (
     device_columns,
     device_kinds,
@@ -54,8 +55,9 @@ SCHEMA: dict[str, pl.DataType] = {
 def find_steps(trace: Trace) -> pl.DataFrame:
     """One row per step.  A step lasts until its device work is done; the next starts after it.
 
-    Without marks in the recording the whole of it is one step, named `0`.  A last step whose
-    device work was not recorded is kept and marked as not `complete`; averages leave it out.
+    Without marks in the recording the whole of it is one step, named `0`, which begins with the
+    first device work where the recording starts with a backlog.  A last step whose device work was
+    not recorded is kept and marked as not `complete`; averages leave it out.
     """
     marks = _marked_steps(trace)
     steps = marks or _whole_trace(trace)
@@ -67,6 +69,9 @@ def find_steps(trace: Trace) -> pl.DataFrame:
     if count.any():
         # Steps end with their device work; what is left of one delays the next.
         free_from = max(int(starts[0]), warm_up_end)
+        backlog = None if marks else starting_backlog(trace)
+        if backlog is not None:
+            free_from = max(free_from, backlog.start_ns)
         for step in range(len(bounds)):
             starts[step] = max(free_from, int(starts[step]))
             ends[step] = max(int(ends[step]), int(last[step]), int(starts[step]))

@@ -14,11 +14,14 @@ import polars as pl
 
 from timesink.analyses.cycles import Candidate, Cycles
 from timesink.analyses.cycles.search import cycle_summary, find_cycles
+from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.names import short_kernel_name
+from timesink.answers.fitness import fitness_of_sides, fitness_sections
 from timesink.answers.views import listed_table
 from timesink.errors import TimesinkError
 from timesink.formats import Progress, is_folder
 from timesink.model import units
+from timesink.model.fitness import FIT, Fitness
 from timesink.output.blocks import Curve, Curves, Document, Section, Table, Text
 from timesink.output.names import cut_end
 from timesink.sources import place_of, shown
@@ -39,11 +42,14 @@ class CycleRun:
     cycles: Cycles
     summary: pl.DataFrame
     """One row per process and type: see `analyses.cycles.search.cycle_summary`."""
+    fitness: Fitness = FIT
+    """What the recording can answer."""
 
     def to_dict(self) -> dict[str, Any]:
         cycles = self.cycles
         return {
             "source": self.source,
+            "recording": self.fitness.to_dict(),
             "method": cycles.method,
             "anchor": cycles.anchor,
             **{name: round(getattr(cycles, name), 4) for name in _SHARES},
@@ -116,10 +122,10 @@ def cycles(
     """
     place = place_of(path)
     if isinstance(place, Path) and is_folder(place):
-        found = find_cycles(open_trace(place), marker=marker, by=by, pid=pid)
-        return CycleReport(
-            str(path), (CycleRun(str(path), place.name, found, cycle_summary(found)),)
-        )
+        trace = open_trace(place)
+        found = find_cycles(trace, marker=marker, by=by, pid=pid)
+        run = CycleRun(str(path), place.name, found, cycle_summary(found), recording_fitness(trace))
+        return CycleReport(str(path), (run,))
     chosen = find_chosen(place, worker=worker, span=span, rank=rank)
     labels = distinct_labels(chosen) if len(chosen) > 1 else [chosen[0].path.name]
     opened = open_each(chosen, cache=cache, jobs=jobs, progress=progress)
@@ -134,7 +140,8 @@ def cycles(
         except TimesinkError as why:
             refused.append(why)
         else:
-            runs.append(CycleRun(one.recording.source, label, found, cycle_summary(found)))
+            fitness, source = recording_fitness(one.trace), one.recording.source
+            runs.append(CycleRun(source, label, found, cycle_summary(found), fitness))
     if not runs:
         raise refused[0]
     return CycleReport(shown(place), tuple(runs), tuple(refused))
@@ -191,7 +198,14 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
         title=first.label,
         subject="" if several else first.label,
         headline=_overview_headline(report) if several else _headline(first),
-        sections=tuple(sections),
+        sections=(
+            *(
+                fitness_of_sides({run.label: run.fitness for run in report.runs})
+                if several
+                else fitness_sections(first.fitness)
+            ),
+            *sections,
+        ),
     )
 
 

@@ -30,12 +30,14 @@ from timesink.answers.comparison.sides import (
     side_of,
     source_of,
 )
+from timesink.answers.fitness import fitness_of_sides, fitness_sections, fitness_values
 from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table
 from timesink.errors import NotFoundError, UsageError
 from timesink.formats import Progress
 from timesink.model import units
 from timesink.model.diagnosis import CycleTime, Diagnosis
+from timesink.model.fitness import Fitness
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
 from timesink.output.blocks import Block, Document, Section, Table
@@ -138,12 +140,18 @@ class Diagnosed:
             said.append(f"{cause_name(cause.cause)} explains {by} per slow cycle.")
         return " ".join(said)
 
+    @property
+    def fitness(self) -> dict[str, Fitness]:
+        """What the recording of each process can answer."""
+        return {one.name: one.role.fitness for one in self.processes}
+
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/diagnosis.md` describes every key."""
         return {
             "schema": SCHEMA,
             "source": sayable(self.source),
             "headline": self.headline,
+            "recording": fitness_values(self.fitness),
             **diagnosis_json.diagnosis(self.diagnosis),
             "notes": [sayable(note) for note in self.notes],
             "processes": [one.to_dict() for one in self.processes],
@@ -391,9 +399,18 @@ def diagnosis_document(report: Diagnosed, *, brief: bool = False) -> Document:
         f"Slow cycles of {name}",
         short_names(_subject(report, report.source if brief else name)),
         short_names(report.headline),
-        sections=tuple(_sections(report, brief=brief)),
+        sections=(*_fitness_sections(report), *_sections(report, brief=brief)),
         tone=causes.tone(report.diagnosis),
     )
+
+
+def _fitness_sections(report: Diagnosed) -> Iterator[Section]:
+    """What the recordings cannot tell; of one that holds several processes, once."""
+    first, *others = report.processes
+    if all(one.role.fitness == first.role.fitness for one in others):
+        yield from fitness_sections(first.role.fitness)
+    else:
+        yield from fitness_of_sides(report.fitness)
 
 
 def _subject(report: Diagnosed, source: str) -> str:

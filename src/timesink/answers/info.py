@@ -9,12 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from timesink.analyses.behaviour import BehaviourCounts
+from timesink.analyses.fitness import BACKLOG
 from timesink.analyses.kernels.calls import sampling_of
 from timesink.analyses.summary import Summary
 from timesink.answers import info_report
+from timesink.answers.fitness import fit_words, fitness_of_sides, fitness_sections
 from timesink.answers.views import listed_table, meanings_of
 from timesink.model import units
 from timesink.model.diagnosis import PLAIN
+from timesink.model.fitness import IDLE
 from timesink.model.health import HealthEntry, Severity
 from timesink.model.trace import Device, Metadata
 from timesink.model.vendors import TITLES
@@ -33,7 +36,14 @@ def info_document(info: info_report.Info) -> Document:
     if about or len(traces) == 1:
         sections.append(recording_section(about))
     sections.append(health_section(info.all_health))
-    return Document("info", title, title, _headline(info, title), sections=tuple(sections))
+    told = (
+        fitness_sections(info.fitness)
+        if len(traces) == 1
+        else fitness_of_sides(
+            dict(zip(_trace_labels(traces), (t.fitness for t in traces), strict=True))
+        )
+    )
+    return Document("info", title, title, _headline(info, title), sections=(*told, *sections))
 
 
 def recording_section(rows: Sequence[tuple[str, str]]) -> Section:
@@ -78,10 +88,8 @@ def _headline(info: info_report.Info, title: str) -> str:
     busy = sum(summary.device_busy_ns for summary in summaries)
     span = sum(summary.device_span.length_ns for summary in summaries)
     what = f"{title}: {units.counted(sum(s.events for s in summaries), 'events')}"
-    subject, whole = "the device was", units.duration_ns(span)
     if len(summaries) > 1:
         what += f" in {units.counted(len(summaries), 'traces')}"
-        subject, whole = "devices were", f"{whole} in all"
     tables = [summary.behaviour for summary in summaries if summary.behaviour is not None]
     if tables:
         return f"{title}: {_behaviour_text(tables)}; no timeline"
@@ -92,7 +100,24 @@ def _headline(info: info_report.Info, title: str) -> str:
         return f"{title}: {_measured(info.traces)}; no timeline"
     if not span:
         return f"{what}, no device activity"
-    said = f"{what}; {subject} busy {units.share(busy, span)} of {whole}"
+    return f"{what}; {_busy_words(info, busy, span)}"
+
+
+def _busy_words(info: info_report.Info, busy: int, span: int) -> str:
+    """How busy the devices were, as far as the recordings tell."""
+    summaries = [trace.summary for trace in info.traces]
+    subject, whole = "the device was", units.duration_ns(span)
+    if len(summaries) > 1:
+        subject, whole = "devices were", f"{whole} in all"
+    unfit = [trace.fitness for trace in info.traces if not trace.fitness.answers(IDLE)]
+    if unfit and any(
+        reason.code != BACKLOG for fitness in unfit for reason in fitness.against(IDLE)
+    ):
+        recorded_work = f"{units.duration_ns(busy)} of device work were recorded"
+        return f"{recorded_work}, how idle {subject} cannot be told"
+    said = f"{subject} busy {units.share(busy, span)} of {whole}"
+    if unfit:
+        return said
     recorded = summaries[0].span.length_ns
     if len(summaries) > 1 or summaries[0].steps or recorded - span < _APART * recorded:
         return said
@@ -138,9 +163,10 @@ def facts(trace: info_report.TraceInfo) -> list[tuple[str, str]]:
     if _is_plain(trace):
         versions = _versions_text(metadata.versions)
         return [*info_report.recording_facts(metadata.run), ("versions", versions)]
-    busy, span = summary.device_busy_ns, summary.device_span.length_ns
+    span = summary.device_span.length_ns
     framework = metadata.framework, _versions_text(metadata.versions)
     listed = [
+        ("fit", fit_words(trace.fitness)),
         ("device", _device_text(trace)),
         ("vendor", TITLES.get(metadata.vendor, metadata.vendor)),
         ("framework", ", ".join(filter(None, framework))),
@@ -148,7 +174,7 @@ def facts(trace: info_report.TraceInfo) -> list[tuple[str, str]]:
         ("steps", units.count(summary.steps) if summary.steps else "none marked"),
         ("span", units.duration_ns(summary.span.length_ns)),
         ("device span", units.duration_ns(span)),
-        ("device busy", f"{units.duration_ns(busy)} ({units.share(busy, span)})" if span else "-"),
+        ("device busy", _busy_text(trace)),
         ("host", _listed(summary, "operators", "annotations", "python_calls")),
         ("calls", _listed(summary, "runtime_calls", "driver_calls")),
         ("device work", _listed(summary, "kernels", "memcpys", "memsets", "collectives")),
@@ -157,6 +183,15 @@ def facts(trace: info_report.TraceInfo) -> list[tuple[str, str]]:
         ("format", f"{metadata.format}, {metadata.clock} clock"),
     ]
     return [(label, value) for label, value in listed if value]
+
+
+def _busy_text(trace: info_report.TraceInfo) -> str:
+    """How long the device worked, and its share where that tells how idle it was."""
+    busy, span = trace.summary.device_busy_ns, trace.summary.device_span.length_ns
+    if not span:
+        return "-"
+    hidden = any(reason.code != BACKLOG for reason in trace.fitness.against(IDLE))
+    return units.duration_ns(busy) + ("" if hidden else f" ({units.share(busy, span)})")
 
 
 def _behaviour_facts(trace: info_report.TraceInfo, table: BehaviourCounts) -> list[tuple[str, str]]:

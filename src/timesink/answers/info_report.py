@@ -15,10 +15,12 @@ from typing import Any
 import polars as pl
 from polars.lazyframe.in_process import InProcessQuery
 
+from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.operators import with_call_stacks
 from timesink.analyses.summary import Summary, sampled_counters, sampled_span_ns, summarise
 from timesink.errors import QueryError
 from timesink.model import units
+from timesink.model.fitness import FIT, Fitness
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.recorded_run import WHOLE_PROGRAM, RecordedRun, RunOverhead
 from timesink.model.schema import TABLES
@@ -46,6 +48,8 @@ class TraceInfo:
     """Rows of `analyses.summary.sampled_counters`."""
     sampled_span_ns: int = 0
     has_only_counters: bool = False
+    fitness: Fitness = FIT
+    """What the recording can answer."""
 
     @property
     def rank(self) -> int:
@@ -78,7 +82,10 @@ class TraceInfo:
             "device_span_us": summary.device_span.length_ns / 1000,
             "device_busy_us": summary.device_busy_ns / 1000,
             "sampled": list(self.sampled),
-            "recording": None if metadata.run is None else asdict(metadata.run),
+            "recording": {
+                **({} if metadata.run is None else asdict(metadata.run)),
+                **self.fitness.to_dict(),
+            },
             "health": [entry.to_dict() for entry in self.health],
         }
 
@@ -97,7 +104,17 @@ class Info:
         parts = [trace.to_dict() for trace in self.traces]
         whole = dict(parts[0]) if len(parts) == 1 else _totals(parts, self.traces)
         whole["health"] = [entry.to_dict() for entry in self.all_health]
+        if len(parts) != 1:
+            whole["recording"] = self.fitness.to_dict()
         return {"schema": SCHEMA, "path": self.path, **whole, "traces": parts}
+
+    @property
+    def fitness(self) -> Fitness:
+        """What all of them can answer: each sort of reason once, of the first that has it."""
+        first, *others = (trace.fitness for trace in self.traces)
+        for fitness in others:
+            first = first.joined(fitness.reasons)
+        return first
 
     @property
     def all_health(self) -> tuple[HealthEntry, ...]:
@@ -120,6 +137,7 @@ def describe_trace(trace: Trace) -> TraceInfo:
         tuple(sampled_counters(trace).to_dicts()),
         sampled_span_ns(trace),
         trace.has_only_counters,
+        recording_fitness(trace),
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
 from timesink.analyses.columns import device_columns
+from timesink.analyses.fitness import carry_fitness
 from timesink.analyses.ranks import DamagedRank, Named, RankSet, ranks_of
 from timesink.analyses.ranks.summary import (
     RankSummary,
@@ -55,7 +56,7 @@ def summary_of(trace: Trace, *, steps: str | None = None) -> RankSummary:
 def _part(trace: Trace, steps: str | None) -> Trace:
     if not trace.has_timeline:
         raise UnreadableError.no_timeline(trace.metadata.source)
-    return trace if steps is None else within_steps(trace, steps)
+    return trace if steps is None else carry_fitness(within_steps(trace, steps), trace)
 
 
 # From recordings to a set of ranks: what is known comes from the cache, an engine makes the rest.

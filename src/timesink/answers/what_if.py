@@ -12,6 +12,7 @@ import msgspec
 import polars as pl
 
 from timesink.analyses.columns import host_columns
+from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.replay.changes import AskedChange, change_of
 from timesink.analyses.replay.own_clock import ESTIMATED, NONE, OwnClock
@@ -24,6 +25,7 @@ from timesink.analyses.replay.prediction import (
 )
 from timesink.analyses.replay.what_if import NamedWork, named_by, two_devices
 from timesink.analyses.steps import find_steps
+from timesink.answers.fitness import fitness_sections
 from timesink.answers.views import listed_table, parts_of
 from timesink.errors import UnreadableError
 from timesink.formats import Progress
@@ -200,6 +202,7 @@ class WhatIf:
             "schema": SCHEMA,
             "source": self.path,
             "headline": self.headline,
+            "recording": recording_fitness(self.trace).to_dict(),
             "clock": self.clock.to_dict(),
             "today_us": _us(self.today_ns),
             "cycle_us": _us(self.cycle_ns),
@@ -394,7 +397,7 @@ def what_if_document(found: WhatIf) -> Document:
         title=f"What if: {Path(found.path).name}",
         subject=Path(found.path).name,
         headline=found.headline,
-        sections=tuple(sections),
+        sections=(*fitness_sections(recording_fitness(found.trace)), *sections),
     )
 
 

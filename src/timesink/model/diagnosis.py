@@ -121,6 +121,8 @@ class CycleJudgement:
     """Warm-up, drift, and what could not be tested."""
     expected: Expectation | None = None
     """Where somebody knows how much slower cycles are than they should be."""
+    is_unfit: bool = False
+    """Whether a recording cannot tell how long its steps take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,3 +231,5 @@ class Diagnosis:
     """Warm-up, drift, and what could not be tested."""
     expected: Expectation | None = None
     """Where somebody knows how much slower cycles are than they should be."""
+    is_unfit: bool = False
+    """Whether a recording cannot tell how long its steps take."""

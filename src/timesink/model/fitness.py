@@ -86,3 +86,7 @@ class Fitness:
     def to_dict(self) -> dict[str, Any]:
         """The verdict as plain data: the key `recording` of an answer."""
         return {"fit": self.fit, "reasons": [reason.to_dict() for reason in self.reasons]}
+
+
+FIT = Fitness()
+"""Of a recording that answers everything."""

@@ -308,3 +308,27 @@ def is_waiting_work(name: str) -> bool:
 def is_allocator_call(name: str) -> bool:
     """Whether a runtime call reserves device or pinned memory, or gives it back."""
     return _ALLOCATING.search(name) is not None
+
+
+_KERNEL_LAUNCH = re.compile(r"(?:Launch|Invoke)(?:Cooperative)?Kernel|GraphLaunch|KernelLaunch")
+
+
+def launches_kernels(name: str) -> bool:
+    """Whether a runtime or driver call makes a device run kernels: one, or those of a graph.
+
+    >>> [launches_kernels(name) for name in ("cuLaunchKernelEx", "hipGraphLaunch", "cudaMemcpy")]
+    [True, True, False]
+    >>> launches_kernels("cudaLaunchHostFunc")
+    False
+    """
+    return _KERNEL_LAUNCH.search(name) is not None
+
+
+def begins_capture(name: str) -> bool:
+    """Whether a runtime call begins the capture of a graph: what is launched then does not run."""
+    return "BeginCapture" in name
+
+
+def ends_capture(name: str) -> bool:
+    """Whether a runtime call ends the capture of a graph."""
+    return "EndCapture" in name

@@ -7,7 +7,7 @@ turn among the others, its title and its advice.  A rule without numbers says no
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
@@ -19,9 +19,11 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from timesink.analyses.columns import device_names, event_ranges, once_per_trace
+from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.steps import find_steps, step_breakdown
 from timesink.model import intervals, toml_tables, units
 from timesink.model.findings import Evidence, Finding, gravest_first
+from timesink.model.fitness import IDLE
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 from timesink.model.vendors import UNKNOWN, in_words_of
@@ -105,12 +107,22 @@ LEAST_GAP_SHARE = 0.05
 def find_all(trace: Trace) -> tuple[Finding, ...]:
     """Everything the rules find, the gravest first."""
     marked = complete_steps(trace).marked
-    found = (one for rule in rules_for("run") for one in rule(trace))
+    found = _answered(trace, (one for rule in rules_for("run") for one in rule(trace)))
     about = trace.metadata
     own = about.format == "kineto"
     pytorch = is_pytorch(about.framework, device_names(trace).texts, otherwise=own)
     fits = (fitted(one, "run", pytorch=pytorch, vendor=about.vendor or UNKNOWN) for one in found)
     return tuple(replace(one, marked=marked) for one in gravest_first(fits))
+
+
+def _answered(trace: Trace, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Findings about what the recording can answer: the rest may be missing data."""
+    fitness, rows = recording_fitness(trace), catalogue()["run"]
+    for finding in findings:
+        row = rows.get(finding.rule, {})
+        question = row.get("asks", IDLE if "idle_for" in row else row.get("time", ""))
+        if fitness.answers(question):
+            yield finding
 
 
 @dataclass(frozen=True, eq=False)

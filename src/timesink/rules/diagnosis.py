@@ -35,6 +35,7 @@ from timesink.model.diagnosis import (
     SteadyTimes,
 )
 from timesink.model.findings import Finding
+from timesink.model.fitness import COMPARISON, STEP_TIME
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import listed, times
@@ -69,12 +70,15 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
         # What was odd about the environment of the first side and no longer is.
         turned = compare_roles(compared.new, compared.base, compared.kind)
         relieved = find_anomalies(turned, new, base)[0]
-    program = program_of(pair)
+    # What is not there may be what the recording lacks.
+    program = None if judged.is_unfit else program_of(pair)
     other_work = judged.verdict == "incomparable" and compared is pair and expected is None
     question = "other work" if other_work else "change"
     causes = find_causes(
         compared, base, new, parts, anomalies, relieved=relieved, question=question, program=program
     )
+    if judged.is_unfit:
+        causes = ()
     within = pair.kind == WITHIN
     if not within and pair.cycle_times.one_run and judged.verdict == "no_change":
         # Parts of one run that take as long: a loader that holds up every other cycle, or a
@@ -94,6 +98,7 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
         causes=causes,
         unexplained_ns=change - sum(cause.cost_ns for cause in causes),
         unexplained=unexplained(parts, causes),
+        is_unfit=judged.is_unfit,
         program=program,
         symptoms=symptoms,
         notes=tuple(dict.fromkeys([*notes, *impossible_levels(compared, base, new)])),
@@ -206,6 +211,10 @@ def unexplained(
 
 def judge(pair: Pair) -> CycleJudgement:
     """The verdict on a pair; on equal work, where cycles as recorded do not hold the same."""
+    unfit = _why_unfit(pair)
+    if unfit:
+        as_recorded = CycleTime(*pair.cycle_times.means_ns, None, None, None)
+        return CycleJudgement("incomparable", unfit, as_recorded, is_unfit=True)
     if pair.workload.comparable:
         return _judged(pair)
     unequal = " ".join(["Cycles do not hold the same work.", *pair.workload.reasons[:1]])
@@ -225,6 +234,31 @@ def judge(pair: Pair) -> CycleJudgement:
         return CycleJudgement("incomparable", f"{unequal} {few}", found.cycle_time)
     note = f"{unequal} They were put together until they do."
     return replace(found, notes=(note, *found.notes))
+
+
+def _why_unfit(pair: Pair) -> str:
+    """Why a recording of the pair cannot be judged; empty where both can.
+
+    Unprofiled steps do not depend on what a profiler recorded, and slow steps are compared with
+    usual ones of the same recording.
+    """
+    if pair.kind == WITHIN or pair.plain is not None:
+        return ""
+    reasons = {
+        role.label: reason
+        for role in (pair.base, pair.new)
+        for reason in role.fitness.against(STEP_TIME, COMPARISON)[:1]
+    }
+    if not reasons:
+        return ""
+    by_sentence: dict[str, list[str]] = {}
+    for label, reason in reasons.items():
+        by_sentence.setdefault(reason.sentence, []).append(label)
+    why = (
+        f"{' and '.join(labels)} cannot be judged: {sentence}"
+        for sentence, labels in by_sentence.items()
+    )
+    return " ".join([*why, next(iter(reasons.values())).record])
 
 
 def _judged(pair: Pair) -> CycleJudgement:

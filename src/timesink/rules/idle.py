@@ -52,8 +52,6 @@ COPY_BOUND_SHARE = 0.25
 _ALIKE = 0.01
 """How far its time may be from that of the table of operators and be called the same."""
 _MOST_NAMED = 4
-LEAST_UNRECORDED = 0.1
-"""Waits for work that was not recorded are worth a word from this share of the steps on."""
 LOOKED_AT = 50
 _SHOWN = 3
 
@@ -347,33 +345,6 @@ def _holding_calls(trace: Trace, device: int, cause: str) -> tuple[Evidence, ...
     frames = calls.ranges[mine] + np.array([0, 1])
     rows = calls.row[mine][intervals.coverage_within(ranges, frames) > 0]
     return longest_by_name("call", host_columns(trace).select("name", "dur_ns")[rows])
-
-
-def work_not_recorded(trace: Trace) -> list[Finding]:
-    """Devices that have nothing to do in this recording while the host waits for them.
-
-    What is missing may be work as well: nothing tells that any of it can be gained.
-    """
-    steps = complete_steps(trace)
-    missing = pl.col("unrecorded_ns")
-    rows = idle_causes(trace).filter(missing > LEAST_UNRECORDED * pl.col("steps_ns"))
-    if rows.is_empty():
-        return []
-    names = _device_names(trace, rows["device"].sort().to_list())
-    device, lost_ns = rows.sort(missing, descending=True).select("device", missing).row(0)
-    calls, idle = holding_calls(trace), idle_ranges(trace)[device]
-    vain = calls.waits & (intervals.coverage_within(idle, calls.ranges) >= STALL_NS)
-    lost = lost_ns / steps.count
-    return steps.found(
-        "work-not-recorded",
-        f"The host waits for {names} for {steps.part(lost)}, and nothing runs there in this "
-        "recording: what it waits for was launched before it began, was cut off, or is another "
-        "program's. How busy the device was meanwhile cannot be told.",
-        lost,
-        longest_by_name("call", host_columns(trace).select("name", "dur_ns")[calls.row[vain]]),
-        {"names": names, "are": "is" if rows.height == 1 else "are"},
-        cost_ns=0.0,
-    )
 
 
 def dominant_operator(trace: Trace) -> list[Finding]:

@@ -28,6 +28,7 @@ from timesink.analyses.statistics.drift import warm_up
 from timesink.analyses.statistics.repeats import Decision, TimedRun
 from timesink.model import vendors
 from timesink.model.diagnosis import RECORDED, SteadyTimes
+from timesink.model.fitness import FIT, Fitness
 from timesink.model.intervals import Ints
 from timesink.model.schema import HOST_DEVICE
 
@@ -66,6 +67,8 @@ class Role:
     """Most that was allocated at a time in the recording; None where that was not recorded."""
     work: ProcessWork | None = None
     """What its cycles compute and move; None where no shapes were recorded."""
+    fitness: Fitness = FIT
+    """What its recording can answer."""
 
     @property
     def cycles(self) -> int:

@@ -19,6 +19,7 @@ import polars as pl
 
 from timesink.analyses import names
 from timesink.analyses.columns import host_kinds, lane_codes, once_per_trace
+from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.links import first_with_id
 from timesink.analyses.replay import (
     Played,
@@ -30,6 +31,7 @@ from timesink.analyses.replay import (
 )
 from timesink.analyses.steps import bounds_of, find_steps, step_at
 from timesink.model import csv_rows
+from timesink.model.fitness import OVERHEAD
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
@@ -112,6 +114,9 @@ def own_clock(trace: Trace) -> OwnClock:
             scale, played = fitted
             own = float(np.median(plain))
             return OwnClock(recorded, own, _interval(plain), MEASURED, "", scale, played)
+    if not recording_fitness(trace).answers(OVERHEAD):
+        why = "that cannot be told from this recording"
+        return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     return _estimated(program, recorded)
 
 
@@ -123,7 +128,8 @@ def own_timeline(trace: Trace) -> Trace:
         return trace
     moved = moved_timeline(trace, clock.played)
     extra = {**trace.metadata.extra, CLOCK_KEY: OWN}
-    return replace(moved, metadata=replace(moved.metadata, extra=extra))
+    own = replace(moved, metadata=replace(moved.metadata, extra=extra))
+    return carry_fitness(own, trace)
 
 
 @dataclass(frozen=True, slots=True)

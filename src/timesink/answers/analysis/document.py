@@ -15,6 +15,7 @@ from timesink.answers.analysis import ranks, roofs, tables, time
 from timesink.answers.analysis.report import RECORDED, Analysis
 from timesink.answers.analysis.sections import chosen_rows, start_side_by_side
 from timesink.answers.analysis.tables import Analysed
+from timesink.answers.fitness import fitness_sections
 from timesink.answers.info import facts, grave_entries, health_section, recording_section
 from timesink.answers.info_report import describe_trace
 from timesink.answers.tables import sentence, table_block, table_document
@@ -22,6 +23,7 @@ from timesink.answers.views import NO_DEVICE_WORK, NO_STEPS
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.model.findings import Evidence, Finding
+from timesink.model.fitness import IDLE
 from timesink.output.blocks import (
     Block,
     Document,
@@ -309,7 +311,7 @@ def analysis_document(
         subject=_subject(analysis),
         # Of a set of ranks, who holds the others up comes before all.
         headline=told or analysis.headline,
-        sections=tuple(shown),
+        sections=(*fitness_sections(analysis.fitness), *shown),
         tone=_tone(analysis),
         notes=analysis.told_notes if brief else (),
         clock=run.clock if analysis.own is not None else "",
@@ -388,6 +390,6 @@ def _tone(analysis: Analysis) -> Tone:
     if not average_step(analysis.trace).get("total_ns"):
         return "notice"
     without: Tone = "good" if has_device_work(analysis.trace) else "notice"
-    if grave_entries(analysis.health):
+    if grave_entries(analysis.health) or not analysis.fitness.answers(IDLE):
         without = "warning"
     return next((_TONES[finding.severity] for finding in analysis.findings), without)

@@ -10,6 +10,7 @@ import polars as pl
 
 from timesink.analyses.columns import device_columns, device_names, host_columns
 from timesink.analyses.device_activities import has_device_work
+from timesink.analyses.fitness import BACKLOG, recording_fitness
 from timesink.analyses.kernels.peaks import GIVEN, DevicePeaks, PeaksChoice, peaks_at_clock
 from timesink.analyses.names import device_word, short_kernel_name
 from timesink.analyses.replay.own_clock import MEASURED, OwnClock
@@ -34,6 +35,7 @@ from timesink.analyses.work.steps import BEYOND, MATRIX, MEMORY, VECTOR, StepEff
 from timesink.answers.analysis.sections import microseconds, percent, to_rows
 from timesink.model import csv_rows, units
 from timesink.model.findings import SEVERITIES, Finding
+from timesink.model.fitness import IDLE, Reason
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
@@ -91,6 +93,10 @@ def headline(
     average = average_step(trace)
     if not average or not average["total_ns"]:
         return "Nothing in this trace takes time."
+    found = find_all(trace) if found is None else found
+    unfit = recording_fitness(trace).against(IDLE)
+    if unfit:
+        return f"{_unfit(trace, unfit)}{_advice(found, '', found) if found else ''}"
     costs = {part: average[f"{part}_ns"] for part in _SAID}
     steps = complete_steps(trace)
     apart = clock is not None and tells_clocks_apart(clock)
@@ -112,7 +118,6 @@ def headline(
             f"({units.share(between.share(between.idle_ns), 1)} of the time)"
         )
     costly = max(costs, key=lambda part: costs[part])
-    found = find_all(trace) if found is None else found
     for one in found:
         if one.rule == "dominant-operator" and one.rule in _RULES.get(costly, ()):
             took = one.share * steps.length_ns
@@ -124,6 +129,27 @@ def headline(
     if costly == "runtime" and not any(one.rule in _RULES["runtime"] for one in telling):
         said += _longest_call(trace, costs[costly])
     return said + _advice(found, costly, telling)
+
+
+def _unfit(trace: Trace, reasons: Sequence[Reason]) -> str:
+    """What a recording says of its device that cannot tell how idle that is, and what to do."""
+    word, steps, device = device_word(trace), complete_steps(trace), device_columns(trace)
+    record = reasons[0].record.partition(". ")[0].removesuffix(".")
+    if not has_device_work(trace):
+        return f"{reasons[0].sentence} {record}."
+    busy_ns = steps.time_of(device.filter(device["kind"].is_in(BUSY_KINDS)))
+    busy, length = units.duration_ns(busy_ns), units.duration_ns(steps.length_ns)
+    if reasons[0].code == BACKLOG and not steps.marked:
+        share = units.share(busy_ns, steps.length_ns)
+        return (
+            f"The {word} is busy {share} of the {length} it was recorded for; how idle it was "
+            f"before cannot be told. {record}."
+        )
+    where = f"each step of {length}" if steps.marked else f"{length}"
+    return (
+        f"{busy} of {word} work in {where} were recorded; how idle the {word} was cannot be told. "
+        f"{record}."
+    )
 
 
 def _each(steps: Steps, clock: OwnClock) -> str:

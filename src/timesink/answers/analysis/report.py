@@ -16,6 +16,7 @@ import msgspec
 import polars as pl
 
 from timesink.analyses.columns import once_per_trace
+from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.ranks import RankSet, set_health, set_notes
 from timesink.analyses.replay.critical_path import PlayedRun, played_run
@@ -47,6 +48,7 @@ from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats import Progress, is_folder
 from timesink.model import units
 from timesink.model.findings import Finding, gravest_first
+from timesink.model.fitness import Fitness
 from timesink.model.health import HealthEntry, recording_notes
 from timesink.model.trace import Trace, why_no_calls
 from timesink.rules.communication import stragglers
@@ -133,6 +135,11 @@ class Analysis:
         return tuple(entry for entry, _ in set_health(self.ranks))
 
     @cached_property
+    def fitness(self) -> Fitness:
+        """What the recording can answer, and why it cannot answer the rest."""
+        return recording_fitness(self.recording)
+
+    @cached_property
     def own_clock(self) -> OwnClock:
         """How long a cycle of the whole recording takes by itself, and how that is known."""
         if self.ranks is None:
@@ -152,7 +159,9 @@ class Analysis:
         if not self.own_clock.is_known:
             return None
         own = own_timeline(self.recording)
-        return own if self.whole is None else within_steps(own, ",".join(self._steps))
+        if self.whole is None:
+            return own
+        return carry_fitness(within_steps(own, ",".join(self._steps)), self.recording)
 
     @property
     def timeline(self) -> Trace:
@@ -282,6 +291,7 @@ class Analysis:
         return {
             "schema": SCHEMA,
             "headline": self.headline,
+            "recording": self.fitness.to_dict(),
             "source": sections.source(trace, self.path, self.ranks, self.notes),
             "health": sections.health(trace, self.ranks),
             "device": sections.device(trace),
@@ -295,7 +305,7 @@ class Analysis:
             "findings": [finding.to_dict() for finding in self.findings],
             "clock": self.own_clock.to_dict(),
             "own": None if timeline is trace else self._on_own_clock(timeline),
-            "critical_path": sections.critical_path(self.played),
+            "critical_path": sections.critical_path(self.played, self.fitness),
             "efficiency": efficiency_values(self.efficiency_of(trace)),
         }
 
@@ -528,7 +538,7 @@ def _of_steps(analysis: Analysis, wanted: str | None) -> Analysis:
     chosen = (*analysis.chosen, *recording_notes(analysis.trace.health))
     if wanted is None:
         return replace(analysis, chosen=chosen)
-    part = within_steps(analysis.trace, wanted)
+    part = carry_fitness(within_steps(analysis.trace, wanted), analysis.trace)
     missing = missing_steps(wanted, find_steps(analysis.trace)["name"])
     note = f"steps {wanted} only"
     if missing:

@@ -30,6 +30,7 @@ from timesink.analyses.replay.critical_path import PlayedRun, path_kinds, path_m
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.answers.views import NO_COMMUNICATION, NO_MEMORY, NO_MODULES
 from timesink.errors import UsageError
+from timesink.model.fitness import CRITICAL_PATH, Fitness
 from timesink.model.trace import Device, Trace
 from timesink.output.numbers import is_length, is_ratio
 from timesink.rules import find_all
@@ -355,8 +356,14 @@ def on_own_clock(timeline: Trace) -> dict[str, Any]:
     return {"steps": steps(timeline), "breakdown": breakdown(timeline), "device": device(timeline)}
 
 
-def critical_path(run: PlayedRun) -> dict[str, Any]:
-    """What decides how long a cycle takes: by kind, which add up to it, and by name."""
+def critical_path(run: PlayedRun, fitness: Fitness) -> dict[str, Any]:
+    """What decides how long a cycle takes: by kind, which add up to it, and by name.
+
+    Empty, with the codes of the reasons, where the recording cannot tell.
+    """
+    withheld = [reason.code for reason in fitness.against(CRITICAL_PATH)]
+    if withheld:
+        return {"cycle_us": None, "kinds": [], "rows": [], "modules": [], "withheld": withheld}
     return {
         "cycle_us": microseconds(run.cycle_ns),
         "kinds": [

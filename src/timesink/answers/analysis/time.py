@@ -27,6 +27,7 @@ from timesink.answers.views import (
     parts_of,
 )
 from timesink.model import units
+from timesink.model.fitness import CRITICAL_PATH, IDLE
 from timesink.model.trace import Trace
 from timesink.output.blocks import Block, Part, Parts, Section, StackPart, Stacks, Text, Tile, Tiles
 from timesink.output.numbers import worded
@@ -78,6 +79,8 @@ def critical_path_section(run: Analysed) -> Made:
     """Which chain of work and waits decides how long a step takes, by kind and name."""
     marked = bool(find_steps(run.trace)["marked"].any())
     title = "What decides a step" if marked else "What decides how long it takes"
+    if not run.analysis.fitness.answers(CRITICAL_PATH):
+        return None
     played = run.analysis.played
     kinds, cycle = path_kinds(played), played.cycle_ns
     if not kinds:
@@ -154,14 +157,17 @@ def devices_section(run: Analysed) -> Made:
         return Empty("devices", "Devices", NO_DEVICE_WORK)
     word = device_word(run.trace)
     spans = {row["device"]: row for row in times.to_dicts()}
+    rows, knows_idle = device_utilisation(run.trace).to_dicts(), run.analysis.fitness.answers(IDLE)
     lines = [
         _device_line(word, row, spans.get(row["device"]))
-        for row in device_utilisation(run.trace).to_dicts()
+        if knows_idle
+        else _work_line(word, row, spans.get(row["device"]))
+        for row in rows
     ]
     if run.brief:
         return Section("devices", "Devices", tuple(Text(line) for line in lines))
     causes = run.frame("idle-causes")
-    idle = causes.filter(causes["idle_ns"] > 0)
+    idle = causes.filter((causes["idle_ns"] > 0) & knows_idle)
     blocks = [_picture(_DID, word, times, "device-time")]
     if idle.height:
         blocks.append(_picture(_IDLE, word, idle, "idle-causes"))
@@ -193,6 +199,12 @@ def _device_line(word: str, row: Mapping[str, Any], span: Mapping[str, Any] | No
         share = units.share(within, 1)
         said.append(f"busy {share} of the {length} from its first activity to its last")
     return f"{_device(word, row['device'])}: {', '.join(said)}"
+
+
+def _work_line(word: str, row: Mapping[str, Any], span: Mapping[str, Any] | None) -> str:
+    """What of a device's work was recorded, where nobody can tell how idle it was."""
+    line = f"{_device(word, row['device'])}: {units.duration_ns(span['busy_ns'] if span else 0)}"
+    return f"{line} of work were recorded; how idle it was cannot be told"
 
 
 def _picture(title: str, word: str, frame: pl.DataFrame, view: str) -> Block:
@@ -258,6 +270,10 @@ _RATIOS = {
 }
 
 
+_OF_TIME = ("any_activity", "sm_efficiency")
+"""Ratios to the whole window: idle time is in them."""
+
+
 def figures_section(run: Analysed) -> Section:
     """Length of a step, how busy the device was, memory; what is not known stays unknown."""
     trace = run.trace
@@ -270,7 +286,7 @@ def figures_section(run: Analysed) -> Section:
     kernels = int((device_columns(trace)["kind"] == "kernel").sum())
     tiles = (
         step,
-        *_of_devices(trace),
+        *_of_devices(trace, knows_idle=run.analysis.fitness.answers(IDLE)),
         *efficiency_tiles(run.efficiency),
         _of_memory(trace),
         Tile("Steps", marked, "count", "steps in the recording, cut ones included"),
@@ -280,13 +296,13 @@ def figures_section(run: Analysed) -> Section:
     return Section("figures", "Key figures", (Tiles(tiles),), f"{notes}." if notes else "")
 
 
-def _of_devices(trace: Trace) -> Iterator[Tile]:
+def _of_devices(trace: Trace, *, knows_idle: bool) -> Iterator[Tile]:
     """Ratios over the devices that are known; null, not 0, where none is."""
     rows = device_utilisation(trace)
     word = device_word(trace) if rows.height else "Device"
     several = f"; mean of {rows.height} devices" if rows.height > 1 else ""
     for name, (label, said) in _RATIOS.items():
-        mean: Any = rows[name].mean()
+        mean: Any = rows[name].mean() if knows_idle or name not in _OF_TIME else None
         share = mean / 100 if name.endswith("_pct") and mean is not None else mean
         unknown = "" if mean is not None else "; this recording does not tell"
         about = f"{said}{several}{unknown}"

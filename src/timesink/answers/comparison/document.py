@@ -36,6 +36,7 @@ from timesink.answers.comparison.published_report import comparison_md, pair_md,
 from timesink.answers.comparison.rank_sets import explored_sections, rank_sections
 from timesink.answers.comparison.report import SCHEMA, Comparison
 from timesink.answers.comparison.values import table_csv
+from timesink.answers.fitness import fitness_of_sides
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
@@ -160,9 +161,8 @@ def _document(
         what = units.counted(len(comparison.all_pairs), "pairs")
         about = f"{units.listed(sources, 4, ' and ')}: {what}"
     title = units.listed(names or sources, 3, "; ")
-    return Document(
-        "comparison", title, about, short_names(said), sections=tuple(sections), tone=meaning
-    )
+    shown = (*fitness_of_sides(comparison.fitness), *sections)
+    return Document("comparison", title, about, short_names(said), sections=shown, tone=meaning)
 
 
 def _names(sources: Sequence[str]) -> Sequence[str]:

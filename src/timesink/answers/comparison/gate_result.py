@@ -418,7 +418,7 @@ def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) 
     """
     said, bounds = why.reason, why.cycle_time.interval_pct
     if why.verdict == "incomparable":
-        return f"{said} {_WHAT_TO_DO}"
+        return said if why.is_unfit else f"{said} {_WHAT_TO_DO}"
     # The reason of several processes does not name the interval itself.
     if bounds is not None and _INTERVAL not in said and said.endswith(")."):
         said = f"{said.removesuffix(').')}, {_INTERVAL} {interval_pct(*bounds)})."

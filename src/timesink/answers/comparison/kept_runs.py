@@ -26,6 +26,7 @@ from timesink.answers.comparison.sides import (
 )
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats.registry import read_trace
+from timesink.model.fitness import Fitness, Reason
 from timesink.model.recorded_run import RecordedRun, recorded_run
 from timesink.model.trace import Trace
 from timesink.sources import Recording
@@ -76,6 +77,7 @@ def tables_of(run: SideRun, *, calls: bool = True) -> Tables:
     about = asdict(run.unit) | {name: getattr(run, name) for name in _PLAIN}
     recorded = None if run.recorded is None else asdict(run.recorded)
     about |= {"recorded": recorded, "anatomies": plain, "programs": programs, "work": works}
+    about["reasons"] = [asdict(reason) for reason in run.fitness.reasons]
     return Tables(about, tables)
 
 
@@ -104,6 +106,15 @@ def run_of_tables(kept: Tables, source: SideSource, trace: Trace | None = None) 
         recorded=None if recorded is None else recorded_run(recorded)[0],
         peak_memory_bytes=about.get("peak_memory_bytes"),  # older baselines do not say
         work=_work(kept),
+        fitness=_fitness(kept),
+    )
+
+
+def _fitness(kept: Tables) -> Fitness:
+    """What the recording can answer; older baselines do not say."""
+    reasons = kept.about.get("reasons", ())
+    return Fitness(
+        tuple(Reason(**{**reason, "denies": tuple(reason["denies"])}) for reason in reasons)
     )
 
 

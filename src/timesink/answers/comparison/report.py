@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from timesink.analyses.comparison.role_groups import Exploration
     from timesink.analyses.ranks.changes import RankChanges
     from timesink.model.diagnosis import Diagnosis, Expectation
+    from timesink.model.fitness import Fitness
 
 
 SCHEMA = "timesink/comparison/1"
@@ -135,6 +136,11 @@ class Comparison:
         compared = {one.pair.new.rank for one in self.pairs}
         return before == now and compared.issuperset(self.ranks.common)
 
+    @property
+    def fitness(self) -> dict[str, Fitness]:
+        """What each recording that was compared can answer, by the name of its role."""
+        return {role.label: role.fitness for role in self.roles}
+
     @cached_property
     def cases(self) -> tuple[Comparison, ...]:
         """Each program and sort of cycle for itself, with the pairs of all its ranks."""
@@ -162,11 +168,13 @@ class Comparison:
         """The whole answer, ready for JSON; `docs/comparison_json.md` describes every key."""
         from timesink.answers.comparison import values as plain  # noqa: PLC0415
         from timesink.answers.comparison.efficiency import efficiency_values  # noqa: PLC0415
+        from timesink.answers.fitness import fitness_values  # noqa: PLC0415
         from timesink.sources import sayable  # noqa: PLC0415
 
         return {
             "schema": SCHEMA,
             "headline": self.headline,
+            "recording": fitness_values(self.fitness),
             "sources": [sayable(source) for source in self.sources],
             **plain.diagnosis(self.diagnosis),
             # Of several pairs each has its own.
@@ -311,6 +319,7 @@ def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
                 plain=timed_runs(run.recorded, str(run.source.path.parent)),
                 peak_memory_bytes=run.peak_memory_bytes,
                 work=None if only is None else run.work.get(only),
+                fitness=run.fitness,
             )
             yield RoleMember(role, run.source.job, suffix, run.source.key)
 

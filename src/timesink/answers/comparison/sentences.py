@@ -62,6 +62,8 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
 
     Where a diagnosis names a cause or an anomaly, that is said, and no other figure of a counter.
     """
+    if why is not None and why.is_unfit:
+        return [why.reason]
     unequal = " ".join(["Cycles do not hold the same work.", *told.whole.workload.reasons[:1]])
     if not told.comparable:
         base, new = told.pair.cycle_times.base_mean_ns, told.pair.cycle_times.new_mean_ns

@@ -19,6 +19,7 @@ from timesink.errors import NotFoundError, TimesinkError, UnreadableError, Usage
 from timesink.formats import Progress, is_folder
 from timesink.formats.counters import read_counters
 from timesink.formats.file_names import is_named_as_table, rank_in_name
+from timesink.model.fitness import FIT, Fitness
 from timesink.model.health import behaviour_notes
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.trace import Trace
@@ -380,6 +381,8 @@ class SideRun:
     """Most that was allocated at a time, where allocations were recorded."""
     work: Mapping[str, ProcessWork] = field(default_factory=dict)
     """What the cycles of each process compute and move, by process; of recorded shapes only."""
+    fitness: Fitness = FIT
+    """What the recording can answer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -469,6 +472,7 @@ def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> Side
     from timesink.analyses.cycles.annotations import mark_note  # noqa: PLC0415
     from timesink.analyses.cycles.search import find_cycles  # noqa: PLC0415
     from timesink.analyses.diff import programs  # noqa: PLC0415
+    from timesink.analyses.fitness import recording_fitness  # noqa: PLC0415
     from timesink.analyses.memory_curve import peak_memory, recording_start  # noqa: PLC0415
     from timesink.analyses.work.cycle_work import process_work  # noqa: PLC0415
 
@@ -494,4 +498,5 @@ def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> Side
         recorded=trace.metadata.run,
         peak_memory_bytes=peak_memory(trace),
         work=process_work(program, cycles),
+        fitness=recording_fitness(trace),
     )

@@ -1,0 +1,103 @@
+"""What a recording cannot answer, as the first section of every answer, and in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from timesink.model import units
+from timesink.model.fitness import (
+    COMMUNICATION,
+    COMPARISON,
+    CRITICAL_PATH,
+    IDLE,
+    OVERHEAD,
+    QUESTIONS,
+    RANKS,
+    STEP_TIME,
+    Fitness,
+)
+from timesink.output.blocks import Block, Section, Text, Tone
+
+SECTION = "fitness"
+_WORDS = {
+    IDLE: "how idle the device is",
+    STEP_TIME: "how long a step takes",
+    CRITICAL_PATH: "what the bottleneck is",
+    OVERHEAD: "what recording costs",
+    COMMUNICATION: "what communication costs",
+    RANKS: "which rank others wait for",
+    COMPARISON: "whether the program changed",
+}
+_ALL_UNFIT = "nothing that depends on time"
+MOST_REASONS = 8
+"""Of many recordings, so many reasons are written out."""
+
+
+def denied_questions(fitness: Fitness) -> str:
+    """What the recording cannot answer, in words; empty where it answers everything.
+
+    >>> from timesink.model.fitness import Reason
+    >>> denied_questions(Fitness((Reason("cut", "", "", (STEP_TIME, COMPARISON)),)))
+    'how long a step takes, whether the program changed'
+    """
+    if fitness.fit == "no":
+        return _ALL_UNFIT
+    return ", ".join(_WORDS[name] for name in QUESTIONS if not fitness.answers(name))
+
+
+def fitness_sections(fitness: Fitness) -> Iterator[Section]:
+    """Why the recording cannot answer everything, and what to record instead; none where it can."""
+    if not fitness.reasons:
+        return
+    denied = denied_questions(fitness)
+    title = "What this recording cannot tell" if denied else "About this recording"
+    tone: Tone = "warning" if denied else "notice"
+    blocks: list[Block] = [
+        Text(f"{reason.sentence} {reason.record}", tone) for reason in fitness.reasons
+    ]
+    if denied:
+        blocks.insert(0, Text(f"Not answered: {denied}.", tone))
+    yield Section(SECTION, title, tuple(blocks))
+
+
+def fitness_of_sides(sides: Mapping[str, Fitness]) -> Iterator[Section]:
+    """The same of several recordings, each by its name."""
+    lines = [
+        f"{name}: {reason.sentence} {reason.record}"
+        for name, fitness in sides.items()
+        for reason in fitness.reasons
+    ]
+    more = len(lines) - MOST_REASONS
+    if more > 0:
+        lines = [*lines[:MOST_REASONS], f"And {units.counted(more, 'more reasons')}."]
+    if lines:
+        blocks = tuple(Text(line, "warning") for line in lines)
+        yield Section(SECTION, "What these recordings cannot tell", blocks)
+
+
+def fit_words(fitness: Fitness) -> str:
+    """The verdict, and the codes of its reasons.
+
+    >>> fit_words(Fitness())
+    'yes'
+    """
+    codes = ", ".join(dict.fromkeys(reason.code for reason in fitness.reasons))
+    return f"{fitness.fit}: {codes}" if codes else fitness.fit
+
+
+def fitness_values(sides: Mapping[str, Fitness]) -> dict[str, Any]:
+    """The verdict on several recordings as plain data: the worst, and whose each reason is.
+
+    >>> fitness_values({"base": Fitness(), "new": Fitness()})
+    {'fit': 'yes', 'reasons': []}
+    """
+    fits = {fitness.fit for fitness in sides.values()}
+    return {
+        "fit": next((fit for fit in ("no", "partly") if fit in fits), "yes"),
+        "reasons": [
+            {"side": name, **reason.to_dict()}
+            for name, fitness in sides.items()
+            for reason in fitness.reasons
+        ],
+    }

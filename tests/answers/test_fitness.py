@@ -1,0 +1,171 @@
+"""What every answer says first of a recording that cannot carry it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import timesink
+from builders import to_bytes, write
+from cases import STEP, K, O, R
+from timesink.analyses.fitness import recording_fitness
+from timesink.answers.analysis.document import PAGES, analysis_document
+from timesink.answers.comparison.document import comparison_document
+from timesink.answers.comparison.gate_result import UNJUDGED, Limit, gate_of
+from timesink.answers.cycles import cycles_document
+from timesink.answers.diagnosis import diagnosis_document
+from timesink.answers.info import info_document
+from timesink.answers.info_report import describe_folder
+from timesink.answers.what_if import what_if_document
+from timesink.cli import main
+from timesink.output import markdown, terminal
+from timesink.output.blocks import Document
+from timesink.sources.opening import Opened, find_chosen
+
+VLLM = "graphs/vllm_decode_full/graph_execution.json.gz"
+SGLANG = "graphs/sglang_decode/sglang_Qwen3-8B_decode.json.gz"
+
+
+@pytest.fixture(scope="module")
+def vllm(shared: Path) -> Path:
+    return shared / "data" / VLLM
+
+
+@pytest.fixture(scope="module")
+def sglang(shared: Path) -> Path:
+    return shared / "data" / SGLANG
+
+
+def first_section(document: Document) -> str:
+    return document.sections[0].id
+
+
+def verdict(answer: dict[str, Any]) -> tuple[str, list[str]]:
+    return answer["recording"]["fit"], [one["code"] for one in answer["recording"]["reasons"]]
+
+
+class TestAnalyze:
+    def test_a_backlog_is_no_idle_time(self, vllm: Path):
+        analysis = timesink.analyze(vllm)
+        assert analysis.headline.startswith(
+            "The GPU is busy 99.8 % of the 10.74 ms it was recorded for; how idle it was before "
+            "cannot be told."
+        )
+        assert [one for one in analysis.findings if "utilisation" in one.rule] == []
+        text = terminal.to_text(analysis_document(analysis, brief=True), width=100)
+        for wrong in ("locks", "logging", "42.3 %", "decide"):
+            assert wrong not in text
+
+    def test_waits_for_missing_work_are_no_dependency(self, sglang: Path):
+        analysis = timesink.analyze(sglang)
+        assert analysis.headline.startswith("9.77 ms of GPU work in 473.8 ms were recorded")
+        assert analysis.findings == ()
+        text = markdown.to_markdown(analysis_document(analysis))
+        assert "events and streams that wait for each other" not in text
+        assert "2.1 %" not in text.partition("Where the time goes")[0]
+
+    def test_json(self, vllm: Path, sglang: Path):
+        for path, code in ((vllm, "starts_with_backlog"), (sglang, "work_not_recorded")):
+            answer = timesink.analyze(path).to_dict()
+            assert verdict(answer) == ("partly", [code])
+            assert answer["critical_path"]["withheld"] == [code]
+            assert answer["clock"]["own_cycle_us"] is None
+
+    @pytest.mark.parametrize("page", [None, *PAGES])
+    def test_every_page_begins_with_it(self, sglang: Path, page: str | None):
+        assert first_section(analysis_document(timesink.analyze(sglang), page=page)) == "fitness"
+
+    def test_a_fit_recording_needs_no_word(self):
+        analysis = timesink.analyze(timesink.sample())
+        assert verdict(analysis.to_dict()) == ("yes", [])
+        for brief in (False, True):
+            document = analysis_document(analysis, brief=brief)
+            assert "fitness" not in [section.id for section in document.sections]
+
+    def test_the_corrected_timeline_has_the_verdict_of_its_recording(self):
+        analysis = timesink.analyze(timesink.sample(), steps=3)
+        assert analysis.own is not None
+        assert recording_fitness(analysis.own) is recording_fitness(analysis.recording)
+
+
+def described(path: Path) -> Any:
+    trace = timesink.open(path)
+    (recording,) = find_chosen(path)
+    return describe_folder(str(path), [Opened(recording, trace, None)])
+
+
+class TestInfo:
+    def test_the_headline_leaves_out_what_is_not_known(self, sglang: Path):
+        document = info_document(described(sglang))
+        assert document.headline.endswith(
+            "9.77 ms of device work were recorded, how idle the device was cannot be told"
+        )
+        assert first_section(document) == "fitness"
+
+    def test_json_has_it_beside_what_the_recorder_says(self, sglang: Path):
+        assert verdict(described(sglang).to_dict()) == ("partly", ["work_not_recorded"])
+
+    def test_a_fit_recording_has_a_fact(self, capsys: pytest.CaptureFixture[str]):
+        assert main(["info", str(timesink.sample())]) == 0
+        assert "fit          yes\n" in capsys.readouterr().out
+
+
+class TestComparison:
+    def test_an_unfit_side_is_not_judged(self, vllm: Path):
+        comparison = timesink.compare(vllm, vllm)
+        assert verdict(comparison.to_dict())[0] == "partly"
+        assert comparison.diagnosis is not None
+        assert comparison.diagnosis.verdict == "incomparable"
+        assert "cannot be judged: The first work waited 7.83 ms" in comparison.headline
+        assert comparison.diagnosis.causes == ()
+        assert first_section(comparison_document(comparison)) == "fitness"
+
+    def test_the_gate_says_what_to_record(self, vllm: Path):
+        gate = gate_of(timesink.compare(vllm, vllm), Limit(5.0))
+        assert (gate.outcome, gate.exit_code) == (UNJUDGED, 1)
+        assert "Start the profiler after a synchronisation" in gate.reasons[0]
+
+    @pytest.mark.parametrize(("options", "code"), [([], 1), (["--undecided", "125"], 125)])
+    def test_exit_codes(self, vllm: Path, options: list[str], code: int):
+        assert main(["gate", str(vllm), str(vllm), "--fail-on", "5%", *options]) == code
+
+    def test_lost_kernels_are_not_judged(self, tmp_path: Path):
+        whole, lost = (write(tmp_path / f"{name}.json", to_bytes(made)) for name, made in runs())
+        assert timesink.compare(whole, whole).diagnosis.verdict == "no_change"
+        comparison = timesink.compare(whole, lost)
+        assert "cannot be judged: 20 of 120 launches" in comparison.headline
+        kept = json.loads(timesink.compare(whole, lost).to_json())
+        assert kept["recording"]["reasons"][0]["code"] == "work_not_recorded"
+
+
+def runs() -> list[tuple[str, list[dict]]]:
+    """The same program of six steps, once without some of its kernels."""
+
+    def recorded(*, without: range) -> list[dict]:
+        events = []
+        for number in range(120):
+            ts = 100 * number
+            if number % 20 == 0:
+                events += [STEP(number // 20, ts, 1990), O("aten::mm", ts + 1, 1900)]
+            events.append(R(ts + 5, 5, c=1 + number))
+            if number not in without:
+                events.append(K("gemm", ts + 15, 80, c=1 + number))
+        return events
+
+    return [("whole", recorded(without=range(0))), ("lost", recorded(without=range(50, 70)))]
+
+
+def test_other_answers_begin_with_it(sglang: Path):
+    what_if, cycles = timesink.whatif(sglang, best=True), timesink.cycles(sglang)
+    diagnosed = timesink.diagnose(sglang)
+    documents = (
+        what_if_document(what_if),
+        cycles_document(cycles),
+        diagnosis_document(diagnosed),
+    )
+    assert {first_section(document) for document in documents} == {"fitness"}
+    for answer in (what_if.to_dict(), diagnosed.to_dict(), cycles.to_dict()["runs"][0]):
+        assert verdict(answer) == ("partly", ["work_not_recorded"])
