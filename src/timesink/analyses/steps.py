@@ -29,7 +29,7 @@ from timesink.analyses.columns import (
     start_and_end,
 )
 from timesink.analyses.forest import call_forest, is_python_region
-from timesink.analyses.links import launching_calls, link_launches
+from timesink.analyses.links import link_launches, origin_rows
 from timesink.errors import NotFoundError, UsageError
 from timesink.model import intervals, vendors
 from timesink.model.intervals import Flags, IntervalSet, Ints
@@ -125,7 +125,7 @@ def step_at(start: Ints, end: Ints, bounds: Ints) -> Ints:
 
 def step_of_launch(trace: Trace, rows: Ints, bounds: Ints) -> Ints:
     """The step in which some device events, given by row, were launched; -1 outside of all."""
-    call = launching_calls(trace)[rows]
+    call = origin_rows(trace)[rows]
     step = np.full(len(rows), -1, dtype=np.int64)
     known = np.flatnonzero(call >= 0)
     step[known] = step_at(*start_and_end(host_columns(trace), call[known]), bounds)
@@ -352,7 +352,7 @@ def within_steps(trace: Trace, wanted: str) -> Trace:
     host = step_at(*start_and_end(host_columns(trace)), on_host) >= 0
     device = step_at(*start_and_end(device_columns(trace)), on_device) >= 0
     if len(host):
-        call = link_launches(trace).call_row
+        call = origin_rows(trace)
         device = np.where(call >= 0, host[call], device)
     frames["host"] = trace.host.filter(pl.Series(host)).lazy()
     frames["device"] = trace.device.filter(pl.Series(device)).lazy()
