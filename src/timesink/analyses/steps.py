@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses import names
+from timesink.analyses.background import background_calls
 from timesink.analyses.columns import (
     device_columns,
     device_kinds,
@@ -164,11 +165,12 @@ def _marked_steps(trace: Trace) -> list[_HostStep]:
 def _whole_trace(trace: Trace) -> list[_HostStep]:
     """One step over the operators; over what else there is where no operator was recorded."""
     host, device, kinds = host_columns(trace), device_columns(trace), host_kinds(trace)
+    counts = ~background_calls(trace)
     for events, chosen in (
-        (host, kinds.among("operator") | is_python_region(trace)),
-        (host, kinds.among("annotation")),
+        (host, (kinds.among("operator") | is_python_region(trace)) & counts),
+        (host, kinds.among("annotation") & counts),
         (device, device_kinds(trace).among(*BUSY_KINDS)),
-        (host, ~kinds.among("trace", "instant")),
+        (host, ~kinds.among("trace", "instant") & counts),
     ):
         rows = np.flatnonzero(chosen)
         if len(rows):
@@ -225,7 +227,8 @@ def role_ranges(trace: Trace) -> dict[str, IntervalSet]:
     callees = np.flatnonzero((forest.parent >= 0) & ~forest.crossing)
     rows, callers = forest.row[callees], forest.row[forest.parent[callees]]
     calls[rows[calls[rows] == calls[callers]]] = _NO_WORK
-    launching = host_kinds(trace).among(*LAUNCH_KINDS)
+    calls[background_calls(trace)] = _NO_WORK
+    launching = host_kinds(trace).among(*LAUNCH_KINDS) & ~background_calls(trace)
     parts = {
         "kernel": [event_ranges(device, kinds.among("kernel") & ~talks)],
         "memcpy": [event_ranges(device, kinds.among("memcpy") & ~talks)],
