@@ -193,6 +193,19 @@ def launching_call(activity: Row, calls: list[Row]) -> Row | None:
     return next(iter(before[-1:] + found), None)
 
 
+def call_with_external_id(activity: Row, calls: list[Row], place: int, peers: int) -> Row | None:
+    """The same where both carry an external id: the latest call before the activity, or the first.
+
+    As many calls as activities belong to each other in their order.  All calls here launch.
+    """
+    same_id = [call for call in calls if call["external_id"] == activity["external_id"]]
+    same_id.sort(key=lambda call: (call["ts_ns"], call["row"]))
+    if peers == len(same_id) > 1:
+        return same_id[place]
+    before = [call for call in same_id if call["ts_ns"] <= activity["ts_ns"]]
+    return next(iter(before[-1:] + same_id), None)
+
+
 def outermost(calls: Iterable[Row]) -> Iterator[Row]:
     """Calls that do not start inside the one before: a runtime call encloses its driver call."""
     end = 0
@@ -232,10 +245,30 @@ def link(trace: Trace, nodes: list[Call]) -> list[tuple[int, Call | None]]:
     """For each device row: the row of its launching call (-1 for none) and the node around it."""
     calls = launches(trace)
     links = []
-    for activity in rows_of(trace, "device"):
-        call = launching_call(activity, calls)
-        links.append((-1, None) if call is None else (call["row"], owner(call, nodes)))
+    activities = rows_of(trace, "device")
+    for activity in activities:
+        if not bears_external_id_only(activity):
+            call = launching_call(activity, calls)
+            links.append((-1, None) if call is None else (call["row"], owner(call, nodes)))
+            continue
+        wanted = activity["external_id"]
+        peers = [each for each in activities if bears_external_id_only(each)]
+        peers = [each for each in peers if each["external_id"] == wanted]
+        peers.sort(key=lambda each: each["ts_ns"])
+        place = next(n for n, each in enumerate(peers) if each is activity)
+        call = call_with_external_id(activity, calls, place, len(peers))
+        named = [node for node in nodes if node.external_id == wanted]
+        named = [node for node in named if node.start <= activity["ts_ns"]]
+        node = max(named, key=lambda node: node.start, default=None) if call is None else None
+        if node is not None:
+            node = [each for each in named if each.start == node.start][-1]
+        links.append((-1, node) if call is None else (call["row"], owner(call, nodes)))
     return links
+
+
+def bears_external_id_only(activity: Row) -> bool:
+    works = activity["kind"] in ("kernel", "memcpy", "memset", "collective")
+    return works and not activity["correlation"] and bool(activity["external_id"])
 
 
 # -- times of operators ----------------------------------------------------------------------------

@@ -57,6 +57,19 @@ def frames_calls(name: str) -> bool:
     return is_profiler_step(name) or is_data_loader(name) or is_wrapper(name)
 
 
+_WAITING_CALL = re.compile(
+    r"\b(u?sleep|nanosleep|wait(_for|pid)?|acquire|select|poll|epoll(_p?wait)?|kevent|recv|accept"
+    r"|join)\b"
+)
+_NO_WAITING_CALL = re.compile(r"Tensor|torch|str\b|path", re.IGNORECASE)
+"""Methods that only share the name with calls that wait."""
+
+
+def is_waiting_call(name: str) -> bool:
+    """Whether a Python or system call of this name does nothing but wait."""
+    return _WAITING_CALL.search(name) is not None and _NO_WAITING_CALL.search(name) is None
+
+
 def is_lightning_mark(name: str) -> bool:
     """Whether PyTorch Lightning marked one of its actions or modules."""
     return name.startswith((LIGHTNING_ACTION, LIGHTNING_MODULE))

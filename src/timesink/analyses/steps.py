@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses import names
 from timesink.analyses.backlog import starting_backlog
+from timesink.analyses.background import background_calls
 from timesink.analyses.columns import (
     device_columns,
     device_kinds,
@@ -30,7 +31,7 @@ from timesink.analyses.columns import (
     start_and_end,
 )
 from timesink.analyses.forest import call_forest, is_python_region
-from timesink.analyses.links import launching_calls, link_launches
+from timesink.analyses.links import link_launches, origin_rows
 from timesink.errors import NotFoundError, UsageError
 from timesink.model import intervals, vendors
 from timesink.model.intervals import Flags, IntervalSet, Ints
@@ -130,7 +131,7 @@ def step_at(start: Ints, end: Ints, bounds: Ints) -> Ints:
 
 def step_of_launch(trace: Trace, rows: Ints, bounds: Ints) -> Ints:
     """The step in which some device events, given by row, were launched; -1 outside of all."""
-    call = launching_calls(trace)[rows]
+    call = origin_rows(trace)[rows]
     step = np.full(len(rows), -1, dtype=np.int64)
     known = np.flatnonzero(call >= 0)
     step[known] = step_at(*start_and_end(host_columns(trace), call[known]), bounds)
@@ -169,11 +170,12 @@ def _marked_steps(trace: Trace) -> list[_HostStep]:
 def _whole_trace(trace: Trace) -> list[_HostStep]:
     """One step over the operators; over what else there is where no operator was recorded."""
     host, device, kinds = host_columns(trace), device_columns(trace), host_kinds(trace)
+    counts = ~background_calls(trace)
     for events, chosen in (
-        (host, kinds.among("operator") | is_python_region(trace)),
-        (host, kinds.among("annotation")),
+        (host, (kinds.among("operator") | is_python_region(trace)) & counts),
+        (host, kinds.among("annotation") & counts),
         (device, device_kinds(trace).among(*BUSY_KINDS)),
-        (host, ~kinds.among("trace", "instant")),
+        (host, ~kinds.among("trace", "instant") & counts),
     ):
         rows = np.flatnonzero(chosen)
         if len(rows):
@@ -230,7 +232,8 @@ def role_ranges(trace: Trace) -> dict[str, IntervalSet]:
     callees = np.flatnonzero((forest.parent >= 0) & ~forest.crossing)
     rows, callers = forest.row[callees], forest.row[forest.parent[callees]]
     calls[rows[calls[rows] == calls[callers]]] = _NO_WORK
-    launching = host_kinds(trace).among(*LAUNCH_KINDS)
+    calls[background_calls(trace)] = _NO_WORK
+    launching = host_kinds(trace).among(*LAUNCH_KINDS) & ~background_calls(trace)
     parts = {
         "kernel": [event_ranges(device, kinds.among("kernel") & ~talks)],
         "memcpy": [event_ranges(device, kinds.among("memcpy") & ~talks)],
@@ -357,7 +360,7 @@ def within_steps(trace: Trace, wanted: str) -> Trace:
     host = step_at(*start_and_end(host_columns(trace)), on_host) >= 0
     device = step_at(*start_and_end(device_columns(trace)), on_device) >= 0
     if len(host):
-        call = link_launches(trace).call_row
+        call = origin_rows(trace)
         device = np.where(call >= 0, host[call], device)
     frames["host"] = trace.host.filter(pl.Series(host)).lazy()
     frames["device"] = trace.device.filter(pl.Series(device)).lazy()

@@ -60,6 +60,10 @@ NO_SHAPES_RECORDED = Absent(
     "no kernels of operators with shapes were recorded",
     "record the device and shapes: timesink record --with shapes -- CMD, or record_shapes=True",
 )
+NO_FORMULAS = Absent(
+    "no operator that launched kernels has a formula",
+    "--formulas FILE says what operators of your own do",
+)
 NO_STRAGGLERS = Absent("no rank holds the others up")
 
 

@@ -67,6 +67,8 @@ class Vendor:
     """What it calls launches that are captured once and replayed; nothing where it has none."""
     torch_module: str = ""
     """Where PyTorch has the calls of its runtime."""
+    profiler_costs_measured: bool = False
+    """Whether what a profiler costs the host was measured beside its devices."""
     torch_types: tuple[int, ...] = ()
     """The numbers PyTorch has for its devices (`c10::DeviceType`) in records of memory."""
 
@@ -237,6 +239,18 @@ def recognise_vendor(
     return UNKNOWN if has_device_work else NO_ACCELERATOR
 
 
+_MEASURED_COSTS = names_where("profiler_costs_measured", value=True)
+
+
+def profiler_costs_measured(vendor: str) -> bool:
+    """Whether what a profiler costs the host was measured beside such devices, or without any.
+
+    >>> [profiler_costs_measured(name) for name in ("nvidia", "cpu", "amd")]
+    [True, True, False]
+    """
+    return vendor in _MEASURED_COSTS or vendor == NO_ACCELERATOR
+
+
 def is_gpu(label: str) -> bool:
     """Whether tools for GPUs may know a device; one that nothing is said of may be one."""
     found = DEVICE_LABEL.match(label)
@@ -298,6 +312,18 @@ def library_in(name: str) -> str | None:
 def waits_for_device(name: str) -> bool:
     """Whether a runtime call returns only when the device has finished something."""
     return _WAITING.search(name) is not None
+
+
+_LAUNCHING = re.compile("launch|memcpy|memset|enqueue|submit|copy", re.IGNORECASE)
+
+
+def launches_work(name: str) -> bool:
+    """Whether a runtime call, by its name, gives a device work, whoever made the runtime.
+
+    >>> [launches_work(name) for name in ("hipExtModuleLaunchKernel", "hipStreamGetDevice")]
+    [True, False]
+    """
+    return _LAUNCHING.search(name) is not None
 
 
 def is_waiting_work(name: str) -> bool:

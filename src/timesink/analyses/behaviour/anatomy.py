@@ -22,11 +22,12 @@ from timesink.analyses.behaviour import (
     host_classes,
 )
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_device, process_of_host
-from timesink.analyses.behaviour.untraced import WORK, in_stead, is_waiting_call, own_threads
+from timesink.analyses.behaviour.untraced import WORK, in_stead, own_threads
 from timesink.analyses.cycles import Cycles
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.links import link_launches
+from timesink.analyses.names import is_waiting_call
 from timesink.model import intervals, vendors
 from timesink.model.intervals import Flags, Floats, IntervalSet, Ints
 from timesink.model.trace import Trace

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import once_per_trace
-from timesink.analyses.device_activities import Activities, device_activities
+from timesink.analyses.device_activities import NO_CALL, Activities, device_activities
 from timesink.analyses.forest import spanned
 from timesink.analyses.replay.points import (
     NOBODY,
@@ -380,21 +380,47 @@ def step_lengths(steps: pl.DataFrame, played: Played) -> Floats:
     work = played.graph.work
     marks = steps.select("host_start_ns", "host_end_ns").to_numpy()
     begin, end = _moments(played, marks)
-    inside = step_at(work.call_start, work.call_end, marks)
+    inside = work_by_step(played.graph, marks)
     known = inside >= 0
     last = np.full(len(marks), _LONG_AGO)
     np.maximum.at(last, inside[known], played.ends[known])
     end = np.maximum.accumulate(np.maximum(end, last))
     # What was left to do on the devices when the first began does not count for it.
-    begin[:1] += steps["start_ns"].to_numpy()[:1] - marks[:1, 0]
+    for first in steps["start_ns"].to_list()[:1]:
+        left = np.flatnonzero(work.end == first) if first > marks[0, 0] else work.row[:0]
+        delay = first - marks[0, 0] if not len(left) else 0
+        begin[0] = max(float(begin[0]) + delay, played.ends[left].max(initial=_LONG_AGO))
     begin[1:] = np.maximum(begin[1:], end[:-1])
     return np.maximum(end - begin, 0.0)
+
+
+def work_by_step(graph: ReplayGraph, marks: Ints) -> Ints:
+    """The step, from the host's start to its end, that each activity is part of; -1 for none.
+
+    Work belongs to the step of its launch or operator, as in the table of steps.  Where the
+    recording has work of devices alone, steps are made of its times.
+    """
+    work = graph.work
+    step = step_at(work.origin_start, work.origin_end, marks)
+    has_origin = work.origin != NO_CALL
+    return step if _is_device_only(graph, marks) else np.where(has_origin, step, -1)
+
+
+def _is_device_only(graph: ReplayGraph, marks: Ints) -> bool:
+    """Whether steps are no stretches of a thread, but of what devices did."""
+    work = graph.work
+    if not len(graph.points.time):
+        return True
+    if not len(work) or not len(marks):
+        return False
+    span = (int(work.start.min()), int(work.end.max()))
+    return bool((work.origin == NO_CALL).all() and (marks[0, 0], marks[-1, 1]) == span)
 
 
 def _moments(played: Played, marks: Ints) -> tuple[Floats, Floats]:
     """When moments of the recording come, on the thread that has most of them as its own."""
     graph, points = played.graph, played.graph.points
-    if not len(points.time):
+    if _is_device_only(graph, marks):
         # Of devices alone a step is their work: nothing else says when it begins and ends.
         starts = played.ends - played.length
         begin = np.full(len(marks), starts.min(initial=np.inf) if len(starts) else 0.0)

@@ -83,6 +83,11 @@ class AskedChange:
             self.action == "scale" and self.factor <= 1
         )
 
+    @property
+    def only_lengthens(self) -> bool:
+        """Whether nothing takes less after it."""
+        return self.action in ("scale", "batch") and self.factor >= 1
+
 
 def change_of(asked: str | AskedChange) -> AskedChange:
     """A change in words: an option of the command line and its value, dashes or not.

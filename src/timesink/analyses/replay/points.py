@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from timesink.analyses.background import CALL_KINDS, QUIET_NS, background_calls
 from timesink.analyses.columns import (
     Codes,
     device_names,
@@ -30,16 +31,10 @@ from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
 
-_CALLS = (
-    *("operator", "annotation", "python_function", "module", "runtime", "driver"),
-    *("collective", "sync", "other"),
-)
-"""Host kinds that are calls; the rest frames or marks a recording."""
-
 
 @dataclass(frozen=True, eq=False)
 class RecordedCalls(NestedCalls):
-    """Every host call of a trace, those of runtimes and of Python included."""
+    """Host calls of a trace, those of runtimes and of Python included; none in the background."""
 
     row: Ints
     """Row in `trace.host`."""
@@ -79,7 +74,7 @@ class HostPoints:
 def host_points(trace: Trace) -> HostPoints:
     """Cut the threads of a trace at the borders of their calls."""
     kinds = host_kinds(trace)
-    row = np.flatnonzero(kinds.among(*_CALLS))
+    row = np.flatnonzero(kinds.among(*CALL_KINDS) & ~background_calls(trace))
     lane, lanes = host_lanes(trace)
     start, end = start_and_end(host_columns(trace), row)
     used, thread = np.unique(lane[row], return_inverse=True)
@@ -135,8 +130,6 @@ _SKEW_NS = 5_000
 """By how much the clocks of host and device may differ."""
 _MANY_PENDING = 256
 """Launches wait for a place in the queue only where so many are before them."""
-_QUIET_NS = 20_000
-"""A thread without any call for this long may have handed its work to another."""
 _IDLE_NS = 200_000
 """A thread inside of no call for this long waited for something."""
 _MOST_THREADS = 24
@@ -255,7 +248,7 @@ def hand_overs(points: HostPoints, main: int) -> Iterator[Waits]:
     process = [pid for pid, _ in points.calls.threads]
     length = points.length
     quiet = [
-        np.flatnonzero(length[low:high] >= _QUIET_NS) + low for low, high in pairwise(points.first)
+        np.flatnonzero(length[low:high] >= QUIET_NS) + low for low, high in pairwise(points.first)
     ]
     # Of very many threads those that do most hand work to one another.
     busiest = np.argsort(-np.diff(points.first), kind="stable")[:_MOST_THREADS].tolist()
@@ -287,7 +280,7 @@ def _between(points: HostPoints, given: Ints, taken: Ints, taker: int) -> Iterat
     last = np.searchsorted(time[low:high], end, side="right") - 1 + low
     again = np.where(last + 1 < high, time[np.minimum(last + 1, high - 1)], _NEVER)
     fits = (time[resume] <= end) & (quiet_since <= begin) & (again - end >= 0)
-    fits &= (again == _NEVER) | (again - time[last] >= _QUIET_NS)
+    fits &= (again == _NEVER) | (again - time[last] >= QUIET_NS)
     fits &= time[last] - time[resume] >= _BUSY_SHARE * (end - begin)
     given, resume, last = given[fits], resume[fits], last[fits]
     yield _after(points, resume, given)

@@ -12,12 +12,12 @@ import polars as pl
 
 from timesink.analyses import names
 from timesink.analyses.columns import device_kinds, device_names, host_kinds, once_per_trace
-from timesink.analyses.replay import Played, play, recorded_play, worked
+from timesink.analyses.replay import Played, play, recorded_play, work_by_step, worked
 from timesink.analyses.replay.changes import AskedChange
 from timesink.analyses.replay.critical_path import critical_path
 from timesink.analyses.replay.own_clock import OwnClock, own_clock
 from timesink.analyses.replay.what_if import Scenario, changed, cycle_ns, device_waits
-from timesink.analyses.steps import find_steps, step_at
+from timesink.analyses.steps import find_steps
 from timesink.errors import UsageError
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
@@ -111,12 +111,11 @@ def predicted(
     program: OwnProgram, changes: tuple[AskedChange, ...] = (), *, bounds: bool = True
 ) -> Prediction:
     """The program with all of the changes, one after the other."""
-    shortens = all(one.only_shortens for one in changes)
     scenario = _with_changes(program.now, changes)
     played = scenario.played()
-    new = _scaled(program.cycle_ns, program.now, cycle_ns(scenario, played), shortens=shortens)
+    new = _scaled(program.cycle_ns, program.now, cycle_ns(scenario, played), changes)
     ends = [
-        _scaled(end, one, cycle_ns(_with_changes(one, changes)), shortens=shortens)
+        _scaled(end, one, cycle_ns(_with_changes(one, changes)), changes)
         for end, one in (program.ends if bounds else ())
     ]
     interval = (min(*ends, new), max(*ends, new)) if ends else None
@@ -129,13 +128,21 @@ def _with_changes(one: Scenario, changes: tuple[AskedChange, ...]) -> Scenario:
     return one
 
 
-def _scaled(today: float, now: Scenario, new: float, *, shortens: bool) -> float:
-    """A played cycle on the clock of the program; less work never makes a cycle longer."""
+def _scaled(today: float, now: Scenario, new: float, changes: tuple[AskedChange, ...]) -> float:
+    """A played cycle on the clock of the program.
+
+    Less work never makes a cycle longer, nor more work a shorter one: where a cycle begins may
+    move as well.
+    """
     usual = cycle_ns(now)
     if not usual:
         return today
     ratio = new / usual
-    return today * (min(ratio, 1.0) if shortens else ratio)
+    if all(change.only_shortens for change in changes):
+        ratio = min(ratio, 1.0)
+    if all(change.only_lengthens for change in changes):
+        ratio = max(ratio, 1.0)
+    return today * ratio
 
 
 # -- what decides a cycle --------------------------------------------------------------------------
@@ -171,10 +178,10 @@ def _called(name: str) -> str:
 
 def _window(steps: pl.DataFrame, played: Played) -> tuple[float, float]:
     """From the start of the first of these steps to the end of their last work, as played."""
-    points, work = played.graph.points, played.graph.work
+    points = played.graph.points
     come, marks = played.point, steps.select("host_start_ns", "host_end_ns").to_numpy()
     begins = come[points.time == marks[0, 0]]
-    inside = step_at(work.call_start, work.call_end, marks) >= 0
+    inside = work_by_step(played.graph, marks) >= 0
     ends = np.concatenate([come[points.time == marks[-1, 1]], played.ends[inside]])
     return (
         float(begins.min()) if len(begins) else 0.0,
