@@ -29,7 +29,7 @@ from timesink.analyses.columns import (
     start_and_end,
     sums_by,
 )
-from timesink.analyses.cycles import Cycles
+from timesink.analyses.cycles import Cycles, host_spans
 from timesink.analyses.forest import nest_calls, pre_order
 from timesink.analyses.links import link_launches
 from timesink.model import intervals
@@ -99,8 +99,17 @@ class Pieces:
 
 
 def windows_by_process(cycles: Cycles) -> dict[str, Windows]:
-    """The windows of each process that has cycles."""
-    numbered = cycles.table.with_row_index("row").sort("start_ns", maintain_order=True)
+    """For each process that has cycles, when its host was at each: which calls are of which."""
+    return _by_process(host_spans(cycles))
+
+
+def step_windows_by_process(cycles: Cycles) -> dict[str, Windows]:
+    """For each process that has cycles, the time that each of them takes."""
+    return _by_process(cycles.table)
+
+
+def _by_process(table: pl.DataFrame) -> dict[str, Windows]:
+    numbered = table.with_row_index("row").sort("start_ns", maintain_order=True)
     return {
         pid or "": Windows(
             row=part["row"].cast(pl.Int64).to_numpy(),
