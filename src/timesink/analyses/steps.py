@@ -100,6 +100,12 @@ def until_device_work(
     return starts, ends, count
 
 
+def complete_lengths(trace: Trace) -> Ints:
+    """How long the complete steps take, in ns; their mean is the step time of every answer."""
+    complete = find_steps(trace).filter("complete")
+    return (complete["end_ns"] - complete["start_ns"]).to_numpy()
+
+
 def bounds_of(rows: pl.DataFrame) -> Ints:
     """Start and end of each row, of steps or of whatever takes time."""
     return np.stack([rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()], axis=1)
