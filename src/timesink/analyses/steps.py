@@ -65,18 +65,10 @@ def find_steps(trace: Trace) -> pl.DataFrame:
     if not steps:
         return pl.DataFrame(schema=SCHEMA)
     bounds = np.array([(start, end) for _, start, end in steps], dtype=np.int64)
-    count, last, warm_up_end = _device_reach(trace, bounds)
-    starts, ends = bounds.T.copy()
-    if count.any():
-        # Steps end with their device work; what is left of one delays the next.
-        free_from = max(int(starts[0]), warm_up_end)
-        backlog = None if marks else starting_backlog(trace)
-        if backlog is not None:
-            free_from = max(free_from, backlog.start_ns)
-        for step in range(len(bounds)):
-            starts[step] = max(free_from, int(starts[step]))
-            ends[step] = max(int(ends[step]), int(last[step]), int(starts[step]))
-            free_from = int(ends[step])
+    starts, ends, count = until_device_work(trace, bounds)
+    backlog = None if marks else starting_backlog(trace)
+    if backlog is not None and count.any():
+        starts = np.minimum(np.maximum(starts, backlog.start_ns), ends)
     return pl.DataFrame(
         {
             "name": [name for name, _, _ in steps],
@@ -90,6 +82,34 @@ def find_steps(trace: Trace) -> pl.DataFrame:
         },
         schema=SCHEMA,
     )
+
+
+def until_device_work(
+    trace: Trace, marks: Ints, chosen: Flags | None = None
+) -> tuple[Ints, Ints, Ints]:
+    """Starts and ends of steps, and how many device events each launched.
+
+    `marks` are the starts and ends of what marks them on the host, in the order of their starts.  A
+    step lasts until its device work is done, and the next one begins after that; the first after
+    device work that was launched before it.  Without device work steps are as marked.  `chosen`
+    says which rows of `trace.device` count, by default all.
+    """
+    count, last, warm_up_end = _device_reach(trace, marks, chosen)
+    starts, ends = marks.T.copy()
+    if count.any():
+        # Steps end with their device work; what is left of one delays the next.
+        free_from = max(int(starts[0]), warm_up_end)
+        for step in range(len(marks)):
+            starts[step] = max(free_from, int(starts[step]))
+            ends[step] = max(int(ends[step]), int(last[step]), int(starts[step]))
+            free_from = int(ends[step])
+    return starts, ends, count
+
+
+def complete_lengths(trace: Trace) -> Ints:
+    """How long the complete steps take, in ns; their mean is the step time of every answer."""
+    complete = find_steps(trace).filter("complete")
+    return (complete["end_ns"] - complete["start_ns"]).to_numpy()
 
 
 def bounds_of(rows: pl.DataFrame) -> Ints:
@@ -184,13 +204,16 @@ def _whole_trace(trace: Trace) -> list[_HostStep]:
     return []
 
 
-def _device_reach(trace: Trace, bounds: Ints) -> tuple[Ints, Ints, int]:
+def _device_reach(
+    trace: Trace, bounds: Ints, chosen: Flags | None = None
+) -> tuple[Ints, Ints, int]:
     """How much device work was launched inside each step, and when the last of it ended.
 
     The third is the end of the device work before the first step, as far as it belongs to none.
     """
     device = device_columns(trace)
-    busy = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
+    is_busy = device_kinds(trace).among(*BUSY_KINDS)
+    busy = np.flatnonzero(is_busy if chosen is None else is_busy & chosen)
     start, end = start_and_end(device, busy)
     step = step_of_launch(trace, busy, bounds)
     inside = step >= 0

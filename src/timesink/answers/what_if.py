@@ -15,7 +15,7 @@ from timesink.analyses.columns import host_columns
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.replay.changes import AskedChange, change_of
-from timesink.analyses.replay.own_clock import ESTIMATED, NONE, OwnClock
+from timesink.analyses.replay.own_clock import ESTIMATED, NONE, OwnClock, StepTime, clock_values
 from timesink.analyses.replay.prediction import (
     Prediction,
     Ranked,
@@ -104,8 +104,13 @@ class WhatIf:
         return program_of(self.trace).clock
 
     @property
+    def times(self) -> StepTime:
+        """The step time today, on both clocks."""
+        return program_of(self.trace).times
+
+    @property
     def today_ns(self) -> float:
-        """A cycle as it is: by itself, or as recorded where that is not known."""
+        """The step time today, without profiler overhead; as recorded where that is not known."""
         return program_of(self.trace).cycle_ns
 
     @property
@@ -203,7 +208,7 @@ class WhatIf:
             "source": self.path,
             "headline": self.headline,
             "recording": recording_fitness(self.trace).to_dict(),
-            "clock": self.clock.to_dict(),
+            "clock": clock_values(self.trace),
             "today_us": _us(self.today_ns),
             "cycle_us": _us(self.cycle_ns),
             "ci95_us": None if self.interval_ns is None else [_us(one) for one in self.interval_ns],
@@ -350,17 +355,17 @@ def _bounds(low: float, high: float) -> str:
 
 
 def _notes(found: WhatIf) -> Iterator[str]:
-    clock = found.clock
-    recorded = units.brief_ns(clock.recorded_ns)
+    clock, times = found.clock, found.times
+    recorded = units.brief_ns(times.recorded_ns)
     if clock.source == NONE:
         yield (
             f"Played on the recorded clock, with what the profiler added to it ({clock.why}): "
             "there is no interval."
         )
-    elif clock.source == ESTIMATED and clock.interval_ns is not None:
+    elif clock.source == ESTIMATED and times.interval_ns is not None:
         yield (
             f"A cycle of today is estimated: {units.brief_ns(found.today_ns)} without the profiler "
-            f"({_bounds(*clock.interval_ns)}), {recorded} as recorded."
+            f"({_bounds(*times.interval_ns)}), {recorded} as recorded."
         )
     else:
         yield (

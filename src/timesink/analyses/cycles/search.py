@@ -8,7 +8,14 @@ from dataclasses import replace
 import polars as pl
 
 from timesink.analyses.columns import host_columns, once_per_trace
-from timesink.analyses.cycles import METHODS, MIN_REPEATS, Candidate, Cycles, period_ns
+from timesink.analyses.cycles import (
+    METHODS,
+    MIN_REPEATS,
+    Candidate,
+    Cycles,
+    host_spans,
+    period_ns,
+)
 from timesink.analyses.cycles import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.cycles.annotations import (
     is_own,
@@ -40,7 +47,7 @@ def judge(trace: Trace, found: Cycles, pid: str | None) -> Cycles:
     """
     found = told_by_passes(trace, found)
     cycles = found.table
-    events, coverage, elsewhere = work_in(trace, cycles, on_device=found.on_device)
+    events, coverage, elsewhere = work_in(trace, host_spans(found), on_device=found.on_device)
     amounts = events if events.any() else (cycles["end_ns"] - cycles["start_ns"]).to_numpy()
     fewest = cycles.group_by("pid").len()["len"].min()
     count = int(fewest) if isinstance(fewest, int) else 0

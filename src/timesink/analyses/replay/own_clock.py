@@ -29,7 +29,7 @@ from timesink.analyses.replay import (
     step_lengths,
     worked,
 )
-from timesink.analyses.steps import bounds_of, find_steps, step_at
+from timesink.analyses.steps import bounds_of, complete_lengths, find_steps, step_at
 from timesink.model import csv_rows, vendors
 from timesink.model.fitness import OVERHEAD
 from timesink.model.intervals import Flags, Floats, Ints
@@ -95,6 +95,77 @@ class OwnClock:
             "source": self.source,
             "why": self.why,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """The step time of an answer: the mean of the complete steps, to which parts of a step add up.
+
+    `OwnClock` has medians, since that is what is measured on unprofiled steps.
+    """
+
+    recorded_ns: float
+    corrected_ns: float | None
+    """Without profiler overhead; None where that is not known."""
+    interval_ns: tuple[float, float] | None
+    """95 % interval of the corrected step time."""
+
+    @classmethod
+    def of(cls, clock: OwnClock, recorded: Trace, corrected: Trace | None) -> StepTime:
+        """The mean on both clocks, with as much doubt as the clock has."""
+        mean = _mean(recorded)
+        if corrected is None or not clock.own_ns:
+            return cls(mean, None, None)
+        length, bounds = _mean(corrected), clock.interval_ns
+        if bounds is None:
+            return cls(mean, length, None)
+        return cls(
+            mean, length, (bounds[0] / clock.own_ns * length, bounds[1] / clock.own_ns * length)
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Step times as plain data, in microseconds."""
+        interval = self.interval_ns
+        return {
+            "recorded_step_us": round(self.recorded_ns / 1000, 3),
+            "corrected_step_us": None
+            if self.corrected_ns is None
+            else round(self.corrected_ns / 1000, 3),
+            "corrected_ci95_us": None
+            if interval is None
+            else [round(x / 1000, 3) for x in interval],
+        }
+
+
+def _mean(trace: Trace) -> float:
+    lengths = complete_lengths(trace)
+    return float(lengths.mean()) if len(lengths) else 0.0
+
+
+@once_per_trace
+def step_time(trace: Trace) -> StepTime:
+    """How long a step of a recording takes on average, without profiler overhead and as recorded.
+
+    >>> import timesink
+    >>> found = step_time(timesink.open(timesink.sample()))
+    >>> found.corrected_ns < found.recorded_ns
+    True
+    """
+    clock = own_clock(trace)
+    return StepTime.of(clock, trace, own_timeline(trace) if clock.is_known else None)
+
+
+def clock_values(trace: Trace) -> dict[str, object]:
+    """Both clocks of a recording as plain data: `OwnClock`, `StepTime`, in microseconds.
+
+    An estimated median is that of the timeline, which all tables are about.
+    """
+    clock = own_clock(trace)
+    values = {**clock.to_dict(), **step_time(trace).to_dict()}
+    if clock.source == ESTIMATED:
+        middle = float(np.median(complete_lengths(own_timeline(trace))))
+        values["own_cycle_us"] = round(middle / 1000, 3)
+    return values
 
 
 @once_per_trace

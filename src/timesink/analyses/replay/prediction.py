@@ -15,7 +15,7 @@ from timesink.analyses.columns import device_kinds, device_names, host_kinds, on
 from timesink.analyses.replay import Played, play, recorded_play, work_by_step, worked
 from timesink.analyses.replay.changes import AskedChange
 from timesink.analyses.replay.critical_path import critical_path
-from timesink.analyses.replay.own_clock import OwnClock, own_clock
+from timesink.analyses.replay.own_clock import OwnClock, StepTime, own_clock, step_time
 from timesink.analyses.replay.what_if import Scenario, changed, cycle_ns, device_waits
 from timesink.analyses.steps import find_steps
 from timesink.errors import UsageError
@@ -34,28 +34,34 @@ class OwnProgram:
     """A program as it runs by itself, and as it may at both ends of what is known of that."""
 
     clock: OwnClock
+    times: StepTime
     now: Scenario
     ends: tuple[tuple[float, Scenario], ...]
-    """The cycle at each end of the clock's interval, and the program that has it; or none."""
+    """The step time at each end of its interval, and the program that has it; or none."""
 
     @property
     def cycle_ns(self) -> float:
-        """What a cycle takes today: by itself, or as recorded where that is not known."""
-        return self.clock.recorded_ns if self.clock.own_ns is None else self.clock.own_ns
+        """The step time today, without profiler overhead; as recorded where that is not known."""
+        times = self.times
+        return times.recorded_ns if times.corrected_ns is None else times.corrected_ns
 
 
 @once_per_trace
 def program_of(trace: Trace) -> OwnProgram:
     """The program of a recording, on its own clock where that is known."""
-    clock = own_clock(trace)
+    clock, times = own_clock(trace), step_time(trace)
     played = recorded_play(trace) if clock.played is None else clock.played
     now = Scenario.of(trace, played)
     interval = clock.interval_ns
-    if interval is None or interval[0] >= interval[1]:
-        return OwnProgram(clock, now, ())
+    if interval is None or times.interval_ns is None or interval[0] >= interval[1]:
+        return OwnProgram(clock, times, now, ())
     recorded = Scenario.of(trace, play(played.graph, worked(played.graph), played.length))
-    ends = tuple((end, _with_cycle(end, recorded, now)) for end in interval)
-    return OwnProgram(clock, now, ends)
+    # Replays are fitted by the median of their cycles; the answer is about the mean.
+    ends = tuple(
+        (mean, _with_cycle(end, recorded, now))
+        for mean, end in zip(times.interval_ns, interval, strict=True)
+    )
+    return OwnProgram(clock, times, now, ends)
 
 
 def _with_cycle(wanted: float, recorded: Scenario, now: Scenario) -> Scenario:

@@ -347,9 +347,10 @@ def view_document(
     frame = tables.in_words(chosen_rows(every, sort, fits), view)
     # Shares of some rows are still of all, and of the same.
     whole, of = tables.whole_of(analysis, view, every), every if fits else None
-    return table_document(
-        table_block(frame, view, start_ns=start_ns, rows=rows, whole=whole, of=of, ordered=False)
+    block = table_block(
+        frame, view, start_ns=start_ns, rows=rows, whole=whole, of=of, ordered=False
     )
+    return table_document(block, analysis.clock_caption(view, clock) if block.rows else "")
 
 
 def analysis_report(analysis: Analysis, *, rows: int | None = None) -> str:

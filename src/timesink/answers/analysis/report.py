@@ -25,6 +25,8 @@ from timesink.analyses.replay.own_clock import (
     MEASURED,
     NONE,
     OwnClock,
+    StepTime,
+    clock_values,
     own_clock,
     own_timeline,
 )
@@ -149,6 +151,11 @@ class Analysis:
         return OwnClock(length or 0.0, None, None, NONE, _OF_RANKS, 0.0, None)
 
     @property
+    def step_time(self) -> StepTime:
+        """The step time of the answer, on both clocks: the mean of the complete steps."""
+        return StepTime.of(self.own_clock, self.trace, self.own)
+
+    @property
     def recording(self) -> Trace:
         """All steps, as recorded."""
         return self.trace if self.whole is None else self.whole
@@ -207,17 +214,22 @@ class Analysis:
         """On which clock times are, and how that is known; nothing where both are alike."""
         told = self.own_clock
         if self.trace.metadata.extra.get(CLOCK_KEY) == OWN:
-            return "times are those of the program by itself, as they were exported"
+            return "times are without profiler overhead, as they were exported"
         if not told.is_known:
             return f"times are as recorded, with what recording costs: {told.why}"
         if not tells_clocks_apart(told):
             return ""
-        own, recorded = map(units.duration_ns, (told.own_ns or 0.0, told.recorded_ns))
-        sure = "measured" if told.source == MEASURED else f"estimated, {interval(told)}"
-        said = f"the usual cycle takes {own} by itself ({sure}), {recorded} as recorded"
+        times = self.step_time
+        corrected, recorded = map(units.duration_ns, (times.corrected_ns or 0.0, times.recorded_ns))
+        source = "measured"
+        if told.source != MEASURED:
+            source = f"estimated, {interval(told, times.corrected_ns)}"
+        subject = "a step takes" if find_steps(self.trace)["marked"].any() else "all this takes"
         if self.clock == RECORDED:
-            return f"times are as recorded: {said}"
-        return f"times are those of the program by itself: {said}; --clock recorded shows these"
+            without = f"{corrected} without profiler overhead ({source})"
+            return f"times are as recorded: {subject} {recorded}, {without}"
+        known = f"{subject} {corrected} ({source}), {recorded} as recorded"
+        return f"times are without profiler overhead: {known}; --clock recorded shows these"
 
     @property
     def headline(self) -> str:
@@ -256,6 +268,30 @@ class Analysis:
             return about.table(self.own or self.trace, chosen, self.ranks)
         table = about.table(self.trace, chosen, self.ranks)
         return table if view not in BOTH_CLOCKS else self._with_own(table, about, chosen)
+
+    def clock_of(self, view: str, clock: str = RECORDED) -> str:
+        """On which clock a table is, if this one is asked for: `own` or `recorded`.
+
+        >>> import timesink
+        >>> analysis = timesink.analyze(timesink.sample())
+        >>> analysis.clock_of("steps"), analysis.clock_of("critical-path")
+        ('recorded', 'own')
+        """
+        about = find_view(view)
+        if about.is_played or about.is_of_roofs:
+            return RECORDED if self.timeline is self.trace else OWN
+        return OWN if clock == OWN and self.own is not None else RECORDED
+
+    def clock_caption(self, view: str, clock: str = RECORDED) -> str:
+        """Whether the times of a table hold profiler overhead; nothing where no clock matters."""
+        has_times = any(name.endswith("_ns") for name in find_view(view).columns)
+        if view in _OF_DEVICE_WORK or not has_times:
+            return ""
+        if self.clock_of(view, clock) == OWN:
+            return "Times are without profiler overhead."
+        if not tells_clocks_apart(self.own_clock):
+            return "Times are as recorded."
+        return "Times are as recorded, with profiler overhead; --clock own shows them without it."
 
     def _with_own(self, table: pl.DataFrame, about: View, group_by: str) -> pl.DataFrame:
         """A table of calls, with their time on the host by itself."""
@@ -303,11 +339,16 @@ class Analysis:
             "modules": sections.modules(self.table("modules")),
             "distributed": sections.distributed(trace, self.ranks),
             "findings": [finding.to_dict() for finding in self.findings],
-            "clock": self.own_clock.to_dict(),
+            "clock": self._clock_values(),
             "own": None if timeline is trace else self._on_own_clock(timeline),
             "critical_path": sections.critical_path(self.played, self.fitness),
             "efficiency": efficiency_values(self.efficiency_of(trace)),
         }
+
+    def _clock_values(self) -> dict[str, Any]:
+        """The step time on both clocks, and how the corrected one is known."""
+        values = self.own_clock.to_dict() if self.ranks else clock_values(self.recording)
+        return {**values, **self.step_time.to_dict(), "tables": RECORDED}
 
     def _on_own_clock(self, timeline: Trace) -> dict[str, Any]:
         """What depends on the clock, of the program by itself; what kernels take does not."""
@@ -343,6 +384,10 @@ BOTH_CLOCKS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "modules": (("id", "parent_id", "name"), ("host_self_ns", "host_total_ns")),
 }
 """Tables that have columns of both clocks: what their rows are known by, and these columns."""
+
+
+_OF_DEVICE_WORK = ("kernels", "kernel-launches", "launch-sites")
+"""Tables of how long device work takes, which is the same on both clocks."""
 
 
 def _is_installed(module: str) -> bool:
