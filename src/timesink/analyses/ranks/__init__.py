@@ -63,7 +63,7 @@ def numbered(recordings: Sequence[Named]) -> tuple[tuple[int, ...], tuple[str, .
     return found, tuple(notes)
 
 
-_NOT_COMPARED = ("host_start_ns", "host_end_ns", "start_ns", "end_ns", "latency_ns")
+_NOT_COMPARED = ("host_start_ns", "host_end_ns", "start_ns", "end_ns", "latency_ns", "dur_ns")
 """Columns of records that no other rank is compared by: a set is held in memory as a whole."""
 
 

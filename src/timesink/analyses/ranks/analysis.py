@@ -122,9 +122,10 @@ def rank_table(ranks: Mapping[int, RankSummary], by_step: pl.DataFrame) -> pl.Da
     told = [(rank, each.about.host, each.about.device) for rank, each in sorted(ranks.items())]
     schema = {name: RANK_SCHEMA[name] for name in ("rank", "host", "device")}
     about = pl.DataFrame(told, schema=schema, orient="row")
-    host_only = ["own_data_loader_ns", "own_runtime_ns", "own_cpu_exec_ns", "own_idle_ns"]
     whole = pl.col("complete")
-    parts = pl.col("compute_ns", "communication_ns", "exposed_communication_ns", "overlap_ns")
+    parts = pl.col(
+        *("compute_ns", "communication_ns", "exposed_communication_ns", "overlap_ns", "idle_ns")
+    )
     mean_step = (
         stacked({rank: each.steps for rank, each in ranks.items()})
         .group_by("rank")
@@ -132,7 +133,6 @@ def rank_table(ranks: Mapping[int, RankSummary], by_step: pl.DataFrame) -> pl.Da
             parts.filter(whole).mean(),
             steps=whole.sum(),
             step_ns=(pl.col("end_ns") - pl.col("start_ns")).filter(whole).mean(),
-            idle_ns=pl.sum_horizontal(host_only).filter(whole).mean(),
         )
     )
     waits = by_step.drop("step").group_by("rank").sum()

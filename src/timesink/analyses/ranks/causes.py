@@ -242,7 +242,7 @@ def slow_links(
         cost = what_if.score.cost_of_transfers(mine["match"], mine["usual"])
     else:
         # How much of its communication a rank has nothing else to do in.
-        totals = work.ranks[rank].steps.select("exposed_communication_ns", "communication_ns").sum()
+        totals = work.ranks[rank].steps.select("blocked_ns", "communication_ns").sum()
         exposed, all_of_it = totals.row(0)
         cost = float(mine.select(more.sum()).item()) * (exposed / all_of_it if all_of_it else 1.0)
     if cost < _LEAST_SHARE * panel.run_ns:
