@@ -111,14 +111,25 @@ RANK_SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("step_ns", "compute_ns", "communication_ns"), pl.Float64()),
     **dict.fromkeys(("exposed_communication_ns", "overlap_ns"), pl.Float64()),
     **dict.fromkeys(("wait_suffered_ns", "wait_caused_ns", "pipeline_bubble_ns"), pl.Float64()),
-    "idle_ns": pl.Float64(),
+    **dict.fromkeys(("idle_ns", "cost_ns"), pl.Float64()),
 }
 """Times are means per complete step.  `wait_caused_ns` is how long others waited for the rank's own
-doing, `pipeline_bubble_ns` its waits for the stages before and after it."""
+doing, `pipeline_bubble_ns` its waits for the stages before and after it.  `cost_ns` is what a
+straggler costs the run: less than `wait_caused_ns` as far as others would have come late as well;
+null for ranks that are none."""
 
 
-def rank_table(ranks: Mapping[int, RankSummary], by_step: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `RANK_SCHEMA`, one per rank; `by_step` is what `step_waits` says."""
+def rank_table(
+    ranks: Mapping[int, RankSummary],
+    by_step: pl.DataFrame,
+    stragglers: Sequence[Finding] = (),
+    steps: int = 1,
+) -> pl.DataFrame:
+    """Rows of `RANK_SCHEMA`, one per rank; `by_step` is what `step_waits` says.
+
+    What `stragglers` cost is of so many `steps` of the run.
+    """
+    costs = {finding.rank: finding.cost_ns / max(steps, 1) for finding in stragglers}
     told = [(rank, each.about.host, each.about.device) for rank, each in sorted(ranks.items())]
     schema = {name: RANK_SCHEMA[name] for name in ("rank", "host", "device")}
     about = pl.DataFrame(told, schema=schema, orient="row")
@@ -141,7 +152,10 @@ def rank_table(ranks: Mapping[int, RankSummary], by_step: pl.DataFrame) -> pl.Da
         about.join(mean_step, on="rank", how="left", maintain_order="left")
         .with_columns(pl.col("steps").fill_null(0))
         .join(waits, on="rank", how="left", maintain_order="left")
-        .with_columns(pl.col(waits.columns[1:]).fill_null(0) / per_step)
+        .with_columns(
+            pl.col(waits.columns[1:]).fill_null(0) / per_step,
+            cost_ns=pl.col("rank").replace_strict(costs, default=None, return_dtype=pl.Float64),
+        )
         .select(pl.col(name).cast(dtype) for name, dtype in RANK_SCHEMA.items())
     )
 
@@ -249,11 +263,12 @@ def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
     blamed = compared.with_columns(calls["step"])
     groups = keyed_groups(judged, calls)
     waits = step_waits(blamed)
+    stragglers = find_stragglers(alike, panel, compared, clocks)
     return RanksAnalysis(
-        ranks=rank_table(ranks, waits),
+        ranks=rank_table(ranks, waits, stragglers, len(panel.steps)),
         collectives=blamed,
         clocks=clocks,
-        stragglers=find_stragglers(alike, panel, compared, clocks),
+        stragglers=stragglers,
         panel=panel,
         not_judged=tuple(rank for rank in ranks if rank not in judged),
         waits=waits,
