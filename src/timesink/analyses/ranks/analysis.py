@@ -22,10 +22,18 @@ from timesink.analyses.ranks.collectives import (
     with_excess,
     with_waits,
 )
+from timesink.analyses.ranks.fitness import (
+    clock_reason,
+    late_start_reason,
+    late_starts,
+    steps_without_late_starts,
+    without_late_starts,
+)
 from timesink.analyses.ranks.lateness import Panel, affected, late_ranks, least_share, panel_of
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.model.findings import Finding
+from timesink.model.fitness import Reason
 from timesink.model.intervals import Floats, Ints
 
 _FEWEST_TO_STAND_OUT, _CLEARLY_MORE = 4, 0.1
@@ -228,6 +236,14 @@ class RanksAnalysis:
     """Process groups, rows of `PROCESS_GROUP_SCHEMA`."""
     matched: pl.DataFrame
     """Collectives by group, kind and size, rows of `MATCHED_SCHEMA`."""
+    late_starts: pl.DataFrame
+    """Waits for profilers that started later, rows of `LATE_START_SCHEMA`; left out of the rest."""
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """What the recordings of the set cannot tell together."""
+        reasons = (late_start_reason(self.late_starts), clock_reason(self.clocks))
+        return tuple(reason for reason in reasons if reason is not None)
 
     @property
     def busiest(self) -> dict[str, float] | None:
@@ -257,7 +273,10 @@ def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
     calls = matched_collectives(judged)
     clocks = align_clocks(calls, {rank: each.about.host for rank, each in judged.items()})
     alike, named = with_common_steps(judged, calls, clocks)
-    compared = with_blame(with_excess(with_waits(named, clocks)))
+    waited = with_waits(named, clocks)
+    late = late_starts(waited, alike)
+    alike = steps_without_late_starts(alike, late)
+    compared = with_blame(with_excess(without_late_starts(waited, late)))
     panel = panel_of(alike, compared)
     # Tables tell steps as their ranks do.
     blamed = compared.with_columns(calls["step"])
@@ -265,7 +284,7 @@ def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
     waits = step_waits(blamed)
     stragglers = find_stragglers(alike, panel, compared, clocks)
     return RanksAnalysis(
-        ranks=rank_table(ranks, waits, stragglers, len(panel.steps)),
+        ranks=rank_table({**ranks, **alike}, waits, stragglers, len(panel.steps)),
         collectives=blamed,
         clocks=clocks,
         stragglers=stragglers,
@@ -274,4 +293,5 @@ def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
         waits=waits,
         groups=groups.select(PROCESS_GROUP_SCHEMA.keys()).cast(pl.Schema(PROCESS_GROUP_SCHEMA)),
         matched=collective_table(blamed, groups),
+        late_starts=late,
     )
