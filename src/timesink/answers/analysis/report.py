@@ -222,7 +222,7 @@ class Analysis:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What costs time and what to try, the gravest first."""
-        found = proven_findings(self.timeline, self.efficiency)
+        found = list(proven_findings(self.timeline, self.efficiency))
         if self.ranks is None:
             return gravest_first(found)
         if not set_fitness(self.ranks).answers(COMMUNICATION):
