@@ -15,8 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses import names
-from timesink.analyses.backlog import starting_backlog
 from timesink.analyses.background import background_calls
+from timesink.analyses.backlog import starting_backlog
 from timesink.analyses.columns import (
     device_columns,
     device_kinds,

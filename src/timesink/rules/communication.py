@@ -145,7 +145,7 @@ def stragglers(ranks: RankSet) -> list[Finding]:
     return [
         Finding(
             "stragglers",
-            f"{wait}: {units.duration_ns(cost)}{' a step' if marked else ''} "
+            f"{wait}: {units.brief_ns(cost)}{' a step' if marked else ''} "
             f"({units.share(share, 1)}){often}. {worst.sentence}{others}",
             advice_on(worst.cause, worker),
             f"{wait}: {most}{why}",

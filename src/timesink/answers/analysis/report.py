@@ -18,7 +18,7 @@ import polars as pl
 from timesink.analyses.columns import once_per_trace
 from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
-from timesink.analyses.ranks import RankSet, set_health, set_notes
+from timesink.analyses.ranks import RankSet, set_fitness, set_health, set_notes
 from timesink.analyses.replay.critical_path import PlayedRun, played_run
 from timesink.analyses.replay.own_clock import (
     CLOCK_KEY,
@@ -50,7 +50,7 @@ from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats import Progress, is_folder
 from timesink.model import units
 from timesink.model.findings import Finding, gravest_first
-from timesink.model.fitness import Fitness
+from timesink.model.fitness import COMMUNICATION, Fitness
 from timesink.model.health import HealthEntry, recording_notes
 from timesink.model.trace import Trace, why_no_calls
 from timesink.rules.communication import stragglers
@@ -242,8 +242,13 @@ class Analysis:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What costs time and what to try, the gravest first."""
-        held_up = [] if self.ranks is None else stragglers(self.ranks)
-        return gravest_first([*proven_findings(self.timeline, self.efficiency), *held_up])
+        found = list(proven_findings(self.timeline, self.efficiency))
+        if self.ranks is None:
+            return gravest_first(found)
+        if not set_fitness(self.ranks).answers(COMMUNICATION):
+            # Of one rank alone, what it waits for a profiler to start looks like communication.
+            found = [finding for finding in found if finding.rule != "exposed-communication"]
+        return gravest_first([*found, *stragglers(self.ranks)])
 
     def table(
         self, view: str, group_by: str | None = None, *, clock: str = RECORDED
