@@ -360,7 +360,9 @@ def test_pair() -> None:
     assert told["findings"] == [
         {"function": "gemm", "device": "GPU 0", "row": 3, "metrics": [3, 4]}
     ]
-    assert list(told["cycle_times"])[-3:] == ["warm_up_cycles", "levels_ns", "one_run"]
+    assert list(told["cycle_times"])[-4:] == [
+        "warm_up_cycles", "levels_ns", "one_run", "exact_p",
+    ]  # fmt: skip
 
 
 def test_rows() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.comparison import Pair
+from timesink.analyses.comparison.verdict import exact_words, too_few_words
 from timesink.analyses.statistics import ALPHA
 from timesink.answers.causes import cause_name
 from timesink.answers.comparison.changes import Change, Told, counters_meanwhile
@@ -131,18 +132,17 @@ def _cycle_words(told: Told) -> str:
     if state in {"longer", "shorter"}:
         how = f"{by.lstrip('+-')} {'longer' if new > base else 'less'}"
         how = f"{by.removesuffix(' x')} times as long" if by.endswith(" x") else how
-        return f"Cycles take {how}: {lengths} ({bounds})."
+        return f"Cycles take {how}: {lengths} ({bounds}).{exact_words(cycles)}"
     if state == "doubtful":
-        p = units.chance(cycles.rank_p)
-        ranks = f"rank test p {p if p.startswith('<') else f'= {p}'}"
-        return f"Cycles take {lengths} ({interval}; {ranks}): this may be noise."
+        return f"Cycles take {lengths} ({interval}): this may be noise, as levels wander."
     if state == "unknown":
         few = f"Cycles take {lengths}; one cycle on a side cannot be told from noise."
         return few if base and new else _NO_LENGTHS
     if state == "none":
         return f"Cycle time is the same within noise: {lengths} ({interval})."
     said = f"Cycles take {lengths} ({interval})"
-    return f"{said}: they are too uneven to tell whether that changed."
+    uneven = "they are too uneven to tell whether that changed"
+    return f"{said}: {uneven}.{too_few_words(cycles)}"
 
 
 # -- what changed most -----------------------------------------------------------------------------
