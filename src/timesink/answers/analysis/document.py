@@ -40,7 +40,6 @@ from timesink.output.names import told_apart
 
 _EMPTY = "No rule found anything to gain."
 _MOST_LINKS, _MOST_EVIDENCE = 4, 3
-_FIRST = "stragglers"
 _MORE = 1.01
 """By how much more findings save together than one alone, to be told."""
 _SAME = ("rule", "severity", "title", "sentence", "advice")
@@ -49,9 +48,7 @@ _SAME = ("rule", "severity", "title", "sentence", "advice")
 
 def findings_section(run: Analysed) -> Section:
     """Every finding, the gravest first; that a trace without steps has none is not good news."""
-    # One rank that holds up all the others comes before what each of them could do better.
-    ordered = sorted(run.analysis.findings, key=lambda finding: finding.rule != _FIRST)
-    cards = tuple(_card(finding, run) for finding in ordered)
+    cards = tuple(_card(finding, run) for finding in run.analysis.findings)
     found: Block = Findings(cards, _EMPTY)
     damage = grave_entries(run.analysis.health)
     if not cards and not average_step(run.trace).get("total_ns"):
@@ -86,7 +83,9 @@ def _saving(finding: Finding) -> str:
     if finding.between_ns:
         gains.append(f"{units.duration_ns(finding.between_ns)} between two steps")
     if not gains:
-        return f"saves nothing by itself: {finding.why}" if finding.why else ""
+        if finding.why:
+            return f"saves nothing by itself: {finding.why}"
+        return f"no saving is given: {finding.unknown_saving}" if finding.unknown_saving else ""
     both = ""
     if finding.together_ns > _MORE * finding.gain_ns:
         both = f"; {units.duration_ns(finding.together_ns)}{step} with all above"

@@ -121,6 +121,8 @@ def headline(
     # What is about a small part of it only is not what to try about it.
     least = _MUCH * costs[costly] / average["total_ns"] if costly != "between" else 0.0
     telling = [one for one in found if not one.share or one.share >= least]
+    # What a replay says to save nothing is not what to try either.
+    telling = [one for one in telling if not one.saves_nothing]
     if costly == "runtime" and not any(one.rule in _RULES["runtime"] for one in telling):
         said += _longest_call(trace, costs[costly])
     return said + _advice(found, costly, telling)
@@ -214,7 +216,8 @@ def _advice(found: Sequence[Finding], costly: str, telling: Sequence[Finding]) -
             # Which rank it is comes first: what to try is of no use without it.
             return f"; {best.title}. {best.advice}"
         return f": {best.advice[0].lower()}{best.advice[1:]}"
-    measured = [finding for finding in found if finding.share] or found
+    helpful = [finding for finding in found if not finding.saves_nothing]
+    measured = [finding for finding in helpful if finding.share] or helpful
     return f". Gravest finding: {measured[0].title}. {measured[0].advice}" if measured else "."
 
 

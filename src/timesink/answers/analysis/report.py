@@ -46,7 +46,7 @@ from timesink.answers.views import View, check_group, find_view
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats import Progress, is_folder
 from timesink.model import units
-from timesink.model.findings import Finding, gravest_first
+from timesink.model.findings import SEVERITIES, Finding
 from timesink.model.health import HealthEntry, recording_notes
 from timesink.model.trace import Trace, why_no_calls
 from timesink.rules.communication import stragglers
@@ -222,7 +222,10 @@ class Analysis:
     def findings(self) -> tuple[Finding, ...]:
         """What costs time and what to try, the gravest first."""
         held_up = [] if self.ranks is None else stragglers(self.ranks)
-        return gravest_first([*proven_findings(self.timeline, self.efficiency), *held_up])
+        others = proven_findings(self.timeline, self.efficiency)
+        # Of equally grave ones a rank that holds up all the others comes before what each of them
+        # could do better.
+        return tuple(sorted((*held_up, *others), key=lambda one: SEVERITIES.index(one.severity)))
 
     def table(
         self, view: str, group_by: str | None = None, *, clock: str = RECORDED
