@@ -17,11 +17,14 @@ import polars as pl
 
 from timesink.analyses.columns import device_columns, device_names, once_per_trace
 from timesink.analyses.device_idle import idle_causes
+from timesink.analyses.kernels.peaks import choose_peaks
+from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay import recorded_play, step_lengths
 from timesink.analyses.replay.changes import parse_change
 from timesink.analyses.replay.what_if import Scenario, changed
 from timesink.analyses.steps import find_steps
 from timesink.analyses.work import CallArguments, formula_of, parse_inputs
+from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency, shape_text
 from timesink.analyses.work.steps import COLLECTIVE, LINK, MATRIX, MEMORY, VECTOR
 from timesink.errors import UsageError
@@ -182,6 +185,37 @@ def efficiency_findings(found: Efficiency) -> tuple[ShorterWork, ...]:
             spoken = pl.Series(one.row).implode()
             run = RoofedSteps(found, run.kernels.filter(~pl.col("row").is_in(spoken)), spoken=True)
     return tuple(told)
+
+
+@once_per_trace
+def time_at_roof(trace: Trace) -> Mapping[str, float]:
+    """What kernels take as good ones at their roofs, as a share of what they take, by short name.
+
+    Those with a roof for most of their time; empty where no peaks are known. Nothing is left of
+    those that only turn images between layouts.
+    """
+    found = Efficiency(trace, choose_peaks(trace), modelled_calls(trace))
+    if found.peaks is None or found.step is None:
+        return {}
+    kernels = RoofedSteps.of(found).kernels
+    named = device_names(trace).renamed(short_kernel_name)
+    is_known = pl.col("left_ns").is_not_null()
+    rows = (
+        kernels.with_columns(code=pl.Series(named.codes[kernels["row"].to_numpy()]))
+        .group_by("code")
+        .agg(
+            time=pl.col("dur_ns").sum(),
+            known=pl.col("dur_ns").filter(is_known).sum(),
+            left=pl.col("left_ns").sum(),
+        )
+        .filter(pl.col("known") > _MOST * pl.col("time"))
+    )
+    shares = {
+        named.texts[code]: min((left + time - known) / time, 1.0)
+        for code, time, known, left in rows.iter_rows()
+    }
+    turned = (text for text in named.texts if text and device_work.IMAGE_LAYOUT.search(text))
+    return shares | dict.fromkeys(turned, 0.0)
 
 
 def arguments_of(run: RoofedSteps, number: int) -> CallArguments:

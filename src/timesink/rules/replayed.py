@@ -69,8 +69,8 @@ def held_up_by(
         return []
     names = units.listed([item.name for item in chosen], between=" and ")
     waits_ns = sum(1000 * item.numbers["wait_us_per_step"] for item in chosen)
-    count = units.count(max(1, round(sum(item.numbers["calls_per_step"] for item in chosen))))
-    times = f"{count} {'time' if count == '1' else 'times'}{steps.a_step}"
+    often = max(1, round(sum(item.numbers["calls_per_step"] for item in chosen)))
+    times = f"{units.counted(often, 'times')}{steps.a_step}"
     return steps.found(
         "synchronisation",
         f"The host waits for the device in {names}, {times}, for {steps.part(waits_ns)}; nothing "

@@ -255,7 +255,9 @@ def _faster_kernels(one: Scenario, at_roof: Mapping[str, float]) -> Iterator[Ask
     kernels &= ~is_communication(trace)[work.row]
     for text in _largest(named.texts, named.codes[work.row], one.length * kernels, _MOST_KERNELS):
         factor = round(at_roof.get(text, _HALF), 3)
-        if factor < _AT_ROOF:
+        if not factor:
+            yield AskedChange("remove", "kernel", glob.escape(text))
+        elif factor < _AT_ROOF:
             yield AskedChange("scale", "kernel", glob.escape(text), factor)
 
 

@@ -69,8 +69,8 @@ def changed(one: Scenario, change: AskedChange) -> Scenario:
     chosen = _chosen(one, change)
     # A program of the host alone launches nothing, and can still do its work in one pass.
     launched = change.action not in ("fuse", "graph") or chosen.activities.any()
-    launched = launched or (change.action == "fuse" and not len(one.graph.work))
-    if chosen.is_empty or not launched:
+    by_host = change.action == "fuse" and not len(one.graph.work)
+    if chosen.is_empty or not (launched or by_host):
         raise UsageError(
             f"{change.text}: nothing in the recording is that",
             "timesink analyze RUN --view operators, --view kernels and --view launches show names",

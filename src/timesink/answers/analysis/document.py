@@ -13,12 +13,12 @@ from timesink.analyses.names import short_kernel_name
 from timesink.analyses.steps import average_step, find_steps
 from timesink.answers.analysis import ranks, roofs, tables, time
 from timesink.answers.analysis.report import RECORDED, Analysis
-from timesink.answers.analysis.sections import chosen_rows, start_side_by_side
+from timesink.answers.analysis.sections import absence, chosen_rows, start_side_by_side
 from timesink.answers.analysis.tables import Analysed
 from timesink.answers.info import facts, grave_entries, health_section, recording_section
 from timesink.answers.info_report import describe_trace
 from timesink.answers.tables import sentence, table_block, table_document
-from timesink.answers.views import NO_DEVICE_WORK, NO_STEPS
+from timesink.answers.views import NO_DEVICE_WORK, NO_STEPS, find_view
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.model.findings import Evidence, Finding
@@ -344,9 +344,12 @@ def view_document(
     frame = tables.in_words(chosen_rows(every, sort, fits), view)
     # Shares of some rows are still of all, and of the same.
     whole, of = tables.whole_of(analysis, view, every), every if fits else None
-    return table_document(
-        table_block(frame, view, start_ns=start_ns, rows=rows, whole=whole, of=of, ordered=False)
+    block = table_block(
+        frame, view, start_ns=start_ns, rows=rows, whole=whole, of=of, ordered=False
     )
+    if every.is_empty() and find_view(view).is_of_roofs:
+        block = structs.replace(block, note=sentence(absence(view, analysis.efficiency)))
+    return table_document(block)
 
 
 def analysis_report(analysis: Analysis, *, rows: int | None = None) -> str:

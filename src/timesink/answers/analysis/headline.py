@@ -12,6 +12,7 @@ from timesink.analyses.columns import device_columns, device_names, host_columns
 from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.kernels.peaks import GIVEN, DevicePeaks, PeaksChoice, peaks_at_clock
 from timesink.analyses.names import device_word, short_kernel_name
+from timesink.analyses.program_traits import program_traits
 from timesink.analyses.replay.own_clock import MEASURED, OwnClock
 from timesink.analyses.steps import average_step, find_steps
 from timesink.analyses.work.calls import (
@@ -353,7 +354,9 @@ def notes_of(found: Efficiency) -> Iterator[str]:
     if step is None and in_steps is not None and in_steps < LEAST_MODELLED:
         said = f"no MFU: only {units.share(in_steps, 1)} of the kernel time of steps is modelled"
         mostly = max((why for why in times if why in _TRY), default="", key=lambda why: times[why])
-        yield f"{said}; {_TRY[mostly]}" if mostly else said
+        graphs = mostly != NO_CALL or "graphs" in program_traits(found.trace)
+        helps = _TRY[mostly] if graphs and mostly else _LINKS if mostly else ""
+        yield f"{said}; {helps}" if helps else said
     if found.peaks is None:
         yield f"no roofs: {found.choice.reason}"
     elif step is not None and step.mfu is None:
@@ -378,6 +381,7 @@ _WHY = {
 }
 
 
+_LINKS = "keep the ids that link launches to device work (correlation, External id)"
 _TRY = {
     NO_FORMULA: "--formulas FILE says what operators of your own do",
     NO_SHAPES: "record shapes: record_shapes=True",
