@@ -53,6 +53,7 @@ def test_the_rank_that_stalls_is_named_although_it_waits_least(shared: Path):
     assert min(rows, key=lambda rank: rows[rank]["wait_suffered_us"]) == 3
     assert max(rows, key=lambda rank: rows[rank]["wait_caused_us"]) == 3
     assert "rank3 makes the others wait" in told["headline"]
+    assert told["findings"][0]["rule"] == "stragglers"
 
 
 def test_one_stall_has_one_figure(shared: Path, capsys: pytest.CaptureFixture[str]):

@@ -76,15 +76,14 @@ def test_without_changes_single_ones_are_ranked():
     assert answer["best"][0]["limit"]["kind"] == "kernel"
     assert set(answer["in_vain"]).isdisjoint(told.best["change"])
     text = to_text(what_if_document(told), 100)
-    assert "These save nothing, something else decides meanwhile: --" in text
+    assert "These save nothing, something else decides meanwhile (" in text
 
 
 def test_an_idle_device_is_told():
     trace = cycles([Piece("kernel", "aten::mm", 50, 2)] * 4)
     text = to_text(what_if_document(timesink.whatif(trace)), 100)
-    assert (
-        "These save nothing, the device is idle here anyway: --scale kernel:mm_kernel=0.5" in text
-    )
+    vain = text[text.index("These save nothing, the device is idle here anyway") :]
+    assert "--scale kernel:mm_kernel=0.5" in vain.splitlines()
 
 
 def test_no_single_change_may_help():

@@ -60,8 +60,16 @@ NO_SHAPES_RECORDED = Absent(
     "no kernels of operators with shapes were recorded",
     "record the device and shapes: timesink record --with shapes -- CMD, or record_shapes=True",
 )
-NO_FORMULAS = Absent(
-    "no operator that launched kernels has a formula",
+NO_SHAPES_IN_GRAPHS = Absent(
+    "most kernels were launched as graphs, whose replays do not tell their operators",
+    "record a run without graphs for what operators reach",
+)
+NO_SHAPES_LINKED = Absent(
+    "shapes were recorded, and no kernel can be told to an operator that has them",
+    "keep the ids that link launches to device work (correlation, External id)",
+)
+NO_SHAPES_HERE = Absent(
+    "no operator with shapes and kernels has a formula",
     "--formulas FILE says what operators of your own do",
 )
 NO_STRAGGLERS = Absent("no rank holds the others up")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from timesink.model import units
 from timesink.model.trace import Trace
 from timesink.output.blocks import Block, Document, Section, StackPart, Stacks, Text
 from timesink.output.names import cut_end
+from timesink.rules.efficiency import time_at_roof
 from timesink.sources.opening import open_trace
 
 SCHEMA = "timesink/whatif/1"
@@ -40,7 +41,7 @@ _LITTLE = 0.005
 """Of the cycle: a change that saves less saves nothing to speak of."""
 _NAME = 60
 """Characters of a name in a sentence."""
-_MOST_LIMITS, _MOST_TOLD = 8, 12
+_MOST_LIMITS, _MOST_TOLD, _MOST_IN_VAIN = 8, 12, 4
 
 _PATH = parts_of("critical-path")
 KINDS = {kind: one.words for kind, one in _PATH.items()}
@@ -171,8 +172,9 @@ class WhatIf:
     @cached_property
     def ranked(self) -> list[Ranked]:
         """Single changes beside those made, the best first; empty unless asked for."""
-        program = program_of(self.trace)
-        return best_changes(program, self.changes) if self.ranks_single else []
+        if not self.ranks_single:
+            return []
+        return best_changes(program_of(self.trace), self.changes, time_at_roof(self.trace))
 
     @cached_property
     def best(self) -> pl.DataFrame:
@@ -328,7 +330,7 @@ def _headline(found: WhatIf) -> Iterator[str]:
         else:
             saves = units.brief_ns(best["saving_ns"][0])
             share = units.share(best["saving_ns"][0], new)
-            yield f"{best['change'][0]} saves most: {saves} ({share}) {of}."
+            yield f"{cut_end(best['change'][0], _NAME)} saves most: {saves} ({share}) {of}."
 
 
 def _outcome(found: WhatIf) -> Iterator[str]:
@@ -376,6 +378,7 @@ def _notes(found: WhatIf) -> Iterator[str]:
         yield "No steps are marked: all that was recorded is taken for one cycle."
     if host_columns(found.trace).is_empty():
         yield "Nothing of the host was recorded: nobody knows why devices wait, and gaps stay."
+    yield from _fixed_waits(found)
     for action in dict.fromkeys(one.action for one in found.changes):
         if action in _ASSUMED:
             yield _ASSUMED[action].meaning
@@ -386,6 +389,43 @@ def _notes(found: WhatIf) -> Iterator[str]:
             here = choose_peaks(found.trace).peaks
             if here is not None and here.device != base.device:
                 yield f"It was recorded on {here.device}, not on {base.device}."
+
+
+_FIXED = 0.02
+"""Of the step today: fixed waits that take less are not told."""
+
+
+def _fixed_waits(found: WhatIf) -> Iterator[str]:
+    """What is left of a step where all that a scale touches takes no time, and its name."""
+    for change in found.changes:
+        if change.action != "scale" or change.sort != "cycle" or change.factor == 1:
+            continue
+        others = tuple(one for one in found.changes if one is not change)
+        nothing = replace(change, factor=0.0)
+        left = predicted(program_of(found.trace), (*others, nothing), bounds=False)
+        # What half as fast, or twice, does not change either: the rest only comes to light at none.
+        fixed = (found.cycle_ns - change.factor * found.today_ns) / (1 - change.factor)
+        fixed = min(fixed, left.cycle_ns)
+        if fixed < _FIXED * found.today_ns:
+            continue
+        waits = [
+            f"{KINDS.get(kind, kind)}{f', above all {cut_end(name, _NAME)}' * bool(name)}"
+            for kind, name, ns in _largest_waits(left.path)
+            if ns >= _FIXED * left.cycle_ns
+        ]
+        told = f": {units.listed(waits, 3, '; ')}" if waits else ""
+        yield (
+            f"{units.brief_ns(fixed)} of the step are waits that {change.text} does not change"
+            f"{told}."
+        )
+
+
+def _largest_waits(path: pl.DataFrame) -> Iterator[tuple[str, str, float]]:
+    """What is left of a path by kind: the kind, the name that has most of it, and how much."""
+    by_kind = path.group_by("kind", maintain_order=True).agg(
+        pl.col("name").filter(pl.col("name") != "").first().fill_null(""), pl.col("path_ns").sum()
+    )
+    yield from by_kind.sort("path_ns", descending=True, maintain_order=True).iter_rows()
 
 
 def what_if_document(found: WhatIf) -> Document:
@@ -484,12 +524,16 @@ def _best(found: WhatIf) -> Section:
     values = {"saving_ratio": best["saving_ns"] / max(found.cycle_ns, 1.0), "limit_kind": limits}
     told = listed_table("what-if-best", "best", "", best, values, total_rows=found.best.height)
     blocks: list[Block] = [told]
-    blocks += [Text(f"{why}: {units.listed(changes, 4)}.") for why, changes in _vain(found).items()]
+    for why, changes in _vain(found).items():
+        some = {"change": changes[:_MOST_IN_VAIN]}
+        blocks.append(
+            listed_table("what-if-vain", "in-vain", why, (), some, total_rows=len(changes))
+        )
     return Section("best", "Single changes, by what they save", tuple(blocks))
 
 
 def _vain(found: WhatIf) -> Mapping[str, list[str]]:
-    """Changes that save nothing, by why."""
+    """Changes that save nothing, by why, the shortest first."""
     path, on_device = found.critical_path, ("kernel", "memcpy", "memset", "communication")
     decided = path.filter(pl.col("kind").is_in(on_device))["new_ns"].sum()
     reasons: dict[str, list[str]] = {}
@@ -497,4 +541,6 @@ def _vain(found: WhatIf) -> Mapping[str, list[str]]:
         idle = change.sort in ("kernel", "copy", "communication") and 2 * decided < found.cycle_ns
         why = "the device is idle here anyway" if idle else "something else decides meanwhile"
         reasons.setdefault(f"These save nothing, {why}", []).append(change.text)
+    for changes in reasons.values():
+        changes.sort(key=len)
     return reasons

@@ -82,6 +82,7 @@ def run(options: argparse.Namespace) -> int:
     if view is not None and form in {"csv", "json"}:
         # A table for programs has every column; why it is empty is said beside it.
         from timesink.answers.analysis.sections import (  # noqa: PLC0415
+            absence,
             chosen_rows,
             in_microseconds,
             lists_as_text,
@@ -89,7 +90,9 @@ def run(options: argparse.Namespace) -> int:
 
         table = in_microseconds(chosen_rows(analysis.table(view, clock=clock), *chosen))
         if table.is_empty():
-            said = VIEWS[view].absent
+            about = VIEWS[view]
+            is_of_roofs = about.is_of_roofs
+            said = absence(view, analysis.efficiency) if is_of_roofs else about.absent
             say("; ".join(filter(None, (said.reason, said.hint))))
         shown = table if options.top is None else table.head(options.top)
         give_frame(shown if form == "json" else lists_as_text(shown), form, options.output)

@@ -95,7 +95,7 @@ class TestBest:
         ranked = best_changes(program_of(timesink.open(timesink.sample())))
         tried = {(one.change.action, one.change.sort) for one in ranked}
         assert tried == {
-            *(("scale", "kernel"), ("scale", "copy"), ("remove", "sync"), ("remove", "host")),
+            *(("scale", "kernel"), ("overlap", "copy"), ("remove", "sync"), ("remove", "op")),
             *(("fuse", "op"), ("graph", "cycle")),
         }
         saved = [one.saving_ns for one in ranked]
@@ -118,7 +118,8 @@ class TestBest:
         ranked = best_changes(program, (made,))
         base = predicted(program, (made,)).cycle_ns
         assert ranked[0].saving_ns == base - ranked[0].prediction.cycle_ns
-        assert max(one.saving_ns for one in ranked if one.change.sort == "host") == 0
+        fused = max(one.saving_ns for one in ranked if one.change.action == "fuse")
+        assert fused < 0.005 * base  # what a graph launches, no fusion launches sooner
 
 
 ASKED = (

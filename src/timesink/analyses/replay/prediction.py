@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -12,13 +12,21 @@ import polars as pl
 
 from timesink.analyses import names
 from timesink.analyses.columns import device_kinds, device_names, host_kinds, once_per_trace
+from timesink.analyses.program_traits import program_traits
 from timesink.analyses.replay import Played, play, recorded_play, work_by_step, worked
 from timesink.analyses.replay.changes import AskedChange
 from timesink.analyses.replay.critical_path import critical_path
 from timesink.analyses.replay.own_clock import OwnClock, StepTime, own_clock, step_time
-from timesink.analyses.replay.what_if import Scenario, changed, cycle_ns, device_waits
-from timesink.analyses.steps import find_steps
+from timesink.analyses.replay.what_if import (
+    Scenario,
+    changed,
+    cycle_ns,
+    device_waits,
+    launched_by,
+)
+from timesink.analyses.steps import find_steps, is_communication
 from timesink.errors import UsageError
+from timesink.model import vendors
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
@@ -197,7 +205,14 @@ def _window(steps: pl.DataFrame, played: Played) -> tuple[float, float]:
 
 # -- every single change worth a try ---------------------------------------------------------------
 
-_MOST_KERNELS, _MOST_WAITS, _MOST_CALLS = 8, 6, 8
+_MOST_KERNELS, _MOST_WAITS, _MOST_CALLS = 8, 6, 4
+_HALF = 0.5
+"""What kernels without a known roof, and copies from pageable memory, are tried at."""
+_AT_ROOF = 0.95
+"""Kernels that would take more than this share of their time at their roof are not tried."""
+_COPIES = ("aten::to", "aten::contiguous", "aten::clone")
+"""Calls that only copy or cast what others compute."""
+_PAGEABLE = "Pageable"
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,11 +225,18 @@ class Ranked:
     """Beside the changes made before it."""
 
 
-def best_changes(program: OwnProgram, before: tuple[AskedChange, ...] = ()) -> list[Ranked]:
-    """Single changes of a program that has some already, those that save most first."""
+def best_changes(
+    program: OwnProgram,
+    before: tuple[AskedChange, ...] = (),
+    at_roof: Mapping[str, float] | None = None,
+) -> list[Ranked]:
+    """Single changes of a program that has some already, those that save most first.
+
+    `at_roof` is what kernels take at their roofs, as a share of what they take, by short name.
+    """
     base = predicted(program, before, bounds=False)
     ranked = []
-    for change in _single_changes(base):
+    for change in dict.fromkeys(_single_changes(base, at_roof or {})):
         try:
             found = predicted(program, (*before, change), bounds=False)
         except UsageError:
@@ -223,32 +245,73 @@ def best_changes(program: OwnProgram, before: tuple[AskedChange, ...] = ()) -> l
     return sorted(ranked, key=lambda one: -one.saving_ns)
 
 
-def _single_changes(base: Prediction) -> Iterator[AskedChange]:
-    one, played = base.scenario, base.played
+def _single_changes(base: Prediction, at_roof: Mapping[str, float]) -> Iterator[AskedChange]:
+    """What a person can change: no operator is offered for removal that computes the program."""
+    one, traits = base.scenario, program_traits(base.scenario.trace)
+    yield from _faster_kernels(one, at_roof)
+    yield from _fewer_waits(base)
+    yield from _fewer_copies(one)
+    if "unfused-optimizer" in traits:
+        yield AskedChange("fuse", "op", "Optimizer.step")
+    if "graphs" not in traits:
+        yield AskedChange("graph")
+    yield AskedChange("overlap", "communication")
+    if "loader" in traits:
+        yield AskedChange("loader-workers", "loading", factor=float("inf"))
+
+
+def _faster_kernels(one: Scenario, at_roof: Mapping[str, float]) -> Iterator[AskedChange]:
+    """The largest kernels at their roofs, or at half their time where no roof is known."""
     trace, work = one.trace, one.graph.work
     named = device_names(trace).renamed(names.short_kernel_name)
     kernels = device_kinds(trace).among(*KERNEL_KINDS)[work.row]
+    kernels &= ~is_communication(trace)[work.row]
     for text in _largest(named.texts, named.codes[work.row], one.length * kernels, _MOST_KERNELS):
-        yield AskedChange("scale", "kernel", glob.escape(text), 0.5)
-    calls, graph = one.graph.points.calls, one.graph
-    if len(calls):
-        operator = _operators(trace, one)
-        waits = np.flatnonzero(device_waits(graph))
-        waited = played.node[waits] - played.node[graph.before[waits]]
-        waiting = operator.outer[graph.points.call[graph.point[waits]]]
-        for text in _largest(calls.names, calls.name[waiting], waited, _MOST_WAITS):
-            yield AskedChange("remove", "sync", glob.escape(text))
-        owner = graph.points.owner
-        inside = (owner >= 0) & operator.known[owner]
-        spent = np.where(inside, one.stretch, 0.0)
-        of_call = calls.name[operator.inner[owner]]
-        for text in _largest(calls.names, of_call, spent, _MOST_CALLS):
-            yield AskedChange("remove", "host", glob.escape(text))
-    yield AskedChange("fuse", "op", "Optimizer.step")
-    yield AskedChange("graph")
-    yield AskedChange("overlap", "communication")
-    yield AskedChange("loader-workers", "loading", factor=float("inf"))
-    yield AskedChange("scale", "copy", "*", 0.5)
+        factor = round(at_roof.get(text, _HALF), 3)
+        if not factor:
+            yield AskedChange("remove", "kernel", glob.escape(text))
+        elif factor < _AT_ROOF:
+            yield AskedChange("scale", "kernel", glob.escape(text), factor)
+
+
+def _fewer_waits(base: Prediction) -> Iterator[AskedChange]:
+    """Waits for the device, by the operator around them; calls of the allocator."""
+    one, played = base.scenario, base.played
+    graph, calls = one.graph, one.graph.points.calls
+    if not len(calls):
+        return
+    waits = np.flatnonzero(device_waits(graph))
+    waited = played.node[waits] - played.node[graph.before[waits]]
+    waiting, _ = waiting_calls(one.trace, one, waits)
+    for text in _largest(calls.names, calls.name[waiting], waited, _MOST_WAITS):
+        yield AskedChange("remove", "sync", glob.escape(text))
+    spent = np.where(calls.named(vendors.is_allocator_call), calls.end - calls.start, 0)
+    for text in _largest(calls.names, calls.name, spent.astype(np.float64), _MOST_CALLS):
+        yield AskedChange("remove", "call", glob.escape(text))
+
+
+def _fewer_copies(one: Scenario) -> Iterator[AskedChange]:
+    """Copies that are pinned or done meanwhile; calls that only copy or cast on the device."""
+    work, calls = one.graph.work, one.graph.points.calls
+    copies = device_kinds(one.trace).among("memcpy")[work.row]
+    if copies.any():
+        texts = {device_names(one.trace).texts[code] for code in _codes(one, copies)}
+        if any(_PAGEABLE in text for text in texts):
+            yield AskedChange("scale", "copy", f"*{_PAGEABLE}*", _HALF)
+        yield AskedChange("overlap", "copy", "*")
+    if not len(calls):
+        return
+    for name in _COPIES:
+        inside = launched_by(one, name.__eq__)
+        # What sends inputs to the device is needed; what casts there may not be.
+        sent = float(one.length[inside & copies].sum())
+        if 2 * sent <= float(one.length[inside].sum()):
+            yield AskedChange("remove", "op", name)
+
+
+def _codes(one: Scenario, chosen: Flags) -> Sequence[int]:
+    codes: list[int] = np.unique(device_names(one.trace).codes[one.graph.work.row[chosen]]).tolist()
+    return codes
 
 
 def _largest(texts: Sequence[str], code: Ints, amount: Floats, most: int) -> Iterator[str]:
@@ -266,6 +329,16 @@ class _Operators:
     outer: Ints
     known: Flags
     """Whether there is one."""
+
+
+def waiting_calls(trace: Trace, one: Scenario, waits: Ints) -> tuple[Ints, Flags]:
+    """For waits, which are nodes, the outermost operator around each, and whether there is one.
+
+    Where there is none it is the call that waits.
+    """
+    operator, points = _operators(trace, one), one.graph.points
+    call = points.call[one.graph.point[waits]]
+    return operator.outer[call], operator.known[call]
 
 
 def _operators(trace: Trace, one: Scenario) -> _Operators:

@@ -49,7 +49,7 @@ from timesink.answers.views import View, check_group, find_view
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats import Progress, is_folder
 from timesink.model import units
-from timesink.model.findings import Finding, gravest_first
+from timesink.model.findings import SEVERITIES, Finding
 from timesink.model.fitness import COMMUNICATION, Fitness
 from timesink.model.health import HealthEntry, recording_notes
 from timesink.model.trace import Trace, why_no_calls
@@ -242,13 +242,14 @@ class Analysis:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What costs time and what to try, the gravest first."""
-        found = list(proven_findings(self.timeline, self.efficiency))
-        if self.ranks is None:
-            return gravest_first(found)
-        if not set_fitness(self.ranks).answers(COMMUNICATION):
+        others = list(proven_findings(self.timeline, self.efficiency))
+        held_up = [] if self.ranks is None else stragglers(self.ranks)
+        if self.ranks is not None and not set_fitness(self.ranks).answers(COMMUNICATION):
             # Of one rank alone, what it waits for a profiler to start looks like communication.
-            found = [finding for finding in found if finding.rule != "exposed-communication"]
-        return gravest_first([*found, *stragglers(self.ranks)])
+            others = [finding for finding in others if finding.rule != "exposed-communication"]
+        # Of equally grave ones a rank that holds up all the others comes before what each of them
+        # could do better.
+        return tuple(sorted((*held_up, *others), key=lambda one: SEVERITIES.index(one.severity)))
 
     def table(
         self, view: str, group_by: str | None = None, *, clock: str = RECORDED

@@ -25,10 +25,22 @@ from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_
 from timesink.analyses.memory_blocks import live_at_peak, memory_by_operator
 from timesink.analyses.memory_curve import memory_curve, memory_peaks, thin_curve
 from timesink.analyses.operators import eligible_share, launch_sites, node_times
+from timesink.analyses.program_traits import has_shapes, program_traits
 from timesink.analyses.ranks import RankSet, set_health
 from timesink.analyses.replay.critical_path import PlayedRun, path_kinds, path_modules, path_table
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
-from timesink.answers.views import NO_COMMUNICATION, NO_MEMORY, NO_MODULES
+from timesink.analyses.work.calls import NO_CALL, known_times
+from timesink.analyses.work.efficiency import Efficiency
+from timesink.answers.views import (
+    NO_COMMUNICATION,
+    NO_MEMORY,
+    NO_MODULES,
+    NO_SHAPES_HERE,
+    NO_SHAPES_IN_GRAPHS,
+    NO_SHAPES_LINKED,
+    Absent,
+    find_view,
+)
 from timesink.errors import UsageError
 from timesink.model.fitness import CRITICAL_PATH, Fitness
 from timesink.model.trace import Device, Trace
@@ -384,3 +396,17 @@ def modules(table: pl.DataFrame) -> dict[str, Any]:
     if table.is_empty():
         return NO_MODULES.to_dict()
     return {"rows": to_rows(table)}
+
+
+def absence(view: str, found: Efficiency) -> Absent:
+    """Why a table is empty, and what to record instead: never what is recorded already."""
+    about = find_view(view)
+    if not about.is_of_roofs or found.modelled.kernels.is_empty():
+        return about.absent
+    times = known_times(found.modelled.kernels)
+    is_unlinked = 2 * times.get(NO_CALL, 0) > sum(times.values())
+    if is_unlinked and "graphs" in program_traits(found.trace):
+        return NO_SHAPES_IN_GRAPHS
+    if not has_shapes(found.trace):
+        return about.absent
+    return NO_SHAPES_LINKED if is_unlinked else NO_SHAPES_HERE

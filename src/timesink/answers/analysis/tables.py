@@ -21,7 +21,7 @@ from timesink.analyses.ranks import RankSet
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.work.efficiency import Efficiency
 from timesink.answers.analysis.report import BOTH_CLOCKS, Analysis
-from timesink.answers.analysis.sections import CURVE_POINTS
+from timesink.answers.analysis.sections import CURVE_POINTS, absence
 from timesink.answers.tables import sentence, table_block
 from timesink.answers.views import (
     NO_KERNELS,
@@ -112,6 +112,8 @@ class Analysed:
             frame = self.analysis.table(view) if both else self.frame(view)
         shown, whole = in_words(frame, view), whole_of(self.analysis, view, frame)
         block = table_block(shown, view, start_ns=self.start_ns, rows=self.rows, whole=whole)
+        if find_view(view).is_of_roofs and not frame.height:
+            block = replace(block, note=sentence(absence(view, self.efficiency)))
         told = find_view(view).brief
         if not self.brief or not told:
             return block
@@ -154,10 +156,16 @@ def tables_section(
             return None
         made = [run.table(view) for view in views]
         if not made[0].rows:
-            return None if of_set else Empty(section, title, find_view(section).absent)
+            return None if of_set else Empty(section, title, why_empty(section, run))
         return blocks.Section(section, title, tuple(block for block in made if block.rows), lead)
 
     return make
+
+
+def why_empty(view: str, run: Analysed) -> Absent:
+    """Why a table of a run has no rows."""
+    about = find_view(view)
+    return absence(view, run.efficiency) if about.is_of_roofs else about.absent
 
 
 def neighbours(many: int, most: int) -> list[tuple[int, int]]:
