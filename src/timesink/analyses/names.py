@@ -409,7 +409,8 @@ def multiplies_matrices(kernel_name: str) -> bool:
     if uses_tensor_cores(kernel_name):
         return True
     short = short_kernel_name(kernel_name).lower()
-    is_product = _holds(short, PLAIN_PRODUCTS_2026) or _PRODUCT_WORDS.search(short) is not None
+    function = short.rsplit("::", 1)[-1]
+    is_product = _holds(short, PLAIN_PRODUCTS_2026) or _PRODUCT_WORDS.search(function) is not None
     return is_product and not kernel_name.startswith(_PYTORCH_KERNELS)
 
 

@@ -44,6 +44,7 @@ from timesink.rules.case_functions import cycle_matrices, family_of
 from timesink.rules.causes_host import local_changes
 from timesink.rules.counter_levels import impossible_levels
 from timesink.rules.environment import find_anomalies
+from timesink.rules.matrix_units import settled_matrix_units
 from timesink.rules.program_edits import edits, told
 
 FEWEST_PUT_TOGETHER = 3
@@ -135,7 +136,9 @@ def find_causes(
     """
     case = case_of(pair, (base, new), parts, anomalies, relieved)
     ledger = Ledger(parts, local_changes(case))
-    edited = tuple(settled_edits(program, ledger))
+    # What is lost with the matrix units is closer evidence than the edit that brought it about.
+    precise = tuple(settled_matrix_units(case, program, ledger)) if question == "change" else ()
+    edited = (*precise, *settled_edits(program, ledger))
     causes: list[Finding] = []
     for rule in rules_for(question):
         if program is not None and program.certain and rule.__name__ in OF_PROGRAM:
