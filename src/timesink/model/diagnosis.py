@@ -193,6 +193,18 @@ class ProgramChange:
 
 
 @dataclass(frozen=True, slots=True)
+class EvenPace:
+    """A host or a device that takes longer, or less, for all of its equal work alike."""
+
+    device: str
+    """`Host` or the name of a device."""
+    factor: float
+    """How many times as long its work takes."""
+    sentence: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
 class Expectation:
     """What somebody who knows the program expected of the cycles of the second side."""
 
@@ -225,6 +237,8 @@ class Diagnosis:
     """What the program does otherwise; None where no timeline tells."""
     symptoms: tuple[Finding, ...] = ()
     """Counters that tell of the change instead of explaining it."""
+    paces: tuple[EvenPace, ...] = ()
+    """What takes longer or less for everything alike, where no cause explains that."""
     notes: tuple[str, ...] = ()
     """Warm-up, drift, and what could not be tested."""
     expected: Expectation | None = None

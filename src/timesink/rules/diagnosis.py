@@ -39,11 +39,19 @@ from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import listed, times
 from timesink.rules import finding, rules_for
-from timesink.rules.case import Demand, Ledger, case_of, known_interval, largest_first
+from timesink.rules.case import (
+    Demand,
+    DiagnosisCase,
+    Ledger,
+    case_of,
+    known_interval,
+    largest_first,
+)
 from timesink.rules.case_functions import cycle_matrices, family_of
 from timesink.rules.causes_host import local_changes
 from timesink.rules.counter_levels import impossible_levels
 from timesink.rules.environment import find_anomalies
+from timesink.rules.even_pace import even_paces
 from timesink.rules.matrix_units import settled_matrix_units
 from timesink.rules.program_edits import edits, told
 
@@ -73,9 +81,12 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
     program = program_of(pair)
     other_work = judged.verdict == "incomparable" and compared is pair and expected is None
     question = "other work" if other_work else "change"
-    causes = find_causes(
-        compared, base, new, parts, anomalies, relieved=relieved, question=question, program=program
-    )
+    case = case_of(compared, (base, new), parts, anomalies, relieved)
+    causes = causes_of_case(case, question=question, program=program)
+    paces = tuple(even_paces(case, causes, program)) if question == "change" else ()
+    if any(pace.device == HOST_DEVICE for pace in paces):
+        # What a place explains of a host that is slower everywhere is not what happened.
+        causes = tuple(cause for cause in causes if cause.id != "host_code")
     within = pair.kind == WITHIN
     if not within and pair.cycle_times.one_run and judged.verdict == "no_change":
         # Parts of one run that take as long: a loader that holds up every other cycle, or a
@@ -97,6 +108,7 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
         unexplained=unexplained(parts, causes),
         program=program,
         symptoms=symptoms,
+        paces=paces,
         notes=tuple(dict.fromkeys([*notes, *impossible_levels(compared, base, new)])),
         expected=expected,
     )
@@ -135,7 +147,14 @@ def find_causes(
     `relieved` are anomalies of the first side, found with the sides changed over.
     """
     case = case_of(pair, (base, new), parts, anomalies, relieved)
-    ledger = Ledger(parts, local_changes(case))
+    return causes_of_case(case, question=question, program=program)
+
+
+def causes_of_case(
+    case: DiagnosisCase, *, question: str = "change", program: ProgramChange | None = None
+) -> tuple[Finding, ...]:
+    """The same of a case."""
+    ledger = Ledger(case.attribution, local_changes(case))
     # What is lost with the matrix units is closer evidence than the edit that brought it about.
     precise = tuple(settled_matrix_units(case, program, ledger)) if question == "change" else ()
     edited = (*precise, *settled_edits(program, ledger))
@@ -150,7 +169,8 @@ def find_causes(
                 # Rules ask before their next claim what the last ones came to.
                 case.settled.append(claim)
     found = (*edited, *sorted(causes, key=lambda each: -abs(each.cost_ns)))
-    if program is None or not program.uneven or found or anomalies or relieved:
+    around = case.anomalies or case.relieved
+    if program is None or not program.uneven or found or around:
         return found
     return (finding("causes", "workload_change", program.uneven),)
 

@@ -31,7 +31,8 @@ def settled_matrix_units(
     Whichever other change of the program brought it about, as a compiler that is given other
     settings: it is launches that tell, which are counted, so there is no interval.
     """
-    if program is not None and any(edit.cause == _CAUSE for edit in program.edits):
+    # Without a program the rule about other kernels tells as much.
+    if program is None or any(edit.cause == _CAUSE for edit in program.edits):
         return
     functions = case.functions
     names = functions.table["function"].to_list()
