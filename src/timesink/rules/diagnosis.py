@@ -54,6 +54,7 @@ from timesink.rules.environment import find_anomalies
 from timesink.rules.even_pace import even_paces
 from timesink.rules.matrix_units import settled_matrix_units
 from timesink.rules.program_edits import edits, told
+from timesink.rules.shared_device import shared_devices
 
 FEWEST_PUT_TOGETHER = 3
 """Cycles a side needs for a verdict after cycles were put together: these are few, long ones whose
@@ -73,12 +74,14 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
     # Of plain cycles alone there is nothing but their length.
     parts = attribution(compared, base, new) if compared.times.height else ()
     anomalies, symptoms = find_anomalies(compared, base, new)
+    program = program_of(pair)
+    anomalies = (*anomalies, *shared_devices(compared, (base, new), anomalies, program))
     relieved: tuple[Finding, ...] = ()
     if judged.verdict == "improvement":
         # What was odd about the environment of the first side and no longer is.
         turned = compare_roles(compared.new, compared.base, compared.kind)
         relieved = find_anomalies(turned, new, base)[0]
-    program = program_of(pair)
+        relieved = (*relieved, *shared_devices(turned, (new, base), relieved, program))
     other_work = judged.verdict == "incomparable" and compared is pair and expected is None
     question = "other work" if other_work else "change"
     case = case_of(compared, (base, new), parts, anomalies, relieved)
