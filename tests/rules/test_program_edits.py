@@ -13,6 +13,7 @@ import timesink.rules
 from call_trees import Call, copy, kernel, marked, op, program, runtime
 from timesink.analyses.diff import Program
 from timesink.analyses.diff.edits import difference
+from timesink.answers.comparison.program import program_lines
 from timesink.model import toml_tables
 from timesink.model.diagnosis import ProgramEdit
 from timesink.model.findings import CAUSES
@@ -133,7 +134,7 @@ CASES = [
     ("layout_conversion", steady(op("aten::conv2d")),
      steady(op("aten::conv2d", kernel("nchwToNhwcKernel"), kernel("nhwcToNchwKernel")))),
     ("layout_conversion", steady(), steady(op("aten::contiguous", op("aten::clone")))),
-    ("kernel_choice", *below("aten::mul", kernel("elementwise"), kernel("vectorized"))),
+    ("kernel_choice", *below("aten::mul", kernel("elementwise"), kernel("vectorized", 20))),
     ("kernel_change", steady(marked("block", kernel("triton_poi_add"))),
      steady(marked("block", kernel("triton_poi_mul")))),
     ("kernel_choice", steady(marked("block", kernel("one"))),
@@ -292,6 +293,35 @@ def test_batches_of_uneven_length_come_before_the_call_that_draws_it(shapes: str
     assert "no longer vary" in back.sentence
 
 
+def convolving(name: str, us: int, *more: Call) -> list[list[Call]]:
+    inner = op("aten::cudnn_convolution", *more, kernel(name, us))
+    return steady(
+        op("aten::conv2d", op("aten::convolution", inner)), op("aten::bmm", kernel("gemm", 900))
+    )
+
+
+def test_a_kernel_that_autotuning_chose_anew_is_the_same_program():
+    """With `cudnn.benchmark`: another kernel, and a memset before it, that take as long."""
+    base = convolving("sm80_xmma_fprop_implicit_gemm_f16f16", 100)
+    memset = Call("Memset (Device)", kind="memset", us=1)
+    new = convolving("sm90_xmma_dgrad_tilesize_nhwc", 98, memset)
+    found = program_change(read(fixed(base)), read(fixed(new)))
+    assert found.same
+    assert [(one.cause, one.inside) for one in found.choices] == [
+        ("kernel_choice", "aten::cudnn_convolution")
+    ]
+    assert program_lines(found)[0] == (
+        "The recorded calls are the same. cuDNN chose another kernel for one convolution, without "
+        "effect (-1.00 us of device work per step)."
+    )
+
+
+def test_a_choice_that_takes_longer_is_an_edit():
+    base = convolving("sm80_xmma_fprop_implicit_gemm_f16f16", 100)
+    one = only(base, convolving("sm90_xmma_dgrad_tilesize_nhwc", 300))
+    assert (one.cause, one.device_ns) == ("kernel_choice", 200_000)
+
+
 def test_a_longer_prompt_is_no_choice_of_kernels():
     one = only(*resized_attention())
     assert one.cause == "workload_change"
@@ -328,7 +358,7 @@ def test_what_takes_most_comes_first_and_choices_of_libraries_last():
         (steady(), [[MM, RELU, DROPOUT, NORM]] * 3, "aten::dropout added",
          "in the cycle, between aten::relu and aten::native_layer_norm"),
         ([[MM, DROPOUT]] * 3, [[MM]] * 3, "aten::dropout removed", "in the cycle, after aten::mm"),
-        (*below("aten::mul", kernel("one"), kernel("other")), "other instead of one",
+        (*below("aten::mul", kernel("one"), kernel("other", 30)), "other instead of one",
          "in aten::mul"),
         (steady(backward(MM)), steady(backward(MM, DROPOUT)), "aten::dropout added",
          "in the backward pass, in AddmmBackward0"),

@@ -142,6 +142,10 @@ class ProgramEdit:
     bytes: float
     evidence: tuple[Evidence, ...] = ()
     """Calls that came or went, then the places."""
+    inside: str = ""
+    """The innermost call around it, as recorded; empty where there is none."""
+    places: int = 1
+    """At how many places of a cycle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +181,8 @@ class ProgramChange:
     uneven: str = ""
     """Of equal programs: which kernels alone take another time, in a sentence; other sizes do that,
     a slower device does not."""
+    choices: tuple[ProgramEdit, ...] = ()
+    """Other kernels below equal calls, where these are all that differs and take as long."""
     calls: pl.DataFrame = field(default_factory=pl.DataFrame)
     """Calls of both programs as one tree, rows of `analyses.diff.edits.CALL_TREE`."""
 

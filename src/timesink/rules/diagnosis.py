@@ -37,7 +37,7 @@ from timesink.model.diagnosis import (
 from timesink.model.findings import Finding
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
-from timesink.model.units import listed, times
+from timesink.model.units import listed
 from timesink.rules import finding, rules_for
 from timesink.rules.case import (
     Demand,
@@ -398,13 +398,26 @@ def program_change(
     """What the second program does otherwise, and what its device work takes."""
     found = difference(base, new, base_cycles, new_cycles)
     own = edits(found)
+    times = _device_time(*found.device_ns)
+    # Kernels that a library chose anew, as autotuning does from run to run, are no other program
+    # where nothing comes of it.
+    least = _BETWEEN_RUNS * times.base_ns
+    choices = (
+        own
+        if all(
+            edit.cause == "kernel_choice" and "::" in edit.inside and abs(edit.device_ns) <= least
+            for edit in own
+        )
+        else ()
+    )
+    own = () if choices else own
     change = [
         float(new[part].sum() - base[part].sum()) for part in (2, 1) for base, new in [found.means]
     ]
     return ProgramChange(
         own,
         tuple(_kinds(found)),
-        _device_time(*found.device_ns),
+        times,
         change[0],
         change[1],
         change[0] - sum(one.device_ns for one in own),
@@ -412,6 +425,7 @@ def program_change(
         found.host,
         found.varying,
         "" if own else _uneven(found),
+        choices,
         call_tree(found, base, new),
     )
 
@@ -428,7 +442,7 @@ def _uneven(found: ProgramDifference) -> str:
         return ""
     largest = moved[np.argsort(-np.abs(after - before)[moved], kind="stable")]
     names = dict.fromkeys(told(found.sites["name"][int(at)]) for at in largest)
-    took = times(float(before[moved].sum()), float(after[moved].sum()))
+    took = units.times(float(before[moved].sum()), float(after[moved].sum()))
     return (
         f"{listed(list(names), 3)} take {took} per cycle, while most kernels take as long as "
         "before: as of other sizes or other data."

@@ -212,6 +212,8 @@ def _edit(
                 for at in ordered[:_MOST_EVIDENCE]
             ),
         ),
+        lead.change.inside[-1] if lead.change.inside else "",
+        sum(one.change.places for one in facts),
     )
 
 

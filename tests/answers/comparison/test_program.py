@@ -177,7 +177,15 @@ def test_json(found: Comparison):
     document = found.to_dict()
     said = document["program"]
     assert said == document["pairs"][0]["program"]
-    assert set(said) == {"same", "certain", "device_time", "change", "varying", "kinds", "edits"}
+    assert set(said) == {
+        "same",
+        "certain",
+        "device_time",
+        "change",
+        "varying",
+        "kinds",
+        "edits",
+    } | {"choices"}
     (edit,) = said["edits"]
     assert set(edit) == {
         "edit", "cause", "place", "call", "base_calls", "new_calls", "device_us", "host_us",

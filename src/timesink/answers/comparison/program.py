@@ -17,6 +17,7 @@ from timesink.model import units
 from timesink.model.diagnosis import CycleKinds, Diagnosis, ProgramChange, ProgramEdit
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import from_to, per_cycle, size_bytes
+from timesink.model.vendors import library_title
 from timesink.output.blocks import Block, Detail, Kind, Section, Table, Tree, TreeSide
 from timesink.output.names import short_names
 from timesink.output.numbers import first_nodes, numbers, words
@@ -29,6 +30,8 @@ _KERNELS_ONLY = "The kernels are the same"
 _REPEAT = "The host was {pace}: record both runs again before looking for code."
 _NEARLY_ALL = 0.8
 """Part of the change from which on stretches of host code are all of it."""
+_OPERATORS = {"conv": "convolution", "mm": "matrix product", "linear": "matrix product"}
+"""What operators are called that libraries choose kernels for, by a part of their name."""
 _MOST_NAMED = 2
 """Stretches of host code that a sentence names."""
 
@@ -45,7 +48,8 @@ def program_lines(
     if found.same and found.device_verdict == "same" and longer is not None and found.certain:
         is_timed = times.base_ns or times.new_ns
         and_time = f", and so is their device time ({took})" if is_timed else ""
-        return [f"{_SAME}{and_time}{_host_change(longer=longer, why=why)}"]
+        chosen = f" {_choices_told(found)}." if found.choices else ""
+        return [f"{_SAME}{and_time}{_host_change(longer=longer, why=why)}{chosen}"]
     lines = [_program_line(found)]
     if not times.base_ns and not times.new_ns:
         return lines
@@ -111,11 +115,26 @@ def without_edits(one: Diagnosis, most: int | None = None) -> Diagnosis:
 
 def _program_line(found: ProgramChange) -> str:
     if found.same:
-        return f"{_SAME if found.certain else _KERNELS_ONLY}."
+        chosen = f" {_choices_told(found)}." if found.choices else ""
+        return f"{_SAME if found.certain else _KERNELS_ONLY}.{chosen}"
     first, *others = found.edits
     more = f", and {units.counted(len(others), 'more edits')} below" if others else ""
     changed = _DONE_OTHERWISE if first.cause == "kernel_choice" else "The program changed"
     return f"{changed}: {edit_told(first)}{more}."
+
+
+def _choices_told(found: ProgramChange) -> str:
+    """Kernels that a library chose anew, of no effect: `cuDNN chose another kernel for one ...`."""
+    first, places = found.choices[0], sum(edit.places for edit in found.choices)
+    library = library_title(first.inside) or "The library"
+    noun = next((noun for word, noun in _OPERATORS.items() if word in first.inside), "operator")
+    device_ns = sum(edit.device_ns for edit in found.choices)
+    is_timed = units.brief_ns(abs(device_ns)) != "0 ns"
+    amount = f" ({units.signed_ns(device_ns)} of device work per step)" if is_timed else ""
+    kernels = "another kernel" if places == 1 else "other kernels"
+    number = "one" if places == 1 else str(places)
+    plural = "s" if places > 1 else ""
+    return f"{library} chose {kernels} for {number} {noun}{plural}, without effect{amount}"
 
 
 def edit_told(one: ProgramEdit) -> str:
@@ -277,6 +296,7 @@ def program_values(one: Diagnosis | None) -> dict[str, Any]:
                 "same_calls_host_us": _us(found.same_host_ns),
             },
             "varying": found.varying,
+            "choices": [_edit_values(edit) for edit in found.choices],
             "kinds": [asdict(kind) for kind in found.kinds],
             "edits": [
                 _edit_values(edit) | {"evidence": [proof.text for proof in edit.evidence]}
