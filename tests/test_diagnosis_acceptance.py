@@ -348,7 +348,7 @@ def test_text_says_verdict_parts_causes_and_what_to_check(
     told = capfd.readouterr().out
     said = " ".join(told.splitlines()[:3])
     assert said.startswith(
-        "Regression. The program is the same. Device time per cycle: 1.74 → 7.01"
+        "Regression. The recorded calls are the same. Device time per cycle: 1.74 → 7.01"
     )
     assert said.index("Device time") < said.index("Cycles take 2") < said.index("First cause: GPU")
     titles = ("Where the change is", "Causes\n", "What to check next")

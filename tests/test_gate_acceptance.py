@@ -262,7 +262,7 @@ def edited_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("new", "code", "said"),
     [
-        ("again", 0, "The program is the same."),
+        ("again", 0, "The recorded calls are the same."),
         ("item", 3, "aten::item"),
         ("kernel", 3, "aten::gelu"),
     ],

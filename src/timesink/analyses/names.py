@@ -413,6 +413,20 @@ def uses_tensor_cores(kernel_name: str) -> bool | None:
     return False if _is_plain(kernel_name) else None
 
 
+def multiplies_matrices(kernel_name: str) -> bool:
+    """Whether a kernel multiplies matrices or convolves, by its name.
+
+    >>> multiplies_matrices("ampere_sgemm_32x32_tn"), multiplies_matrices("softmax_warp_forward")
+    (True, False)
+    """
+    if uses_tensor_cores(kernel_name):
+        return True
+    short = short_kernel_name(kernel_name).lower()
+    function = short.rsplit("::", 1)[-1]
+    is_product = _holds(short, PLAIN_PRODUCTS_2026) or _PRODUCT_WORDS.search(function) is not None
+    return is_product and not kernel_name.startswith(_PYTORCH_KERNELS)
+
+
 def rounds_to_tf32(kernel_name: str) -> bool:
     """Whether a product of fp32 rounds its operands to tf32, by its name."""
     return "tf32" in kernel_name.lower() or "_s1688" in kernel_name

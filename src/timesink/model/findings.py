@@ -150,6 +150,8 @@ class Finding:
     """Short names, the longest in time first."""
     steps: tuple[str, ...] = ()
     """Steps in which a rank held the others up."""
+    place: str = ""
+    """Where in the step a cause on the host sits, in words: `between A and B`."""
     claims: tuple[tuple[str, float], ...] = ()
     """Which components (`Component.name`) the time sits in, and how much in each, in ns."""
     metric: str = ""

@@ -81,6 +81,8 @@ class Vendor:
     """Runtime calls that reserve device or pinned memory or give it back; mostly none in a loop."""
     libraries: tuple[str, ...] = ()
     """How annotations of its libraries begin."""
+    library_titles: tuple[str, ...] = ()
+    """How its libraries for computing are written; names of operators hold them in any case."""
     collectives: tuple[str, ...] = ()
     """Its libraries of collectives, as they begin calls (`nccl:`) and stand in names of kernels."""
     collective_kernels: tuple[str, ...] = ()
@@ -307,6 +309,16 @@ def library_in(name: str) -> str | None:
         return None
     word = found[0].lower()
     return _LIBRARY_OF.get(word, word)
+
+
+def library_title(name: str) -> str | None:
+    """How the library is written that the name of an operator holds.
+
+    >>> library_title("aten::cudnn_convolution")
+    'cuDNN'
+    """
+    lower = name.lower()
+    return next((title for title in every("library_titles") if title.lower() in lower), None)
 
 
 def waits_for_device(name: str) -> bool:

@@ -117,7 +117,7 @@ def test_nor_do_those_of_a_host_alone(tmp_path: Path):
     both = compare(recorded("base.json", 1.0), recorded("new.json", 1.3), cache=False)
     gate = gate_of(both, Limit(5.0))
     assert gate.exit_code == 1
-    assert "Not decided: the program is the same, call by call." in gate.reasons[0]
+    assert "Not decided: the recorded calls are the same, one by one." in gate.reasons[0]
 
 
 FEW_BASE_US = [75500, 77000, 76200, 78900, 80100, 81100]

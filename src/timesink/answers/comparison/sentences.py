@@ -76,7 +76,7 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
     longer = {"longer": True, "shorter": False}.get(told.verdict.cycles)
     if why is not None and told.pair.plain is not None:
         said, longer = why.reason, _LONGER.get(why.verdict)
-    first = [] if program is None else program_lines(program, longer=longer)
+    first = [] if program is None else program_lines(program, longer=longer, why=why)
     if told.whole.equal_work is not None:
         said = f"Put together to equal work, {said[0].lower()}{said[1:]}"
     lines = [*first, said] if told.whole.workload.comparable else [unequal, *first, said]
@@ -84,11 +84,17 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
         lines = [*slower_lines(why), *lines]
     elif why is not None and (why.causes or why.anomalies):
         lines.append(_why_line(why))
-    elif not told.verdict.nothing and told.pair.times.height:
+    elif not told.verdict.nothing and told.pair.times.height and not (why and why.paces):
         # Counters and devices that a diagnosis gives figures of.
         symptoms = () if why is None else why.symptoms
         lines.append(_changed_line(told, {(one.metric, one.device) for one in symptoms}))
-    return lines
+    return [*lines, *_paces_left(why, lines)]
+
+
+def _paces_left(why: Diagnosis | None, lines: Sequence[str]) -> list[str]:
+    """What takes longer or less for everything alike, where no line says so."""
+    paces = () if why is None else why.paces
+    return [pace.sentence for pace in paces if pace.sentence not in " ".join(lines)]
 
 
 def slower_lines(why: Diagnosis) -> list[str]:

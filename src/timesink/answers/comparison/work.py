@@ -301,7 +301,7 @@ def compare(
 
     >>> import timesink
     >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> same.headline.startswith("The program is the same.")
+    >>> same.headline.startswith("The recorded calls are the same.")
     True
     """
     if explore and against:
