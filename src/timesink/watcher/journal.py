@@ -15,6 +15,7 @@ import msgspec
 import polars as pl
 
 from timesink.errors import CollectError, UnreadableError, reason_of
+from timesink.formats.small_files import DamagedError, read_small_json
 from timesink.recorder.folder import RecordingFolder, write_whole
 from timesink.recorder.watch_plan import OTHER
 from timesink.sources.watch_folder import INCIDENTS, SERIES_FILE, STATUS_FILE, WATCH_FILE, is_watch
@@ -226,8 +227,8 @@ def ask_watcher(folder: Path, what: str) -> str:
     until = time.monotonic() + _TAKEN_S
     while time.monotonic() < until:
         answer: dict[str, str] = {}
-        with suppress(OSError, ValueError):
-            answer = json.loads(path.with_suffix(".answer").read_text())
+        with suppress(OSError, DamagedError):
+            answer = read_small_json(path.with_suffix(".answer"))
             path.with_suffix(".answer").unlink()
         if "refused" in answer:
             hint = f"see  timesink watch status {folder}"
