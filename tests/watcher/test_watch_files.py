@@ -9,6 +9,7 @@ import socketserver
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from dataclasses import replace
 from pathlib import Path
@@ -108,6 +109,12 @@ def test_metrics_are_served():
     }  # fmt: skip
     with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics") as answer:
         text = answer.read().decode()
+    # A page of another site has made its name lead here.
+    url = f"http://127.0.0.1:{server.port}/metrics"
+    with pytest.raises(urllib.error.HTTPError, match="403") as refused:
+        urllib.request.urlopen(urllib.request.Request(url, headers={"Host": "evil.example"}))
+    assert refused.value.read() == b"this server is asked by a name it does not go by\n"
+    refused.value.close()
     server.close()
     assert text == prometheus_text(server.status)
     assert "timesink_cycles_total 7\n" in text
