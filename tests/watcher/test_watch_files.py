@@ -364,6 +364,23 @@ def test_rows_tell_how_many_of_their_sizes_came_first():
     assert "first_sizes" not in intake.rows().columns
 
 
+def test_a_process_that_floods_leaves_room_for_others(monkeypatch):
+    monkeypatch.setattr(cycles, "_MOST_ROWS", 100)
+    made, flood = MadeCycles(), MadeCycles(pid=4712)
+    intake = CycleIntake(made, skip=0)
+    made.put(1)
+    real = made.read(0)
+    intake.put(real)
+    assert intake.rows().height == 1
+    for _ in range(30):
+        flood.put(10)
+        intake.put(flood.read(0))
+        intake.put(real)
+    rows = intake.rows()
+    assert dict(rows["job_name"].value_counts().iter_rows()) == {"4711.0": 30, "4712.0": 50}
+    assert intake.lost == 250
+
+
 def test_rows_that_nobody_takes_are_counted(monkeypatch):
     monkeypatch.setattr(cycles, "_MOST_ROWS", 25)
     made, intake = MadeCycles(), CycleIntake(MadeCycles(), skip=0)

@@ -503,7 +503,7 @@ class WatchSession:
         """The content of status.json."""
         model, ready, taken = self._model, self._ready or (0, 0.0), self.desk.recorder
         alarms = [alarm_told(one) for one in (self._judge.open_alarms if self._judge else ())]
-        remarks = list(self._remarks.values())
+        remarks = [*self._remarks.values(), *self.intake.remarks]
         if self.journal.failed:
             remarks.append(f"{units.counted(self.journal.failed, 'writes')} failed")
         if self.desk.incidents.removed:
@@ -517,6 +517,7 @@ class WatchSession:
             "exit": self._ended and self._ended.told,
             "cycles": self._cycles,
             "dropped": self.intake.dropped,
+            "invalid_messages": self.intake.invalid,
             "outside": self._outside,
             "learned": {
                 "cycles": ready[0] if model is None else model.cycles,
