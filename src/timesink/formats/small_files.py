@@ -44,8 +44,13 @@ class DamagedError(UnreadableError):
 
     def __init__(self, path: Path | str, reason: str, hint: str = "", content: bytes = b"") -> None:
         super().__init__(f"{path}: damaged ({reason})", hint)
+        self.path = path
         self.reason = reason
         self.content = content
+
+    def __reduce__(self) -> tuple[type[DamagedError], tuple[Path | str, str, str, bytes]]:
+        """As it was made, for another process."""
+        return type(self), (self.path, self.reason, self.hint, self.content)
 
 
 def small_content(path: Path, hint: str = "", *, most_bytes: int = MOST_BYTES) -> bytes:
