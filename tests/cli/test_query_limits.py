@@ -17,7 +17,9 @@ from timesink.errors import QueryError
 from timesink.runtime.limited_call import CallEndedError, CallLimits, limited_call, memory_of
 
 SELF = str(Path(__file__).parent)
-JOINS = "join host b on a.kind = b.kind join host c on b.kind = c.kind"
+TRIPLE_JOIN = (
+    "select count(*) from host a join host b on a.kind = b.kind join host c on b.kind = c.kind"
+)
 MUCH = CallLimits(1 << 40, 100.0)
 Limited = Callable[[], AbstractContextManager[None]]
 
@@ -39,7 +41,7 @@ def asked(*words: str) -> subprocess.CompletedProcess[str]:
         ),
         (
             [
-                f"select count(*) from host a {JOINS}",
+                TRIPLE_JOIN,
                 "--timeout",
                 "0.2",
             ],
