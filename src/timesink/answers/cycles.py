@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import polars as pl
 
@@ -18,6 +17,7 @@ from timesink.analyses.names import short_kernel_name
 from timesink.answers.views import listed_table
 from timesink.errors import TimesinkError
 from timesink.formats import Progress, is_folder
+from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.output.blocks import Curve, Curves, Document, Section, Table, Text
 from timesink.output.names import cut_end
@@ -89,7 +89,7 @@ class CycleReport:
         }
 
     def to_json(self) -> bytes:
-        return msgspec.json.encode(self.to_dict())
+        return encode_json(self.to_dict())
 
 
 def cycles(

@@ -23,7 +23,7 @@ from timesink.analyses.expected.trees import has_boosting
 from timesink.answers.views import listed_table
 from timesink.errors import UnreadableError
 from timesink.formats.cycle_rows import read_cycle_rows
-from timesink.formats.small_files import small_content
+from timesink.formats.small_files import encode_json, small_content
 from timesink.model import units
 from timesink.output.blocks import Document, Facts, Section, Table, Text
 
@@ -130,7 +130,7 @@ class WatchAnswer:
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        return msgspec.json.encode(self.to_dict())
+        return encode_json(self.to_dict())
 
 
 def _model_values(model: DurationModel) -> dict[str, Any]:

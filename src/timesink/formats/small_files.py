@@ -7,11 +7,13 @@ which nobody fills) is *damaged*, and that is one error with one line.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -19,6 +21,7 @@ from typing import Any, TypeVar, overload
 import msgspec
 
 from timesink.errors import UnreadableError, reason_of
+from timesink.recorder.processes import sayable_values
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -121,7 +124,33 @@ def decode_small_json(
     if _depth(content) > MOST_DEPTH:
         said = f"nested more than {MOST_DEPTH} deep"
         raise DamagedError(name, said, hint, content)
+    if b"\\ud" in content.lower() and (decoded := _with_lone_surrogates(content)) is not None:
+        return _guarded(lambda: msgspec.convert(decoded, shape), name, hint, content)
     return _guarded(lambda: msgspec.json.decode(content, type=shape), name, hint, content)
+
+
+def _with_lone_surrogates(content: bytes) -> Any:
+    """What JSON says in which names stand that are no text, as Python writes them; else None."""
+    with suppress(ValueError):
+        return sayable_values(json.loads(content, parse_constant=_refuse_constant))
+    return None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def encode_json(values: Any, enc_hook: Callable[[Any], Any] | None = None) -> bytes:
+    r"""JSON in one line of whatever is told; what is no text in it is written out.
+
+    >>> encode_json({"path": os.fsdecode(b"a\xff.json")})
+    b'{"path":"a\\\\xff.json"}'
+    """
+    try:
+        return msgspec.json.encode(values, enc_hook=enc_hook)
+    except UnicodeEncodeError:
+        plain = msgspec.to_builtins(values, enc_hook=enc_hook)
+        return msgspec.json.encode(sayable_values(plain), enc_hook=enc_hook)
 
 
 def decode_small_toml(text: str, name: Path | str, hint: str = "") -> dict[str, Any]:

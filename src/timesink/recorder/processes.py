@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from timesink.errors import CollectError
 
@@ -349,7 +350,30 @@ def masked(words: Iterable[str]) -> list[str]:
         # A value that begins with a dash may be an option after all.
         is_secret = word.lower() in _SCHEMES or (is_named and not (is_value and word[:1] != "-"))
         before = word
-    return kept
+    return [sayable(word) for word in kept]
+
+
+def sayable(text: str) -> str:
+    r"""Text that fits into JSON and into an address; names of files and arguments may be no text.
+
+    >>> print(sayable(os.fsdecode(b"a\xff.json")), sayable("\ud800"))
+    a\xff.json \ud800
+    """
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
+
+
+def sayable_values(values: Any) -> Any:
+    """Plain data with all of its text sayable."""
+    if isinstance(values, str):
+        return sayable(values)
+    if isinstance(values, dict):
+        return {sayable_values(key): sayable_values(value) for key, value in values.items()}
+    if isinstance(values, list | tuple):
+        return [sayable_values(value) for value in values]
+    return values
 
 
 def _masked_word(word: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from timesink.errors import OutputError, UnreadableError
-from timesink.formats.small_files import DamagedError, read_small_json
+from timesink.formats.small_files import DamagedError, encode_json, read_small_json
 from timesink.model.diagnosis import SIDES
 from timesink.recorder.folder import write_whole
 
@@ -188,7 +188,7 @@ def write_ab(ab: AbRuns, folder: Path) -> None:
     """Write `ab.json`; it is there whole or not at all."""
     path = folder / AB_FILE
     try:
-        text = msgspec.json.format(msgspec.json.encode(asdict(ab)), indent=1)
+        text = msgspec.json.format(encode_json(asdict(ab)), indent=1)
         write_whole(path, text + b"\n")
     except OSError as error:
         raise OutputError.unwritable(path, error) from None
