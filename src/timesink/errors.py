@@ -127,6 +127,12 @@ class QueryError(TimesinkError):
         return cls(f"column {column!r} holds lists, which CSV cannot", "try --format json")
 
 
+class QueryLimitError(QueryError):
+    """A SQL query that takes more rows, time or memory than it may."""
+
+    exit_code = 3
+
+
 class OutputError(TimesinkError):
     """The result cannot be written where it was asked for."""
 

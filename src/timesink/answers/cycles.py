@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import polars as pl
 
@@ -20,6 +19,7 @@ from timesink.answers.fitness import fitness_of_sides, fitness_sections
 from timesink.answers.views import listed_table
 from timesink.errors import TimesinkError
 from timesink.formats import Progress, is_folder
+from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.fitness import FIT, Fitness
 from timesink.output.blocks import Curve, Curves, Document, Section, Table, Text
@@ -95,7 +95,7 @@ class CycleReport:
         }
 
     def to_json(self) -> bytes:
-        return msgspec.json.encode(self.to_dict())
+        return encode_json(self.to_dict())
 
 
 def cycles(

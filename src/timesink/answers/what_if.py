@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from timesink.analyses.columns import host_columns
@@ -29,6 +28,7 @@ from timesink.answers.fitness import fitness_sections
 from timesink.answers.views import listed_table, parts_of
 from timesink.errors import UnreadableError
 from timesink.formats import Progress
+from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.trace import Trace
 from timesink.output.blocks import Block, Document, Section, StackPart, Stacks, Text
@@ -248,7 +248,7 @@ class WhatIf:
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        return msgspec.json.encode(self.to_dict())
+        return encode_json(self.to_dict())
 
     def __repr__(self) -> str:
         """One line: what was changed, and the answer."""

@@ -16,11 +16,11 @@ from timesink.answers.plugin import Query
 from timesink.answers.views import GROUPS, VIEWS
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 from timesink.model.diagnosis import SIDES
+from timesink.recorder.processes import sayable
 from timesink.server.jobs import Report
 from timesink.server.library import WAIT_SECONDS, Answer, Desk, TimelineSort
 from timesink.server.replies import Download, Encoded, WrittenPage, row_limit
 from timesink.server.runs import ServedAb, ServedRun, ServedWatch
-from timesink.sources import sayable
 from timesink.sources.watch_folder import (
     INCIDENTS,
     REPORT,

@@ -16,7 +16,8 @@ from timesink.formats.file_names import folder_of, is_named_as_table, is_profile
 from timesink.formats.packing import open_source
 from timesink.model.units import natural
 from timesink.recorder.folder import CONTROL_FOLDER, RecordingFolder
-from timesink.sources import Recording, sayable, told_runs
+from timesink.recorder.processes import sayable
+from timesink.sources import Recording, told_runs
 from timesink.sources.ab_folder import AB_FILE, AbRuns, is_ab, read_ab
 from timesink.sources.discovery import find_recordings, recordings_in, runs_among, told_apart
 from timesink.sources.sidecars import TRACE_ENDINGS

@@ -91,7 +91,10 @@ def unpack(
     if len(view) < start or bytes(view[: len(mark)]) != mark:
         raise ValueError(mark)
     place = start + int.from_bytes(view[len(mark) : start], "big")
-    head = json.loads(bytes(view[start:place]))
+    try:
+        head = json.loads(bytes(view[start:place]))
+    except RecursionError as error:
+        raise ValueError(mark) from error
     blocks = {}
     for name, size in head["sizes"].items():
         place += -place % alignment

@@ -28,6 +28,7 @@ from timesink.analyses.ranks.own_time import (
     waited_for,
 )
 from timesink.analyses.steps import bounds_of, role_ranges
+from timesink.formats.small_files import encode_json
 from timesink.model import intervals
 from timesink.model.health import HealthEntry
 from timesink.model.schema import BUSY_KINDS
@@ -374,8 +375,8 @@ def to_parquet(summary: RankSummary) -> bytes:
     row = pl.DataFrame(
         [
             pl.Series("format", [FORMAT]),
-            pl.Series("about", [msgspec.json.encode(summary.about).decode()]),
-            pl.Series("kept", [msgspec.json.encode(summary.kept).decode()]),
+            pl.Series("about", [encode_json(summary.about).decode()]),
+            pl.Series("kept", [encode_json(summary.kept).decode()]),
             pl.Series("worker_rank", [summary.worker.rank], dtype=pl.Int64),
             *(
                 table.with_columns(as_text).to_struct(name).implode()

@@ -48,6 +48,7 @@ from timesink.answers.rank_reading import open_set
 from timesink.answers.views import View, check_group, find_view
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats import Progress, is_folder
+from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.findings import SEVERITIES, Finding
 from timesink.model.fitness import COMMUNICATION, Fitness
@@ -322,7 +323,7 @@ class Analysis:
         known = self.kept.load() if self.kept is not None else None
         if known is not None:
             return known
-        answer = msgspec.json.encode(self._find())
+        answer = encode_json(self._find())
         if self.kept is not None:
             self.kept.save(answer)
         return answer

@@ -20,7 +20,7 @@ from timesink.model.diagnosis import PLAIN, CycleTime, Diagnosis
 from timesink.model.findings import Finding
 from timesink.model.health import RULES
 from timesink.model.units import change, interval_pct, times
-from timesink.sources import sayable
+from timesink.recorder.processes import sayable
 
 REGRESSION = "regression"
 PASSED, FAILED, UNJUDGED = "passed", "failed", "unjudged"
