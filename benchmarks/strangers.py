@@ -25,9 +25,8 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -111,10 +110,11 @@ def sleeping_thread(subject: Subject) -> Iterator[str]:
         return
     usual = conclusions(subject.analysis)
     start, end = int(host["ts_ns"].min()), int((host["ts_ns"] + host["dur_ns"].fill_null(0)).max())
-    # Inside of what was recorded: a longer recording is another one.
+    # Inside of what was recorded: a longer recording is another one, and so is one with stacks.
+    kind = "python_function" if (host["kind"] == "python_function").any() else "other"
     sleeper = host.head(1).with_columns(
         pl.lit("threading.py(359): wait").cast(host.schema["name"]).alias("name"),
-        pl.lit("python_function").cast(host.schema["kind"]).alias("kind"),
+        pl.lit(kind).cast(host.schema["kind"]).alias("kind"),
         pl.lit("tid of a sleeper").cast(host.schema["tid"]).alias("tid"),
         pl.lit(start).cast(host.schema["ts_ns"]).alias("ts_ns"),
         pl.lit(end - start).cast(host.schema["dur_ns"]).alias("dur_ns"),
@@ -196,7 +196,7 @@ def what_if(subject: Subject) -> Iterator[str]:
             if bounds and not bounds[0] - 1 <= result.cycle_ns <= bounds[1] + 1:
                 low, high = bounds
                 yield f"{change}: {result.cycle_ns:.0f} ns is not within {low:.0f} to {high:.0f}"
-            if result.today_ns and not result.cycle_ns > 0:
+            if result.today_ns and not result.cycle_ns > 0 and change != removed:
                 yield f"{change}: a step of {result.cycle_ns:.0f} ns"
         slack = 1 + 1e-4 * max(lengths, default=0.0)
         if any(after < before - slack for before, after in pairwise(lengths)):
@@ -513,10 +513,10 @@ def main() -> int:
     os.environ.setdefault("TIMESINK_CACHE_DIR", tempfile.mkdtemp(prefix="timesink-strangers-"))
     counts = dict.fromkeys(wanted, 0)
     read = refused = bad = 0
+    # Fresh processes now and then: what one recording took is given back.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(given.jobs, mp_context=context, max_tasks_per_child=8) as pool:
-        for done in as_completed([pool.submit(check, path, wanted) for path in paths]):
-            outcome = done.result()
+    with context.Pool(given.jobs, maxtasksperchild=8) as pool:
+        for outcome in pool.imap_unordered(partial(check, wanted=wanted), paths):
             if outcome.refused:
                 refused += 1
                 print(f"refused  {outcome.path}: {outcome.refused}", flush=True)
