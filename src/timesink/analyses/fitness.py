@@ -24,6 +24,7 @@ from timesink.analyses.columns import (
     numbers,
     once_per_trace,
     remember,
+    running_most,
     start_and_end,
 )
 from timesink.analyses.links import launching_calls, link_launches
@@ -44,7 +45,13 @@ from timesink.model.intervals import Flags, IntervalSet, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
-from timesink.model.vendors import begins_capture, ends_capture, launches_kernels, waits_for_device
+from timesink.model.vendors import (
+    begins_capture,
+    ends_capture,
+    launches_graphs,
+    launches_kernels,
+    waits_for_device,
+)
 
 LONG_WAIT_NS = 1_000_000
 """A wait goes on for some microseconds after its work has ended; this long it is for other work."""
@@ -54,6 +61,8 @@ LEAST_LOST_LAUNCHES = 0.02
 """Of the launches: recordings of public test suites lose up to 0.5 % at their ends."""
 BACKLOG = "starts_with_backlog"
 NONE = -1
+FEWEST_LOST = 3
+"""Fewer kernels may be those that were queued when the recording ended; a graph is a whole step."""
 MOSTLY = 0.5
 CLOCK_SKEW_NS = 20_000
 """Host and device clocks of HIP recordings are up to so far apart."""
@@ -170,7 +179,7 @@ def _launches_without_work(trace: Trace) -> Iterator[Reason]:
     if captured > MOSTLY * len(launched):
         yield Reason(
             "captures_graphs",
-            f"{units.count(captured)} of {units.counted(len(launched), 'kernel launches')} were "
+            f"{units.count(captured)} of {units.counted(len(launched), 'launch calls')} were "
             "captured into graphs and did not run: this is a warm-up.",
             "Record the replays of the graphs, after their capture.",
             (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD),
@@ -179,11 +188,14 @@ def _launches_without_work(trace: Trace) -> Iterator[Reason]:
     lost, many = int(is_lost.sum()), len(launched) - captured
     if not lost or lost < LEAST_LOST_LAUNCHES * many:
         return
+    replays = host_names(trace).matching(launches_graphs)[launched[is_lost]]
+    if lost < FEWEST_LOST and not replays.any() and len(_device_work(trace).row):
+        return
     if not len(_device_work(trace).row):
         yield Reason(
             "work_not_recorded",
-            f"{units.counted(lost, 'kernels or graphs')} were launched, and no device work was "
-            "recorded.",
+            f"No device work was recorded, but {units.counted(lost, 'launch calls')} of kernels or "
+            "graphs.",
             "Record the device: activities=[CPU, CUDA], with a profiler that may read its counters "
             "(no other profiler at the same time).",
             QUESTIONS,
@@ -193,7 +205,7 @@ def _launches_without_work(trace: Trace) -> Iterator[Reason]:
         return
     yield Reason(
         "work_not_recorded",
-        f"{units.count(lost)} of {units.counted(many, 'launches')} ({units.share(lost, many)}) "
+        f"{units.count(lost)} of {units.counted(many, 'launch calls')} ({units.share(lost, many)}) "
         "have no device work in the recording: the profiler lost it, or stopped before it ran.",
         "Record fewer steps at a time, and stop the profiler after a synchronisation.",
         (IDLE, CRITICAL_PATH, OVERHEAD, COMPARISON),
@@ -209,7 +221,7 @@ def _kernel_launches(trace: Trace) -> tuple[Ints, Flags, Flags]:
     host, called = host_columns(trace), host_names(trace)
     call_ids, work_ids = (numbers(table["correlation"]) for table in (host, device_columns(trace)))
     is_call = host_kinds(trace).among(*LAUNCH_KINDS) & called.matching(launches_kernels)
-    rows = np.flatnonzero(is_call & (call_ids > 0))
+    rows = _outermost(trace, np.flatnonzero(is_call & (call_ids > 0)))
     if not len(rows) or (len(_device_work(trace).row) and not (work_ids > 0).any()):
         nothing = np.zeros(0, dtype=np.bool_)
         return rows[:0], nothing, nothing
@@ -218,6 +230,20 @@ def _kernel_launches(trace: Trace) -> tuple[Ints, Flags, Flags]:
     begun, ended = (np.searchsorted(bounds, start[rows]) for bounds in (begins, ends))
     is_captured = begun > ended
     return rows, is_captured & is_lost, is_lost & ~is_captured
+
+
+def _outermost(trace: Trace, rows: Ints) -> Ints:
+    """Calls that are in no other of them: a runtime call makes a driver call of its own id."""
+    if not len(rows):
+        return rows
+    (start, end), lane = start_and_end(host_columns(trace), rows), host_lanes(trace)[0][rows]
+    order = np.lexsort((-end, start, lane))
+    first = np.flatnonzero(np.diff(lane[order], prepend=-1))
+    latest = running_most(end[order], first)
+    is_inside = np.zeros(len(rows), dtype=np.bool_)
+    is_inside[1:] = start[order][1:] < latest[:-1]
+    is_inside[first] = False
+    return np.sort(rows[order[~is_inside]])
 
 
 def _host_not_recorded(trace: Trace) -> Iterator[Reason]:
@@ -354,7 +380,7 @@ _CHECKS: tuple[Callable[[Trace], Iterator[Reason]], ...] = (
 )
 
 
-class _DeviceWork(NamedTuple):
+class _WorkRows(NamedTuple):
     """Kernels, copies, sets and collectives; arrays have one entry per activity."""
 
     row: Ints
@@ -374,11 +400,11 @@ class _DeviceWork(NamedTuple):
 
 
 @once_per_trace
-def _device_work(trace: Trace) -> _DeviceWork:
+def _device_work(trace: Trace) -> _WorkRows:
     """What the devices did, without the forest of calls: the verdict is no reason to build it."""
     row = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
     start, end = start_and_end(device_columns(trace), row)
-    return _DeviceWork(row, start, end, launching_calls(trace)[row])
+    return _WorkRows(row, start, end, launching_calls(trace)[row])
 
 
 def _windows(trace: Trace) -> IntervalSet:
