@@ -153,7 +153,7 @@ def _vain_waits(trace: Trace) -> tuple[IntervalSet, int]:
     nothing = np.zeros((0, 2), dtype=np.int64)
     host, work = host_columns(trace), _device_work(trace)
     is_long = host["dur_ns"].to_numpy() >= LONG_WAIT_NS
-    rows = np.flatnonzero(is_long & host_names(trace).matching(waits_for_device))
+    rows = _rows_named(trace, np.flatnonzero(is_long), waits_for_device)
     calls = work.call[work.launched]
     if not len(rows) or not len(calls):
         return nothing, NONE
@@ -161,10 +161,12 @@ def _vain_waits(trace: Trace) -> tuple[IntervalSet, int]:
     is_launching = np.zeros(len(lanes), dtype=np.bool_)
     is_launching[lane[calls]] = True
     rows = rows[is_launching[lane[rows]]]
-    roles = role_ranges(trace)
-    others = (work.ranges, roles["data_loader"], roles["communication"])
-    vain = intervals.subtract(event_ranges(host, rows), np.concatenate(others))
+    vain = intervals.subtract(event_ranges(host, rows), work.ranges)
     vain = intervals.intersect(vain, _windows(trace))
+    if intervals.coverage(vain) <= LEAST_SHARE * _length_ns(trace):
+        return nothing, NONE
+    roles = role_ranges(trace)
+    vain = intervals.subtract(vain, np.concatenate([roles["data_loader"], roles["communication"]]))
     vain = vain[vain[:, 1] - vain[:, 0] >= LONG_WAIT_NS]
     if not len(vain):
         return nothing, NONE
@@ -188,8 +190,8 @@ def _launches_without_work(trace: Trace) -> Iterator[Reason]:
     lost, many = int(is_lost.sum()), len(launched) - captured
     if not lost or lost < LEAST_LOST_LAUNCHES * many:
         return
-    replays = host_names(trace).matching(launches_graphs)[launched[is_lost]]
-    if lost < FEWEST_LOST and not replays.any() and len(_device_work(trace).row):
+    replays = _rows_named(trace, launched[is_lost], launches_graphs)
+    if lost < FEWEST_LOST and not len(replays) and len(_device_work(trace).row):
         return
     if not len(_device_work(trace).row):
         yield Reason(
@@ -218,18 +220,28 @@ def _kernel_launches(trace: Trace) -> tuple[Ints, Flags, Flags]:
 
     Without correlation nothing tells what a call made.
     """
-    host, called = host_columns(trace), host_names(trace)
+    host, calls = (host_columns(trace), np.flatnonzero(host_kinds(trace).among(*LAUNCH_KINDS)))
     call_ids, work_ids = (numbers(table["correlation"]) for table in (host, device_columns(trace)))
-    is_call = host_kinds(trace).among(*LAUNCH_KINDS) & called.matching(launches_kernels)
-    rows = _outermost(trace, np.flatnonzero(is_call & (call_ids > 0)))
+    rows = _rows_named(trace, calls[call_ids[calls] > 0], launches_kernels)
+    rows = _outermost(trace, rows)
     if not len(rows) or (len(_device_work(trace).row) and not (work_ids > 0).any()):
         nothing = np.zeros(0, dtype=np.bool_)
         return rows[:0], nothing, nothing
     start, is_lost = host["ts_ns"].to_numpy(), ~np.isin(call_ids[rows], work_ids)
-    begins, ends = (np.sort(start[called.rows(test)]) for test in (begins_capture, ends_capture))
+    begins, ends = (
+        np.sort(start[_rows_named(trace, calls, test)]) for test in (begins_capture, ends_capture)
+    )
     begun, ended = (np.searchsorted(bounds, start[rows]) for bounds in (begins, ends))
     is_captured = begun > ended
     return rows, is_captured & is_lost, is_lost & ~is_captured
+
+
+def _rows_named(trace: Trace, rows: Ints, test: Callable[[str], bool]) -> Ints:
+    """Those of some rows in `trace.host` whose names pass; only their names are looked at."""
+    named = host_names(trace)
+    codes = named.codes[rows]
+    passed = np.array([code for code in np.unique(codes).tolist() if test(named.texts[code])])
+    return rows[np.isin(codes, passed)]
 
 
 def _outermost(trace: Trace, rows: Ints) -> Ints:
@@ -261,13 +273,13 @@ def _host_not_recorded(trace: Trace) -> Iterator[Reason]:
         )
         return
     host_end, is_linked = int(start_and_end(host, is_call)[1].max()), work.launched
-    if not is_linked.all():
+    length, length_ns = work.end - work.start, _length_ns(trace)
+    total_ns, is_after = int(length.sum()), work.start > host_end
+    if 2 * int(length[is_linked].sum()) < total_ns or (is_after & ~is_linked).any():
         # Operators launched it whose calls have ids of their own.
         is_linked = is_linked | (link_launches(trace).node[work.row] >= 0)
-    length = work.end - work.start
-    total_ns, linked_ns = int(length.sum()), int(length[is_linked].sum())
-    after_ns = intervals.coverage(work.ranges[~is_linked & (work.start > host_end)])
-    length_ns = _length_ns(trace)
+    linked_ns = int(length[is_linked].sum())
+    after_ns = intervals.coverage(work.ranges[~is_linked & is_after])
     if after_ns > LEAST_SHARE * (length_ns + after_ns):
         yield Reason(
             "host_not_recorded",
