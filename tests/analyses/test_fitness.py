@@ -151,14 +151,29 @@ class TestWorkNotRecorded:
     def test_one_launch_of_many_is_the_end_of_the_recording(self):
         assert codes(read(*training(3), R(8890, 5, c=999))) == []
 
-    def test_replays_of_graphs_without_work(self):
-        lost = [call("cudaGraphLaunch", 2200 + 40 * place, 5, c=800 + place) for place in range(4)]
+    @pytest.mark.parametrize("count", [1, 4])
+    def test_replays_of_graphs_without_work(self, count: int):
+        lost = [
+            call("cudaGraphLaunch", 2200 + 9 * place, 5, c=800 + place) for place in range(count)
+        ]
         assert codes(read(*training(1), *lost)) == ["work_not_recorded"]
+
+    def test_a_driver_call_inside_a_runtime_call(self):
+        inner = [
+            host_event(
+                "cuda_driver", "cuLaunchKernel", 11 + 100 * place, 2, MAIN, correlation=700 + place
+            )
+            for place in range(20)
+        ]
+        assert codes(read(*training(1), *inner)) == []
 
     def test_nothing_of_the_device(self):
         fitness = recording_fitness(read(O("f", 0, 900), R(10, 5, c=1), R(20, 5, c=2)))
         assert fitness.fit == "no"
-        assert "no device work was recorded" in fitness.reasons[0].sentence
+        assert (
+            "No device work was recorded, but 2 launch calls of kernels"
+            in fitness.reasons[0].sentence
+        )
 
     def test_a_capture_runs_nothing(self, shared: Path):
         begin, end = call("cudaStreamBeginCapture", 50, 2), call("cudaStreamEndCapture", 400, 2)

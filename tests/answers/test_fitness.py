@@ -136,7 +136,7 @@ class TestComparison:
         whole, lost = (write(tmp_path / f"{name}.json", to_bytes(made)) for name, made in runs())
         assert timesink.compare(whole, whole).diagnosis.verdict == "no_change"
         comparison = timesink.compare(whole, lost)
-        assert "cannot be judged: 20 of 120 launches" in comparison.headline
+        assert "cannot be judged: 20 of 120 launch calls" in comparison.headline
         kept = json.loads(timesink.compare(whole, lost).to_json())
         assert kept["recording"]["reasons"][0]["code"] == "work_not_recorded"
 

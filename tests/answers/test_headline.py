@@ -11,7 +11,8 @@ LAUNCH = R(5, 5, c=1)
 
 
 def test_device_work_and_the_costliest_part_with_its_advice():
-    trace = read(STEP(1, 0, 1000), O(DATA_LOADER, 0, 300), LAUNCH, K("gemm", 400, 600, c=1))
+    launch, kernel = R(390, 5, c=1), K("gemm", 400, 600, c=1)
+    trace = read(STEP(1, 0, 1000), O(DATA_LOADER, 0, 300), launch, kernel)
     told = headline(trace)
     assert told.startswith("60.0 % of each 1.00 ms step is GPU work; data loading costs ")
     assert ": raise num_workers" in told
@@ -78,9 +79,16 @@ def test_the_host_alone():
 
 
 def test_runtime_calls_alone():
-    assert headline(read(LAUNCH)) == (
+    call = host_event("Runtime", "cudaFuncGetAttributes", 5, 5, MAIN)
+    assert headline(read(call)) == (
         "No device work was recorded; of the recorded 5.00 us, 100.0 % is runtime calls; "
-        "cudaLaunchKernel takes 5.00 us."
+        "cudaFuncGetAttributes takes 5.00 us."
+    )
+
+
+def test_launches_without_a_device():
+    assert headline(read(LAUNCH)).startswith(
+        "No device work was recorded, but 1 launch call of kernels or graphs. Record the device"
     )
 
 

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 import timesink
-from builders import cuda_trace, kernel, kineto, operator, training_trace, write
+from builders import cuda_trace, kernel, kineto, operator, runtime, training_trace, write
 from timesink.answers.info import info_document
 from timesink.answers.info_report import Info, describe_folder, describe_trace
 from timesink.output import terminal
@@ -32,6 +32,7 @@ def test_one_trace(tmp_path: Path):
         trace.json: 16 events; the device was busy 42.9 % of 56.00 us
 
         The recording
+        fit          yes
         device       NVIDIA H200 (1 used of 1 listed)
         vendor       NVIDIA (CUDA)
         framework    PyTorch
@@ -105,7 +106,8 @@ def test_trace_without_device_work(tmp_path: Path):
 
 
 def test_a_device_that_works_only_at_the_end_is_told_both_ways(tmp_path: Path):
-    events = [operator("aten::mm", 0, 900), kernel("gemm", 1000, 1000, 1)]
+    launch = runtime("cudaLaunchKernel", 880, 10, 1)
+    events = [operator("aten::mm", 0, 900), launch, kernel("gemm", 1000, 1000, 1)]
     info = describe(write(tmp_path / "trace.json", kineto(events)))
     assert (
         to_text(info)

@@ -24,6 +24,7 @@ from timesink.analyses.columns import (
     numbers,
     once_per_trace,
     remember,
+    running_most,
     start_and_end,
 )
 from timesink.analyses.links import launching_calls, link_launches
@@ -44,7 +45,13 @@ from timesink.model.intervals import Flags, IntervalSet, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
-from timesink.model.vendors import begins_capture, ends_capture, launches_kernels, waits_for_device
+from timesink.model.vendors import (
+    begins_capture,
+    ends_capture,
+    launches_graphs,
+    launches_kernels,
+    waits_for_device,
+)
 
 LONG_WAIT_NS = 1_000_000
 """A wait goes on for some microseconds after its work has ended; this long it is for other work."""
@@ -54,6 +61,8 @@ LEAST_LOST_LAUNCHES = 0.02
 """Of the launches: recordings of public test suites lose up to 0.5 % at their ends."""
 BACKLOG = "starts_with_backlog"
 NONE = -1
+FEWEST_LOST = 3
+"""Fewer kernels may be those that were queued when the recording ended; a graph is a whole step."""
 MOSTLY = 0.5
 CLOCK_SKEW_NS = 20_000
 """Host and device clocks of HIP recordings are up to so far apart."""
@@ -144,7 +153,7 @@ def _vain_waits(trace: Trace) -> tuple[IntervalSet, int]:
     nothing = np.zeros((0, 2), dtype=np.int64)
     host, work = host_columns(trace), _device_work(trace)
     is_long = host["dur_ns"].to_numpy() >= LONG_WAIT_NS
-    rows = np.flatnonzero(is_long & host_names(trace).matching(waits_for_device))
+    rows = _rows_named(trace, np.flatnonzero(is_long), waits_for_device)
     calls = work.call[work.launched]
     if not len(rows) or not len(calls):
         return nothing, NONE
@@ -152,10 +161,12 @@ def _vain_waits(trace: Trace) -> tuple[IntervalSet, int]:
     is_launching = np.zeros(len(lanes), dtype=np.bool_)
     is_launching[lane[calls]] = True
     rows = rows[is_launching[lane[rows]]]
-    roles = role_ranges(trace)
-    others = (work.ranges, roles["data_loader"], roles["communication"])
-    vain = intervals.subtract(event_ranges(host, rows), np.concatenate(others))
+    vain = intervals.subtract(event_ranges(host, rows), work.ranges)
     vain = intervals.intersect(vain, _windows(trace))
+    if intervals.coverage(vain) <= LEAST_SHARE * _length_ns(trace):
+        return nothing, NONE
+    roles = role_ranges(trace)
+    vain = intervals.subtract(vain, np.concatenate([roles["data_loader"], roles["communication"]]))
     vain = vain[vain[:, 1] - vain[:, 0] >= LONG_WAIT_NS]
     if not len(vain):
         return nothing, NONE
@@ -170,7 +181,7 @@ def _launches_without_work(trace: Trace) -> Iterator[Reason]:
     if captured > MOSTLY * len(launched):
         yield Reason(
             "captures_graphs",
-            f"{units.count(captured)} of {units.counted(len(launched), 'kernel launches')} were "
+            f"{units.count(captured)} of {units.counted(len(launched), 'launch calls')} were "
             "captured into graphs and did not run: this is a warm-up.",
             "Record the replays of the graphs, after their capture.",
             (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD),
@@ -179,11 +190,14 @@ def _launches_without_work(trace: Trace) -> Iterator[Reason]:
     lost, many = int(is_lost.sum()), len(launched) - captured
     if not lost or lost < LEAST_LOST_LAUNCHES * many:
         return
+    replays = _rows_named(trace, launched[is_lost], launches_graphs)
+    if lost < FEWEST_LOST and not len(replays) and len(_device_work(trace).row):
+        return
     if not len(_device_work(trace).row):
         yield Reason(
             "work_not_recorded",
-            f"{units.counted(lost, 'kernels or graphs')} were launched, and no device work was "
-            "recorded.",
+            f"No device work was recorded, but {units.counted(lost, 'launch calls')} of kernels or "
+            "graphs.",
             "Record the device: activities=[CPU, CUDA], with a profiler that may read its counters "
             "(no other profiler at the same time).",
             QUESTIONS,
@@ -193,7 +207,7 @@ def _launches_without_work(trace: Trace) -> Iterator[Reason]:
         return
     yield Reason(
         "work_not_recorded",
-        f"{units.count(lost)} of {units.counted(many, 'launches')} ({units.share(lost, many)}) "
+        f"{units.count(lost)} of {units.counted(many, 'launch calls')} ({units.share(lost, many)}) "
         "have no device work in the recording: the profiler lost it, or stopped before it ran.",
         "Record fewer steps at a time, and stop the profiler after a synchronisation.",
         (IDLE, CRITICAL_PATH, OVERHEAD, COMPARISON),
@@ -206,18 +220,42 @@ def _kernel_launches(trace: Trace) -> tuple[Ints, Flags, Flags]:
 
     Without correlation nothing tells what a call made.
     """
-    host, called = host_columns(trace), host_names(trace)
+    host, calls = (host_columns(trace), np.flatnonzero(host_kinds(trace).among(*LAUNCH_KINDS)))
     call_ids, work_ids = (numbers(table["correlation"]) for table in (host, device_columns(trace)))
-    is_call = host_kinds(trace).among(*LAUNCH_KINDS) & called.matching(launches_kernels)
-    rows = np.flatnonzero(is_call & (call_ids > 0))
+    rows = _rows_named(trace, calls[call_ids[calls] > 0], launches_kernels)
+    rows = _outermost(trace, rows)
     if not len(rows) or (len(_device_work(trace).row) and not (work_ids > 0).any()):
         nothing = np.zeros(0, dtype=np.bool_)
         return rows[:0], nothing, nothing
     start, is_lost = host["ts_ns"].to_numpy(), ~np.isin(call_ids[rows], work_ids)
-    begins, ends = (np.sort(start[called.rows(test)]) for test in (begins_capture, ends_capture))
+    begins, ends = (
+        np.sort(start[_rows_named(trace, calls, test)]) for test in (begins_capture, ends_capture)
+    )
     begun, ended = (np.searchsorted(bounds, start[rows]) for bounds in (begins, ends))
     is_captured = begun > ended
     return rows, is_captured & is_lost, is_lost & ~is_captured
+
+
+def _rows_named(trace: Trace, rows: Ints, test: Callable[[str], bool]) -> Ints:
+    """Those of some rows in `trace.host` whose names pass; only their names are looked at."""
+    named = host_names(trace)
+    codes = named.codes[rows]
+    passed = np.array([code for code in np.unique(codes).tolist() if test(named.texts[code])])
+    return rows[np.isin(codes, passed)]
+
+
+def _outermost(trace: Trace, rows: Ints) -> Ints:
+    """Calls that are in no other of them: a runtime call makes a driver call of its own id."""
+    if not len(rows):
+        return rows
+    (start, end), lane = start_and_end(host_columns(trace), rows), host_lanes(trace)[0][rows]
+    order = np.lexsort((-end, start, lane))
+    first = np.flatnonzero(np.diff(lane[order], prepend=-1))
+    latest = running_most(end[order], first)
+    is_inside = np.zeros(len(rows), dtype=np.bool_)
+    is_inside[1:] = start[order][1:] < latest[:-1]
+    is_inside[first] = False
+    return np.sort(rows[order[~is_inside]])
 
 
 def _host_not_recorded(trace: Trace) -> Iterator[Reason]:
@@ -235,13 +273,13 @@ def _host_not_recorded(trace: Trace) -> Iterator[Reason]:
         )
         return
     host_end, is_linked = int(start_and_end(host, is_call)[1].max()), work.launched
-    if not is_linked.all():
+    length, length_ns = work.end - work.start, _length_ns(trace)
+    total_ns, is_after = int(length.sum()), work.start > host_end
+    if 2 * int(length[is_linked].sum()) < total_ns or (is_after & ~is_linked).any():
         # Operators launched it whose calls have ids of their own.
         is_linked = is_linked | (link_launches(trace).node[work.row] >= 0)
-    length = work.end - work.start
-    total_ns, linked_ns = int(length.sum()), int(length[is_linked].sum())
-    after_ns = intervals.coverage(work.ranges[~is_linked & (work.start > host_end)])
-    length_ns = _length_ns(trace)
+    linked_ns = int(length[is_linked].sum())
+    after_ns = intervals.coverage(work.ranges[~is_linked & is_after])
     if after_ns > LEAST_SHARE * (length_ns + after_ns):
         yield Reason(
             "host_not_recorded",
@@ -354,7 +392,7 @@ _CHECKS: tuple[Callable[[Trace], Iterator[Reason]], ...] = (
 )
 
 
-class _DeviceWork(NamedTuple):
+class _WorkRows(NamedTuple):
     """Kernels, copies, sets and collectives; arrays have one entry per activity."""
 
     row: Ints
@@ -374,11 +412,11 @@ class _DeviceWork(NamedTuple):
 
 
 @once_per_trace
-def _device_work(trace: Trace) -> _DeviceWork:
+def _device_work(trace: Trace) -> _WorkRows:
     """What the devices did, without the forest of calls: the verdict is no reason to build it."""
     row = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
     start, end = start_and_end(device_columns(trace), row)
-    return _DeviceWork(row, start, end, launching_calls(trace)[row])
+    return _WorkRows(row, start, end, launching_calls(trace)[row])
 
 
 def _windows(trace: Trace) -> IntervalSet:

@@ -362,6 +362,11 @@ def launches_kernels(name: str) -> bool:
     return _KERNEL_LAUNCH.search(name) is not None
 
 
+def launches_graphs(name: str) -> bool:
+    """Whether a runtime call replays a graph."""
+    return "GraphLaunch" in name
+
+
 def begins_capture(name: str) -> bool:
     """Whether a runtime call begins the capture of a graph: what is launched then does not run."""
     return "BeginCapture" in name

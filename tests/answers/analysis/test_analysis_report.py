@@ -23,6 +23,7 @@ from timesink.model.trace import Trace
 SECTIONS = [
     "schema",
     "headline",
+    "recording",
     "source",
     "health",
     "device",
