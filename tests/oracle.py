@@ -268,7 +268,7 @@ def link(trace: Trace, nodes: list[Call]) -> list[tuple[int, Call | None]]:
 
 def bears_external_id_only(activity: Row) -> bool:
     works = activity["kind"] in ("kernel", "memcpy", "memset", "collective")
-    return works and not activity["correlation"] and bool(activity["external_id"])
+    return works and activity["correlation"] is None and bool(activity["external_id"])
 
 
 # -- times of operators ----------------------------------------------------------------------------
