@@ -28,7 +28,7 @@ from timesink.analyses.operators import eligible_share, launch_sites, node_times
 from timesink.analyses.ranks import RankSet, set_health
 from timesink.analyses.replay.critical_path import PlayedRun, path_kinds, path_modules, path_table
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
-from timesink.answers.views import NO_COMMUNICATION, NO_MEMORY, NO_MODULES
+from timesink.answers.views import NO_COMMUNICATION, NO_MEMORY, NO_MODULES, NO_PATH
 from timesink.errors import UsageError
 from timesink.model.trace import Device, Trace
 from timesink.output.numbers import is_length, is_ratio
@@ -356,7 +356,12 @@ def on_own_clock(timeline: Trace) -> dict[str, Any]:
 
 
 def critical_path(run: PlayedRun) -> dict[str, Any]:
-    """What decides how long a cycle takes: by kind, which add up to it, and by name."""
+    """What decides how long a cycle takes: by kind, which add up to it, and by name.
+
+    Without any row it says why.
+    """
+    rows = to_rows(path_table(run))
+    absent = {} if rows else {"reason": NO_PATH.reason, "hint": NO_PATH.hint}
     return {
         "cycle_us": microseconds(run.cycle_ns),
         "kinds": [
@@ -367,8 +372,9 @@ def critical_path(run: PlayedRun) -> dict[str, Any]:
             }
             for kind, ns in path_kinds(run).items()
         ],
-        "rows": to_rows(path_table(run)),
+        "rows": rows,
         "modules": to_rows(path_modules(run)),
+        **absent,
     }
 
 
