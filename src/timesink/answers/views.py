@@ -39,6 +39,10 @@ class Absent:
 
 
 NO_STEPS = Absent("nothing in this trace takes time", "profile a few steps of the program")
+NO_PATH = Absent(
+    "no work or wait of a complete step was recorded, so no critical path is known",
+    "profile the host and the device together, for one step more",
+)
 NO_OPERATORS = Absent("no operators were recorded", "profile with ProfilerActivity.CPU")
 NO_DEVICE_WORK = Absent(
     "no device work was recorded", "profile with ProfilerActivity.CUDA, or that of your device"

@@ -25,7 +25,8 @@ from timesink.analyses.replay.prediction import (
 from timesink.analyses.replay.what_if import NamedWork, named_by, two_devices
 from timesink.analyses.steps import find_steps
 from timesink.answers.fitness import fitness_sections
-from timesink.answers.views import listed_table, parts_of
+from timesink.answers.tables import sentence
+from timesink.answers.views import NO_PATH, listed_table, parts_of
 from timesink.errors import UnreadableError
 from timesink.formats import Progress
 from timesink.formats.small_files import encode_json
@@ -484,6 +485,12 @@ def _about(one: MadeChange) -> str:
 def _path(found: WhatIf) -> tuple[Section, Section]:
     path = found.critical_path
     rows = path.filter((pl.col("today_ns") > 0) | (pl.col("new_ns") > 0))
+    if rows.is_empty():
+        absent = (Text(sentence(NO_PATH)),)
+        return (
+            Section("critical-path", "What decides a cycle", absent, medium="page"),
+            Section("critical-path", "What decides a cycle", absent, medium="text"),
+        )
     kinds = [KINDS[kind] for kind in rows["kind"]]
     today, new = rows["today_ns"], rows["new_ns"]
     values = {

@@ -39,16 +39,17 @@ def match_launches(calls: pl.DataFrame, device: pl.DataFrame, tracks: pl.LazyFra
 
 
 def has_external_id_only(device: pl.DataFrame) -> NDArray[np.bool_]:
-    """Which rows are work that carries no correlation, but the external id of a call.
+    """Which rows are work that carries no correlation, not even zero, but an external id.
 
     >>> work = pl.DataFrame({"correlation": [3, None, None], "external_id": [7, 7, None]})
     >>> has_external_id_only(work.with_columns(kind=pl.lit("kernel"))).tolist()
     [False, True, False]
     """
-    if not device["external_id"].max():
+    if not device["external_id"].max() or not device["correlation"].null_count():
         return np.zeros(device.height, dtype=np.bool_)
+    uncorrelated = device["correlation"].is_null().to_numpy()
     works = device["kind"].cast(pl.String).is_in(BUSY_KINDS).fill_null(value=False).to_numpy()
-    return np.asarray(works & (_ids(device) <= 0) & (_ids(device, "external_id") > 0))
+    return np.asarray(works & uncorrelated & (_ids(device, "external_id") > 0))
 
 
 def match_external_ids(calls: pl.DataFrame, device: pl.DataFrame) -> Ints:

@@ -326,6 +326,30 @@ def waits_for_device(name: str) -> bool:
     return _WAITING.search(name) is not None
 
 
+_WAITING_FOR_ALL = re.compile(r"(?:Device|Ctx)_?Sync(?:hronize)?|SyncDevice|SynchronizeDevice")
+
+
+def waits_for_all_streams(name: str) -> bool:
+    """Whether a runtime call returns only when all that was launched before is done.
+
+    >>> [waits_for_all_streams(f"hip{name}Synchronize") for name in ("Device", "Stream")]
+    [True, False]
+    """
+    return _WAITING_FOR_ALL.search(name) is not None
+
+
+_ORDERING = re.compile("StreamWait(?:Event|Value)|QueueWaitNotifier|WaitOnEvents")
+
+
+def orders_streams(name: str) -> bool:
+    """Whether a runtime call makes one stream wait for what another has recorded.
+
+    >>> [orders_streams(name) for name in ("hipStreamWaitEvent", "hipStreamSynchronize")]
+    [True, False]
+    """
+    return _ORDERING.search(name) is not None
+
+
 _LAUNCHING = re.compile("launch|memcpy|memset|enqueue|submit|copy", re.IGNORECASE)
 
 

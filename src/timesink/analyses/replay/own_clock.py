@@ -352,7 +352,7 @@ def _unmeasured(vendor: str) -> str:
         vendors.TITLES[name]
         for name in sorted(vendors.names_where("profiler_costs_measured", value=True))
     )
-    device = vendors.TITLES.get(vendor, "these devices")
+    device = vendors.TITLES.get(vendor, "devices of a maker that is not named")
     return f"what a profiler costs the host was measured beside {measured} only, not {device}"
 
 

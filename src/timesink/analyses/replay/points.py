@@ -126,8 +126,8 @@ _NEAR_NS, _NEAR_SHARE = 10_000, 0.2
 _STUCK_NS = 300_000
 _RETURN_NS = 2_000
 """What a call takes that need not wait."""
-_SKEW_NS = 5_000
-"""By how much the clocks of host and device may differ."""
+_SKEW_NS, _MOST_SKEW_NS = 5_000, 30_000
+"""By how much the clocks of host and device may differ: at least, and if waits show it at most."""
 _MANY_PENDING = 256
 """Launches wait for a place in the queue only where so many are before them."""
 _IDLE_NS = 200_000
@@ -179,12 +179,16 @@ def device_waits(trace: Trace, points: HostPoints, work: Activities) -> Waits:
     near = np.maximum(_NEAR_NS, _NEAR_SHARE * (end - start))
     process = np.array([pid for pid, _ in calls.threads])
     last, pending = (np.full(len(call), NOBODY) for _ in range(2))
+    of_device = named.matching(vendors.waits_for_all_streams)[calls.row[call]]
+    of_device |= says & (work.lanes.height == 1)
     of_work = np.where(work.launched, calls.place[work.call], NOBODY)
     for pid in np.unique(process[calls.thread[call]]):
         # Processes wait for their own work; whose it is that nobody launched is not known.
         mine = np.flatnonzero(process[calls.thread[call]] == pid)
         its = np.flatnonzero((of_work < 0) | (process[calls.thread[of_work]] == pid))
-        last[mine] = _last_launched(work, its, start[mine], end[mine])
+        whole = mine[of_device[mine]]
+        skew = _clock_skew(work, its, start[whole], end[whole])
+        last[mine] = _last_launched(work, its, start[mine], end[mine] + skew)
         pending[mine] = _queue_was_full(work, its, start[mine], end[mine], near[mine])
     done = work.end[last]
     # What a call launches itself goes on beside it, unless it is a copy through a buffer; one that
@@ -209,6 +213,22 @@ def device_waits(trace: Trace, points: HostPoints, work: Activities) -> Waits:
     )
 
 
+def _clock_skew(work: Activities, its: Ints, start: Ints, end: Ints) -> int:
+    """How much later the device's clock says that work ended for which calls had waited.
+
+    Such calls return when all that was launched before is done.  Where most of them seem to return
+    a little earlier, the clocks differ by that.
+    """
+    its = its[np.argsort(work.call_start[its], kind="stable")]
+    place = np.searchsorted(work.call_start[its], start, side="right")
+    done = np.append(_LONG_AGO, np.maximum.accumulate(work.end[its]))[place]
+    waited = done > start
+    early = waited & (done > end) & (done - end <= _MOST_SKEW_NS)
+    if 2 * int(early.sum()) <= int(waited.sum()):
+        return _SKEW_NS
+    return max(_SKEW_NS, int((done - end)[early].max()))
+
+
 def _last_launched(work: Activities, its: Ints, start: Ints, end: Ints) -> Ints:
     """Of some that were launched by each start, and over by each end, the last to end; or -1."""
     found, latest = np.full(len(start), NOBODY), np.full(len(start), _LONG_AGO)
@@ -222,7 +242,7 @@ def _last_launched(work: Activities, its: Ints, start: Ints, end: Ints) -> Ints:
         last = np.maximum.accumulate(np.where(ends >= most, np.arange(len(mine)), 0))
         place = np.searchsorted(work.call_start[mine], start, side="right") - 1
         over = np.where(place >= 0, most[place], _NEVER)
-        better = (over <= end + _SKEW_NS) & (over > latest)
+        better = (over <= end) & (over > latest)
         found[better], latest[better] = mine[last[place[better]]], over[better]
     return found
 

@@ -35,6 +35,7 @@ from timesink.answers.views import (
     NO_COMMUNICATION,
     NO_MEMORY,
     NO_MODULES,
+    NO_PATH,
     NO_SHAPES_HERE,
     NO_SHAPES_IN_GRAPHS,
     NO_SHAPES_LINKED,
@@ -371,11 +372,14 @@ def on_own_clock(timeline: Trace) -> dict[str, Any]:
 def critical_path(run: PlayedRun, fitness: Fitness) -> dict[str, Any]:
     """What decides how long a cycle takes: by kind, which add up to it, and by name.
 
-    Empty, with the codes of the reasons, where the recording cannot tell.
+    Empty, with the codes of the reasons, where the recording cannot tell; without any row it says
+    why.
     """
     withheld = [reason.code for reason in fitness.against(CRITICAL_PATH)]
     if withheld:
         return {"cycle_us": None, "kinds": [], "rows": [], "modules": [], "withheld": withheld}
+    rows = to_rows(path_table(run))
+    absent = {} if rows else {"reason": NO_PATH.reason, "hint": NO_PATH.hint}
     return {
         "cycle_us": microseconds(run.cycle_ns),
         "kinds": [
@@ -386,8 +390,9 @@ def critical_path(run: PlayedRun, fitness: Fitness) -> dict[str, Any]:
             }
             for kind, ns in path_kinds(run).items()
         ],
-        "rows": to_rows(path_table(run)),
+        "rows": rows,
         "modules": to_rows(path_modules(run)),
+        **absent,
     }
 
 

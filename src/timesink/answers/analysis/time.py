@@ -17,9 +17,11 @@ from timesink.analyses.replay.critical_path import path_kinds
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.answers.analysis.roofs import efficiency_tiles
 from timesink.answers.analysis.tables import Analysed, Empty, Made, neighbours, together
+from timesink.answers.tables import sentence
 from timesink.answers.views import (
     NO_COMMUNICATION,
     NO_DEVICE_WORK,
+    NO_PATH,
     NO_STEPS,
     Absent,
     NamedParts,
@@ -84,7 +86,9 @@ def critical_path_section(run: Analysed) -> Made:
     played = run.analysis.played
     kinds, cycle = path_kinds(played), played.cycle_ns
     if not kinds:
-        return Empty("critical-path", title, NO_STEPS)
+        if run.brief and find_steps(run.trace).height:
+            return Section("critical-path", title, (Text(sentence(NO_PATH)),))
+        return Empty("critical-path", title, NO_PATH)
     first, *others = (
         f"{PATH_KINDS[kind].words} {'decide ' * (not told)}{units.share(ns, cycle)}"
         for told, (kind, ns) in enumerate(kinds.items())
