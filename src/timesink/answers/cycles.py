@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import polars as pl
 
-from timesink.analyses.cycles import Candidate, Cycles
+from timesink.analyses.cycles import SCHEMA as SCHEMA_OF_CYCLES
+from timesink.analyses.cycles import Candidate, Cycles, has_host_spans
 from timesink.analyses.cycles.search import cycle_summary, find_cycles
 from timesink.analyses.names import short_kernel_name
 from timesink.answers.views import listed_table
@@ -48,6 +48,7 @@ class CycleRun:
             "anchor": cycles.anchor,
             **{name: round(getattr(cycles, name), 4) for name in _SHARES},
             "on_device": cycles.on_device,
+            "until_device_work": has_host_spans(cycles),
             "reason": cycles.reason,
             "notes": list(cycles.notes),
             "count": cycles.table.height,
@@ -74,7 +75,7 @@ class CycleReport:
         return pl.concat(
             run.cycles.table.select(
                 pl.lit(run.source).alias("source"),
-                pl.all(),
+                pl.col(*SCHEMA_OF_CYCLES),
                 (pl.col("end_ns") - pl.col("start_ns")).alias("length_ns"),
             )
             for run in self.runs
@@ -174,7 +175,8 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
             told = listed_table("cycles-of-processes", "cycles", "", run.summary)
             sections.append(Section("cycles", title, (told,)))
             sections.append(Section("lengths", "Length, cycle by cycle", (_lengths(run),)))
-            cycles, lines = run.cycles, [_short_sentence(run.cycles.reason)]
+            cycles = run.cycles
+            lines = [_short_sentence(cycles.reason), *_cut_lines(cycles)]
             if cycles.method != "table":
                 lines.append(
                     f"{100 * cycles.coverage:.1f} % of the recorded work began in a cycle; amounts "
@@ -193,6 +195,14 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
         headline=_overview_headline(report) if several else _headline(first),
         sections=tuple(sections),
     )
+
+
+def _cut_lines(cycles: Cycles) -> Iterator[str]:
+    """Where each of the cycles ends: with its device work, or as its mark."""
+    if has_host_spans(cycles):
+        yield "each ends with its device work, and the next begins after that"
+    elif not cycles.on_device and cycles.method != "table":
+        yield "each ends as the host marks it"
 
 
 def _listed(section: str, title: str, lines: Sequence[str]) -> Iterator[Section]:
@@ -238,8 +248,7 @@ def _headline(run: CycleRun) -> str:
     count = units.counted(cycles.table.height, "cycles")
     processes = summary["pid"].n_unique()
     where = f" in {units.counted(processes, 'processes')}" if processes > 1 else ""
-    lengths = (cycles.table["end_ns"] - cycles.table["start_ns"]).to_numpy()
-    said = f"{count}{where} of about {units.brief_ns(float(np.median(lengths)))}"
+    said = f"{count}{where} of {units.brief_ns(cycles.mean_ns)} on average"
     return f"{said}, by {_means(run)} (confidence {cycles.confidence:.2f})"
 
 
