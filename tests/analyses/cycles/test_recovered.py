@@ -36,8 +36,7 @@ def test_python_calls_find_the_steps(shared, name):
     steps, found = find_cycles(trace).table, find_cycles(without_marks(trace))
     assert found.method == "python"
     assert found.table.height == steps.height
-    # Python calls span their step on the host.
-    late = (found.table["start_ns"] - steps["host_start_ns"]).to_numpy()
+    late = (found.table["start_ns"] - steps["start_ns"]).to_numpy()
     assert ((late >= 0) & (late < 100_000)).all()
 
 

@@ -86,6 +86,11 @@ class Cycles:
     def count(self) -> int:
         return self.table.height
 
+    @property
+    def mean_ns(self) -> float:
+        """The step time: how long a cycle takes on average."""
+        return float((self.table["end_ns"] - self.table["start_ns"]).to_numpy().mean())
+
 
 MIN_REPEATS = 3
 """What happens less often than this was not seen to repeat."""

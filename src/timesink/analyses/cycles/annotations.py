@@ -464,7 +464,7 @@ _ANCHOR = "ProfilerStep"
 def profiler_steps(trace: Trace) -> Cycles | None:
     """The steps of each process, as its host marked them; None where none are marked.
 
-    They end with their device work.  A last step whose device work was not recorded is left out.
+    A last step whose device work was not recorded is left out.
     """
     marks = (
         trace.lazy("steps")
@@ -497,19 +497,31 @@ def profiler_steps(trace: Trace) -> Cycles | None:
     )
     if not named["cycle"].null_count() and named.is_unique().all():
         spans = spans.with_columns(named["cycle"])
-    reason = "the profiler marked its steps; each ends with its device work"
-    return Cycles(_with_device_work(trace, spans), "step", _ANCHOR, 1.0, reason, notes)
+    return Cycles(spans, "step", _ANCHOR, 1.0, "the profiler marked its steps", notes)
 
 
-def _with_device_work(trace: Trace, spans: pl.DataFrame) -> pl.DataFrame:
-    """Cycles that last until the device work that their process launched in them is done."""
-    parts = spans.partition_by("pid", as_dict=True, maintain_order=True)
+_ENDS_WITH_WORK = ("step", "marker", "python")
+"""Methods whose cycles the host marks, and which are whole passes: launches return at once, so what
+they launched may run long after the mark ended."""
+
+
+def with_device_work(trace: Trace, found: Cycles) -> Cycles:
+    """Cycles that last until the device work that their process launched in them is done.
+
+    This is how `find_steps` cuts steps.  Cycles that end with their mark, all of them, and those
+    that are times of the device already, stay as they are.
+    """
+    if found.on_device or found.method not in _ENDS_WITH_WORK:
+        return found
+    parts = found.table.partition_by("pid", as_dict=True, maintain_order=True)
     process = launching_process(trace) if len(parts) > 1 else None
-    found = []
+    tables, moved = [], False
     for (pid,), part in parts.items():
-        own = None if process is None else (process == pid).to_numpy()
-        start, end, _ = until_device_work(trace, bounds_of(part), own)
-        found.append(
+        chosen = None if process is None else (process == pid).to_numpy()
+        marks = bounds_of(part)
+        start, end, _ = until_device_work(trace, marks, chosen)
+        moved |= bool((start != marks[:, 0]).any() or (end != marks[:, 1]).any())
+        tables.append(
             part.with_columns(
                 host_start_ns="start_ns",
                 host_end_ns="end_ns",
@@ -517,4 +529,4 @@ def _with_device_work(trace: Trace, spans: pl.DataFrame) -> pl.DataFrame:
                 end_ns=pl.Series(end),
             )
         )
-    return pl.concat(found)
+    return replace(found, table=pl.concat(tables)) if moved else found

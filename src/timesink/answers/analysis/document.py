@@ -241,7 +241,7 @@ _BRIEF: tuple[Callable[[tables.Analysed], tables.Made], ...] = (
     tables.operators_section,
     tables.kernels_section,
     tables.modules_section,
-    tables.tables_section("Memory", "memory-peaks"),
+    tables.memory_section,
     findings_section,
     SECTIONS["health"],
 )
@@ -307,7 +307,7 @@ def analysis_document(
     return Document(
         kind="analysis",
         title=name,
-        subject=_subject(analysis),
+        subject=", ".join([_subject(analysis), *([] if brief else [_clock_words(analysis)])]),
         # Of a set of ranks, who holds the others up comes before all.
         headline=told or analysis.headline,
         sections=(*fitness_sections(analysis.fitness), *shown),
@@ -385,6 +385,11 @@ def _subject(analysis: Analysis) -> str:
         pieces.append(f"span {metadata.span}")
     pieces += sorted({device.name for device in metadata.devices if device.name})[:2]
     return ", ".join(pieces)
+
+
+def _clock_words(analysis: Analysis) -> str:
+    """On which clock a page is; a short answer has a note on that."""
+    return "as recorded" if analysis.timeline is analysis.trace else "without profiler overhead"
 
 
 def _tone(analysis: Analysis) -> Tone:

@@ -19,6 +19,7 @@ from timesink.analyses import device_utilisation
 from timesink.analyses import ranks as views
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.communication_workers import WorkerSummary, compare_workers, summarise_worker
+from timesink.analyses.cycles.search import unmarked_repetitions
 from timesink.analyses.device_activities import launch_statistics, queue_summary
 from timesink.analyses.device_idle import idle_breakdown, idle_causes, largest_gaps
 from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_shares
@@ -307,7 +308,22 @@ def steps(trace: Trace) -> dict[str, Any]:
         "complete": whole.len(),
         **{f"{name}_us": microseconds(figure) for name, figure in figures.items()},
         "rows": to_rows(table),
+        "repetitions": _repetitions(trace),
         "overlap": to_rows(device_utilisation.overlap_by_step(trace)),
+    }
+
+
+def _repetitions(trace: Trace) -> dict[str, Any] | None:
+    """What repeats where no steps are marked, which is what comparisons go by."""
+    cycles = unmarked_repetitions(trace)
+    if cycles is None:
+        return None
+    return {
+        "method": cycles.method,
+        "anchor": cycles.anchor,
+        "confidence": round(cycles.confidence, 4),
+        "count": cycles.count,
+        "mean_us": microseconds(cycles.mean_ns),
     }
 
 

@@ -260,7 +260,10 @@ def subject(told: Told, identifier: str) -> str:
         marks = role.behaviour["anchor"].drop_nulls().unique().to_list()
         mark = cut_middle(told.label(str(marks[0])), LONGEST_NAME) if len(marks) == 1 else ""
         anchors.append(mark or "unlike calls")
-    return f"{named}: {' → '.join(sides)} of {' and of '.join(dict.fromkeys(anchors))}"
+    said = f"{named}: {' → '.join(sides)} of {' and of '.join(dict.fromkeys(anchors))}"
+    both = (base.anatomy, new.anatomy)
+    late = any(one is not None and one.host_spans is not None for one in both)
+    return f"{said}, each until its device work is done" if late else said
 
 
 def both_labels(pair: Pair) -> str:
