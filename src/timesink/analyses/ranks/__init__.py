@@ -112,6 +112,8 @@ class RankSet:
     """How numbers were chosen where recordings do not tell them, and who is left out."""
     left_out: tuple[int, ...] = ()
     """Ranks that were read and have none of the steps that were asked for."""
+    runs: tuple[tuple[str, ...], ...] = ()
+    """The workers of each run, where more than one entry says that these are no ranks of one."""
 
     @property
     def world_size(self) -> int:

@@ -41,7 +41,7 @@ from timesink.answers.analysis.headline import (
     tells_clocks_apart,
 )
 from timesink.answers.analysis.sections import start_side_by_side
-from timesink.answers.rank_reading import open_set
+from timesink.answers.rank_reading import UnrelatedRunsError, open_set
 from timesink.answers.views import View, check_group, find_view
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats import Progress, is_folder
@@ -454,6 +454,8 @@ def analyze(
         ranks, detailed, trace = open_set(
             recordings, engine=how, steps=wanted, cache=cache, progress=progress
         )
+        if len(ranks.runs) > 1:
+            raise UnrelatedRunsError(shown(place), recordings, ranks)
         # One rank in detail, all of them where they are compared.
         _check_timeline(trace, shown(place))
         whole = Analysis(trace, shown(place), ranks, group_by, tuple(notes), limits=limits)
