@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
 from timesink.analyses.columns import device_columns
-from timesink.analyses.ranks import DamagedRank, Named, RankSet, ranks_of
+from timesink.analyses.ranks import DamagedRank, Named, RankSet, ranks_of, ranks_of_traces
 from timesink.analyses.ranks.runs import RankIdentity, recorded_runs
 from timesink.analyses.ranks.summary import (
     RankSummary,
@@ -199,11 +199,27 @@ class _Reading:
             for place, error in sorted(self.errors.items(), key=itemgetter(0))
             if place not in lacking
         )
-        identities = [
-            _identity(at[place], summary) for place, summary in sorted(self.summaries.items())
-        ]
+        summaries = [(at[place], summary) for place, summary in sorted(self.summaries.items())]
         ranks = ranks_of(named, tuple(damaged), left_out)
-        return replace(ranks, runs=recorded_runs(identities))
+        return replace(ranks, runs=_recorded_runs(summaries))
+
+
+def set_of_traces(recordings: Sequence[Recording], traces: Mapping[str, Trace]) -> RankSet:
+    """The set of traces that are open already, by the names of the workers of its recordings."""
+    ranks = ranks_of_traces(traces)
+    summaries = [
+        (recording, summarise_rank(traces[recording.worker]))
+        for recording in recordings
+        if recording.worker in traces
+    ]
+    return replace(ranks, runs=_recorded_runs(summaries))
+
+
+def _recorded_runs(
+    summaries: Sequence[tuple[Recording, RankSummary]],
+) -> tuple[tuple[str, ...], ...]:
+    """The workers of each run; one entry where all recordings are of one."""
+    return recorded_runs([_identity(*each) for each in summaries])
 
 
 def _identity(recording: Recording, summary: RankSummary) -> RankIdentity:
