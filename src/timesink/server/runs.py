@@ -12,7 +12,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
-from timesink.formats.file_names import folder_of, is_named_as_table, is_profiler_name
+from timesink.formats.file_names import (
+    folder_of,
+    is_named_as_table,
+    is_profiler_name,
+    stem_of,
+)
 from timesink.formats.packing import open_source
 from timesink.model.units import natural
 from timesink.recorder.folder import CONTROL_FOLDER, RecordingFolder
@@ -228,7 +233,9 @@ def _are_apart(run: ServedRun, recordings: Sequence[Recording]) -> bool:
     Those that a profiler or a recorder named are: that is how TensorBoard knows workers.
     """
     named = any(one.rank is not None or is_profiler_name(one.path.name) for one in recordings)
-    if len(recordings) < 2 or named or run_file_in(run.folder) is not None:
+    # `a.json` and `a.json.gz` are one recording.
+    contents = {stem_of(one.path.name) for one in recordings}
+    if len(contents) < max(len(recordings), 2) or named or run_file_in(run.folder) is not None:
         return False
     ranks = [stated_rank(one) for one in recordings]
     return None in ranks or len(set(ranks)) < len(ranks)
