@@ -277,6 +277,8 @@ def _found(desk: Desk, chosen: _Chosen, report: Report, *, together: bool) -> tu
     if together and len(run.span(chosen.span)) > 1:
         wanted = "" if steps is None else step_choice(steps)
         ranks = desk.library.ranks(run, chosen.span, worker, steps=wanted, report=report)
+        # Recordings of different runs are shown one by one.
+        ranks = None if len(ranks.runs) > 1 else ranks
     trace = desk.library.trace(run, worker, chosen.span, report)
     analysis = analyze_opened(trace, path=run.name, steps=steps, ranks=ranks)
     return analysis, recording_start(trace)

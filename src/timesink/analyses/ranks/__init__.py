@@ -12,7 +12,11 @@ import polars as pl
 from timesink.analyses.columns import stacked
 from timesink.analyses.communication_workers import WorkerComparison, WorkerSummary, compare_workers
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
-from timesink.analyses.ranks.fitness import may_start_apart, ranges_without_late_starts
+from timesink.analyses.ranks.fitness import (
+    may_start_apart,
+    ranges_without_late_starts,
+    unrelated_reason,
+)
 from timesink.analyses.ranks.likeness import RankGroup, cluster_ranks
 from timesink.analyses.ranks.own_time import OWN_PARTS, ranges_of, the_ranks
 from timesink.analyses.ranks.replay import decisive_ranks
@@ -112,6 +116,8 @@ class RankSet:
     """How numbers were chosen where recordings do not tell them, and who is left out."""
     left_out: tuple[int, ...] = ()
     """Ranks that were read and have none of the steps that were asked for."""
+    runs: tuple[tuple[str, ...], ...] = ()
+    """The workers of each run, where more than one entry says that these are no ranks of one."""
 
     @property
     def world_size(self) -> int:
@@ -248,6 +254,8 @@ def set_notes(ranks: RankSet) -> Iterator[str]:
 
 def set_fitness(ranks: RankSet) -> Fitness:
     """What the recordings of a set cannot answer together, beside what each cannot by itself."""
+    if len(ranks.runs) > 1:
+        return Fitness((unrelated_reason(ranks.runs),))
     return Fitness(ranks.analysis.reasons)
 
 

@@ -23,6 +23,8 @@ from timesink.model.intervals import Flags, Floats, Ints
 # Solving for clocks: sparse least squares by conjugate gradients, weights by residuals.
 
 _ROUNDS = 12
+_ROUNDS_AGAIN = 3
+"""From clocks and weights that are nearly right."""
 _BLOCKS = 8
 _LEAST_SCALE_NS = 200.0
 _NEAR_NS = 0.01
@@ -218,7 +220,9 @@ def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.Dat
         spread = jackknife(ends, found, weight, drifts=drifts)
         tied, many = islands(ends, clocks), np.bincount(clock, minlength=clocks)
         if drifts:
-            found, spread, drift_known, tied = _believable(ends, found, spread, tied, 1e6 / half)
+            found, spread, drift_known, tied = _believable(
+                ends, (found, spread, weight), tied, 1e6 / half
+            )
         middle_ns = epoch + int(middle)
     of_rank = np.array(list(clock_of.values()), dtype=np.int64)
     return pl.DataFrame(
@@ -240,14 +244,16 @@ def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.Dat
 
 
 def _believable(
-    ends: Ends, found: Floats, spread: Floats, tied: Ints, ppm: float
+    ends: Ends, solved: tuple[Floats, Floats, Floats], tied: Ints, ppm: float
 ) -> tuple[Floats, Floats, Flags, Ints]:
     """Clocks with the drifts that they can have, and surely have; `ppm` is what a unit of drift is.
 
-    Offsets, drifts and their errors, whose drift is known, and what clocks are tied to.  A drift
-    that may as well be none is none.  Where ends move apart faster than clocks can, they are not
-    ends of the same collectives: such clocks stay as they were recorded.
+    `solved` are clocks, their errors and how much each end counted.  Returned are clocks, their
+    errors, whose drift is known, and what clocks are tied to.  A drift that may as well be none is
+    none.  Where ends move apart faster than clocks can, they are not ends of the same collectives:
+    such clocks stay as they were recorded.
     """
+    found, spread, weight = solved
     drift, error = np.abs(found[:, 1]) * ppm, _CERTAIN * spread[:, 1] * ppm
     impossible = (drift - error > MOST_DRIFT_PPM) | (drift > _FAR_BEYOND * MOST_DRIFT_PPM)
     is_known = np.asarray(error <= MOST_DRIFT_PPM)
@@ -255,9 +261,7 @@ def _believable(
     if not is_sure.all():
         # Once more, without the drifts that are none.
         kept = np.where(is_sure[:, None], found, found * [1.0, 0.0])
-        kept, weight = solve(ends, kept, np.ones(len(ends.end)), drifts=is_sure)
-        again = jackknife(ends, kept, weight, drifts=is_sure)
-        found, spread = kept, np.stack([again[:, 0], spread[:, 1]], axis=1)
+        found, _ = solve(ends, kept, weight, drifts=is_sure, rounds=_ROUNDS_AGAIN)
     lost = np.isin(tied, tied[impossible])
     found, spread = found.copy(), spread.copy()
     found[lost], spread[lost] = 0.0, np.nan

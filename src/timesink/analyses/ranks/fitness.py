@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -159,4 +159,16 @@ def clock_reason(clocks: pl.DataFrame) -> Reason | None:
         "Record all ranks of one run over the same steps; newer PyTorch numbers its collectives.",
         (RANKS,),
         {"clocks": float(many)},
+    )
+
+
+def unrelated_reason(runs: Sequence[Sequence[str]]) -> Reason:
+    """Why recordings that lie together are not compared as ranks."""
+    return Reason(
+        "unrelated_recordings",
+        f"The recordings are of {counted(len(runs), 'runs')}: nothing in them says that they are "
+        "ranks of one (world size, collectives, times).",
+        "Record all ranks of one run into a folder of its own, or name one recording.",
+        (RANKS, COMMUNICATION),
+        {"runs": float(len(runs))},
     )

@@ -43,7 +43,7 @@ from timesink.answers.analysis.headline import (
 )
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.analysis.step_choice import Steps, missing_steps, step_choice
-from timesink.answers.rank_reading import open_set
+from timesink.answers.rank_reading import UnrelatedRunsError, open_set
 from timesink.answers.views import View, check_group, find_view
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats import Progress, is_folder
@@ -473,6 +473,8 @@ def analyze(
         ranks, detailed, trace = open_set(
             recordings, engine=how, steps=wanted, cache=cache, progress=progress
         )
+        if len(ranks.runs) > 1:
+            raise UnrelatedRunsError(shown(place), recordings, ranks)
         # One rank in detail, all of them where they are compared.
         _check_timeline(trace, shown(place))
         whole = Analysis(trace, shown(place), ranks, group_by, tuple(notes), limits=limits)
