@@ -69,7 +69,10 @@ def rates(
 
 def table(pairs: int, scatter: float) -> Iterator[str]:
     """Rows of Markdown."""
-    heads = " | ".join(f"{100 * (ratio - 1):.0f} % longer: means | all" for ratio in RATIOS)
+    heads = " | ".join(
+        f"{100 * (ratio - 1):.0f} % longer: means | all" if ratio > 1 else "equal: means | all"
+        for ratio in RATIOS
+    )
     yield f"| noise | correlation | steps a side | {heads} |"
     yield "|---|---:|---:|" + "---:|" * (2 * len(RATIOS))
     for noise in NOISES:

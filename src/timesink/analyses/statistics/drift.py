@@ -243,6 +243,20 @@ def likeness(sides: Sequence[Floats]) -> Floats:
     return np.asarray(np.clip(total / (sum(numbers) + _COMMON_WEIGHT), 0.0, _MOST_ALIKE))
 
 
+def lag1_autocorrelation(sides: Sequence[Floats]) -> float:
+    """Correlation of neighbours in sequences together, without the bias of short ones; may be < 0.
+
+    >>> round(lag1_autocorrelation([np.repeat([1.0, 2.0, 1.5, 0.5], 5)]), 2)
+    0.97
+    """
+    numbers = [len(side) for side in sides]
+    sums = [
+        number * rho + (1 + 4 * rho)
+        for number, rho in zip(numbers, (float(_lag_one(side)) for side in sides), strict=True)
+    ]
+    return sum(sums) / sum(numbers) if numbers else 0.0
+
+
 def steps_per_independent_step(steps: int, alike: Floats) -> Floats:
     """How many of so many steps tell as much about their mean as one that is independent.
 
