@@ -323,8 +323,12 @@ def waiting_calls(trace: Trace, one: Scenario, waits: Ints) -> tuple[Ints, Flags
 
     Where there is none it is the call that waits.
     """
-    operator, points = _operators(trace, one), one.graph.points
-    call = points.call[one.graph.point[waits]]
+    return operators_around(trace, one, one.graph.points.call[one.graph.point[waits]])
+
+
+def operators_around(trace: Trace, one: Scenario, call: Ints) -> tuple[Ints, Flags]:
+    """For calls the outermost operator around each, itself without one; and whether there is."""
+    operator = _operators(trace, one)
     return operator.outer[call], operator.known[call]
 
 
