@@ -370,6 +370,7 @@ def _notes(found: WhatIf) -> Iterator[str]:
         yield "No steps are marked: all that was recorded is taken for one cycle."
     if host_columns(found.trace).is_empty():
         yield "Nothing of the host was recorded: nobody knows why devices wait, and gaps stay."
+    yield from _wide(found)
     yield from _fixed_waits(found)
     for action in dict.fromkeys(one.action for one in found.changes):
         if action in _ASSUMED:
@@ -381,6 +382,23 @@ def _notes(found: WhatIf) -> Iterator[str]:
             here = choose_peaks(found.trace).peaks
             if here is not None and here.device != base.device:
                 yield f"It was recorded on {here.device}, not on {base.device}."
+
+
+_WIDER = 2.0
+"""How many times as uncertain as the step today a new one is that needs a word."""
+
+
+def _wide(found: WhatIf) -> Iterator[str]:
+    """Why the new step is far less certain than that of today."""
+    today, new, bounds = found.clock.interval_ns, found.cycle_ns, found.interval_ns
+    if today is None or bounds is None or not new or not found.today_ns:
+        return
+    before, after = (today[1] - today[0]) / found.today_ns, (bounds[1] - bounds[0]) / new
+    if after > _WIDER * before:
+        yield (
+            "The interval is wide: what the change leaves is mostly the host's, and today's step "
+            "hardly tells how long that takes without the profiler."
+        )
 
 
 _FIXED = 0.02

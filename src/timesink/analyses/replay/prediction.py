@@ -16,7 +16,7 @@ from timesink.analyses.program_traits import program_traits
 from timesink.analyses.replay import Played, play, recorded_play, worked
 from timesink.analyses.replay.changes import AskedChange
 from timesink.analyses.replay.critical_path import critical_path
-from timesink.analyses.replay.own_clock import OwnClock, own_clock
+from timesink.analyses.replay.own_clock import COST_ERROR, ESTIMATED, OwnClock, own_clock
 from timesink.analyses.replay.what_if import (
     Scenario,
     changed,
@@ -62,22 +62,36 @@ def program_of(trace: Trace) -> OwnProgram:
     if interval is None or interval[0] >= interval[1]:
         return OwnProgram(clock, now, ())
     recorded = Scenario.of(trace, play(played.graph, worked(played.graph), played.length))
+    if clock.source == ESTIMATED:
+        # As the interval of the clock was made: costs that are off, and a replay that is. Only the
+        # costs say how long the host takes where the device decides today.
+        less, more = (
+            (end, _at_dose(dose, recorded, now))
+            for end, dose in zip(interval, (1 + COST_ERROR, 1 - COST_ERROR), strict=True)
+        )
+        return OwnProgram(clock, now, (less, more))
     ends = tuple((end, _with_cycle(end, recorded, now)) for end in interval)
     return OwnProgram(clock, now, ends)
+
+
+def _at_dose(dose: float, recorded: Scenario, now: Scenario) -> Scenario:
+    """The program with so many times what recording is thought to have cost taken out."""
+    stretch = recorded.stretch + dose * (now.stretch - recorded.stretch)
+    return replace(now, stretch=np.maximum(stretch, 0.0))
 
 
 def _with_cycle(wanted: float, recorded: Scenario, now: Scenario) -> Scenario:
     """The program if recording had cost more or less, so that its cycle is as long as wanted."""
 
     def at(dose: float) -> Scenario:
-        stretch = recorded.stretch + dose * (now.stretch - recorded.stretch)
-        return replace(now, stretch=np.maximum(stretch, 0.0))
+        return _at_dose(dose, recorded, now)
 
     usual, sides = cycle_ns(now), (0.0, _MOST_COSTS)
     lengths = [cycle_ns(at(side)) for side in sides]
     fits = [(usual - wanted) * (each - wanted) <= 0 and each != usual for each in lengths]
     if not any(fits):
-        return at(sides[int(np.argmin([abs(one - wanted) for one in lengths]))])
+        # No host is that fast or slow: the device decides, and the rest is the replay's error.
+        return at(1 + COST_ERROR if wanted < usual else 1 - COST_ERROR)
     side = fits.index(True)
     (low, low_ns), (high, high_ns) = (1.0, usual), (sides[side], lengths[side])
     middle = high
