@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from timesink.analyses.replay.prediction import (
     Prediction,
     Ranked,
     best_changes,
+    fixed_waits,
     predicted,
     program_of,
 )
@@ -406,36 +407,23 @@ _FIXED = 0.02
 
 
 def _fixed_waits(found: WhatIf) -> Iterator[str]:
-    """What is left of a step where all that a scale touches takes no time, and its name."""
+    """What of a step a scale of everything does not touch, and its names."""
     for change in found.changes:
         if change.action != "scale" or change.sort != "cycle" or change.factor == 1:
             continue
-        others = tuple(one for one in found.changes if one is not change)
-        nothing = replace(change, factor=0.0)
-        left = predicted(program_of(found.trace), (*others, nothing), bounds=False)
-        # What half as fast, or twice, does not change either: the rest only comes to light at none.
-        fixed = (found.cycle_ns - change.factor * found.today_ns) / (1 - change.factor)
-        fixed = min(fixed, left.cycle_ns)
+        fixed, left = fixed_waits(program_of(found.trace), found.changes, change)
         if fixed < _FIXED * found.today_ns:
             continue
         waits = [
             f"{KINDS.get(kind, kind)}{f', above all {cut_end(name, _NAME)}' * bool(name)}"
-            for kind, name, ns in _largest_waits(left.path)
-            if ns >= _FIXED * left.cycle_ns
+            for kind, name, share in left.iter_rows()
+            if share >= _FIXED
         ]
         told = f": {units.listed(waits, 3, '; ')}" if waits else ""
         yield (
             f"{units.brief_ns(fixed)} of the step are waits that {change.text} does not change"
             f"{told}."
         )
-
-
-def _largest_waits(path: pl.DataFrame) -> Iterator[tuple[str, str, float]]:
-    """What is left of a path by kind: the kind, the name that has most of it, and how much."""
-    by_kind = path.group_by("kind", maintain_order=True).agg(
-        pl.col("name").filter(pl.col("name") != "").first().fill_null(""), pl.col("path_ns").sum()
-    )
-    yield from by_kind.sort("path_ns", descending=True, maintain_order=True).iter_rows()
 
 
 def what_if_document(found: WhatIf) -> Document:

@@ -160,6 +160,29 @@ def _scaled(today: float, now: Scenario, new: float, *, shortens: bool) -> float
     return today * (min(ratio, 1.0) if shortens else ratio)
 
 
+def fixed_waits(
+    program: OwnProgram, changes: tuple[AskedChange, ...], scale: AskedChange
+) -> tuple[float, pl.DataFrame]:
+    """What of a cycle a scale among the changes leaves as it is, and what that is.
+
+    The latter by `kind`, the `name` that has most of it, and its `share`, the largest first.
+    """
+    today, new = (
+        predicted(program, tuple(each), bounds=False).cycle_ns
+        for each in ((one for one in changes if one is not scale), changes)
+    )
+    nothing = (replace(one, factor=0.0) if one is scale else one for one in changes)
+    left = predicted(program, tuple(nothing), bounds=False)
+    # What half as fast, or twice, does not change either: some only comes to light at none.
+    fixed = min((new - scale.factor * today) / (1 - scale.factor), left.cycle_ns)
+    is_named = pl.col("name") != ""
+    by_kind = left.path.group_by("kind", maintain_order=True).agg(
+        pl.col("name").filter(is_named).first().fill_null(""),
+        share=pl.col("path_ns").sum() / max(left.cycle_ns, 1.0),
+    )
+    return fixed, by_kind.sort("share", descending=True, maintain_order=True)
+
+
 # -- what decides a cycle --------------------------------------------------------------------------
 
 
