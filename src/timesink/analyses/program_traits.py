@@ -6,7 +6,6 @@
 `optimizer`           it makes optimizer steps
 `unfused-optimizer`   it makes optimizer steps, none of them with a fused kernel
 `loader`              it fetches batches from a data loader
-`loader-processes`    other processes make these batches
 `pinned`              its copies from the host are from pinned memory, all of them
 `host`                calls of the host were recorded
 `stacks`              Python functions were recorded
@@ -55,7 +54,6 @@ def program_traits(trace: Trace) -> frozenset[str]:
         "optimizer": optimizer,
         "unfused-optimizer": optimizer and not _any(both, _FUSED_OPTIMIZER.search),
         "loader": _any(calls, names.is_data_loader),
-        "loader-processes": _any(calls, names.loads_in_processes),
         "pinned": pinned and not _any(kernels, lambda name: _PAGEABLE in name),
         "host": not host_columns(trace).is_empty(),
         "stacks": bool(host_kinds(trace).among("python_function").any()),

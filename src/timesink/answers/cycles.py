@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from timesink.analyses.cycles import SCHEMA as SCHEMA_OF_CYCLES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from timesink.analyses.replay.prediction import (
     Prediction,
     Ranked,
     best_changes,
+    fixed_waits,
     predicted,
     program_of,
 )
@@ -379,6 +380,7 @@ def _notes(found: WhatIf) -> Iterator[str]:
         yield "No steps are marked: all that was recorded is taken for one cycle."
     if host_columns(found.trace).is_empty():
         yield "Nothing of the host was recorded: nobody knows why devices wait, and gaps stay."
+    yield from _wide(found)
     yield from _fixed_waits(found)
     for action in dict.fromkeys(one.action for one in found.changes):
         if action in _ASSUMED:
@@ -392,41 +394,45 @@ def _notes(found: WhatIf) -> Iterator[str]:
                 yield f"It was recorded on {here.device}, not on {base.device}."
 
 
+_WIDER = 2.0
+"""How many times as uncertain as the step today a new one is that needs a word."""
+
+
+def _wide(found: WhatIf) -> Iterator[str]:
+    """Why the new step is far less certain than that of today."""
+    today, new, bounds = found.clock.interval_ns, found.cycle_ns, found.interval_ns
+    if today is None or bounds is None or not new or not found.today_ns:
+        return
+    before, after = (today[1] - today[0]) / found.today_ns, (bounds[1] - bounds[0]) / new
+    if after > _WIDER * before:
+        yield (
+            "The interval is wide: what the change leaves is mostly the host's, and today's step "
+            "hardly tells how long that takes without the profiler."
+        )
+
+
 _FIXED = 0.02
 """Of the step today: fixed waits that take less are not told."""
 
 
 def _fixed_waits(found: WhatIf) -> Iterator[str]:
-    """What is left of a step where all that a scale touches takes no time, and its name."""
+    """What of a step a scale of everything does not touch, and its names."""
     for change in found.changes:
         if change.action != "scale" or change.sort != "cycle" or change.factor == 1:
             continue
-        others = tuple(one for one in found.changes if one is not change)
-        nothing = replace(change, factor=0.0)
-        left = predicted(program_of(found.trace), (*others, nothing), bounds=False)
-        # What half as fast, or twice, does not change either: the rest only comes to light at none.
-        fixed = (found.cycle_ns - change.factor * found.today_ns) / (1 - change.factor)
-        fixed = min(fixed, left.cycle_ns)
+        fixed, left = fixed_waits(program_of(found.trace), found.changes, change)
         if fixed < _FIXED * found.today_ns:
             continue
         waits = [
             f"{KINDS.get(kind, kind)}{f', above all {cut_end(name, _NAME)}' * bool(name)}"
-            for kind, name, ns in _largest_waits(left.path)
-            if ns >= _FIXED * left.cycle_ns
+            for kind, name, share in left.iter_rows()
+            if share >= _FIXED
         ]
         told = f": {units.listed(waits, 3, '; ')}" if waits else ""
         yield (
             f"{units.brief_ns(fixed)} of the step are waits that {change.text} does not change"
             f"{told}."
         )
-
-
-def _largest_waits(path: pl.DataFrame) -> Iterator[tuple[str, str, float]]:
-    """What is left of a path by kind: the kind, the name that has most of it, and how much."""
-    by_kind = path.group_by("kind", maintain_order=True).agg(
-        pl.col("name").filter(pl.col("name") != "").first().fill_null(""), pl.col("path_ns").sum()
-    )
-    yield from by_kind.sort("path_ns", descending=True, maintain_order=True).iter_rows()
 
 
 def what_if_document(found: WhatIf) -> Document:

@@ -17,16 +17,19 @@ from timesink.analyses.device_idle import idle_causes
 from timesink.analyses.forest import within
 from timesink.analyses.replay import Played
 from timesink.analyses.replay.changes import AskedChange
-from timesink.analyses.replay.prediction import waiting_calls
+from timesink.analyses.replay.prediction import operators_around, waiting_calls
 from timesink.analyses.replay.what_if import (
+    PACE_NS,
     Scenario,
     changed,
     device_waits,
     waits_for_collectives,
 )
+from timesink.analyses.work import formula_of
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.model.findings import Evidence, Finding
+from timesink.model.intervals import Ints
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, waits_for_device
 from timesink.rules import Steps, complete_steps
@@ -36,6 +39,7 @@ _FEWEST = 0.5
 """Waits of a step: what comes in fewer than every other step is not a part of the loop."""
 _MOST_NAMES = 3
 _FROM_HOST = "HtoD"
+_PRODUCTS = ("gemm", "convolution", "attention")
 
 
 # -- waits -----------------------------------------------------------------------------------------
@@ -48,7 +52,8 @@ def held_up_by(
     steps, idle = complete_steps(trace), idle_causes(trace)
     least = LEAST_SHARE * steps.length_ns
     waits = any(waits_for_device(name) for name in host_names(trace).texts if name)
-    if not steps.length_ns or idle.is_empty() or not waits:
+    # What is waited for once in a recording is no part of a loop.
+    if not steps.marked or not steps.length_ns or idle.is_empty() or not waits:
         return []
     # Without an idle device nothing comes sooner, whatever the host waits for.
     if int(idle["idle_ns"].to_numpy().max()) < least * steps.count:
@@ -92,16 +97,15 @@ def _waits_in_steps(
     graph, calls = base.graph, base.graph.points.calls
     waits = np.flatnonzero(device_waits(graph))
     waits = waits[steps.hold(graph.points.time[graph.point[waits]])]
-    activity = graph.work.row[graph.activity[graph.needs[waits]]]
-    kinds = device_columns(trace).select("kind", pl.col("name").cast(pl.String))[activity]
-    sent = kinds.select((pl.col("kind") == "memcpy") & pl.col("name").str.contains(_FROM_HOST))
-    waits = waits[~sent.to_series().fill_null(value=False).to_numpy()]
     # A collective of the host waits for what it sends: that is a part of it.
     made = within(np.flatnonzero(calls.named(is_collective_call)), calls.size)
     waits = waits[~made[graph.points.call[graph.point[waits]]]]
     if not len(waits):
         return
     outer, is_operator = waiting_calls(trace, base, waits)
+    computes = calls.named(_computes)[outer]
+    kept = ~np.isin(outer, _senders(trace, base)) & ~computes
+    waits, outer, is_operator = waits[kept], outer[kept], is_operator[kept]
     # Outside of operators a benchmark waits at its end, and so does a profiler.
     recurs = is_operator if steps.count < 2 else np.ones(len(outer), dtype=np.bool_)
     waits, outer = waits[recurs], outer[recurs]
@@ -112,6 +116,22 @@ def _waits_in_steps(
     for place in np.argsort(-total, kind="stable").tolist():
         if total[place] > 0 and calls.names[place] and often[place] >= _FEWEST:
             yield calls.names[place], float(total[place]), float(often[place])
+
+
+def _computes(name: str) -> bool:
+    """Whether an operator multiplies matrices: it waits for reasons of its library."""
+    row = formula_of(name)
+    return row is not None and row.family in _PRODUCTS
+
+
+def _senders(trace: Trace, base: Scenario) -> Ints:
+    """Outermost operators that copy something to the device."""
+    work = base.graph.work
+    about = device_columns(trace).select("kind", pl.col("name").cast(pl.String))[work.row]
+    sent = about.select((pl.col("kind") == "memcpy") & pl.col("name").str.contains(_FROM_HOST))
+    copies = np.flatnonzero(sent.to_series().fill_null(value=False).to_numpy() & work.launched)
+    call = base.graph.points.calls.place[work.call[copies]]
+    return operators_around(trace, base, call[call >= 0])[0]
 
 
 # -- collectives that the host makes ---------------------------------------------------------------
@@ -136,3 +156,17 @@ def without_host_collectives(one: Scenario) -> Scenario | None:
     waits[waits] = inside[points.call[graph.point[waits]]]
     needs[waits], gap[waits] = -1, 0.0
     return replace(one, stretch=stretch, graph=replace(graph, needs=needs, gap=gap))
+
+
+# -- gaps between queued work ----------------------------------------------------------------------
+
+
+def without_queue_gaps(one: Scenario) -> Scenario:
+    """The program if queued work began when its launch and its stream allow, and at once."""
+    graph = one.graph
+    needs, gap, number = graph.needs.copy(), graph.gap.copy(), np.arange(len(graph))
+    follows = (graph.activity >= 0) & (graph.before > 0)
+    gap[follows] = np.minimum(gap[follows], PACE_NS)
+    # A start that needed another stream as well stands between the two.
+    needs[(graph.point < 0) & (graph.activity < 0) & (number > 0)] = -1
+    return replace(one, graph=replace(graph, needs=needs, gap=gap))

@@ -378,6 +378,7 @@ def _estimated(trace: Trace, program: _Program, recorded: float) -> OwnClock:
 
 _ERROR, _MODEL_ERROR = 0.25, 0.04
 """How far costs are from those of the table, as a share, and a replay from the program."""
+COST_ERROR = _ERROR
 
 
 def costs_of(

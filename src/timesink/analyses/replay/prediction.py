@@ -16,7 +16,14 @@ from timesink.analyses.program_traits import program_traits
 from timesink.analyses.replay import Played, play, recorded_play, work_by_step, worked
 from timesink.analyses.replay.changes import AskedChange
 from timesink.analyses.replay.critical_path import critical_path
-from timesink.analyses.replay.own_clock import OwnClock, StepTime, own_clock, step_time
+from timesink.analyses.replay.own_clock import (
+    COST_ERROR,
+    ESTIMATED,
+    OwnClock,
+    StepTime,
+    own_clock,
+    step_time,
+)
 from timesink.analyses.replay.what_if import (
     Scenario,
     changed,
@@ -64,6 +71,16 @@ def program_of(trace: Trace) -> OwnProgram:
     if interval is None or times.interval_ns is None or interval[0] >= interval[1]:
         return OwnProgram(clock, times, now, ())
     recorded = Scenario.of(trace, play(played.graph, worked(played.graph), played.length))
+    if clock.source == ESTIMATED:
+        # As the interval of the clock was made: costs that are off, and a replay that is. Only the
+        # costs say how long the host takes where the device decides today.
+        less, more = (
+            (mean, _at_dose(dose, recorded, now))
+            for mean, dose in zip(
+                times.interval_ns, (1 + COST_ERROR, 1 - COST_ERROR), strict=True
+            )
+        )
+        return OwnProgram(clock, times, now, (less, more))
     # Replays are fitted by the median of their cycles; the answer is about the mean.
     ends = tuple(
         (mean, _with_cycle(end, recorded, now))
@@ -72,18 +89,24 @@ def program_of(trace: Trace) -> OwnProgram:
     return OwnProgram(clock, times, now, ends)
 
 
+def _at_dose(dose: float, recorded: Scenario, now: Scenario) -> Scenario:
+    """The program with so many times what recording is thought to have cost taken out."""
+    stretch = recorded.stretch + dose * (now.stretch - recorded.stretch)
+    return replace(now, stretch=np.maximum(stretch, 0.0))
+
+
 def _with_cycle(wanted: float, recorded: Scenario, now: Scenario) -> Scenario:
     """The program if recording had cost more or less, so that its cycle is as long as wanted."""
 
     def at(dose: float) -> Scenario:
-        stretch = recorded.stretch + dose * (now.stretch - recorded.stretch)
-        return replace(now, stretch=np.maximum(stretch, 0.0))
+        return _at_dose(dose, recorded, now)
 
     usual, sides = cycle_ns(now), (0.0, _MOST_COSTS)
     lengths = [cycle_ns(at(side)) for side in sides]
     fits = [(usual - wanted) * (each - wanted) <= 0 and each != usual for each in lengths]
     if not any(fits):
-        return at(sides[int(np.argmin([abs(one - wanted) for one in lengths]))])
+        # No host is that fast or slow: the device decides, and the rest is the replay's error.
+        return at(1 + COST_ERROR if wanted < usual else 1 - COST_ERROR)
     side = fits.index(True)
     (low, low_ns), (high, high_ns) = (1.0, usual), (sides[side], lengths[side])
     middle = high
@@ -157,6 +180,29 @@ def _scaled(today: float, now: Scenario, new: float, changes: tuple[AskedChange,
     if all(change.only_lengthens for change in changes):
         ratio = max(ratio, 1.0)
     return today * ratio
+
+
+def fixed_waits(
+    program: OwnProgram, changes: tuple[AskedChange, ...], scale: AskedChange
+) -> tuple[float, pl.DataFrame]:
+    """What of a cycle a scale among the changes leaves as it is, and what that is.
+
+    The latter by `kind`, the `name` that has most of it, and its `share`, the largest first.
+    """
+    today, new = (
+        predicted(program, tuple(each), bounds=False).cycle_ns
+        for each in ((one for one in changes if one is not scale), changes)
+    )
+    nothing = (replace(one, factor=0.0) if one is scale else one for one in changes)
+    left = predicted(program, tuple(nothing), bounds=False)
+    # What half as fast, or twice, does not change either: some only comes to light at none.
+    fixed = min((new - scale.factor * today) / (1 - scale.factor), left.cycle_ns)
+    is_named = pl.col("name") != ""
+    by_kind = left.path.group_by("kind", maintain_order=True).agg(
+        pl.col("name").filter(is_named).first().fill_null(""),
+        share=pl.col("path_ns").sum() / max(left.cycle_ns, 1.0),
+    )
+    return fixed, by_kind.sort("share", descending=True, maintain_order=True)
 
 
 # -- what decides a cycle --------------------------------------------------------------------------
@@ -336,8 +382,12 @@ def waiting_calls(trace: Trace, one: Scenario, waits: Ints) -> tuple[Ints, Flags
 
     Where there is none it is the call that waits.
     """
-    operator, points = _operators(trace, one), one.graph.points
-    call = points.call[one.graph.point[waits]]
+    return operators_around(trace, one, one.graph.points.call[one.graph.point[waits]])
+
+
+def operators_around(trace: Trace, one: Scenario, call: Ints) -> tuple[Ints, Flags]:
+    """For calls the outermost operator around each, itself without one; and whether there is."""
+    operator = _operators(trace, one)
     return operator.outer[call], operator.known[call]
 
 

@@ -25,8 +25,8 @@ from timesink.model.trace import Trace
 
 _GRAPH_LAUNCH_NS = 10_000.0
 """What launching a whole graph takes the host."""
-_GRAPH_PACE_NS = 1_000.0
-"""From one node of a graph to the next, at most."""
+PACE_NS = 1_000.0
+"""From one node of a graph to the next, at most, and from queued work to the next."""
 _PASSES = 2.0
 """What one pass takes of the costliest operator it stands for: a fused Adam reads and writes seven
 tensors, `addcdiv_` four."""
@@ -325,7 +325,7 @@ def _as_graph(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenari
     gap, lag = graph.gap.copy(), graph.lag.copy()
     # Work that nobody is known to have launched waits for reasons that are not known either.
     nodes = nodes[(graph.needs[nodes] >= 0) & (graph.before[nodes] > 0)]
-    gap[nodes] = np.minimum(gap[nodes], _GRAPH_PACE_NS)
+    gap[nodes] = np.minimum(gap[nodes], PACE_NS)
     handed = graph.waits & (graph.point >= 0) & (graph.needs >= 0)
     handed[handed] = graph.point[graph.needs[handed]] >= 0
     handed[handed] = chosen.stretches[graph.point[handed] - 1]

@@ -30,7 +30,7 @@ from timesink.analyses.program_traits import has_shapes, program_traits
 from timesink.analyses.ranks import RankSet, set_health
 from timesink.analyses.replay.critical_path import PlayedRun, path_kinds, path_modules, path_table
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
-from timesink.analyses.work.calls import NO_CALL, known_times
+from timesink.analyses.work.calls import NO_CALL, NO_SHAPES, known_times
 from timesink.analyses.work.efficiency import Efficiency
 from timesink.answers.views import (
     NO_COMMUNICATION,
@@ -425,8 +425,10 @@ def absence(view: str, found: Efficiency) -> Absent:
     if not about.is_of_roofs or found.modelled.kernels.is_empty():
         return about.absent
     times = known_times(found.modelled.kernels)
-    is_unlinked = 2 * times.get(NO_CALL, 0) > sum(times.values())
-    if is_unlinked and "graphs" in program_traits(found.trace):
+    total = sum(times.values())
+    is_unlinked = 2 * times.get(NO_CALL, 0) > total
+    is_shapeless = 2 * times.get(NO_SHAPES, 0) > total
+    if not is_shapeless and "graphs" in program_traits(found.trace):
         return NO_SHAPES_IN_GRAPHS
     if not has_shapes(found.trace):
         return about.absent
