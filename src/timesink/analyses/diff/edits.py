@@ -243,7 +243,7 @@ def _changes(
         found = CallAlignment(trees[0], trees[1], names, frozenset(known[apart].tolist())).changes()
         found += _uncovered(found, names, apart, base, new)
     if not foreign:
-        found += details(base, new, names, equal, alone=not found)
+        found += details(base, new, names, equal, found)
     return found, 0 if foreign else int(varies.sum())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
@@ -72,13 +72,18 @@ def _numbers_in(shape: list[Any]) -> int:
 
 
 def details(
-    base: CountedCycles, new: CountedCycles, names: SiteNames, equal: Flags, *, alone: bool
+    base: CountedCycles,
+    new: CountedCycles,
+    names: SiteNames,
+    equal: Flags,
+    found: Sequence[CallChange],
 ) -> Iterator[CallChange]:
     """Shapes, types and geometry of equal calls: what most of them differ in, as one change.
 
-    Where other calls differ too, these are not `alone`, and only other sizes are told: of most, or
-    such that no cycle of the other side comes near.
+    Where other calls were `found` to differ too, only other sizes are told: of most, or such that
+    no cycle of the other side comes near.
     """
+    alone = not found
     sort = names.table["sort"].to_numpy()
     work = equal & (sort >= KERNEL)
     if base.program.typed and new.program.typed:
@@ -95,7 +100,7 @@ def details(
     if len(resized) > _MOST_RESIZED * most:
         yield _detailed(base, new, names, resized, "shapes")
         return
-    other_sizes = _uneven_or_resized(base, new, names, equal)
+    other_sizes = _uneven_or_resized(base, new, names, equal, found)
     if other_sizes is not None:
         yield other_sizes
         return
@@ -111,13 +116,23 @@ def details(
 
 
 def _uneven_or_resized(
-    base: CountedCycles, new: CountedCycles, names: SiteNames, equal: Flags
+    base: CountedCycles,
+    new: CountedCycles,
+    names: SiteNames,
+    equal: Flags,
+    found: Sequence[CallChange],
 ) -> CallChange | None:
     """Sizes that vary from cycle to cycle on one side only, or that clearly differ; else None.
 
     Kernels tell by their grids, but for products of matrices: libraries choose how these are cut.
+    The sizes of an optimizer are those of its parameters, however large the work is.  Where other
+    kernels below equal operators are all that was `found`, any size outside of these tells why.
     """
     sort = names.table["sort"].to_numpy()
+    equal = equal & ~_in_optimizer(names)
+    only_kernels = bool(found) and all(change.kind == "kernels" for change in found)
+    around = {change.site for change in found}
+    apart_from = ~np.isin(names.table["parent"].to_numpy(), list(around))
     launched = np.asarray((base.blocks > 0).all(axis=0) & (new.blocks > 0).all(axis=0))
     sized = equal & (sort == KERNEL) & launched
     sized[[place for place in np.flatnonzero(sized) if multiplies_matrices(names.names[place])]] = (
@@ -146,10 +161,19 @@ def _uneven_or_resized(
             [place for place in np.flatnonzero(which) if _is_resized(float(ratios[place]))],
             dtype=np.int64,
         )
-        if len(columns) >= max(_FEWEST_RESIZED, _SOME_RESIZED * which.sum()):
+        least = max(_FEWEST_RESIZED, _SOME_RESIZED * which.sum())
+        if only_kernels:
+            columns, least = columns[apart_from[columns]], 1
+        if len(columns) >= least:
             change = _detailed(base, new, names, columns, "shapes")
             return replace(change, factor=float(np.median(ratios[columns])))
     return None
+
+
+def _in_optimizer(names: SiteNames) -> Flags:
+    """Which sites are an optimizer's, in its step or where it clears gradients."""
+    paths = (names.path(site) for site in names.table["site"].to_list())
+    return np.array([path[:1] != () and path[0].startswith("Optimizer.") for path in paths])
 
 
 def _input_ratios(base: CountedCycles, new: CountedCycles, names: SiteNames) -> Floats:

@@ -126,7 +126,7 @@ def _program_line(found: ProgramChange) -> str:
 def _choices_told(found: ProgramChange) -> str:
     """Kernels that a library chose anew, of no effect: `cuDNN chose another kernel for one ...`."""
     first, places = found.choices[0], sum(edit.places for edit in found.choices)
-    library = library_title(first.inside) or "The library"
+    library = library_title(f"{first.inside} {first.sentence}") or "The library"
     noun = next((noun for word, noun in _OPERATORS.items() if word in first.inside), "operator")
     device_ns = sum(edit.device_ns for edit in found.choices)
     is_timed = units.brief_ns(abs(device_ns)) != "0 ns"
