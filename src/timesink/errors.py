@@ -39,11 +39,13 @@ class UnreadableError(TimesinkError):
 
     @classmethod
     def missing(cls, path: Path | str) -> UnreadableError:
-        return cls(f"{path}: no such file or directory", "check the path; quote names with spaces")
+        return MissingPathError(
+            f"{path}: no such file or directory", "check the path; quote names with spaces"
+        )
 
     @classmethod
     def no_match(cls, pattern: str) -> UnreadableError:
-        return cls(
+        return MissingPathError(
             f"{pattern}: no file fits this pattern",
             "check the folder; * stands for a part of a name, ** for any folders",
         )
@@ -113,6 +115,10 @@ class UnreadableError(TimesinkError):
     def none_fits(cls, path: Path | str, names: list[str]) -> UnreadableError:
         shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
         return cls(f"{path}: no trace fits the choice of worker, span or rank", f"it holds {shown}")
+
+
+class MissingPathError(UnreadableError):
+    """Nothing is where the input was said to be: the call is wrong, whatever was to be decided."""
 
 
 class AmbiguousError(TimesinkError):

@@ -143,7 +143,7 @@ def test_one_reader_says_damaged_of_all(tmp_path: Path):
     assert all(reader(file) for reader in readers)
     broken = {name: text for name, text in _contents("s").items() if not name.startswith("of ")}
     for damage, content in broken.items():
-        if damage == "large":
+        if damage in {"large", "surrogate"}:
             continue
         file.write_bytes(content)
         for reader in readers:

@@ -76,9 +76,7 @@ def program_of(trace: Trace) -> OwnProgram:
         # costs say how long the host takes where the device decides today.
         less, more = (
             (mean, _at_dose(dose, recorded, now))
-            for mean, dose in zip(
-                times.interval_ns, (1 + COST_ERROR, 1 - COST_ERROR), strict=True
-            )
+            for mean, dose in zip(times.interval_ns, (1 + COST_ERROR, 1 - COST_ERROR), strict=True)
         )
         return OwnProgram(clock, times, now, (less, more))
     # Replays are fitted by the median of their cycles; the answer is about the mean.

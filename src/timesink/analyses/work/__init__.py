@@ -211,12 +211,14 @@ def typed(
 
 def _input(shape: Any, kind: Any, steps: Any) -> Tensor | tuple[Tensor, ...] | None:
     nested = isinstance(shape, list) and any(isinstance(one, list) for one in shape)
+    # What is no name of a type may be anything, also a list.
+    kind = kind if isinstance(kind, str) else ""
     if nested or kind in _LISTS:
         # Types of the members are not recorded with a list: the formula takes another tensor's.
         many = shape if nested else []
         steps = steps if isinstance(steps, list) and len(steps) == len(many) else [[]] * len(many)
         return tuple(
-            Tensor(_whole(one), "" if kind in _LISTS else str(kind), _whole(step))
+            Tensor(_whole(one), "" if kind in _LISTS else kind, _whole(step))
             for one, step in zip(many, steps, strict=True)
         )
     if not isinstance(kind, str) or not isinstance(shape, list):
@@ -241,7 +243,7 @@ def _whole(numbers: Any) -> tuple[int, ...]:
 def _decoded(text: str) -> list[Any]:
     try:
         found = msgspec.json.decode(text) if text else []
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
     return found if isinstance(found, list) else []
 
