@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from importlib.util import find_spec
-from itertools import pairwise
-from operator import index
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 import polars as pl
 
 from timesink.analyses.columns import once_per_trace
 from timesink.analyses.kernels.peaks import choose_peaks
-from timesink.analyses.ranks import RankSet, set_fitness, set_health, set_notes
+from timesink.analyses.ranks import (
+    RankSet,
+    set_fitness,
+    set_health,
+    set_notes,
+    steps_in_detail,
+)
 from timesink.analyses.replay.critical_path import PlayedRun, played_run
 from timesink.analyses.replay.own_clock import (
     CLOCK_KEY,
@@ -27,7 +31,7 @@ from timesink.analyses.replay.own_clock import (
     own_clock,
     own_timeline,
 )
-from timesink.analyses.steps import average_step, find_steps, step_ranges, within_steps
+from timesink.analyses.steps import average_step, find_steps, within_steps
 from timesink.analyses.work import REGISTERED, FormulaRegistry
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency
@@ -41,6 +45,7 @@ from timesink.answers.analysis.headline import (
     tells_clocks_apart,
 )
 from timesink.answers.analysis.sections import start_side_by_side
+from timesink.answers.analysis.step_choice import Steps, missing_steps, step_choice
 from timesink.answers.rank_reading import UnrelatedRunsError, open_set
 from timesink.answers.views import View, check_group, find_view
 from timesink.errors import TimesinkError, UnreadableError, UsageError
@@ -348,42 +353,6 @@ def _is_installed(module: str) -> bool:
         return False
 
 
-# Which steps a user wants: `5-8`, `5,7,10-12`, 5, [5, 7].
-
-Steps: TypeAlias = "int | str | Iterable[int]"
-
-_MOST_NAMED = 6
-
-
-def step_choice(wanted: Steps) -> str:
-    """The choice as text, checked."""
-    if isinstance(wanted, str):
-        return ",".join(_as_text(bounds) for bounds in step_ranges(wanted))
-    numbers = list(wanted) if isinstance(wanted, Iterable) else [wanted]
-    if not all(hasattr(one, "__index__") and not isinstance(one, bool) for one in numbers):
-        # What is no number is no choice, and is refused as such.
-        return step_choice(str(wanted))
-    return step_choice(",".join(str(index(number)) for number in numbers))
-
-
-def missing_steps(wanted: str, held: Iterable[str]) -> list[str]:
-    """Parts of a choice of which the trace holds nothing, the first of them."""
-    numbers = sorted(int(name) for name in held if name.isdecimal())
-    gaps = []
-    for first, last in step_ranges(wanted):
-        # The stretches of a range in which no number lies.
-        held_here = [number for number in numbers if first <= number <= last]
-        edges = pairwise([first - 1, *held_here, last + 1])
-        gaps += [(low + 1, high - 1) for low, high in edges if high - low > 1]
-    texts = list(dict.fromkeys(map(_as_text, gaps)))
-    return texts if len(texts) <= _MOST_NAMED else [*texts[:_MOST_NAMED], "..."]
-
-
-def _as_text(bounds: tuple[int, int]) -> str:
-    first, last = bounds
-    return str(first) if first == last else f"{first}-{last}"
-
-
 def analyze(
     source: str | Path | Trace,
     *,
@@ -461,7 +430,7 @@ def analyze(
         whole = Analysis(trace, shown(place), ranks, group_by, tuple(notes), limits=limits)
         many = units.counted(len(ranks.ranks), "ranks")
         note = f"{many}: {detailed} in detail; --worker NAME shows another one alone"
-        analysis = _of_steps(whole, wanted)
+        analysis = _of_steps(whole, steps_in_detail(ranks, detailed, wanted))
         return replace(analysis, chosen=(*analysis.chosen, note))
     store = Cache.default() if cache else None
     trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
@@ -479,6 +448,8 @@ def analyze_opened(
     """The analysis of a trace that is open already, with the `ranks` it is compared to."""
     _check_timeline(trace, path)
     wanted = None if steps is None else step_choice(steps)
+    if ranks is not None:
+        wanted = steps_in_detail(ranks, trace.metadata.worker, wanted)
     return _of_steps(Analysis(trace, path, ranks=ranks), wanted)
 
 
