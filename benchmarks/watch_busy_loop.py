@@ -2,8 +2,8 @@
 
     python benchmarks/watch_busy_loop.py [--runs 10]
 
-Steps are lognormal (0.35) around a level that wanders by a share, for so many seconds.  Learned from
-the first 30 seconds, judged for the 100 that follow, without a shift and with one halfway.
+Steps are lognormal (0.35) around a level that wanders by a share, for so many seconds.  Learned
+from the first 30 seconds, judged for the 100 that follow, without a shift and with one halfway.
 """
 
 from __future__ import annotations
