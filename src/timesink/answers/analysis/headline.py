@@ -120,6 +120,8 @@ def headline(
         )
     costly = max(costs, key=lambda part: costs[part])
     for one in found:
+        if one.rule == "cpu-contention" and one.rule in _RULES.get(costly, ()):
+            return f"{said}; {one.title[0].lower()}{one.title[1:]}. {one.advice}"
         if one.rule == "dominant-operator" and one.rule in _RULES.get(costly, ()):
             took = one.share * steps.length_ns
             said += f"; {one.evidence[0].name} alone takes {units.brief_ns(took)} of it on the host"
