@@ -102,8 +102,8 @@ def _waits_in_steps(
     if not len(waits):
         return
     outer, is_operator = waiting_calls(trace, base, waits)
-    computes = calls.named(_computes)[outer]
-    kept = ~np.isin(outer, _senders(trace, base)) & ~computes
+    products, _ = operators_around(trace, base, np.flatnonzero(calls.named(_computes)))
+    kept = ~np.isin(outer, _senders(trace, base)) & ~np.isin(outer, products)
     waits, outer, is_operator = waits[kept], outer[kept], is_operator[kept]
     # Outside of operators a benchmark waits at its end, and so does a profiler.
     recurs = is_operator if steps.count < 2 else np.ones(len(outer), dtype=np.bool_)
