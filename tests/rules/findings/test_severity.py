@@ -143,3 +143,9 @@ class TestAGraphThatIsReplayed:
     def test_it_is_not_told_to_replay_graphs(self):
         for one in analysis_of("h200/traces/cuda_graph").findings:
             assert "CUDA graphs" not in one.advice
+
+
+def test_the_headline_names_the_gravest_finding_where_its_part_has_a_lesser_one():
+    analysis = timesink.analyze(timesink.sample())
+    assert analysis.findings[0].id == "layout-conversions"
+    assert f"Gravest finding: {analysis.findings[0].title}." in analysis.headline
