@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
@@ -152,7 +153,8 @@ def _alarm(now: WatchStatus) -> str:
     worst = max(judged, key=lambda one: one.lost_us or 0)
     took, expected = 1e3 * (worst.observed_us or 0), 1e3 * (worst.expected_us or 0)
     slow = cycles_of(worst.phase, worst.stream)
-    since = "" if worst.since_s is None else f", for {_long(now.time_us - 1e6 * worst.since_s)}"
+    lasted_us = math.nan if worst.since_s is None else now.time_us - 1e6 * worst.since_s
+    since = f", for {_long(lasted_us)}" if math.isfinite(lasted_us) else ""
     more = len(opened) - 1
     others = f" {units.counted(more, 'further alarms')} {'is' if more == 1 else 'are'} open."
     return (
