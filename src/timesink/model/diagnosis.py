@@ -14,6 +14,9 @@ UNDECIDED = "undecided"
 """Outcome of several runs a side that are too few."""
 RECORDED, PLAIN = "recorded cycles", "plain cycles"
 """What cycle time is judged by."""
+EVEN_DEVICE_TIME = 0.1
+"""Of the base: device time of equal work repeats within a percent, so an interval that reaches
+further does not say that device time is the same."""
 VERDICTS = ("regression", "improvement", "no_change", "incomparable")
 
 
@@ -123,6 +126,8 @@ class CycleJudgement:
     """Where somebody knows how much slower cycles are than they should be."""
     is_unfit: bool = False
     """Whether a recording cannot tell how long its steps take."""
+    corrected: SteadyTimes | None = None
+    """Mean steps without profiler overhead, where they tell another change than the recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +200,12 @@ class ProgramChange:
 
     @property
     def device_verdict(self) -> str:
-        """`same`, `longer` or `shorter`."""
+        """`same`, `longer`, `shorter`, or `uneven` where it varies too much to tell."""
         low, high = self.device_time.interval_ns or (0.0, 0.0)
-        return "longer" if low > 0 else "shorter" if high < 0 else "same"
+        if low <= 0 <= high:
+            is_wide = max(-low, high) > EVEN_DEVICE_TIME * self.device_time.base_ns > 0
+            return "uneven" if is_wide else "same"
+        return "longer" if low > 0 else "shorter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,3 +261,5 @@ class Diagnosis:
     """Where somebody knows how much slower cycles are than they should be."""
     is_unfit: bool = False
     """Whether a recording cannot tell how long its steps take."""
+    corrected: SteadyTimes | None = None
+    """Mean steps without profiler overhead, where they tell another change than the recorded."""

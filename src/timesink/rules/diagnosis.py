@@ -50,6 +50,7 @@ from timesink.rules.case import (
 )
 from timesink.rules.case_functions import cycle_matrices, family_of
 from timesink.rules.causes_host import local_changes
+from timesink.rules.corrected_steps import judged_without_overhead
 from timesink.rules.counter_levels import impossible_levels
 from timesink.rules.environment import find_anomalies
 from timesink.rules.even_pace import even_paces
@@ -77,6 +78,7 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
     anomalies, symptoms = find_anomalies(compared, base, new)
     # What is not there may be what the recording lacks.
     program = None if judged.is_unfit else program_of(pair)
+    judged = judged_without_overhead(judged, pair, program)
     anomalies = (*anomalies, *shared_devices(compared, (base, new), anomalies, program))
     relieved: tuple[Finding, ...] = ()
     if judged.verdict == "improvement":
@@ -114,6 +116,7 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
         unexplained_ns=change - sum(cause.cost_ns for cause in causes),
         unexplained=unexplained(parts, causes),
         is_unfit=judged.is_unfit,
+        corrected=judged.corrected,
         program=program,
         symptoms=symptoms,
         paces=paces,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -34,6 +34,7 @@ from timesink.model.intervals import Ints
 from timesink.model.schema import HOST_DEVICE
 
 if TYPE_CHECKING:
+    from timesink.analyses.replay.own_clock import StepTime
     from timesink.analyses.work.cycle_work import ProcessWork
 
 
@@ -70,6 +71,9 @@ class Role:
     """What its cycles compute and move; None where no shapes were recorded."""
     fitness: Fitness = FIT
     """What its recording can answer."""
+    step_time: Callable[[], StepTime] | None = None
+    """The mean step of its recording on both clocks, worked out when it is asked for; None where
+    steps are not marked or there is no timeline."""
 
     @property
     def cycles(self) -> int:

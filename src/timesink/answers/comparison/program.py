@@ -56,6 +56,10 @@ def program_lines(
     if found.device_verdict == "same":
         return [*lines, f"Device time per cycle is the same ({took})."]
     low, high = times.interval_pct or (0.0, 0.0)
+    if found.device_verdict == "uneven":
+        between = units.interval_pct(low, high)
+        varies = f"Device time varies from step to step: {took} (95 % interval {between})."
+        return [*lines, varies]
     by = units.change(times.base_ns, times.new_ns)
     bounds = units.interval_pct(low, high)
     return [*lines, f"Device time per cycle: {took} ({by}, 95 % interval {bounds})."]

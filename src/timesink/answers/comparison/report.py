@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, cast
 
@@ -35,6 +35,7 @@ from timesink.output.names import told_apart
 if TYPE_CHECKING:
     from timesink.analyses.comparison.role_groups import Exploration
     from timesink.analyses.ranks.changes import RankChanges
+    from timesink.analyses.replay.own_clock import StepTime
     from timesink.model.diagnosis import Diagnosis, Expectation
     from timesink.model.fitness import Fitness
 
@@ -319,8 +320,19 @@ def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
                 peak_memory_bytes=run.peak_memory_bytes,
                 work=None if only is None else run.work.get(only),
                 fitness=run.fitness,
+                step_time=_step_time(run),
             )
             yield RoleMember(role, run.source.job, suffix, run.source.key)
+
+
+def _step_time(run: SideRun) -> Callable[[], StepTime] | None:
+    """How to work out the mean step of a recording without profiler overhead, on demand."""
+    if run.trace is None or run.unit.method != "step":
+        return None
+    # Only verdicts that it may turn need a replay of both recordings.
+    from timesink.analyses.replay.own_clock import step_time  # noqa: PLC0415
+
+    return partial(step_time, run.trace)
 
 
 def _by_suffix(rows: pl.DataFrame, run: SideRun) -> Iterator[tuple[str, pl.DataFrame]]:

@@ -74,7 +74,7 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
     said = _cycle_words(told)
     program = None if why is None else why.program
     longer = {"longer": True, "shorter": False}.get(told.verdict.cycles)
-    if why is not None and told.pair.plain is not None:
+    if why is not None and (told.pair.plain is not None or why.corrected is not None):
         said, longer = why.reason, _LONGER.get(why.verdict)
     first = [] if program is None else program_lines(program, longer=longer, why=why)
     if told.whole.equal_work is not None:
