@@ -311,10 +311,7 @@ def _clocks_do_not_fit(trace: Trace) -> Iterator[Reason]:
     call_start = host_columns(trace)["ts_ns"].to_numpy()[work.call[work.launched]]
     early_ns = call_start - work.start[work.launched]
     early_ns = early_ns[early_ns > CLOCK_SKEW_NS]
-    apart_ns, shown = (
-        _after_waits_ns(trace, call_start),
-        "work ends after the host has waited for it",
-    )
+    apart_ns, shown = _after_waits_ns(trace), "work ends after the host waited for it"
     if len(early_ns) and len(early_ns) >= LEAST_EARLY * len(call_start):
         apart_ns = int(np.median(early_ns))
         shown = (
