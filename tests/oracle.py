@@ -169,6 +169,26 @@ def merge_same_names(call: Call, into: Call | None = None) -> None:
 # -- links -----------------------------------------------------------------------------------------
 
 
+def foreground(trace: Trace) -> list[Row]:
+    """Host events without those of threads that do nothing, where others work.
+
+    In recordings of a few nanoseconds no thread waits for another.
+    """
+    host = rows_of(trace, "host")
+    working = {(event["pid"], event["tid"]) for event in host if shows_work(event)}
+    calls = [event for event in host if event["kind"] not in ("trace", "instant", "overhead")]
+    idle = {(event["pid"], event["tid"]) for event in calls} - working
+    return [event for event in host if not working or (event["pid"], event["tid"]) not in idle]
+
+
+def shows_work(event: Row) -> bool:
+    if event["kind"] in ("operator", "module", "collective", "runtime", "driver"):
+        return True
+    if event["kind"] == "annotation":
+        return is_collective(event["name"]) or special_role(event["name"]) is not None
+    return role_of(event) == "python"
+
+
 def launches(trace: Trace) -> list[Row]:
     """Runtime and driver calls, with their row."""
     events = enumerate(rows_of(trace, "host"))
@@ -191,6 +211,19 @@ def launching_call(activity: Row, calls: list[Row]) -> Row | None:
     found.sort(key=lambda call: (call["ts_ns"], call["row"]))
     before = [call for call in found if call["ts_ns"] <= activity["ts_ns"]]
     return next(iter(before[-1:] + found), None)
+
+
+def call_with_external_id(activity: Row, calls: list[Row], place: int, peers: int) -> Row | None:
+    """The same where both carry an external id: the latest call before the activity, or the first.
+
+    As many calls as activities belong to each other in their order.  All calls here launch.
+    """
+    same_id = [call for call in calls if call["external_id"] == activity["external_id"]]
+    same_id.sort(key=lambda call: (call["ts_ns"], call["row"]))
+    if peers == len(same_id) > 1:
+        return same_id[place]
+    before = [call for call in same_id if call["ts_ns"] <= activity["ts_ns"]]
+    return next(iter(before[-1:] + same_id), None)
 
 
 def outermost(calls: Iterable[Row]) -> Iterator[Row]:
@@ -232,10 +265,30 @@ def link(trace: Trace, nodes: list[Call]) -> list[tuple[int, Call | None]]:
     """For each device row: the row of its launching call (-1 for none) and the node around it."""
     calls = launches(trace)
     links = []
-    for activity in rows_of(trace, "device"):
-        call = launching_call(activity, calls)
-        links.append((-1, None) if call is None else (call["row"], owner(call, nodes)))
+    activities = rows_of(trace, "device")
+    for activity in activities:
+        if not bears_external_id_only(activity):
+            call = launching_call(activity, calls)
+            links.append((-1, None) if call is None else (call["row"], owner(call, nodes)))
+            continue
+        wanted = activity["external_id"]
+        peers = [each for each in activities if bears_external_id_only(each)]
+        peers = [each for each in peers if each["external_id"] == wanted]
+        peers.sort(key=lambda each: each["ts_ns"])
+        place = next(n for n, each in enumerate(peers) if each is activity)
+        call = call_with_external_id(activity, calls, place, len(peers))
+        named = [node for node in nodes if node.external_id == wanted]
+        named = [node for node in named if node.start <= activity["ts_ns"]]
+        node = max(named, key=lambda node: node.start, default=None) if call is None else None
+        if node is not None:
+            node = [each for each in named if each.start == node.start][-1]
+        links.append((-1, node) if call is None else (call["row"], owner(call, nodes)))
     return links
+
+
+def bears_external_id_only(activity: Row) -> bool:
+    works = activity["kind"] in ("kernel", "memcpy", "memset", "collective")
+    return works and activity["correlation"] is None and bool(activity["external_id"])
 
 
 # -- times of operators ----------------------------------------------------------------------------
@@ -292,7 +345,7 @@ def merged_marks(marks: list[Row]) -> list[Step]:
 
 def whole_trace(trace: Trace) -> list[Step]:
     """One step over the operators, or over what else there is."""
-    host, device = rows_of(trace, "host"), rows_of(trace, "device")
+    host, device = foreground(trace), rows_of(trace, "device")
     for events in (
         [event for event in host if event["kind"] == "operator" or role_of(event) == "python"],
         [event for event in host if event["kind"] == "annotation"],
@@ -306,17 +359,15 @@ def whole_trace(trace: Trace) -> list[Step]:
 
 def assign(trace: Trace, found: list[Step]) -> list[Row]:
     """Give each step the device work launched wholly inside it; the rest comes back."""
-    calls = launches(trace)
-    outside = []
-    for activity in rows_of(trace, "device"):
+    outside, host = [], rows_of(trace, "host")
+    origins = link(trace, forest(trace))
+    for activity, (row, node) in zip(rows_of(trace, "device"), origins, strict=True):
         if activity["kind"] not in BUSY:
             continue
-        call = launching_call(activity, calls)
-        holders = [
-            step
-            for step in found
-            if call is not None and step.start <= call["ts_ns"] and end_of(call) <= step.end
-        ]
+        span = (host[row]["ts_ns"], end_of(host[row])) if row >= 0 else None
+        if row < 0 and node is not None:
+            span = (node.start, node.end)
+        holders = [step for step in found if span and step.start <= span[0] and span[1] <= step.end]
         (holders[-1].activities if holders else outside).append(activity)
     return outside
 
@@ -371,7 +422,7 @@ def moments(trace: Trace) -> Mapping[str, set[int]]:
         part = "communication" if communicates(activity, node, host) else activity["kind"]
         if part in active:
             active[part] |= set(range(activity["ts_ns"], end_of(activity)))
-    for event in host:
+    for event in foreground(trace):
         part = host_part(event)
         if part is not None:
             active[part] |= set(range(event["ts_ns"], end_of(event)))

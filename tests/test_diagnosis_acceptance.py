@@ -169,7 +169,9 @@ def test_other_kernels_are_a_cause_though_cycles_hardly_move(
 ) -> None:
     told = fault("fp32_regression")
     assert told["verdict"] == "no_change"
-    assert told["causes"][0]["explained_us"] == pytest.approx(5300, rel=0.15)
+    # 5.34 ms of kernels, all of which lie in steps that end with their device work, and up to
+    # 1.05 ms of the host to launch them.
+    assert told["causes"][0]["explained_us"] == pytest.approx(5340 + 1050, rel=0.15)
     assert named(told["anomalies"]) == []
 
 
@@ -348,7 +350,7 @@ def test_text_says_verdict_parts_causes_and_what_to_check(
     told = capfd.readouterr().out
     said = " ".join(told.splitlines()[:3])
     assert said.startswith(
-        "Regression. The program is the same. Device time per cycle: 1.74 → 7.01"
+        "Regression. The recorded calls are the same. Device time per cycle: 1.74 → 7.01"
     )
     assert said.index("Device time") < said.index("Cycles take 2") < said.index("First cause: GPU")
     titles = ("Where the change is", "Causes\n", "What to check next")

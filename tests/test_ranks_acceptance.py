@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import timesink
 from rank_sets import HereEngine
+from timesink.answers.analysis.document import analysis_document
 from timesink.cli import main
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
+from timesink.model import units
 
 pytestmark = pytest.mark.usefixtures("reads_here")
 
@@ -49,6 +53,34 @@ def test_the_rank_that_stalls_is_named_although_it_waits_least(shared: Path):
     assert min(rows, key=lambda rank: rows[rank]["wait_suffered_us"]) == 3
     assert max(rows, key=lambda rank: rows[rank]["wait_caused_us"]) == 3
     assert "rank3 makes the others wait" in told["headline"]
+    assert told["findings"][0]["rule"] == "stragglers"
+
+
+def test_one_stall_has_one_figure(shared: Path, capsys: pytest.CaptureFixture[str]):
+    folder = shared / "data/h200/traces/ddp8_stall_rank3"
+    analysis = timesink.analyze(folder)
+    (straggler,) = analysis.table("stragglers").to_dicts()
+    cost_ns = straggler["cost_ns"] / 6
+    figure = units.brief_ns(cost_ns)
+    table = analysis.table("ranks")
+    assert table.filter(rank=3)["cost_ns"].to_list() == [pytest.approx(cost_ns)]
+    assert table.filter(pl.col("rank") != 3)["cost_ns"].null_count() == 7
+    finding = next(finding for finding in analysis.findings if finding.rule == "stragglers")
+    assert finding.cost_ns == pytest.approx(cost_ns)
+    assert figure in finding.sentence
+    document = analysis_document(analysis)
+    assert figure in document.headline
+    (card,) = next(one for one in document.sections if one.id == "stragglers").blocks[0].items
+    assert units.brief_ns(card.explained) == figure
+    (odd,) = (group for group in analysis.table("rank-groups").to_dicts() if group["odd"])
+    times = re.compile(r"[0-9.]+ (?:ms|us)")
+    sentences = (document.headline, finding.sentence, card.sentence, *card.evidence, *odd["apart"])
+    stalls = {found for sentence in sentences for found in times.findall(sentence)}
+    assert stalls == {figure}
+    assert main(["analyze", str(folder)]) == 0
+    text = capsys.readouterr().out
+    for other in ("27.6 ms", "28.4 ms", "35.8 ms", "36.4 ms", "142.1 ms"):
+        assert other not in text
 
 
 def test_where_all_is_well_nobody_is_blamed(shared: Path):

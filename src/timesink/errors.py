@@ -39,11 +39,13 @@ class UnreadableError(TimesinkError):
 
     @classmethod
     def missing(cls, path: Path | str) -> UnreadableError:
-        return cls(f"{path}: no such file or directory", "check the path; quote names with spaces")
+        return MissingPathError(
+            f"{path}: no such file or directory", "check the path; quote names with spaces"
+        )
 
     @classmethod
     def no_match(cls, pattern: str) -> UnreadableError:
-        return cls(
+        return MissingPathError(
             f"{pattern}: no file fits this pattern",
             "check the folder; * stands for a part of a name, ** for any folders",
         )
@@ -115,6 +117,10 @@ class UnreadableError(TimesinkError):
         return cls(f"{path}: no trace fits the choice of worker, span or rank", f"it holds {shown}")
 
 
+class MissingPathError(UnreadableError):
+    """Nothing is where the input was said to be: the call is wrong, whatever was to be decided."""
+
+
 class AmbiguousError(TimesinkError):
     """One trace was asked for and the path holds several."""
 
@@ -125,6 +131,12 @@ class QueryError(TimesinkError):
     @classmethod
     def not_for_csv(cls, column: str) -> QueryError:
         return cls(f"column {column!r} holds lists, which CSV cannot", "try --format json")
+
+
+class QueryLimitError(QueryError):
+    """A SQL query that takes more rows, time or memory than it may."""
+
+    exit_code = 3
 
 
 class OutputError(TimesinkError):

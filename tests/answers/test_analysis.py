@@ -79,7 +79,9 @@ def ranks(shared: Path) -> Document:
 class TestWhole:
     def test_the_answer_comes_first(self, whole: Document, sampled: Analysis):
         assert whole.headline == sampled.headline
-        assert whole.subject == "unet_train.pt.trace.json.gz, NVIDIA H200"
+        assert whole.subject == (
+            "unet_train.pt.trace.json.gz, NVIDIA H200, without profiler overhead"
+        )
         assert [one.id for one in recorded(whole)][:4] == [
             "findings",
             "figures",

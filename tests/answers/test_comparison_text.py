@@ -108,7 +108,8 @@ class TestAnswer:
     def test_tests_that_disagree_are_doubtful(self):
         times = CycleTimes((10,) * 6, (9,) * 7, 1e9, 9.5e8, -5.0, (-1.2e8, 2e7), 0.022)
         first = sentences(replace(two_runs(), cycle_times=times))[0]
-        assert first.endswith("rank test p = 0.022): this may be noise.")
+        assert first.endswith("): this may be noise, as levels wander.")
+        assert "0.022" not in first
 
     def test_no_counter_to_blame_is_said(self):
         row = {"function": "oncpu", "device": "Host", "base_ns": 500.0, "new_ns": 900.0}

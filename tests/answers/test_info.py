@@ -38,8 +38,8 @@ def test_one_trace(tmp_path: Path):
         framework    PyTorch
         rank         not named, 0 assumed
         steps        1
-        span         400.5 us
-        device span  56.00 us
+        span         400.5 us, first to last event, as recorded
+        device span  56.00 us, first to last device work
         device busy  24.00 us (42.9 %)
         host         1 operator, 1 annotation
         calls        3 runtime calls, 1 driver call

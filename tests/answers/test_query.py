@@ -8,9 +8,8 @@ import pytest
 
 import builders
 import timesink
-from timesink.answers import info_report
-from timesink.answers.info_report import run_query
-from timesink.errors import QueryError
+from timesink.answers.info_report import QueryLimits, run_query
+from timesink.errors import QueryError, QueryLimitError
 from timesink.model.trace import Trace
 
 
@@ -61,12 +60,12 @@ def test_a_sum_of_many_terms_does_not_end_the_process(trace: Trace):
         run_query(trace, "select dur_ns" + " + dur_ns" * 20_000 + " from device")
 
 
-def test_limits_of_rows_and_time_are_told(trace: Trace, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(info_report, "_MOST_ROWS", 1)
-    with pytest.raises(QueryError, match="more than 1 rows"):
-        run_query(trace, "select * from host")
-    monkeypatch.setattr(info_report, "_MOST_SECONDS", -1.0)
+def test_limits_of_rows_and_time_are_told(trace: Trace):
+    with pytest.raises(QueryLimitError, match="more than 1 rows"):
+        run_query(trace, "select * from host", QueryLimits(rows=1))
+    with pytest.raises(QueryLimitError, match=r"takes .* more than a quarter"):
+        run_query(trace, "select * from host", QueryLimits(memory_bytes=100))
     many = "select count(*) from host a" + " cross join host {}" * 7
     many = many.format(*"bcdefgh")
-    with pytest.raises(QueryError, match="took longer"):
-        run_query(trace, many)
+    with pytest.raises(QueryLimitError, match="took longer"):
+        run_query(trace, many, QueryLimits(seconds=-1.0))

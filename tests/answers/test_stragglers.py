@@ -181,7 +181,7 @@ def test_a_sentence_says_how_often_and_how_much():
     panel = Panel(np.arange(2), tuple("1234"), none, none, none, {}, none, np.zeros(2))
     held = words.Held("host_code", (3,), 6e6, 0.12, ("1", "2", "4"), ())
     assert words.held_sentence(held, panel) == (
-        "Rank 3 holds the others up in 3 of 4 steps: 6.00 ms (12.0 % of the run), 2.00 ms in each."
+        "Rank 3 holds the others up in 3 of 4 steps: 1.50 ms a step (12.0 %)."
     )
     assert words.Held("slow_link", (3,), 0.0, 0.0, (), ()).advice == (
         "Check the links of rank 3: NIC, cable, PCIe width, NVLink state."

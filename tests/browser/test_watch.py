@@ -77,7 +77,7 @@ def test_a_page_says_when_the_watcher_is_gone_and_rests_when_the_program_ended(
     expect(headline).to_contain_text("The watcher is gone")
     # Half a file: what was known stays, with a sentence.
     (program.folder / "status.json").write_text('{"state": "watch')
-    expect(page.get_by_role("alert")).to_contain_text("cut off or damaged")
+    expect(page.get_by_role("alert")).to_contain_text("damaged")
     expect(headline).to_contain_text("The watcher is gone")
     program.state = "ended"
     program.write()

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from remembered import remember_answers
-from timesink.cli import main
+from timesink.cli import main, query_export
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,16 @@ Run = Callable[..., Outcome]
 def own_cache(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One cache for all commands, so that the sample is read once."""
     monkeypatch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
+
+
+@pytest.fixture(autouse=True)
+def _queries_are_asked_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starting an interpreter for each takes a second; `test_query_limits` does so."""
+
+    def call(module: str, function: str, arguments: tuple[Any, ...], _limits: object) -> Any:
+        return getattr(import_module(module), function)(nullcontext, *arguments)
+
+    monkeypatch.setattr(query_export, "limited_call", call)
 
 
 @pytest.fixture

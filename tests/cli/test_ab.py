@@ -65,9 +65,9 @@ def test_a_folder_without_runs_is_not_gone_on_with(decline, tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b'{"schema": "timesink/ab/1", "ti', "ab.json: cannot be read"),
+    [(b'{"schema": "timesink/ab/1", "ti', "ab.json: damaged"),
      (None, "no such folder"),
-     (b"", "ab.json: cannot be read")],
+     (b"", "ab.json: damaged")],
 )  # fmt: skip
 def test_what_is_damaged_or_no_folder_is_not_gone_on_with(
     decline, tmp_path: Path, content: bytes | None, said: str
@@ -91,7 +91,7 @@ def test_a_plan_without_a_command_is_not_gone_on_with(decline, tmp_path: Path):
 @pytest.mark.parametrize("words", [["compare"], ["gate"], ["baseline", "add", "main"]])
 def test_damaged_runs_in_turn_are_named_as_such(decline, tmp_path: Path, words: list[str]):
     (tmp_path / "ab.json").write_text('{"schema": "timesink/ab/1", "timesink"')
-    assert "ab.json: cannot be read" in decline(*words, tmp_path)[0]
+    assert "ab.json: damaged" in decline(*words, tmp_path)[0]
 
 
 def test_a_program_that_is_not_there_leaves_nothing(decline, tmp_path: Path):

@@ -109,3 +109,30 @@ def test_commands_in_code_spans_exist():
         for found in re.findall(r"(?:`|try  )timesink ([a-z]+)", text)
     )
     assert {*spans} <= {*COMMANDS}
+
+
+def test_a_mistyped_action_is_not_run_as_a_program(run):
+    outcome = run("watch", "stat")
+    assert outcome.code == 2
+    assert "no action 'stat' (did you mean status?; timesink watch -- stat" in outcome.err
+
+
+def test_a_gate_says_what_is_missing(run, tmp_path):
+    (tmp_path / "empty").mkdir()
+    outcome = run("gate", tmp_path / "empty")
+    assert (outcome.code, "no trace in this folder" in outcome.err) == (1, True)
+    for missing in (tmp_path / "missing", tmp_path / "none*.json"):
+        outcome = run("gate", timesink.sample(), missing, "--undecided", "125")
+        assert outcome.code == 1, outcome.err
+
+
+def test_numbers_below_the_first_are_wrong_usage(run):
+    for option in ("--rank", "--top"):
+        assert run("analyze", timesink.sample(), f"{option}=-1").code == 2
+
+
+def test_a_device_nobody_knows_gets_the_closest_few(run):
+    outcome = run("analyze", timesink.sample(), "--device", "H300")
+    assert outcome.code == 2
+    assert "hint: close are H200, " in outcome.err
+    assert outcome.err.count(",") < 6

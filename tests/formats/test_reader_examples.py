@@ -61,6 +61,7 @@ from timesink.formats.packing import head_of_packed
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.schema import TABLES
 from timesink.model.trace import Metadata
+from timesink.recorder.processes import sayable
 from timesink.sources import (
     Recording,
     folders_below,
@@ -70,7 +71,6 @@ from timesink.sources import (
     password_in,
     place_of,
     recording_of,
-    sayable,
     shown,
     without_password,
 )

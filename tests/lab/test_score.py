@@ -136,8 +136,8 @@ def test_recordings_are_compared_and_judged(
         "normal": {"none": 2},
     }
     broken, about, lost, odd = told["left_out"]
-    assert "broken-1/fault.json: cannot be read" in broken
-    assert "lab.json: cannot be read" in about
+    assert "broken-1/fault.json: damaged" in broken
+    assert "lab.json: damaged" in about
     assert lost.startswith("llama/lost-1: ")
     assert odd.startswith("llama/odd-1: its fault.json names neither")
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import subprocess
+import sys
+import venv
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from recorded import git
 from timesink.errors import CollectError, UsageError
+from timesink.recorder.recording import recorded_environment
 from timesink.recorder.versions import Repository, Version, set_up
 
 pytestmark = pytest.mark.whole
@@ -69,7 +76,104 @@ def test_paths_mean_the_commit_or_what_git_does_not_have(
         "data", "--lr=3", str(own / "data"), "missing.txt",
     )  # fmt: skip
     places = version.environment["PYTHONPATH"].split(os.pathsep)
-    assert places == [str(tree / "src"), "/elsewhere", str(tree)]
+    assert places == [str(tree / "src"), "/elsewhere"]
+
+
+PROGRAM = """
+import json, random, sys
+print(json.dumps([random.randint(1, 1), sys.path, sys.argv, model.NUMBER]))
+"""
+
+
+def path_of(command: list[str], directory: Path, environment: dict[str, str]) -> list[Any]:
+    made = subprocess.run(
+        command, cwd=directory, env=environment, capture_output=True, text=True, check=True
+    )
+    told: list[Any] = json.loads(made.stdout)
+    return told
+
+
+@pytest.mark.parametrize("finder", [False, True])
+def test_a_commit_sees_the_modules_that_a_checkout_of_it_sees(tmp_path: Path, finder: bool):  # noqa: FBT001
+    """Also where modules at the top have names of Python's, and the package is editable."""
+    top, control = tmp_path / "project", tmp_path / "control"
+    for folder in (top / "src" / "model", top / "jobs", control):
+        folder.mkdir(parents=True)
+    (top / "random.py").write_text("raise SystemExit('the random of the repository')")
+    (top / "sitecustomize.py").write_text("raise SystemExit('the sitecustomize, too')")
+    (top / "src" / "model" / "__init__.py").write_text("NUMBER = 1")
+    (top / "jobs" / "train.py").write_text(f"import model\n{PROGRAM}")
+    (top / "pace.py").write_text("EXTRA_S = 1")
+    (top / "wandb").mkdir()
+    git(tmp_path, "init", "-q", str(top))
+    git(top, "add", "-A")
+    git(top, "commit", "-qm", "first")
+    (top / "src" / "model" / "__init__.py").write_text("NUMBER = 2")
+    # An environment beside the repository, in which the package is installed as it is edited.
+    environment = tmp_path / "environment"
+    venv.create(environment, with_pip=False, symlinks=True)
+    (site,) = environment.glob("lib/python*/site-packages")
+    if finder:
+        (site / "__editable___model_finder.py").write_text(
+            FINDER.format(str(top / "src" / "model"))
+        )
+        (site / "model.pth").write_text("import __editable___model_finder as f; f.install()")
+    else:
+        (site / "model.pth").write_text(str(top / "src"))
+    command = [str(environment / "bin" / "python"), "train.py"]
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    plain = path_of(command, top / "jobs", variables)
+    assert plain[3] == 2
+    repository = Repository.around(top / "jobs")
+    with repository.tree(repository.commit("HEAD"), "base") as tree:
+        version = repository.version(tuple(command), tree)
+        own = {k: v for k, v in version.environment.items() if k != "PYTHONPATH"}
+        told = path_of(list(version.command), version.directory, recorded_environment(own, control))
+        words = [command[0], "-c", "import pace; print(pace.__file__)\nimport wandb"]
+        places = recorded_environment(own, control)
+        last = subprocess.run(words, env=places, capture_output=True, text=True, check=False)
+        # Nobody else has it; a folder is no module, here as in a checkout.
+        assert last.stdout.strip() == str(tree / "pace.py")
+        assert "No module named 'wandb'" in last.stderr
+    assert told[3] == 1
+    assert told[1] == [place.replace(str(top), str(tree)) for place in plain[1]]
+
+
+FINDER = """
+import sys
+from importlib.util import spec_from_file_location
+MAPPING = {{"model": {!r}}}
+class Finder:
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        place = MAPPING.get(name)
+        return spec_from_file_location(name, place + "/__init__.py") if place else None
+def install():
+    sys.meta_path.append(Finder)
+"""
+
+
+def test_trees_of_a_process_that_was_killed_go_with_the_next(repository: Repository):
+    commit = repository.commit("HEAD")
+    program = (
+        "import os, pathlib, signal, sys; from timesink.recorder.versions import Repository\n"
+        "with Repository.around(pathlib.Path(sys.argv[1])).tree(sys.argv[2], 'base') as tree:\n"
+        "    print(tree, flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    words = [sys.executable, "-c", program, str(repository.top), commit]
+    left = Path(subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip())
+    other = left.parent.parent / f"{left.parent.name}-own" / "tree"
+    git(repository.top, "worktree", "add", "--detach", str(other), commit)
+    assert left.is_dir()
+    with repository.tree(commit, "base") as running:
+        assert not left.parent.exists()
+        with repository.tree(commit, "new"):
+            assert running.is_dir()
+    # Whoever made it: it is not ours, though it is called as if.
+    assert other.is_dir()
+    assert len(git(repository.top, "worktree", "list").splitlines()) == 2
+    shutil.rmtree(other.parent)
 
 
 def test_what_is_no_commit_is_refused(repository: Repository, tmp_path: Path):

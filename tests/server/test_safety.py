@@ -9,10 +9,11 @@ from starlette.testclient import TestClient
 
 from asking import Browser, told
 from builders import kineto, operator, training_trace, write
+from timesink.model.host_names import allowed_hosts
 from timesink.server.app import create_app
 from timesink.server.library import RunLibrary
 from timesink.server.replies import Asked
-from timesink.server.site import MOST_AT_ONCE, Site, allowed_hosts
+from timesink.server.site import MOST_AT_ONCE, Site
 
 CHOSEN = {"run": "run", "worker": "worker0", "span": "1"}
 HIDDEN = "aten::hidden"

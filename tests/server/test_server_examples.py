@@ -6,12 +6,13 @@ import asyncio
 from pathlib import Path
 
 from timesink.answers.plugin import Query
+from timesink.model.host_names import allowed_hosts, is_allowed
 from timesink.server.app import clean_prefix
 from timesink.server.jobs import Jobs, Report, in_thread
 from timesink.server.library import RunLibrary
 from timesink.server.replies import Asked, load_view, reply_to, row_limit
 from timesink.server.runs import Inside, log_folders, span_of
-from timesink.server.site import Site, allowed_hosts, former_routes, is_allowed
+from timesink.server.site import Site, former_routes
 from timesink.sources import Recording
 
 

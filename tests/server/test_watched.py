@@ -116,9 +116,9 @@ def test_the_same_is_told_on_a_terminal(tmp_path: Path):
     ("content", "sentence"),
     [
         (None, "not there (yet)"),
-        (b"", "cut off or damaged"),
-        (b'{"state": "watchi', "cut off or damaged"),
-        (b"[]", "not of a watcher"),
+        (b"", "damaged"),
+        (b'{"state": "watchi', "damaged"),
+        (b"[]", "damaged (Expected `object`"),
         (b'{"time_us": 3}', "missing required field `state`"),
         (b'{"state": "watching", "time_us": 3, "cycles": "many"}', "Expected `int`"),
     ],

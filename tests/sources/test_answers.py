@@ -49,3 +49,17 @@ def test_answer_about_a_trace_that_is_not_kept_is_not_kept(tmp_path: Path):
     answer.save(b"{}")
     assert answer.load() is None
     assert not list(tmp_path.iterdir())
+
+
+def test_answers_that_were_exchanged_are_given_anew(tmp_path: Path):
+    store = Cache(tmp_path, limit_bytes=10_000)
+    places = [KeptAnswer(store, key, "answer-1") for key in ("a", "b")]
+    for number, place in enumerate(places):
+        place.file.parent.mkdir(parents=True)
+        place.save(f"{number}".encode())
+    assert [place.load() for place in places] == [b"0", b"1"]
+    contents = [place.file.read_bytes() for place in places]
+    for place, content in zip(places, reversed(contents), strict=True):
+        place.file.write_bytes(content)
+    assert [place.load() for place in places] == [None, None]
+    assert [place.map() for place in places] == [None, None]

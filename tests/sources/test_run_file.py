@@ -164,5 +164,7 @@ def test_fields_of_the_builder_are_those_of_the_schema(tmp_path: Path):
 
 def test_a_broken_one_alone_is_said_to_be_broken(tmp_path: Path):
     (tmp_path / "run.json").write_text('{"schema": "timesink/run/1", "cyc')
-    with pytest.raises(UnreadableError, match=r"no trace, and run.json: Input data was truncated"):
+    with pytest.raises(
+        UnreadableError, match=r"no trace, and run.json: damaged \(Input data was truncated\)"
+    ):
         files_at(tmp_path)

@@ -91,3 +91,13 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path):
     nothing.save("key", b"summary")
     assert nothing.load("key") is None
     shutil.rmtree(tmp_path / "cache", ignore_errors=True)
+
+
+def test_two_that_were_exchanged_are_made_again(cache: Cache):
+    kept(cache).save("a", b"of a")
+    kept(cache).save("b", b"of b")
+    first, second = (kept(cache).file(key) for key in "ab")
+    content = first.read_bytes()
+    first.write_bytes(second.read_bytes())
+    second.write_bytes(content)
+    assert [kept(cache).load(key) for key in "ab"] == [None, None]

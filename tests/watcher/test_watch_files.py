@@ -9,6 +9,7 @@ import socketserver
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from dataclasses import replace
 from pathlib import Path
@@ -108,6 +109,12 @@ def test_metrics_are_served():
     }  # fmt: skip
     with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics") as answer:
         text = answer.read().decode()
+    # A page of another site has made its name lead here.
+    url = f"http://127.0.0.1:{server.port}/metrics"
+    with pytest.raises(urllib.error.HTTPError, match="403") as refused:
+        urllib.request.urlopen(urllib.request.Request(url, headers={"Host": "evil.example"}))
+    assert refused.value.read() == b"this server is asked by a name it does not go by\n"
+    refused.value.close()
     server.close()
     assert text == prometheus_text(server.status)
     assert "timesink_cycles_total 7\n" in text
@@ -355,6 +362,23 @@ def test_rows_tell_how_many_of_their_sizes_came_first():
     assert intake.rows()["first_sizes"].to_list() == [1.0, 1.0, 0.0, 1.0]
     intake.put([replace(batch, workload={})])
     assert "first_sizes" not in intake.rows().columns
+
+
+def test_a_process_that_floods_leaves_room_for_others(monkeypatch):
+    monkeypatch.setattr(cycles, "_MOST_ROWS", 100)
+    made, flood = MadeCycles(), MadeCycles(pid=4712)
+    intake = CycleIntake(made, skip=0)
+    made.put(1)
+    real = made.read(0)
+    intake.put(real)
+    assert intake.rows().height == 1
+    for _ in range(30):
+        flood.put(10)
+        intake.put(flood.read(0))
+        intake.put(real)
+    rows = intake.rows()
+    assert dict(rows["job_name"].value_counts().iter_rows()) == {"4711.0": 30, "4712.0": 50}
+    assert intake.lost == 250
 
 
 def test_rows_that_nobody_takes_are_counted(monkeypatch):

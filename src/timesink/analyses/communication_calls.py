@@ -336,7 +336,7 @@ RECORD_SCHEMA: dict[str, pl.DataType] = {
     "dtype": pl.String(),
     **dict.fromkeys(("size_bytes", "out_bytes", "host_start_ns", "host_end_ns"), pl.Int64()),
     "step": pl.String(),
-    **dict.fromkeys(("start_ns", "end_ns", "latency_ns"), pl.Int64()),
+    **dict.fromkeys(("start_ns", "end_ns", "latency_ns", "dur_ns"), pl.Int64()),
 }
 RANGE_SCHEMA = {
     "record": pl.Int64(),
@@ -351,8 +351,9 @@ def communication_records(trace: Trace) -> pl.DataFrame:
 
     `name` is as recorded, `collective` what it means.  `size_bytes` is what the rank puts in and
     null where the source does not tell; host times are null for work known from the device only.
-    `step` is the step the call lies in, null if in none.  `latency_ns` is the time covered by
-    the call and its kernels together.
+    `step` is the step the call lies in, null if in none.  `dur_ns` is how long the collective took:
+    its kernels, or the host call of a library that moves data itself; null where such kernels are
+    not recorded.  `latency_ns` is the time covered by the call and its kernels together.
     """
     return _communication(trace)[0]
 
@@ -451,7 +452,26 @@ def _spans(described: pl.DataFrame, ranges: pl.DataFrame) -> dict[str, pl.Series
     spans = every.join(ends, on="record", how="left", maintain_order="left")
     record, start, end = (ranges[name].to_numpy() for name in ("record", "start_ns", "end_ns"))
     latency = union_by(record, start, end, described.height)
-    return {"start_ns": spans["start_ns"], "end_ns": spans["end_ns"], "latency_ns": latency}
+    moves = moving_ranges(described["library"], record, ranges["on_device"].to_numpy())
+    took = union_by(record[moves], start[moves], end[moves], described.height)
+    has_moved = np.bincount(record[moves], minlength=described.height) > 0
+    return {
+        "start_ns": spans["start_ns"],
+        "end_ns": spans["end_ns"],
+        "latency_ns": latency,
+        "dur_ns": pl.select(pl.when(pl.Series(has_moved)).then(took)).to_series(),
+    }
+
+
+def moving_ranges(library: pl.Series, record: Ints, on_device: Flags) -> Flags:
+    """Which ranges of records move data: kernels, and host calls that do without any.
+
+    `library` is that of each record, `record` the row of each range.  The host call of a library
+    that launches kernels only announces them: without kernels nobody knows how long it took.
+    """
+    has_kernels = np.bincount(record[on_device], minlength=len(library)) > 0
+    launches = (library.is_not_null() & ~library.is_in(HOST_LIBRARIES)).to_numpy()
+    return np.asarray(on_device | ~(has_kernels | launches)[record])
 
 
 def _inside(start: Ints, end: Ints, first: pl.Series, last: pl.Series) -> Ints:

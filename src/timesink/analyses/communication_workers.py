@@ -28,6 +28,7 @@ from timesink.analyses.communication_calls import (
     bus_share,
     communication_ranges,
     communication_records,
+    moving_ranges,
     per_second,
     sum_if_known,
     volume,
@@ -185,8 +186,9 @@ class WorkerComparison:
     """Per worker and step in which it communicates: `communication_ns`, which divides into
     `transfer_ns` and `waiting_ns`."""
     by_name: pl.DataFrame
-    """Per worker and name of a call: `calls`, `size_bytes`, `latency_ns`, `transfer_ns`, and how
-    many bytes per second the collective and the busiest link moved while it transferred."""
+    """Per worker and name of a call: `calls`, `size_bytes`, `latency_ns`, `duration_ns` of what
+    moves the data, `transfer_ns`, and how many bytes per second the collective and the busiest
+    link moved while it transferred."""
     mismatches: pl.DataFrame
     """Calls that not all workers of their group have."""
 
@@ -223,6 +225,7 @@ class _Ranges:
 
     call: Ints
     """Row of the call of each."""
+    on_device: Flags
     moves: Flags
     """Whether data is moved, or waited for: by the kernels of a call where it has some."""
     start: Ints
@@ -259,7 +262,7 @@ def _with_transfer(ranges: pl.DataFrame, calls: pl.DataFrame) -> _Ranges:
         told = uneven[call] & moves & (same.least((moved > 0).astype(np.float64)) > 0)
         share = np.round(np.where(told, same.least(np.where(told, pace, np.inf)), 0) * moved)
         transfer = np.where(told, np.minimum(share.astype(np.int64), length), transfer)
-    return _Ranges(call, moves, start, end - transfer, end)
+    return _Ranges(call, on_device, moves, start, end - transfer, end)
 
 
 def _by_step(
@@ -299,11 +302,20 @@ def _by_name(calls: pl.DataFrame, ranges: _Ranges) -> pl.DataFrame:
     """In order of the first call of each name; moments of overlapping calls count once."""
     # Numbers instead of texts: there may be a million calls.
     key = joint(numbered(calls["worker"]), numbered(calls["name"]))
-    moving = np.where(ranges.moves, ranges.end - ranges.tail, 0)
+    # Of calls whose kernels were not recorded nobody knows how fast they moved their data.
+    library = calls["library"].cast(pl.String)
+    takes = moving_ranges(library, ranges.call, ranges.on_device)
+    is_timed = np.bincount(ranges.call[takes], minlength=calls.height) > 0
+    moving = np.where(takes, ranges.end - ranges.tail, 0)
     moving_ns = np.bincount(ranges.call, moving, minlength=calls.height).astype(np.int64)
     totals = (
         calls.lazy()
-        .with_columns(pl.Series("key", key), pl.Series("moving_ns", moving_ns), volume=volume())
+        .with_columns(
+            pl.Series("key", key),
+            pl.Series("moving_ns", moving_ns),
+            is_timed=pl.Series(is_timed),
+            volume=pl.when(pl.Series(is_timed)).then(volume()).otherwise(0),
+        )
         .with_columns(bus_volume=pl.col("volume") * bus_share())
         .group_by("key")
         .agg(
@@ -312,14 +324,17 @@ def _by_name(calls: pl.DataFrame, ranges: _Ranges) -> pl.DataFrame:
             size_bytes=sum_if_known("size_bytes"),
             algorithm_bytes_per_s=per_second("volume", "moving_ns"),
             bus_bytes_per_s=per_second("bus_volume", "moving_ns"),
+            is_timed=pl.col("is_timed").any(),
         )
         .sort("key")
         .with_columns(pl.col("worker").cast(pl.String))
         .collect()
     )
     of_range, many = key[ranges.call], totals.height
-    return totals.drop("key").with_columns(
+    took = union_by(of_range[takes], ranges.start[takes], ranges.end[takes], many)
+    return totals.drop("key", "is_timed").with_columns(
         latency_ns=union_by(of_range, ranges.start, ranges.end, many),
+        duration_ns=pl.when(totals["is_timed"]).then(took),
         transfer_ns=union_by(of_range, ranges.tail, ranges.end, many),
     )
 

@@ -21,7 +21,7 @@ from timesink.analyses.columns import (
     values_at,
 )
 from timesink.analyses.forest import OPERATOR, call_forest
-from timesink.analyses.links import link_launches
+from timesink.analyses.links import link_launches, origin_rows
 from timesink.analyses.steps import step_at
 from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import BUSY_KINDS
@@ -46,6 +46,11 @@ class Activities:
     call_start: Ints
     """Start of that call; of the activity itself where there is none, and so `call_end`."""
     call_end: Ints
+    origin: Ints
+    """Row in `trace.host` of that call, else of the operator whose external id the activity has."""
+    origin_start: Ints
+    """Start of that; of the activity itself where there is none, and so `origin_end`."""
+    origin_end: Ints
     lanes: pl.DataFrame
     """`device` and `stream` of every lane, streams in the order of their numbers."""
 
@@ -70,7 +75,16 @@ def device_activities(trace: Trace) -> Activities:
     call_start, call_end = start.copy(), start.copy()
     known = np.flatnonzero(call != NO_CALL)
     call_start[known], call_end[known] = start_and_end(host_columns(trace), call[known])
-    return Activities(row, device, lane, start, end, call, call_start, call_end, lanes)
+    origin, origin_start, origin_end = origin_rows(trace)[row], call_start, call_end
+    named = np.flatnonzero((origin != NO_CALL) & (call == NO_CALL))
+    if len(named):
+        origin_start, origin_end = call_start.copy(), call_end.copy()
+        around = start_and_end(host_columns(trace), origin[named])
+        origin_start[named], origin_end[named] = around
+    calls = (call, call_start, call_end)
+    return Activities(
+        row, device, lane, start, end, *calls, origin, origin_start, origin_end, lanes
+    )
 
 
 def _lanes(device: Ints, stream: pl.Series) -> tuple[Ints, pl.DataFrame]:

@@ -2,7 +2,8 @@
 
 Device work joins its launching call as :mod:`timesink.model.launches` says.  The call belongs to
 the innermost host call around it on its thread; external ids only choose among those around it,
-or help where there is none, because they repeat and are zero in many recordings.
+or help where there is none, because they repeat and are zero in many recordings.  Device work that
+carries nothing but an external id belongs to the operator that has it, where no call does.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from timesink.analyses.columns import (
 )
 from timesink.analyses.forest import CallForest, Nodes, call_forest
 from timesink.model.intervals import Flags, Ints
-from timesink.model.launches import LAUNCH_KINDS, match_launches
+from timesink.model.launches import LAUNCH_KINDS, has_external_id_only, match_launches
 from timesink.model.trace import Trace
 from timesink.model.vendors import names_where
 
@@ -45,7 +46,7 @@ class Links:
     call_row: Ints
     """For each row of `trace.device`: the row in `trace.host` of the launching call."""
     node: Nodes
-    """For each row of `trace.device`: the host call its launch was made in."""
+    """For each row of `trace.device`: the host call its launch was made in, or that has its id."""
 
 
 @once_per_trace
@@ -56,10 +57,22 @@ def launching_calls(trace: Trace) -> Ints:
 
 
 @once_per_trace
+def origin_rows(trace: Trace) -> Ints:
+    """For each row of `trace.device` the row of its launching call, else of its operator, or -1."""
+    call = launching_calls(trace)
+    if not ((call < 0) & has_external_id_only(device_columns(trace))).any():
+        return call
+    node, forest = link_launches(trace).node, call_forest(trace)
+    row = forest.row[node] if len(forest) else node
+    return np.where((call < 0) & (node >= 0), row, call)
+
+
+@once_per_trace
 def _launches(trace: Trace) -> tuple[Ints, Ints]:
     """Rows of all runtime and driver calls, and for each device event the place of its call."""
     calls = np.flatnonzero(host_kinds(trace).among(*LAUNCH_KINDS))
-    made = host_columns(trace).select("pid", "ts_ns", "dur_ns", "correlation")[calls]
+    columns = ("name", "pid", "ts_ns", "dur_ns", "correlation", "external_id")
+    made = host_columns(trace).select(columns)[calls]
     return calls, match_launches(made, device_columns(trace), trace.lazy("tracks"))
 
 
@@ -79,13 +92,34 @@ def link_launches(trace: Trace) -> Links:
     ids = numbers(host["external_id"])
     made = _MadeCalls(*start_and_end(host, calls), ids[calls])
     call_node, alone = _owners(made, _threads_of(trace, calls, forest), forest, ids[forest.row])
+    inside = np.where(launch >= 0, call_node[launch] if len(calls) else -1, -1)
     return Links(
         calls=calls,
         call_node=call_node,
         call_alone=alone,
         call_row=launching_calls(trace),
-        node=np.where(launch >= 0, call_node[launch] if len(calls) else -1, -1),
+        node=_nodes_of_work(trace, forest, ids[forest.row], inside),
     )
+
+
+def _nodes_of_work(trace: Trace, forest: CallForest, ids: Ints, inside: Nodes) -> Nodes:
+    """The node each piece of device work was launched in, else the last begun that has its id."""
+    device = device_columns(trace)
+    rows = np.flatnonzero((inside < 0) & has_external_id_only(device) & bool(len(forest)))
+    if not len(rows):
+        return inside
+    node = inside.copy()
+    wanted, moment = numbers(device["external_id"])[rows], device["ts_ns"].to_numpy()[rows]
+    # Ids and times are ranks, so that both together are one number to look for.
+    known, times = np.unique(ids), np.sort(forest.start)
+    width = len(times) + 1
+    order = np.lexsort((forest.start, ids))
+    rank = np.searchsorted(times, forest.start[order], side="right")
+    key = np.searchsorted(known, ids[order]) * width + rank
+    sought = np.searchsorted(known, wanted) * width + np.searchsorted(times, moment, side="right")
+    latest = order[np.maximum(np.searchsorted(key, sought, side="right") - 1, 0)]
+    node[rows] = np.where((ids[latest] == wanted) & (forest.start[latest] <= moment), latest, -1)
+    return node
 
 
 def _threads_of(trace: Trace, calls: Ints, forest: CallForest) -> Ints:

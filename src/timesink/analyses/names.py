@@ -57,6 +57,19 @@ def frames_calls(name: str) -> bool:
     return is_profiler_step(name) or is_data_loader(name) or is_wrapper(name)
 
 
+_WAITING_CALL = re.compile(
+    r"\b(u?sleep|nanosleep|wait(_for|pid)?|acquire|select|poll|epoll(_p?wait)?|kevent|recv|accept"
+    r"|join)\b"
+)
+_NO_WAITING_CALL = re.compile(r"Tensor|torch|str\b|path", re.IGNORECASE)
+"""Methods that only share the name with calls that wait."""
+
+
+def is_waiting_call(name: str) -> bool:
+    """Whether a Python or system call of this name does nothing but wait."""
+    return _WAITING_CALL.search(name) is not None and _NO_WAITING_CALL.search(name) is None
+
+
 def is_lightning_mark(name: str) -> bool:
     """Whether PyTorch Lightning marked one of its actions or modules."""
     return name.startswith((LIGHTNING_ACTION, LIGHTNING_MODULE))
@@ -398,6 +411,20 @@ def uses_tensor_cores(kernel_name: str) -> bool | None:
     if uses:
         return True
     return False if _is_plain(kernel_name) else None
+
+
+def multiplies_matrices(kernel_name: str) -> bool:
+    """Whether a kernel multiplies matrices or convolves, by its name.
+
+    >>> multiplies_matrices("ampere_sgemm_32x32_tn"), multiplies_matrices("softmax_warp_forward")
+    (True, False)
+    """
+    if uses_tensor_cores(kernel_name):
+        return True
+    short = short_kernel_name(kernel_name).lower()
+    function = short.rsplit("::", 1)[-1]
+    is_product = _holds(short, PLAIN_PRODUCTS_2026) or _PRODUCT_WORDS.search(function) is not None
+    return is_product and not kernel_name.startswith(_PYTORCH_KERNELS)
 
 
 def rounds_to_tf32(kernel_name: str) -> bool:

@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses import names
+from timesink.analyses.background import background_calls
 from timesink.analyses.backlog import starting_backlog
 from timesink.analyses.columns import (
     device_columns,
@@ -30,7 +31,7 @@ from timesink.analyses.columns import (
     start_and_end,
 )
 from timesink.analyses.forest import call_forest, is_python_region
-from timesink.analyses.links import launching_calls, link_launches
+from timesink.analyses.links import link_launches, origin_rows
 from timesink.errors import NotFoundError, UsageError
 from timesink.model import intervals, vendors
 from timesink.model.intervals import Flags, IntervalSet, Ints
@@ -64,18 +65,10 @@ def find_steps(trace: Trace) -> pl.DataFrame:
     if not steps:
         return pl.DataFrame(schema=SCHEMA)
     bounds = np.array([(start, end) for _, start, end in steps], dtype=np.int64)
-    count, last, warm_up_end = _device_reach(trace, bounds)
-    starts, ends = bounds.T.copy()
-    if count.any():
-        # Steps end with their device work; what is left of one delays the next.
-        free_from = max(int(starts[0]), warm_up_end)
-        backlog = None if marks else starting_backlog(trace)
-        if backlog is not None:
-            free_from = max(free_from, backlog.start_ns)
-        for step in range(len(bounds)):
-            starts[step] = max(free_from, int(starts[step]))
-            ends[step] = max(int(ends[step]), int(last[step]), int(starts[step]))
-            free_from = int(ends[step])
+    starts, ends, count = until_device_work(trace, bounds)
+    backlog = None if marks else starting_backlog(trace)
+    if backlog is not None and count.any():
+        starts = np.minimum(np.maximum(starts, backlog.start_ns), ends)
     return pl.DataFrame(
         {
             "name": [name for name, _, _ in steps],
@@ -89,6 +82,34 @@ def find_steps(trace: Trace) -> pl.DataFrame:
         },
         schema=SCHEMA,
     )
+
+
+def until_device_work(
+    trace: Trace, marks: Ints, chosen: Flags | None = None
+) -> tuple[Ints, Ints, Ints]:
+    """Starts and ends of steps, and how many device events each launched.
+
+    `marks` are the starts and ends of what marks them on the host, in the order of their starts.  A
+    step lasts until its device work is done, and the next one begins after that; the first after
+    device work that was launched before it.  Without device work steps are as marked.  `chosen`
+    says which rows of `trace.device` count, by default all.
+    """
+    count, last, warm_up_end = _device_reach(trace, marks, chosen)
+    starts, ends = marks.T.copy()
+    if count.any():
+        # Steps end with their device work; what is left of one delays the next.
+        free_from = max(int(starts[0]), warm_up_end)
+        for step in range(len(marks)):
+            starts[step] = max(free_from, int(starts[step]))
+            ends[step] = max(int(ends[step]), int(last[step]), int(starts[step]))
+            free_from = int(ends[step])
+    return starts, ends, count
+
+
+def complete_lengths(trace: Trace) -> Ints:
+    """How long the complete steps take, in ns; their mean is the step time of every answer."""
+    complete = find_steps(trace).filter("complete")
+    return (complete["end_ns"] - complete["start_ns"]).to_numpy()
 
 
 def bounds_of(rows: pl.DataFrame) -> Ints:
@@ -130,7 +151,7 @@ def step_at(start: Ints, end: Ints, bounds: Ints) -> Ints:
 
 def step_of_launch(trace: Trace, rows: Ints, bounds: Ints) -> Ints:
     """The step in which some device events, given by row, were launched; -1 outside of all."""
-    call = launching_calls(trace)[rows]
+    call = origin_rows(trace)[rows]
     step = np.full(len(rows), -1, dtype=np.int64)
     known = np.flatnonzero(call >= 0)
     step[known] = step_at(*start_and_end(host_columns(trace), call[known]), bounds)
@@ -169,11 +190,12 @@ def _marked_steps(trace: Trace) -> list[_HostStep]:
 def _whole_trace(trace: Trace) -> list[_HostStep]:
     """One step over the operators; over what else there is where no operator was recorded."""
     host, device, kinds = host_columns(trace), device_columns(trace), host_kinds(trace)
+    counts = ~background_calls(trace)
     for events, chosen in (
-        (host, kinds.among("operator") | is_python_region(trace)),
-        (host, kinds.among("annotation")),
+        (host, (kinds.among("operator") | is_python_region(trace)) & counts),
+        (host, kinds.among("annotation") & counts),
         (device, device_kinds(trace).among(*BUSY_KINDS)),
-        (host, ~kinds.among("trace", "instant")),
+        (host, ~kinds.among("trace", "instant") & counts),
     ):
         rows = np.flatnonzero(chosen)
         if len(rows):
@@ -182,13 +204,16 @@ def _whole_trace(trace: Trace) -> list[_HostStep]:
     return []
 
 
-def _device_reach(trace: Trace, bounds: Ints) -> tuple[Ints, Ints, int]:
+def _device_reach(
+    trace: Trace, bounds: Ints, chosen: Flags | None = None
+) -> tuple[Ints, Ints, int]:
     """How much device work was launched inside each step, and when the last of it ended.
 
     The third is the end of the device work before the first step, as far as it belongs to none.
     """
     device = device_columns(trace)
-    busy = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
+    is_busy = device_kinds(trace).among(*BUSY_KINDS)
+    busy = np.flatnonzero(is_busy if chosen is None else is_busy & chosen)
     start, end = start_and_end(device, busy)
     step = step_of_launch(trace, busy, bounds)
     inside = step >= 0
@@ -230,7 +255,8 @@ def role_ranges(trace: Trace) -> dict[str, IntervalSet]:
     callees = np.flatnonzero((forest.parent >= 0) & ~forest.crossing)
     rows, callers = forest.row[callees], forest.row[forest.parent[callees]]
     calls[rows[calls[rows] == calls[callers]]] = _NO_WORK
-    launching = host_kinds(trace).among(*LAUNCH_KINDS)
+    calls[background_calls(trace)] = _NO_WORK
+    launching = host_kinds(trace).among(*LAUNCH_KINDS) & ~background_calls(trace)
     parts = {
         "kernel": [event_ranges(device, kinds.among("kernel") & ~talks)],
         "memcpy": [event_ranges(device, kinds.among("memcpy") & ~talks)],
@@ -357,7 +383,7 @@ def within_steps(trace: Trace, wanted: str) -> Trace:
     host = step_at(*start_and_end(host_columns(trace)), on_host) >= 0
     device = step_at(*start_and_end(device_columns(trace)), on_device) >= 0
     if len(host):
-        call = link_launches(trace).call_row
+        call = origin_rows(trace)
         device = np.where(call >= 0, host[call], device)
     frames["host"] = trace.host.filter(pl.Series(host)).lazy()
     frames["device"] = trace.device.filter(pl.Series(device)).lazy()

@@ -165,6 +165,8 @@ def no_cause(one: Diagnosis) -> str:
     """That nothing explains the change; empty where something does."""
     if one.causes or not has_changed(one) or one.verdict == "incomparable":
         return ""
+    if one.paces:
+        return " ".join(pace.sentence for pace in one.paces)
     if _is_timed_alone(one):
         return "Without a timeline of both sides nothing says why."
     if one.verdict in _CHANGED:
@@ -227,12 +229,13 @@ def checks(one: Diagnosis) -> list[str]:
     told = [each.advice for each in one.causes]
     named = {each.cause for each in one.causes}
     told += [each.advice for each in one.anomalies if each.cause not in named]
+    told += [pace.advice for pace in one.paces]
     if unexplained(one) and not _exceed(one):
         for name, _ in one.unexplained[:1]:
             on_host = name in _HOST
             # Cycles of one run were chosen, not tested, and are of one machine.
             tested = one.cycle_time.interval_pct is not None
-            alone = not (one.causes or one.anomalies)
+            alone = not (one.causes or one.anomalies or one.paces)
             if one.verdict == "regression" and tested and on_host and alone:
                 told.append(_DIFFER)
             advice = _texts("parts", name.partition("/")[0]).get("advice")

@@ -8,11 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-import numpy as np
 import polars as pl
 
-from timesink.analyses.cycles import Candidate, Cycles
+from timesink.analyses.cycles import SCHEMA as SCHEMA_OF_CYCLES
+from timesink.analyses.cycles import Candidate, Cycles, has_host_spans
 from timesink.analyses.cycles.search import cycle_summary, find_cycles
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.names import short_kernel_name
@@ -20,6 +19,7 @@ from timesink.answers.fitness import fitness_of_sides, fitness_sections
 from timesink.answers.views import listed_table
 from timesink.errors import TimesinkError
 from timesink.formats import Progress, is_folder
+from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.fitness import FIT, Fitness
 from timesink.output.blocks import Curve, Curves, Document, Section, Table, Text
@@ -54,6 +54,7 @@ class CycleRun:
             "anchor": cycles.anchor,
             **{name: round(getattr(cycles, name), 4) for name in _SHARES},
             "on_device": cycles.on_device,
+            "until_device_work": has_host_spans(cycles),
             "reason": cycles.reason,
             "notes": list(cycles.notes),
             "count": cycles.table.height,
@@ -80,7 +81,7 @@ class CycleReport:
         return pl.concat(
             run.cycles.table.select(
                 pl.lit(run.source).alias("source"),
-                pl.all(),
+                pl.col(*SCHEMA_OF_CYCLES),
                 (pl.col("end_ns") - pl.col("start_ns")).alias("length_ns"),
             )
             for run in self.runs
@@ -95,7 +96,7 @@ class CycleReport:
         }
 
     def to_json(self) -> bytes:
-        return msgspec.json.encode(self.to_dict())
+        return encode_json(self.to_dict())
 
 
 def cycles(
@@ -181,7 +182,8 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
             told = listed_table("cycles-of-processes", "cycles", "", run.summary)
             sections.append(Section("cycles", title, (told,)))
             sections.append(Section("lengths", "Length, cycle by cycle", (_lengths(run),)))
-            cycles, lines = run.cycles, [_short_sentence(run.cycles.reason)]
+            cycles = run.cycles
+            lines = [_short_sentence(cycles.reason), *_cut_lines(cycles)]
             if cycles.method != "table":
                 lines.append(
                     f"{100 * cycles.coverage:.1f} % of the recorded work began in a cycle; amounts "
@@ -207,6 +209,14 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
             *sections,
         ),
     )
+
+
+def _cut_lines(cycles: Cycles) -> Iterator[str]:
+    """Where each of the cycles ends: with its device work, or as its mark."""
+    if has_host_spans(cycles):
+        yield "each ends with its device work, and the next begins after that"
+    elif not cycles.on_device and cycles.method != "table":
+        yield "each ends as the host marks it"
 
 
 def _listed(section: str, title: str, lines: Sequence[str]) -> Iterator[Section]:
@@ -252,8 +262,7 @@ def _headline(run: CycleRun) -> str:
     count = units.counted(cycles.table.height, "cycles")
     processes = summary["pid"].n_unique()
     where = f" in {units.counted(processes, 'processes')}" if processes > 1 else ""
-    lengths = (cycles.table["end_ns"] - cycles.table["start_ns"]).to_numpy()
-    said = f"{count}{where} of about {units.brief_ns(float(np.median(lengths)))}"
+    said = f"{count}{where} of {units.brief_ns(cycles.mean_ns)} on average"
     return f"{said}, by {_means(run)} (confidence {cycles.confidence:.2f})"
 
 

@@ -10,8 +10,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from timesink.analyses.comparison import WITHIN, Pair, Role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers import causes
@@ -35,6 +33,7 @@ from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table
 from timesink.errors import NotFoundError, UsageError
 from timesink.formats import Progress
+from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.fitness import Fitness
@@ -42,10 +41,10 @@ from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
 from timesink.output.blocks import Block, Document, Section, Table
 from timesink.output.names import cut_middle, short_names, told_apart
+from timesink.recorder.processes import sayable
 from timesink.rules import slow_cycles
 from timesink.rules.diagnosis import diagnose as diagnose_pair
 from timesink.rules.joint_diagnosis import diagnose_together
-from timesink.sources import sayable
 
 SCHEMA = "timesink/diagnosis/1"
 _MOST_SPANS = 5
@@ -159,7 +158,7 @@ class Diagnosed:
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        return msgspec.json.encode(self.to_dict())
+        return encode_json(self.to_dict())
 
     def __repr__(self) -> str:
         """One line: what was diagnosed, and the answer."""

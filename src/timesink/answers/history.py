@@ -10,7 +10,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import polars as pl
 
@@ -25,6 +24,7 @@ from timesink.answers.comparison.baseline_store import reference
 from timesink.answers.comparison.history_rows import Commit, HistoryRow, bisect_lines, history_rows
 from timesink.answers.views import listed_table
 from timesink.errors import UsageError
+from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.output.blocks import Curve, Curves, Document, Kind, Mark, Section, Table, Text, Tone
 from timesink.output.numbers import column, table, worded
@@ -237,7 +237,7 @@ class History:
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        return msgspec.json.encode(self.to_dict())
+        return encode_json(self.to_dict())
 
     def __repr__(self) -> str:
         """One line: the series, and the answer."""

@@ -18,7 +18,7 @@ from polars.lazyframe.in_process import InProcessQuery
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.operators import with_call_stacks
 from timesink.analyses.summary import Summary, sampled_counters, sampled_span_ns, summarise
-from timesink.errors import QueryError
+from timesink.errors import QueryError, QueryLimitError
 from timesink.model import units
 from timesink.model.fitness import FIT, Fitness
 from timesink.model.health import HealthEntry, merge_entries
@@ -205,17 +205,32 @@ _RECURSIVE = re.compile(r"\bwith\s+recursive\b", re.IGNORECASE)
 _OPERATOR = re.compile(r"[-+*/%=<>|&]|\b(?:and|or|not|case|union|join|select)\b", re.IGNORECASE)
 _MOST_OPERATORS = 500
 """Plans of more take minutes, and of many more all of the stack."""
-_MOST_ROWS = 5_000_000
-_MOST_SECONDS = 120.0
+QUERY_ROWS = 5_000_000
+"""Of an answer; a table of so many takes minutes to write as text."""
+QUERY_SECONDS = 60.0
+_BUFFER = 0.25
+"""Of the memory of a query, for its answer, which is read and written in other forms."""
 _CANCELLED: list[InProcessQuery] = []
 """Polars panics where nobody is there any more to whom it can say that it stopped."""
 
 
-def run_query(trace: Trace, sql: str) -> pl.DataFrame:
+@dataclass(frozen=True)
+class QueryLimits:
+    """What a query may take."""
+
+    rows: int = QUERY_ROWS
+    seconds: float = QUERY_SECONDS
+    memory_bytes: int | None = None
+    """Of its answer a quarter of this; None: not limited. Who runs it in a process of its own,
+    as the command does, limits what it takes meanwhile."""
+
+
+def run_query(trace: Trace, sql: str, limits: QueryLimits | None = None) -> pl.DataFrame:
     """The answer to a SQL query, which sees the tables of the trace and nothing else.
 
-    Raises QueryError where it cannot be answered, or not within the limits of time, rows and depth.
+    Raises QueryError where it cannot be answered, QueryLimitError where not within the limits.
     """
+    limits = limits or QueryLimits()
     code = _TEXT_OR_COMMENT.sub(lambda found: "''" if found[0][0] == "'" else " ", sql)
     if _CHANGE.match(code):
         raise QueryError("a trace is not changed by queries", 'example: "select * from steps"')
@@ -234,25 +249,34 @@ def run_query(trace: Trace, sql: str) -> pl.DataFrame:
     context = pl.SQLContext({name: trace.lazy(name).with_columns(plain) for name in TABLES})
     try:
         planned = context.execute(sql, eager=False)
-        answer = _within_time(planned.head(_MOST_ROWS + 1).collect(background=True))
+        running = planned.head(limits.rows + 1).collect(background=True)
+        answer = _within_time(running, limits.seconds)
     except (pl.exceptions.PolarsError, OSError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         reason = lines[0].partition("; valid columns")[0] if lines else type(error).__name__
         raise QueryError(f"the query cannot be answered: {reason}", _hint(error, sql)) from None
-    if answer.height > _MOST_ROWS:
-        raise QueryError(f"the answer has more than {_MOST_ROWS} rows", "add a limit to the query")
+    if answer.height > limits.rows:
+        raise QueryLimitError(
+            f"the answer has more than {limits.rows} rows",
+            "add a limit to the query, or allow more with --limit ROWS",
+        )
+    size = answer.estimated_size()
+    if limits.memory_bytes is not None and size > _BUFFER * limits.memory_bytes:
+        found = f"the answer takes {units.size_bytes(size)}, more than a quarter of --max-memory"
+        raise QueryLimitError(found, "ask for fewer columns or rows, or allow more with it")
     # A literal such as 100.0 makes everything it touches a decimal; nobody means that.
     return answer.cast({pl.Decimal: pl.Float64})
 
 
-def _within_time(running: InProcessQuery) -> pl.DataFrame:
-    until, pause = time.monotonic() + _MOST_SECONDS, 0.0005
+def _within_time(running: InProcessQuery, most_seconds: float) -> pl.DataFrame:
+    until, pause = time.monotonic() + most_seconds, 0.0005
     while (answer := running.fetch()) is None:
         if time.monotonic() > until:
             running.cancel()
             _CANCELLED.append(running)
-            found = f"the query took longer than {_MOST_SECONDS:.0f} s"
-            raise QueryError(found, "ask less at once: filter rows before they are joined")
+            found = f"the query took longer than {most_seconds:g} s"
+            hint = "filter rows before they are joined, or allow more with --timeout S"
+            raise QueryLimitError(found, hint)
         time.sleep(pause)
         pause = min(2 * pause, 0.05)
     return answer

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,8 @@ from operator import itemgetter
 
 from timesink.analyses.columns import device_columns
 from timesink.analyses.fitness import carry_fitness
-from timesink.analyses.ranks import DamagedRank, Named, RankSet, ranks_of
+from timesink.analyses.ranks import DamagedRank, Named, RankSet, ranks_of, ranks_of_traces
+from timesink.analyses.ranks.runs import RankIdentity, recorded_runs
 from timesink.analyses.ranks.summary import (
     RankSummary,
     from_parquet,
@@ -21,15 +23,18 @@ from timesink.analyses.ranks.summary import (
     within_limits,
 )
 from timesink.analyses.steps import within_steps
-from timesink.errors import NotFoundError, TimesinkError, UnreadableError
+from timesink.errors import AmbiguousError, NotFoundError, TimesinkError, UnreadableError
 from timesink.formats import Progress, tell_of_set
+from timesink.formats.file_names import is_profiler_name, worker_and_span
 from timesink.model.trace import Trace
+from timesink.model.units import counted, listed
 from timesink.model.vendors import is_collective_call
 from timesink.runtime.engine import Call, Done, Engine
 from timesink.sources import Recording
 from timesink.sources.cache import Cache
 from timesink.sources.kept_answers import KeptSummaries
 from timesink.sources.opening import key_of, open_recording
+from timesink.sources.sidecars import find_run
 
 
 def summarise_recording(
@@ -195,13 +200,68 @@ class _Reading:
             for place, error in sorted(self.errors.items(), key=itemgetter(0))
             if place not in lacking
         )
-        return ranks_of(named, tuple(damaged), left_out)
+        summaries = [(at[place], summary) for place, summary in sorted(self.summaries.items())]
+        ranks = ranks_of(named, tuple(damaged), left_out)
+        return replace(ranks, runs=_recorded_runs(summaries))
+
+
+def set_of_traces(recordings: Sequence[Recording], traces: Mapping[str, Trace]) -> RankSet:
+    """The set of traces that are open already, by the names of the workers of its recordings."""
+    ranks = ranks_of_traces(traces)
+    summaries = [
+        (recording, summarise_rank(traces[recording.worker]))
+        for recording in recordings
+        if recording.worker in traces
+    ]
+    return replace(ranks, runs=_recorded_runs(summaries))
+
+
+def _recorded_runs(
+    summaries: Sequence[tuple[Recording, RankSummary]],
+) -> tuple[tuple[str, ...], ...]:
+    """The workers of each run; one entry where all recordings are of one."""
+    return recorded_runs([_identity(*each) for each in summaries])
+
+
+def _identity(recording: Recording, summary: RankSummary) -> RankIdentity:
+    """What a recording, its name and its recorder say of the run it is of."""
+    name = recording.path.name
+    run = find_run(recording.path) if recording.remote is None else None
+    return RankIdentity(
+        summary,
+        recording.worker,
+        recording.rank,
+        job="" if run is None else str(run.path),
+        pattern=re.sub("[0-9]+", "", name),
+        is_named_by_profiler=is_profiler_name(name),
+        written_ms=worker_and_span(name)[1],
+    )
 
 
 def _kept_key(recording: Recording, store: Cache) -> str:
     """Of a recording as it lies there: its folder may say which rank and host it is."""
     content = key_of(recording, store)
     return content and f"{content} {recording.rank} {recording.host}"
+
+
+class UnrelatedRunsError(AmbiguousError):
+    """One run was asked for, and the recordings at the place are no ranks of one."""
+
+    def __init__(self, place: str, recordings: Sequence[Recording], ranks: RankSet) -> None:
+        by_worker = {recording.worker: recording for recording in recordings}
+        self.place = place
+        self.runs = [[by_worker[worker] for worker in run] for run in ranks.runs]
+        """The recordings of each run."""
+        self.damaged = ranks.damaged
+        names = [run[0].worker for run in self.runs]
+        super().__init__(
+            f"{place}: holds {counted(len(names), 'recordings')} that are no ranks of one run "
+            f"({listed(names, most=_MOST_NAMED)})",
+            f"name one of them, e.g. {self.runs[0][0].source}",
+        )
+
+
+_MOST_NAMED = 4
 
 
 # A run of several ranks: one of them open in detail, all of them as summaries.

@@ -121,10 +121,10 @@ def frame_document(frame: pl.DataFrame) -> blocks.Document:
     return table_document(blocks.Table("query", "", tuple(columns), frame.height, frame.height))
 
 
-def table_document(table: blocks.Table) -> blocks.Document:
-    """One table alone, without a word around it: names are cut before a column goes."""
+def table_document(table: blocks.Table, lead: str = "") -> blocks.Document:
+    """One table alone, with no more around it than a line: names are cut before a column goes."""
     columns = tuple(replace(one, spare=min(one.spare, _NEEDED)) for one in table.columns)
-    section = blocks.Section("table", "", (replace(table, title="", columns=columns),))
+    section = blocks.Section("table", "", (replace(table, title="", columns=columns),), lead)
     return blocks.Document("table", table.title, "", "", sections=(section,))
 
 

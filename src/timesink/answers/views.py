@@ -39,6 +39,10 @@ class Absent:
 
 
 NO_STEPS = Absent("nothing in this trace takes time", "profile a few steps of the program")
+NO_PATH = Absent(
+    "no work or wait of a complete step was recorded, so no critical path is known",
+    "profile the host and the device together, for one step more",
+)
 NO_OPERATORS = Absent("no operators were recorded", "profile with ProfilerActivity.CPU")
 NO_DEVICE_WORK = Absent(
     "no device work was recorded", "profile with ProfilerActivity.CUDA, or that of your device"
@@ -59,6 +63,18 @@ ALL_MATCHED = Absent("no collective call lacks a partner among the workers given
 NO_SHAPES_RECORDED = Absent(
     "no kernels of operators with shapes were recorded",
     "record the device and shapes: timesink record --with shapes -- CMD, or record_shapes=True",
+)
+NO_SHAPES_IN_GRAPHS = Absent(
+    "most kernels were launched as graphs, whose replays do not tell their operators",
+    "record a run without graphs for what operators reach",
+)
+NO_SHAPES_LINKED = Absent(
+    "shapes were recorded, and no kernel can be told to an operator that has them",
+    "keep the ids that link launches to device work (correlation, External id)",
+)
+NO_SHAPES_HERE = Absent(
+    "no operator with shapes and kernels has a formula",
+    "--formulas FILE says what operators of your own do",
 )
 NO_STRAGGLERS = Absent("no rank holds the others up")
 

@@ -23,6 +23,7 @@ from timesink.analyses.expected.trees import has_boosting
 from timesink.answers.views import listed_table
 from timesink.errors import UnreadableError
 from timesink.formats.cycle_rows import read_cycle_rows
+from timesink.formats.small_files import encode_json, small_content
 from timesink.model import units
 from timesink.output.blocks import Document, Facts, Section, Table, Text
 
@@ -50,18 +51,13 @@ def load_model(path: str | Path) -> DurationModel:
 
 def model_content(path: str | Path) -> bytes:
     """The bytes of a file that may be a model."""
-    file = Path(path)
+    file, hint = Path(path), "make one with  timesink watch learn ROWS.csv -o model.json"
+    if file.is_dir():
+        raise UnreadableError(f"{path}: is a folder", "name the model in it: model.json")
     try:
-        if file.stat().st_size > _MOST_BYTES:
-            hint = "make one with  timesink watch learn ROWS.csv -o model.json"
-            raise UnreadableError(f"{path}: not a model timesink can use (too large)", hint)
-        return file.read_bytes()
-    except FileNotFoundError:
+        return small_content(file, hint, most_bytes=_MOST_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
         raise UnreadableError.missing(file) from None
-    except IsADirectoryError:
-        raise UnreadableError(f"{path}: is a folder", "name the model in it: model.json") from None
-    except OSError as error:
-        raise UnreadableError.denied(file, error) from error
 
 
 def judge_durations(model: str | Path | DurationModel, path: str | Path) -> WatchAnswer:
@@ -134,7 +130,7 @@ class WatchAnswer:
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        return msgspec.json.encode(self.to_dict())
+        return encode_json(self.to_dict())
 
 
 def _model_values(model: DurationModel) -> dict[str, Any]:

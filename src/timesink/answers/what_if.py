@@ -8,31 +8,34 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from timesink.analyses.columns import host_columns
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.replay.changes import AskedChange, change_of
-from timesink.analyses.replay.own_clock import ESTIMATED, NONE, OwnClock
+from timesink.analyses.replay.own_clock import ESTIMATED, NONE, OwnClock, StepTime, clock_values
 from timesink.analyses.replay.prediction import (
     Prediction,
     Ranked,
     best_changes,
+    fixed_waits,
     predicted,
     program_of,
 )
 from timesink.analyses.replay.what_if import NamedWork, named_by, two_devices
 from timesink.analyses.steps import find_steps
 from timesink.answers.fitness import fitness_sections
-from timesink.answers.views import listed_table, parts_of
+from timesink.answers.tables import sentence
+from timesink.answers.views import NO_PATH, listed_table, parts_of
 from timesink.errors import UnreadableError
 from timesink.formats import Progress
+from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.trace import Trace
 from timesink.output.blocks import Block, Document, Section, StackPart, Stacks, Text
 from timesink.output.names import cut_end
+from timesink.rules.efficiency import time_at_roof
 from timesink.sources.opening import open_trace
 
 SCHEMA = "timesink/whatif/1"
@@ -40,7 +43,7 @@ _LITTLE = 0.005
 """Of the cycle: a change that saves less saves nothing to speak of."""
 _NAME = 60
 """Characters of a name in a sentence."""
-_MOST_LIMITS, _MOST_TOLD = 8, 12
+_MOST_LIMITS, _MOST_TOLD, _MOST_IN_VAIN = 8, 12, 4
 
 _PATH = parts_of("critical-path")
 KINDS = {kind: one.words for kind, one in _PATH.items()}
@@ -104,8 +107,13 @@ class WhatIf:
         return program_of(self.trace).clock
 
     @property
+    def times(self) -> StepTime:
+        """The step time today, on both clocks."""
+        return program_of(self.trace).times
+
+    @property
     def today_ns(self) -> float:
-        """A cycle as it is: by itself, or as recorded where that is not known."""
+        """The step time today, without profiler overhead; as recorded where that is not known."""
         return program_of(self.trace).cycle_ns
 
     @property
@@ -166,8 +174,9 @@ class WhatIf:
     @cached_property
     def ranked(self) -> list[Ranked]:
         """Single changes beside those made, the best first; empty unless asked for."""
-        program = program_of(self.trace)
-        return best_changes(program, self.changes) if self.ranks_single else []
+        if not self.ranks_single:
+            return []
+        return best_changes(program_of(self.trace), self.changes, time_at_roof(self.trace))
 
     @cached_property
     def best(self) -> pl.DataFrame:
@@ -203,7 +212,7 @@ class WhatIf:
             "source": self.path,
             "headline": self.headline,
             "recording": recording_fitness(self.trace).to_dict(),
-            "clock": self.clock.to_dict(),
+            "clock": clock_values(self.trace),
             "today_us": _us(self.today_ns),
             "cycle_us": _us(self.cycle_ns),
             "ci95_us": None if self.interval_ns is None else [_us(one) for one in self.interval_ns],
@@ -241,7 +250,7 @@ class WhatIf:
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        return msgspec.json.encode(self.to_dict())
+        return encode_json(self.to_dict())
 
     def __repr__(self) -> str:
         """One line: what was changed, and the answer."""
@@ -323,7 +332,7 @@ def _headline(found: WhatIf) -> Iterator[str]:
         else:
             saves = units.brief_ns(best["saving_ns"][0])
             share = units.share(best["saving_ns"][0], new)
-            yield f"{best['change'][0]} saves most: {saves} ({share}) {of}."
+            yield f"{cut_end(best['change'][0], _NAME)} saves most: {saves} ({share}) {of}."
 
 
 def _outcome(found: WhatIf) -> Iterator[str]:
@@ -350,17 +359,17 @@ def _bounds(low: float, high: float) -> str:
 
 
 def _notes(found: WhatIf) -> Iterator[str]:
-    clock = found.clock
-    recorded = units.brief_ns(clock.recorded_ns)
+    clock, times = found.clock, found.times
+    recorded = units.brief_ns(times.recorded_ns)
     if clock.source == NONE:
         yield (
             f"Played on the recorded clock, with what the profiler added to it ({clock.why}): "
             "there is no interval."
         )
-    elif clock.source == ESTIMATED and clock.interval_ns is not None:
+    elif clock.source == ESTIMATED and times.interval_ns is not None:
         yield (
             f"A cycle of today is estimated: {units.brief_ns(found.today_ns)} without the profiler "
-            f"({_bounds(*clock.interval_ns)}), {recorded} as recorded."
+            f"({_bounds(*times.interval_ns)}), {recorded} as recorded."
         )
     else:
         yield (
@@ -371,6 +380,8 @@ def _notes(found: WhatIf) -> Iterator[str]:
         yield "No steps are marked: all that was recorded is taken for one cycle."
     if host_columns(found.trace).is_empty():
         yield "Nothing of the host was recorded: nobody knows why devices wait, and gaps stay."
+    yield from _wide(found)
+    yield from _fixed_waits(found)
     for action in dict.fromkeys(one.action for one in found.changes):
         if action in _ASSUMED:
             yield _ASSUMED[action].meaning
@@ -381,6 +392,47 @@ def _notes(found: WhatIf) -> Iterator[str]:
             here = choose_peaks(found.trace).peaks
             if here is not None and here.device != base.device:
                 yield f"It was recorded on {here.device}, not on {base.device}."
+
+
+_WIDER = 2.0
+"""How many times as uncertain as the step today a new one is that needs a word."""
+
+
+def _wide(found: WhatIf) -> Iterator[str]:
+    """Why the new step is far less certain than that of today."""
+    today, new, bounds = found.clock.interval_ns, found.cycle_ns, found.interval_ns
+    if today is None or bounds is None or not new or not found.today_ns:
+        return
+    before, after = (today[1] - today[0]) / found.today_ns, (bounds[1] - bounds[0]) / new
+    if after > _WIDER * before:
+        yield (
+            "The interval is wide: what the change leaves is mostly the host's, and today's step "
+            "hardly tells how long that takes without the profiler."
+        )
+
+
+_FIXED = 0.02
+"""Of the step today: fixed waits that take less are not told."""
+
+
+def _fixed_waits(found: WhatIf) -> Iterator[str]:
+    """What of a step a scale of everything does not touch, and its names."""
+    for change in found.changes:
+        if change.action != "scale" or change.sort != "cycle" or change.factor == 1:
+            continue
+        fixed, left = fixed_waits(program_of(found.trace), found.changes, change)
+        if fixed < _FIXED * found.today_ns:
+            continue
+        waits = [
+            f"{KINDS.get(kind, kind)}{f', above all {cut_end(name, _NAME)}' * bool(name)}"
+            for kind, name, share in left.iter_rows()
+            if share >= _FIXED
+        ]
+        told = f": {units.listed(waits, 3, '; ')}" if waits else ""
+        yield (
+            f"{units.brief_ns(fixed)} of the step are waits that {change.text} does not change"
+            f"{told}."
+        )
 
 
 def what_if_document(found: WhatIf) -> Document:
@@ -439,6 +491,12 @@ def _about(one: MadeChange) -> str:
 def _path(found: WhatIf) -> tuple[Section, Section]:
     path = found.critical_path
     rows = path.filter((pl.col("today_ns") > 0) | (pl.col("new_ns") > 0))
+    if rows.is_empty():
+        absent = (Text(sentence(NO_PATH)),)
+        return (
+            Section("critical-path", "What decides a cycle", absent, medium="page"),
+            Section("critical-path", "What decides a cycle", absent, medium="text"),
+        )
     kinds = [KINDS[kind] for kind in rows["kind"]]
     today, new = rows["today_ns"], rows["new_ns"]
     values = {
@@ -479,12 +537,16 @@ def _best(found: WhatIf) -> Section:
     values = {"saving_ratio": best["saving_ns"] / max(found.cycle_ns, 1.0), "limit_kind": limits}
     told = listed_table("what-if-best", "best", "", best, values, total_rows=found.best.height)
     blocks: list[Block] = [told]
-    blocks += [Text(f"{why}: {units.listed(changes, 4)}.") for why, changes in _vain(found).items()]
+    for why, changes in _vain(found).items():
+        some = {"change": changes[:_MOST_IN_VAIN]}
+        blocks.append(
+            listed_table("what-if-vain", "in-vain", why, (), some, total_rows=len(changes))
+        )
     return Section("best", "Single changes, by what they save", tuple(blocks))
 
 
 def _vain(found: WhatIf) -> Mapping[str, list[str]]:
-    """Changes that save nothing, by why."""
+    """Changes that save nothing, by why, the shortest first."""
     path, on_device = found.critical_path, ("kernel", "memcpy", "memset", "communication")
     decided = path.filter(pl.col("kind").is_in(on_device))["new_ns"].sum()
     reasons: dict[str, list[str]] = {}
@@ -492,4 +554,6 @@ def _vain(found: WhatIf) -> Mapping[str, list[str]]:
         idle = change.sort in ("kernel", "copy", "communication") and 2 * decided < found.cycle_ns
         why = "the device is idle here anyway" if idle else "something else decides meanwhile"
         reasons.setdefault(f"These save nothing, {why}", []).append(change.text)
+    for changes in reasons.values():
+        changes.sort(key=len)
     return reasons

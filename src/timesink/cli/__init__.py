@@ -131,6 +131,10 @@ def _meant(word: str, known: Iterable[str]) -> str:
     return f" (did you mean {found}?)" if found in {*known} else ""
 
 
+_TYPO = 0.75
+"""How alike words are of which one is taken for the other: `stat` and `status` are 0.8."""
+
+
 class _Parser(argparse.ArgumentParser):
     usual_action = ""
     """What a command means where no action is named."""
@@ -141,8 +145,20 @@ class _Parser(argparse.ArgumentParser):
         if self.usual_action and args is not None:
             named = next((word for word in args if word != "--debug"), "")
             if named not in {*self.actions, "-h", "--help"}:
+                self._refuse_typo(named)
                 args = [self.usual_action, *args]
         return super().parse_known_args(args, namespace)
+
+    def _refuse_typo(self, word: str) -> None:
+        """A word that is nearly an action is one: `stat` is also a program, and is not run."""
+        if not word.isalpha() or os.path.exists(word):  # noqa: PTH110 - as below
+            return
+        import difflib  # noqa: PLC0415 - most actions are spelled right
+
+        close = difflib.get_close_matches(word.lower(), self.actions, 1, _TYPO)
+        if close:
+            alone = f"{self.prog} -- {word}"
+            self.error(f"no action {word!r} (did you mean {close[0]}?; {alone}  runs a program)")
 
     def error(self, message: str) -> NoReturn:
         """Say how to give a value that looks like an option, and what a word close to one means."""

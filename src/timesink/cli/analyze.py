@@ -1,13 +1,16 @@
 """Say where the time goes: steps, operators, kernels, memory, modules, ranks, and what to try.
 
 The answer comes first, in a sentence; then the parts of an average step, the operators and
-kernels that take most, findings with their numbers, and trace health.  `--view` prints one table
+kernels that take most, findings with their numbers, and trace health.  Of a folder of recordings
+that are no ranks of one run there is a headline for each.  `--view` prints one table
 instead, whole: its main columns as text and Markdown, all of them as CSV and JSON.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
+from typing import TYPE_CHECKING
 
 from timesink.answers.views import GROUPS, VIEWS, check_group
 from timesink.cli import say
@@ -25,6 +28,9 @@ from timesink.cli.options import (
 )
 from timesink.cli.outputs import check_answer, format_of, give, give_document, give_frame, give_json
 from timesink.errors import UsageError
+
+if TYPE_CHECKING:
+    from timesink.answers.analysis.run_list import RunList
 
 _FORMATS = ("text", "json", "md", "csv", "html")
 _WIDEST = 160
@@ -68,13 +74,17 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("csv holds one table", "choose it with --view, e.g. --view operators")
     check_group(options.group_by, view)
     check_answer(options, form, options.path)
-    from timesink.answers.analysis.report import analyze  # noqa: PLC0415 - --help should not wait for it
+    from timesink.answers.analysis.report import Analysis  # noqa: PLC0415 - --help should not wait for it
+    from timesink.answers.analysis.run_list import analyze_place  # noqa: PLC0415
 
     names = ("steps", "group_by", "device", "peaks", "formulas", *CHOICE)
     with read_options(options, *names) as asked:
-        analysis = analyze(
+        analysis = analyze_place(
             options.path, **asked, clock=options.clock or "own", engine=engine_from(options)
         )
+    if not isinstance(analysis, Analysis):
+        _give_list(analysis, form, options)
+        return 0
     clock = options.clock or "recorded"
     if form == "json" and view is None:
         give_json(analysis.to_json(), options.output)
@@ -82,6 +92,7 @@ def run(options: argparse.Namespace) -> int:
     if view is not None and form in {"csv", "json"}:
         # A table for programs has every column; why it is empty is said beside it.
         from timesink.answers.analysis.sections import (  # noqa: PLC0415
+            absence,
             chosen_rows,
             in_microseconds,
             lists_as_text,
@@ -89,7 +100,9 @@ def run(options: argparse.Namespace) -> int:
 
         table = in_microseconds(chosen_rows(analysis.table(view, clock=clock), *chosen))
         if table.is_empty():
-            said = VIEWS[view].absent
+            about = VIEWS[view]
+            is_of_roofs = about.is_of_roofs
+            said = absence(view, analysis.efficiency) if is_of_roofs else about.absent
             say("; ".join(filter(None, (said.reason, said.hint))))
         shown = table if options.top is None else table.head(options.top)
         give_frame(shown if form == "json" else lists_as_text(shown), form, options.output)
@@ -116,3 +129,19 @@ def run(options: argparse.Namespace) -> int:
         )
         give_document(document, form, options.output, _WIDEST)
     return 0
+
+
+def _give_list(answers: RunList, form: str, options: argparse.Namespace) -> None:
+    """Hand over one answer for each of several runs."""
+    from timesink.answers.analysis.run_list import run_list_document  # noqa: PLC0415
+
+    if options.view is not None or any((options.sort, options.filter)):
+        first = shlex.quote(answers.runs[0].path)
+        raise UsageError(
+            f"a single table is of one run: {options.path} holds {len(answers.runs)}",
+            f"name one of them: timesink analyze {first} --view {options.view or 'operators'}",
+        )
+    if form == "json":
+        give_json(answers.to_json(), options.output)
+    else:
+        give_document(run_list_document(answers), form, options.output)

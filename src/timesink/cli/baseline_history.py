@@ -30,6 +30,7 @@ from timesink.cli.outputs import (
     give_frame,
     give_json,
 )
+from timesink.recorder.processes import sayable_values
 
 if TYPE_CHECKING:
     from timesink.answers.comparison.baselines import Listed
@@ -133,7 +134,11 @@ def run_baseline(options: argparse.Namespace) -> int:
     elif options.action == "show":
         kept = baselines.load_baseline(options.name, store)
         is_json, plain = options.format == "json", baselines.plain
-        print(json.dumps(plain(kept), indent=2) if is_json else "\n".join(baselines.shown(kept)))
+        print(
+            json.dumps(sayable_values(plain(kept)), indent=2)
+            if is_json
+            else "\n".join(baselines.shown(kept))
+        )
     elif options.action == "remove":
         baselines.remove_baseline(options.name, store)
         print(f"Removed {reference(checked_name(options.name))}")
@@ -188,7 +193,7 @@ def _list(found: Sequence[Listed], options: argparse.Namespace) -> None:
         known = [plain(one.baseline) for one in found if one.baseline is not None]
         lost = {one.name: one.problem.message for one in found if one.problem is not None}
         told = {"baselines": known, "unreadable": lost, "histories": series}
-        print(json.dumps(told, indent=2))
+        print(json.dumps(sayable_values(told), indent=2))
     elif not found and not series:
         print(f"No baseline in {store_at(options.store).place}")
     elif found:

@@ -11,6 +11,7 @@ import argparse
 import json
 
 from timesink.cli.options import add_screen_format
+from timesink.recorder.processes import sayable_values
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     if ranks:
         held += f" and {counted(len(ranks), 'summaries')} of ranks"
     if options.format == "json":
-        print(json.dumps(answer, indent=2))
+        print(json.dumps(sayable_values(answer), indent=2))
     elif answer["cleared"]:
         print(f"Removed {held}, {size_bytes(stored)}, from {cache.root}")
     else:

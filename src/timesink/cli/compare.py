@@ -43,7 +43,14 @@ from timesink.cli.options import (
     not_empty,
     read_options,
 )
-from timesink.errors import AmbiguousError, NotFoundError, OutputError, TimesinkError, UsageError
+from timesink.errors import (
+    AmbiguousError,
+    MissingPathError,
+    NotFoundError,
+    OutputError,
+    TimesinkError,
+    UsageError,
+)
 from timesink.model import units
 from timesink.sources import without_password
 from timesink.sources.ab_folder import is_ab
@@ -79,10 +86,13 @@ def _check_gate(options: argparse.Namespace) -> None:
     if len(options.paths) == 2 or options.against or is_ab(Path(options.paths[0])):
         return
     from timesink.answers.comparison.sides import find_cases  # noqa: PLC0415 - most have two
+    from timesink.sources.discovery import find_recordings  # noqa: PLC0415
 
     # Each path has to hold both sides; one that is not there is another error.
-    paths = (Path(path) for path in options.paths)
+    paths = [Path(path) for path in options.paths]
     if not all(not path.exists() or find_cases(path) for path in paths):
+        for path in filter(Path.is_dir, paths):
+            find_recordings(path)  # a folder without any is refused as such
         alone = f"{options.paths[0]}: is one run, whose processes are told apart"
         raise _nothing_to_judge(_TOLD_APART if len(options.paths) > 1 else alone)
 
@@ -448,8 +458,9 @@ def run(options: argparse.Namespace) -> int:
         gate = _gate_for(comparison, options, budgets) if _needs_gate(options, form) else None
     except TimesinkError as error:
         _give_error(error, options, form, folder)
-        if _is_asked(options) and error.exit_code == TimesinkError.exit_code:
-            # What cannot be read or compared is not decided either.
+        is_missing = isinstance(error, MissingPathError)
+        if _is_asked(options) and error.exit_code == TimesinkError.exit_code and not is_missing:
+            # What cannot be read or compared is not decided either; what is not there is a mistake.
             error.exit_code = code_of_undecided(options)
         raise
     if folder is not None:

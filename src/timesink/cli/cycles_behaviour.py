@@ -27,6 +27,7 @@ from timesink.cli.outputs import (
     remember,
 )
 from timesink.errors import UsageError
+from timesink.recorder.processes import sayable_values
 
 # -- timesink cycles -------------------------------------------------------------------------------
 
@@ -125,7 +126,7 @@ def run_behaviour(options: argparse.Namespace) -> int:
     if form == "table":
         print(f"Wrote {output} ({counted(report.table.height, 'rows')})")
     elif form == "json":
-        give(json.dumps(report.to_dict(), indent=2), output)
+        give(json.dumps(sayable_values(report.to_dict()), indent=2), output)
     elif form == "csv":
         give(behaviour_csv(report.table).rstrip("\n"), output)
     else:

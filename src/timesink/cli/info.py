@@ -12,6 +12,7 @@ from pathlib import Path
 
 from timesink.cli.options import add_input, add_output, read_options
 from timesink.cli.outputs import answer_form, give, give_document
+from timesink.recorder.processes import sayable_values
 
 _FORMATS = ("text", "json", "html")
 
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         with read_options(options) as asked:
             described = describe_folder(shown(place), open_each(chosen, **asked))
     if form == "json":
-        give(json.dumps(described.to_dict(), indent=2), options.output)
+        give(json.dumps(sayable_values(described.to_dict()), indent=2), options.output)
     else:
         give_document(info_document(described), form, options.output)
     return 0

@@ -29,7 +29,9 @@ from timesink.cli.options import (
     whole_number,
 )
 from timesink.errors import TimesinkError, UsageError
+from timesink.formats.small_files import encode_json
 from timesink.recorder.peak_rates import ARITHMETIC
+from timesink.recorder.processes import sayable_values
 
 if TYPE_CHECKING:
     import polars as pl
@@ -184,13 +186,11 @@ def _refusal(report: KernelReport) -> TimesinkError | None:
 
 def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     """For programs: the whole answer as JSON, or a table with every column."""
-    import msgspec  # noqa: PLC0415
-
     from timesink.answers.kernels.report import runs_dict  # noqa: PLC0415
 
     if form == "json" and options.by is None and not options.calls:
         whole = reports[0].to_dict() if len(reports) == 1 else runs_dict(reports)
-        outputs.give_json(msgspec.json.encode(whole), options.output)
+        outputs.give_json(encode_json(whole), options.output)
     else:
         outputs.give_frame(_table(reports, options), form, options.output)
 
@@ -291,7 +291,7 @@ def run_peaks(options: argparse.Namespace) -> int:
     if form == "csv":
         outputs.give(peaks_csv(rows), options.output)
     elif form == "json":
-        outputs.give(json.dumps(peaks.peaks_dict(rows), indent=2), options.output)
+        outputs.give(json.dumps(sayable_values(peaks.peaks_dict(rows)), indent=2), options.output)
     else:
         outputs.give_document(peaks.peaks_document(rows), form, options.output)
     return 0
@@ -330,7 +330,7 @@ def _measure_peaks(options: argparse.Namespace) -> int:
         return 0
     if options.format == "json":
         told = {**peaks_dict([row]), "skipped": dict(found.skipped), "stored": str(path)}
-        outputs.give(json.dumps(told, indent=2), None)
+        outputs.give(json.dumps(sayable_values(told), indent=2), None)
     else:
         outputs.give_document(measured_document(found, row, str(path)), "text", None)
     return 0

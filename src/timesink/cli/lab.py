@@ -39,6 +39,7 @@ from timesink.cli.options import (
 from timesink.cli.outputs import answer_form, give, give_document
 from timesink.errors import OutputError, UsageError
 from timesink.model.units import brief_ns, counted
+from timesink.recorder.processes import sayable_values
 
 if TYPE_CHECKING:
     from timesink.lab.driver import Outcome
@@ -297,7 +298,7 @@ def _score(options: argparse.Namespace) -> int:
         Path(options.folder), cache=not options.no_cache, progress=_counting("compared {} pairs")
     )
     if form == "json":
-        give(json.dumps(found.to_dict(), indent=1), options.output)
+        give(json.dumps(sayable_values(found.to_dict()), indent=1), options.output)
     else:
         give_document(score_document(found), form, options.output, _WIDTH)
     return 0

@@ -84,6 +84,13 @@ def cycles_or_none(text: str) -> int:
     return 0 if text.strip("0") == "" and text else whole_number(text, "cycles")
 
 
+def rank_number(text: str) -> int:
+    """The number of a rank; the first is 0."""
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise refused(text, "a rank, 0 or more")
+    return int(text)
+
+
 def seconds(text: str) -> float:
     """A number of seconds, which may be 0."""
     if not re.fullmatch(r"\d{1,6}(\.\d+)?", text):
@@ -186,7 +193,7 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     """Which trace of a folder."""
     add_option(parser, "--worker NAME", "which worker of a folder")
     add_option(parser, "--span N", "which span of the worker, from 1", type=int)
-    add_option(parser, "--rank N", "which rank of a folder", type=int)
+    add_option(parser, "--rank N", "which rank of a folder", type=rank_number)
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -224,7 +231,7 @@ def add_top(parser: argparse._ActionsContainer) -> None:
 
 def add_rank(parser: argparse._ActionsContainer) -> None:
     """One rank alone."""
-    add_option(parser, "--rank N", "one rank", type=int)
+    add_option(parser, "--rank N", "one rank", type=rank_number)
 
 
 def add_format(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:

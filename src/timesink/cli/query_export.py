@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
+import os
+import re
 import shlex
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from timesink.cli import say
@@ -15,6 +20,9 @@ from timesink.cli.options import (
     add_output,
     add_place,
     open_chosen,
+    refused,
+    seconds,
+    whole_number,
 )
 from timesink.cli.outputs import (
     answer_form,
@@ -24,9 +32,19 @@ from timesink.cli.outputs import (
     give_frame,
     remember,
 )
-from timesink.errors import UsageError
+from timesink.errors import QueryError, QueryLimitError, UsageError
+from timesink.model.units import size_bytes
+from timesink.runtime.limited_call import (
+    CallEndedError,
+    CallLimits,
+    Limited,
+    limited_call,
+    may_fork,
+)
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from timesink.model.trace import Trace
 
 # -- timesink query --------------------------------------------------------------------------------
@@ -42,6 +60,7 @@ are in docs/tables.md.  Example:
 
 _QUERY_FORMATS = ("text", "json", "csv", "md")
 _TEXT_ROWS, _QUERY_WIDEST = 60, 160
+_MOST_MEMORY, _SHOWN = 4 << 30, "4 GiB"
 
 
 def add_query_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,14 +69,99 @@ def add_query_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "sql SQL", 'a query, e.g. "select * from steps"')
     what = "write the whole result to a file; .json and .csv choose the format"
     add_output(parser, what, ("text", "json", "csv"))
+    limits = parser.add_argument_group("limits (beyond one of them the exit code is 3)")
+    what = (
+        f"memory the query may take, e.g. 500MB (default: half of the machine's, at most {_SHOWN})"
+    )
+    add_option(limits, "--max-memory SIZE", what, type=memory_size)
+    time = "how long the query may take (default: 60)"
+    add_option(limits, "--timeout S", time, type=seconds, default=60.0)
+    rows = "rows the answer may have (default: 5 million)"
+    add_option(limits, "--limit ROWS", rows, type=row_limit, default=5_000_000)
+
+
+def memory_size(text: str) -> int:
+    """An amount of memory in bytes: 4GiB, 500MB, 1000000.
+
+    >>> memory_size("4GiB"), memory_size("1.5 MB"), memory_size("70000000")
+    (4294967296, 1500000, 70000000)
+    """
+    size = re.fullmatch(r"(\d{1,15}(?:\.\d{1,3})?) ?([KMGT]?)(i?)B?", text.strip(), re.IGNORECASE)
+    if size is None or float(size[1]) == 0:
+        raise refused(text, "an amount of memory, such as 4GiB or 500MB")
+    power = " KMGT".index(size[2].upper() or " ")
+    return int(float(size[1]) * (1024 if size[3] else 1000) ** power)
+
+
+def row_limit(text: str) -> int:
+    """A number of rows an answer may have."""
+    return min(whole_number(text, "rows"), 1 << 40)
+
+
+def _default_memory() -> int:
+    try:
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not on this system
+        return _MOST_MEMORY
+    return min(_MOST_MEMORY, machine // 2)
+
+
+def write_answer(limited: Limited, options: argparse.Namespace, file: str) -> None:
+    """Write the answer to a file, in the process that is ended where it takes too much."""
+    _answer(limited, options).write_ipc(file)
+
+
+def show_answer(limited: Limited, options: argparse.Namespace, form: str) -> int:
+    """Show the answer, in a copy of the process that was asked: what is loaded is loaded once."""
+    code = _show(_answer(limited, options), options, form)
+    sys.stdout.flush()
+    return code
+
+
+def _answer(limited: Limited, options: argparse.Namespace) -> pl.DataFrame:
+    from timesink.answers.info_report import QueryLimits  # noqa: PLC0415 - see `run_query`
+    from timesink.answers.info_report import run_query as ask  # noqa: PLC0415
+
+    trace = open_chosen(options)
+    with limited():
+        # Time is kept by whoever waits for it.
+        return ask(trace, options.sql, QueryLimits(options.limit, math.inf, options.max_memory))
+
+
+def _refusal(ended: CallEndedError, options: argparse.Namespace) -> QueryError:
+    if ended.why == "time":
+        text = f"the query took longer than {options.timeout:g} s"
+        return QueryLimitError(
+            text, "filter rows before they are joined, or allow more with --timeout S"
+        )
+    if ended.why == "memory":
+        text = f"the query takes more than {size_bytes(options.max_memory)} of memory"
+        return QueryLimitError(
+            text, "filter rows before they are joined, or allow more with --max-memory SIZE"
+        )
+    return QueryError("the process of the query ended without an answer", "ask something simpler")
 
 
 def run_query(options: argparse.Namespace) -> int:
     """Ask, and say the answer as the options ask."""
     form = answer_form(options, _QUERY_FORMATS, options.path)
-    from timesink.answers.info_report import run_query  # noqa: PLC0415 - --help should not wait for it
+    options.max_memory = options.max_memory or _default_memory()
+    limits = CallLimits(options.max_memory, options.timeout)
+    try:
+        # Polars is not loaded here: a copy of a process that has its threads may wait for ever.
+        if may_fork():
+            return int(limited_call(__name__, "show_answer", (options, form), limits))
+        with TemporaryDirectory(prefix="timesink-", ignore_cleanup_errors=True) as folder:
+            file = os.path.join(folder, "answer.arrow")  # noqa: PTH118 - for another process
+            limited_call(__name__, "write_answer", (options, file), limits)
+            import polars as pl  # noqa: PLC0415
 
-    result = run_query(open_chosen(options), options.sql)
+            return _show(pl.read_ipc(file), options, form)
+    except CallEndedError as ended:
+        raise _refusal(ended, options) from None
+
+
+def _show(result: pl.DataFrame, options: argparse.Namespace, form: str) -> int:
     if form in {"json", "csv"}:
         give_frame(result, form, options.output)
         return 0

@@ -51,9 +51,9 @@ def run(options: argparse.Namespace) -> int:
     """Serve until the user stops it."""
     import uvicorn  # noqa: PLC0415 - --help should not wait for it
 
+    from timesink.model.host_names import allowed_hosts  # noqa: PLC0415
     from timesink.server.app import BoundedConnection, clean_prefix, create_app  # noqa: PLC0415
     from timesink.server.library import RunLibrary  # noqa: PLC0415
-    from timesink.server.site import allowed_hosts  # noqa: PLC0415
 
     logdir = Path(options.logdir)
     library = RunLibrary(

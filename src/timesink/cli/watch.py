@@ -47,6 +47,7 @@ from timesink.cli.options import (
 )
 from timesink.cli.outputs import answer_form, check_output, give_document, give_json, write_bytes
 from timesink.errors import UsageError
+from timesink.formats.small_files import encode_json
 from timesink.recorder.agent.watched_marks import preset_names
 from timesink.recorder.processes import check_program
 from timesink.recorder.watch_plan import (
@@ -237,9 +238,7 @@ def _status(options: argparse.Namespace) -> int:
 
     found = status_of(options.folder)
     if form == "json":
-        import msgspec  # noqa: PLC0415
-
-        give_json(msgspec.json.encode(found), options.output)
+        give_json(encode_json(found), options.output)
     else:
         give_document(place_document(options.folder, found), form, options.output)
     return 0

@@ -14,7 +14,12 @@ from numpy.typing import NDArray
 from timesink.model import units
 from timesink.model.health import MOST_TIMES_FULL, HealthEntry, merge_entries
 from timesink.model.intervals import IntervalSet, crossed
-from timesink.model.launches import LAUNCH_KINDS, match_launches
+from timesink.model.launches import (
+    LAUNCH_KINDS,
+    has_external_id_only,
+    match_launches,
+    with_launches_by_external_id,
+)
 from timesink.model.schema import BUSY_KINDS, STEPS, TABLES, TraceTable
 from timesink.model.trace import Metadata, Trace
 from timesink.model.vendors import is_waiting_work
@@ -60,7 +65,17 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
     first_launch = launches.group_by("correlation").agg(launch_ts_ns=pl.col("ts_ns").min())
     busy = _some(
         device,
-        ("kind", "name", "pid", "device", "stream", "ts_ns", "dur_ns", "correlation"),
+        (
+            "kind",
+            "name",
+            "pid",
+            "device",
+            "stream",
+            "ts_ns",
+            "dur_ns",
+            "correlation",
+            "external_id",
+        ),
         of_kind(device["kind"], BUSY_KINDS),
     ).join(first_launch, on="correlation", how="left", maintain_order="left")
     if launches["pid"].n_unique() > 1:
@@ -71,6 +86,8 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
             launch_ts_ns=launches["ts_ns"].gather(places),
             launch_pid=launches["pid"].gather(places),
         )
+    if has_external_id_only(busy).any():
+        busy = with_launches_by_external_id(busy, host)
     entries = [
         _overlapping_slices(busy),
         _overlapping_host(host),

@@ -88,7 +88,10 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
         raise UnreadableError.damaged(folder, said, "export the trace again") from None
 
 
-_DAMAGE = (OSError, pl.exceptions.PolarsError, AttributeError, KeyError, TypeError, ValueError)
+_DAMAGE = (
+    OSError, pl.exceptions.PolarsError,
+    AttributeError, KeyError, RecursionError, TypeError, ValueError,
+)  # fmt: skip
 """What a description or a table that is not as it was written leads to."""
 
 

@@ -16,7 +16,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from timesink.errors import CollectError
+from timesink.errors import CollectError, UnreadableError
+from timesink.formats.small_files import read_small_json
 from timesink.lab.faults import CODE, NORMAL, SCRATCH
 from timesink.lab.order import (
     FAULT,
@@ -237,9 +238,9 @@ def _check(program: subprocess.Popen[str], folder: Path, log: Path) -> None:
     if not (folder / TRACE).is_file():
         raise RunFailedError(f"no {TRACE} was written, see {log}")
     try:
-        told = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
+        told = read_small_json(folder / RUN_FILE)
         is_complete, why = told["complete"], told.get("why_partial")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, UnreadableError, KeyError) as error:
         raise RunFailedError(f"{RUN_FILE} cannot be read ({error}), see {log}") from None
     if not is_complete:
         raise RunFailedError(f"the recording is partial: {why}, see {log}")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import OutputError, UnreadableError
+from timesink.formats.small_files import read_small_json
 from timesink.lab.faults import GPU, LOADER, NORMAL, Fault
 from timesink.lab.workloads import LabWorkload
 from timesink.recorder.folder import write_whole
@@ -200,8 +201,8 @@ def read_about(root: Path) -> dict[str, Any]:
 def read_json(path: Path, remedy: str) -> Any:
     """What a small file holds."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return read_small_json(path, remedy, shape=object)
+    except OSError as error:
         raise UnreadableError(f"{path}: cannot be read ({error})", remedy) from None
 
 

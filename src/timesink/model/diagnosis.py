@@ -144,6 +144,10 @@ class ProgramEdit:
     bytes: float
     evidence: tuple[Evidence, ...] = ()
     """Calls that came or went, then the places."""
+    inside: str = ""
+    """The innermost call around it, as recorded; empty where there is none."""
+    places: int = 1
+    """At how many places of a cycle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +183,8 @@ class ProgramChange:
     uneven: str = ""
     """Of equal programs: which kernels alone take another time, in a sentence; other sizes do that,
     a slower device does not."""
+    choices: tuple[ProgramEdit, ...] = ()
+    """Other kernels below equal calls, where these are all that differs and take as long."""
     calls: pl.DataFrame = field(default_factory=pl.DataFrame)
     """Calls of both programs as one tree, rows of `analyses.diff.edits.CALL_TREE`."""
 
@@ -192,6 +198,18 @@ class ProgramChange:
         """`same`, `longer` or `shorter`."""
         low, high = self.device_time.interval_ns or (0.0, 0.0)
         return "longer" if low > 0 else "shorter" if high < 0 else "same"
+
+
+@dataclass(frozen=True, slots=True)
+class EvenPace:
+    """A host or a device that takes longer, or less, for all of its equal work alike."""
+
+    device: str
+    """`Host` or the name of a device."""
+    factor: float
+    """How many times as long its work takes."""
+    sentence: str
+    advice: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +245,8 @@ class Diagnosis:
     """What the program does otherwise; None where no timeline tells."""
     symptoms: tuple[Finding, ...] = ()
     """Counters that tell of the change instead of explaining it."""
+    paces: tuple[EvenPace, ...] = ()
+    """What takes longer or less for everything alike, where no cause explains that."""
     notes: tuple[str, ...] = ()
     """Warm-up, drift, and what could not be tested."""
     expected: Expectation | None = None

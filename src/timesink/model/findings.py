@@ -56,6 +56,8 @@ CAUSES = (
 Interval = tuple[float, float]
 
 _HIGH_SHARE, _MEDIUM_SHARE = 0.2, 0.05
+HIGH_SAVING, MEDIUM_SAVING = 0.1, 0.025
+"""Of the step: a tenth is worth a day of anybody's work; the noise of most machines is some 2 %."""
 _SILENT: tuple[Any, ...] = ("", None, (), 0.0, -1, 1.0, True, LOW)
 _DIGITS = 6
 """Decimals of numbers that were divided: beyond them is only noise."""
@@ -119,6 +121,12 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
     least_severity: str = LOW
     """Severity whatever the share; a warning about the recording has no share."""
+    saving_share: float | None = None
+    """What mending it saves, of the step, 0 to 1; severity then follows this and not the share."""
+    is_warning: bool = False
+    """Whether it is about the recording, which mending makes no faster: `medium` at most."""
+    unknown_saving: str = ""
+    """Why no saving is given, as the end of a sentence; empty where there is one."""
 
     # -- what it is about --------------------------------------------------------------------------
     device: Any = None
@@ -142,6 +150,8 @@ class Finding:
     """Short names, the longest in time first."""
     steps: tuple[str, ...] = ()
     """Steps in which a rank held the others up."""
+    place: str = ""
+    """Where in the step a cause on the host sits, in words: `between A and B`."""
     claims: tuple[tuple[str, float], ...] = ()
     """Which components (`Component.name`) the time sits in, and how much in each, in ns."""
     metric: str = ""
@@ -169,9 +179,16 @@ class Finding:
     @property
     def severity(self) -> str:
         """How grave it is: `high`, `medium` or `low`."""
-        by_share = HIGH if self.share >= _HIGH_SHARE else MEDIUM
-        by_share = by_share if self.share >= _MEDIUM_SHARE else LOW
-        return min(by_share, self.least_severity, key=SEVERITIES.index)
+        if self.saving_share is not None and not self.is_warning:
+            return _severity_of(self.saving_share, HIGH_SAVING, MEDIUM_SAVING)
+        by_share = _severity_of(self.share, _HIGH_SHARE, _MEDIUM_SHARE)
+        severity = min(by_share, self.least_severity, key=SEVERITIES.index)
+        return max(severity, MEDIUM, key=SEVERITIES.index) if self.is_warning else severity
+
+    @property
+    def saves_nothing(self) -> bool:
+        """Whether a replay says that mending it alone saves nothing."""
+        return bool(self.why) and not self.cost_ns and not self.between_ns
 
     @property
     def subject(self) -> str:
@@ -238,6 +255,7 @@ class Finding:
             "gain_us_between_steps": round(self.between_ns / 1000, _DIGITS),
             "gain_basis": self.gain_basis,
             "saves_nothing": self.why or "",
+            "unknown_saving": self.unknown_saving,
             "overlaps": [],  # of versions that did not say what findings save together
             "evidence": [item.to_dict() for item in self.evidence],
             "advice": self.advice,
@@ -256,6 +274,12 @@ class Finding:
             "sentence": self.sentence,
             "advice": self.advice,
         }
+
+
+def _severity_of(share: float, high: float, medium: float) -> str:
+    if share >= high:
+        return HIGH
+    return MEDIUM if share >= medium else LOW
 
 
 def gravest_first(found: Iterable[Finding]) -> tuple[Finding, ...]:

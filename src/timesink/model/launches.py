@@ -2,7 +2,8 @@
 
 Device work joins its call by correlation id.  Ids repeat from process to process, so where device
 work carries a process that makes calls, calls of that process count.  Many profilers write the
-number of the device in its place, which may be the number of a process as well.
+number of the device in its place, which may be the number of a process as well.  Work that carries
+no correlation joins a call by the external id that both carry.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.model.intervals import Ints
-from timesink.model.vendors import DEVICE_LABEL
+from timesink.model.schema import BUSY_KINDS
+from timesink.model.vendors import DEVICE_LABEL, launches_work
 
 LAUNCH_KINDS = ("runtime", "driver")
 
@@ -29,6 +31,69 @@ class _Launches(NamedTuple):
 
 def match_launches(calls: pl.DataFrame, device: pl.DataFrame, tracks: pl.LazyFrame) -> Ints:
     """For each row of `device` the place of its call among `calls`, -1 for none."""
+    matched = _match_correlations(calls, device, tracks)
+    rows = np.flatnonzero((matched < 0) & has_external_id_only(device))
+    if len(rows):
+        matched[rows] = match_external_ids(calls, device[rows])
+    return matched
+
+
+def has_external_id_only(device: pl.DataFrame) -> NDArray[np.bool_]:
+    """Which rows are work that carries no correlation, not even zero, but an external id.
+
+    >>> work = pl.DataFrame({"correlation": [3, None, None], "external_id": [7, 7, None]})
+    >>> has_external_id_only(work.with_columns(kind=pl.lit("kernel"))).tolist()
+    [False, True, False]
+    """
+    if not device["external_id"].max() or not device["correlation"].null_count():
+        return np.zeros(device.height, dtype=np.bool_)
+    uncorrelated = device["correlation"].is_null().to_numpy()
+    works = device["kind"].cast(pl.String).is_in(BUSY_KINDS).fill_null(value=False).to_numpy()
+    return np.asarray(works & uncorrelated & (_ids(device, "external_id") > 0))
+
+
+def match_external_ids(calls: pl.DataFrame, device: pl.DataFrame) -> Ints:
+    """For each row of `device` the place of the call that carries its external id; -1 for none.
+
+    Calls that launch by their names go first.  Where an operator's id stands on all of its calls,
+    as many launches as pieces of work belong to each other in their order.
+    """
+    called = calls["name"].unique().cast(pl.String)
+    launching = [name for name in called if launches_work(name or "")]
+    is_launch = calls["name"].cast(pl.String).is_in(launching).fill_null(value=False).to_numpy()
+    ids, start = _ids(calls, "external_id"), calls["ts_ns"].to_numpy()
+    wanted, moment = _ids(device, "external_id"), device["ts_ns"].to_numpy()
+    matched = np.full(device.height, -1, dtype=np.int64)
+    for chosen in (is_launch, ~is_launch):
+        place = np.flatnonzero(chosen & (ids > 0))
+        place = place[np.lexsort((start[place], ids[place]))]
+        candidates = _Launches(place, ids[place], start[place])
+        rows = np.flatnonzero(matched < 0)
+        rows = rows[np.lexsort((moment[rows], wanted[rows]))]
+        first = np.searchsorted(candidates.id, wanted[rows])
+        count = np.searchsorted(candidates.id, wanted[rows], side="right") - first
+        of_id = np.searchsorted(wanted[rows], wanted[rows])
+        works = np.searchsorted(wanted[rows], wanted[rows], side="right") - of_id
+        matched[rows] = _latest(candidates, wanted[rows], moment[rows])
+        in_order = np.flatnonzero((count > 1) & (count == works))
+        matched[rows[in_order]] = place[first[in_order] + in_order - of_id[in_order]]
+    return matched
+
+
+def with_launches_by_external_id(busy: pl.DataFrame, host: pl.DataFrame) -> pl.DataFrame:
+    """Device work with the start of its launch, or operator, where only external ids tell it."""
+    rows = np.flatnonzero(has_external_id_only(busy))
+    start = pl.Series([None] * len(rows), dtype=pl.Int64)
+    for kinds in (LAUNCH_KINDS, ("operator",)):
+        is_call = host["kind"].cast(pl.String).is_in(kinds) & (host["external_id"] > 0)
+        calls = host.filter(is_call).select("name", "ts_ns", "external_id")
+        places = pl.Series(match_external_ids(calls, busy[rows]), dtype=pl.Int64)
+        start = start.fill_null(calls["ts_ns"].gather(places.replace(-1, None)))
+    return busy.with_columns(busy["launch_ts_ns"].scatter(rows, start))
+
+
+def _match_correlations(calls: pl.DataFrame, device: pl.DataFrame, tracks: pl.LazyFrame) -> Ints:
+    """The same by correlation alone."""
     processes = [name for name in calls["pid"].unique().sort() if name]
     wanted, moment = _ids(device), device["ts_ns"].to_numpy()
     if len(processes) < 2:
@@ -58,8 +123,8 @@ def _names_device(text: str | None) -> bool:
     return DEVICE_LABEL.match(text or "") is not None
 
 
-def _ids(events: pl.DataFrame) -> Ints:
-    ids = events["correlation"]
+def _ids(events: pl.DataFrame, column: str = "correlation") -> Ints:
+    ids = events[column]
     return (ids.fill_null(0) if ids.null_count() else ids).to_numpy()
 
 

@@ -67,6 +67,8 @@ class Vendor:
     """What it calls launches that are captured once and replayed; nothing where it has none."""
     torch_module: str = ""
     """Where PyTorch has the calls of its runtime."""
+    profiler_costs_measured: bool = False
+    """Whether what a profiler costs the host was measured beside its devices."""
     torch_types: tuple[int, ...] = ()
     """The numbers PyTorch has for its devices (`c10::DeviceType`) in records of memory."""
 
@@ -79,6 +81,8 @@ class Vendor:
     """Runtime calls that reserve device or pinned memory or give it back; mostly none in a loop."""
     libraries: tuple[str, ...] = ()
     """How annotations of its libraries begin."""
+    library_titles: tuple[str, ...] = ()
+    """How its libraries for computing are written; names of operators hold them in any case."""
     collectives: tuple[str, ...] = ()
     """Its libraries of collectives, as they begin calls (`nccl:`) and stand in names of kernels."""
     collective_kernels: tuple[str, ...] = ()
@@ -237,6 +241,18 @@ def recognise_vendor(
     return UNKNOWN if has_device_work else NO_ACCELERATOR
 
 
+_MEASURED_COSTS = names_where("profiler_costs_measured", value=True)
+
+
+def profiler_costs_measured(vendor: str) -> bool:
+    """Whether what a profiler costs the host was measured beside such devices, or without any.
+
+    >>> [profiler_costs_measured(name) for name in ("nvidia", "cpu", "amd")]
+    [True, True, False]
+    """
+    return vendor in _MEASURED_COSTS or vendor == NO_ACCELERATOR
+
+
 def is_gpu(label: str) -> bool:
     """Whether tools for GPUs may know a device; one that nothing is said of may be one."""
     found = DEVICE_LABEL.match(label)
@@ -295,9 +311,55 @@ def library_in(name: str) -> str | None:
     return _LIBRARY_OF.get(word, word)
 
 
+def library_title(name: str) -> str | None:
+    """How the library is written that the name of an operator holds.
+
+    >>> library_title("aten::cudnn_convolution")
+    'cuDNN'
+    """
+    lower = name.lower()
+    return next((title for title in every("library_titles") if title.lower() in lower), None)
+
+
 def waits_for_device(name: str) -> bool:
     """Whether a runtime call returns only when the device has finished something."""
     return _WAITING.search(name) is not None
+
+
+_WAITING_FOR_ALL = re.compile(r"(?:Device|Ctx)_?Sync(?:hronize)?|SyncDevice|SynchronizeDevice")
+
+
+def waits_for_all_streams(name: str) -> bool:
+    """Whether a runtime call returns only when all that was launched before is done.
+
+    >>> [waits_for_all_streams(f"hip{name}Synchronize") for name in ("Device", "Stream")]
+    [True, False]
+    """
+    return _WAITING_FOR_ALL.search(name) is not None
+
+
+_ORDERING = re.compile("StreamWait(?:Event|Value)|QueueWaitNotifier|WaitOnEvents")
+
+
+def orders_streams(name: str) -> bool:
+    """Whether a runtime call makes one stream wait for what another has recorded.
+
+    >>> [orders_streams(name) for name in ("hipStreamWaitEvent", "hipStreamSynchronize")]
+    [True, False]
+    """
+    return _ORDERING.search(name) is not None
+
+
+_LAUNCHING = re.compile("launch|memcpy|memset|enqueue|submit|copy", re.IGNORECASE)
+
+
+def launches_work(name: str) -> bool:
+    """Whether a runtime call, by its name, gives a device work, whoever made the runtime.
+
+    >>> [launches_work(name) for name in ("hipExtModuleLaunchKernel", "hipStreamGetDevice")]
+    [True, False]
+    """
+    return _LAUNCHING.search(name) is not None
 
 
 def is_waiting_work(name: str) -> bool:

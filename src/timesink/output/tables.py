@@ -60,14 +60,10 @@ def text_table(table: blocks.Table, width: int) -> RenderableType:
 
     A table too wide for that is shown row by row, one column per line.
     """
-    kept = _of_text(table)
-    while kept:
-        place = max(range(len(kept)), key=lambda place: (kept[place].spare, place))
-        least = _COMFORTABLE if kept[place].spare >= _MINOR else _READABLE
-        if not kept[place].spare or sum(_sizes(kept, least)) + GAP * (len(kept) - 1) <= width:
-            break
-        del kept[place]
+    kept = _with_room(table, width)
     by_column = [cells(one) for one in kept]
+    if kept and kept[0].cut == "nothing" and not _fits_whole(kept, by_column, width):
+        return _under_names([one.title for one in kept], by_column)
     sizes = _fit(_sizes(kept, sys.maxsize), [_is_whole(one) for one in kept], width)
     if sum(sizes) + GAP * (len(sizes) - 1) <= width:
         for place, (one, size) in enumerate(zip(kept, sizes, strict=True)):
@@ -98,6 +94,42 @@ def text_table(table: blocks.Table, width: int) -> RenderableType:
     for row in rows:
         made.add_row(*map(Text, row))
     return made
+
+
+def _with_room(table: blocks.Table, width: int) -> list[blocks.Column]:
+    """The columns that are not spared at this width."""
+    kept = _of_text(table)
+    while kept:
+        place = max(range(len(kept)), key=lambda place: (kept[place].spare, place))
+        least = _COMFORTABLE if kept[place].spare >= _MINOR else _READABLE
+        if not kept[place].spare or sum(_sizes(kept, least)) + GAP * (len(kept) - 1) <= width:
+            break
+        del kept[place]
+    return kept
+
+
+def _fits_whole(
+    columns: Sequence[blocks.Column], by_column: Sequence[Sequence[str]], width: int
+) -> bool:
+    """Whether there is room for the first column as it is, beside the others cut short."""
+    first, *others = (
+        natural_width(one.title, values) for one, values in zip(columns, by_column, strict=True)
+    )
+    shorter = (
+        size if _is_whole(one) else min(size, NARROWEST)
+        for one, size in zip(columns[1:], others, strict=True)
+    )
+    return first + sum(shorter) + GAP * len(others) <= width
+
+
+def _under_names(titles: Sequence[str], by_column: Sequence[Sequence[str]]) -> RenderableType:
+    """What each row is about whole, on a line however long, to be copied; the rest below it."""
+    lines = []
+    for name, *values in zip(*by_column, strict=True):
+        lines.append(Text(printable(name), no_wrap=True, overflow="ignore"))
+        said = (f"{title} {value}" for title, value in zip(titles[1:], values, strict=True))
+        lines += [Text(f"  {', '.join(map(printable, said))}")] if values else []
+    return Group(*lines)
 
 
 def _is_right(one: blocks.Column) -> bool:

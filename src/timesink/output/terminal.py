@@ -88,7 +88,7 @@ def print_text(document: Document, widest: int = WIDEST) -> None:
     """Print the document: in colour on a terminal, plain elsewhere."""
     width = min(max(shutil.get_terminal_size((100, 24)).columns, _NARROWEST), widest)
     if sys.stdout.isatty():
-        Console(width=width).print(content(document, width))
+        Console(width=width).print(content(document, width), crop=False)
     else:
         sys.stdout.write(to_text(document, width) + "\n")
 
@@ -105,7 +105,7 @@ def to_plain(content: RenderableType, width: int) -> str:
     console = Console(
         file=out, width=width, color_system=None, force_terminal=False, highlight=False, emoji=False
     )
-    console.print(content)
+    console.print(content, crop=False)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 

@@ -43,6 +43,9 @@ MOST_KEPT = 4096
 _ROWS_AT_A_TIME = 256
 _MOST_COLUMNS = 32
 _MOST_BYTES = 1 << 20
+_TURN_S, _TURN_BYTES, _TURN_MESSAGES = 0.2, 16 << 20, 128
+"""Of reading at one time; the messages are those of one process, which sends five a second, one for
+every 64 cycles where these are short, and after a pause 16 with all that it has kept."""
 _SENDER = struct.Struct("iii")
 """Process, user and group of who has sent a datagram."""
 
@@ -234,6 +237,9 @@ class CycleReceiver:
     """
 
     def __init__(self, control: Path) -> None:
+        self.invalid = 0
+        """Messages that were dropped: of no watched program, or far more than one sends."""
+        self._room = bytearray(_MOST_BYTES)
         self._file: Path | None = None
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         name = f"timesink-{os.getpid()}-{secrets.token_hex(8)}"
@@ -250,18 +256,33 @@ class CycleReceiver:
         write_whole(control / CHANNEL_FILE, told.encode())
 
     def read(self, timeout_s: float = 0.0) -> list[CycleBatch]:
-        """All that has come, waiting for the first of it as long as told."""
+        """What has come, waiting for the first of it as long as told.
+
+        Whatever a sender does, a turn ends after a while: what is left waits for the next one,
+        and of each process no more messages are looked into than one that is watched sends.
+        """
         if not select.select([self._socket], [], [], timeout_s)[0]:
             return []
-        found = []
+        batches: list[CycleBatch] = []
+        messages_of: dict[int, int] = {}
+        size, until = 0, time.monotonic() + _TURN_S
+        # Room for who has sent it, and for no open file that comes with it.
+        beside_size = socket.CMSG_SPACE(_SENDER.size)
         with suppress(BlockingIOError):
-            while True:
-                # Room for who has sent it, and for no open file that comes with it.
-                room = socket.CMSG_SPACE(_SENDER.size)
-                content, beside, _, _ = self._socket.recvmsg(_MOST_BYTES, room)
-                if _is_trusted(beside):
-                    found += _unpacked(content)
-        return found
+            while size <= _TURN_BYTES and time.monotonic() < until:
+                length, beside, _, _ = self._socket.recvmsg_into([self._room], beside_size)
+                pid, is_trusted = _sender_of(beside)
+                if not is_trusted:
+                    continue
+                messages_of[pid] = messages = messages_of.get(pid, 0) + 1
+                if messages > _TURN_MESSAGES:
+                    self.invalid += 1
+                    continue
+                size += length
+                streams = _unpacked(bytes(self._room[:length]))
+                self.invalid += not streams
+                batches += streams
+        return batches
 
     def close(self) -> None:
         """Listen no more."""
@@ -272,34 +293,108 @@ class CycleReceiver:
                 self._file.parent.rmdir()
 
 
-def _is_trusted(beside: list[tuple[int, int, bytes]]) -> bool:
-    """Whether this user or root has sent it, where the kernel says who has."""
+def _sender_of(beside: list[tuple[int, int, bytes]]) -> tuple[int, bool]:
+    """The process that has sent it, and whether that is of this user or root.
+
+    Zero and true where the kernel does not say.
+    """
     for level, kind, content in beside:
         if level == socket.SOL_SOCKET and kind == getattr(socket, "SCM_CREDENTIALS", 2):
-            _, user, _ = _SENDER.unpack(content[: _SENDER.size])
-            return user in (0, os.getuid())
-    return True
+            pid, user, _ = _SENDER.unpack(content[: _SENDER.size])
+            return pid, user in (0, os.getuid())
+    return 0, True
+
+
+# What a message may say: anybody who runs as this user can send one.
+
+_MOST_HEAD_BYTES = 16_384
+_LONGEST_TEXT = 512
+_MOST_STREAMS = 256
+"""Of one message: programs have one for each thread that makes cycles."""
+_FIRST_DISTANT_US = 1 << 52
+"""Microseconds since 1970 until the year 2112: later ones are no times."""
+_LONGEST_NS = 400 * 86_400 * 1_000_000_000
+
+
+def _is_number(value: object, most: int) -> bool:
+    return type(value) is int and 0 <= value <= most
+
+
+def _is_pid(value: object, most: int) -> bool:
+    return _is_number(value, most) and value != 0
+
+
+def _is_number_or_none(value: object, most: int) -> bool:
+    return value is None or _is_number(value, most)
+
+
+def _is_text(value: object, most: int) -> bool:
+    return isinstance(value, str) and len(value) <= most and value.isprintable()
+
+
+def _are_texts(value: object, most: int) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) <= most
+        and len({*map(str, value)}) == len(value)
+        and all(_is_text(text, _LONGEST_TEXT) for text in value)
+    )
+
+
+_FIELDS: Mapping[str, tuple[Callable[[object, int], bool], int]] = {
+    "pid": (_is_pid, (1 << 31) - 1),
+    "columns": (_are_texts, _MOST_COLUMNS),
+    "rows": (_is_number, _MOST_BYTES // 24),
+    "count": (_is_number, 1 << 53),
+    "dropped": (_is_number, 1 << 53),
+    "failed": (_is_number, 1 << 53),
+    "rank": (_is_number_or_none, 1 << 31),
+    "world_size": (_is_number_or_none, 1 << 31),
+    "source": (_is_text, _LONGEST_TEXT),
+    "span": (_is_text, _LONGEST_TEXT),
+}
+"""Every field of a message: what it must be, and the most it may say."""
+_NEEDED = frozenset({"pid", "columns", "rows", "count", "dropped"})
+
+
+def _is_valid(fields: object) -> bool:
+    """Whether a message says what it must, and nothing else."""
+    return (
+        isinstance(fields, dict)
+        and _NEEDED <= fields.keys() <= _FIELDS.keys()
+        and all(_FIELDS[name][0](value, _FIELDS[name][1]) for name, value in fields.items())
+    )
 
 
 def _unpacked(content: bytes) -> list[CycleBatch]:
     """The rows of a datagram, stream by stream; nothing where it is none of ours."""
     head, _, body = content.partition(b"\n")
-    try:
-        told: dict[str, Any] = json.loads(head)
-        rows, columns = int(told.pop("rows")), tuple(map(str, told.pop("columns")))
-        times, numbers = array("q", body[: 24 * rows]), array("d", body[24 * rows :])
-        if len(times) != 3 * rows or len(numbers) != rows * len(columns):
-            return []
-        streams, starts, lasted = (times[at : at + rows] for at in range(0, 3 * rows, rows))
-        told["workload"] = {
-            name: [None if math.isnan(each) else each for each in numbers[place :: len(columns)]]
-            for place, name in enumerate(columns)
-        }
-        every = sorted(set(streams))
-        whole = CycleBatch(**told, stream=every[0], start_us=[*starts], duration_ns=[*lasted])
-        return [whole] if len(every) == 1 else [_of_stream(whole, streams, one) for one in every]
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+    if len(head) > _MOST_HEAD_BYTES:
         return []
+    try:
+        fields: dict[str, Any] = json.loads(head)
+    except (ValueError, RecursionError):
+        return []
+    if not _is_valid(fields):
+        return []
+    rows, columns = fields.pop("rows"), fields.pop("columns")
+    if not rows or len(body) != 8 * rows * (3 + len(columns)):
+        return []
+    times, numbers = array("q", body[: 24 * rows]), array("d", body[24 * rows :])
+    streams, starts, lasted = (times[at : at + rows] for at in range(0, 3 * rows, rows))
+    every = sorted(set(streams))
+    if (
+        len(every) > _MOST_STREAMS
+        or not 0 <= min(starts) <= max(starts) < _FIRST_DISTANT_US
+        or not 0 <= min(lasted) <= max(lasted) <= _LONGEST_NS
+    ):
+        return []
+    fields["workload"] = {
+        name: [value if math.isfinite(value) else None for value in numbers[place :: len(columns)]]
+        for place, name in enumerate(columns)
+    }
+    whole = CycleBatch(**fields, stream=every[0], start_us=[*starts], duration_ns=[*lasted])
+    return [whole] if len(every) == 1 else [_of_stream(whole, streams, one) for one in every]
 
 
 def _of_stream(batch: CycleBatch, streams: Sequence[int], stream: int) -> CycleBatch:

@@ -264,7 +264,7 @@ def _notes_in(path: Path) -> list[Note]:
     notes = []
     for line in lines:
         # A process that was killed while it wrote leaves half a line.
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             notes.append(json.loads(line))
     return [note for note in notes if isinstance(note, dict) and "event" in note]
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from timesink.errors import CollectError
 
@@ -295,10 +296,15 @@ _NAMES_A_SECRET = re.compile(
     r"""secret | passw | passphrase | credential | (?:api|access|private|account)[-_.]?key
         | (?:^|[-_.]|auth|access)(?:token|auth|authorization|bearer|signature|sig|pwd)(?:$|[-_.])
         | (?:^|[-_.])(?:pass|pw|creds?|cookies?|jwt|pat|t?otp)(?:$|[-_.])
-        | (?:^|[-_.])(?:keys?|pin)$ | (?<!by)(?<!com)pass$""",
+        | (?:^|[-_.])(?:keys?|pin)$ | (?<!by)(?<!com)pass$
+        | (?:token|auth|pwd|creds?|(?<!mon)(?<!hot)(?<!tur)key)$""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Not options such as max-tokens, tokenizer, key-size or pin-memory."""
+"""A name that holds secret, password, passwd, passphrase or credential, or whose last part ends in
+token, auth, key, pwd or cred, or that is one of some short words; not options such as max-tokens,
+tokenizer, key-size or pin-memory."""
+_PLAIN_VALUE = re.compile(r"[\d.:/,+-]*|-.*", re.DOTALL)
+"""After `-p`: a port, ports, an address or a number, or the next option, and no password."""
 
 _LOOKS_LIKE_A_SECRET = re.compile(
     r"""\b(?: (?:hf|gh[a-z]|github_pat|glpat|xox[a-z]|sk|pk|dckr_pat|pypi|npm|nvapi)[-_][\w-]{16,}
@@ -332,6 +338,7 @@ def masked(words: Iterable[str]) -> list[str]:
     is_secret, before = False, ""
     for word in words:
         is_value = is_secret and _OPTION.fullmatch(word) is None
+        is_value = is_value or (before == "-p" and not _is_plain(word))
         shown = MASK if is_value else _masked_word(word)
         named, is_set, _ = word.partition("=")
         if _NAMES_A_USER.fullmatch(named if is_set else before):
@@ -343,7 +350,30 @@ def masked(words: Iterable[str]) -> list[str]:
         # A value that begins with a dash may be an option after all.
         is_secret = word.lower() in _SCHEMES or (is_named and not (is_value and word[:1] != "-"))
         before = word
-    return kept
+    return [sayable(word) for word in kept]
+
+
+def sayable(text: str) -> str:
+    r"""Text that fits into JSON and into an address; names of files and arguments may be no text.
+
+    >>> print(sayable(os.fsdecode(b"a\xff.json")), sayable("\ud800"))
+    a\xff.json \ud800
+    """
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
+
+
+def sayable_values(values: Any) -> Any:
+    """Plain data with all of its text sayable."""
+    if isinstance(values, str):
+        return sayable(values)
+    if isinstance(values, dict):
+        return {sayable_values(key): sayable_values(value) for key, value in values.items()}
+    if isinstance(values, list | tuple):
+        return [sayable_values(value) for value in values]
+    return values
 
 
 def _masked_word(word: str) -> str:
@@ -366,6 +396,11 @@ def _masked_piece(piece: str) -> str:
             piece = piece[: value.end()] + MASK
             break
     return _LOOKS_LIKE_A_SECRET.sub(MASK, _USER_OF_URL.sub(MASK, piece))
+
+
+def _is_plain(word: str) -> bool:
+    """Whether what follows `-p` is no password: a number, a port, a path that exists."""
+    return _PLAIN_VALUE.fullmatch(word) is not None or os.path.exists(word)  # noqa: PTH110 - any text
 
 
 def _is_secret(name: str) -> bool:

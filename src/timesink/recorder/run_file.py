@@ -21,7 +21,7 @@ from timesink.recorder.folder import (
     RecordPlan,
     write_whole,
 )
-from timesink.recorder.processes import masked
+from timesink.recorder.processes import masked, sayable_values
 from timesink.recorder.traces import KILLED_PLAIN, Recorded
 
 SCHEMA = "timesink/run/1"
@@ -127,7 +127,7 @@ def describe(
 def write_run_file(content: dict[str, Any], place: RecordingFolder) -> None:
     """Write run.json; it appears whole or not at all."""
     try:
-        write_whole(place.run_file, (json.dumps(content, indent=1) + "\n").encode())
+        write_whole(place.run_file, (json.dumps(sayable_values(content), indent=1) + "\n").encode())
     except OSError as error:
         raise OutputError.unwritable(place.run_file, error) from None
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from timesink.errors import CollectError, UsageError, reason_of
+from timesink.recorder.processes import birth, is_running
 from timesink.recorder.recording import LEAVES_S, Running, start
 
 
@@ -41,6 +42,25 @@ def as_it_is(command: tuple[str, ...], directory: Path) -> Version:
 
 _OF_ANOTHER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
 """Variables that a hook of git is called with; they would lead us astray."""
+
+
+TREE_VARIABLE = "TIMESINK_TREE"
+"""Tells a program where the repository is, and the work tree that is meant instead."""
+_PREFIX = "timesink-ab-"
+_OWNER = "owner.pid"
+"""Beside a work tree: the process that made it, and when that started."""
+
+
+def _is_stale(place: Path) -> bool:
+    """Whether a folder is one of ours, made by a process of this user that runs no more."""
+    if not place.name.startswith(_PREFIX) or place.is_symlink():
+        return False
+    with suppress(OSError, ValueError):
+        file = place / _OWNER
+        is_mine = not hasattr(os, "getuid") or file.lstat().st_uid == os.getuid()
+        number, _, born = file.read_text().partition(" ")
+        return is_mine and not is_running(int(number), born)
+    return False
 
 
 @dataclass(frozen=True)
@@ -75,9 +95,11 @@ class Repository:
     @contextmanager
     def tree(self, commit: str, name: str) -> Iterator[Path]:
         """A work tree of a commit in a temporary folder; it goes again, whatever happens."""
-        place = Path(tempfile.mkdtemp(prefix="timesink-ab-")).resolve()
+        self.remove_stale()
+        place = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
         tree = place / name
         try:
+            (place / _OWNER).write_text(f"{os.getpid()} {birth(os.getpid())}")
             try:
                 git(self.top, "worktree", "add", "--force", "--detach", str(tree), commit)
             except subprocess.CalledProcessError as error:
@@ -86,11 +108,23 @@ class Repository:
                 raise CollectError(f"no work tree of {commit[:10]} ({said})", hint) from None
             yield tree
         finally:
-            with suppress(subprocess.CalledProcessError):
-                git(self.top, "worktree", "remove", "--force", "--force", str(tree))
-            shutil.rmtree(place, ignore_errors=True)
-            with suppress(subprocess.CalledProcessError):
-                git(self.top, "worktree", "prune")
+            self._remove(tree)
+
+    def remove_stale(self) -> None:
+        """Remove work trees of others like us that were killed; those of anybody else stay."""
+        with suppress(subprocess.CalledProcessError, OSError):
+            listed = git(self.top, "worktree", "list", "--porcelain").splitlines()
+            for line in listed:
+                tree = Path(line.removeprefix("worktree "))
+                if line.startswith("worktree ") and _is_stale(tree.parent):
+                    self._remove(tree)
+
+    def _remove(self, tree: Path) -> None:
+        with suppress(subprocess.CalledProcessError):
+            git(self.top, "worktree", "remove", "--force", "--force", str(tree))
+        shutil.rmtree(tree.parent, ignore_errors=True)
+        with suppress(subprocess.CalledProcessError):
+            git(self.top, "worktree", "prune")
 
     def version(self, command: tuple[str, ...], tree: Path) -> Version:
         """The command as it is run in a work tree, in the same folder below its top."""
@@ -121,14 +155,16 @@ class Repository:
         return word if (directory / path).exists() or not is_path else f"{option}{equals}{there}"
 
     def _variables(self, tree: Path) -> dict[str, str]:
-        """Ours, in which modules of the repository are found in the tree.
+        """Ours, in which places of the repository are those in the tree.
 
-        First of all, so that an editable install does not lead back to the user's own.
+        No place is added, for that would hide modules of Python and of others.  Every Python that
+        the command starts moves places it knows by itself, as of an editable install, and looks
+        in the tree for what is nowhere else: see `site/sitecustomize.py`.
         """
-        before = [one for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one]
-        moved = [str(self._in_tree(Path(one), tree) or one) for one in before]
-        roots = [str(one) for one in (tree / "src", tree) if one.is_dir()]
-        return {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys([*moved, *roots]))}
+        before = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place]
+        moved = [str(self._in_tree(Path(place), tree) or place) for place in before]
+        variables = {**os.environ, TREE_VARIABLE: os.pathsep.join((str(self.top), str(tree)))}
+        return variables | ({"PYTHONPATH": os.pathsep.join(moved)} if moved else {})
 
     def _in_tree(self, path: Path, tree: Path) -> Path | None:
         """Where something of the repository is in the tree; None for what is not of it."""

@@ -250,7 +250,8 @@ def plan_in_place(plan: WatchPlan, *, force: bool) -> WatchPlan:
 
 
 def _before(plan: WatchPlan) -> str:
-    with suppress(OSError, ValueError, TypeError, AttributeError, KeyError):
+    damage = (ValueError, RecursionError, TypeError, AttributeError, KeyError)
+    with suppress(OSError, *damage):
         told = json.loads((plan.folder / "watch.json").read_bytes())
         if str(told["schema"]).startswith("timesink/watch/"):
             options = plan.options()

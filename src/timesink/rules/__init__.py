@@ -7,7 +7,7 @@ turn among the others, its title and its advice.  A rule without numbers says no
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from timesink.analyses.columns import device_names, event_ranges, once_per_trace
 from timesink.analyses.fitness import recording_fitness
+from timesink.analyses.program_traits import program_traits
 from timesink.analyses.steps import find_steps, step_breakdown
 from timesink.model import intervals, toml_tables, units
 from timesink.model.findings import Evidence, Finding, gravest_first
@@ -54,13 +55,45 @@ def is_pytorch(framework: str | None, names: Iterable[str], *, otherwise: bool) 
     return otherwise and not any(map(_OTHERS.search, known))
 
 
-def fitted(one: Finding, table: str, *, pytorch: bool, vendor: str = "") -> Finding:
-    """A finding whose advice fits the framework, and the maker of the device."""
+def fitted(
+    one: Finding,
+    table: str,
+    *,
+    pytorch: bool,
+    vendor: str = "",
+    traits: Collection[str] = (),
+) -> Finding:
+    """A finding whose advice fits the framework, the maker of the device, and the program."""
     said = catalogue()[table].get(one.rule, {})
     # What names a place in the program holds for any framework.
     is_general = "named" not in said or one.advice == said["advice"]
     advice = said.get("plain", one.advice) if is_general and not pytorch else one.advice
-    return replace(one, advice=in_words_of(vendor, advice) if vendor else advice)
+    advice = advice_for(traits, advice)
+    advice = in_words_of(vendor, advice) if vendor else advice
+    return replace(one, advice=advice.replace(" ()", ""))  # what its maker lacks was in there
+
+
+_GATED = re.compile(r"<(if|unless) ([\w-]+)>((?:(?!<if |<unless |</>).)*)</>", re.DOTALL)
+"""A part of advice for some programs, without another such part in it."""
+
+
+def advice_for(traits: Collection[str], advice: str) -> str:
+    """Advice without the parts that are absurd for a program of these traits.
+
+    The traits are those of `rules.program_traits`.
+
+    >>> advice_for({"graphs"}, "Try <unless graphs>CUDA graphs, </>larger batches.")
+    'Try larger batches.'
+    """
+
+    def kept(part: re.Match[str]) -> str:
+        wanted, trait, text = part.groups()
+        return text if (trait in traits) == (wanted == "if") else ""
+
+    count = 1
+    while count:
+        advice, count = _GATED.subn(kept, advice)
+    return advice
 
 
 @lru_cache(maxsize=1)
@@ -91,6 +124,8 @@ def finding(
         said.get(advice, "").format(**given),
         said.get("title", "").format(**given),
         gain_basis=said.get("basis", "") if gains else "",
+        is_warning=bool(said.get("warning")),
+        unknown_saving="" if gains else said.get("unknown", ""),
         **parts,
     )
 
@@ -106,13 +141,20 @@ LEAST_GAP_SHARE = 0.05
 @once_per_trace
 def find_all(trace: Trace) -> tuple[Finding, ...]:
     """Everything the rules find, the gravest first."""
-    marked = complete_steps(trace).marked
+    steps = complete_steps(trace)
     found = _answered(trace, (one for rule in rules_for("run") for one in rule(trace)))
-    about = trace.metadata
-    own = about.format == "kineto"
-    pytorch = is_pytorch(about.framework, device_names(trace).texts, otherwise=own)
-    fits = (fitted(one, "run", pytorch=pytorch, vendor=about.vendor or UNKNOWN) for one in found)
-    return tuple(replace(one, marked=marked) for one in gravest_first(fits))
+    graded = (steps.graded(fit_to_run(one, trace)) for one in found)
+    return tuple(replace(one, marked=steps.marked) for one in gravest_first(graded))
+
+
+def fit_to_run(one: Finding, trace: Trace, *, pytorch: bool | None = None) -> Finding:
+    """A finding of a run with advice for its framework, its device and what its program does."""
+    about, traits = trace.metadata, program_traits(trace)
+    if pytorch is None:
+        names, is_own = device_names(trace).texts, about.format == "kineto"
+        pytorch = is_pytorch(about.framework, names, otherwise=is_own)
+    vendor = about.vendor or UNKNOWN
+    return fitted(one, "run", pytorch=pytorch, vendor=vendor, traits=traits)
 
 
 def _answered(trace: Trace, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -159,6 +201,14 @@ class Steps:
         """A time and what it is a part of: `2.00 ms of each 20.0 ms step (10.0 %)`."""
         share = units.share(ns, self.length_ns)
         return f"{units.duration_ns(ns)} of {self.each} ({share})"
+
+    def graded(self, one: Finding) -> Finding:
+        """A finding whose severity follows what it saves, of a step and the time up to the next."""
+        period = self.length_ns
+        if one.between_ns and self.count:
+            period = float(self.windows[-1, 1] - self.windows[0, 0]) / self.count
+        saving = one.cost_ns + one.between_ns
+        return replace(one, saving_share=min(saving / period, 1.0) if period else 0.0)
 
     @property
     def each(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -235,9 +236,11 @@ def host_code(case: DiagnosisCase) -> Iterator[Claim]:
         rise, interval = host.change_of([column])
         name = "Code outside of recorded calls" if function == NO_CALL else told_name(function)
         told = f"{name} takes {case.took(column)} per cycle for as many calls"
+        place = "outside of recorded calls" if function == NO_CALL else f"in {name}"
         if function == STEP_MARK:
-            told = f"The host spends {case.took(column)} per cycle between recorded calls"
-        yield case.claim(
+            place = "between recorded calls"
+            told = f"The host spends {case.took(column)} per cycle {place}"
+        claim = case.claim(
             "host_code",
             f"{told}, in nearly every cycle; {host.pace_told(column)}.",
             [Demand(rise, tuple(dict.fromkeys((part, *_CODE))), structural=True)],
@@ -245,6 +248,7 @@ def host_code(case: DiagnosisCase) -> Iterator[Claim]:
             case.evidence([column], case.functions.new[:, column]),
             functions=(function,),
         )
+        yield replace(claim, finding=replace(claim.finding, place=place))
 
 
 def _standing_functions(host: HostPace, explained: dict[str | None, float]) -> Iterator[int]:

@@ -10,7 +10,7 @@ from timesink.analyses.ranks import RankSet
 from timesink.analyses.ranks.analysis import cost_together
 from timesink.analyses.steps import average_step, is_communication
 from timesink.model import units
-from timesink.model.findings import HIGH, MEDIUM, Evidence, Finding
+from timesink.model.findings import Evidence, Finding
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import NVIDIA, is_collective_call
@@ -20,7 +20,8 @@ LEAST_TALKING = 0.1
 DATA_PARALLEL = "DataParallel.forward"
 _MOST_NAMED = 3
 _MOST_EVIDENCE = 16
-_HIGH_SHARE = 0.1
+_MOST_HIDDEN = 0.1
+"""Of exposed communication: where less can be hidden, overlap is not what to try."""
 _COMPARE = ("compare the steps of {worker} with those of another rank",)
 
 
@@ -33,6 +34,7 @@ def exposed_communication(trace: Trace) -> list[Finding]:
     behind = _to_hide_behind(trace)
     much = f"There is {units.duration_ns(behind)} of" if behind else "There is no"
     few = f" {much} computation left to hide it behind."
+    is_hidden = behind >= _MOST_HIDDEN * exposed
     return steps.found(
         "exposed-communication",
         f"{units.duration_ns(exposed)} of {steps.each} "
@@ -41,7 +43,9 @@ def exposed_communication(trace: Trace) -> list[Finding]:
         exposed,
         (*_collectives(trace), worst_step(trace, "communication")),
         share=exposed / total,
-        cost_ns=min(exposed, behind),
+        # What can be hidden is no saving of sending less: nobody knows how much less that is.
+        cost_ns=min(exposed, behind) if is_hidden else 0.0,
+        advice="advice" if is_hidden else "unhidden",
     )
 
 
@@ -82,7 +86,6 @@ def gloo_on_devices(trace: Trace) -> list[Finding]:
         f"{steps.each} is gloo communication that nothing overlaps.",
         exposed,
         _collectives(trace),
-        cost_ns=min(exposed, _to_hide_behind(trace)),
     )
 
 
@@ -108,7 +111,6 @@ def data_parallel(trace: Trace) -> list[Finding]:
             *(Evidence("device", str(number)) for number in devices),
         ),
         cost_ns=0.0,
-        least_severity=MEDIUM,
     )
 
 
@@ -120,7 +122,7 @@ def stragglers(ranks: RankSet) -> list[Finding]:
         if odd is None:
             return []
         words = {"names": ranks.workers[int(odd["rank"])]}
-        return [finding("run", "odd-rank", odd_rank(ranks), words, least_severity=MEDIUM)]
+        return [finding("run", "odd-rank", odd_rank(ranks), words, saving_share=0.0)]
     worst, panel, several = late[0], ranks.analysis.panel, len(late) > 1
     steps = max(len(panel.steps), 1)
     marked = bool(ranks.ranks[worst.rank].worker.steps["marked"].any())
@@ -145,7 +147,7 @@ def stragglers(ranks: RankSet) -> list[Finding]:
     return [
         Finding(
             "stragglers",
-            f"{wait}: {units.duration_ns(cost)}{' a step' if marked else ''} "
+            f"{wait}: {units.brief_ns(cost)}{' a step' if marked else ''} "
             f"({units.share(share, 1)}){often}. {worst.sentence}{others}",
             advice_on(worst.cause, worker),
             f"{wait}: {most}{why}",
@@ -166,8 +168,7 @@ def stragglers(ranks: RankSet) -> list[Finding]:
                 )
                 for each in late[:_MOST_EVIDENCE]
             ),
-            # All ranks lose what one of them costs.
-            least_severity=HIGH if share >= _HIGH_SHARE else MEDIUM,
+            saving_share=share,
             marked=marked,
         )
     ]

@@ -307,7 +307,6 @@ def memory_limit(trace: Trace) -> list[Finding]:
                 )
                 for peak in full
             ),
-            least_severity=MEDIUM,
         )
     ]
 

@@ -38,14 +38,24 @@ from timesink.model.findings import Finding
 from timesink.model.fitness import COMPARISON, STEP_TIME
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
-from timesink.model.units import listed, times
+from timesink.model.units import listed
 from timesink.rules import finding, rules_for
-from timesink.rules.case import Demand, Ledger, case_of, known_interval, largest_first
+from timesink.rules.case import (
+    Demand,
+    DiagnosisCase,
+    Ledger,
+    case_of,
+    known_interval,
+    largest_first,
+)
 from timesink.rules.case_functions import cycle_matrices, family_of
 from timesink.rules.causes_host import local_changes
 from timesink.rules.counter_levels import impossible_levels
 from timesink.rules.environment import find_anomalies
+from timesink.rules.even_pace import even_paces
+from timesink.rules.matrix_units import settled_matrix_units
 from timesink.rules.program_edits import edits, told
+from timesink.rules.shared_device import shared_devices
 
 FEWEST_PUT_TOGETHER = 3
 """Cycles a side needs for a verdict after cycles were put together: these are few, long ones whose
@@ -65,20 +75,25 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
     # Of plain cycles alone there is nothing but their length.
     parts = attribution(compared, base, new) if compared.times.height else ()
     anomalies, symptoms = find_anomalies(compared, base, new)
+    # What is not there may be what the recording lacks.
+    program = None if judged.is_unfit else program_of(pair)
+    anomalies = (*anomalies, *shared_devices(compared, (base, new), anomalies, program))
     relieved: tuple[Finding, ...] = ()
     if judged.verdict == "improvement":
         # What was odd about the environment of the first side and no longer is.
         turned = compare_roles(compared.new, compared.base, compared.kind)
         relieved = find_anomalies(turned, new, base)[0]
-    # What is not there may be what the recording lacks.
-    program = None if judged.is_unfit else program_of(pair)
+        relieved = (*relieved, *shared_devices(turned, (new, base), relieved, program))
     other_work = judged.verdict == "incomparable" and compared is pair and expected is None
     question = "other work" if other_work else "change"
-    causes = find_causes(
-        compared, base, new, parts, anomalies, relieved=relieved, question=question, program=program
-    )
+    case = case_of(compared, (base, new), parts, anomalies, relieved)
+    causes = causes_of_case(case, question=question, program=program)
+    paces = tuple(even_paces(case, causes, program)) if question == "change" else ()
+    if any(pace.device == HOST_DEVICE for pace in paces):
+        # What a place explains of a host that is slower everywhere is not what happened.
+        causes = tuple(cause for cause in causes if cause.id != "host_code")
     if judged.is_unfit:
-        causes = ()
+        causes, paces = (), ()
     within = pair.kind == WITHIN
     if not within and pair.cycle_times.one_run and judged.verdict == "no_change":
         # Parts of one run that take as long: a loader that holds up every other cycle, or a
@@ -101,6 +116,7 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
         is_unfit=judged.is_unfit,
         program=program,
         symptoms=symptoms,
+        paces=paces,
         notes=tuple(dict.fromkeys([*notes, *impossible_levels(compared, base, new)])),
         expected=expected,
     )
@@ -139,8 +155,17 @@ def find_causes(
     `relieved` are anomalies of the first side, found with the sides changed over.
     """
     case = case_of(pair, (base, new), parts, anomalies, relieved)
-    ledger = Ledger(parts, local_changes(case))
-    edited = tuple(settled_edits(program, ledger))
+    return causes_of_case(case, question=question, program=program)
+
+
+def causes_of_case(
+    case: DiagnosisCase, *, question: str = "change", program: ProgramChange | None = None
+) -> tuple[Finding, ...]:
+    """The same of a case."""
+    ledger = Ledger(case.attribution, local_changes(case))
+    # What is lost with the matrix units is closer evidence than the edit that brought it about.
+    precise = tuple(settled_matrix_units(case, program, ledger)) if question == "change" else ()
+    edited = (*precise, *settled_edits(program, ledger))
     causes: list[Finding] = []
     for rule in rules_for(question):
         if program is not None and program.certain and rule.__name__ in OF_PROGRAM:
@@ -152,7 +177,8 @@ def find_causes(
                 # Rules ask before their next claim what the last ones came to.
                 case.settled.append(claim)
     found = (*edited, *sorted(causes, key=lambda each: -abs(each.cost_ns)))
-    if program is None or not program.uneven or found or anomalies or relieved:
+    around = case.anomalies or case.relieved
+    if program is None or not program.uneven or found or around:
         return found
     return (finding("causes", "workload_change", program.uneven),)
 
@@ -406,13 +432,26 @@ def program_change(
     """What the second program does otherwise, and what its device work takes."""
     found = difference(base, new, base_cycles, new_cycles)
     own = edits(found)
+    times = _device_time(*found.device_ns)
+    # Kernels that a library chose anew, as autotuning does from run to run, are no other program
+    # where nothing comes of it.
+    least = _BETWEEN_RUNS * times.base_ns
+    choices = (
+        own
+        if all(
+            edit.cause == "kernel_choice" and "::" in edit.inside and abs(edit.device_ns) <= least
+            for edit in own
+        )
+        else ()
+    )
+    own = () if choices else own
     change = [
         float(new[part].sum() - base[part].sum()) for part in (2, 1) for base, new in [found.means]
     ]
     return ProgramChange(
         own,
         tuple(_kinds(found)),
-        _device_time(*found.device_ns),
+        times,
         change[0],
         change[1],
         change[0] - sum(one.device_ns for one in own),
@@ -420,6 +459,7 @@ def program_change(
         found.host,
         found.varying,
         "" if own else _uneven(found),
+        choices,
         call_tree(found, base, new),
     )
 
@@ -436,7 +476,7 @@ def _uneven(found: ProgramDifference) -> str:
         return ""
     largest = moved[np.argsort(-np.abs(after - before)[moved], kind="stable")]
     names = dict.fromkeys(told(found.sites["name"][int(at)]) for at in largest)
-    took = times(float(before[moved].sum()), float(after[moved].sum()))
+    took = units.times(float(before[moved].sum()), float(after[moved].sum()))
     return (
         f"{listed(list(names), 3)} take {took} per cycle, while most kernels take as long as "
         "before: as of other sizes or other data."

@@ -5,6 +5,7 @@ A rule speaks of kernels and how long each would take; a replay then says what t
 
 from __future__ import annotations
 
+import glob
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -15,11 +16,15 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_names, once_per_trace
+from timesink.analyses.device_idle import idle_causes
+from timesink.analyses.kernels.peaks import choose_peaks
+from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay import recorded_play, step_lengths
 from timesink.analyses.replay.changes import parse_change
 from timesink.analyses.replay.what_if import Scenario, changed
 from timesink.analyses.steps import find_steps
 from timesink.analyses.work import CallArguments, formula_of, parse_inputs
+from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency, shape_text
 from timesink.analyses.work.steps import COLLECTIVE, LINK, MATRIX, MEMORY, VECTOR
 from timesink.errors import UsageError
@@ -27,17 +32,17 @@ from timesink.model import units
 from timesink.model.findings import Evidence, Finding, gravest_first
 from timesink.model.intervals import Floats, Ints
 from timesink.model.trace import Trace
-from timesink.model.vendors import UNKNOWN
 from timesink.rules import (
     Steps,
     catalogue,
     complete_steps,
     device_work,
     find_all,
-    fitted,
+    fit_to_run,
     longest_by_name,
     rules_for,
 )
+from timesink.rules.replayed import held_up_by, without_host_collectives, without_queue_gaps
 
 LEAST_SAVED = 0.01
 """Part of a step: what would save less is not told."""
@@ -173,14 +178,44 @@ def efficiency_findings(found: Efficiency) -> tuple[ShorterWork, ...]:
     if found.peaks is None or found.step is None:
         return ()
     run, told = RoofedSteps.of(found), []
-    vendor = found.trace.metadata.vendor or UNKNOWN
     for rule in rules_for("efficiency"):
         for one in rule(run):
-            finding = fitted(one.finding, "run", pytorch=True, vendor=vendor)
+            finding = fit_to_run(one.finding, found.trace, pytorch=True)
             told.append(ShorterWork(finding, one.row, one.left_ns))
             spoken = pl.Series(one.row).implode()
             run = RoofedSteps(found, run.kernels.filter(~pl.col("row").is_in(spoken)), spoken=True)
     return tuple(told)
+
+
+@once_per_trace
+def time_at_roof(trace: Trace) -> Mapping[str, float]:
+    """What kernels take as good ones at their roofs, as a share of what they take, by short name.
+
+    Those with a roof for most of their time; empty where no peaks are known. Nothing is left of
+    those that only turn images between layouts.
+    """
+    found = Efficiency(trace, choose_peaks(trace), modelled_calls(trace))
+    if found.peaks is None or found.step is None:
+        return {}
+    kernels = RoofedSteps.of(found).kernels
+    named = device_names(trace).renamed(short_kernel_name)
+    is_known = pl.col("left_ns").is_not_null()
+    rows = (
+        kernels.with_columns(code=pl.Series(named.codes[kernels["row"].to_numpy()]))
+        .group_by("code")
+        .agg(
+            time=pl.col("dur_ns").sum(),
+            known=pl.col("dur_ns").filter(is_known).sum(),
+            left=pl.col("left_ns").sum(),
+        )
+        .filter(pl.col("known") > _MOST * pl.col("time"))
+    )
+    shares = {
+        named.texts[code]: min((left + time - known) / time, 1.0)
+        for code, time, known, left in rows.iter_rows()
+    }
+    turned = (text for text in named.texts if text and device_work.IMAGE_LAYOUT.search(text))
+    return shares | dict.fromkeys(turned, 0.0)
 
 
 def arguments_of(run: RoofedSteps, number: int) -> CallArguments:
@@ -326,13 +361,18 @@ _ADVICE = {
 # -- what a replay says that findings save ---------------------------------------------------------
 
 
+_ABOUT_WAITS = ("many-waits", "low-utilisation-sync-bound")
+"""Findings that speak of all waits for the device."""
 _Change: TypeAlias = Callable[[Scenario], Scenario | None]
 _NOTICED = 0.005
 """A saving below this share of a step is none."""
 _IDLE_ANYWAY = {
     "work": "the host decides how long a step takes, and the device is idle here anyway",
     "idle": "the device decides how long a step takes, and the host waits for it anyway",
+    "busy": "other work of the device decides how long a step takes",
 }
+_BUSY = 0.9
+"""A device that works for this part of a step is not idle beside any of its work."""
 
 
 @once_per_trace
@@ -344,26 +384,40 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
     below_roofs = () if efficiency is None else efficiency_findings(efficiency)
     found = find_all(trace)
     steps = find_steps(trace).filter("complete")
-    if steps.is_empty() or not (below_roofs or any(one.cost_ns for one in found)):
+    if steps.is_empty():
         return found
     base = Scenario.of(trace, recorded_play(trace))
 
-    def cycle_ns(one: Scenario) -> float:
-        return float(np.mean(step_lengths(steps, one.played())))
+    today = step_lengths(steps, base.played())
+
+    def saving_ns(one: Scenario) -> float:
+        """What a step takes less: in the mean, or in the median, whichever is more.
+
+        Only some steps may have what is mended, and some may be longer by chance.
+        """
+        lengths = step_lengths(steps, one.played())
+        return float(max(np.mean(today - lengths), np.median(today) - np.median(lengths)))
 
     whole = float(np.mean((steps["end_ns"] - steps["start_ns"]).to_numpy()))
+    if not any(one.cost_ns and one.id in _ABOUT_WAITS for one in found):
+        single = (fit_to_run(one, trace) for one in held_up_by(trace, base, saving_ns))
+        found = (*found, *single)
+    if not (below_roofs or any(one.cost_ns for one in found)):
+        return found
+    whole_steps, is_busy = complete_steps(trace), _is_busy(trace)
     changes: list[tuple[Finding, _Change]] = [(one, partial(_mended, one)) for one in found]
     changes += [(one.finding, partial(_shortened, one)) for one in below_roofs]
-    all_of_it, so_far, joint, is_capped = cycle_ns(base), base, 0.0, False
+    so_far, joint, is_capped = base, 0.0, False
     proven: dict[int, tuple[Finding, _Change, bool]] = {}
     for number, (one, change) in enumerate(changes):
         alone = change(base)
-        saved = None if alone is None else all_of_it - cycle_ns(alone)
-        told = _with_saving(one, saved, whole, at_most=number >= len(found))
+        saved = None if alone is None else saving_ns(alone)
+        told = _with_saving(one, saved, whole, at_most=number >= len(found), is_busy=is_busy)
         if number >= len(found):
             if told.cost_ns < LEAST_SAVED * whole:
                 continue
-            told = replace(told, share=told.cost_ns / whole, marked=bool(steps["marked"].any()))
+            told = replace(told, share=told.cost_ns / whole)
+        told = replace(whole_steps.graded(told), marked=whole_steps.marked)
         proven[id(told)] = told, change, alone is not None
     said = []
     for one in gravest_first(told for told, *_ in proven.values()):
@@ -373,7 +427,7 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
         if one.cost_ns:
             # Changes that go further than their finding leave no more than its cost on top.
             most = whole if is_played and not is_capped else joint + one.cost_ns
-            replayed = max(all_of_it - cycle_ns(so_far), joint, one.cost_ns)
+            replayed = max(saving_ns(so_far), joint, one.cost_ns)
             joint = min(replayed, most, whole)
         said.append(replace(one, together_ns=joint) if one.cost_ns else one)
     return tuple(said)
@@ -392,6 +446,10 @@ def _mended(one: Finding, scenario: Scenario) -> Scenario | None:
     said = catalogue()["run"][one.id]
     if not one.cost_ns or "change" not in said:
         return None
+    if "host-collectives" in said["change"]:
+        return without_host_collectives(scenario)
+    if "queued" in said["change"]:
+        return without_queue_gaps(scenario)
     if "kernels" in said["change"]:
         names = [item.name for item in one.evidence if item.kind == "kernel"]
         mine = device_names(scenario.trace).among(*(one.kernels or names))
@@ -417,10 +475,21 @@ def _filled(texts: Iterable[str], one: Finding) -> Iterable[str]:
             yield text
         else:
             names = [item.name for item in one.evidence if item.kind == kind]
-            yield from (text.replace(f"{{{kind}}}", name) for name in dict.fromkeys(names))
+            patterns = (glob.escape(name) for name in dict.fromkeys(names))
+            yield from (text.replace(f"{{{kind}}}", pattern) for pattern in patterns)
 
 
-def _with_saving(one: Finding, saved: float | None, whole: float, *, at_most: bool) -> Finding:
+def _is_busy(trace: Trace) -> bool:
+    """Whether a device works nearly all of the time of steps."""
+    idle, steps = idle_causes(trace), complete_steps(trace)
+    if idle.is_empty():
+        return False
+    return int(idle["idle_ns"].to_numpy().min()) < (1 - _BUSY) * steps.length_ns * steps.count
+
+
+def _with_saving(
+    one: Finding, saved: float | None, whole: float, *, at_most: bool, is_busy: bool
+) -> Finding:
     """A finding with what it saves: what was replayed, and at most what there is."""
     if not one.cost_ns:
         return one
@@ -429,7 +498,7 @@ def _with_saving(one: Finding, saved: float | None, whole: float, *, at_most: bo
         # Some changes go further than mending the finding would: then they are the most.
         cost = min(cost, saved) if at_most or said.get("at_most") else min(saved, whole)
     if saved is not None and cost < _NOTICED * whole:
-        sort = "idle" if said.get("time") == "idle" else "work"
+        sort = "idle" if said.get("time") == "idle" else "busy" if is_busy else "work"
         basis = one.gain_basis if one.between_ns else ""
         return replace(one, cost_ns=0.0, gain_basis=basis, why=_IDLE_ANYWAY[sort])
     return replace(one, cost_ns=cost)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -323,7 +323,7 @@ def _place_claim(host: HostPace, columns: list[int]) -> Claim:
     if len(columns) > 1:
         whole = "of the cycle" if place.inside is None else f"inside {told_name(place.inside)}"
         where = f"in {len(columns)} places {whole}, most of it {where}"
-    return case.claim(
+    claim = case.claim(
         "host_code",
         f"The host spends {took} per cycle {where}, in nearly every cycle; "
         f"{host.pace_told(columns[0])}.",
@@ -335,3 +335,4 @@ def _place_claim(host: HostPace, columns: list[int]) -> Claim:
         ),
         inside=(place.inside,),
     )
+    return replace(claim, finding=replace(claim.finding, place=where))

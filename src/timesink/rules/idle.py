@@ -448,10 +448,14 @@ def _unexplained(trace: Trace, gaps: Gaps) -> Iterator[_LargeGap]:
     names, marked = find_steps(trace)["name"].to_list(), complete_steps(trace).marked
     step = np.searchsorted(find_steps(trace)["start_ns"].to_numpy(), gaps.start, side="right") - 1
     meanwhile = host_meanwhile(trace, work, gaps).select("row", "loading")
+    talking = intervals.coverage_within(
+        role_ranges(trace)["communication"], np.stack([gaps.start, gaps.start + gaps.length]).T
+    )
     for place, (row, loading) in enumerate(meanwhile.iter_rows()):
         host_name = host["name"][row] if row >= 0 else None
         in_vain = waits_for_device(host_name or "") and gaps.length[place] >= STALL_NS
-        if not loading and not in_vain and not is_collective_call(host_name or ""):
+        talks = 2 * talking[place] > gaps.length[place] or is_collective_call(host_name or "")
+        if not loading and not in_vain and not talks:
             name, length = names[step[place]], int(gaps.length[place])
             ends = (short_kernel_name(side[place] or "") for side in (before, after))
             told = f"{f'in step {name} ' if marked else ''}from {' to '.join(ends)}"

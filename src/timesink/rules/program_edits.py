@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from timesink.analyses.diff import (
     COPY,
     KERNEL,
     OPERATOR,
-    SORTS,
     WAIT,
 )
 from timesink.analyses.diff.alignment import CallChange
@@ -28,33 +27,21 @@ from timesink.model.diagnosis import ProgramEdit
 from timesink.model.findings import Evidence
 from timesink.model.units import from_to, listed, per_cycle
 from timesink.rules.case import told_name
-from timesink.rules.causes_device import precision
+from timesink.rules.edit_facts import EVERYWHERE, OF_KINDS, ChangeFacts, ProgramPasses, change_facts
 
 _ENGINE = "autograd::engine::evaluate_function: "
-_BACKWARD = re.compile(r"^autograd::engine|Backward\d*$")
-_NO_WORK = re.compile(
-    r"^autograd::engine|Backward\d*$|::(?:_?(?:unsafe_)?view\w*|_?reshape\w*|clone|contiguous|copy_"
-    r"|_?to(?:_copy)?|empty\w*|new_\w+|zeros\w*|ones\w*|fill_|resize_|expand\w*|transpose|permute|t"
-    r"|as_strided|slice|select|narrow|(?:un)?squeeze|detach_?|alias)$"
-)
-"""Calls that both passes make all over: views, copies, fresh memory."""
-_MATRIX = re.compile(
-    r"::(?:_?scaled_)?(?:linear|addmm|mm|bmm|baddbmm|matmul|_?conv|cudnn_conv|einsum)"
-    r"|GraphLaunch|Torch-Compiled Region|CompiledFxGraph"
-)
 _CONV = re.compile(r"::\w*conv", re.IGNORECASE)
-_GEMM = re.compile(r"gemm|nvjet|cutlass|conv|xmma|wgrad|dgrad|Cijk|matmul|mma", re.IGNORECASE)
-_CHOICE = "kernel_choice"
+_CHOICE, _WORKLOAD = "kernel_choice", "workload_change"
+_OF_SIZES = frozenset(
+    {_WORKLOAD, "kernel_change", "added_layer", "synchronisation", "extra_copies", "host_code"}
+    | {"layout_conversion", _CHOICE}
+)
+"""Causes that may follow from other sizes, and these themselves."""
 _DEEPEST = 4
 """Calls around a change that are named, from the innermost on."""
 _HOST_WEIGHT = 0.1
 _LEAST_OWN = 0.1
 """Part of what its consequences take that a cause must take itself."""
-_LEAST_AGAIN = 2
-"""Operators of the forward pass alone that tell, found in the backward pass, that it is done
-again."""
-_MANY, _FEW_SORTS = 8, 4
-"""Calls of one operator in one place, and of how many others at most, that are a loop."""
 _MOST_EVIDENCE = 6
 
 
@@ -72,66 +59,10 @@ _PATTERNS = frozenset(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class _Facts:
-    """What rows ask about one change."""
-
-    change: CallChange
-    came: Counter[str]
-    """Names that more calls have, on balance, at any depth."""
-    gone: Counter[str]
-    sorts: frozenset[str]
-    backward: bool
-    inner: bool
-    again: bool
-    precision: bool
-    replaced: bool
-    many: bool
-    optimizer_once: bool
-    kernels: Counter[str]
-    """Kernels that came or went on balance."""
-
-    def share_of_kernels(self, pattern: re.Pattern[str]) -> float:
-        """Part of the kernels that came or went whose name fits."""
-        fitting = sum(often for name, often in self.kernels.items() if pattern.search(name))
-        return fitting / max(1, sum(self.kernels.values()))
-
-    @property
-    def outermost(self) -> tuple[str, ...]:
-        """Calls that came or went themselves."""
-        return (*self.change.added, *self.change.removed)
-
-
-@dataclass(frozen=True, eq=False)
-class _Passes:
-    """Which operators the passes of both programs are made of."""
-
-    names: Sequence[str]
-    sorts: Sequence[int]
-    forward_only: tuple[frozenset[str], frozenset[str]]
-    """Of each side: operators of the forward pass that the backward pass does not have."""
-    optimizer: tuple[float, float]
-
-    @classmethod
-    def of(cls, found: ProgramDifference) -> _Passes:
-        names, sorts = found.sites["name"].to_list(), found.sites["sort"].to_list()
-        tops = list(_outermost(found))
-        sides = []
-        for mean in found.means:
-            passes: tuple[set[str], set[str]] = (set(), set())
-            for at, (name, sort, top) in enumerate(zip(names, sorts, tops, strict=True)):
-                if sort == OPERATOR and mean[0, at] > 0 and not _NO_WORK.search(name):
-                    passes[bool(_BACKWARD.search(top))].add(name)
-            sides.append(frozenset(passes[0] - passes[1]))
-        steps = [at for at, name in enumerate(names) if name.startswith("Optimizer.step")]
-        often = [float(mean[0, steps].sum()) for mean in found.means]
-        return cls(names, sorts, (sides[0], sides[1]), (often[0], often[1]))
-
-
 def edits(found: ProgramDifference) -> tuple[ProgramEdit, ...]:
     """The edits of a difference, what explains most of the time first."""
-    passes = _Passes.of(found)
-    facts = [_facts(found, change, passes) for change in found.changes]
+    passes = ProgramPasses.of(found)
+    facts = [change_facts(found, change, passes) for change in found.changes]
     weights = [_weight(*found.amounts(change)[1:3]) for change in found.changes]
     causes = [_cause(one) for one in facts]
     if "layout_conversion" in causes:
@@ -142,24 +73,31 @@ def edits(found: ProgramDifference) -> tuple[ProgramEdit, ...]:
         ]
         causes = [_cause(one) for one in facts]
     for at, one in enumerate(facts):
-        if one.change.kind in _OF_KINDS:
+        if one.change.kind in OF_KINDS:
             # What some cycles did and all do now, or none, is told once.
             own = {*one.came, *one.gone}
             causes[at] = next(
                 (
                     cause
                     for cause, other in zip(causes, facts, strict=True)
-                    if other.change.kind not in _OF_KINDS and own <= {*other.came, *other.gone}
+                    if other.change.kind not in OF_KINDS and own <= {*other.came, *other.gone}
                 ),
                 causes[at],
             )
-    groups: dict[str, list[_Facts]] = {}
+    groups: dict[str, list[ChangeFacts]] = {}
     for cause, one in zip(_absorbed(causes, facts, weights), facts, strict=True):
         groups.setdefault(cause, []).append(one)
     told = [_edit(found, cause, own, passes) for cause, own in groups.items()]
-    # What libraries choose is a consequence where anything else changed.
+    weighed = {one.cause: _weight(one.host_ns, one.device_ns) for one in told}
+    # Other sizes come before what follows from them, and what libraries choose is a consequence
+    # where anything else changed.
+    if _WORKLOAD in weighed:
+        weighed[_WORKLOAD] = max(weighed[cause] for cause in weighed if cause in _OF_SIZES)
     return tuple(
-        sorted(told, key=lambda one: (one.cause == _CHOICE, -_weight(one.host_ns, one.device_ns)))
+        sorted(
+            told,
+            key=lambda one: (one.cause == _CHOICE, -weighed[one.cause], one.cause != _WORKLOAD),
+        )
     )
 
 
@@ -168,75 +106,11 @@ def _weight(host_ns: float, device_ns: float) -> float:
     return abs(device_ns) + _HOST_WEIGHT * abs(host_ns)
 
 
-def _outermost(found: ProgramDifference) -> Iterator[str]:
-    """The name of the outermost call above each site."""
-    place, parents = found.row, found.sites["parent"].to_list()
-    names = found.sites["name"].to_list()
-    for row in range(len(names)):
-        at = row
-        while parents[at] in place:
-            at = place[parents[at]]
-        yield names[at]
-
-
-def _facts(found: ProgramDifference, change: CallChange, passes: _Passes) -> _Facts:
-    row, names, sorts = found.row, passes.names, passes.sorts
-    came, gone = Counter[str](), Counter[str]()
-    for target, counts in ((came, change.came), (gone, change.gone)):
-        for site, often in counts.items():
-            target[names[row[site]]] += often
-    sort_of = {names[row[site]]: sorts[row[site]] for site in (*change.came, *change.gone)}
-    more, fewer = came - gone, gone - came
-    around = change.inside[-1] if change.inside else ""
-    named = (*change.inside, *change.added, *change.removed)
-    backward = change.kind not in _EVERYWHERE and any(map(_BACKWARD.search, named))
-    operators = [
-        {name for name in side if sort_of[name] == OPERATOR and not _BACKWARD.search(name)}
-        for side in (more, fewer)
-    ]
-    # What a side does anew in its backward pass is what the other does in its forward pass alone.
-    again = [len(operators[0] & passes.forward_only[0]), len(operators[1] & passes.forward_only[1])]
-    return _Facts(
-        change,
-        more,
-        fewer,
-        frozenset(SORTS[sort_of[name]] for name in (*more, *fewer)),
-        backward=backward,
-        inner="::" in around and not _BACKWARD.search(around),
-        again=backward and max(again) >= _LEAST_AGAIN,
-        precision=any(map(_MATRIX.search, change.inside)) and _other_precision(gone, came, sort_of),
-        replaced=all(operators),
-        many=_is_loop(change, found, passes),
-        optimizer_once=passes.optimizer[0] == passes.optimizer[1] > 0,
-        kernels=Counter({name: n for name, n in (more + fewer).items() if sort_of[name] == KERNEL}),
-    )
-
-
-def _other_precision(gone: Counter[str], came: Counter[str], sort_of: Mapping[str, int]) -> bool:
-    """Whether kernels that multiply matrices compute in another precision."""
-    sides = [
-        {precision(name) for name in side if sort_of[name] == KERNEL and _GEMM.search(name)}
-        - {None}
-        for side in (gone, came)
-    ]
-    return bool(sides[0] and sides[1] and not sides[0] & sides[1])
-
-
-def _is_loop(change: CallChange, found: ProgramDifference, passes: _Passes) -> bool:
-    """Whether one operator comes or went many times in one place, and comes anyway."""
-    most = Counter(change.added or change.removed).most_common(1)
-    if not most or most[0][1] < _MANY:
-        return False
-    columns = [at for at, name in enumerate(passes.names) if name == most[0][0]]
-    fewest = min(float(mean[0, columns].sum()) for mean in found.means)
-    return fewest > 0 and len(set(change.added or change.removed)) <= _FEW_SORTS
-
-
-def _cause(facts: _Facts) -> str:
+def _cause(facts: ChangeFacts) -> str:
     return str(next(row["cause"] for row in _rows() if _fits(row, facts)))
 
 
-def _fits(row: Mapping[str, Any], facts: _Facts) -> bool:
+def _fits(row: Mapping[str, Any], facts: ChangeFacts) -> bool:
     change, outermost = facts.change, facts.outermost
     both = (*facts.came, *facts.gone)
     tests: Mapping[str, Callable[[Any], bool]] = {
@@ -253,13 +127,16 @@ def _fits(row: Mapping[str, Any], facts: _Facts) -> bool:
         "outermost": lambda value: bool(outermost) and all(map(value.search, outermost)),
         "some": lambda value: any(map(value.search, outermost)),
         "sorts": lambda value: bool(facts.sorts & set(value)),
-        **{
-            name: partial(_equals, getattr(facts, name))
-            for name in ("backward", "inner", "again", "precision", "replaced", "many")
-        },
-        "optimizer_once": partial(_equals, facts.optimizer_once),
+        "no_sorts": lambda value: not facts.sorts & set(value),
+        **{name: partial(_equals, getattr(facts, name)) for name in _YES_OR_NO},
     }
     return all(test(row[key]) for key, test in tests.items() if key in row)
+
+
+_YES_OR_NO = (
+    *("backward", "inner", "again", "precision", "replaced", "many"),
+    *("compiled", "layers", "resized", "reads", "optimizer_once"),
+)
 
 
 def _equals(fact: bool, value: bool) -> bool:  # noqa: FBT001 - it is what is compared
@@ -267,17 +144,18 @@ def _equals(fact: bool, value: bool) -> bool:  # noqa: FBT001 - it is what is co
 
 
 def _absorbed(
-    causes: Sequence[str], facts: Sequence[_Facts], weights: Sequence[float]
+    causes: Sequence[str], facts: Sequence[ChangeFacts], weights: Sequence[float]
 ) -> list[str]:
     """Causes of which others are consequences stand for those as well, unless they are slight."""
     found = list(causes)
     for row in _rows():
         cause, below, anywhere = row["cause"], row.get("absorbs", ()), row.get("with", ())
+        more = row.get("with_more", ())
         others = [
             at
             for at, (one, fact) in enumerate(zip(found, facts, strict=True))
             for over in [below if fact.inner or fact.backward else anywhere]
-            if one in over or "*" in over
+            if one in over or "*" in over or (one in more and fact.more_of_same)
         ]
         own = sum(weights[at] for at, one in enumerate(found) if one == cause)
         rest = sum(weights[at] for at in others if found[at] != _CHOICE)
@@ -288,7 +166,7 @@ def _absorbed(
 
 
 def _edit(
-    found: ProgramDifference, cause: str, facts: Sequence[_Facts], passes: _Passes
+    found: ProgramDifference, cause: str, facts: Sequence[ChangeFacts], passes: ProgramPasses
 ) -> ProgramEdit:
     names, sorts = passes.names, passes.sorts
     amounts = [found.amounts(one.change) for one in facts]
@@ -334,6 +212,8 @@ def _edit(
                 for at in ordered[:_MOST_EVIDENCE]
             ),
         ),
+        lead.change.inside[-1] if lead.change.inside else "",
+        sum(one.change.places for one in facts),
     )
 
 
@@ -341,7 +221,10 @@ _OF_BACKWARD = frozenset({"recomputation", "debug_mode", "gradient_handling"})
 
 
 def _net(
-    found: ProgramDifference, facts: Sequence[_Facts], sorts: Sequence[int], which: Sequence[int]
+    found: ProgramDifference,
+    facts: Sequence[ChangeFacts],
+    sorts: Sequence[int],
+    which: Sequence[int],
 ) -> float:
     total = 0.0
     for one in facts:
@@ -354,7 +237,7 @@ def _net(
     return total
 
 
-def _telling(lead: _Facts, patterns: Sequence[re.Pattern[str]]) -> str:
+def _telling(lead: ChangeFacts, patterns: Sequence[re.Pattern[str]]) -> str:
     """The name that tells an edit: one its cause looks for, else that of an outermost call."""
     moved = lead.came + lead.gone
     for pattern in patterns:
@@ -366,7 +249,7 @@ def _telling(lead: _Facts, patterns: Sequence[re.Pattern[str]]) -> str:
     return outermost.most_common(1)[0][0] if outermost else ""
 
 
-def _sentence(lead: _Facts) -> str:
+def _sentence(lead: ChangeFacts) -> str:
     """What came, went or was replaced, and at how many places."""
     change = lead.change
     added, removed = (_calls_told(side, 4) for side in (change.added, change.removed))
@@ -389,6 +272,7 @@ def _sentence(lead: _Facts) -> str:
 
 _KINDS = {
     "shapes": "The same calls with other shapes, {often:.3g} times as much work",
+    "uneven": "Sizes of equal calls {less}vary from step to step: {often:.3g} times as much work",
     "types": "The same calls with other types",
     "variants": "Other variants of {these}",
     "repeated": "A cycle does its work {often:.3g} times as often",
@@ -409,7 +293,10 @@ _TELLING = (WAIT, ALLOCATOR, OPERATOR, ANNOTATION, COPY, KERNEL)
 
 
 def _counted_calls(
-    found: ProgramDifference, facts: Sequence[_Facts], names: Sequence[str], sorts: Sequence[int]
+    found: ProgramDifference,
+    facts: Sequence[ChangeFacts],
+    names: Sequence[str],
+    sorts: Sequence[int],
 ) -> Iterator[Evidence]:
     """Names that come more or less often, and how often on both sides."""
     moved = sum((one.came + one.gone for one in facts), Counter[str]())
@@ -448,9 +335,9 @@ def told(name: str) -> str:
 
 def place_of(change: CallChange, *, backward: bool) -> str:
     """Where in the program a change is, as far as was recorded."""
-    if change.kind in _OF_KINDS:
+    if change.kind in OF_KINDS:
         return "in a kind of cycle of its own"
-    if change.kind in _EVERYWHERE:
+    if change.kind in EVERYWHERE:
         some = change.of_places > 1
         return f"{change.places} of {change.of_places} calls" if some else "all of it"
     # Lines of calls that wait come last, and say most.
@@ -481,5 +368,3 @@ def _path_of(change: CallChange, *, backward: bool) -> str:
 
 
 _LAYER = re.compile(r"\.\d+(?=\.|$)")
-_OF_KINDS = frozenset({"cycles", "frequency"})
-_EVERYWHERE = frozenset({"shapes", "types", "variants", "repeated", *_OF_KINDS})

@@ -16,11 +16,11 @@ from timesink.answers.plugin import Query
 from timesink.answers.views import GROUPS, VIEWS
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 from timesink.model.diagnosis import SIDES
+from timesink.recorder.processes import sayable
 from timesink.server.jobs import Report
 from timesink.server.library import WAIT_SECONDS, Answer, Desk, TimelineSort
 from timesink.server.replies import Download, Encoded, WrittenPage, row_limit
 from timesink.server.runs import ServedAb, ServedRun, ServedWatch
-from timesink.sources import sayable
 from timesink.sources.watch_folder import (
     INCIDENTS,
     REPORT,
@@ -268,7 +268,8 @@ def stacks(desk: Desk, query: Query) -> Encoded:
 def _found(desk: Desk, chosen: _Chosen, report: Report, *, together: bool) -> tuple[Analysis, int]:
     """An analysis, and when the whole recording began: of some steps it is not known."""
     from timesink.analyses.memory_curve import recording_start  # noqa: PLC0415 - as above
-    from timesink.answers.analysis.report import analyze_opened, step_choice  # noqa: PLC0415
+    from timesink.answers.analysis.report import analyze_opened  # noqa: PLC0415
+    from timesink.answers.analysis.step_choice import step_choice  # noqa: PLC0415
 
     run, worker = chosen.run, chosen.worker
     steps = chosen.steps or None
@@ -276,6 +277,8 @@ def _found(desk: Desk, chosen: _Chosen, report: Report, *, together: bool) -> tu
     if together and len(run.span(chosen.span)) > 1:
         wanted = "" if steps is None else step_choice(steps)
         ranks = desk.library.ranks(run, chosen.span, worker, steps=wanted, report=report)
+        # Recordings of different runs are shown one by one.
+        ranks = None if len(ranks.runs) > 1 else ranks
     trace = desk.library.trace(run, worker, chosen.span, report)
     analysis = analyze_opened(trace, path=run.name, steps=steps, ranks=ranks)
     return analysis, recording_start(trace)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
-import msgspec
 from isal import igzip, isal_zlib
 
 from timesink import errors
 from timesink.answers.plugin import Query
 from timesink.answers.views import load
+from timesink.formats.small_files import encode_json
 from timesink.server.jobs import BusyError
 
 MOST_QUERY = 8 * 1024
@@ -127,7 +127,7 @@ def reply_to(asked: Asked, value: Any, status: int = 200) -> Reply:
         return Reply(200, value, headers)
     # What is not a number (NaN) becomes null.
     known = isinstance(value, Encoded)
-    body = value.text if known else msgspec.json.encode(value, enc_hook=_plain)
+    body = value.text if known else encode_json(value, _plain)
     if len(body) > _WORTH_PACKING and asks_for_gzip(asked):
         body, headers["Content-Encoding"] = igzip.compress(body, _FAST), "gzip"
     return Reply(status, body, headers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,14 +12,26 @@ from pathlib import Path
 from typing import TypeAlias
 
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
-from timesink.formats.file_names import folder_of, is_named_as_table, is_profiler_name
+from timesink.formats.file_names import (
+    folder_of,
+    is_named_as_table,
+    is_profiler_name,
+    stem_of,
+)
 from timesink.formats.packing import open_source
 from timesink.model.units import natural
 from timesink.recorder.folder import CONTROL_FOLDER, RecordingFolder
-from timesink.sources import Recording, sayable, told_runs
+from timesink.recorder.processes import sayable
+from timesink.sources import Recording, told_runs
 from timesink.sources.ab_folder import AB_FILE, AbRuns, is_ab, read_ab
-from timesink.sources.discovery import find_recordings, recordings_in, runs_among, told_apart
-from timesink.sources.sidecars import TRACE_ENDINGS
+from timesink.sources.discovery import (
+    find_recordings,
+    recordings_in,
+    runs_among,
+    stated_rank,
+    told_apart,
+)
+from timesink.sources.sidecars import TRACE_ENDINGS, run_file_in
 from timesink.sources.watch_folder import INCIDENTS, WATCH_FILE, is_watch
 
 
@@ -90,6 +102,8 @@ class ServedRun:
     files: Files = ()
     recorded_now: bool = False
     """Whether a recorder is at work in the folder."""
+    are_apart: bool = False
+    """Whether nothing says that its recordings are of one run: each is one of its own."""
 
     @cached_property
     def _by_worker(self) -> dict[str, list[Recording]]:
@@ -194,6 +208,40 @@ def with_ranks_joined(runs: list[ServedRun], root: Path) -> list[ServedRun]:
     ]
 
 
+def one_by_one(runs: list[ServedRun]) -> list[ServedRun]:
+    """Runs, in which recordings that only lie together in a folder are runs of their own."""
+    taken = {run.name for run in runs if not run.are_apart}
+    found = []
+    for run in runs:
+        if not run.are_apart:
+            found.append(run)
+            continue
+        for recording in run.recordings:
+            below = "" if run.name == "." else f"{run.name}/"
+            file = recording.path.name
+            name = below + recording.worker
+            name = below + sayable(file) if name in taken else name
+            taken.add(name)
+            files = tuple(described for described in run.files if described[0] == file)
+            alone = replace(run, name=name, folder=recording.path, recordings=(recording,))
+            found.append(replace(alone, files=files, are_apart=False))
+    return found
+
+
+def _are_apart(run: ServedRun, recordings: Sequence[Recording]) -> bool:
+    """Whether neither names nor first bytes say that recordings are ranks of one run.
+
+    Those that a profiler or a recorder named are: that is how TensorBoard knows workers.
+    """
+    named = any(one.rank is not None or is_profiler_name(one.path.name) for one in recordings)
+    # `a.json` and `a.json.gz` are one recording.
+    contents = {stem_of(one.path.name) for one in recordings}
+    if len(contents) < max(len(recordings), 2) or named or run_file_in(run.folder) is not None:
+        return False
+    ranks = [stated_rank(one) for one in recordings]
+    return None in ranks or len(set(ranks)) < len(ranks)
+
+
 def _joined(folder: Path, runs: list[ServedRun], root: Path) -> Iterator[ServedRun]:
     # Nothing but the timelines of ranks or hosts, by the names of their folders.
     are_ranks = all(
@@ -268,7 +316,7 @@ class Scan:
             or len(runs) == 1
             or any(is_profiler_name(one.path.name) for one in run.recordings)
         ]
-        runs = with_ranks_joined(runs, root)
+        runs = one_by_one(with_ranks_joined(runs, root))
         # The run that is the folder itself takes its name, unless a run below has it already.
         own = _own_name(root)
         taken = {run.name for run in runs} | {""}
@@ -394,12 +442,14 @@ def _looked_into(run: ServedRun) -> ServedRun:
         return run
     with suppress(OSError):
         recordings = told_apart(recordings_in(run.folder))
-        return replace(
+        found = replace(
             run,
             recordings=tuple(one for one in recordings if one.path in reachable),
             tables=tuple(path for path in paths if path in reachable and _is_table(path)),
             counters=tuple(path for path in paths if path in reachable and _is_counted(path)),
         )
+        has_more = bool(found.tables or found.counters)
+        return replace(found, are_apart=not has_more and _are_apart(run, found.recordings))
     return run
 
 

@@ -11,7 +11,6 @@ from http import HTTPStatus
 from importlib.resources import files
 from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import urlsplit
 
 from isal import igzip
 
@@ -19,6 +18,7 @@ from timesink.answers.plugin import Query
 from timesink.answers.plugin.overview import VIEWS as VIEW_NAMES
 from timesink.answers.plugin.overview import available_views
 from timesink.errors import NotFoundError, TimesinkError
+from timesink.model.host_names import is_allowed
 from timesink.server.api import API
 from timesink.server.jobs import FailedError, Report, StillWorking
 from timesink.server.library import Answer, Desk, RunLibrary
@@ -141,31 +141,6 @@ CONTENT_POLICY = (
     "frame-ancestors 'self'"
 )
 """Of the page: nothing is loaded from elsewhere, whatever a trace holds."""
-
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-
-def allowed_hosts(host: str, further: Iterable[str] = ()) -> frozenset[str] | None:
-    """Names a browser may know the server by, `further` ones included; None where any will do.
-
-    A page of another site can make its own name lead to this machine and then read what a server
-    here answers.  Such requests carry that name, so a server for this machine alone declines it.
-    """
-    name = host.lower()
-    is_local = name in _LOOPBACK or name.startswith("127.") or name.endswith(".localhost")
-    return frozenset({*_LOOPBACK, name, *map(str.lower, further)}) if is_local else None
-
-
-def is_allowed(host: str, allowed: Iterable[str] | None) -> bool:
-    """Whether the `Host` a request names is one of those allowed."""
-    if allowed is None:
-        return True
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return False
-    return name.rstrip(".") in set(allowed)
-
 
 _MEDIA: Mapping[str, str] = {
     "app.js": "text/javascript; charset=utf-8",

@@ -26,6 +26,7 @@ from timesink.formats.file_names import (
 )
 from timesink.model.units import natural
 from timesink.recorder.folder import CONTROL_FOLDER
+from timesink.recorder.processes import sayable
 
 # Places: a path, a pattern of paths, or a URL.
 
@@ -329,8 +330,3 @@ def recording_of(file: Path) -> Recording:
         rank=rank_of_folder(file.parent.name) if rank is None else rank,
         host=host_in_name(file.name),
     )
-
-
-def sayable(name: str) -> str:
-    r"""A name that fits into JSON and into an address; not every file name is proper text."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

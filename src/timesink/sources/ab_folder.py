@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from timesink.errors import OutputError, UnreadableError
+from timesink.formats.small_files import DamagedError, encode_json, read_small_json
 from timesink.model.diagnosis import SIDES
 from timesink.recorder.folder import write_whole
 
@@ -129,20 +130,15 @@ class AbRuns:
 _HEAD_BYTES = 200
 
 
-class _Named(msgspec.Struct):
-    schema: str
-
-
 def is_of_family(path: Path, family: str) -> bool:
     """Whether a file says that its schema is one of a family, as far as it can be read."""
     try:
-        content = path.read_bytes()
-        return msgspec.json.decode(content, type=_Named).schema.startswith(family)
-    except OSError:
+        return str(read_small_json(path).get("schema")).startswith(family)
+    except (FileNotFoundError, NotADirectoryError):
         return False
-    except (msgspec.DecodeError, RecursionError):
+    except DamagedError as error:
         # Whoever reads a damaged one says so.
-        return f'"{family}'.encode() in content[:_HEAD_BYTES]
+        return f'"{family}'.encode() in error.content[:_HEAD_BYTES]
 
 
 def is_ab(folder: Path) -> bool:
@@ -177,16 +173,10 @@ def read_ab(folder: Path) -> AbRuns:
     path = folder / AB_FILE
     hint = "name a folder that  timesink ab -o DIR  has made"
     try:
-        content = path.read_bytes()
+        ab: AbRuns = read_small_json(path, hint, shape=AbRuns)
     except (FileNotFoundError, NotADirectoryError):
         why = f"no {AB_FILE} in this folder" if folder.is_dir() else "no such folder"
         raise UnreadableError(f"{folder}: {why}", hint) from None
-    except OSError as error:
-        raise UnreadableError.denied(path, error) from None
-    try:
-        ab = msgspec.json.decode(content, type=AbRuns)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise UnreadableError(f"{path}: cannot be read ({error})", hint) from None
     if any(Path(run.folder).is_absolute() or ".." in Path(run.folder).parts for run in ab.runs):
         raise UnreadableError(f"{path}: names runs outside of its folder", hint)
     if ab.schema != AB_SCHEMA:
@@ -198,7 +188,7 @@ def write_ab(ab: AbRuns, folder: Path) -> None:
     """Write `ab.json`; it is there whole or not at all."""
     path = folder / AB_FILE
     try:
-        text = msgspec.json.format(msgspec.json.encode(asdict(ab)), indent=1)
+        text = msgspec.json.format(encode_json(asdict(ab)), indent=1)
         write_whole(path, text + b"\n")
     except OSError as error:
         raise OutputError.unwritable(path, error) from None

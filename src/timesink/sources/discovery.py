@@ -17,6 +17,7 @@ from timesink.formats.file_names import is_named_as_table, is_profiler_name, ran
 from timesink.formats.packing import open_source
 from timesink.model.units import counted, listed, natural
 from timesink.recorder.folder import CONTROL_FOLDER
+from timesink.recorder.processes import sayable
 from timesink.sources import (
     Place,
     Recording,
@@ -26,7 +27,6 @@ from timesink.sources import (
     numbered,
     place_of,
     recording_of,
-    sayable,
     shown,
     told_runs,
 )

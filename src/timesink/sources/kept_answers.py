@@ -39,31 +39,34 @@ _SEAL = b"crc32"
 _SEAL_BYTES = len(_SEAL) + 4
 
 
-def sealed(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks of a file with their checksum behind them.
+def sealed(blocks: Iterable[Block], place: str = "") -> Iterator[Block]:
+    """The blocks of a file with their checksum behind them, which is also of the file's place.
+
+    What lies in another place, as of two files that were exchanged, is not as it was written.
 
     >>> content = b"".join(sealed([b"12", b"3"]))
     >>> bytes(unsealed(content)), unsealed(content[:-1] + b"?")
     (b'123', None)
     """
-    checksum = 0
+    checksum = crc32(place.encode())
     for block in blocks:
         checksum = crc32(block, checksum)
         yield block
     yield _SEAL + checksum.to_bytes(4, "big")
 
 
-def unsealed(content: Block) -> memoryview | None:
+def unsealed(content: Block, place: str = "") -> memoryview | None:
     """What was sealed, as a view of the content; None where a bit of it is not as it was."""
     view = memoryview(content)
     whole, seal = view[:-_SEAL_BYTES], bytes(view[-_SEAL_BYTES:])
-    return whole if seal == _SEAL + crc32(whole).to_bytes(4, "big") else None
+    checksum = crc32(whole, crc32(place.encode()))
+    return whole if seal == _SEAL + checksum.to_bytes(4, "big") else None
 
 
-def _kept_in(file: Path) -> bytes | None:
+def _kept_in(file: Path, place: str) -> bytes | None:
     """What was sealed in a file; None where it is not there, or not as it was."""
     with contextlib.suppress(OSError):
-        kept = unsealed(file.read_bytes())
+        kept = unsealed(file.read_bytes(), place)
         return None if kept is None else bytes(kept)
     return None
 
@@ -91,7 +94,10 @@ def unpack(
     if len(view) < start or bytes(view[: len(mark)]) != mark:
         raise ValueError(mark)
     place = start + int.from_bytes(view[len(mark) : start], "big")
-    head = json.loads(bytes(view[start:place]))
+    try:
+        head = json.loads(bytes(view[start:place]))
+    except RecursionError as error:
+        raise ValueError(mark) from error
     blocks = {}
     for name, size in head["sizes"].items():
         place += -place % alignment
@@ -164,26 +170,34 @@ class KeptAnswer:
     def file(self) -> Path:
         return self.store.folder(self.key) / self.name
 
+    @property
+    def _place(self) -> str:
+        return f"{self.key}/{self.name}"
+
+    def _write(self, blocks: Iterable[Block]) -> None:
+        replace_file(self.file, sealed(blocks, self._place))
+
     def load(self) -> bytes | None:
         """The answer, where it is there and as it was written."""
-        return _kept_in(self.file)
+        return _kept_in(self.file, self._place)
 
     def map(self) -> memoryview | None:
         """The answer as it lies in its file; reading it once to check it takes 0.1 s per GB."""
         with contextlib.suppress(OSError, ValueError), self.file.open("rb") as file:
-            return unsealed(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+            content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            return unsealed(content, self._place)
         return None
 
     def save(self, answer: bytes) -> None:
         """Keep an answer as soon as its trace is kept; that it cannot be written is no error."""
-        after_saving(self.store, self.key, lambda: replace_file(self.file, sealed([answer])))
+        after_saving(self.store, self.key, lambda: self._write([answer]))
 
     def save_only(self, blocks: Iterable[Block]) -> None:
         """Keep a large answer, and none of its sort that older code gave."""
         after_saving(self.store, self.key, lambda: self._replace(blocks))
 
     def _replace(self, blocks: Iterable[Block]) -> None:
-        replace_file(self.file, sealed(blocks))
+        self._write(blocks)
         sort, _, _ = self.name.partition("-")
         with contextlib.suppress(OSError):
             for other in self.file.parent.glob(f"{sort}-*"):
@@ -232,7 +246,7 @@ class KeptSummaries:
         """A kept summary, or None."""
         if not key:
             return None
-        kept = _kept_in(self.file(key))
+        kept = _kept_in(self.file(key), self.file(key).name)
         with contextlib.suppress(OSError):
             # It was used: the least recently used go first.
             os.utime(self.file(key))
@@ -245,7 +259,7 @@ class KeptSummaries:
         file = self.file(key)
         with contextlib.suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(file, sealed([summary]))
+            replace_file(file, sealed([summary], file.name))
 
     def forget(self, key: str) -> None:
         """Remove a summary that turned out to be broken."""

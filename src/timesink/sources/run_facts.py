@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from timesink.errors import UnreadableError
@@ -20,6 +19,7 @@ from timesink.formats import behaviour
 from timesink.formats.file_names import is_named_as_table
 from timesink.formats.packing import open_source
 from timesink.formats.registry import read_trace, reader_of
+from timesink.formats.small_files import DamagedError, decode_small_json
 from timesink.model import units
 from timesink.model.diagnosis import PLAIN
 from timesink.model.health import HealthEntry, merge_entries
@@ -209,10 +209,8 @@ def _object(text: str | None) -> dict[str, Any] | None:
     if not (text or "").strip():
         return {}
     try:
-        value = msgspec.json.decode(text or "")
-    except msgspec.DecodeError:
-        return None
-    if not isinstance(value, dict):
+        value = decode_small_json((text or "").encode("utf-8", "replace"), "inventory")
+    except DamagedError:
         return None
     inner = value.get("macro")
     return {**value, **inner} if isinstance(inner, dict) else value

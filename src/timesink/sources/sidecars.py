@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -13,6 +13,7 @@ from timesink.errors import UnreadableError
 from timesink.formats.chrome.container import looks_like_events
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.packing import open_source
+from timesink.formats.small_files import DamagedError, read_small_json
 from timesink.model.recorded_run import SCHEMA, RecordedRun, recorded_run
 
 # `run.json` beside a trace: found and read without anything heavy, as it is asked for early.
@@ -20,8 +21,6 @@ from timesink.model.recorded_run import SCHEMA, RecordedRun, recorded_run
 RUN_FILE = "run.json"
 _FAMILY = SCHEMA.rpartition("/")[0]
 _MARK = f'"{_FAMILY}/'.encode()
-_LARGEST_BYTES = 16 * 1024 * 1024
-"""What a recorder writes takes some kilobytes; nothing so long is read as that."""
 _OWN_TRACE = re.compile(r"^trace(?:\.(?:rank|pid)\d+)?\.json(?:\.gz)?$")
 """How a recorder names the traces it writes."""
 
@@ -59,14 +58,15 @@ def run_file_in(folder: Path) -> RunFile | None:
     path = folder / RUN_FILE
     if not path.is_file():
         return None
-    content = b""
-    with suppress(OSError), path.open("rb") as file:
-        content = file.read(_LARGEST_BYTES)
     try:
-        values = msgspec.json.decode(content)
-    except (msgspec.DecodeError, RecursionError) as error:
-        is_own = _MARK in content or any(_OWN_TRACE.match(one.name) for one in folder.iterdir())
-        return RunFile(path, None, (f"{RUN_FILE}: {error}",)) if is_own else None
+        values: Any = read_small_json(path, shape=object)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except DamagedError as error:
+        is_own = _MARK in error.content or any(
+            _OWN_TRACE.match(file.name) for file in folder.iterdir()
+        )
+        return RunFile(path, None, (f"{RUN_FILE}: damaged ({error.reason})",)) if is_own else None
     if not isinstance(values, dict) or not str(values.get("schema")).startswith(f"{_FAMILY}/"):
         return None
     run, unused = recorded_run(values)
@@ -84,6 +84,9 @@ _TRACE_MARKS = (b'"rocprofiler-sdk-tool"', b"SQLite format 3\0")
 _COUNTER_MARKS = (b'"ID","Process ID"', b"==PROF== ")
 """What files of Nsight Compute hold; they have no timeline."""
 _KNOWN_SUFFIX = re.compile(r"\.(gz|zip|json|sqlite|trace|pt)$", re.IGNORECASE)
+_OWN_FILE = re.compile(rb'"schema"\s*:\s*"timesink/')
+_SCHEMA_WITHIN = 200
+"""Files of timesink say first what they are."""
 _PARTNERS = {"_perf_data.csv": "_counters_data.csv", "micro_event.csv": "macro_counter.csv"}
 _PAIRED = re.compile(
     r"_perf_data\.csv(?=(?:\.gz)?$)|(?<![^_.-])micro_event\.csv(?=(?:\.gz)?$)", re.IGNORECASE
@@ -139,9 +142,11 @@ def head_may_be_trace(head: bytes, *, is_whole: bool) -> bool:
         return False
     if _is_trace(head):
         return True
+    if _OWN_FILE.search(head[:_SCHEMA_WITHIN]):
+        return False
     try:
         msgspec.json.decode(head, type=msgspec.Raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return is_whole  # and broken
     return False
 

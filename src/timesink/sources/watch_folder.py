@@ -11,6 +11,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from timesink.errors import UnreadableError
+from timesink.formats.small_files import (
+    DamagedError,
+    decode_small_json,
+    read_small_json,
+    small_content,
+)
 from timesink.sources import is_url, place_of
 from timesink.sources.ab_folder import is_of_family
 
@@ -172,17 +178,9 @@ def is_watch(folder: Path) -> bool:
 def told_values(path: Path) -> dict[str, Any]:
     """What a file of a watch folder says; a sentence where it says nothing."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise UnreadableError(f"{path}: too large to be of a watcher", _HINT)
-        values = msgspec.json.decode(path.read_bytes())
-    except FileNotFoundError:
+        values: dict[str, Any] = read_small_json(path, _HINT, most_bytes=_MOST_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
         raise UnreadableError(f"{path}: not there (yet)", _HINT) from None
-    except OSError as error:
-        raise UnreadableError.denied(path, error) from None
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise UnreadableError(f"{path}: cut off or damaged ({error})", _HINT) from None
-    if not isinstance(values, dict):
-        raise UnreadableError(f"{path}: not of a watcher", _HINT)
     return values
 
 
@@ -204,19 +202,18 @@ def shared_statuses(place: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """What watchers have put in one place: name and status of each; other files are let be."""
     for name, content in _contents(place):
         try:
-            status = msgspec.json.decode(content)
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            status = decode_small_json(content, name)
+        except DamagedError:
             continue
-        if isinstance(status, dict) and status.get("schema") == STATUS_SCHEMA:
+        if status.get("schema") == STATUS_SCHEMA:
             yield name, status
 
 
 def _contents(place: str) -> Iterator[tuple[str, bytes]]:
     if not is_url(place_of(place)):
         for path in sorted(Path(place).glob("*.json")):
-            with suppress(OSError):
-                if path.stat().st_size <= _MOST_BYTES:
-                    yield path.stem, path.read_bytes()
+            with suppress(OSError, DamagedError):
+                yield path.stem, small_content(path, most_bytes=_MOST_BYTES)
         return
     from timesink.sources.remote import connected, saying  # noqa: PLC0415 - rarely
 

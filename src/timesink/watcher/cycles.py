@@ -22,12 +22,19 @@ import polars as pl
 from timesink.analyses.expected.workload import BATCH, FIRST, MODE, TOKENS
 from timesink.errors import reason_of
 from timesink.formats.cycle_rows import DURATION, JOB, START
+from timesink.model.units import counted
 from timesink.recorder.cycle_channel import CycleBatch
 from timesink.recorder.processes import is_alive
 
 _MOST_ROWS = 250_000
 """More that wait to be taken are counted, and not kept."""
 _MOST_COLUMNS = 64
+_MOST_CELLS = 4_000_000
+"""Values of workload in rows that wait; an ordinary row has three."""
+_SHARE_OF_ONE = 0.5
+"""Of the rows that wait those of one process of several are no more: others have room."""
+_MOST_STREAMS = 1024
+"""Of one process; cycles of more are not taken."""
 _MOST_PROCESSES = 256
 _MOST_SIZES = 20_000
 """A process that had as many has none that would be new."""
@@ -112,6 +119,23 @@ def _sizes(workload: Mapping[str, list[float | None]]) -> dict[str, list[float |
     return found
 
 
+@dataclass
+class Backlog:
+    """How much has gone through one end of a queue."""
+
+    rows: int = 0
+    cells: int = 0
+    rows_of: Counter[int] = field(default_factory=Counter)
+    """By process."""
+
+    def add(self, batch: CycleBatch) -> None:
+        """Count what a batch holds."""
+        rows = len(batch.duration_ns)
+        self.rows_of[batch.pid] += rows
+        self.cells += rows * len(batch.workload)
+        self.rows += rows  # the last: equal numbers of rows mean that all else is counted
+
+
 class CycleIntake:
     """Takes batches as they come; what is asked of it comes as rows."""
 
@@ -123,7 +147,7 @@ class CycleIntake:
         self._receiver = receiver
         self._skip = skip
         self._batches: deque[CycleBatch] = deque()
-        self._put = self._taken = 0
+        self._put, self._taken = Backlog(), Backlog()
         """Rows that came, and those that were asked for: each is counted by one thread."""
         self._columns: set[str] = set()
         self._gone: Counter[str] = Counter()
@@ -150,13 +174,38 @@ class CycleIntake:
 
     def put(self, batches: Iterable[CycleBatch]) -> None:
         """Keep batches until rows are asked for."""
+        if self._put.rows == self._taken.rows:
+            # Nothing waits, so nobody else counts now; of processes that are gone nothing is kept.
+            self._put.rows_of.clear()
+            self._taken.rows_of.clear()
         for batch in batches:
-            rows = len(batch.duration_ns)
-            if self._put - self._taken + rows > _MOST_ROWS:
-                self.lost += rows
-            else:
-                self._put += rows
+            if self._has_room(batch):
+                self._put.add(batch)
                 self._batches.append(batch)
+            else:
+                self.lost += len(batch.duration_ns)
+
+    def _has_room(self, batch: CycleBatch) -> bool:
+        put, taken, rows = self._put, self._taken, len(batch.duration_ns)
+        of_process = put.rows_of[batch.pid] - taken.rows_of[batch.pid]
+        is_alone = len(self.processes) == (batch.pid in self.processes)
+        return (
+            put.rows - taken.rows + rows <= _MOST_ROWS
+            and of_process + rows <= (1.0 if is_alone else _SHARE_OF_ONE) * _MOST_ROWS
+            and put.cells - taken.cells + rows * len(batch.workload) <= _MOST_CELLS
+        )
+
+    @property
+    def invalid(self) -> int:
+        """Messages that were dropped, as no watched program sends such ones, or so many."""
+        return int(getattr(self._receiver, "invalid", 0))
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be known of the messages that came."""
+        dropped = counted(self.invalid, "messages")
+        said = f"{dropped} dropped: no watched program sends such ones, or so many at once"
+        return [said] if self.invalid else []
 
     @property
     def cycles(self) -> int:
@@ -185,7 +234,7 @@ class CycleIntake:
         columns: dict[str, list[Any]] = {JOB: [], START: [], DURATION: []}
         while self._batches:
             batch = self._batches.popleft()
-            self._taken += len(batch.duration_ns)
+            self._taken.add(batch)
             first = self._first(batch)
             is_first: list[float | None] = [*self.processes[batch.pid].first_sizes(batch)]
             count = len(batch.start_us) - first
@@ -240,9 +289,12 @@ class CycleIntake:
         one.source = batch.source or one.source
         one.cycles, one.dropped = max(one.cycles, batch.count), max(one.dropped, batch.dropped)
         one.failed = max(one.failed, batch.failed)
-        one.streams.add(batch.stream)
         if not batch.start_us:
             return 0
+        if batch.stream not in one.streams and len(one.streams) >= _MOST_STREAMS:
+            self.lost += len(batch.start_us)
+            return len(batch.start_us)
+        one.streams.add(batch.stream)
         one.last_us = batch.start_us[-1] + batch.duration_ns[-1] // 1000
         passed = one.let_pass.get(batch.stream, 0)
         first = min(max(self._skip - passed, 0), len(batch.start_us))

@@ -11,10 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from timesink.errors import CollectError, UnreadableError, reason_of
+from timesink.formats.small_files import DamagedError, encode_json, read_small_json
 from timesink.recorder.folder import RecordingFolder, write_whole
 from timesink.recorder.watch_plan import OTHER
 from timesink.sources.watch_folder import INCIDENTS, SERIES_FILE, STATUS_FILE, WATCH_FILE, is_watch
@@ -93,7 +93,7 @@ class Journal:
     def replace(self, name: str, content: Mapping[str, Any] | bytes) -> bool:
         """A whole file in the place of the one before; whether it worked."""
         path = self.place.folder / name
-        data = content if isinstance(content, bytes) else msgspec.json.encode(content)
+        data = content if isinstance(content, bytes) else encode_json(content)
         try:
             write_whole(path, data)
         except OSError as error:
@@ -104,7 +104,7 @@ class Journal:
     def event(self, name: str, **facts: Any) -> None:
         """One line of alarms.jsonl, of now."""
         told = {"event": name, "time_us": time.time_ns() // 1000, **facts}
-        line = msgspec.json.encode(told) + b"\n"
+        line = encode_json(told) + b"\n"
         path = self.place.folder / _EVENTS
         with suppress(OSError):
             if path.stat().st_size > _MOST_EVENT_BYTES:
@@ -226,8 +226,8 @@ def ask_watcher(folder: Path, what: str) -> str:
     until = time.monotonic() + _TAKEN_S
     while time.monotonic() < until:
         answer: dict[str, str] = {}
-        with suppress(OSError, ValueError):
-            answer = json.loads(path.with_suffix(".answer").read_text())
+        with suppress(OSError, DamagedError):
+            answer = read_small_json(path.with_suffix(".answer"))
             path.with_suffix(".answer").unlink()
         if "refused" in answer:
             hint = f"see  timesink watch status {folder}"

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import TimesinkError, UsageError, reason_of
+from timesink.model.host_names import allowed_hosts, is_allowed
 from timesink.recorder.folder import write_whole
 from timesink.sources import is_url, place_of, without_password
 from timesink.sources.remote import connected, why
@@ -261,7 +262,7 @@ class MetricsServer:
 
     def __init__(self, address: tuple[str, int]) -> None:
         self.status: Mapping[str, Any] = {}
-        server = self
+        server, hosts = self, allowed_hosts(address[0])
 
         class Handler(BaseHTTPRequestHandler):
             timeout = 10
@@ -276,9 +277,13 @@ class MetricsServer:
 
             def _answer(self) -> bytes:
                 is_known = self.path.split("?")[0] in {"/", "/metrics"}
-                text = prometheus_text(server.status) if is_known else "not found\n"
-                content = text.encode()
-                self.send_response(200 if is_known else 404)
+                code, text = 404, "not found\n"
+                if not is_allowed(self.headers.get("Host", ""), hosts):
+                    code, text = 403, "this server is asked by a name it does not go by\n"
+                elif is_known:
+                    code, text = 200, prometheus_text(server.status)
+                content = text.encode("utf-8", "replace")
+                self.send_response(code)
                 self.send_header("Content-Type", _CONTENT)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()

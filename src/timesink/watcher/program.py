@@ -21,6 +21,7 @@ from timesink.analyses.expected.live import LiveAlarm
 from timesink.analyses.expected.model import live_model_from
 from timesink.answers.watch import model_content
 from timesink.errors import CollectError, OutputError, TimesinkError, UsageError
+from timesink.formats.small_files import DamagedError, read_small_json
 from timesink.recorder.cycle_channel import CycleReceiver
 from timesink.recorder.folder import CONTROL_VARIABLE, is_ending, write_plan, write_whole
 from timesink.recorder.processes import birth, is_alive, is_running, masked, noticed, passed_on
@@ -178,14 +179,14 @@ def _say_begun(plan: WatchPlan, what: str, say: Say) -> None:
 
 # What an earlier watcher of the same folder left: its references and incidents.
 
-_UNREADABLE = (OSError, ValueError, TypeError, KeyError, msgspec.ValidationError)
+_UNREADABLE = (OSError, DamagedError, ValueError, TypeError, KeyError, msgspec.ValidationError)
 
 
 def earlier_references(folder: Path) -> Iterator[Reference]:
     """Recordings of healthy cycles; what was not finished goes."""
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
         try:
-            told = json.loads((place / "workload.json").read_bytes())
+            told = read_small_json(place / "workload.json")
             phase, workload = str(told["phase"]), dict(told["workload"])
             kind = kind_of(phase, workload) if phase else EARLY
             one = Reference(place.name, place, phase, kind, workload, int(told["taken_us"]))
@@ -200,7 +201,7 @@ def earlier_incidents(folder: Path) -> Iterator[Incident]:
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
         with suppress(*_UNREADABLE):
             file = place / INCIDENT_FILE
-            told: dict[str, Any] = json.loads(file.read_bytes())
+            told: dict[str, Any] = read_small_json(file)
             alarms = msgspec.convert(told["alarms"], list[LiveAlarm])
             if told["ended_us"] is None:
                 told |= {"state": CLOSED, "ended_us": file.stat().st_mtime_ns // 1000}

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from timesink.analyses.expected.live import LiveJudge
 from timesink.analyses.expected.model import LiveModel, live_model_from
 from timesink.answers.watch import model_content
 from timesink.errors import TimesinkError, reason_of
+from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.recorder.counter_sampler import Sampler
 from timesink.recorder.processes import masked
@@ -300,7 +300,7 @@ class WatchSession:
         if self._otel is not None:
             self._otel.show(status)
         if self.plan.summary and (self._is_over or self._is_due("summary", now, _SUMMARY_S)):
-            self._summary.put(msgspec.json.encode(status))
+            self._summary.put(encode_json(status))
 
     def _write_series(self) -> None:
         alarms = [
@@ -503,7 +503,7 @@ class WatchSession:
         """The content of status.json."""
         model, ready, taken = self._model, self._ready or (0, 0.0), self.desk.recorder
         alarms = [alarm_told(one) for one in (self._judge.open_alarms if self._judge else ())]
-        remarks = list(self._remarks.values())
+        remarks = [*self._remarks.values(), *self.intake.remarks]
         if self.journal.failed:
             remarks.append(f"{units.counted(self.journal.failed, 'writes')} failed")
         if self.desk.incidents.removed:
@@ -517,6 +517,7 @@ class WatchSession:
             "exit": self._ended and self._ended.told,
             "cycles": self._cycles,
             "dropped": self.intake.dropped,
+            "invalid_messages": self.intake.invalid,
             "outside": self._outside,
             "learned": {
                 "cycles": ready[0] if model is None else model.cycles,

@@ -13,6 +13,7 @@ from subprocess import DEVNULL
 from typing import TYPE_CHECKING, Any
 
 from timesink.errors import TimesinkError
+from timesink.formats.small_files import DamagedError, read_small_json
 from timesink.recorder.folder import (
     RecordingFolder,
     RecordPlan,
@@ -72,8 +73,8 @@ class WatchTask:
         answer: dict[str, Any] = {"error": f"{self.kind}: ended with code {code}"}
         if code is None:
             answer = {"error": f"{self.kind}: given up after {self._limit_s:.0f} s"}
-        with suppress(OSError, ValueError):
-            answer = json.loads(self._beside("answer").read_text())
+        with suppress(OSError, DamagedError):
+            answer = read_small_json(self._beside("answer"))
         for ending in ("json", "ready", "stop", "answer"):
             self._beside(ending).unlink(missing_ok=True)
         log = self._beside("log")
@@ -95,7 +96,7 @@ class TaskFiles:
     """The side of the task: how it tells the watcher something."""
 
     def __init__(self, file: Path) -> None:
-        self.facts: dict[str, Any] = json.loads(file.read_text())
+        self.facts: dict[str, Any] = read_small_json(file)
         self._file = file
         self._parent = os.getppid()
 

@@ -55,6 +55,11 @@ def test_device_time_counts_for_the_call_that_launched_it_and_all_around(tmp_pat
     assert rows(found, "aten::mm") == [(1, 1, 50, 80), (2, 1, 60, 70)]
 
 
+def kernel_of_next_step() -> list[dict]:
+    """Device work of the second step, without which the recording had cut it."""
+    return [runtime("cudaLaunchKernel", 1700, 10, 9), kernel("other", 1720, 10, 9)]
+
+
 def test_a_call_inside_of_one_of_its_own_name_counts_once(tmp_path):
     events = [
         *steps(900, 900),
@@ -65,6 +70,7 @@ def test_a_call_inside_of_one_of_its_own_name_counts_once(tmp_path):
         kernel("copy", 200, 50, 1),
         operator("aten::to", 300, 40),
         operator("aten::to", 1300, 40),
+        *kernel_of_next_step(),
     ]
     found = anatomy(tmp_path / "trace.json", events)
     assert rows(found, "aten::to") == [(1, 2, 50, 140), (2, 1, 0, 40)]
@@ -79,6 +85,7 @@ def test_modules_go_by_their_path(tmp_path):
         runtime("cudaLaunchKernel", 40, 10, 1),
         kernel("gemm", 500, 70, 1),
         module("Net_0", 1010, 300),
+        *kernel_of_next_step(),
     ]
     found = anatomy(tmp_path / "trace.json", events)
     assert rows(found, "Net_0") == [(1, 1, 70, 300), (2, 1, 0, 300)]

@@ -106,6 +106,39 @@ class TestChange:
         assert cycle_change(found) not in {"longer", "shorter"}
 
 
+class TestFewSteps:
+    BASE = (75.5e6, 77.0e6, 76.2e6, 78.9e6, 80.1e6, 81.1e6)
+
+    @pytest.mark.parametrize(
+        "new",
+        [(157, 117, 115, 123, 117, 116), (100, 122, 166, 82, 107, 166)],
+        ids=["by host marks", "by device work"],
+    )
+    def test_six_steps_that_are_all_longer_are_a_change(self, new: tuple[int, ...]):
+        found = cycle_times(cycles(*self.BASE), cycles(*(1e6 * length for length in new)))
+        assert cycle_change(found) == "longer"
+        assert found.p_value is not None
+        assert found.p_value < 0.01
+        assert found.exact_p in {None, found.p_value}
+        assert found.interval_ns is not None
+        assert found.steady is not None
+        assert found.steady.interval_ns is not None
+        assert min(found.interval_ns[0], found.steady.interval_ns[0]) > 0
+
+    @pytest.mark.parametrize("number", [2, 3])
+    def test_fewer_than_four_decide_nothing_by_their_order(self, number: int):
+        new = [100e6, 166e6, 122e6][:number]
+        found = cycle_times(cycles(*self.BASE[:number]), cycles(*new))
+        assert found.least_p >= 0.1
+        assert found.exact_p is None
+        assert cycle_change(found) == "cannot tell"
+
+    def test_parts_of_one_run_drift(self):
+        new = cycles(100e6, 166e6, 122e6, 140e6, 110e6, 166e6, start=10**9, first=7)
+        found = cycle_times(cycles(*self.BASE), new, one_run=True)
+        assert cycle_change(found) not in {"longer", "shorter"}
+
+
 class TestWarmUp:
     def test_it_counts_for_the_mean_and_not_for_the_test(self):
         warming = [9e6, 4e6, *around(1e6, 28)]

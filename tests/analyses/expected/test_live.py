@@ -275,6 +275,29 @@ def test_a_host_that_is_half_as_fast_every_other_second_has_wide_limits():
     assert LiveJudge(learned).judge(slower(alternating(2), 8.0, 5000)).raised != ()
 
 
+def busy_loop(seed: int, *, drift: float = 0.1, alike: float = 700.0) -> pl.DataFrame:
+    """Steps of 14 ms that scatter by a factor of two, at a level that wanders for ten seconds."""
+    random = np.random.default_rng(seed)
+    level, rho = [random.standard_normal()], float(np.exp(-1 / alike))
+    for shock in random.standard_normal(9139) * np.sqrt(1 - rho * rho):
+        level.append(rho * level[-1] + shock)
+    took = 14000 * np.exp(0.35 * random.standard_normal(9140) + drift * np.array(level))
+    start = (np.cumsum(took) - took) / 1e6
+    return pl.DataFrame({"job_name": "7.0", "start_ts": start, "duration_us": took})
+
+
+@pytest.mark.parametrize("seed", [4, 8, 11])
+def test_a_loop_that_scatters_by_a_factor_of_two_raises_nothing_but_a_shift_does(seed):
+    """Three alarms without a fault were raised in 100 such seconds, on a busy machine."""
+    rows = busy_loop(seed)
+    wild, healthy = learn_live(rows[:2140]), rows[2140:]
+    assert LiveJudge(wild).judge(healthy).raised == ()
+    onset_s = float(healthy["start_ts"][3000])
+    for factor, within_s in ((1.5, 65), (2.0, 45)):
+        first = LiveJudge(wild).judge(slower(healthy, factor, 3000)).raised[0]
+        assert onset_s < first.raised_s < onset_s + within_s
+
+
 def test_a_slow_beginning_is_not_learned(model):
     rows = slower(slower(plain_rows(1000), 3.0, 0, 60), 100.0, 0, 2)
     found = learn_live(rows)

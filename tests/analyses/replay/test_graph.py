@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import timesink
@@ -18,7 +19,10 @@ from timesink.analyses.replay import (
     step_lengths,
     worked,
 )
+from timesink.analyses.replay.changes import parse_change
+from timesink.analyses.replay.critical_path import path_kinds, path_table, played_run
 from timesink.analyses.replay.own_clock import moved_timeline
+from timesink.analyses.replay.prediction import predicted, program_of
 from timesink.analyses.steps import find_steps
 from timesink.model.trace import Trace
 
@@ -177,3 +181,88 @@ class TestWhoWaitsForWhom:
             for node in waits.tolist()
         }
         assert told == {"1": "k1", "2": "k2"}
+
+
+class TestClocksThatDiffer:
+    @staticmethod
+    def synchronized(early: int) -> Trace:
+        """The host waits for two kernels twice; its calls return `early` us before these end."""
+        events = []
+        for number, begin in enumerate((0, 1000)):
+            events += [
+                R(begin + 10, 10, c=2 * number + 1),
+                R(begin + 30, 10, c=2 * number + 2),
+                K("gemm", begin + 40, 300, c=2 * number + 1),
+                K("add", begin + 342, 400, c=2 * number + 2),
+                host_event("Runtime", "hipDeviceSynchronize", begin + 60, 682 - early, MAIN),
+            ]
+        return read(STEP(1, 0, 2000), O("aten::mm", 1, 1900), *events)
+
+    def test_a_wait_that_seems_to_end_before_its_work_waits_for_it(self):
+        for early in (0, 3, 18):
+            trace = self.synchronized(early)
+            shorter = lengths(trace, with_lengths(trace, 0.5))
+            assert shorter == pytest.approx([2000 - 700], abs=2 * early + 10), early
+
+    def test_but_not_for_work_that_ends_long_after_it(self):
+        trace = self.synchronized(100)
+        assert lengths(trace, with_lengths(trace, 0.5))[0] > 1900
+
+
+class TestStreamsThatWaitForAnother:
+    @staticmethod
+    def after_a_collective(lag: int, *event: str, launched: int) -> Trace:
+        """A copy starts so long after a collective of another stream has ended."""
+        collective = K("ncclDevKernel_AllReduce", 300, 900, c=9)
+        collective["args"]["stream"] = collective["tid"] = 9
+        first = [R(10 + 40 * n, 5, c=n + 1) for n in range(4)]
+        return read(
+            STEP(1, 0, 400),
+            O("aten::mm", 5, 390),
+            *first,
+            *(K("gemm", 20 + 40 * n, 5, c=n + 1) for n in range(4)),
+            R(210, 5, c=5),
+            K("gemm", 220, 60, c=5),
+            R(216, 5, c=9),
+            collective,
+            *(host_event("Runtime", name, 222, 2, MAIN) for name in event),
+            R(launched, 10, c=10),
+            K("copy_results", 1200 + lag, 20, c=10),
+        )
+
+    @pytest.mark.parametrize(
+        ("lag", "event", "launched"),
+        [
+            (5, (), 230),
+            (15, ("hipStreamWaitEvent",), 230),
+            (15, ("hipStreamWaitEvent",), 350),
+            (45, ("cuStreamWaitEvent",), 350),
+        ],
+    )
+    def test_what_starts_right_after_it_waited_for_it(
+        self, lag: int, event: tuple[str, ...], launched: int
+    ):
+        trace = self.after_a_collective(lag, *event, launched=launched)
+        assert self.last_end_without_collective(trace) < 400_000
+        kinds = path_table(trace).group_by("kind").agg(pl.col("time_ns").sum())
+        assert dict(kinds.iter_rows())["communication"] == pytest.approx(900_000, abs=1000)
+
+    def test_what_starts_long_after_it_did_not(self):
+        trace = self.after_a_collective(40, launched=230)
+        assert self.last_end_without_collective(trace) > 1_200_000
+
+    @staticmethod
+    def last_end_without_collective(trace: Trace) -> float:
+        graph = replay_graph(trace)
+        length = (graph.work.end - graph.work.start).astype(np.float64)
+        length[length.argmax()] = 0.0
+        return float(play(graph, lengths=length).ends.max())
+
+
+def test_communication_decides_where_copies_wait_for_it(shared: Path):
+    trace = timesink.open(shared / "data/tracelens/mi300/resnet_act_checkpoint.json.gz")
+    assert next(iter(path_kinds(played_run(trace)))) == "communication"
+    program = program_of(trace)
+    changes = (("remove", "communication"), ("scale", "communication=2"))
+    less, more = (predicted(program, (parse_change(*one),)).cycle_ns for one in changes)
+    assert less < 0.5 * program.cycle_ns < 1.5 * program.cycle_ns < more

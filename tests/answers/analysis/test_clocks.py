@@ -200,7 +200,7 @@ class TestDocument:
             told = to_text(document)
             assert told.count("Where a step goes") == 1
         told = to_text(analysis_document(measured, brief=True))
-        said = "the usual cycle takes 1.50 ms by itself (measured), 2.00 ms as recorded"
+        said = "a step takes 1.50 ms (measured), 2.00 ms as recorded"
         assert said in " ".join(told.split())
         assert "What decides a step" in told
 

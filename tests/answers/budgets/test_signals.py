@@ -131,7 +131,10 @@ class TestOneEdit:
     ):
         gate = gate_of(same, None, [*checks(tmp_path, EVERY, same).values()])
         assert gate.outcome == "passed"
-        assert gate.leading[:2] == ["The program is the same.", "2 launches per cycle, as before."]
+        assert gate.leading[:2] == [
+            "The recorded calls are the same.",
+            "2 launches per cycle, as before.",
+        ]
         assert [one.kind for one in gate.checks][-2:] == ["cycle time", "recordings"]
 
     def test_without_limits_the_gate_tells_the_same(self, more: Comparison):

@@ -58,8 +58,8 @@ def change(*edits: ProgramEdit, new_ms: float = 10.0, certain: bool = True) -> P
 SAME_TIME = "Device time per cycle is the same (10.0 → 10.0 ms)."
 LONGER = "Device time per cycle: 10.0 → 11.0 ms (+10.0 %, 95 % interval +9.4 to +10.6 %)."
 HOST = (
-    "Same program, same device time (10.0 → 10.0 ms): the host was {}. Record both sides again "
-    "before looking for code."
+    "The recorded calls are the same, and so is their device time (10.0 → 10.0 ms). "
+    "The host was {}: record both runs again before looking for code."
 )
 WAITS = (
     "The program changed: 100 x aten::item added, in the cycle, after aten::norm (+140.7 us of "
@@ -71,11 +71,11 @@ SEVERAL = "The program changed: aten::to removed, in aten::mm, and 1 more edit b
 @pytest.mark.parametrize(
     ("found", "cycles", "said"),
     [
-        (change(), "none", ["The program is the same.", SAME_TIME]),
+        (change(), "none", ["The recorded calls are the same.", SAME_TIME]),
         (change(certain=False), "none", ["The kernels are the same.", SAME_TIME]),
         (change(), "longer", [HOST.format("slower")]),
         (change(), "shorter", [HOST.format("faster")]),
-        (change(new_ms=11), "longer", ["The program is the same.", LONGER]),
+        (change(new_ms=11), "longer", ["The recorded calls are the same.", LONGER]),
         (change(EDIT), "none", [WAITS, SAME_TIME]),
         (change(EDIT, new_ms=11), "longer", [WAITS, LONGER]),
         (change(OTHER, EDIT), "longer", [SEVERAL, SAME_TIME]),
@@ -90,7 +90,7 @@ def test_what_is_certain_is_said_before_what_is_precise(
 
 def test_without_device_work_only_the_program_is_said():
     none = ProgramChange((), (), SteadyTimes(0, 0, (0.0, 0.0)), 0, 0, 0, 0, certain=True, varying=0)
-    assert program_lines(none) == ["The program is the same."]
+    assert program_lines(none) == ["The recorded calls are the same."]
 
 
 # -- recordings ------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def test_an_equal_program_is_never_said_to_have_changed(tmp_path: Path, slow: fl
     base = write_timeline(tmp_path / "base.json", cycles=8)
     new = write_timeline(tmp_path / "new.json", cycles=8, slow=slow)
     found = compare(base, new)
-    assert "program is the same" in found.headline
+    assert "recorded calls are the same" in found.headline
     assert told in found.headline
     assert "program changed" not in found.headline
     assert found.diagnosis is not None
@@ -177,7 +177,15 @@ def test_json(found: Comparison):
     document = found.to_dict()
     said = document["program"]
     assert said == document["pairs"][0]["program"]
-    assert set(said) == {"same", "certain", "device_time", "change", "varying", "kinds", "edits"}
+    assert set(said) == {
+        "same",
+        "certain",
+        "device_time",
+        "change",
+        "varying",
+        "kinds",
+        "edits",
+    } | {"choices"}
     (edit,) = said["edits"]
     assert set(edit) == {
         "edit", "cause", "place", "call", "base_calls", "new_calls", "device_us", "host_us",

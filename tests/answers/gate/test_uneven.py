@@ -117,4 +117,31 @@ def test_nor_do_those_of_a_host_alone(tmp_path: Path):
     both = compare(recorded("base.json", 1.0), recorded("new.json", 1.3), cache=False)
     gate = gate_of(both, Limit(5.0))
     assert gate.exit_code == 1
-    assert "Not decided: the program is the same, call by call." in gate.reasons[0]
+    assert "Not decided: the recorded calls are the same, one by one." in gate.reasons[0]
+
+
+FEW_BASE_US = [75500, 77000, 76200, 78900, 80100, 81100]
+FEW_NEW_US = [100000, 122000, 166000, 82000, 107000, 166000]
+
+
+def test_six_steps_that_are_all_longer_fail_and_say_so_with_one_interval():
+    comparison = of_lengths(FEW_BASE_US, FEW_NEW_US)
+    gate = gate_of(comparison, Limit(5.0))
+    assert gate.outcome == "failed"
+    (reason,) = gate.reasons
+    assert "95 % interval +5.6 to +1" in reason
+    assert "All 6 new steps are longer than all 6 base steps (exact p = 0.002)." in reason
+    assert "may be noise" not in comparison.headline
+
+
+def test_three_steps_decide_nothing_and_say_how_many_do():
+    gate = gate_of(of_lengths(FEW_BASE_US[:3], FEW_NEW_US[:3]), Limit(5.0))
+    assert gate.outcome == "unjudged"
+    said = "3 steps a side can at best give p = 0.1: record at least 4 after warm-up."
+    assert said in gate.reasons[0]
+
+
+def test_steps_that_overlap_are_told_without_a_test_that_says_otherwise():
+    comparison = of_lengths(FEW_BASE_US, [*FEW_NEW_US[:5], 80000])
+    assert gate_of(comparison, Limit(5.0)).outcome == "unjudged"
+    assert "p = " not in comparison.headline

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
+import signal
 import socket
 import sys
+import time
 from array import array
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -72,6 +78,88 @@ def test_files_that_come_with_a_datagram_are_not_opened(tmp_path, receiver):
     assert receiver.read(1.0) == []
     assert len(list(Path("/proc/self/fd").iterdir())) == before
     sender.close()
+
+
+HEAD = {"pid": 7, "columns": ["tokens"], "rows": 1, "count": 1, "dropped": 0}
+BODY = array("q", [0, 17, 2500]).tobytes() + array("d", [8.0]).tobytes()
+WRONG: dict[str, list[object]] = {
+    "pid": [[1], None, "7", 0, -1, 1.5, True, 10**30, {}],
+    "columns": [None, "tokens", [1], [["a"]], ["a"] * 2, [f"{n}" for n in range(99)], ["\n"]],
+    "rows": [None, [1], -1, 2, 1.0, 10**30, "1", 0],
+    "count": [None, [], {}, -1, 1.5, "1", 10**30, True],
+    "dropped": [None, [0], -1, "0"],
+    "failed": [None, [0], -1],
+    "rank": [[0], "0", -1, 10**30, False],
+    "world_size": [[0], {}, -1],
+    "source": [None, 1, ["x"], "x" * 10_000, "\x1b[2J"],
+    "span": [None, 1, {}],
+    "other": [1],
+}
+
+
+def datagrams() -> Iterator[bytes]:
+    """What nobody sends who is watched."""
+    for name, values in WRONG.items():
+        for value in values:
+            yield json.dumps(HEAD | {name: value}).encode() + b"\n" + BODY
+    for missing in HEAD:
+        yield json.dumps({k: v for k, v in HEAD.items() if k != missing}).encode() + b"\n" + BODY
+    head = json.dumps(HEAD).encode() + b"\n"
+    yield from (b"", b"\n", b"{}\n", b"[1]\n" + BODY, b"null\n", b"\xff\n" + BODY)
+    yield from (head, head + BODY[:-1], head + BODY + BODY)
+    yield b'{"a":' + b"[" * 100_000 + b"\n"
+    yield b'{"a":' + b"[" * 5000 + b"]" * 5000 + b"}\n" + BODY
+    for start_us, duration_ns in ((-1, 1), (1, -1), (1 << 62, 1), (1, 1 << 62)):
+        yield head + array("q", [0, start_us, duration_ns]).tobytes() + BODY[24:]
+
+
+def test_messages_of_wrong_types_are_dropped_and_counted(tmp_path, receiver):
+    program = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    address = cycle_channel._address((tmp_path / CHANNEL_FILE).read_text())
+    sent = 0
+    for datagram in datagrams():
+        program.sendto(datagram, address)
+        sent += 1
+        assert receiver.read(1.0) == [], datagram[:200]
+    assert receiver.invalid == sent
+    values = array("d", [math.inf]).tobytes()
+    for body in (BODY, BODY[:24] + values):
+        program.sendto(json.dumps(HEAD).encode() + b"\n" + body, address)
+    tokens = [batch.workload["tokens"] for batch in receiver.read(1.0)]
+    assert tokens == [[8.0], [None]]
+    program.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel says who sends")
+@pytest.mark.parametrize("message", [b"x" * 1000, json.dumps(HEAD).encode() + b"\n" + BODY])
+def test_a_flood_keeps_no_program_from_being_read(tmp_path, receiver, message):
+    channel = (tmp_path / CHANNEL_FILE).read_text()
+    flood = os.fork()
+    if not flood:
+        program = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        with suppress(OSError):
+            while os.getppid() != 1:
+                program.sendto(message, cycle_channel._address(channel))
+        os._exit(0)
+    sender = CycleSender(tmp_path)
+    try:
+        taken, until = 0, time.monotonic() + 20
+        number = most = 0
+        while taken < 20 and time.monotonic() < until:
+            sender.add(number % 2, number, 1000, {})
+            number += 1
+            before = time.monotonic()
+            batches = receiver.read(0.1)
+            assert time.monotonic() - before < 2.0
+            taken += sum(len(batch.start_us) for batch in batches if batch.pid == os.getpid())
+            most = max(most, sum(batch.pid != os.getpid() for batch in batches))
+        assert taken >= 20
+        assert most <= cycle_channel._TURN_MESSAGES
+        assert receiver.invalid
+    finally:
+        os.kill(flood, signal.SIGKILL)
+        os.waitpid(flood, 0)
+        sender.close()
 
 
 def test_numbers_of_threads_are_used_again():

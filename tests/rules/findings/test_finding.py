@@ -88,6 +88,7 @@ def test_as_plain_data():
         "gain_us_between_steps",
         "gain_basis",
         "saves_nothing",
+        "unknown_saving",
         "overlaps",
         "evidence",
         "advice",

@@ -22,11 +22,12 @@ from timesink.analyses.behaviour import (
     host_classes,
 )
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_device, process_of_host
-from timesink.analyses.behaviour.untraced import WORK, in_stead, is_waiting_call, own_threads
+from timesink.analyses.behaviour.untraced import WORK, OwnThread, in_stead, own_threads
 from timesink.analyses.cycles import Cycles
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.links import link_launches
+from timesink.analyses.names import is_waiting_call
 from timesink.model import intervals, vendors
 from timesink.model.intervals import Flags, Floats, IntervalSet, Ints
 from timesink.model.trace import Trace
@@ -89,6 +90,16 @@ CYCLE_SPANS = {"cycle": pl.Int64(), "ts_ns": pl.Int64(), "dur_ns": pl.Int64()}
 """When each cycle starts and how long it is; only cycles of known length."""
 
 
+def cycle_spans(windows: Windows, cycle: Ints) -> pl.DataFrame:
+    """Rows of `CYCLE_SPANS`; `cycle` is the number of each row of the table of cycles."""
+    columns: Mapping[str, Ints] = {
+        "cycle": cycle[windows.row],
+        "ts_ns": windows.start,
+        "dur_ns": windows.end - windows.start,
+    }
+    return pl.DataFrame(columns, schema=CYCLE_SPANS).sort("cycle")
+
+
 LAUNCHES = {
     "cycle": pl.Int64(),
     "function": pl.String(),
@@ -131,6 +142,8 @@ class Anatomy:
     """False where only a behaviour table was there: parts are then put one after the other."""
     cycles: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=CYCLE_SPANS))
     """Rows of `CYCLE_SPANS`: every cycle of known length."""
+    host_spans: pl.DataFrame | None = None
+    """Rows of `CYCLE_SPANS`: when the host was at each cycle; None where that is the cycle."""
     plain_levels: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LEVELS))
     """Rows of `LEVELS` of cycles right before the profiler: the last one is -1."""
     launches: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LAUNCHES))
@@ -279,13 +292,20 @@ class Crew:
     """Numbers of these threads, in the sense of `host_lanes`."""
 
 
-def crews(trace: Trace, cycles: Cycles, windows: Mapping[str, Windows]) -> Iterator[Crew]:
-    """All cycles by the threads that work for them.
+def crews(
+    trace: Trace,
+    cycles: Cycles,
+    windows: Mapping[str, Windows],
+    calls_of: Mapping[str, Windows] | None = None,
+) -> Iterator[Crew]:
+    """All cycles by the threads that work for them, in the time that they take.
 
-    Cycles that no thread marks, as those of a kernel sequence, are worked for by every thread of
-    their process, in calls that are work for sure.
+    `calls_of` are the windows in which their hosts were at them, by default `windows`: these say
+    which thread marks them.  Cycles that no thread marks, as those of a kernel sequence, are worked
+    for by every thread of their process, in calls that are work for sure.
     """
-    marked = [] if cycles.on_device else list(own_threads(trace, cycles, windows))
+    found = [] if cycles.on_device else list(own_threads(trace, cycles, calls_of or windows))
+    marked = [_in_time(own, windows[own.process]) for own in found]
     for own in marked:
         # Python functions and annotations tell nothing: the own thread is in one while it waits.
         others = [thread for thread, _ in in_stead(own, own.working(own.thread))]
@@ -307,6 +327,11 @@ def crews(trace: Trace, cycles: Cycles, windows: Mapping[str, Windows]) -> Itera
             mine = process == number
             working = np.flatnonzero(mine & is_work)
             yield Crew(pid, window.take(rest), working[:0], working, np.unique(lanes[mine]))
+
+
+def _in_time(own: OwnThread, windows: Windows) -> OwnThread:
+    """A thread that marks cycles with the time that these take."""
+    return replace(own, windows=windows.take(np.isin(windows.row, own.windows.row)))
 
 
 WAITING = "waiting"

@@ -29,7 +29,7 @@ from timesink.analyses.columns import (
     start_and_end,
     sums_by,
 )
-from timesink.analyses.cycles import Cycles
+from timesink.analyses.cycles import Cycles, host_spans
 from timesink.analyses.forest import nest_calls, pre_order
 from timesink.analyses.links import link_launches
 from timesink.model import intervals
@@ -99,8 +99,17 @@ class Pieces:
 
 
 def windows_by_process(cycles: Cycles) -> dict[str, Windows]:
-    """The windows of each process that has cycles."""
-    numbered = cycles.table.with_row_index("row").sort("start_ns", maintain_order=True)
+    """For each process that has cycles, when its host was at each: which calls are of which."""
+    return _by_process(host_spans(cycles))
+
+
+def step_windows_by_process(cycles: Cycles) -> dict[str, Windows]:
+    """For each process that has cycles, the time that each of them takes."""
+    return _by_process(cycles.table)
+
+
+def _by_process(table: pl.DataFrame) -> dict[str, Windows]:
+    numbered = table.with_row_index("row").sort("start_ns", maintain_order=True)
     return {
         pid or "": Windows(
             row=part["row"].cast(pl.Int64).to_numpy(),
@@ -169,22 +178,15 @@ class CycleWork:
     """Processes that have no cycles."""
 
 
-def device_work(trace: Trace, windows: Mapping[str, Windows], *, by_launch: bool) -> CycleWork:
+def device_work(trace: Trace, cycles: Cycles) -> CycleWork:
     """Device work by the cycle that holds its launch; without one, by its own start."""
     device = device_columns(trace)
     counted = np.flatnonzero(device_classes(trace) != NOT_COUNTED)
     start = device["ts_ns"].to_numpy()[counted]
     time = device["dur_ns"].to_numpy()[counted]
-    launch = link_launches(trace).call_row[counted]
-    moment, linked = start, np.zeros(len(start), dtype=np.bool_)
-    if by_launch and (launch >= 0).any():
-        linked = launch >= 0
-        moment = np.where(linked, host_columns(trace)["ts_ns"].to_numpy()[launch], start)
-    process = process_of_device(trace, list(windows), counted, launch)
-    row = np.full(len(counted), OUTSIDE, dtype=np.int64)
-    for number, window in enumerate(windows.values()):
-        mine = np.flatnonzero(process == number)
-        row[mine] = window.holding(moment[mine])
+    by_launch = not cycles.on_device
+    linked = (link_launches(trace).call_row[counted] >= 0) & by_launch
+    _, row = cycle_of_device(trace, cycles, counted)
     functions = functions_of(device_names(trace))
     numbers = device["device"].cast(pl.Int64).fill_null(NO_NUMBER).to_numpy()
     every = Calls(
@@ -207,6 +209,27 @@ def device_work(trace: Trace, windows: Mapping[str, Windows], *, by_launch: bool
         total_ns=int(time.sum()),
         by_time=int((inside & ~linked).sum()) if by_launch else 0,
     )
+
+
+def cycle_of_device(trace: Trace, cycles: Cycles, rows: NDArray[np.intp]) -> tuple[Ints, Ints]:
+    """Process and cycle of some device work, given by row: places and rows, or `OUTSIDE`.
+
+    It is of the cycle whose host launched it; without a recorded launch, or where cycles are times
+    of the device, of the one in whose time it starts.
+    """
+    windows, in_time = windows_by_process(cycles), step_windows_by_process(cycles)
+    launch = link_launches(trace).call_row[rows]
+    start = device_columns(trace)["ts_ns"].to_numpy()[rows]
+    process = process_of_device(trace, list(windows), rows, launch)
+    linked = (launch >= 0) & (not cycles.on_device)
+    cycle = np.full(len(rows), OUTSIDE, dtype=np.int64)
+    launched = host_columns(trace)["ts_ns"].to_numpy()
+    for number, pid in enumerate(windows):
+        mine = process == number
+        by_launch, by_start = np.flatnonzero(mine & linked), np.flatnonzero(mine & ~linked)
+        cycle[by_launch] = windows[pid].holding(launched[launch[by_launch]])
+        cycle[by_start] = in_time[pid].holding(start[by_start])
+    return process, cycle
 
 
 def process_of_device(

@@ -236,7 +236,10 @@ def with_calls(trace: Trace, anatomies: Mapping[str, Anatomy]) -> dict[str, Anat
     """The anatomies of a trace, which look for their calls there once somebody asks for them."""
     # A fresh one: what other questions have loaded of it need not be kept until then.
     own = replace(trace)
-    spans = {pid: one.cycles for pid, one in anatomies.items()}
+    spans = {
+        pid: one.cycles if one.host_spans is None else one.host_spans
+        for pid, one in anatomies.items()
+    }
     on_device = any(one.on_device for one in anatomies.values())
 
     @cache

@@ -18,6 +18,7 @@ from timesink.analyses.behaviour.anatomy import (
     Anatomy,
     Crew,
     crews,
+    cycle_spans,
     device_times,
     host_ranges,
     is_host_collective,
@@ -25,7 +26,13 @@ from timesink.analyses.behaviour.anatomy import (
     launch_rows,
     part_rows,
 )
-from timesink.analyses.behaviour.calls import HOST_NUMBER, NO_NUMBER, Windows, windows_by_process
+from timesink.analyses.behaviour.calls import (
+    HOST_NUMBER,
+    NO_NUMBER,
+    Windows,
+    step_windows_by_process,
+    windows_by_process,
+)
 from timesink.analyses.behaviour.counters import (
     HOST_PLACE,
     CounterBook,
@@ -40,7 +47,7 @@ from timesink.analyses.behaviour.counters import (
 )
 from timesink.analyses.behaviour.cycle_places import place_rows, with_calls
 from timesink.analyses.behaviour.untraced import is_mark
-from timesink.analyses.cycles import Cycles
+from timesink.analyses.cycles import Cycles, has_host_spans
 from timesink.analyses.kernels.families import load_families
 from timesink.model import vendors
 from timesink.model.intervals import Floats, Ints
@@ -265,15 +272,16 @@ def cores_of(trace: Trace) -> int | None:
 
 def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
     """What the cycles of each process are made of."""
-    every = windows_by_process(cycles)
+    every = step_windows_by_process(cycles)
     windows = {pid: each.take(each.end > each.start) for pid, each in every.items()}
+    calls_of = windows_by_process(cycles)
     device = device_times(trace, list(windows))
     numbers = sorted({number for each in device.values() for number in each.devices})
     book = counter_book(trace, list(windows), numbers)
     devices = match_devices(trace, book, numbers, list(windows))
     marks, cycle = is_mark(trace, cycles), cycles.table["cycle"].to_numpy()
     mine: dict[str, list[Crew]] = {pid: [] for pid in windows}
-    for crew in crews(trace, cycles, windows):
+    for crew in crews(trace, cycles, windows, calls_of):
         mine[crew.process].append(crew)
     known = {device.id: device.name for device in trace.metadata.devices if device.name}
     found = {}
@@ -287,18 +295,14 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
             queued, host = run_queue_share(levels, numbers_of), host_ranges(trace, crew, marks)
             parts.append(part_rows(crew, device[pid], host, queued, numbers_of))
         places = [place_rows(trace, crew, marks, cycle) for crew in mine[pid]]
-        columns: Mapping[str, Ints] = {
-            "cycle": cycle[window.row],
-            "ts_ns": window.start,
-            "dur_ns": window.end - window.start,
-        }
         found[pid] = Anatomy(
             parts=pl.concat(parts).sort("cycle", "part", "family"),
             places=pl.concat([pl.DataFrame(schema=PLACE_TIMES), *places]).sort("cycle", "ts_ns"),
             levels=levels,
             hardware={devices.label(pid, one): known[one] for one in used or known if one in known},
             cores=cores_of(trace),
-            cycles=pl.DataFrame(columns, schema=CYCLE_SPANS).sort("cycle"),
+            cycles=cycle_spans(window, cycle),
+            host_spans=cycle_spans(calls_of[pid], cycle) if has_host_spans(cycles) else None,
             plain_levels=_plain_levels(trace, book, of_devices),
             launches=launch_rows(trace, device[pid].rows, window, cycle),
             on_device=cycles.on_device,

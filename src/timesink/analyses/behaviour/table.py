@@ -176,7 +176,7 @@ def _listed(thing: str, names: Sequence[str]) -> str:
 def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None) -> Behaviour:
     """What each function cost in each cycle, and what its counters read meanwhile."""
     windows = windows_by_process(cycles)
-    device = device_work(trace, windows, by_launch=not cycles.on_device)
+    device = device_work(trace, cycles)
     marks = frozenset(cycles.table["name"].drop_nulls().unique())
     classes_of = classes_with_waits(trace, cycles)
     host = with_untraced(trace, cycles, windows, host_work(trace, windows, classes_of, marks))

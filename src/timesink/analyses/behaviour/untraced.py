@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -30,6 +29,7 @@ from timesink.analyses.behaviour.calls import (
 )
 from timesink.analyses.columns import host_columns, host_lanes, host_names, start_and_end
 from timesink.analyses.cycles import Cycles, family_name
+from timesink.analyses.names import is_waiting_call
 from timesink.model import intervals
 from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
@@ -198,18 +198,7 @@ def _outside(windows: Windows, stretches: Windows) -> Windows:
     return _inside(windows, Windows(np.arange(len(starts)), starts, np.maximum(starts, ends)))
 
 
-_WAITING = re.compile(
-    r"\b(u?sleep|nanosleep|wait(_for|pid)?|acquire|select|poll|epoll(_p?wait)?|kevent|recv|accept"
-    r"|join)\b"
-)
-_NO_WAIT = re.compile(r"Tensor|torch|str\b|path", re.IGNORECASE)
-"""Methods that only share the name with calls that wait."""
 _CALLS = tuple(FUNCTION_CLASSES.index(name) for name in ("cpu_python", "cpu_other"))
-
-
-def is_waiting_call(name: str) -> bool:
-    """Whether a Python or system call of this name does nothing but wait."""
-    return _WAITING.search(name) is not None and _NO_WAIT.search(name) is None
 
 
 def classes_with_waits(trace: Trace, cycles: Cycles) -> NDArray[np.int8]:

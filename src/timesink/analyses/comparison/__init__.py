@@ -25,6 +25,7 @@ from timesink.analyses.diff import (
 )
 from timesink.analyses.diff.alignment import counted, kinds_of, ranges
 from timesink.analyses.statistics.drift import warm_up
+from timesink.analyses.statistics.exact import least_p
 from timesink.analyses.statistics.repeats import Decision, TimedRun
 from timesink.model import vendors
 from timesink.model.diagnosis import RECORDED, SteadyTimes
@@ -166,6 +167,19 @@ class CycleTimes:
     """Whether both sides are parts of one run, where another level is drift and not a change."""
     steady: SteadyTimes | None = None
     """What was tested; None with fewer than two cycles."""
+    exact_p: float | None = None
+    """Chance that all cycles of one side are longer than all of the other, where that decides: then
+    interval and p-value are those of exact bounds.  None where means decide."""
+
+    @property
+    def tested_counts(self) -> tuple[int, int]:
+        """Cycles of both sides after warm-up."""
+        return len(self.base_ns) - self.warm_up[0], len(self.new_ns) - self.warm_up[1]
+
+    @property
+    def least_p(self) -> float:
+        """The smallest p-value that so many cycles can have by their order alone."""
+        return least_p(*self.tested_counts)
 
     @property
     def means_ns(self) -> tuple[float, float]:

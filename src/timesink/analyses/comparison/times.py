@@ -36,6 +36,7 @@ from timesink.analyses.statistics.drift import (
     warm_up,
     without_outliers,
 )
+from timesink.analyses.statistics.exact import SeparatedSteps, separated_steps
 from timesink.analyses.statistics.repeats import DETECT_PCT, decide
 from timesink.model import intervals
 from timesink.model.diagnosis import SIDES, SteadyTimes
@@ -273,8 +274,11 @@ _APART = 1.1
 """... as are levels of which the highest is this many times the lowest."""
 _ENOUGH_PLAIN = 10
 """Cycles of one run a side that are judged instead of recorded ones."""
-_Tested: TypeAlias = tuple[tuple[float, float] | None, float | None, SteadyTimes | None]
-"""Interval of the change, its p-value and what was tested; none of these with too few cycles."""
+_Tested: TypeAlias = tuple[
+    tuple[float, float] | None, float | None, SteadyTimes | None, SeparatedSteps | None
+]
+"""Interval of the change, its p-value and what was tested, none of these with too few cycles; and
+exact bounds where they decide."""
 
 
 @QUIETLY
@@ -313,7 +317,7 @@ def _compared_lengths(lengths: list[Floats], drift: float | None) -> CycleTimes:
     base_mean, new_mean = (_mean(side) for side in lengths)
     warm = [warm_up(side) for side in lengths]
     steady = [side[first:] for side, first in zip(lengths, warm, strict=True)]
-    interval, p, tested = _tested_change(steady[0], steady[1], new_mean - base_mean, drift)
+    interval, p, tested, exact = _tested_change(steady[0], steady[1], new_mean - base_mean, drift)
     return CycleTimes(
         base_ns=tuple(int(length) for length in lengths[0]),
         new_ns=tuple(int(length) for length in lengths[1]),
@@ -326,6 +330,7 @@ def _compared_lengths(lengths: list[Floats], drift: float | None) -> CycleTimes:
         warm_up=(warm[0], warm[1]),
         levels_ns=(_levels(steady[0]), _levels(steady[1])),
         steady=tested,
+        exact_p=None if exact is None else exact.p_value,
     )
 
 
@@ -336,10 +341,11 @@ def _mean(lengths: Floats) -> float:
 def _tested_change(base: Floats, new: Floats, change: float, drift: float | None) -> _Tested:
     """Interval of the change and its p-value, from cycles after warm-up.
 
-    The interval holds `change`, that of all cycles, and excludes 0 only where all tests do.
+    The interval holds `change`, that of all cycles, and excludes 0 only where all tests do, or
+    where it is that of the exact bounds.
     """
     if min(len(base), len(new)) < 2:
-        return None, None, None
+        return None, None, None, None
     found = mean_changes(base[:, None], new[:, None])
     tests = [float(found.p[0]), permutation_p(base, new), drift]
     p = max(test for test in tests if test is not None)
@@ -349,11 +355,26 @@ def _tested_change(base: Floats, new: Floats, change: float, drift: float | None
     before, after = without_outliers(base[:, None], new[:, None])
     certain = _holding_0(low, high, certain=agree and p < ALPHA)
     steady = SteadyTimes(float(before.mean()), float(after.mean()), certain)
-    if any(one * change <= 0 for one in tested):
+    is_turned = any(one * change <= 0 for one in tested)
+    is_drift = drift is not None and drift >= ALPHA
+    if p >= ALPHA and not is_turned and not is_drift:
+        exact = separated_steps(base, new)
+        if exact is not None and (exact.low > 1) == (change > 0):
+            middle = float(base.mean())
+            low, high = middle * (exact.low - 1), middle * (exact.high - 1)
+            held = _reaching(low, high, steady.new_ns - steady.base_ns)
+            steady = replace(steady, interval_ns=held)
+            return _reaching(low, high, change), exact.p_value, steady, exact
+    if is_turned:
         # What warm-up or outliers make of the means is the opposite of what most cycles say.
         p = 1.0
-    interval = _holding_0(min(low, change), max(high, change), certain=p < ALPHA)
-    return interval, p, steady
+    interval = _holding_0(*_reaching(low, high, change), certain=p < ALPHA)
+    return interval, p, steady, None
+
+
+def _reaching(low: float, high: float, change: float) -> tuple[float, float]:
+    """An interval that holds the change of the means as well."""
+    return min(low, change), max(high, change)
 
 
 def _holding_0(low: float, high: float, *, certain: bool) -> tuple[float, float]:

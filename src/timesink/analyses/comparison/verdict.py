@@ -44,6 +44,7 @@ from timesink.analyses.comparison.times import (
 )
 from timesink.analyses.comparison.workload import check_workload, with_equal_work
 from timesink.analyses.statistics import ALPHA, false_discovery
+from timesink.analyses.statistics.exact import fewest_steps
 from timesink.analyses.statistics.repeats import FEWEST_RUNS, Decision
 from timesink.model import units
 from timesink.model.diagnosis import PLAIN, CycleJudgement, CycleTime, SteadyTimes
@@ -304,13 +305,42 @@ def judge_lengths(lengths: CycleTimes, unit: str = "cycle") -> CycleJudgement:
     if p_value < ALPHA:
         verdict = "regression" if is_longer else "improvement"
         reason = f"{name}s take {'longer' if is_longer else 'less'}: {_amounts(lengths)}."
+        reason += exact_words(lengths)
     elif same:
         reason = f"{name} time is the same: {units.brief_ns(lengths.new_mean_ns)}."
     elif cycle_change(lengths) == "none":
         reason = f"{name} time is the same within noise: {_amounts(lengths)}."
     else:
         reason = f"{name}s are too uneven to tell a change: {_amounts(lengths)}."
+        reason += too_few_words(lengths)
     return CycleJudgement(verdict, reason, cycle_time)
+
+
+def exact_words(lengths: CycleTimes) -> str:
+    """That all steps of one run are longer than all of the other, where that decides; else empty.
+
+    Begins with a space: a sentence to add to another.
+    """
+    if lengths.exact_p is None:
+        return ""
+    base, new = lengths.tested_counts
+    is_longer = lengths.new_mean_ns > lengths.base_mean_ns
+    p = units.chance(lengths.exact_p)
+    p = f"p {p}" if p.startswith("<") else f"p = {p}"
+    how = "longer" if is_longer else "shorter"
+    return f" All {new} new steps are {how} than all {base} base steps (exact {p})."
+
+
+def too_few_words(lengths: CycleTimes) -> str:
+    """That no order of so few steps decides anything, and how many do; else empty."""
+    base, new = lengths.tested_counts
+    if min(base, new) < 1 or lengths.least_p < ALPHA:
+        return ""
+    counts = f"{new} steps" if base == new else f"{base} and {new} steps"
+    return (
+        f" {counts} a side can at best give p = {lengths.least_p:.2g}: record at least "
+        f"{fewest_steps(ALPHA)} after warm-up."
+    )
 
 
 _VERDICTS = {"slower": "regression", "faster": "improvement"}

@@ -38,7 +38,11 @@ SCHEMA = {
     "end_ns": pl.Int64(),
 }
 """One row per cycle: its number in its process, that of its step or else from 1, what marks
-it, and the time it spans on the host (on the device, where they come from the kernel sequence)."""
+it, and the time it takes: that of its mark on the host (on the device, where cycles come from the
+kernel sequence).  Steps of the profiler last until their device work is done."""
+HOST_SPANS = dict.fromkeys(("host_start_ns", "host_end_ns"), pl.Int64())
+"""Columns beside these where cycles end with their device work: the time that the mark of each
+spans on the host, which says whose calls, and whose launches, are its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,11 @@ class Cycles:
     def count(self) -> int:
         return self.table.height
 
+    @property
+    def mean_ns(self) -> float:
+        """The step time: how long a cycle takes on average."""
+        return float((self.table["end_ns"] - self.table["start_ns"]).to_numpy().mean())
+
 
 MIN_REPEATS = 3
 """What happens less often than this was not seen to repeat."""
@@ -105,6 +114,19 @@ def spans_of(
     )
     count = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("pid")
     return frame.sort("pid", "start_ns", "end_ns").select(count.alias("cycle"), pl.all())
+
+
+def has_host_spans(cycles: Cycles) -> bool:
+    """Whether cycles end with their device work, and not as their marks do."""
+    return set(HOST_SPANS) <= set(cycles.table.columns)
+
+
+def host_spans(cycles: Cycles) -> pl.DataFrame:
+    """Rows of `SCHEMA` with the time that the mark of each cycle spans on the host."""
+    table = cycles.table
+    if has_host_spans(cycles):
+        table = table.with_columns(start_ns="host_start_ns", end_ns="host_end_ns")
+    return table.select(*SCHEMA)
 
 
 def period_ns(spans: pl.DataFrame) -> int:

@@ -17,6 +17,7 @@ from timesink.analyses.cycles import (
     Timed,
     best_first,
     family_name,
+    host_spans,
     is_batch_name,
     is_unit_name,
     is_wait,
@@ -26,7 +27,7 @@ from timesink.analyses.cycles import (
 )
 from timesink.analyses.cycles import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.cycles.python_calls import LONGER, SELDOM, anchored, python_calls
-from timesink.analyses.steps import find_steps, step_names
+from timesink.analyses.steps import bounds_of, find_steps, step_names, until_device_work
 from timesink.model import units
 from timesink.model.intervals import Ints
 from timesink.model.schema import BUSY_KINDS
@@ -383,14 +384,15 @@ def told_by_passes(trace: Trace, found: Cycles) -> Cycles:
 
     Steps, calls and kernels do not tell a prefill from a decode; such marks do.
     """
-    marks = _events(trace, _ANNOTATION, on_device=found.on_device)
-    types = {name: type_of_name(name) for name in marks["name"].unique() if is_batch_name(name)}
+    events = _events(trace, _ANNOTATION, on_device=found.on_device)
+    types = {name: type_of_name(name) for name in events["name"].unique() if is_batch_name(name)}
     if not types or found.method == "layer":
         return found
-    passes = marks.filter(pl.col("name").is_in(list(types))).select(
+    passes = events.filter(pl.col("name").is_in(list(types))).select(
         "pid", "start_ns", told=pl.col("name").replace_strict(types, return_dtype=pl.String)
     )
-    rows = found.table.select("pid", "cycle", "start_ns", "end_ns").sort("start_ns")
+    marks = host_spans(found)
+    rows = marks.select("pid", "cycle", "start_ns", "end_ns").sort("start_ns")
     # Both are in order of their start, which Polars cannot see by process.
     begun = passes.sort("start_ns").join_asof(rows, on="start_ns", by="pid", check_sortedness=False)
     one = pl.when(pl.col("told").n_unique() == 1).then(pl.col("told").first())
@@ -484,7 +486,7 @@ def profiler_steps(trace: Trace) -> Cycles | None:
     cut = find_steps(trace).filter(~pl.col("complete"))["name"].to_list()
     whole = marks.filter(~pl.col("step").is_in(cut))
     notes: tuple[str, ...] = ()
-    if cut and whole.height >= MIN_REPEATS:
+    if cut and whole.height:
         lost = marks.height - whole.height
         marks = whole
         notes = (f"{lost} step{'s' * (lost > 1)} at the end cut by the recording, left out",)
@@ -496,3 +498,35 @@ def profiler_steps(trace: Trace) -> Cycles | None:
     if not named["cycle"].null_count() and named.is_unique().all():
         spans = spans.with_columns(named["cycle"])
     return Cycles(spans, "step", _ANCHOR, 1.0, "the profiler marked its steps", notes)
+
+
+_ENDS_WITH_WORK = ("step", "marker", "python")
+"""Methods whose cycles the host marks, and which are whole passes: launches return at once, so what
+they launched may run long after the mark ended."""
+
+
+def with_device_work(trace: Trace, found: Cycles) -> Cycles:
+    """Cycles that last until the device work that their process launched in them is done.
+
+    This is how `find_steps` cuts steps.  Cycles that end with their mark, all of them, and those
+    that are times of the device already, stay as they are.
+    """
+    if found.on_device or found.method not in _ENDS_WITH_WORK:
+        return found
+    parts = found.table.partition_by("pid", as_dict=True, maintain_order=True)
+    process = launching_process(trace) if len(parts) > 1 else None
+    tables, moved = [], False
+    for (pid,), part in parts.items():
+        chosen = None if process is None else (process == pid).to_numpy()
+        marks = bounds_of(part)
+        start, end, _ = until_device_work(trace, marks, chosen)
+        moved |= bool((start != marks[:, 0]).any() or (end != marks[:, 1]).any())
+        tables.append(
+            part.with_columns(
+                host_start_ns="start_ns",
+                host_end_ns="end_ns",
+                start_ns=pl.Series(start),
+                end_ns=pl.Series(end),
+            )
+        )
+    return replace(found, table=pl.concat(tables)) if moved else found

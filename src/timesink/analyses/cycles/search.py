@@ -8,7 +8,14 @@ from dataclasses import replace
 import polars as pl
 
 from timesink.analyses.columns import host_columns, once_per_trace
-from timesink.analyses.cycles import METHODS, MIN_REPEATS, Candidate, Cycles, period_ns
+from timesink.analyses.cycles import (
+    METHODS,
+    MIN_REPEATS,
+    Candidate,
+    Cycles,
+    host_spans,
+    period_ns,
+)
 from timesink.analyses.cycles import SCHEMA as CYCLE_SCHEMA
 from timesink.analyses.cycles.annotations import (
     is_own,
@@ -18,12 +25,19 @@ from timesink.analyses.cycles.annotations import (
     recorded_processes,
     repeated_annotation,
     told_by_passes,
+    with_device_work,
     work_in,
 )
 from timesink.analyses.cycles.kernel_period import kernel_period
 from timesink.analyses.cycles.python_calls import layers, lone_pass, python_anchor
 from timesink.analyses.names import short_kernel_name
-from timesink.errors import NoCyclesError, NotFoundError, UnreadableError, UsageError
+from timesink.errors import (
+    NoCyclesError,
+    NotFoundError,
+    TimesinkError,
+    UnreadableError,
+    UsageError,
+)
 from timesink.model import units
 from timesink.model.schema import CYCLE_TYPES, host_and_pid
 from timesink.model.trace import Trace, why_no_calls
@@ -38,9 +52,9 @@ def judge(trace: Trace, found: Cycles, pid: str | None) -> Cycles:
     The confidence is the product of likeness, coverage, how well the method knows what it found
     and, for n cycles, n / (n + 1): two are a coincidence more easily than thirty.
     """
-    found = told_by_passes(trace, found)
+    found = with_device_work(trace, told_by_passes(trace, found))
     cycles = found.table
-    events, coverage, elsewhere = work_in(trace, cycles, on_device=found.on_device)
+    events, coverage, elsewhere = work_in(trace, host_spans(found), on_device=found.on_device)
     amounts = events if events.any() else (cycles["end_ns"] - cycles["start_ns"]).to_numpy()
     fewest = cycles.group_by("pid").len()["len"].min()
     count = int(fewest) if isinstance(fewest, int) else 0
@@ -273,6 +287,20 @@ def _notes(judged: Cycles, elsewhere: Sequence[str]) -> Iterator[str]:
         yield f"{units.counted(slow, 'cycles')} lasted over {_OUTLIER} times the median"
     if judged.likeness < 0.7:
         yield "the cycles do not hold the same amount of work"
+
+
+@once_per_trace
+def unmarked_repetitions(trace: Trace) -> Cycles | None:
+    """What repeats in a recording without marked steps; None where steps are, or nothing does.
+
+    Analyses take all of such a recording as one step, comparisons take what repeats.
+    """
+    if trace.lazy("steps").head(1).collect().height:
+        return None
+    try:
+        return find_cycles(trace)
+    except TimesinkError:
+        return None
 
 
 SCHEMA = {

@@ -31,7 +31,7 @@ from timesink.analyses.columns import (
     numbers,
     start_and_end,
 )
-from timesink.analyses.cycles import Cycles, launching_process
+from timesink.analyses.cycles import Cycles, host_spans, launching_process
 from timesink.analyses.forest import Nodes, levels, nest_calls, pre_order
 from timesink.analyses.links import launching_calls
 from timesink.analyses.names import Hashes, hashed, mixed, plain_name
@@ -185,7 +185,7 @@ def programs(trace: Trace, cycles: Cycles, start_ns: int = 0) -> dict[str, Progr
     Moments are counted from `start_ns`.
     """
     found = {}
-    for (pid,), table in cycles.table.group_by(["pid"], maintain_order=True):
+    for (pid,), table in host_spans(cycles).group_by(["pid"], maintain_order=True):
         program = _program(trace, str(pid), table, start_ns, on_device=cycles.on_device)
         if program is not None:
             found[str(pid)] = program

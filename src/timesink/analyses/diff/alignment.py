@@ -241,8 +241,9 @@ class CallChange:
     frequency: float = 1.0
     """In which part of the cycles."""
     kind: str = "calls"
-    """`calls`, or `kernels` below equal operators; of equal calls `shapes`, `types` or `variants`;
-    work that is `repeated`, and `cycles` of another kind."""
+    """`calls`, or `kernels` below equal operators; of equal calls `shapes`, `types` or `variants`,
+    and shapes that are `uneven`, from cycle to cycle, on one side; work that is `repeated`, and
+    `cycles` of another kind."""
     repeats: tuple[int, int] = (0, 0)
     """How often both sides repeat a block of calls that came or went as a whole, as layers do."""
     factor: float | None = None
@@ -250,6 +251,8 @@ class CallChange:
     modules: tuple[str, ...] = ()
     """Modules of the network it is in, and lines of the program that call them; as far as known."""
     lines: tuple[str, ...] = ()
+    site: int = 0
+    """The call around, as a site; 0 for none, or where there are several."""
 
 
 def steady_tree(side: CountedCycles, known: Hashes, varies: Flags) -> SiteTree:
@@ -482,6 +485,7 @@ class CallAlignment:
             repeats=self._repeats(hunks),
             modules=modules,
             lines=lines,
+            site=first.inside,
         )
 
     def _told(self, hunks: list[_Hunk]) -> Sequence[tuple[str, ...]]:

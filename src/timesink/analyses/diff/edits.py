@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from timesink.analyses.diff import (
     ANNOTATION,
-    KERNEL,
     MODULE,
     OPERATOR,
     RUNTIME,
@@ -39,15 +38,12 @@ from timesink.analyses.diff.alignment import (
     ranges,
     steady_tree,
 )
-from timesink.model.intervals import Flags, Floats, Ints
+from timesink.analyses.diff.sizes import details, resized_operators
+from timesink.model.intervals import Flags, Floats
 
 _NEARLY_ALL = 0.8
 """Part of the operators that come so many times as often where a cycle does its work again."""
-_MOST_RESIZED = 0.4
-"""Part of the kernels with other geometry above which the work is another."""
 _ROUNDING = 1e-9
-_LEAST_VARIANT = 0.005
-"""Part of the device's time that other variants of equal kernels must take or save."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +62,8 @@ class ProgramDifference:
     """Sites whose calls differ from cycle to cycle."""
     host: bool
     typed: bool
+    resized: frozenset[int] = frozenset()
+    """Operators whose inputs are of another size, as sites; empty where shapes are not known."""
 
     @property
     def same(self) -> bool:
@@ -142,6 +140,7 @@ def difference(
         varying,
         base.host and new.host,
         base.typed and new.typed,
+        resized_operators(base, new),
     )
 
 
@@ -244,7 +243,7 @@ def _changes(
         found = CallAlignment(trees[0], trees[1], names, frozenset(known[apart].tolist())).changes()
         found += _uncovered(found, names, apart, base, new)
     if not foreign:
-        found += _details(base, new, names, equal, alone=not found)
+        found += details(base, new, names, equal, found)
     return found, 0 if foreign else int(varies.sum())
 
 
@@ -273,7 +272,7 @@ def _uncovered(
         )
 
 
-# -- the same calls with other shapes, types or geometry ------------------------------------------
+# -- the same work more than once ------------------------------------------------------------------
 
 
 def _repeated(
@@ -315,103 +314,6 @@ def _repeated(
         places=(int(often.max()), len(ratio)),
         kind="repeated",
         factor=factor,
-    )
-
-
-def _details(
-    base: CountedCycles, new: CountedCycles, names: SiteNames, equal: Flags, *, alone: bool
-) -> Iterator[CallChange]:
-    """Shapes, types and geometry of equal calls, where every cycle of a side has the same.
-
-    Where other calls differ too, these are not `alone`, and only other sizes of most are told.
-    """
-    table = names.table
-    sort = table["sort"].to_numpy()
-    typed = base.program.typed and new.program.typed
-    work = equal & (sort >= KERNEL)
-    if typed:
-        operators = equal & (sort == OPERATOR)
-        columns = _steadily_other(base.shape, new.shape, operators)
-        if len(columns) and (alone or len(columns) > _MOST_RESIZED * operators.sum()):
-            yield _detailed(base, new, names, columns, _typed_kind(base, new, names, columns))
-            return
-    same = (base.variant == base.variant[0]).all(axis=0) & (new.variant == base.variant[0]).all(
-        axis=0
-    )
-    resized = np.union1d(_apart(base.blocks, new.blocks, work), _apart(base.bytes, new.bytes, work))
-    most = max(1, int((work & (base.blocks[0] > 0)).sum()))
-    if len(resized) > _MOST_RESIZED * most:
-        yield _detailed(base, new, names, resized, "shapes")
-        return
-    other = np.flatnonzero(work & ~same)
-    for columns, kind in ((np.flatnonzero(np.isin(np.arange(len(same)), resized) & same), "shapes"),
-                          (other, "variants")):  # fmt: skip
-        if alone and len(columns):
-            change, error = _device_change(base, new, columns)
-            least = _LEAST_VARIANT * float(base.device_ns.sum(axis=1).mean())
-            if abs(change) > max(3 * error, least):
-                yield _detailed(base, new, names, columns, kind)
-                return
-
-
-def _apart(ours: NDArray[Any], theirs: NDArray[Any], which: Flags) -> Ints:
-    """Columns in which amounts per cycle of both sides lie in ranges that do not meet."""
-    (low, high), (least, most) = ranges(ours), ranges(theirs)
-    return np.flatnonzero(which & ((high < least) | (most < low)))
-
-
-def _typed_kind(base: CountedCycles, new: CountedCycles, names: SiteNames, columns: Ints) -> str:
-    """Whether operators have other types, or only other shapes or scalars."""
-    types = [
-        dict(zip(side.program.sites["site"], side.program.sites["types"], strict=True))
-        for side in (base, new)
-    ]
-    sites = names.table["site"].gather(columns).to_list()
-    retyped = sum(types[0].get(site) != types[1].get(site) for site in sites)
-    return "types" if retyped * 2 > len(sites) else "shapes"
-
-
-def _steadily_other(ours: NDArray[Any], theirs: NDArray[Any], which: Flags) -> Ints:
-    """Columns in which every cycle of a side is equal, and the sides are not."""
-    steady = (ours == ours[0]).all(axis=0) & (theirs == theirs[0]).all(axis=0)
-    return np.flatnonzero(which & steady & (ours[0] != theirs[0]))
-
-
-def _device_change(base: CountedCycles, new: CountedCycles, columns: Ints) -> tuple[float, float]:
-    """What some sites take more per cycle, and how sure that is."""
-    sums = [side.device_ns[:, columns].sum(axis=1).astype(np.float64) for side in (base, new)]
-    error = sum(float(one.var()) / max(1, len(one) - 1) for one in sums) ** 0.5
-    return float(np.median(sums[1]) - np.median(sums[0])), error
-
-
-def _detailed(
-    base: CountedCycles, new: CountedCycles, names: SiteNames, columns: Ints, kind: str
-) -> CallChange:
-    """Equal calls that differ in the same sort of detail, as one change."""
-    sort = names.table["sort"].to_numpy()
-    often = base.calls[0, columns]
-    amounts = [side.blocks[:, columns].sum(axis=1).mean() for side in (base, new)]
-    if not all(amounts):
-        amounts = [side.blocks.sum(axis=1).mean() for side in (base, new)]
-    if not all(amounts):
-        amounts = [side.bytes.sum(axis=1).mean() for side in (base, new)]
-    known = names.table["site"].to_numpy()
-    counted = Counter(dict(zip(known[columns].tolist(), often.tolist(), strict=True)))
-    delta = np.abs(new.device_ns.mean(axis=0) - base.device_ns.mean(axis=0))
-    largest = columns[np.argsort(-delta[columns], kind="stable")][:8]
-    shown = tuple(dict.fromkeys(names.names[one] for one in largest.tolist()))
-    return CallChange(
-        names.path(int(known[largest[0]]))[:-1],
-        shown,
-        shown,
-        "",
-        "",
-        int(often.sum()),
-        int(base.calls[0, sort == sort[columns[0]]].sum()),
-        counted,
-        counted,
-        kind=kind,
-        factor=float(amounts[1] / amounts[0]) if all(amounts) else None,
     )
 
 

@@ -10,6 +10,7 @@ of the last few cycles were slower than nearly all of any few before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import msgspec
@@ -17,6 +18,8 @@ import numpy as np
 
 from timesink.analyses.expected.limits import GroupLimit, groups_of
 from timesink.analyses.expected.workload import PHASES, CycleWorkload
+from timesink.analyses.statistics import two_sided_limits
+from timesink.analyses.statistics.drift import lag1_autocorrelation, steps_per_independent_step
 from timesink.model.intervals import Flags, Floats, Ints
 
 SHIFTS = (1.2, 1.5, 2.0, 4.0, 16.0)
@@ -43,9 +46,26 @@ _ALIKE = 3
 _MARGIN, _FARTHEST = 1.2, 1.6
 _HIGHEST = 1e5
 _LEVEL_CYCLES, _LEVELS, _FEWEST_LEVELS = 25, 40, 8
+_WHITE = 2.0
+"""Levels whose lag-1 correlation is below so many standard errors resemble the one before by
+chance."""
+_MOST_ALIKE = 0.95
+_RARE_LEVEL = 0.003
+"""Chance of a level beyond the reach: Student's t for as many levels as are independent ..."""
+_FARTHEST_LEVEL = 5.0
+"""... up to so many times how far levels scatter: of two or three levels nothing more is known."""
+_EXCURSION = 2.0
+"""A level lasts for so many times as long as levels stay alike."""
+_LONG_LEVELS = 10
+"""Stretches of learned cycles, each as long as a tenth of them."""
 _HOLDS = ((2.0, 10.0), (4.0, 2.0))
 """Shifts below so many spreads of usual cycles have to last for so many seconds: what a machine
 does for a moment, and did not do while it was learned, is as large as that."""
+_SLOW_FROM = 1.2
+"""A rule for smaller shifts is worth having where they are smaller by so much."""
+_WILD, _WILD_HOLD = 0.3, (1.0, 30.0)
+"""Cycles that scatter by a third by themselves do so for stretches as well, on a busy machine: a
+shift within what nine of ten of them scatter has to last for so many seconds."""
 _LARGE = float(np.log(1.5))
 _AT_ONCE, _STEADY = 4.0, 2.0
 """What is told at once is as many spreads away, whatever was seen while learning: some cycles, or
@@ -218,9 +238,10 @@ def _hold_s(rule: RunningSum, shift: Floats, spread: Floats) -> Floats:
     at_least = _MOMENT_S / 2 if rule.shift < _LARGE else 0.0
     if rule.stands_out:
         return np.full(len(shift), at_least)
-    (few, long), (more, shorter) = _HOLDS
-    kinds = [shift < few * spread, shift < more * spread]
-    return np.asarray(np.select(kinds, [long, shorter], at_least))
+    (least, longest), (few, long), (more, shorter) = _WILD_HOLD, *_HOLDS
+    is_within = (spread >= _WILD) & (shift < least * spread)
+    kinds = [is_within, shift < few * spread, shift < more * spread]
+    return np.asarray(np.select(kinds, [longest, long, shorter], at_least))
 
 
 def several(beyond: Flags, least: int, last: int) -> Flags:
@@ -254,7 +275,8 @@ def live_limits_from(
 ) -> LiveLimits:  # fmt: skip
     """Limits from distances out of fold, stream by stream in order of time."""
     streams = [cycles.runs == run for run in np.unique(cycles.runs)]
-    least = max(float(np.log1p(at_least)), _level_reach([distance[mine] for mine in streams]))
+    scatter = _level_scatter([distance[mine] for mine in streams])
+    least = max(float(np.log1p(at_least)), scatter.least)
     group = groups_of(cycles, edges)
     groups = list(_groups(group, distance, edges, least))
     wanted = max(alarms_per_hour * hours / _ALIKE, 1e-12)
@@ -268,9 +290,9 @@ def live_limits_from(
         _sum_for(
             rule,
             [steps_of(rule, distance[mine], plain.weights(rule)[group[mine]]) for mine in streams],
-            wanted, shortest,
+            wanted, shortest, scatter,
         )
-        for rule in _rules(least)
+        for rule in (*_slow_rules(scatter, plain), *_rules(least))
     ]  # fmt: skip
     # What takes longer than anybody waits is no rule; the one for the largest shift always is.
     sums = [*(one for one in sums[:-1] if one.steps < _HIGHEST), sums[-1]]
@@ -314,22 +336,64 @@ def live_limits_from(
     widened = [
         msgspec.structs.replace(one, point=far) for one, far in zip(groups, points, strict=True)
     ]
-    levels = np.maximum(level * spread, np.maximum(least, _STEADY * spread)).tolist()
+    slowest = max(least, scatter.reach)
+    levels = np.maximum(level * spread, np.maximum(slowest, _STEADY * spread)).tolist()
     return msgspec.structs.replace(
         plain, groups=widened, sums=sums, levels=levels, spikes=spikes, slower=slower,
         moment=max(1.0, moment / times),
     )  # fmt: skip
 
 
-def _level_reach(streams: Sequence[Floats]) -> float:
-    """How far a stretch of cycles as a whole may be: hosts and programs are not always as fast."""
+@dataclass(frozen=True, slots=True)
+class _LevelScatter:
+    """How far stretches of healthy cycles as a whole are from what is expected, by themselves."""
+
+    least: float
+    """Shifts below it are not told from that."""
+    reach: float = 0.0
+    """How far the level of a healthy stretch goes: farther where few independent ones were seen."""
+    cycles: float = 0.0
+    """For how many cycles a level lasts."""
+    lasting: float = 0.0
+    """Shifts below it are not told from long stretches, in which levels that alternate add up."""
+
+    def sum_of(self, rule: RunningSum) -> float:
+        """What a running sum comes to while a healthy level is as far as that, and lasts."""
+        return max(0.0, min(self.reach, rule.bound) - rule.allowance) * self.cycles
+
+
+def _level_scatter(streams: Sequence[Floats]) -> _LevelScatter:
+    """How far a stretch of cycles as a whole may be: hosts and programs are not always as fast.
+
+    Levels that resemble the one before are few independent ones, however many cycles they last.
+    """
     size = max(_LEVEL_CYCLES, sum(len(one) for one in streams) // _LEVELS)
-    parts = (one[at : at + size] for one in streams for at in range(0, len(one), size))
-    levels = np.array([np.median(one) for one in parts if 2 * len(one) >= size])
+    parts = [[one[at : at + size] for at in range(0, len(one), size)] for one in streams]
+    sides = [np.array([np.median(part) for part in of if 2 * len(part) >= size]) for of in parts]
+    levels = np.concatenate(sides) if sides else np.zeros(0)
     if len(levels) < _FEWEST_LEVELS:
-        return 0.0
+        return _LevelScatter(0.0)
     spread = float(np.sqrt(np.mean(levels**2)))
-    return min(3 * spread, 1.5 * float(levels.max()))
+    least = min(3 * spread, 1.5 * float(levels.max()))
+    long = max(1, len(levels) // _LONG_LEVELS)
+    means = [side[: len(side) // long * long].reshape(-1, long).mean(axis=1) for side in sides]
+    lasting = 3 * float(np.sqrt(np.mean(np.concatenate(means) ** 2)))
+    rho = lag1_autocorrelation([side for side in sides if len(side) > 1])
+    if rho <= _WHITE / np.sqrt(len(levels)):
+        return _LevelScatter(least, lasting=lasting)
+    alike = np.array([min(rho, _MOST_ALIKE)])
+    weight = float(steps_per_independent_step(len(levels), alike)[0])
+    independent = max(1.0, len(levels) / weight - 1)
+    times = float(two_sided_limits(_RARE_LEVEL, np.array([independent]))[0])
+    reach = min(times, _FARTHEST_LEVEL) * spread
+    return _LevelScatter(least, reach, _EXCURSION * weight * size, lasting)
+
+
+def _slow_rules(scatter: _LevelScatter, limits: LiveLimits) -> Iterator[RunningSum]:
+    """Where cycles scatter wildly: a rule for shifts that outlast the stretches of that."""
+    allowance = max(float(np.log1p(limits.at_least)), scatter.lasting)
+    if limits.usual >= _WILD and _SLOW_FROM * allowance < scatter.least:
+        yield RunningSum(allowance, 2 * allowance, 1.0)
 
 
 def _rules(least: float) -> Iterator[RunningSum]:
@@ -342,16 +406,20 @@ def _rules(least: float) -> Iterator[RunningSum]:
 
 
 def _sum_for(
-    rule: RunningSum, added: Sequence[Floats], wanted: float, shortest: float
-) -> RunningSum:
-    """The limit that sums go beyond so often, by the mean excess of their highest peaks."""
+    rule: RunningSum, added: Sequence[Floats], wanted: float, shortest: float,
+    scatter: _LevelScatter,
+) -> RunningSum:  # fmt: skip
+    """The limit that sums go beyond so often, by the mean excess of their highest peaks.
+
+    Peaks of levels that wander are few: the limit is beyond what such a level comes to as well.
+    """
     peaks = np.sort(np.concatenate([_peaks(running_sums(one, 0.0, np.inf)) for one in added]))
     beyond = int(np.clip(len(peaks) // 10, _FEWEST_PEAKS, _MOST_PEAKS))
     peaks = np.concatenate([np.zeros(max(0, beyond + 1 - len(peaks))), peaks])
     start = float(peaks[-beyond - 1])
     excess = float(np.mean(peaks[-beyond:])) - start
     limit = start + excess * max(0.0, float(np.log(beyond / wanted)))
-    least = shortest * (rule.bound - rule.allowance)
+    least = max(shortest * (rule.bound - rule.allowance), scatter.sum_of(rule))
     return msgspec.structs.replace(rule, limit=max(limit, _MARGIN * float(peaks[-1]), least))
 
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -412,6 +413,11 @@ def _say(alike: Sequence[DevicePeaks]) -> str:
     return "name it with --device, e.g. --device H200, or give its peaks with --peaks"
 
 
+def _closest(device: str, names: Sequence[str]) -> str:
+    close = get_close_matches(device.upper(), names, 4, 0.0)
+    return f"close are {', '.join(close)};  timesink peaks  lists all {len(names)}"
+
+
 def choose_peaks(
     trace: Trace,
     *,
@@ -432,7 +438,7 @@ def choose_peaks(
         alike = _alike(device, table)
         raise UsageError(
             f"--device: {choice.reason.partition(';')[0]}",
-            _say(alike) if alike else f"known are {', '.join(dict.fromkeys(_names(table)))}",
+            _say(alike) if alike else _closest(device, [*dict.fromkeys(_names(table))]),
         )
     if choice.peaks is None and timeline is not None:
         named = _recorded(timeline, table)

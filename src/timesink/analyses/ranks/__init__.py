@@ -12,10 +12,16 @@ import polars as pl
 from timesink.analyses.columns import stacked
 from timesink.analyses.communication_workers import WorkerComparison, WorkerSummary, compare_workers
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
+from timesink.analyses.ranks.fitness import (
+    may_start_apart,
+    ranges_without_late_starts,
+    unrelated_reason,
+)
 from timesink.analyses.ranks.likeness import RankGroup, cluster_ranks
 from timesink.analyses.ranks.own_time import OWN_PARTS, ranges_of, the_ranks
 from timesink.analyses.ranks.replay import decisive_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank, thinned_alike
+from timesink.model.fitness import Fitness
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.trace import Trace
 from timesink.model.units import brief_ns, counted, listed, natural, ordinal
@@ -63,7 +69,7 @@ def numbered(recordings: Sequence[Named]) -> tuple[tuple[int, ...], tuple[str, .
     return found, tuple(notes)
 
 
-_NOT_COMPARED = ("host_start_ns", "host_end_ns", "start_ns", "end_ns", "latency_ns")
+_NOT_COMPARED = ("host_start_ns", "host_end_ns", "start_ns", "end_ns", "latency_ns", "dur_ns")
 """Columns of records that no other rank is compared by: a set is held in memory as a whole."""
 
 
@@ -110,6 +116,8 @@ class RankSet:
     """How numbers were chosen where recordings do not tell them, and who is left out."""
     left_out: tuple[int, ...] = ()
     """Ranks that were read and have none of the steps that were asked for."""
+    runs: tuple[tuple[str, ...], ...] = ()
+    """The workers of each run, where more than one entry says that these are no ranks of one."""
 
     @property
     def world_size(self) -> int:
@@ -153,7 +161,12 @@ class RankSet:
     @cached_property
     def communication(self) -> WorkerComparison:
         """Waiting and transfer, by the name of each worker."""
-        return compare_workers(self.summaries)
+        workers = self.summaries
+        if may_start_apart(self.ranks):
+            late = self.analysis.late_starts
+            clipped = ranges_without_late_starts(self.ranks, late)
+            workers = {self.workers[rank]: summary.worker for rank, summary in clipped.items()}
+        return compare_workers(workers)
 
     @cached_property
     def groups(self) -> tuple[RankGroup, ...]:
@@ -236,6 +249,14 @@ def set_notes(ranks: RankSet) -> Iterator[str]:
     if cut := sum(1 for one in kept if one.cut):
         yield f"{cut} ranks have more collectives in a step than are compared: the first ones count"
     yield from _clocks(ranks)
+    yield from (reason.sentence.removesuffix(".") for reason in set_fitness(ranks).reasons)
+
+
+def set_fitness(ranks: RankSet) -> Fitness:
+    """What the recordings of a set cannot answer together, beside what each cannot by itself."""
+    if len(ranks.runs) > 1:
+        return Fitness((unrelated_reason(ranks.runs),))
+    return Fitness(ranks.analysis.reasons)
 
 
 def set_health(ranks: RankSet) -> list[tuple[HealthEntry, int]]:

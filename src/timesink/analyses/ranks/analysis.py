@@ -22,10 +22,18 @@ from timesink.analyses.ranks.collectives import (
     with_excess,
     with_waits,
 )
+from timesink.analyses.ranks.fitness import (
+    clock_reason,
+    late_start_reason,
+    late_starts,
+    steps_without_late_starts,
+    without_late_starts,
+)
 from timesink.analyses.ranks.lateness import Panel, affected, late_ranks, least_share, panel_of
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.model.findings import Finding
+from timesink.model.fitness import Reason
 from timesink.model.intervals import Floats, Ints
 
 _FEWEST_TO_STAND_OUT, _CLEARLY_MORE = 4, 0.1
@@ -111,20 +119,32 @@ RANK_SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("step_ns", "compute_ns", "communication_ns"), pl.Float64()),
     **dict.fromkeys(("exposed_communication_ns", "overlap_ns"), pl.Float64()),
     **dict.fromkeys(("wait_suffered_ns", "wait_caused_ns", "pipeline_bubble_ns"), pl.Float64()),
-    "idle_ns": pl.Float64(),
+    **dict.fromkeys(("idle_ns", "cost_ns"), pl.Float64()),
 }
 """Times are means per complete step.  `wait_caused_ns` is how long others waited for the rank's own
-doing, `pipeline_bubble_ns` its waits for the stages before and after it."""
+doing, `pipeline_bubble_ns` its waits for the stages before and after it.  `cost_ns` is what a
+straggler costs the run: less than `wait_caused_ns` as far as others would have come late as well;
+null for ranks that are none."""
 
 
-def rank_table(ranks: Mapping[int, RankSummary], by_step: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `RANK_SCHEMA`, one per rank; `by_step` is what `step_waits` says."""
+def rank_table(
+    ranks: Mapping[int, RankSummary],
+    by_step: pl.DataFrame,
+    stragglers: Sequence[Finding] = (),
+    steps: int = 1,
+) -> pl.DataFrame:
+    """Rows of `RANK_SCHEMA`, one per rank; `by_step` is what `step_waits` says.
+
+    What `stragglers` cost is of so many `steps` of the run.
+    """
+    costs = {finding.rank: finding.cost_ns / max(steps, 1) for finding in stragglers}
     told = [(rank, each.about.host, each.about.device) for rank, each in sorted(ranks.items())]
     schema = {name: RANK_SCHEMA[name] for name in ("rank", "host", "device")}
     about = pl.DataFrame(told, schema=schema, orient="row")
-    host_only = ["own_data_loader_ns", "own_runtime_ns", "own_cpu_exec_ns", "own_idle_ns"]
     whole = pl.col("complete")
-    parts = pl.col("compute_ns", "communication_ns", "exposed_communication_ns", "overlap_ns")
+    parts = pl.col(
+        *("compute_ns", "communication_ns", "exposed_communication_ns", "overlap_ns", "idle_ns")
+    )
     mean_step = (
         stacked({rank: each.steps for rank, each in ranks.items()})
         .group_by("rank")
@@ -132,7 +152,6 @@ def rank_table(ranks: Mapping[int, RankSummary], by_step: pl.DataFrame) -> pl.Da
             parts.filter(whole).mean(),
             steps=whole.sum(),
             step_ns=(pl.col("end_ns") - pl.col("start_ns")).filter(whole).mean(),
-            idle_ns=pl.sum_horizontal(host_only).filter(whole).mean(),
         )
     )
     waits = by_step.drop("step").group_by("rank").sum()
@@ -141,7 +160,10 @@ def rank_table(ranks: Mapping[int, RankSummary], by_step: pl.DataFrame) -> pl.Da
         about.join(mean_step, on="rank", how="left", maintain_order="left")
         .with_columns(pl.col("steps").fill_null(0))
         .join(waits, on="rank", how="left", maintain_order="left")
-        .with_columns(pl.col(waits.columns[1:]).fill_null(0) / per_step)
+        .with_columns(
+            pl.col(waits.columns[1:]).fill_null(0) / per_step,
+            cost_ns=pl.col("rank").replace_strict(costs, default=None, return_dtype=pl.Float64),
+        )
         .select(pl.col(name).cast(dtype) for name, dtype in RANK_SCHEMA.items())
     )
 
@@ -214,6 +236,14 @@ class RanksAnalysis:
     """Process groups, rows of `PROCESS_GROUP_SCHEMA`."""
     matched: pl.DataFrame
     """Collectives by group, kind and size, rows of `MATCHED_SCHEMA`."""
+    late_starts: pl.DataFrame
+    """Waits for profilers that started later, rows of `LATE_START_SCHEMA`; left out of the rest."""
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """What the recordings of the set cannot tell together."""
+        reasons = (late_start_reason(self.late_starts), clock_reason(self.clocks))
+        return tuple(reason for reason in reasons if reason is not None)
 
     @property
     def busiest(self) -> dict[str, float] | None:
@@ -243,20 +273,25 @@ def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
     calls = matched_collectives(judged)
     clocks = align_clocks(calls, {rank: each.about.host for rank, each in judged.items()})
     alike, named = with_common_steps(judged, calls, clocks)
-    compared = with_blame(with_excess(with_waits(named, clocks)))
+    waited = with_waits(named, clocks)
+    late = late_starts(waited, alike)
+    alike = steps_without_late_starts(alike, late)
+    compared = with_blame(with_excess(without_late_starts(waited, late)))
     panel = panel_of(alike, compared)
     # Tables tell steps as their ranks do.
     blamed = compared.with_columns(calls["step"])
     groups = keyed_groups(judged, calls)
     waits = step_waits(blamed)
+    stragglers = find_stragglers(alike, panel, compared, clocks)
     return RanksAnalysis(
-        ranks=rank_table(ranks, waits),
+        ranks=rank_table({**ranks, **alike}, waits, stragglers, len(panel.steps)),
         collectives=blamed,
         clocks=clocks,
-        stragglers=find_stragglers(alike, panel, compared, clocks),
+        stragglers=stragglers,
         panel=panel,
         not_judged=tuple(rank for rank in ranks if rank not in judged),
         waits=waits,
         groups=groups.select(PROCESS_GROUP_SCHEMA.keys()).cast(pl.Schema(PROCESS_GROUP_SCHEMA)),
         matched=collective_table(blamed, groups),
+        late_starts=late,
     )

@@ -20,7 +20,7 @@ from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics import usual_spread
 from timesink.model.findings import Evidence, Finding
 from timesink.model.intervals import Flags, Floats, Ints
-from timesink.model.units import brief_ns, share
+from timesink.model.units import brief_ns, factor, share
 from timesink.model.units import more as more_than
 
 CAUSES = (
@@ -102,14 +102,16 @@ def with_expected(table: pl.DataFrame) -> pl.DataFrame:
 def why(panel: Panel, place: int, others_late: Flags, work: RankWork) -> Finding | None:
     """The cause that fits what a rank takes more than its peers; None where it takes no more."""
     peers = panel.peers(place, others_late)
-    more = extra_time(panel, place, peers)
+    times = source_times(panel, place, peers)
+    more = {source: taken - usual for source, (taken, usual) in times.items()}
     rank = int(panel.ranks[place])
     others = panel.ranks[some(peers)].tolist()
     source = max(more, key=lambda each: more[each])
     if more[source] <= 0:
         return None
+    taken = times[source]
     if source == "kernels":
-        return kernel_reason(rank, more[source], others, work)
+        return kernel_reason(rank, *taken, others, work)
     has_device = bool(np.nansum(panel.own["kernels"][place]) > 0)
     # How much more work the functions of a rank are given, as a part of what they take.
     split = work.beside(rank, others, "kernel" if has_device else "host")
@@ -123,24 +125,45 @@ def why(panel: Panel, place: int, others_late: Flags, work: RankWork) -> Finding
         return late(rank, "uneven_work", text)
     if source == "host":
         at_once = float(np.nanmean(panel.gap[place] - np.nanmedian(panel.gap[peers], axis=0)))
-        return _host_reason(rank, more[source], at_once, others, work, has_device=has_device)
+        return _host_reason(rank, taken, at_once, others, work, has_device=has_device)
     cause = {"loading": "data_loading", "copies": "slow_link"}[source]
     what = {"loading": "loads data", "copies": "copies"}[source]
-    text = f"Rank {rank} {what} {brief_ns(more[source])} per step longer than its peers."
-    return late(rank, cause, text)
+    return late(rank, cause, f"Rank {rank} {what} {' '.join(longer(*taken))} its peers.")
 
 
-def extra_time(panel: Panel, place: int, peers: Ints) -> dict[str, float]:
-    """By source, what a rank takes more than its peers in the steps in which it is late."""
+def source_times(panel: Panel, place: int, peers: Ints) -> dict[str, tuple[float, float]]:
+    """By source, what a rank and its peers take in steps in which it is late; in ns per step."""
     held = panel.held[place] if panel.held[place].any() else panel.excess[place]
     late = held > 0.25 * held.max(initial=0.0)
     steps = late if late.any() else np.ones(len(panel.steps), dtype=np.bool_)
 
-    def more(values: Floats) -> float:
-        beyond = values[place] - np.nanmedian(values[peers], axis=0)
-        return float(np.nanmean(beyond[steps]))
+    def mean(values: Floats) -> float:
+        return float(np.nanmean(values[steps]))
 
-    return {source: more(values) for source, values in panel.own.items()}
+    return {
+        source: (mean(values[place]), mean(np.nanmedian(values[peers], axis=0)))
+        for source, values in panel.own.items()
+    }
+
+
+_FACTOR_FROM = 2.0
+_FAR = 100.0
+"""More than so many times as long is no number to remember: the peers hardly have any of it."""
+
+
+def longer(taken_ns: float, usual_ns: float) -> tuple[str, str]:
+    """How much longer something takes than elsewhere, and the word before where that is.
+
+    Without a time: what a late rank costs the run is the one figure of it.
+
+    >>> longer(30.0, 10.0), longer(12.0, 10.0)
+    (('3.0 times as long', 'as'), ('20.0 % longer', 'than'))
+    """
+    if taken_ns > _FAR * usual_ns:
+        return "far longer", "than"
+    if taken_ns >= _FACTOR_FROM * usual_ns:
+        return f"{factor(taken_ns / usual_ns)} times as long", "as"
+    return f"{share(taken_ns - usual_ns, usual_ns)} longer", "than"
 
 
 def some(peers: Ints, most: int = 64) -> Ints:
@@ -148,12 +171,14 @@ def some(peers: Ints, most: int = 64) -> Ints:
     return peers if len(peers) <= most else peers[:: -(-len(peers) // most)]
 
 
-def kernel_reason(rank: int, more_ns: float, peers: list[int], work: RankWork) -> Finding:
+def kernel_reason(
+    rank: int, taken_ns: float, usual_ns: float, peers: list[int], work: RankWork
+) -> Finding:
     """Why kernels take longer: they have more to do, or do the same at a slower pace."""
     split = work.beside(rank, peers, "kernel")
     by_work = float((split["expected"] - split["peer_dur_ns"]).sum())
     by_pace = float((split["dur_ns"] - split["expected"]).sum())
-    much = f"Kernels of rank {rank} take {brief_ns(more_ns)} per step longer than on its peers"
+    much = f"Kernels of rank {rank} take {' '.join(longer(taken_ns, usual_ns))} on its peers"
     if by_work >= by_pace:
         usual = float(split["peer_dur_ns"].sum())
         given = more_than(usual, usual + by_work, "work")
@@ -174,13 +199,13 @@ def kernel_reason(rank: int, more_ns: float, peers: list[int], work: RankWork) -
 
 
 def _host_reason(
-    rank: int, more_ns: float, at_once_ns: float, others: list[int], work: RankWork, *,
+    rank: int, taken: tuple[float, float], at_once_ns: float, others: list[int], work: RankWork, *,
     has_device: bool,
 ) -> Finding:  # fmt: skip
-    more = f"{brief_ns(more_ns)} per step longer"
-    much = f"The host of rank {rank} takes {more} than those of its peers"
+    (degree, than), more_ns = longer(*taken), taken[0] - taken[1]
+    much = f"The host of rank {rank} takes {degree} {than} those of its peers"
     if has_device:
-        much = f"The device of rank {rank} waits {more} for its host"
+        much = f"The device of rank {rank} waits {degree} for its host {than} those of its peers"
     waits = work.beside(rank, others, "waiting")
     calls, usual = float(waits["calls"].sum()), float(waits["peer_calls"].sum())
     few = max(_MORE_WAITS * usual, usual + _LEAST_MORE_WAITS)
@@ -192,7 +217,8 @@ def _host_reason(
         named = work.ranks[rank].steps.filter("complete")["gap_in"].drop_nulls().mode().sort()
         name = str(named[0]) if len(named) else ""
         where = f", {name}" if name.startswith("after ") else f", in {name}" if name else ""
-        return late(rank, "host_code", f"{much}, {brief_ns(at_once_ns)} of it at once{where}.")
+        part = share(min(at_once_ns, more_ns), more_ns)
+        return late(rank, "host_code", f"{much}, {part} of the difference at once{where}.")
     return late(rank, "host_code", f"{much}, all over the step.")
 
 
@@ -242,7 +268,7 @@ def slow_links(
         cost = what_if.score.cost_of_transfers(mine["match"], mine["usual"])
     else:
         # How much of its communication a rank has nothing else to do in.
-        totals = work.ranks[rank].steps.select("exposed_communication_ns", "communication_ns").sum()
+        totals = work.ranks[rank].steps.select("blocked_ns", "communication_ns").sum()
         exposed, all_of_it = totals.row(0)
         cost = float(mine.select(more.sum()).item()) * (exposed / all_of_it if all_of_it else 1.0)
     if cost < _LEAST_SHARE * panel.run_ns:
@@ -328,5 +354,5 @@ def slow_stages(panel: Panel, work: RankWork, what_if: WithoutRank) -> Iterator[
         cost = what_if.score.cost_of_share(panel.ranks[members], part)
     # A whole stage may also be on slow devices.
     others = panel.ranks[some(np.flatnonzero(~stages[worst]))].tolist()
-    cause = kernel_reason(int(panel.ranks[first]), more, others, work).cause
+    cause = kernel_reason(int(panel.ranks[first]), busy[worst], usual, others, work).cause
     yield late(int(panel.ranks[first]), cause, text, cost_ns=cost)

@@ -204,7 +204,7 @@ def step_parts(
             "step",
             "start_ns",
             "rank",
-            exposed=pl.col("exposed_communication_ns").cast(pl.Float64),
+            exposed=pl.col("blocked_ns").cast(pl.Float64),
             length=(pl.col("end_ns") - pl.col("start_ns")).cast(pl.Float64),
             **{part: pl.sum_horizontal(*names).cast(pl.Float64) for part, names in OWN.items()},
         )

@@ -18,11 +18,13 @@ from timesink.analyses.columns import stacked
 from timesink.analyses.communication_calls import SYNCHRONISING
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics import NORMAL
-from timesink.model.intervals import Floats, Ints
+from timesink.model.intervals import Flags, Floats, Ints
 
 # Solving for clocks: sparse least squares by conjugate gradients, weights by residuals.
 
 _ROUNDS = 12
+_ROUNDS_AGAIN = 3
+"""From clocks and weights that are nearly right."""
 _BLOCKS = 8
 _LEAST_SCALE_NS = 200.0
 _NEAR_NS = 0.01
@@ -55,11 +57,11 @@ def islands(ends: Ends, clocks: int) -> Ints:
 
 
 def solve(
-    ends: Ends, found: Floats, weight: Floats, *, drifts: bool, rounds: int = _ROUNDS
+    ends: Ends, found: Floats, weight: Floats, *, drifts: Flags | bool, rounds: int = _ROUNDS
 ) -> tuple[Floats, Floats]:
     """The clocks that leave the least absolute residuals, and how much each end counted.
 
-    A clock has an offset and a drift (per half run).
+    A clock has an offset and, where it may have one, a drift (per half run).
     """
     for _ in range(rounds):
         found = _least_squares(ends, weight, found, drifts=drifts)
@@ -88,14 +90,14 @@ def _residuals(ends: Ends, found: Floats, weight: Floats) -> Floats:
     return _less_moment(ends, ends.end - _predicted(ends, found), weight)
 
 
-def _least_squares(ends: Ends, weight: Floats, guess: Floats, *, drifts: bool) -> Floats:
+def _least_squares(ends: Ends, weight: Floats, guess: Floats, *, drifts: Flags | bool) -> Floats:
     """Conjugate gradients on the normal equations; moments of collectives are eliminated."""
     clocks = len(guess)
 
     def gathered(left: Floats) -> Floats:
         pulled = weight * left
         by_offset = np.bincount(ends.clock, pulled, clocks)
-        by_drift = np.bincount(ends.clock, pulled * ends.at, clocks) if drifts else 0 * by_offset
+        by_drift = np.bincount(ends.clock, pulled * ends.at, clocks) * drifts
         return np.stack([by_offset, by_drift], axis=1)
 
     size = np.stack(
@@ -128,11 +130,14 @@ def _least_squares(ends: Ends, weight: Floats, guess: Floats, *, drifts: bool) -
     centred = found.copy()
     for number in np.unique(island):
         rows = island == number
-        centred[rows] -= np.median(found[rows], axis=0)
+        centred[rows, 0] -= np.median(found[rows, 0])
+        # Clocks that keep no drift are what the drift of others is told against.
+        if np.all((island != number) | drifts):
+            centred[rows, 1] -= np.median(found[rows, 1])
     return centred
 
 
-def jackknife(ends: Ends, found: Floats, weight: Floats, *, drifts: bool) -> Floats:
+def jackknife(ends: Ends, found: Floats, weight: Floats, *, drifts: Flags | bool) -> Floats:
     """Standard errors, from leaving out one block of collectives after the other."""
     matches = int(ends.match.max()) + 1
     blocks = min(_BLOCKS, matches)
@@ -164,8 +169,15 @@ CLOCK_SCHEMA: dict[str, pl.DataType] = {
 }
 """`offset_ns` is how far the clock is ahead in the middle of the run, which is at `middle_ns`;
 `ends` is from how many collectives that was found.  Offsets are against the others with the same
-number in `tied_to`."""
+number in `tied_to`.  A drift is NaN where the recording is too short to tell it, an uncertainty
+where clocks are left as they were recorded."""
 
+MOST_DRIFT_PPM = 200.0
+"""What two clocks drift apart at most: crystals of computers keep within 100 ppm each."""
+_FAR_BEYOND = 10.0
+"""So many times that is no drift of clocks, however uncertain it is."""
+_CERTAIN = 2.36
+"""Standard errors of a 95 % interval, of so many blocks: Student's t with one less."""
 _FEWEST_FOR_DRIFT = 8
 _MOST_ENDS = 40_000
 
@@ -192,6 +204,7 @@ def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.Dat
         turn = pl.int_range(pl.len()).over("who")
         chosen = chosen.join(matches.filter(turn % often == 0), on="match", how="semi")
     found, spread = np.zeros((clocks, 2)), np.full((clocks, 2), np.nan)
+    drift_known = np.ones(clocks, dtype=np.bool_)
     tied, many = np.arange(clocks), np.zeros(clocks, dtype=np.int64)
     half, middle_ns = 1.0, 0
     if not chosen.is_empty():
@@ -206,6 +219,10 @@ def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.Dat
         found, weight = solve(ends, found, np.ones(len(end)), drifts=drifts)
         spread = jackknife(ends, found, weight, drifts=drifts)
         tied, many = islands(ends, clocks), np.bincount(clock, minlength=clocks)
+        if drifts:
+            found, spread, drift_known, tied = _believable(
+                ends, (found, spread, weight), tied, 1e6 / half
+            )
         middle_ns = epoch + int(middle)
     of_rank = np.array(list(clock_of.values()), dtype=np.int64)
     return pl.DataFrame(
@@ -214,14 +231,41 @@ def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.Dat
             "clock": of_rank,
             "offset_ns": found[of_rank, 0],
             "uncertainty_ns": spread[of_rank, 0],
-            "drift_ppm": found[of_rank, 1] / half * 1e6,
-            "drift_uncertainty_ppm": spread[of_rank, 1] / half * 1e6,
+            "drift_ppm": np.where(drift_known, found[:, 1] / half * 1e6, np.nan)[of_rank],
+            "drift_uncertainty_ppm": np.where(drift_known, spread[:, 1] / half * 1e6, np.nan)[
+                of_rank
+            ],
             "ends": many[of_rank],
             "tied_to": tied[of_rank],
             "middle_ns": np.full(len(of_rank), middle_ns),
         },
         schema=CLOCK_SCHEMA,
     )
+
+
+def _believable(
+    ends: Ends, solved: tuple[Floats, Floats, Floats], tied: Ints, ppm: float
+) -> tuple[Floats, Floats, Flags, Ints]:
+    """Clocks with the drifts that they can have, and surely have; `ppm` is what a unit of drift is.
+
+    `solved` are clocks, their errors and how much each end counted.  Returned are clocks, their
+    errors, whose drift is known, and what clocks are tied to.  A drift that may as well be none is
+    none.  Where ends move apart faster than clocks can, they are not ends of the same collectives:
+    such clocks stay as they were recorded.
+    """
+    found, spread, weight = solved
+    drift, error = np.abs(found[:, 1]) * ppm, _CERTAIN * spread[:, 1] * ppm
+    impossible = (drift - error > MOST_DRIFT_PPM) | (drift > _FAR_BEYOND * MOST_DRIFT_PPM)
+    is_known = np.asarray(error <= MOST_DRIFT_PPM)
+    is_sure = is_known & (drift > error)
+    if not is_sure.all():
+        # Once more, without the drifts that are none.
+        kept = np.where(is_sure[:, None], found, found * [1.0, 0.0])
+        found, _ = solve(ends, kept, weight, drifts=is_sure, rounds=_ROUNDS_AGAIN)
+    lost = np.isin(tied, tied[impossible])
+    found, spread = found.copy(), spread.copy()
+    found[lost], spread[lost] = 0.0, np.nan
+    return found, spread, is_known & ~lost, np.where(lost, np.arange(len(tied)), tied)
 
 
 def corrected(times: pl.Expr, clocks: pl.DataFrame) -> pl.Expr:
@@ -233,8 +277,8 @@ def corrected(times: pl.Expr, clocks: pl.DataFrame) -> pl.Expr:
         )
 
     ahead = of_clock("offset_ns")
-    if (clocks["drift_ppm"] != 0).any():
-        ahead += of_clock("drift_ppm") / 1e6 * (times - clocks["middle_ns"][0])
+    if (clocks["drift_ppm"].fill_nan(0.0) != 0).any():
+        ahead += of_clock("drift_ppm").fill_nan(0.0) / 1e6 * (times - clocks["middle_ns"][0])
     return times - ahead.round().cast(pl.Int64)
 
 

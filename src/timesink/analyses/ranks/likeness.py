@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from timesink.analyses.ranks.analysis import RanksAnalysis
-from timesink.analyses.ranks.causes import RankWork, some, with_expected
+from timesink.analyses.ranks.analysis import RanksAnalysis, cost_together
+from timesink.analyses.ranks.causes import RankWork, longer, some, with_expected
 from timesink.analyses.ranks.collectives import complete_transfers, slow_groups
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import ranges_of
@@ -225,11 +225,11 @@ def _scaled(values: Floats, wobble: float, step_ns: float) -> tuple[Floats, floa
 # What sets a group of ranks apart, in sentences with numbers.
 
 _OWN = {
-    "loading": "Data loading holds the device up for {own} per step, {more} more than on {peers}.",
-    "host": "The device waits {own} per step for its host, {more} more than on {peers}.",
-    "copies": "Copies take {own} per step, {more} more than on {peers}.",
+    "loading": "Data loading holds the device up {degree} {than} on {peers}.",
+    "host": "The device waits {degree} for its host {than} on {peers}.",
+    "copies": "Copies take {degree} {than} on {peers}.",
 }
-_HOST_ALONE = "The host takes {own} per step, {more} more than on {peers}."
+_HOST_ALONE = "The host takes {degree} {than} on {peers}."
 """Of ranks that have no device."""
 _PEERS = "ranks that do the same"
 
@@ -279,7 +279,14 @@ class Features:
         for name in sorted(more, key=lambda each: -abs(more[each])):
             yield self._difference(name, more[name], places)
         held = float(panel.held[places].max(axis=0, initial=0.0).mean())
-        if held >= LEAST_SHARE * panel.step_ns:
+        ranks = panel.ranks[places].tolist()
+        late = [finding for finding in self.found.stragglers if finding.rank in ranks]
+        if late:
+            # The figure that the rank is named with as a straggler.
+            cost = cost_together(late, panel)[0] / len(panel.steps)
+            who = "It costs" if len(places) == 1 else "They cost"
+            yield f"{who} the run {brief_ns(cost)} a step."
+        elif held >= LEAST_SHARE * panel.step_ns:
             together = "it" if len(places) == 1 else "one of them"
             yield f"Others wait {brief_ns(held)} per step for {together}."
         yield from self._where(panel.ranks[places].tolist())
@@ -304,28 +311,28 @@ class Features:
         return one.filter(pl.col("step").is_not_null()).height / steps
 
     def _difference(self, name: str, more: float, places: Ints) -> str:
-        size = brief_ns(abs(more))
         if name in OF_A_STEP:
-            own = brief_ns(self._own(name, places))
+            own = self._own(name, places)
+            degree, than = longer(own, max(own - more, 0.0))
             has_device = np.nansum(self.found.panel.own["kernels"][places]) > 0
             said = _OWN[name] if has_device or name != "host" else _HOST_ALONE
-            return said.format(own=own, more=size, peers=_PEERS)
+            return said.format(degree=degree, than=than, peers=_PEERS)
         if name == "transfer":
             ranks = self.found.panel.ranks[places].tolist()
             known = [each for each in self.found.stragglers if each.rank in ranks]
             if len(places) == 1 and known and known[0].cause == "slow_link":
                 return " ".join(known[0].proofs)
             return (
-                f"Collectives take {size} per step longer to move their data than those of other "
-                "groups of the same size."
+                f"Collectives take {brief_ns(abs(more))} per step longer to move their data than "
+                "those of other groups of the same size."
             )
         taken = float(np.median(self.taken[name][places]))
         usual = max(taken - more, 0.0)
         if name == "amount":
             given = units.more(usual, taken, "work", f"on {_PEERS}")
-            return f"Kernels are given {given}: {size} per step."
+            return f"Kernels are given {given}."
         pace = units.more(usual, taken, "for the same work", f"on {_PEERS}", time=True)
-        return f"Kernels take {pace}: {size} per step."
+        return f"Kernels take {pace}."
 
     def _where(self, group: Sequence[int]) -> Iterator[str]:
         """Hosts and devices that the group has for itself."""

@@ -26,12 +26,15 @@ from timesink.analyses.columns import (
     start_and_end,
 )
 from timesink.analyses.communication_calls import decoded
+from timesink.analyses.device_activities import device_activities
+from timesink.analyses.device_utilisation import COMMUNICATION, COMPUTATION, activity_classes
 from timesink.analyses.kernels.families import normalised_name
 from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.names import is_profiler_step
-from timesink.analyses.steps import is_communication
+from timesink.analyses.steps import is_communication, role_ranges
 from timesink.model import intervals, vendors
 from timesink.model.intervals import Flags, Floats, IntervalSet, Ints
+from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 
 ON_DEVICE = ("kernel", "memcpy", "memset")
@@ -97,6 +100,37 @@ def blocked(working: IntervalSet, moving: IntervalSet) -> IntervalSet:
     waits = (last > idle_from) & (last <= idle_to)
     windows = np.stack([idle_from[waits], last[waits]], axis=1)
     return intervals.intersect(intervals.merge(moving), windows)
+
+
+def step_unions(trace: Trace, moving: IntervalSet, bounds: IntervalSet) -> dict[str, Ints]:
+    """How long each step computed, communicated, did one without the other, or neither.
+
+    Lengths of unions over all devices of the rank, in nanoseconds, by the classes that the table
+    of overlap has.  `moving` counts as communication where no kernel communicates: the host moves
+    the data then.  Without any kernel, operators are what computes.
+    """
+    activities = device_activities(trace)
+    spans = np.stack([activities.start, activities.end], axis=1)
+    classes, kinds = activity_classes(trace)[activities.row], device_kinds(trace)
+    computing, talking = spans[classes == COMPUTATION], spans[classes == COMMUNICATION]
+    if not kinds.among(*KERNEL_KINDS).any():
+        computing = role_ranges(trace)["cpu_exec"]
+    if not (is_communication(trace) & kinds.among(*KERNEL_KINDS)).any():
+        talking = moving
+    computing, talking = intervals.merge(computing), intervals.merge(talking)
+    # Without a device a host that computes is at work, too.
+    active = intervals.merge(np.concatenate([spans, computing, talking]))
+    compute, communication, overlap, busy = (
+        intervals.coverage_within(ranges, bounds)
+        for ranges in (computing, talking, intervals.intersect(computing, talking), active)
+    )
+    return {
+        "compute_ns": compute,
+        "communication_ns": communication,
+        "exposed_communication_ns": communication - overlap,
+        "overlap_ns": overlap,
+        "idle_ns": bounds[:, 1] - bounds[:, 0] - busy,
+    }
 
 
 def own_time_before(moments: Ints, exposed: IntervalSet) -> Ints:

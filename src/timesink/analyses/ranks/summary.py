@@ -24,9 +24,11 @@ from timesink.analyses.ranks.own_time import (
     longest_gaps,
     own_time,
     own_time_before,
+    step_unions,
     waited_for,
 )
 from timesink.analyses.steps import bounds_of, role_ranges
+from timesink.formats.small_files import encode_json
 from timesink.model import intervals
 from timesink.model.health import HealthEntry
 from timesink.model.schema import BUSY_KINDS
@@ -37,16 +39,21 @@ STEP_SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("start_ns", "end_ns"), pl.Int64()),
     "complete": pl.Boolean(),
     **dict.fromkeys(("compute_ns", "communication_ns"), pl.Int64()),
-    **dict.fromkeys(("exposed_communication_ns", "overlap_ns"), pl.Int64()),
+    **dict.fromkeys(
+        ("exposed_communication_ns", "overlap_ns", "idle_ns", "blocked_ns"), pl.Int64()
+    ),
     **{f"own_{part}_ns": pl.Int64() for part in OWN_PARTS},
     **GAP_COLUMNS,
 }
-"""Communication is here what moves data: kernels, or host calls where these do the transfer."""
+"""Communication is here what moves data: kernels, or host calls where these do the transfer.  It
+is exposed where nothing computes; `idle_ns` has neither device work nor communication.
+`blocked_ns` is how long the device waited until a collective was over: with the parts of own time
+it adds up to the step."""
 
 COLLECTIVE_SCHEMA = {
     name: dtype
     for name, dtype in RECORD_SCHEMA.items()
-    if name not in {"host_start_ns", "host_end_ns", "latency_ns"}
+    if name not in {"host_start_ns", "host_end_ns", "latency_ns", "dur_ns"}
 } | {
     "group": pl.Categorical(),
     "group_ranks": pl.Categorical(),
@@ -129,21 +136,19 @@ def summarise_rank(trace: Trace) -> RankSummary:
     has_kernels = np.bincount(record[on_device], minlength=record.max(initial=0) + 1) > 0
     moving = worker.ranges.filter(on_device | ~has_kernels[record])
     bounds, talking = bounds_of(worker.steps), bounds_of(moving)
+    # Beside a device, host calls of which no kernel is recorded moved nothing that is known of.
+    is_timed = worker.records["dur_ns"].is_not_null() | (device_columns(trace).height == 0)
+    timed = talking[is_timed.gather(moving["record"]).to_numpy().astype(bool)]
     complete = worker.steps["complete"].to_numpy().astype(bool)
     on_host = talking[~moving["on_device"].to_numpy()]
     own = own_time(role_ranges(trace), talking, bounds, on_host=on_host)
-    exposed, communication = (
-        intervals.coverage_within(ranges, bounds) for ranges in (own.exposed, talking)
-    )
     steps = worker.steps.lazy().select(
         pl.col("name").alias("step"),
         "start_ns",
         "end_ns",
         "complete",
-        pl.col("computation_ns").alias("compute_ns"),
-        pl.Series("communication_ns", communication),
-        pl.Series("exposed_communication_ns", exposed),
-        pl.Series("overlap_ns", communication - exposed),
+        *(pl.Series(name, times) for name, times in step_unions(trace, timed, bounds).items()),
+        pl.Series("blocked_ns", intervals.coverage_within(own.exposed, bounds)),
         *(pl.Series(f"own_{part}_ns", own.parts[part]) for part in OWN_PARTS),
         *longest_gaps(trace, own.busy, bounds),
     )
@@ -370,8 +375,8 @@ def to_parquet(summary: RankSummary) -> bytes:
     row = pl.DataFrame(
         [
             pl.Series("format", [FORMAT]),
-            pl.Series("about", [msgspec.json.encode(summary.about).decode()]),
-            pl.Series("kept", [msgspec.json.encode(summary.kept).decode()]),
+            pl.Series("about", [encode_json(summary.about).decode()]),
+            pl.Series("kept", [encode_json(summary.kept).decode()]),
             pl.Series("worker_rank", [summary.worker.rank], dtype=pl.Int64),
             *(
                 table.with_columns(as_text).to_struct(name).implode()

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import once_per_trace
-from timesink.analyses.device_activities import Activities, device_activities
+from timesink.analyses.device_activities import NO_CALL, Activities, device_activities
 from timesink.analyses.forest import spanned
 from timesink.analyses.replay.points import (
     NOBODY,
@@ -28,6 +28,7 @@ from timesink.analyses.replay.points import (
     host_points,
 )
 from timesink.analyses.steps import find_steps, step_at
+from timesink.model import vendors
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
 
@@ -35,8 +36,12 @@ _QUEUED_NS = 20_000
 """Work that was launched this long before it could start was queued."""
 _PACE_NS, _LATENCY_NS = 1_500.0, 5_000.0
 """From one activity to a queued one, and from a launch to an idle device, where nothing tells."""
+_MOST_PACE_NS = 30_000
+"""No device takes longer from one activity to the next: see `device_idle.SHORT_GAP_NS`."""
 _AFTER_ANOTHER_NS = 10_000
-"""Queued work that started so soon after that of another stream had ended waited for it."""
+"""Work that started so soon after that of another stream had ended waited for it."""
+_AFTER_EVENT_NS = 50_000
+"""So soon at most where the host told its stream to wait: 5 to 10 us on NVIDIA, 9 to 19 on AMD."""
 _SKEW_NS = 1_000
 
 
@@ -138,7 +143,7 @@ class _Streams:
     """One of another stream it waited for; -1 for none."""
 
 
-def _streams(work: Activities, launched: Flags) -> _Streams:
+def _streams(work: Activities, launched: Flags, follows_stream_wait: Flags) -> _Streams:
     """What delayed each activity: its launch, the one before it, or another stream."""
     order = np.lexsort((work.end, work.start, work.lane))
     before = np.full(len(work), NOBODY)
@@ -153,10 +158,17 @@ def _streams(work: Activities, launched: Flags) -> _Streams:
     queued = follows & launched & (work.call_start + _QUEUED_NS < free)
     idle = follows & launched & (work.call_start > free)
     pace = max(float(np.median(gap[queued])), 0.0) if queued.any() else _PACE_NS
+    if pace > _MOST_PACE_NS:  # most of the few that were queued waited for something else
+        pace = _PACE_NS
     usual = float(np.median(latency[idle])) if idle.any() else _LATENCY_NS
     # Whichever of the two came later decided; the other could have been later than it was.
     by_launch = launched & (~follows | (work.call_start + usual >= free + pace))
-    across = _waited_across(work, queued & (gap > pace + 2 * _SKEW_NS))
+    # What started later still, on an idle stream that was told to wait, waited for another one.
+    stalled = launched & follows_stream_wait & ~queued & (latency > usual + _QUEUED_NS)
+    stalled &= ~follows | (gap > pace + _QUEUED_NS)
+    late = (queued & (gap > pace + 2 * _SKEW_NS)) | stalled
+    across = _waited_across(work, late, follows_stream_wait)
+    by_launch &= across < 0
     lag = np.where(by_launch, latency, np.minimum(latency, usual))
     held = launched & ~by_launch & (across < 0)
     return _Streams(
@@ -167,19 +179,55 @@ def _streams(work: Activities, launched: Flags) -> _Streams:
     )
 
 
-def _waited_across(work: Activities, late: Flags) -> Ints:
+def _follows_stream_wait(points: HostPoints, work: Activities, launch: Ints) -> Flags:
+    """Which activities were launched after a call that made their stream wait for an event.
+
+    Calls do not say which stream that was: it is that of the next launch of the thread, and all
+    that follows on other streams was not told to wait.
+    """
+    follows = np.zeros(len(work), dtype=np.bool_)
+    calls = points.calls
+    waits = np.flatnonzero(calls.named(vendors.orders_streams))
+    known = np.flatnonzero(launch >= 0)
+    if not len(waits) or not len(known):
+        return follows
+    # Calls are sorted by thread and start, so their numbers tell both.
+    call = points.call[launch[known]]
+    order = np.lexsort((call, work.lane[known], calls.thread[call]))
+    known, call = known[order], call[order]
+    same = np.zeros(len(known), dtype=np.bool_)
+    same[1:] = np.diff(work.lane[known]) == 0
+    same[1:] &= np.diff(calls.thread[call]) == 0
+    last = waits[np.maximum(np.searchsorted(waits, call) - 1, 0)]
+    told = (last < call) & (calls.thread[last] == calls.thread[call])
+    told[1:] &= ~same[1:] | (last[1:] > call[:-1])
+    follows[known] = told
+    return follows
+
+
+def _waited_across(work: Activities, late: Flags, follows_stream_wait: Flags) -> Ints:
     """For late activities one of another stream that ended just before they started; or -1."""
     across = np.full(len(work), NOBODY)
+    late_rows = np.flatnonzero(late)
+    if work.lanes.height < 2 or not len(late_rows):
+        return across
     by_end = np.argsort(work.end, kind="stable")
     ends = work.end[by_end]
-    for one in np.flatnonzero(late).tolist() if work.lanes.height > 1 else ():
-        place = int(np.searchsorted(ends, work.start[one] + _SKEW_NS, side="right")) - 1
-        while place >= 0 and work.start[one] - ends[place] <= _AFTER_ANOTHER_NS:
+    passed = np.full(len(work), np.inf)
+    last = np.searchsorted(ends, work.start[late_rows] + _SKEW_NS, side="right") - 1
+    for row, latest in zip(late_rows.tolist(), last.tolist(), strict=True):
+        place = latest
+        while place >= 0 and work.start[row] - ends[place] <= _AFTER_EVENT_NS:
             other = by_end[place]
-            if work.lane[other] != work.lane[one] and work.device[other] == work.device[one]:
-                across[one] = other
+            if work.lane[other] != work.lane[row] and work.device[other] == work.device[row]:
+                across[row], passed[row] = other, work.start[row] - ends[place]
                 break
             place -= 1
+    # How soon work starts after that of another stream differs from maker to maker: as soon as
+    # where the host told a stream to wait.
+    told = passed[late & follows_stream_wait & (across >= 0)]
+    soon = float(np.clip(told.max(initial=0.0), _AFTER_ANOTHER_NS, _AFTER_EVENT_NS))
+    across[passed > soon] = NOBODY
     return across
 
 
@@ -187,7 +235,8 @@ def _assembled(
     points: HostPoints, work: Activities, launch: Ints, chosen: Ints, waits: Waits
 ) -> ReplayGraph:
     """Number the nodes by time, and tie each to what it depends on."""
-    streams = _streams(work, launch >= 0)
+    told_to_wait = _follows_stream_wait(points, work, launch)
+    streams = _streams(work, launch >= 0, told_to_wait)
     across = np.flatnonzero(streams.across >= 0)
     # First drafts: the beginning, host points, activities, and starts that need another stream.
     many = 1 + len(chosen) + len(work) + len(across)
@@ -380,21 +429,47 @@ def step_lengths(steps: pl.DataFrame, played: Played) -> Floats:
     work = played.graph.work
     marks = steps.select("host_start_ns", "host_end_ns").to_numpy()
     begin, end = _moments(played, marks)
-    inside = step_at(work.call_start, work.call_end, marks)
+    inside = work_by_step(played.graph, marks)
     known = inside >= 0
     last = np.full(len(marks), _LONG_AGO)
     np.maximum.at(last, inside[known], played.ends[known])
     end = np.maximum.accumulate(np.maximum(end, last))
     # What was left to do on the devices when the first began does not count for it.
-    begin[:1] += steps["start_ns"].to_numpy()[:1] - marks[:1, 0]
+    for first in steps["start_ns"].to_list()[:1]:
+        left = np.flatnonzero(work.end == first) if first > marks[0, 0] else work.row[:0]
+        delay = first - marks[0, 0] if not len(left) else 0
+        begin[0] = max(float(begin[0]) + delay, played.ends[left].max(initial=_LONG_AGO))
     begin[1:] = np.maximum(begin[1:], end[:-1])
     return np.maximum(end - begin, 0.0)
+
+
+def work_by_step(graph: ReplayGraph, marks: Ints) -> Ints:
+    """The step, from the host's start to its end, that each activity is part of; -1 for none.
+
+    Work belongs to the step of its launch or operator, as in the table of steps.  Where the
+    recording has work of devices alone, steps are made of its times.
+    """
+    work = graph.work
+    step = step_at(work.origin_start, work.origin_end, marks)
+    has_origin = work.origin != NO_CALL
+    return step if _is_device_only(graph, marks) else np.where(has_origin, step, -1)
+
+
+def _is_device_only(graph: ReplayGraph, marks: Ints) -> bool:
+    """Whether steps are no stretches of a thread, but of what devices did."""
+    work = graph.work
+    if not len(graph.points.time):
+        return True
+    if not len(work) or not len(marks):
+        return False
+    span = (int(work.start.min()), int(work.end.max()))
+    return bool((work.origin == NO_CALL).all() and (marks[0, 0], marks[-1, 1]) == span)
 
 
 def _moments(played: Played, marks: Ints) -> tuple[Floats, Floats]:
     """When moments of the recording come, on the thread that has most of them as its own."""
     graph, points = played.graph, played.graph.points
-    if not len(points.time):
+    if _is_device_only(graph, marks):
         # Of devices alone a step is their work: nothing else says when it begins and ends.
         starts = played.ends - played.length
         begin = np.full(len(marks), starts.min(initial=np.inf) if len(starts) else 0.0)

@@ -83,6 +83,11 @@ class AskedChange:
             self.action == "scale" and self.factor <= 1
         )
 
+    @property
+    def only_lengthens(self) -> bool:
+        """Whether nothing takes less after it."""
+        return self.action in ("scale", "batch") and self.factor >= 1
+
 
 def change_of(asked: str | AskedChange) -> AskedChange:
     """A change in words: an option of the command line and its value, dashes or not.
@@ -159,16 +164,26 @@ def fitting(
 ) -> Callable[[str], bool]:
     """Whether a name, whole or short, fits a pattern.
 
-    A text without stars means what is called so; if nothing is, what has it in its name.
+    A text without stars means what is called so, up to its `#`; if nothing is, what has it in its
+    name.
 
     >>> called = ["aten::add", "aten::addmm"]
     >>> [one for one in called if fitting("aten::add", called)(one)]
     ['aten::add']
     >>> [one for one in called if fitting("add", called)(one)]
     ['aten::add', 'aten::addmm']
+    >>> fitting("Optimizer.step", ["Optimizer.step#AdamW.step"])("Optimizer.step#AdamW.step")
+    True
     """
     wanted = pattern.lower()
-    forms = {text: {text.lower(), short(text).lower() if short else ""} for text in set(texts)}
+    forms = {
+        text: {
+            text.lower(),
+            text.lower().partition("#")[0] or text.lower(),
+            short(text).lower() if short else "",
+        }
+        for text in set(texts)
+    }
     if not _PATTERN.search(wanted):
         called = {text for text, each in forms.items() if wanted in each}
         if called:

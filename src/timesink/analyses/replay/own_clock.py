@@ -29,8 +29,8 @@ from timesink.analyses.replay import (
     step_lengths,
     worked,
 )
-from timesink.analyses.steps import bounds_of, find_steps, step_at
-from timesink.model import csv_rows
+from timesink.analyses.steps import bounds_of, complete_lengths, find_steps, step_at
+from timesink.model import csv_rows, vendors
 from timesink.model.fitness import OVERHEAD
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
@@ -54,6 +54,9 @@ _LEAST_LEFT = 0.2
 """Less than this share of a cycle is never left: programs are up to five times as slow."""
 _WIDE = 0.7
 """An interval wider than this share of the cycle tells nothing."""
+_UNLINKED_SHARE = 0.5
+"""Device work without a launch keeps its time, whatever the host takes: with most of it no replay
+tells how the program runs."""
 _ROUNDS, _NEAR, _AS_USUAL = 12, 0.001, 0.03
 """How often costs are tried, at most, and how near to the measurement is near enough: for those
 that are looked for, and for those of the table."""
@@ -94,6 +97,77 @@ class OwnClock:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """The step time of an answer: the mean of the complete steps, to which parts of a step add up.
+
+    `OwnClock` has medians, since that is what is measured on unprofiled steps.
+    """
+
+    recorded_ns: float
+    corrected_ns: float | None
+    """Without profiler overhead; None where that is not known."""
+    interval_ns: tuple[float, float] | None
+    """95 % interval of the corrected step time."""
+
+    @classmethod
+    def of(cls, clock: OwnClock, recorded: Trace, corrected: Trace | None) -> StepTime:
+        """The mean on both clocks, with as much doubt as the clock has."""
+        mean = _mean(recorded)
+        if corrected is None or not clock.own_ns:
+            return cls(mean, None, None)
+        length, bounds = _mean(corrected), clock.interval_ns
+        if bounds is None:
+            return cls(mean, length, None)
+        return cls(
+            mean, length, (bounds[0] / clock.own_ns * length, bounds[1] / clock.own_ns * length)
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Step times as plain data, in microseconds."""
+        interval = self.interval_ns
+        return {
+            "recorded_step_us": round(self.recorded_ns / 1000, 3),
+            "corrected_step_us": None
+            if self.corrected_ns is None
+            else round(self.corrected_ns / 1000, 3),
+            "corrected_ci95_us": None
+            if interval is None
+            else [round(x / 1000, 3) for x in interval],
+        }
+
+
+def _mean(trace: Trace) -> float:
+    lengths = complete_lengths(trace)
+    return float(lengths.mean()) if len(lengths) else 0.0
+
+
+@once_per_trace
+def step_time(trace: Trace) -> StepTime:
+    """How long a step of a recording takes on average, without profiler overhead and as recorded.
+
+    >>> import timesink
+    >>> found = step_time(timesink.open(timesink.sample()))
+    >>> found.corrected_ns < found.recorded_ns
+    True
+    """
+    clock = own_clock(trace)
+    return StepTime.of(clock, trace, own_timeline(trace) if clock.is_known else None)
+
+
+def clock_values(trace: Trace) -> dict[str, object]:
+    """Both clocks of a recording as plain data: `OwnClock`, `StepTime`, in microseconds.
+
+    An estimated median is that of the timeline, which all tables are about.
+    """
+    clock = own_clock(trace)
+    values = {**clock.to_dict(), **step_time(trace).to_dict()}
+    if clock.source == ESTIMATED:
+        middle = float(np.median(complete_lengths(own_timeline(trace))))
+        values["own_cycle_us"] = round(middle / 1000, 3)
+    return values
+
+
 @once_per_trace
 def own_clock(trace: Trace) -> OwnClock:
     """How long a cycle takes by itself: as measured, or else as estimated, if that can be told."""
@@ -117,7 +191,7 @@ def own_clock(trace: Trace) -> OwnClock:
     if not recording_fitness(trace).answers(OVERHEAD):
         why = "that cannot be told from this recording"
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
-    return _estimated(program, recorded)
+    return _estimated(trace, program, recorded)
 
 
 @once_per_trace
@@ -245,10 +319,19 @@ def _plain_cycles(trace: Trace) -> Floats:
     return np.array(run.plain_ns or (1000.0 * run.overhead.cycle_us,), float)
 
 
-def _why_not(program: _Program) -> str:
+def _why_not(trace: Trace, program: _Program) -> str:
     """Why nobody can tell what recording cost; empty where one can."""
     if not program.cost.any():
         return "what this profiler costs the host is not known"
+    if not vendors.profiler_costs_measured(trace.metadata.vendor):
+        return _unmeasured(trace.metadata.vendor)
+    work = program.graph.work
+    unlinked = 1.0 - float(work.launched.mean()) if len(work) else 0.0
+    if unlinked > _UNLINKED_SHARE:
+        return (
+            f"{100 * unlinked:.0f} % of the device work has no launch in the recording, "
+            "so nothing says when it would start on a faster host"
+        )
     points, place = program.graph.points, np.flatnonzero(program.long)
     bounds = bounds_of(program.steps)
     cycle = step_at(points.time[place], points.time[place], bounds)
@@ -264,26 +347,38 @@ def _why_not(program: _Program) -> str:
     )
 
 
-def _estimated(program: _Program, recorded: float) -> OwnClock:
-    why = _why_not(program)
+def _unmeasured(vendor: str) -> str:
+    measured = " and ".join(
+        vendors.TITLES[name]
+        for name in sorted(vendors.names_where("profiler_costs_measured", value=True))
+    )
+    device = vendors.TITLES.get(vendor, "devices of a maker that is not named")
+    return f"what a profiler costs the host was measured beside {measured} only, not {device}"
+
+
+def _estimated(trace: Trace, program: _Program, recorded: float) -> OwnClock:
+    why = _why_not(trace, program)
     if why:
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     played = program.played(_Dose(1.0))
     own = min(program.cycle_ns(played), recorded)
-    low, high = (
+    ends = [
         program.cycle_ns(program.played(_Dose(1.0 + sign * _ERROR))) * (1.0 - sign * _MODEL_ERROR)
         for sign in (1, -1)
-    )
-    if high - low > _WIDE * own or own < _LEAST_LEFT * recorded:
+    ]
+    # Higher costs may move the borders of a step the other way: the estimate is always inside.
+    low, high = min(*ends, own), min(max(*ends, own), recorded)
+    if high - low > _WIDE * own or own < _LEAST_LEFT * recorded or not own:
         why = "recording cost most of the cycle, and what is left cannot be told"
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
-    return OwnClock(recorded, own, (low, min(high, recorded)), ESTIMATED, "", 1.0, played)
+    return OwnClock(recorded, own, (low, high), ESTIMATED, "", 1.0, played)
 
 
 # -- what recording a call costs -------------------------------------------------------------------
 
 _ERROR, _MODEL_ERROR = 0.25, 0.04
 """How far costs are from those of the table, as a share, and a replay from the program."""
+COST_ERROR = _ERROR
 
 
 def costs_of(

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from timesink.analyses.background import CALL_KINDS, QUIET_NS, background_calls
 from timesink.analyses.columns import (
     Codes,
     device_names,
@@ -30,16 +31,10 @@ from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
 
-_CALLS = (
-    *("operator", "annotation", "python_function", "module", "runtime", "driver"),
-    *("collective", "sync", "other"),
-)
-"""Host kinds that are calls; the rest frames or marks a recording."""
-
 
 @dataclass(frozen=True, eq=False)
 class RecordedCalls(NestedCalls):
-    """Every host call of a trace, those of runtimes and of Python included."""
+    """Host calls of a trace, those of runtimes and of Python included; none in the background."""
 
     row: Ints
     """Row in `trace.host`."""
@@ -79,7 +74,7 @@ class HostPoints:
 def host_points(trace: Trace) -> HostPoints:
     """Cut the threads of a trace at the borders of their calls."""
     kinds = host_kinds(trace)
-    row = np.flatnonzero(kinds.among(*_CALLS))
+    row = np.flatnonzero(kinds.among(*CALL_KINDS) & ~background_calls(trace))
     lane, lanes = host_lanes(trace)
     start, end = start_and_end(host_columns(trace), row)
     used, thread = np.unique(lane[row], return_inverse=True)
@@ -131,12 +126,10 @@ _NEAR_NS, _NEAR_SHARE = 10_000, 0.2
 _STUCK_NS = 300_000
 _RETURN_NS = 2_000
 """What a call takes that need not wait."""
-_SKEW_NS = 5_000
-"""By how much the clocks of host and device may differ."""
+_SKEW_NS, _MOST_SKEW_NS = 5_000, 30_000
+"""By how much the clocks of host and device may differ: at least, and if waits show it at most."""
 _MANY_PENDING = 256
 """Launches wait for a place in the queue only where so many are before them."""
-_QUIET_NS = 20_000
-"""A thread without any call for this long may have handed its work to another."""
 _IDLE_NS = 200_000
 """A thread inside of no call for this long waited for something."""
 _MOST_THREADS = 24
@@ -186,12 +179,16 @@ def device_waits(trace: Trace, points: HostPoints, work: Activities) -> Waits:
     near = np.maximum(_NEAR_NS, _NEAR_SHARE * (end - start))
     process = np.array([pid for pid, _ in calls.threads])
     last, pending = (np.full(len(call), NOBODY) for _ in range(2))
+    of_device = named.matching(vendors.waits_for_all_streams)[calls.row[call]]
+    of_device |= says & (work.lanes.height == 1)
     of_work = np.where(work.launched, calls.place[work.call], NOBODY)
     for pid in np.unique(process[calls.thread[call]]):
         # Processes wait for their own work; whose it is that nobody launched is not known.
         mine = np.flatnonzero(process[calls.thread[call]] == pid)
         its = np.flatnonzero((of_work < 0) | (process[calls.thread[of_work]] == pid))
-        last[mine] = _last_launched(work, its, start[mine], end[mine])
+        whole = mine[of_device[mine]]
+        skew = _clock_skew(work, its, start[whole], end[whole])
+        last[mine] = _last_launched(work, its, start[mine], end[mine] + skew)
         pending[mine] = _queue_was_full(work, its, start[mine], end[mine], near[mine])
     done = work.end[last]
     # What a call launches itself goes on beside it, unless it is a copy through a buffer; one that
@@ -216,6 +213,22 @@ def device_waits(trace: Trace, points: HostPoints, work: Activities) -> Waits:
     )
 
 
+def _clock_skew(work: Activities, its: Ints, start: Ints, end: Ints) -> int:
+    """How much later the device's clock says that work ended for which calls had waited.
+
+    Such calls return when all that was launched before is done.  Where most of them seem to return
+    a little earlier, the clocks differ by that.
+    """
+    its = its[np.argsort(work.call_start[its], kind="stable")]
+    place = np.searchsorted(work.call_start[its], start, side="right")
+    done = np.append(_LONG_AGO, np.maximum.accumulate(work.end[its]))[place]
+    waited = done > start
+    early = waited & (done > end) & (done - end <= _MOST_SKEW_NS)
+    if 2 * int(early.sum()) <= int(waited.sum()):
+        return _SKEW_NS
+    return max(_SKEW_NS, int((done - end)[early].max()))
+
+
 def _last_launched(work: Activities, its: Ints, start: Ints, end: Ints) -> Ints:
     """Of some that were launched by each start, and over by each end, the last to end; or -1."""
     found, latest = np.full(len(start), NOBODY), np.full(len(start), _LONG_AGO)
@@ -229,7 +242,7 @@ def _last_launched(work: Activities, its: Ints, start: Ints, end: Ints) -> Ints:
         last = np.maximum.accumulate(np.where(ends >= most, np.arange(len(mine)), 0))
         place = np.searchsorted(work.call_start[mine], start, side="right") - 1
         over = np.where(place >= 0, most[place], _NEVER)
-        better = (over <= end + _SKEW_NS) & (over > latest)
+        better = (over <= end) & (over > latest)
         found[better], latest[better] = mine[last[place[better]]], over[better]
     return found
 
@@ -255,7 +268,7 @@ def hand_overs(points: HostPoints, main: int) -> Iterator[Waits]:
     process = [pid for pid, _ in points.calls.threads]
     length = points.length
     quiet = [
-        np.flatnonzero(length[low:high] >= _QUIET_NS) + low for low, high in pairwise(points.first)
+        np.flatnonzero(length[low:high] >= QUIET_NS) + low for low, high in pairwise(points.first)
     ]
     # Of very many threads those that do most hand work to one another.
     busiest = np.argsort(-np.diff(points.first), kind="stable")[:_MOST_THREADS].tolist()
@@ -287,7 +300,7 @@ def _between(points: HostPoints, given: Ints, taken: Ints, taker: int) -> Iterat
     last = np.searchsorted(time[low:high], end, side="right") - 1 + low
     again = np.where(last + 1 < high, time[np.minimum(last + 1, high - 1)], _NEVER)
     fits = (time[resume] <= end) & (quiet_since <= begin) & (again - end >= 0)
-    fits &= (again == _NEVER) | (again - time[last] >= _QUIET_NS)
+    fits &= (again == _NEVER) | (again - time[last] >= QUIET_NS)
     fits &= time[last] - time[resume] >= _BUSY_SHARE * (end - begin)
     given, resume, last = given[fits], resume[fits], last[fits]
     yield _after(points, resume, given)

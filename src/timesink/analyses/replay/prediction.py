@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -12,13 +12,28 @@ import polars as pl
 
 from timesink.analyses import names
 from timesink.analyses.columns import device_kinds, device_names, host_kinds, once_per_trace
-from timesink.analyses.replay import Played, play, recorded_play, worked
+from timesink.analyses.program_traits import program_traits
+from timesink.analyses.replay import Played, play, recorded_play, work_by_step, worked
 from timesink.analyses.replay.changes import AskedChange
 from timesink.analyses.replay.critical_path import critical_path
-from timesink.analyses.replay.own_clock import OwnClock, own_clock
-from timesink.analyses.replay.what_if import Scenario, changed, cycle_ns, device_waits
-from timesink.analyses.steps import find_steps, step_at
+from timesink.analyses.replay.own_clock import (
+    COST_ERROR,
+    ESTIMATED,
+    OwnClock,
+    StepTime,
+    own_clock,
+    step_time,
+)
+from timesink.analyses.replay.what_if import (
+    Scenario,
+    changed,
+    cycle_ns,
+    device_waits,
+    launched_by,
+)
+from timesink.analyses.steps import find_steps, is_communication
 from timesink.errors import UsageError
+from timesink.model import vendors
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
@@ -34,42 +49,62 @@ class OwnProgram:
     """A program as it runs by itself, and as it may at both ends of what is known of that."""
 
     clock: OwnClock
+    times: StepTime
     now: Scenario
     ends: tuple[tuple[float, Scenario], ...]
-    """The cycle at each end of the clock's interval, and the program that has it; or none."""
+    """The step time at each end of its interval, and the program that has it; or none."""
 
     @property
     def cycle_ns(self) -> float:
-        """What a cycle takes today: by itself, or as recorded where that is not known."""
-        return self.clock.recorded_ns if self.clock.own_ns is None else self.clock.own_ns
+        """The step time today, without profiler overhead; as recorded where that is not known."""
+        times = self.times
+        return times.recorded_ns if times.corrected_ns is None else times.corrected_ns
 
 
 @once_per_trace
 def program_of(trace: Trace) -> OwnProgram:
     """The program of a recording, on its own clock where that is known."""
-    clock = own_clock(trace)
+    clock, times = own_clock(trace), step_time(trace)
     played = recorded_play(trace) if clock.played is None else clock.played
     now = Scenario.of(trace, played)
     interval = clock.interval_ns
-    if interval is None or interval[0] >= interval[1]:
-        return OwnProgram(clock, now, ())
+    if interval is None or times.interval_ns is None or interval[0] >= interval[1]:
+        return OwnProgram(clock, times, now, ())
     recorded = Scenario.of(trace, play(played.graph, worked(played.graph), played.length))
-    ends = tuple((end, _with_cycle(end, recorded, now)) for end in interval)
-    return OwnProgram(clock, now, ends)
+    if clock.source == ESTIMATED:
+        # As the interval of the clock was made: costs that are off, and a replay that is. Only the
+        # costs say how long the host takes where the device decides today.
+        less, more = (
+            (mean, _at_dose(dose, recorded, now))
+            for mean, dose in zip(times.interval_ns, (1 + COST_ERROR, 1 - COST_ERROR), strict=True)
+        )
+        return OwnProgram(clock, times, now, (less, more))
+    # Replays are fitted by the median of their cycles; the answer is about the mean.
+    ends = tuple(
+        (mean, _with_cycle(end, recorded, now))
+        for mean, end in zip(times.interval_ns, interval, strict=True)
+    )
+    return OwnProgram(clock, times, now, ends)
+
+
+def _at_dose(dose: float, recorded: Scenario, now: Scenario) -> Scenario:
+    """The program with so many times what recording is thought to have cost taken out."""
+    stretch = recorded.stretch + dose * (now.stretch - recorded.stretch)
+    return replace(now, stretch=np.maximum(stretch, 0.0))
 
 
 def _with_cycle(wanted: float, recorded: Scenario, now: Scenario) -> Scenario:
     """The program if recording had cost more or less, so that its cycle is as long as wanted."""
 
     def at(dose: float) -> Scenario:
-        stretch = recorded.stretch + dose * (now.stretch - recorded.stretch)
-        return replace(now, stretch=np.maximum(stretch, 0.0))
+        return _at_dose(dose, recorded, now)
 
     usual, sides = cycle_ns(now), (0.0, _MOST_COSTS)
     lengths = [cycle_ns(at(side)) for side in sides]
     fits = [(usual - wanted) * (each - wanted) <= 0 and each != usual for each in lengths]
     if not any(fits):
-        return at(sides[int(np.argmin([abs(one - wanted) for one in lengths]))])
+        # No host is that fast or slow: the device decides, and the rest is the replay's error.
+        return at(1 + COST_ERROR if wanted < usual else 1 - COST_ERROR)
     side = fits.index(True)
     (low, low_ns), (high, high_ns) = (1.0, usual), (sides[side], lengths[side])
     middle = high
@@ -111,12 +146,11 @@ def predicted(
     program: OwnProgram, changes: tuple[AskedChange, ...] = (), *, bounds: bool = True
 ) -> Prediction:
     """The program with all of the changes, one after the other."""
-    shortens = all(one.only_shortens for one in changes)
     scenario = _with_changes(program.now, changes)
     played = scenario.played()
-    new = _scaled(program.cycle_ns, program.now, cycle_ns(scenario, played), shortens=shortens)
+    new = _scaled(program.cycle_ns, program.now, cycle_ns(scenario, played), changes)
     ends = [
-        _scaled(end, one, cycle_ns(_with_changes(one, changes)), shortens=shortens)
+        _scaled(end, one, cycle_ns(_with_changes(one, changes)), changes)
         for end, one in (program.ends if bounds else ())
     ]
     interval = (min(*ends, new), max(*ends, new)) if ends else None
@@ -129,13 +163,44 @@ def _with_changes(one: Scenario, changes: tuple[AskedChange, ...]) -> Scenario:
     return one
 
 
-def _scaled(today: float, now: Scenario, new: float, *, shortens: bool) -> float:
-    """A played cycle on the clock of the program; less work never makes a cycle longer."""
+def _scaled(today: float, now: Scenario, new: float, changes: tuple[AskedChange, ...]) -> float:
+    """A played cycle on the clock of the program.
+
+    Less work never makes a cycle longer, nor more work a shorter one: where a cycle begins may
+    move as well.
+    """
     usual = cycle_ns(now)
     if not usual:
         return today
     ratio = new / usual
-    return today * (min(ratio, 1.0) if shortens else ratio)
+    if all(change.only_shortens for change in changes):
+        ratio = min(ratio, 1.0)
+    if all(change.only_lengthens for change in changes):
+        ratio = max(ratio, 1.0)
+    return today * ratio
+
+
+def fixed_waits(
+    program: OwnProgram, changes: tuple[AskedChange, ...], scale: AskedChange
+) -> tuple[float, pl.DataFrame]:
+    """What of a cycle a scale among the changes leaves as it is, and what that is.
+
+    The latter by `kind`, the `name` that has most of it, and its `share`, the largest first.
+    """
+    today, new = (
+        predicted(program, tuple(each), bounds=False).cycle_ns
+        for each in ((one for one in changes if one is not scale), changes)
+    )
+    nothing = (replace(one, factor=0.0) if one is scale else one for one in changes)
+    left = predicted(program, tuple(nothing), bounds=False)
+    # What half as fast, or twice, does not change either: some only comes to light at none.
+    fixed = min((new - scale.factor * today) / (1 - scale.factor), left.cycle_ns)
+    is_named = pl.col("name") != ""
+    by_kind = left.path.group_by("kind", maintain_order=True).agg(
+        pl.col("name").filter(is_named).first().fill_null(""),
+        share=pl.col("path_ns").sum() / max(left.cycle_ns, 1.0),
+    )
+    return fixed, by_kind.sort("share", descending=True, maintain_order=True)
 
 
 # -- what decides a cycle --------------------------------------------------------------------------
@@ -171,10 +236,10 @@ def _called(name: str) -> str:
 
 def _window(steps: pl.DataFrame, played: Played) -> tuple[float, float]:
     """From the start of the first of these steps to the end of their last work, as played."""
-    points, work = played.graph.points, played.graph.work
+    points = played.graph.points
     come, marks = played.point, steps.select("host_start_ns", "host_end_ns").to_numpy()
     begins = come[points.time == marks[0, 0]]
-    inside = step_at(work.call_start, work.call_end, marks) >= 0
+    inside = work_by_step(played.graph, marks) >= 0
     ends = np.concatenate([come[points.time == marks[-1, 1]], played.ends[inside]])
     return (
         float(begins.min()) if len(begins) else 0.0,
@@ -184,7 +249,14 @@ def _window(steps: pl.DataFrame, played: Played) -> tuple[float, float]:
 
 # -- every single change worth a try ---------------------------------------------------------------
 
-_MOST_KERNELS, _MOST_WAITS, _MOST_CALLS = 8, 6, 8
+_MOST_KERNELS, _MOST_WAITS, _MOST_CALLS = 8, 6, 4
+_HALF = 0.5
+"""What kernels without a known roof, and copies from pageable memory, are tried at."""
+_AT_ROOF = 0.95
+"""Kernels that would take more than this share of their time at their roof are not tried."""
+_COPIES = ("aten::to", "aten::contiguous", "aten::clone")
+"""Calls that only copy or cast what others compute."""
+_PAGEABLE = "Pageable"
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,11 +269,18 @@ class Ranked:
     """Beside the changes made before it."""
 
 
-def best_changes(program: OwnProgram, before: tuple[AskedChange, ...] = ()) -> list[Ranked]:
-    """Single changes of a program that has some already, those that save most first."""
+def best_changes(
+    program: OwnProgram,
+    before: tuple[AskedChange, ...] = (),
+    at_roof: Mapping[str, float] | None = None,
+) -> list[Ranked]:
+    """Single changes of a program that has some already, those that save most first.
+
+    `at_roof` is what kernels take at their roofs, as a share of what they take, by short name.
+    """
     base = predicted(program, before, bounds=False)
     ranked = []
-    for change in _single_changes(base):
+    for change in dict.fromkeys(_single_changes(base, at_roof or {})):
         try:
             found = predicted(program, (*before, change), bounds=False)
         except UsageError:
@@ -210,32 +289,73 @@ def best_changes(program: OwnProgram, before: tuple[AskedChange, ...] = ()) -> l
     return sorted(ranked, key=lambda one: -one.saving_ns)
 
 
-def _single_changes(base: Prediction) -> Iterator[AskedChange]:
-    one, played = base.scenario, base.played
+def _single_changes(base: Prediction, at_roof: Mapping[str, float]) -> Iterator[AskedChange]:
+    """What a person can change: no operator is offered for removal that computes the program."""
+    one, traits = base.scenario, program_traits(base.scenario.trace)
+    yield from _faster_kernels(one, at_roof)
+    yield from _fewer_waits(base)
+    yield from _fewer_copies(one)
+    if "unfused-optimizer" in traits:
+        yield AskedChange("fuse", "op", "Optimizer.step")
+    if "graphs" not in traits:
+        yield AskedChange("graph")
+    yield AskedChange("overlap", "communication")
+    if "loader" in traits:
+        yield AskedChange("loader-workers", "loading", factor=float("inf"))
+
+
+def _faster_kernels(one: Scenario, at_roof: Mapping[str, float]) -> Iterator[AskedChange]:
+    """The largest kernels at their roofs, or at half their time where no roof is known."""
     trace, work = one.trace, one.graph.work
     named = device_names(trace).renamed(names.short_kernel_name)
     kernels = device_kinds(trace).among(*KERNEL_KINDS)[work.row]
+    kernels &= ~is_communication(trace)[work.row]
     for text in _largest(named.texts, named.codes[work.row], one.length * kernels, _MOST_KERNELS):
-        yield AskedChange("scale", "kernel", glob.escape(text), 0.5)
-    calls, graph = one.graph.points.calls, one.graph
-    if len(calls):
-        operator = _operators(trace, one)
-        waits = np.flatnonzero(device_waits(graph))
-        waited = played.node[waits] - played.node[graph.before[waits]]
-        waiting = operator.outer[graph.points.call[graph.point[waits]]]
-        for text in _largest(calls.names, calls.name[waiting], waited, _MOST_WAITS):
-            yield AskedChange("remove", "sync", glob.escape(text))
-        owner = graph.points.owner
-        inside = (owner >= 0) & operator.known[owner]
-        spent = np.where(inside, one.stretch, 0.0)
-        of_call = calls.name[operator.inner[owner]]
-        for text in _largest(calls.names, of_call, spent, _MOST_CALLS):
-            yield AskedChange("remove", "host", glob.escape(text))
-    yield AskedChange("fuse", "op", "Optimizer.step")
-    yield AskedChange("graph")
-    yield AskedChange("overlap", "communication")
-    yield AskedChange("loader-workers", "loading", factor=float("inf"))
-    yield AskedChange("scale", "copy", "*", 0.5)
+        factor = round(at_roof.get(text, _HALF), 3)
+        if not factor:
+            yield AskedChange("remove", "kernel", glob.escape(text))
+        elif factor < _AT_ROOF:
+            yield AskedChange("scale", "kernel", glob.escape(text), factor)
+
+
+def _fewer_waits(base: Prediction) -> Iterator[AskedChange]:
+    """Waits for the device, by the operator around them; calls of the allocator."""
+    one, played = base.scenario, base.played
+    graph, calls = one.graph, one.graph.points.calls
+    if not len(calls):
+        return
+    waits = np.flatnonzero(device_waits(graph))
+    waited = played.node[waits] - played.node[graph.before[waits]]
+    waiting, _ = waiting_calls(one.trace, one, waits)
+    for text in _largest(calls.names, calls.name[waiting], waited, _MOST_WAITS):
+        yield AskedChange("remove", "sync", glob.escape(text))
+    spent = np.where(calls.named(vendors.is_allocator_call), calls.end - calls.start, 0)
+    for text in _largest(calls.names, calls.name, spent.astype(np.float64), _MOST_CALLS):
+        yield AskedChange("remove", "call", glob.escape(text))
+
+
+def _fewer_copies(one: Scenario) -> Iterator[AskedChange]:
+    """Copies that are pinned or done meanwhile; calls that only copy or cast on the device."""
+    work, calls = one.graph.work, one.graph.points.calls
+    copies = device_kinds(one.trace).among("memcpy")[work.row]
+    if copies.any():
+        texts = {device_names(one.trace).texts[code] for code in _codes(one, copies)}
+        if any(_PAGEABLE in text for text in texts):
+            yield AskedChange("scale", "copy", f"*{_PAGEABLE}*", _HALF)
+        yield AskedChange("overlap", "copy", "*")
+    if not len(calls):
+        return
+    for name in _COPIES:
+        inside = launched_by(one, name.__eq__)
+        # What sends inputs to the device is needed; what casts there may not be.
+        sent = float(one.length[inside & copies].sum())
+        if 2 * sent <= float(one.length[inside].sum()):
+            yield AskedChange("remove", "op", name)
+
+
+def _codes(one: Scenario, chosen: Flags) -> Sequence[int]:
+    codes: list[int] = np.unique(device_names(one.trace).codes[one.graph.work.row[chosen]]).tolist()
+    return codes
 
 
 def _largest(texts: Sequence[str], code: Ints, amount: Floats, most: int) -> Iterator[str]:
@@ -253,6 +373,20 @@ class _Operators:
     outer: Ints
     known: Flags
     """Whether there is one."""
+
+
+def waiting_calls(trace: Trace, one: Scenario, waits: Ints) -> tuple[Ints, Flags]:
+    """For waits, which are nodes, the outermost operator around each, and whether there is one.
+
+    Where there is none it is the call that waits.
+    """
+    return operators_around(trace, one, one.graph.points.call[one.graph.point[waits]])
+
+
+def operators_around(trace: Trace, one: Scenario, call: Ints) -> tuple[Ints, Flags]:
+    """For calls the outermost operator around each, itself without one; and whether there is."""
+    operator = _operators(trace, one)
+    return operator.outer[call], operator.known[call]
 
 
 def _operators(trace: Trace, one: Scenario) -> _Operators:

@@ -17,7 +17,7 @@ from timesink.analyses.replay.changes import AskedChange, fitting
 from timesink.analyses.replay.points import NOBODY
 from timesink.analyses.steps import find_steps, is_communication, step_at
 from timesink.errors import UsageError
-from timesink.model import vendors
+from timesink.model import intervals, vendors
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
@@ -25,8 +25,11 @@ from timesink.model.trace import Trace
 
 _GRAPH_LAUNCH_NS = 10_000.0
 """What launching a whole graph takes the host."""
-_GRAPH_PACE_NS = 1_000.0
-"""From one node of a graph to the next, at most."""
+PACE_NS = 1_000.0
+"""From one node of a graph to the next, at most, and from queued work to the next."""
+_PASSES = 2.0
+"""What one pass takes of the costliest operator it stands for: a fused Adam reads and writes seven
+tensors, `addcdiv_` four."""
 _HELD_SHARE = 0.5
 """A call that goes on for this share of the copy it made makes it itself."""
 
@@ -64,8 +67,10 @@ class Scenario:
 def changed(one: Scenario, change: AskedChange) -> Scenario:
     """The program with one change more; refused where nothing is what the change names."""
     chosen = _chosen(one, change)
+    # A program of the host alone launches nothing, and can still do its work in one pass.
     launched = change.action not in ("fuse", "graph") or chosen.activities.any()
-    if chosen.is_empty or not launched:
+    by_host = change.action == "fuse" and not len(one.graph.work)
+    if chosen.is_empty or not (launched or by_host):
         raise UsageError(
             f"{change.text}: nothing in the recording is that",
             "timesink analyze RUN --view operators, --view kernels and --view launches show names",
@@ -123,7 +128,7 @@ def _chosen_work(one: Scenario, change: AskedChange) -> Flags | None:
     if change.action == "device":
         return kinds.among(*KERNEL_KINDS)[row] & ~talks
     if change.action == "batch":
-        return ~talks & ~_launched_by(one, names.is_optimizer_step)
+        return ~talks & ~launched_by(one, names.is_optimizer_step)
     if sort not in ("kernel", "copy"):
         return None
     named = device_names(trace)
@@ -193,7 +198,8 @@ def _launched_in(one: Scenario, inside: Flags) -> Flags:
     return np.asarray((call >= 0) & inside[call])
 
 
-def _launched_by(one: Scenario, test: Callable[[str], bool]) -> Flags:
+def launched_by(one: Scenario, test: Callable[[str], bool]) -> Flags:
+    """Activities that were launched inside of calls whose name passes a test."""
     calls = one.graph.points.calls
     return _launched_in(one, within(np.flatnonzero(calls.named(test)), calls.size))
 
@@ -273,6 +279,8 @@ def _outermost(one: Scenario, chosen: _Selection) -> Ints:
 def _fused(one: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
     """One launch in place of many: the host works once, and the device does not stop between."""
     graph, points = one.graph, one.graph.points
+    if not len(graph.work):
+        return replace(one, stretch=_in_one_pass(one, chosen))
     stretch = one.stretch.copy()
     needs, gap, lag = graph.needs.copy(), graph.gap.copy(), graph.lag.copy()
     call, lane = _launches(one), graph.work.lane
@@ -295,6 +303,21 @@ def _fused(one: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
     return replace(one, stretch=stretch, graph=replace(graph, needs=needs, gap=gap, lag=lag))
 
 
+def _in_one_pass(one: Scenario, chosen: _Selection) -> Floats:
+    """Stretches of the host where calls pass once over what their operators passed over in turn."""
+    points, stretch = one.graph.points, one.stretch.copy()
+    calls = points.calls
+    for root in _outermost(one, chosen).tolist():
+        mine = slice(int(points.start[root]), int(points.end[root]))
+        inside = points.owner[mine] > root  # calls inside come after it, in pre-order
+        names = calls.name[points.owner[mine][inside]]
+        by_name = np.bincount(names, one.stretch[mine][inside]) if len(names) else np.zeros(1)
+        total = float(one.stretch[mine].sum())
+        if total > 0 and by_name.max() > 0:
+            stretch[mine] *= min(1.0, _PASSES * float(by_name.max()) / total)
+    return stretch
+
+
 def _as_graph(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     """Everything launched at once: no host code between, and the pace of a graph."""
     graph = one.graph
@@ -302,7 +325,7 @@ def _as_graph(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenari
     gap, lag = graph.gap.copy(), graph.lag.copy()
     # Work that nobody is known to have launched waits for reasons that are not known either.
     nodes = nodes[(graph.needs[nodes] >= 0) & (graph.before[nodes] > 0)]
-    gap[nodes] = np.minimum(gap[nodes], _GRAPH_PACE_NS)
+    gap[nodes] = np.minimum(gap[nodes], PACE_NS)
     handed = graph.waits & (graph.point >= 0) & (graph.needs >= 0)
     handed[handed] = graph.point[graph.needs[handed]] >= 0
     handed[handed] = chosen.stretches[graph.point[handed] - 1]
@@ -312,9 +335,41 @@ def _as_graph(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenari
     kept = calls.named(lambda name: names.is_data_loader(name) or vendors.is_collective_call(name))
     inside = within(np.flatnonzero(kept), calls.size)
     stays = (owner >= 0) & inside[owner] if len(calls) else owner >= 0
-    stretch = np.where(chosen.stretches & ~stays, 0.0, one.stretch)
+    left = np.where(stays, 1.0, waits_for_collectives(graph))
+    stretch = np.where(chosen.stretches, one.stretch * left, one.stretch)
     stretch[_first_launches(one, chosen, change)] += _GRAPH_LAUNCH_NS
     return replace(one, stretch=stretch, graph=replace(graph, gap=gap, lag=lag))
+
+
+_LEAST_WAIT_NS = 1_000_000
+_SAME_END_SHARE = 0.2
+_MOSTLY_WAITS = 0.7
+"""A thread that makes no call for a millisecond or more, of which a collective of another thread
+takes this share, and goes on about when that ends, waited for it, though no call says so."""
+
+
+def waits_for_collectives(graph: ReplayGraph) -> Floats:
+    """By host point: which share of the stretch after it waits for a collective of the host."""
+    points, part = graph.points, np.zeros(len(graph.points.time))
+    calls, length = points.calls, points.length
+    if not len(calls):
+        return part
+    made = np.flatnonzero(calls.named(vendors.is_collective_call))
+    long = np.flatnonzero(length >= _LEAST_WAIT_NS)
+    if not len(made) or not len(long):
+        return part
+    inside = within(made, calls.size)
+    long = long[~((points.owner[long] >= 0) & inside[points.owner[long]])]
+    ends = points.time[long] + length[long]
+    near = np.maximum(_LEAST_WAIT_NS, _SAME_END_SHARE * length[long])
+    is_met = np.abs(ends[:, None] - calls.end[made][None, :]).min(axis=1) <= near
+    spans = np.stack([points.time[long], ends]).T
+    taken = intervals.coverage_within(
+        intervals.merge(np.stack([calls.start[made], calls.end[made]]).T), spans
+    )
+    share = taken / length[long]
+    part[long] = np.where(is_met & (share >= _MOSTLY_WAITS), share, 0.0)
+    return part
 
 
 def _first_launches(one: Scenario, chosen: _Selection, change: AskedChange) -> Ints:

@@ -321,7 +321,7 @@ def _exact_p(larger: Floats, left: Ints, right: Ints) -> Floats:
     shapes, of = np.unique(few + (_SMALL + 1) * many, return_inverse=True)
     for number, shape in enumerate(shapes.tolist()):
         alike = of == number
-        tails = _lower_tails(shape % (_SMALL + 1), shape // (_SMALL + 1))
+        tails = lower_tails(shape % (_SMALL + 1), shape // (_SMALL + 1))
         p[alike] = tails[smaller[alike]]
     return np.minimum(1.0, 2 * p)
 
@@ -336,7 +336,7 @@ def _normal_p(larger: Floats, left: Ints, right: Ints, ties: Floats) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def _lower_tails(few: int, many: int) -> Floats:
+def lower_tails(few: int, many: int) -> Floats:
     """How probable it is that one side wins at most each number of pairs, up to half of them.
 
     Products and quotients of (1 - x^k) count the orders.  The few that are far out come first and

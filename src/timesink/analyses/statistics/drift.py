@@ -243,6 +243,32 @@ def likeness(sides: Sequence[Floats]) -> Floats:
     return np.asarray(np.clip(total / (sum(numbers) + _COMMON_WEIGHT), 0.0, _MOST_ALIKE))
 
 
+def lag1_autocorrelation(sides: Sequence[Floats]) -> float:
+    """Correlation of neighbours in sequences together, without the bias of short ones; may be < 0.
+
+    >>> round(lag1_autocorrelation([np.repeat([1.0, 2.0, 1.5, 0.5], 5)]), 2)
+    0.97
+    """
+    numbers = [len(side) for side in sides]
+    sums = [
+        number * rho + (1 + 4 * rho)
+        for number, rho in zip(numbers, (float(_lag_one(side)) for side in sides), strict=True)
+    ]
+    return sum(sums) / sum(numbers) if numbers else 0.0
+
+
+def steps_per_independent_step(steps: int, alike: Floats) -> Floats:
+    """How many of so many steps tell as much about their mean as one that is independent.
+
+    `alike` is how much a step resembles the one before (`likeness`).
+
+    >>> steps_per_independent_step(8, np.array([0.0, 0.5])).round(2)
+    array([1.  , 2.5])
+    """
+    lost = alike * (1 - alike**steps) / (steps * (1 - alike) ** 2)
+    return np.asarray(1 + 2 * (alike / (1 - alike) - lost))
+
+
 def variance_of_mean(values: Floats, alike: Floats) -> tuple[Floats, Floats]:
     """Variance of the mean of every column, of two rows or more, and its degrees of freedom.
 
@@ -250,9 +276,7 @@ def variance_of_mean(values: Floats, alike: Floats) -> tuple[Floats, Floats]:
     """
     number = len(values)
     centred = values - values.mean(axis=0)
-    # How many measurements tell as much about the mean as one that stands alone.
-    lost = alike * (1 - alike**number) / (number * (1 - alike) ** 2)
-    stand_for_one = np.asarray(1 + 2 * (alike / (1 - alike) - lost))
+    stand_for_one = steps_per_independent_step(number, alike)
     left = np.maximum(number - stand_for_one, _LEAST_LEFT * number)
     of_neighbours = (centred**2).sum(axis=0) / number * stand_for_one / left
     slow = _slow_part(centred) / number

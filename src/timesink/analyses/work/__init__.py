@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from timesink.model import csv_rows
-from timesink.model.element_types import ELEMENT_TYPES, type_by_number
+from timesink.model.element_types import ELEMENT_TYPES, type_by_number, type_by_spelling
 
 _MOST_ELEMENTS = 2**48
 _LISTS = frozenset({"TensorList", "OptionalTensorList"})
@@ -211,16 +211,23 @@ def typed(
 
 def _input(shape: Any, kind: Any, steps: Any) -> Tensor | tuple[Tensor, ...] | None:
     nested = isinstance(shape, list) and any(isinstance(one, list) for one in shape)
+    # What is no name of a type may be anything, also a list.
+    kind = kind if isinstance(kind, str) else ""
     if nested or kind in _LISTS:
         # Types of the members are not recorded with a list: the formula takes another tensor's.
         many = shape if nested else []
         steps = steps if isinstance(steps, list) and len(steps) == len(many) else [[]] * len(many)
         return tuple(
-            Tensor(_whole(one), "" if kind in _LISTS else str(kind), _whole(step))
+            Tensor(_whole(one), "" if kind in _LISTS else kind, _whole(step))
             for one, step in zip(many, steps, strict=True)
         )
-    if not isinstance(kind, str) or kind not in ELEMENT_TYPES or not isinstance(shape, list):
+    if not isinstance(kind, str) or not isinstance(shape, list):
         return None
+    if kind not in ELEMENT_TYPES:
+        element = type_by_spelling(kind)
+        if element is None:
+            return None
+        kind = element.name
     sizes = _whole(shape)
     # No memory holds more: such numbers are damage.
     return Tensor(sizes, kind, _whole(steps)) if math.prod(sizes) < _MOST_ELEMENTS else None
@@ -236,7 +243,7 @@ def _whole(numbers: Any) -> tuple[int, ...]:
 def _decoded(text: str) -> list[Any]:
     try:
         found = msgspec.json.decode(text) if text else []
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
     return found if isinstance(found, list) else []
 
@@ -318,6 +325,8 @@ class OperatorFormula:
     places: Mapping[str, int]
     needs_shapes: bool = True
     """Whether its inputs tell its work; else what the whole recording tells does."""
+    is_leaf: bool = False
+    """Whether it counts only where it calls nothing that was recorded."""
 
 
 def moved(read: Iterable[Tensor | None], written: Iterable[Tensor | None]) -> Work:
@@ -402,6 +411,7 @@ def _built_in() -> FormulaRegistry:
                 row["whole"] == "yes",
                 {name: int(place) for name, place in places.items()},
                 row["shapes"] != "no",
+                row["whole"] == "leaf",
             )
         )
     return FormulaRegistry.of(rows)

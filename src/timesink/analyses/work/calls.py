@@ -26,7 +26,7 @@ from timesink.analyses.columns import (
 )
 from timesink.analyses.forest import CallForest, Nodes, call_forest, enclosing, levels
 from timesink.analyses.kernels.table import SHAPE
-from timesink.analyses.links import launching_calls, link_launches
+from timesink.analyses.links import link_launches, origin_rows
 from timesink.analyses.modules import ACCUMULATE
 from timesink.analyses.names import is_optimizer_step, keeps_fp32, rounds_to_tf32, uses_tensor_cores
 from timesink.analyses.steps import bounds_of, find_steps, step_at, step_of_launch
@@ -243,6 +243,8 @@ def _owners(
     known = np.array([row is not None for row in rows])[forest.name]
     whole = np.array([row is not None and row.whole for row in rows])[forest.name]
     known &= forest.stands_for == np.arange(len(forest))
+    leaf = np.array([row is not None and row.is_leaf for row in rows])[forest.name]
+    known &= ~leaf | (forest.size == 1)
     dims = trace.lazy("host").select(pl.col("input_dims").is_not_null()).collect()
     unshaped = np.array([row is not None and not row.needs_shapes for row in rows])[forest.name]
     shaped = known & (dims.to_series().to_numpy()[forest.row] | unshaped)
@@ -431,7 +433,7 @@ def _steps_of(trace: Trace, rows: Ints) -> Ints:
     if not steps.height:
         return np.full(len(rows), -1, dtype=np.int64)
     found = step_of_launch(trace, rows, host_bounds)
-    lost = np.flatnonzero((launching_calls(trace)[rows] < 0) & ~leftovers(trace, rows))
+    lost = np.flatnonzero((origin_rows(trace)[rows] < 0) & ~leftovers(trace, rows))
     found[lost] = step_at(*start_and_end(device_columns(trace), rows[lost]), bounds_of(steps))
     return np.where((found >= 0) & complete[found], found, -1)
 
@@ -444,7 +446,7 @@ def _shapes(sets: pl.DataFrame) -> Ints:
 
 def leftovers(trace: Trace, rows: Ints) -> Flags:
     """Which activities were queued before the recording began: no step of it has launched them."""
-    call, start = launching_calls(trace)[rows], device_columns(trace)["ts_ns"].to_numpy()[rows]
+    call, start = origin_rows(trace)[rows], device_columns(trace)["ts_ns"].to_numpy()[rows]
     first = start[call >= 0].min(initial=np.iinfo(np.int64).max)
     return np.asarray((call < 0) & (start < first) & (call >= 0).any())
 

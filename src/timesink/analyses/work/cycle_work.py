@@ -9,11 +9,9 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour.calls import OUTSIDE, process_of_device, windows_by_process
-from timesink.analyses.columns import device_columns, host_columns
+from timesink.analyses.behaviour.calls import OUTSIDE, cycle_of_device, windows_by_process
 from timesink.analyses.cycles import Cycles
 from timesink.analyses.kernels.peaks import DevicePeaks, choose_peaks, peaks_named
-from timesink.analyses.links import link_launches
 from timesink.analyses.work.calls import LIKE, MODELLED, SET_SCHEMA, leftovers, modelled_calls
 from timesink.analyses.work.efficiency import shape_text, with_roofs
 from timesink.analyses.work.steps import COLLECTIVE, Utilisation, utilisation
@@ -60,18 +58,14 @@ def process_work(trace: Trace, cycles: Cycles) -> dict[str, ProcessWork]:
     shaped = trace.lazy("host").select(pl.col("input_dims").is_not_null().any()).collect()
     if not shaped.item():
         return {}
-    found, windows = modelled_calls(trace), windows_by_process(cycles)
+    found = modelled_calls(trace)
     rows = found.kernels["row"].to_numpy()
-    launch = link_launches(trace).call_row[rows]
-    moment = device_columns(trace)["ts_ns"].to_numpy()[rows]
-    if not cycles.on_device and (launch >= 0).any():
-        called = host_columns(trace)["ts_ns"].to_numpy()[launch]
-        moment = np.where(launch >= 0, called, moment)
-    process = process_of_device(trace, list(windows), rows, launch)
+    process, cycle = cycle_of_device(trace, cycles, rows)
     numbers = np.append(cycles.table["cycle"].to_numpy(), OUTSIDE)
     sets, place = _distinct(found.sets)
     kernels = found.kernels.select(
         *("call", "set", "share", "dur_ns", "device", "known", "is_kernel"),
+        cycle=pl.Series(numbers[cycle]),
         process=pl.Series(process),
         leftover=pl.Series(leftovers(trace, rows)),
     ).with_columns(
@@ -79,9 +73,8 @@ def process_work(trace: Trace, cycles: Cycles) -> dict[str, ProcessWork]:
     )
     peaks = choose_peaks(trace).peaks
     told = {}
-    for number, (pid, window) in enumerate(windows.items()):
-        cycle = pl.Series("cycle", numbers[window.holding(moment)])
-        own = kernels.with_columns(cycle).filter(
+    for number, pid in enumerate(windows_by_process(cycles)):
+        own = kernels.filter(
             pl.col("process") == number, pl.col("cycle") != OUTSIDE, ~pl.col("leftover")
         )
         counts = _counts(own, found.calls)

@@ -26,13 +26,15 @@ def fused_experts(call: CallArguments, x: Tensor, w1: Tensor, w2: Tensor) -> Wor
     """Two products per token and chosen expert: `x` with `w1`, that with `w2`; exact operations.
 
     `w1` is E x (N or 2 N) x K, `w2` E x K x N; rows of half that length hold four bits a number.
-    How many experts a token has is in the shape of `chosen`, or the number `choices`.  Weights of
-    experts that no token chose are not read; which these are is not recorded.  Two more operations
-    an element for the activation, and for adding up what the experts give.  Where experts are on
-    several devices, this one computes its share.
+    How many experts a token has is in the shape of `chosen`, else `weights`, or in `choices`.
+    Weights of experts that no token chose are not read; which these are is not recorded.  Two more
+    operations an element for the activation, and for adding up what experts give.  Where these are
+    on several devices, this one computes its share.
     """
-    chosen = call.tensor("chosen")
-    choices = chosen.shape[-1] if chosen and len(chosen.shape) == 2 else call.integer("choices")
+    chosen, weights_of_chosen = call.tensor("chosen"), call.tensor("weights")
+    by_token = chosen or weights_of_chosen
+    choices = by_token.shape[-1] if by_token and len(by_token.shape) == 2 else None
+    choices = choices or call.integer("choices")
     if len(x.shape) != 2 or len(w1.shape) != 3 or len(w2.shape) != 3 or not choices:
         return None
     (tokens, k), (experts, wide, row), narrow = x.shape, w1.shape, w2.shape[2]
@@ -47,7 +49,7 @@ def fused_experts(call: CallArguments, x: Tensor, w1: Tensor, w2: Tensor) -> Wor
         return None
     touched = _touched(tokens, choices, everywhere) / everywhere
     routed = tokens * choices * experts / everywhere
-    work = moved([x, chosen, call.tensor("weights")], [x])
+    work = moved([x, chosen, weights_of_chosen], [x])
     weights = touched * (w1.bytes + w2.bytes)
     return replace(
         work,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import math
 import operator
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
@@ -24,12 +23,8 @@ from timesink.analyses.work import (
     formula_of,
 )
 from timesink.errors import UsageError, own_text
+from timesink.formats.small_files import DamagedError, decode_small_toml
 from timesink.model.element_types import ELEMENT_TYPES
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _OPTION = "--formulas"
 _HINT = "see docs/efficiency_formulas.md"
@@ -111,9 +106,9 @@ def load_formulas(path: Path | str) -> FormulaRegistry:
     """The formulas of a file, refused at once where it is not one; `formula_of` takes them."""
     text = formula_text(path)
     try:
-        tables = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"{_OPTION}: {path} is no TOML ({error})", _HINT) from None
+        tables = decode_small_toml(text, path)
+    except DamagedError as error:
+        raise UsageError(f"{_OPTION}: {path} is no TOML ({error.reason})", _HINT) from None
     operators = tables.pop("operators", None)
     if tables or not isinstance(operators, dict) or not operators:
         other = f"[{next(iter(tables))}]" if tables else "nothing"

@@ -13,13 +13,13 @@ from timesink.analyses.names import short_kernel_name
 from timesink.analyses.steps import average_step, find_steps
 from timesink.answers.analysis import ranks, roofs, tables, time
 from timesink.answers.analysis.report import RECORDED, Analysis
-from timesink.answers.analysis.sections import chosen_rows, start_side_by_side
+from timesink.answers.analysis.sections import absence, chosen_rows, start_side_by_side
 from timesink.answers.analysis.tables import Analysed
 from timesink.answers.fitness import fitness_sections
 from timesink.answers.info import facts, grave_entries, health_section, recording_section
 from timesink.answers.info_report import describe_trace
 from timesink.answers.tables import sentence, table_block, table_document
-from timesink.answers.views import NO_DEVICE_WORK, NO_STEPS
+from timesink.answers.views import NO_DEVICE_WORK, NO_STEPS, find_view
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.model.findings import Evidence, Finding
@@ -42,7 +42,6 @@ from timesink.output.names import told_apart
 
 _EMPTY = "No rule found anything to gain."
 _MOST_LINKS, _MOST_EVIDENCE = 4, 3
-_FIRST = "stragglers"
 _MORE = 1.01
 """By how much more findings save together than one alone, to be told."""
 _SAME = ("rule", "severity", "title", "sentence", "advice")
@@ -51,9 +50,7 @@ _SAME = ("rule", "severity", "title", "sentence", "advice")
 
 def findings_section(run: Analysed) -> Section:
     """Every finding, the gravest first; that a trace without steps has none is not good news."""
-    # One rank that holds up all the others comes before what each of them could do better.
-    ordered = sorted(run.analysis.findings, key=lambda finding: finding.rule != _FIRST)
-    cards = tuple(_card(finding, run) for finding in ordered)
+    cards = tuple(_card(finding, run) for finding in run.analysis.findings)
     found: Block = Findings(cards, _EMPTY)
     damage = grave_entries(run.analysis.health)
     if not cards and not average_step(run.trace).get("total_ns"):
@@ -88,7 +85,9 @@ def _saving(finding: Finding) -> str:
     if finding.between_ns:
         gains.append(f"{units.duration_ns(finding.between_ns)} between two steps")
     if not gains:
-        return f"saves nothing by itself: {finding.why}" if finding.why else ""
+        if finding.why:
+            return f"saves nothing by itself: {finding.why}"
+        return f"no saving is given: {finding.unknown_saving}" if finding.unknown_saving else ""
     both = ""
     if finding.together_ns > _MORE * finding.gain_ns:
         both = f"; {units.duration_ns(finding.together_ns)}{step} with all above"
@@ -242,7 +241,7 @@ _BRIEF: tuple[Callable[[tables.Analysed], tables.Made], ...] = (
     tables.operators_section,
     tables.kernels_section,
     tables.modules_section,
-    tables.tables_section("Memory", "memory-peaks"),
+    tables.memory_section,
     findings_section,
     SECTIONS["health"],
 )
@@ -308,7 +307,7 @@ def analysis_document(
     return Document(
         kind="analysis",
         title=name,
-        subject=_subject(analysis),
+        subject=", ".join([_subject(analysis), *([] if brief else [_clock_words(analysis)])]),
         # Of a set of ranks, who holds the others up comes before all.
         headline=told or analysis.headline,
         sections=(*fitness_sections(analysis.fitness), *shown),
@@ -347,9 +346,12 @@ def view_document(
     frame = tables.in_words(chosen_rows(every, sort, fits), view)
     # Shares of some rows are still of all, and of the same.
     whole, of = tables.whole_of(analysis, view, every), every if fits else None
-    return table_document(
-        table_block(frame, view, start_ns=start_ns, rows=rows, whole=whole, of=of, ordered=False)
+    block = table_block(
+        frame, view, start_ns=start_ns, rows=rows, whole=whole, of=of, ordered=False
     )
+    if every.is_empty() and find_view(view).is_of_roofs:
+        block = structs.replace(block, note=sentence(absence(view, analysis.efficiency)))
+    return table_document(block, analysis.clock_caption(view, clock) if block.rows else "")
 
 
 def analysis_report(analysis: Analysis, *, rows: int | None = None) -> str:
@@ -383,6 +385,11 @@ def _subject(analysis: Analysis) -> str:
         pieces.append(f"span {metadata.span}")
     pieces += sorted({device.name for device in metadata.devices if device.name})[:2]
     return ", ".join(pieces)
+
+
+def _clock_words(analysis: Analysis) -> str:
+    """On which clock a page is; a short answer has a note on that."""
+    return "as recorded" if analysis.timeline is analysis.trace else "without profiler overhead"
 
 
 def _tone(analysis: Analysis) -> Tone:

@@ -13,6 +13,7 @@ from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.fitness import BACKLOG, recording_fitness
 from timesink.analyses.kernels.peaks import GIVEN, DevicePeaks, PeaksChoice, peaks_at_clock
 from timesink.analyses.names import device_word, short_kernel_name
+from timesink.analyses.program_traits import program_traits
 from timesink.analyses.replay.own_clock import MEASURED, OwnClock
 from timesink.analyses.steps import average_step, find_steps
 from timesink.analyses.work.calls import (
@@ -126,6 +127,8 @@ def headline(
     # What is about a small part of it only is not what to try about it.
     least = _MUCH * costs[costly] / average["total_ns"] if costly != "between" else 0.0
     telling = [one for one in found if not one.share or one.share >= least]
+    # What a replay says to save nothing is not what to try either.
+    telling = [one for one in telling if not one.saves_nothing]
     if costly == "runtime" and not any(one.rule in _RULES["runtime"] for one in telling):
         said += _longest_call(trace, costs[costly])
     return said + _advice(found, costly, telling)
@@ -240,7 +243,8 @@ def _advice(found: Sequence[Finding], costly: str, telling: Sequence[Finding]) -
             # Which rank it is comes first: what to try is of no use without it.
             return f"; {best.title}. {best.advice}"
         return f": {best.advice[0].lower()}{best.advice[1:]}"
-    measured = [finding for finding in found if finding.share] or found
+    helpful = [finding for finding in found if not finding.saves_nothing]
+    measured = [finding for finding in helpful if finding.share] or helpful
     return f". Gravest finding: {measured[0].title}. {measured[0].advice}" if measured else "."
 
 
@@ -376,7 +380,9 @@ def notes_of(found: Efficiency) -> Iterator[str]:
     if step is None and in_steps is not None and in_steps < LEAST_MODELLED:
         said = f"no MFU: only {units.share(in_steps, 1)} of the kernel time of steps is modelled"
         mostly = max((why for why in times if why in _TRY), default="", key=lambda why: times[why])
-        yield f"{said}; {_TRY[mostly]}" if mostly else said
+        graphs = mostly != NO_CALL or "graphs" in program_traits(found.trace)
+        helps = _TRY[mostly] if graphs and mostly else _LINKS if mostly else ""
+        yield f"{said}; {helps}" if helps else said
     if found.peaks is None:
         yield f"no roofs: {found.choice.reason}"
     elif step is not None and step.mfu is None:
@@ -401,6 +407,7 @@ _WHY = {
 }
 
 
+_LINKS = "keep the ids that link launches to device work (correlation, External id)"
 _TRY = {
     NO_FORMULA: "--formulas FILE says what operators of your own do",
     NO_SHAPES: "record shapes: record_shapes=True",

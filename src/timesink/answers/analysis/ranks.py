@@ -94,16 +94,21 @@ def _held(members: Sequence[Finding], panel: Panel) -> Held:
     )
 
 
+def cost_a_step(one: Held, panel: Panel) -> float:
+    """The one figure of a straggler: what it costs the run in a mean step, in ns."""
+    return one.cost_ns / max(len(panel.steps), 1)
+
+
 def held_sentence(one: Held, panel: Panel) -> str:
     """Who holds the others up, how often and how much."""
     verb = "holds" if len(one.ranks) == 1 else "hold"
-    many = len(one.steps)
-    often = f"in {many} of {units.counted(len(panel.steps), 'steps')}"
-    if many == len(panel.steps):
+    many, steps = len(one.steps), len(panel.steps)
+    often = f"in {many} of {units.counted(steps, 'steps')}"
+    if many == steps:
         often = "in every step" if many > 1 else "in the one step there is"
-    each = f", {units.brief_ns(one.cost_ns / many)} in each" if many > 1 else ""
-    cost = f"{units.brief_ns(one.cost_ns)} ({units.share(one.share, 1)} of the run)"
-    return f"{one.who} {verb} the others up {often}: {cost}{each}."
+    mean = "" if steps == 1 else " a step"
+    cost = f"{units.brief_ns(cost_a_step(one, panel))}{mean} ({units.share(one.share, 1)})"
+    return f"{one.who} {verb} the others up {often}: {cost}."
 
 
 def straggler_headline(ranks: RankSet) -> str:
@@ -120,7 +125,7 @@ def straggler_headline(ranks: RankSet) -> str:
     also = f"; {the_ranks([r for one in held[1:] for r in one.ranks])} too" if held[1:] else ""
     return (
         f"{first.who} {'makes' if one else 'make'} the others wait, "
-        f"{units.brief_ns(first.cost_ns / max(len(ranks.analysis.panel.steps), 1))} a step "
+        f"{units.brief_ns(cost_a_step(first, ranks.analysis.panel))} a step "
         f"({units.share(first.share, 1)}): {why}{also}."
     )
 
@@ -232,10 +237,10 @@ def _card(one: Held, ranks: RankSet) -> blocks.CauseCard:
         role="straggler",
         title=one.title,
         sentence=said,
-        explained=one.cost_ns,
+        explained=cost_a_step(one, ranks.analysis.panel),
         kind="time_ns",
         share=one.share,
-        share_word="of the run",
+        share_word="of a step",
         advice=one.advice,
         evidence=tuple(filter(None, others)),
         links=links,

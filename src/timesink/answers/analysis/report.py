@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from importlib.util import find_spec
-from itertools import pairwise
-from operator import index
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -18,17 +16,19 @@ import polars as pl
 from timesink.analyses.columns import once_per_trace
 from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
-from timesink.analyses.ranks import RankSet, set_health, set_notes
+from timesink.analyses.ranks import RankSet, set_fitness, set_health, set_notes
 from timesink.analyses.replay.critical_path import PlayedRun, played_run
 from timesink.analyses.replay.own_clock import (
     CLOCK_KEY,
     MEASURED,
     NONE,
     OwnClock,
+    StepTime,
+    clock_values,
     own_clock,
     own_timeline,
 )
-from timesink.analyses.steps import average_step, find_steps, step_ranges, within_steps
+from timesink.analyses.steps import average_step, find_steps, within_steps
 from timesink.analyses.work import REGISTERED, FormulaRegistry
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency
@@ -42,13 +42,15 @@ from timesink.answers.analysis.headline import (
     tells_clocks_apart,
 )
 from timesink.answers.analysis.sections import start_side_by_side
-from timesink.answers.rank_reading import open_set
+from timesink.answers.analysis.step_choice import Steps, missing_steps, step_choice
+from timesink.answers.rank_reading import UnrelatedRunsError, open_set
 from timesink.answers.views import View, check_group, find_view
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats import Progress, is_folder
+from timesink.formats.small_files import encode_json
 from timesink.model import units
-from timesink.model.findings import Finding, gravest_first
-from timesink.model.fitness import Fitness
+from timesink.model.findings import SEVERITIES, Finding
+from timesink.model.fitness import COMMUNICATION, Fitness
 from timesink.model.health import HealthEntry, recording_notes
 from timesink.model.trace import Trace, why_no_calls
 from timesink.rules.communication import stragglers
@@ -149,6 +151,11 @@ class Analysis:
         return OwnClock(length or 0.0, None, None, NONE, _OF_RANKS, 0.0, None)
 
     @property
+    def step_time(self) -> StepTime:
+        """The step time of the answer, on both clocks: the mean of the complete steps."""
+        return StepTime.of(self.own_clock, self.trace, self.own)
+
+    @property
     def recording(self) -> Trace:
         """All steps, as recorded."""
         return self.trace if self.whole is None else self.whole
@@ -207,17 +214,22 @@ class Analysis:
         """On which clock times are, and how that is known; nothing where both are alike."""
         told = self.own_clock
         if self.trace.metadata.extra.get(CLOCK_KEY) == OWN:
-            return "times are those of the program by itself, as they were exported"
+            return "times are without profiler overhead, as they were exported"
         if not told.is_known:
             return f"times are as recorded, with what recording costs: {told.why}"
         if not tells_clocks_apart(told):
             return ""
-        own, recorded = map(units.duration_ns, (told.own_ns or 0.0, told.recorded_ns))
-        sure = "measured" if told.source == MEASURED else f"estimated, {interval(told)}"
-        said = f"the usual cycle takes {own} by itself ({sure}), {recorded} as recorded"
+        times = self.step_time
+        corrected, recorded = map(units.duration_ns, (times.corrected_ns or 0.0, times.recorded_ns))
+        source = "measured"
+        if told.source != MEASURED:
+            source = f"estimated, {interval(told, times.corrected_ns)}"
+        subject = "a step takes" if find_steps(self.trace)["marked"].any() else "all this takes"
         if self.clock == RECORDED:
-            return f"times are as recorded: {said}"
-        return f"times are those of the program by itself: {said}; --clock recorded shows these"
+            without = f"{corrected} without profiler overhead ({source})"
+            return f"times are as recorded: {subject} {recorded}, {without}"
+        known = f"{subject} {corrected} ({source}), {recorded} as recorded"
+        return f"times are without profiler overhead: {known}; --clock recorded shows these"
 
     @property
     def headline(self) -> str:
@@ -230,8 +242,14 @@ class Analysis:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What costs time and what to try, the gravest first."""
+        others = list(proven_findings(self.timeline, self.efficiency))
         held_up = [] if self.ranks is None else stragglers(self.ranks)
-        return gravest_first([*proven_findings(self.timeline, self.efficiency), *held_up])
+        if self.ranks is not None and not set_fitness(self.ranks).answers(COMMUNICATION):
+            # Of one rank alone, what it waits for a profiler to start looks like communication.
+            others = [finding for finding in others if finding.rule != "exposed-communication"]
+        # Of equally grave ones a rank that holds up all the others comes before what each of them
+        # could do better.
+        return tuple(sorted((*held_up, *others), key=lambda one: SEVERITIES.index(one.severity)))
 
     def table(
         self, view: str, group_by: str | None = None, *, clock: str = RECORDED
@@ -257,6 +275,30 @@ class Analysis:
         table = about.table(self.trace, chosen, self.ranks)
         return table if view not in BOTH_CLOCKS else self._with_own(table, about, chosen)
 
+    def clock_of(self, view: str, clock: str = RECORDED) -> str:
+        """On which clock a table is, if this one is asked for: `own` or `recorded`.
+
+        >>> import timesink
+        >>> analysis = timesink.analyze(timesink.sample())
+        >>> analysis.clock_of("steps"), analysis.clock_of("critical-path")
+        ('recorded', 'own')
+        """
+        about = find_view(view)
+        if about.is_played or about.is_of_roofs:
+            return RECORDED if self.timeline is self.trace else OWN
+        return OWN if clock == OWN and self.own is not None else RECORDED
+
+    def clock_caption(self, view: str, clock: str = RECORDED) -> str:
+        """Whether the times of a table hold profiler overhead; nothing where no clock matters."""
+        has_times = any(name.endswith("_ns") for name in find_view(view).columns)
+        if view in _OF_DEVICE_WORK or not has_times:
+            return ""
+        if self.clock_of(view, clock) == OWN:
+            return "Times are without profiler overhead."
+        if not tells_clocks_apart(self.own_clock):
+            return "Times are as recorded."
+        return "Times are as recorded, with profiler overhead; --clock own shows them without it."
+
     def _with_own(self, table: pl.DataFrame, about: View, group_by: str) -> pl.DataFrame:
         """A table of calls, with their time on the host by itself."""
         keys, values = (
@@ -280,7 +322,7 @@ class Analysis:
         known = self.kept.load() if self.kept is not None else None
         if known is not None:
             return known
-        answer = msgspec.json.encode(self._find())
+        answer = encode_json(self._find())
         if self.kept is not None:
             self.kept.save(answer)
         return answer
@@ -303,11 +345,16 @@ class Analysis:
             "modules": sections.modules(self.table("modules")),
             "distributed": sections.distributed(trace, self.ranks),
             "findings": [finding.to_dict() for finding in self.findings],
-            "clock": self.own_clock.to_dict(),
+            "clock": self._clock_values(),
             "own": None if timeline is trace else self._on_own_clock(timeline),
             "critical_path": sections.critical_path(self.played, self.fitness),
             "efficiency": efficiency_values(self.efficiency_of(trace)),
         }
+
+    def _clock_values(self) -> dict[str, Any]:
+        """The step time on both clocks, and how the corrected one is known."""
+        values = self.own_clock.to_dict() if self.ranks else clock_values(self.recording)
+        return {**values, **self.step_time.to_dict(), "tables": RECORDED}
 
     def _on_own_clock(self, timeline: Trace) -> dict[str, Any]:
         """What depends on the clock, of the program by itself; what kernels take does not."""
@@ -345,47 +392,15 @@ BOTH_CLOCKS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
 """Tables that have columns of both clocks: what their rows are known by, and these columns."""
 
 
+_OF_DEVICE_WORK = ("kernels", "kernel-launches", "launch-sites")
+"""Tables of how long device work takes, which is the same on both clocks."""
+
+
 def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
     except ValueError:  # so the import system says that it is barred
         return False
-
-
-# Which steps a user wants: `5-8`, `5,7,10-12`, 5, [5, 7].
-
-Steps: TypeAlias = "int | str | Iterable[int]"
-
-_MOST_NAMED = 6
-
-
-def step_choice(wanted: Steps) -> str:
-    """The choice as text, checked."""
-    if isinstance(wanted, str):
-        return ",".join(_as_text(bounds) for bounds in step_ranges(wanted))
-    numbers = list(wanted) if isinstance(wanted, Iterable) else [wanted]
-    if not all(hasattr(one, "__index__") and not isinstance(one, bool) for one in numbers):
-        # What is no number is no choice, and is refused as such.
-        return step_choice(str(wanted))
-    return step_choice(",".join(str(index(number)) for number in numbers))
-
-
-def missing_steps(wanted: str, held: Iterable[str]) -> list[str]:
-    """Parts of a choice of which the trace holds nothing, the first of them."""
-    numbers = sorted(int(name) for name in held if name.isdecimal())
-    gaps = []
-    for first, last in step_ranges(wanted):
-        # The stretches of a range in which no number lies.
-        held_here = [number for number in numbers if first <= number <= last]
-        edges = pairwise([first - 1, *held_here, last + 1])
-        gaps += [(low + 1, high - 1) for low, high in edges if high - low > 1]
-    texts = list(dict.fromkeys(map(_as_text, gaps)))
-    return texts if len(texts) <= _MOST_NAMED else [*texts[:_MOST_NAMED], "..."]
-
-
-def _as_text(bounds: tuple[int, int]) -> str:
-    first, last = bounds
-    return str(first) if first == last else f"{first}-{last}"
 
 
 def analyze(
@@ -458,6 +473,8 @@ def analyze(
         ranks, detailed, trace = open_set(
             recordings, engine=how, steps=wanted, cache=cache, progress=progress
         )
+        if len(ranks.runs) > 1:
+            raise UnrelatedRunsError(shown(place), recordings, ranks)
         # One rank in detail, all of them where they are compared.
         _check_timeline(trace, shown(place))
         whole = Analysis(trace, shown(place), ranks, group_by, tuple(notes), limits=limits)

@@ -11,9 +11,10 @@ from timesink.analyses.kernels.roofline import named_roofs
 from timesink.analyses.work.efficiency import Efficiency, operator_efficiency
 from timesink.analyses.work.steps import StepEfficiency
 from timesink.answers.analysis.headline import efficiency_sentences, notes_of
+from timesink.answers.analysis.sections import absence
 from timesink.answers.analysis.tables import Analysed, Empty, Made
 from timesink.answers.tables import sentence
-from timesink.answers.views import NO_KERNELS, NO_SHAPES_RECORDED, parts_of
+from timesink.answers.views import NO_KERNELS, parts_of
 from timesink.model import units
 from timesink.output.blocks import (
     Block,
@@ -46,8 +47,8 @@ def efficiency_section(run: Analysed) -> Made:
     if not found.modelled.modelled_share:
         if run.brief:
             # One line, where there is something to gain from recording more.
-            return Section("efficiency", _TITLE, (Text(sentence(NO_SHAPES_RECORDED)),))
-        return Empty("efficiency", _TITLE, NO_SHAPES_RECORDED)
+            return Section("efficiency", _TITLE, (Text(sentence(absence("efficiency", found))),))
+        return Empty("efficiency", _TITLE, absence("efficiency", found))
     lines = [*efficiency_sentences(found), *notes_of(found)]
     said = tuple(Text(f"{line[0].upper()}{line[1:]}.") for line in lines)
     if run.brief:

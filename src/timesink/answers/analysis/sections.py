@@ -19,16 +19,30 @@ from timesink.analyses import device_utilisation
 from timesink.analyses import ranks as views
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.communication_workers import WorkerSummary, compare_workers, summarise_worker
+from timesink.analyses.cycles.search import unmarked_repetitions
 from timesink.analyses.device_activities import launch_statistics, queue_summary
 from timesink.analyses.device_idle import idle_breakdown, idle_causes, largest_gaps
 from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_shares
 from timesink.analyses.memory_blocks import live_at_peak, memory_by_operator
 from timesink.analyses.memory_curve import memory_curve, memory_peaks, thin_curve
 from timesink.analyses.operators import eligible_share, launch_sites, node_times
+from timesink.analyses.program_traits import has_shapes, program_traits
 from timesink.analyses.ranks import RankSet, set_health
 from timesink.analyses.replay.critical_path import PlayedRun, path_kinds, path_modules, path_table
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
-from timesink.answers.views import NO_COMMUNICATION, NO_MEMORY, NO_MODULES
+from timesink.analyses.work.calls import NO_CALL, NO_SHAPES, known_times
+from timesink.analyses.work.efficiency import Efficiency
+from timesink.answers.views import (
+    NO_COMMUNICATION,
+    NO_MEMORY,
+    NO_MODULES,
+    NO_PATH,
+    NO_SHAPES_HERE,
+    NO_SHAPES_IN_GRAPHS,
+    NO_SHAPES_LINKED,
+    Absent,
+    find_view,
+)
 from timesink.errors import UsageError
 from timesink.model.fitness import CRITICAL_PATH, Fitness
 from timesink.model.trace import Device, Trace
@@ -294,7 +308,22 @@ def steps(trace: Trace) -> dict[str, Any]:
         "complete": whole.len(),
         **{f"{name}_us": microseconds(figure) for name, figure in figures.items()},
         "rows": to_rows(table),
+        "repetitions": _repetitions(trace),
         "overlap": to_rows(device_utilisation.overlap_by_step(trace)),
+    }
+
+
+def _repetitions(trace: Trace) -> dict[str, Any] | None:
+    """What repeats where no steps are marked, which is what comparisons go by."""
+    cycles = unmarked_repetitions(trace)
+    if cycles is None:
+        return None
+    return {
+        "method": cycles.method,
+        "anchor": cycles.anchor,
+        "confidence": round(cycles.confidence, 4),
+        "count": cycles.count,
+        "mean_us": microseconds(cycles.mean_ns),
     }
 
 
@@ -359,11 +388,14 @@ def on_own_clock(timeline: Trace) -> dict[str, Any]:
 def critical_path(run: PlayedRun, fitness: Fitness) -> dict[str, Any]:
     """What decides how long a cycle takes: by kind, which add up to it, and by name.
 
-    Empty, with the codes of the reasons, where the recording cannot tell.
+    Empty, with the codes of the reasons, where the recording cannot tell; without any row it says
+    why.
     """
     withheld = [reason.code for reason in fitness.against(CRITICAL_PATH)]
     if withheld:
         return {"cycle_us": None, "kinds": [], "rows": [], "modules": [], "withheld": withheld}
+    rows = to_rows(path_table(run))
+    absent = {} if rows else {"reason": NO_PATH.reason, "hint": NO_PATH.hint}
     return {
         "cycle_us": microseconds(run.cycle_ns),
         "kinds": [
@@ -374,8 +406,9 @@ def critical_path(run: PlayedRun, fitness: Fitness) -> dict[str, Any]:
             }
             for kind, ns in path_kinds(run).items()
         ],
-        "rows": to_rows(path_table(run)),
+        "rows": rows,
         "modules": to_rows(path_modules(run)),
+        **absent,
     }
 
 
@@ -384,3 +417,19 @@ def modules(table: pl.DataFrame) -> dict[str, Any]:
     if table.is_empty():
         return NO_MODULES.to_dict()
     return {"rows": to_rows(table)}
+
+
+def absence(view: str, found: Efficiency) -> Absent:
+    """Why a table is empty, and what to record instead: never what is recorded already."""
+    about = find_view(view)
+    if not about.is_of_roofs or found.modelled.kernels.is_empty():
+        return about.absent
+    times = known_times(found.modelled.kernels)
+    total = sum(times.values())
+    is_unlinked = 2 * times.get(NO_CALL, 0) > total
+    is_shapeless = 2 * times.get(NO_SHAPES, 0) > total
+    if not is_shapeless and "graphs" in program_traits(found.trace):
+        return NO_SHAPES_IN_GRAPHS
+    if not has_shapes(found.trace):
+        return about.absent
+    return NO_SHAPES_LINKED if is_unlinked else NO_SHAPES_HERE

@@ -20,8 +20,8 @@ from timesink.analyses.memory_curve import (
 from timesink.analyses.ranks import RankSet
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.work.efficiency import Efficiency
-from timesink.answers.analysis.report import BOTH_CLOCKS, Analysis
-from timesink.answers.analysis.sections import CURVE_POINTS
+from timesink.answers.analysis.report import BOTH_CLOCKS, RECORDED, Analysis
+from timesink.answers.analysis.sections import CURVE_POINTS, absence
 from timesink.answers.tables import sentence, table_block
 from timesink.answers.views import (
     NO_KERNELS,
@@ -51,6 +51,9 @@ _KINDS: Mapping[str | None, str] = {
 _KEPT = {"efficiency": 6}
 """How many of them stay however narrow the text is: names are cut before."""
 _MOST_RANGES, _MOST_NAMED = 6, 8
+_OF_MEMORY = ("memory-curve", "memory-peaks", "memory", "memory-live")
+"""Tables of memory: the moment of a peak is that of the recording in every answer."""
+AS_RECORDED = "Moments are as recorded."
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +91,8 @@ class Analysed:
         return self.analysis.efficiency_of(self.trace)
 
     def frame(self, view: str) -> pl.DataFrame:
-        """One of the tables."""
-        return self.analysis.table(view, clock=self.clock)
+        """One of the tables; memory always as recorded."""
+        return self.analysis.table(view, clock=RECORDED if view in _OF_MEMORY else self.clock)
 
     @property
     def start_ns(self) -> int:
@@ -97,6 +100,15 @@ class Analysed:
         if self.from_ns is not None:
             return self.from_ns
         return recording_start(self.analysis.begun(self.clock))
+
+    def start_of(self, view: str) -> int:
+        """What points in time of a table are counted from."""
+        return self.as_recorded.start_ns if view in _OF_MEMORY else self.start_ns
+
+    @property
+    def as_recorded(self) -> Analysed:
+        """The same as recorded."""
+        return self if self.clock == RECORDED else self.on_other_clock()
 
     @property
     def ranks(self) -> RankSet | None:
@@ -111,7 +123,10 @@ class Analysed:
             both = view in BOTH_CLOCKS and not self.brief
             frame = self.analysis.table(view) if both else self.frame(view)
         shown, whole = in_words(frame, view), whole_of(self.analysis, view, frame)
-        block = table_block(shown, view, start_ns=self.start_ns, rows=self.rows, whole=whole)
+        start_ns = self.start_of(view)
+        block = table_block(shown, view, start_ns=start_ns, rows=self.rows, whole=whole)
+        if find_view(view).is_of_roofs and not frame.height:
+            block = replace(block, note=sentence(absence(view, self.efficiency)))
         told = find_view(view).brief
         if not self.brief or not told:
             return block
@@ -154,10 +169,16 @@ def tables_section(
             return None
         made = [run.table(view) for view in views]
         if not made[0].rows:
-            return None if of_set else Empty(section, title, find_view(section).absent)
+            return None if of_set else Empty(section, title, why_empty(section, run))
         return blocks.Section(section, title, tuple(block for block in made if block.rows), lead)
 
     return make
+
+
+def why_empty(view: str, run: Analysed) -> Absent:
+    """Why a table of a run has no rows."""
+    about = find_view(view)
+    return absence(view, run.efficiency) if about.is_of_roofs else about.absent
 
 
 def neighbours(many: int, most: int) -> list[tuple[int, int]]:
@@ -362,7 +383,7 @@ _LEAST_SHARE = 0.001
 
 def memory_curve_section(run: Analysed) -> Made:
     """What was allocated and reserved, a picture per device, the host last; peaks are marked."""
-    title = "Memory over time"
+    title, apart, run = "Memory over time", run.clock != RECORDED, run.as_recorded
     if run.trace.lazy("memory").head(1).collect().is_empty():
         return Empty("memory-curve", title, NO_MEMORY)
     curve = thin_curve(memory_curve(run.trace), CURVE_POINTS)
@@ -380,7 +401,17 @@ def memory_curve_section(run: Analysed) -> Made:
     shown = curve.filter(curve["device"].is_in(drawn))
     before, kept = int(shown.unique("device")["points_before"].sum()), units.count(shown.height)
     exact = f"{kept} of {units.count(before)} points are drawn; the peaks are exact."
-    return blocks.Section("memory-curve", title, made, exact if before > shown.height else "")
+    leads = (AS_RECORDED if apart else "", exact if before > shown.height else "")
+    return blocks.Section("memory-curve", title, made, " ".join(filter(None, leads)))
+
+
+def memory_section(run: Analysed) -> Made:
+    """The peaks of each device, for the short answer."""
+    peaks = run.table("memory-peaks")
+    if not peaks.rows:
+        return Empty("memory-peaks", "Memory", NO_MEMORY)
+    lead = AS_RECORDED if run.clock != RECORDED else ""
+    return blocks.Section("memory-peaks", "Memory", (peaks,), lead)
 
 
 def _curves(name: str, line: pl.DataFrame, peak: dict[str, Any], start_ns: int) -> blocks.Curves:

@@ -10,16 +10,19 @@ import polars as pl
 
 from timesink.analyses.columns import device_columns
 from timesink.analyses.communication_workers import mean_over_steps, step_communication
+from timesink.analyses.cycles.search import unmarked_repetitions
 from timesink.analyses.device_utilisation import device_utilisation
 from timesink.analyses.memory_curve import CPU, memory_peaks
-from timesink.analyses.names import device_word
+from timesink.analyses.names import device_word, short_kernel_name
 from timesink.analyses.replay.critical_path import path_kinds
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.answers.analysis.roofs import efficiency_tiles
 from timesink.answers.analysis.tables import Analysed, Empty, Made, neighbours, together
+from timesink.answers.tables import sentence
 from timesink.answers.views import (
     NO_COMMUNICATION,
     NO_DEVICE_WORK,
+    NO_PATH,
     NO_STEPS,
     Absent,
     NamedParts,
@@ -30,6 +33,7 @@ from timesink.model import units
 from timesink.model.fitness import CRITICAL_PATH, IDLE
 from timesink.model.trace import Trace
 from timesink.output.blocks import Block, Part, Parts, Section, StackPart, Stacks, Text, Tile, Tiles
+from timesink.output.names import cut_middle
 from timesink.output.numbers import worded
 
 _STEP = parts_of("steps")
@@ -84,7 +88,9 @@ def critical_path_section(run: Analysed) -> Made:
     played = run.analysis.played
     kinds, cycle = path_kinds(played), played.cycle_ns
     if not kinds:
-        return Empty("critical-path", title, NO_STEPS)
+        if run.brief and find_steps(run.trace).height:
+            return Section("critical-path", title, (Text(sentence(NO_PATH)),))
+        return Empty("critical-path", title, NO_PATH)
     first, *others = (
         f"{PATH_KINDS[kind].words} {'decide ' * (not told)}{units.share(ns, cycle)}"
         for told, (kind, ns) in enumerate(kinds.items())
@@ -133,13 +139,29 @@ def _steps_sentence(run: Analysed) -> str:
         return "no steps"
     if not found["marked"][0]:
         what = "" if run.clock == "own" else "recorded "
-        return f"no steps are marked; the {what}{units.duration_ns(int(whole[0]))} count as one"
+        said = f"no steps are marked; the {what}{units.duration_ns(int(whole[0]))} count as one"
+        return said + _repetitions(run)
     cut = found.height - whole.len()
     text = units.counted(whole.len(), "steps")
     if whole.len() > 1:
         shortest, longest = int(whole.to_numpy().min()), int(whole.to_numpy().max())
         text += f", {units.duration_ns(shortest)} to {units.duration_ns(longest)}"
     return text + (f", {units.counted(cut, 'more steps')} cut by the end" if cut else "")
+
+
+def _repetitions(run: Analysed) -> str:
+    """What repeats in a recording whose steps nobody marked, which is what `compare` goes by."""
+    found = unmarked_repetitions(run.analysis.recording)
+    if found is None:
+        return ""
+    name = short_kernel_name(found.anchor) if found.on_device else found.anchor
+    many = units.counted(found.count, "repetitions")
+    length = f"{units.duration_ns(found.mean_ns)} as recorded" + " on average" * (found.count > 1)
+    return f"; timesink cycles finds {many} of {cut_middle(name, _ANCHOR)}, {length}"
+
+
+_ANCHOR = 48
+"""Characters of a name in a sentence."""
 
 
 # -- devices ---------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from timesink.answers.comparison.kept_runs import run_of_tables, tables_of
 from timesink.answers.comparison.sides import LEFT_OUT, RunSide, SideRun, SideSource
 from timesink.errors import OutputError, TimesinkError, UnreadableError, UsageError, reason_of
 from timesink.formats import BASELINE_ENDING, SERIES, STORE
+from timesink.formats.small_files import small_content
 from timesink.sources import Recording, without_password
 from timesink.sources.kept_answers import Tables, from_bytes, to_bytes
 from timesink.sources.remote import connected, saying
@@ -42,6 +43,8 @@ _REFERENCE = "@"
 _RENAMING = frozenset({"file", "local", "sftp", "ssh", "smb", "hdfs", "dir", "memory"})
 """File systems that show a file while it is written; others show whole objects only."""
 _MISSING = (FileNotFoundError, NotADirectoryError)
+_MOST_BYTES = 2 << 30
+"""Baselines hold tables; this one is of thousands of ranks."""
 _MARK = b"timesink baseline "
 _DIGEST_BYTES = 16
 _BETWEEN = "/"
@@ -178,7 +181,7 @@ class FolderStore:
 
     def _read(self, file: str) -> bytes:
         with _refused(lambda why: UnreadableError.denied(self._folder / file, why)):
-            return (self._folder / file).read_bytes()
+            return small_content(self._folder / file, most_bytes=_MOST_BYTES)
 
     def _files(self) -> Iterable[str]:
         with _refused(lambda why: UnreadableError.denied(self._folder, why)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
@@ -23,13 +22,9 @@ from timesink.analyses.statistics.drift import warm_up
 from timesink.answers.comparison.baseline_store import Baseline
 from timesink.answers.comparison.report import members_of
 from timesink.errors import UnreadableError, UsageError, own_text
+from timesink.formats.small_files import DamagedError, decode_small_toml
 from timesink.model.units import brief_ns, counted, signed_ns, size_bytes
 from timesink.rules.case_functions import family_of
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _NS_OF = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
 _AMOUNT = re.compile(r"\+?\s*((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,2})?)\s*(\S+)", re.IGNORECASE)
@@ -178,12 +173,12 @@ def load_budgets(path: str | Path) -> tuple[Budget, ...]:
     """The budgets of a TOML file, in its order."""
     hint = f"give a TOML file; {_FORM}"
     try:
-        tables = tomllib.loads(own_text(Path(path), "--budget", hint))
+        tables = decode_small_toml(own_text(Path(path), "--budget", hint), path)
+    except DamagedError as error:
+        raise UsageError(f"{path}: not TOML ({error.reason})", _FORM) from None
     except UnreadableError as error:
         # The option is wrong, whether it names no file or one that holds no budgets.
         raise UsageError(f"--budget: {error.message}", hint) from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: not TOML ({error})", _FORM) from None
     entries: list[Budget] = []
     for kind, content in tables.items():
         if kind in SIGNALS or not (kind in KINDS or isinstance(content, dict)):

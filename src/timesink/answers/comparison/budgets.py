@@ -404,7 +404,7 @@ def _program_check(pairs: Sequence[Compared]) -> Finding:
         return _signal_check(PROGRAM, UNJUDGED, _NO_TIMELINE)
     if not all(one.certain for one in known):
         return _signal_check(PROGRAM, UNJUDGED, _NO_HOST)
-    return _signal_check(PROGRAM, PASSED, "The program is the same")
+    return _signal_check(PROGRAM, PASSED, "The recorded calls are the same")
 
 
 def _amount(pair: Compared, budget: Budget, where: str) -> Finding:

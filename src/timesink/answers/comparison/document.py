@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-import msgspec
-
 from timesink.answers import causes
 from timesink.answers.comparison import changes, sentences
 from timesink.answers.comparison.changes import Told
@@ -38,13 +36,14 @@ from timesink.answers.comparison.report import SCHEMA, Comparison
 from timesink.answers.comparison.values import table_csv
 from timesink.answers.fitness import fitness_of_sides
 from timesink.errors import NotFoundError, TimesinkError
+from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.output.blocks import Block, Document, Picture, Section, Table, Text, Tone
 from timesink.output.json import frame_csv, indented
 from timesink.output.names import short_names
 from timesink.output.pictures import picture
-from timesink.sources import sayable
+from timesink.recorder.processes import sayable
 
 TOP = 10
 """Rows of a table in text unless more are asked for."""
@@ -385,10 +384,10 @@ def error_json(gate: Gate, error: TimesinkError) -> str:
     """What JSON says of runs that could not be compared."""
     said = {"message": sayable(error.message), "hint": sayable(error.hint)}
     whole = {"schema": SCHEMA, "error": said, "gate": gate.to_dict()}
-    return indented(msgspec.json.encode(whole))
+    return indented(encode_json(whole))
 
 
 def indented_json(comparison: Comparison, gate: Gate | None = None) -> str:
     """The whole answer as JSON for a person to look at; with what a gate says of it."""
     judged = {} if gate is None else {"gate": gate.to_dict()}
-    return indented(msgspec.json.encode({**comparison.to_dict(), **judged}))
+    return indented(encode_json({**comparison.to_dict(), **judged}))

@@ -20,7 +20,7 @@ from timesink.model.diagnosis import PLAIN, CycleTime, Diagnosis
 from timesink.model.findings import Finding
 from timesink.model.health import RULES
 from timesink.model.units import change, interval_pct, times
-from timesink.sources import sayable
+from timesink.recorder.processes import sayable
 
 REGRESSION = "regression"
 PASSED, FAILED, UNJUDGED = "passed", "failed", "unjudged"
@@ -388,7 +388,7 @@ def same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
         took = times(*(sum(side) / len(known) for side in zip(*known, strict=True)))
         same = f"device time is the same ({took} per cycle), and so are the counts of calls"
     elif all(_runs_on_the_host_alone(one) for one in case.pairs):
-        same = "the program is the same, call by call"
+        same = "the recorded calls are the same, one by one"
     elif lengths.by == PLAIN and why.program is None:
         return (
             "Not decided: nothing but the time of cycles was recorded, of one run a side, which "

@@ -36,6 +36,7 @@ from timesink.answers.comparison.report import members_of
 from timesink.answers.comparison.sides import SideReadOptions, find_side
 from timesink.errors import NotFoundError, UnreadableError, UsageError
 from timesink.formats import SERIES
+from timesink.formats.small_files import DamagedError, decode_small_json
 from timesink.model.diagnosis import PLAIN, RECORDED
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.units import counted, listed
@@ -390,8 +391,8 @@ def _by(added: AddedRuns, run: MeasuredRun) -> str:
 
 def _added(content: bytes | None) -> AddedRuns | None:
     try:
-        added = msgspec.json.decode(content or b"", type=AddedRuns)
-    except (msgspec.DecodeError, RecursionError):
+        added = decode_small_json(content or b"", "", "", AddedRuns)
+    except DamagedError:
         return None
     return added if added.schema == SCHEMA and added.runs else None
 

@@ -18,7 +18,7 @@ from timesink.answers.comparison.sides import stem_of
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.units import natural
 from timesink.output.names import told_apart
-from timesink.sources import sayable
+from timesink.recorder.processes import sayable
 
 if TYPE_CHECKING:
     from timesink.analyses.comparison.efficiency import EfficiencyChange

@@ -15,31 +15,41 @@ from timesink.answers.comparison.pairing import Compared
 from timesink.answers.views import listed_table
 from timesink.model import units
 from timesink.model.diagnosis import CycleKinds, Diagnosis, ProgramChange, ProgramEdit
+from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import from_to, per_cycle, size_bytes
+from timesink.model.vendors import library_title
 from timesink.output.blocks import Block, Detail, Kind, Section, Table, Tree, TreeSide
 from timesink.output.names import short_names
 from timesink.output.numbers import first_nodes, numbers, words
 
 _NS_PER_US = 1000.0
 NO_PROGRAM = "No timeline tells what these programs call."
-_SAME = "The program is the same"
+_SAME = "The recorded calls are the same"
 _DONE_OTHERWISE = "The same operators are called, and done otherwise"
 _KERNELS_ONLY = "The kernels are the same"
-_REPEAT = (
-    "Same program, same device time ({took}): the host was {pace}. Record both sides again before "
-    "looking for code."
-)
+_REPEAT = "The host was {pace}: record both runs again before looking for code."
+_NEARLY_ALL = 0.8
+"""Part of the change from which on stretches of host code are all of it."""
+_OPERATORS = {"conv": "convolution", "mm": "matrix product", "linear": "matrix product"}
+"""What operators are called that libraries choose kernels for, by a part of their name."""
+_MOST_NAMED = 2
+"""Stretches of host code that a sentence names."""
 
 
-def program_lines(found: ProgramChange, *, longer: bool | None = None) -> list[str]:
+def program_lines(
+    found: ProgramChange, *, longer: bool | None = None, why: Diagnosis | None = None
+) -> list[str]:
     """What is certain, then what is precise: the program, and the time of its device work.
 
-    `longer` says whether cycles take longer or shorter for sure.
+    `longer` says whether cycles take longer or shorter for sure; `why` what explains that.
     """
     times = found.device_time
     took = units.times(times.base_ns, times.new_ns)
     if found.same and found.device_verdict == "same" and longer is not None and found.certain:
-        return [_REPEAT.format(took=took, pace="slower" if longer else "faster")]
+        is_timed = times.base_ns or times.new_ns
+        and_time = f", and so is their device time ({took})" if is_timed else ""
+        chosen = f" {_choices_told(found)}." if found.choices else ""
+        return [f"{_SAME}{and_time}{_host_change(longer=longer, why=why)}{chosen}"]
     lines = [_program_line(found)]
     if not times.base_ns and not times.new_ns:
         return lines
@@ -49,6 +59,36 @@ def program_lines(found: ProgramChange, *, longer: bool | None = None) -> list[s
     by = units.change(times.base_ns, times.new_ns)
     bounds = units.interval_pct(low, high)
     return [*lines, f"Device time per cycle: {took} ({by}, 95 % interval {bounds})."]
+
+
+def _host_change(*, longer: bool, why: Diagnosis | None) -> str:
+    """What the host did in equal calls, as the end of a sentence: stretches of code or its pace."""
+    causes = () if why is None else why.causes
+    placed = [
+        cause
+        for cause in causes
+        if cause.cause == "host_code" and cause.place and (cause.cost_ns > 0) == longer
+    ]
+    if placed and why is not None:
+        before, after = why.cycle_time.parted_ns
+        whole = abs(after - before)
+        lead = "the extra" if longer else "the saved"
+        of_it = f" of {lead} {units.brief_ns(whole)}"
+        costs = [abs(cause.cost_ns) for cause in placed]
+        if sum(costs) >= _NEARLY_ALL * whole:
+            of_it = ""
+        named = [
+            f"{units.brief_ns(cost)}{of_it if place == 0 else ''} "
+            f"{'is host code ' if place == 0 else ''}{cause.place}"
+            for place, (cost, cause) in enumerate(zip(costs, placed[:_MOST_NAMED], strict=False))
+        ]
+        return f"; {'' if of_it else f'{lead} '}{', and '.join(named)}."
+    pace = [] if why is None else [pace for pace in why.paces if pace.device == HOST_DEVICE]
+    if pace:
+        return f". {pace[0].sentence}"
+    if causes:
+        return f". The host was {'slower' if longer else 'faster'}."
+    return f". {_REPEAT.format(pace='slower' if longer else 'faster')}"
 
 
 def only_edited(one: Diagnosis) -> bool:
@@ -62,7 +102,7 @@ def opening_lines(one: Diagnosis) -> list[str]:
     if one.program is None or one.verdict == "incomparable":
         return []
     longer = {"regression": True, "improvement": False}.get(one.verdict)
-    return program_lines(one.program, longer=longer)
+    return program_lines(one.program, longer=longer, why=one)
 
 
 def without_edits(one: Diagnosis, most: int | None = None) -> Diagnosis:
@@ -75,11 +115,26 @@ def without_edits(one: Diagnosis, most: int | None = None) -> Diagnosis:
 
 def _program_line(found: ProgramChange) -> str:
     if found.same:
-        return f"{_SAME if found.certain else _KERNELS_ONLY}."
+        chosen = f" {_choices_told(found)}." if found.choices else ""
+        return f"{_SAME if found.certain else _KERNELS_ONLY}.{chosen}"
     first, *others = found.edits
     more = f", and {units.counted(len(others), 'more edits')} below" if others else ""
     changed = _DONE_OTHERWISE if first.cause == "kernel_choice" else "The program changed"
     return f"{changed}: {edit_told(first)}{more}."
+
+
+def _choices_told(found: ProgramChange) -> str:
+    """Kernels that a library chose anew, of no effect: `cuDNN chose another kernel for one ...`."""
+    first, places = found.choices[0], sum(edit.places for edit in found.choices)
+    library = library_title(f"{first.inside} {first.sentence}") or "The library"
+    noun = next((noun for word, noun in _OPERATORS.items() if word in first.inside), "operator")
+    device_ns = sum(edit.device_ns for edit in found.choices)
+    is_timed = units.brief_ns(abs(device_ns)) != "0 ns"
+    amount = f" ({units.signed_ns(device_ns)} of device work per step)" if is_timed else ""
+    kernels = "another kernel" if places == 1 else "other kernels"
+    number = "one" if places == 1 else str(places)
+    plural = "s" if places > 1 else ""
+    return f"{library} chose {kernels} for {number} {noun}{plural}, without effect{amount}"
 
 
 def edit_told(one: ProgramEdit) -> str:
@@ -241,6 +296,7 @@ def program_values(one: Diagnosis | None) -> dict[str, Any]:
                 "same_calls_host_us": _us(found.same_host_ns),
             },
             "varying": found.varying,
+            "choices": [_edit_values(edit) for edit in found.choices],
             "kinds": [asdict(kind) for kind in found.kinds],
             "edits": [
                 _edit_values(edit) | {"evidence": [proof.text for proof in edit.evidence]}

@@ -53,6 +53,11 @@ def compared_sets(read: Callable[[], Iterable[RankSet]]) -> tuple[RankChanges | 
         base, new = read()
     except UnreadableError as error:
         return None, [f"ranks are not compared as a whole: {error.message}"]
+    unrelated = [len(ranks.runs) for ranks in (base, new) if len(ranks.runs) > 1]
+    if unrelated:
+        many = " and ".join(f"{runs} runs" for runs in unrelated)
+        why = f"they are of {many}, not ranks of one"
+        return None, [f"recordings are compared one by one: {why}; name one of each side"]
     if not all(len(each.ranks) > 1 and each.communicates for each in (base, new)):
         return None, []
     return compare_ranks(base, new), []

@@ -26,6 +26,7 @@ from timesink.answers.comparison.pairing import (
 )
 from timesink.answers.comparison.sides import LEFT_OUT, SideRun
 from timesink.errors import AmbiguousError, NotFoundError
+from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.schema import HOST_DEVICE, host_and_pid
 from timesink.model.units import listed, natural
@@ -169,7 +170,7 @@ class Comparison:
         from timesink.answers.comparison import values as plain  # noqa: PLC0415
         from timesink.answers.comparison.efficiency import efficiency_values  # noqa: PLC0415
         from timesink.answers.fitness import fitness_values  # noqa: PLC0415
-        from timesink.sources import sayable  # noqa: PLC0415
+        from timesink.recorder.processes import sayable  # noqa: PLC0415
 
         return {
             "schema": SCHEMA,
@@ -205,9 +206,7 @@ class Comparison:
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        import msgspec  # noqa: PLC0415
-
-        return msgspec.json.encode(self.to_dict())
+        return encode_json(self.to_dict())
 
     def __repr__(self) -> str:
         """One line: what was compared, and the answer."""

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.comparison import Pair
+from timesink.analyses.comparison.verdict import exact_words, too_few_words
 from timesink.analyses.statistics import ALPHA
 from timesink.answers.causes import cause_name
 from timesink.answers.comparison.changes import Change, Told, counters_meanwhile
@@ -75,7 +76,7 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
     longer = {"longer": True, "shorter": False}.get(told.verdict.cycles)
     if why is not None and told.pair.plain is not None:
         said, longer = why.reason, _LONGER.get(why.verdict)
-    first = [] if program is None else program_lines(program, longer=longer)
+    first = [] if program is None else program_lines(program, longer=longer, why=why)
     if told.whole.equal_work is not None:
         said = f"Put together to equal work, {said[0].lower()}{said[1:]}"
     lines = [*first, said] if told.whole.workload.comparable else [unequal, *first, said]
@@ -83,11 +84,17 @@ def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
         lines = [*slower_lines(why), *lines]
     elif why is not None and (why.causes or why.anomalies):
         lines.append(_why_line(why))
-    elif not told.verdict.nothing and told.pair.times.height:
+    elif not told.verdict.nothing and told.pair.times.height and not (why and why.paces):
         # Counters and devices that a diagnosis gives figures of.
         symptoms = () if why is None else why.symptoms
         lines.append(_changed_line(told, {(one.metric, one.device) for one in symptoms}))
-    return lines
+    return [*lines, *_paces_left(why, lines)]
+
+
+def _paces_left(why: Diagnosis | None, lines: Sequence[str]) -> list[str]:
+    """What takes longer or less for everything alike, where no line says so."""
+    paces = () if why is None else why.paces
+    return [pace.sentence for pace in paces if pace.sentence not in " ".join(lines)]
 
 
 def slower_lines(why: Diagnosis) -> list[str]:
@@ -131,18 +138,17 @@ def _cycle_words(told: Told) -> str:
     if state in {"longer", "shorter"}:
         how = f"{by.lstrip('+-')} {'longer' if new > base else 'less'}"
         how = f"{by.removesuffix(' x')} times as long" if by.endswith(" x") else how
-        return f"Cycles take {how}: {lengths} ({bounds})."
+        return f"Cycles take {how}: {lengths} ({bounds}).{exact_words(cycles)}"
     if state == "doubtful":
-        p = units.chance(cycles.rank_p)
-        ranks = f"rank test p {p if p.startswith('<') else f'= {p}'}"
-        return f"Cycles take {lengths} ({interval}; {ranks}): this may be noise."
+        return f"Cycles take {lengths} ({interval}): this may be noise, as levels wander."
     if state == "unknown":
         few = f"Cycles take {lengths}; one cycle on a side cannot be told from noise."
         return few if base and new else _NO_LENGTHS
     if state == "none":
         return f"Cycle time is the same within noise: {lengths} ({interval})."
     said = f"Cycles take {lengths} ({interval})"
-    return f"{said}: they are too uneven to tell whether that changed."
+    uneven = "they are too uneven to tell whether that changed"
+    return f"{said}: {uneven}.{too_few_words(cycles)}"
 
 
 # -- what changed most -----------------------------------------------------------------------------
@@ -254,7 +260,10 @@ def subject(told: Told, identifier: str) -> str:
         marks = role.behaviour["anchor"].drop_nulls().unique().to_list()
         mark = cut_middle(told.label(str(marks[0])), LONGEST_NAME) if len(marks) == 1 else ""
         anchors.append(mark or "unlike calls")
-    return f"{named}: {' → '.join(sides)} of {' and of '.join(dict.fromkeys(anchors))}"
+    said = f"{named}: {' → '.join(sides)} of {' and of '.join(dict.fromkeys(anchors))}"
+    both = (base.anatomy, new.anatomy)
+    late = any(one is not None and one.host_spans is not None for one in both)
+    return f"{said}, each until its device work is done" if late else said
 
 
 def both_labels(pair: Pair) -> str:

@@ -29,8 +29,8 @@ from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import Evidence
 from timesink.output.json import cell_csv
 from timesink.output.names import in_published_cell
+from timesink.recorder.processes import sayable
 from timesink.rules.diagnosis import diagnose
-from timesink.sources import sayable
 
 _NS_PER_US = 1000.0
 _KEYS = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.kernels.peaks import peaks_named
-from timesink.analyses.ranks import RankSet, ranks_of_traces
+from timesink.analyses.ranks import RankSet
 from timesink.analyses.statistics.repeats import TimedRun, timed_runs
 from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import rank_sets, sides
@@ -52,7 +52,7 @@ from timesink.answers.comparison.report import (
     only_device,
 )
 from timesink.answers.comparison.sides import SideReadOptions, SideRun
-from timesink.answers.rank_reading import read_ranks
+from timesink.answers.rank_reading import read_ranks, set_of_traces
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.formats import Progress
 from timesink.model.diagnosis import SIDES
@@ -226,7 +226,7 @@ class ComparisonWork:
         reading = self.runs.reading
         traces = {run.source.recording.worker: run.trace for run in runs if run.trace is not None}
         if traces and not reading.cache and len(traces) == len(side.sources):
-            return ranks_of_traces(traces)
+            return set_of_traces([source.recording for source in side.sources], traces)
         recordings = [source.recording for source in side.sources]
         return read_ranks(
             recordings, engine=self.engine(), cache=reading.cache, progress=reading.progress
@@ -301,7 +301,7 @@ def compare(
 
     >>> import timesink
     >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> same.headline.startswith("The program is the same.")
+    >>> same.headline.startswith("The recorded calls are the same.")
     True
     """
     if explore and against:

@@ -9,7 +9,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from timesink.analyses.kernels.calls import Sampling, has_counters
@@ -20,6 +19,7 @@ from timesink.analyses.kernels.roofline import Roofline
 from timesink.analyses.kernels.usage import DeviceUse, Thresholds, of_device
 from timesink.analyses.names import device_word, short_name
 from timesink.errors import UsageError
+from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.findings import Finding
 from timesink.model.trace import Trace
@@ -261,7 +261,7 @@ class KernelReport:
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        return msgspec.json.encode(self.to_dict())
+        return encode_json(self.to_dict())
 
     def __repr__(self) -> str:
         """One line: what was read, and the answer."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timesink.analyses.columns import once_per_trace, remember
-from timesink.analyses.replay.own_clock import own_clock, own_timeline
+from timesink.analyses.replay.own_clock import clock_values, own_timeline
 from timesink.analyses.timeline import (
     Arrows,
     Lanes,
@@ -370,7 +370,7 @@ def clock(timeline: Timeline, _query: Query) -> dict[str, Any]:
     """How long a cycle takes by itself, and what of the host's time was spent on recording."""
     costs = recording_costs(timeline.trace)
     return {
-        **own_clock(timeline.trace).to_dict(),
+        **clock_values(timeline.trace),
         "recording_ns": int((costs.end - costs.start).sum()),
     }
 

@@ -326,7 +326,9 @@ class WatchEngine:
         self._seen_order = seen
         try:
             order = _Order.of(Path(self._order_path).read_text())
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (
+            OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError
+        ) as error:  # fmt: skip
             self.remark(f"an order could not be read ({type(error).__name__}: {error})")
             return
         if order.what == "leave":

@@ -4,8 +4,8 @@ Whichever Python the program runs must understand this file, so it is written fo
 """
 
 # Rules for a newer Python do not hold here.
-# ruff: noqa: ANN001, ANN003, ANN202, ANN205, ARG004, BLE001, INP001, PLC0415, S110
-# ruff: noqa: F401, PTH100, PTH112, PTH118, PTH120, PTH123, UP031
+# ruff: noqa: ANN001, ANN003, ANN202, ANN204, ANN205, ARG004, BLE001, INP001, PLC0415, S110
+# ruff: noqa: F401, PTH100, PTH110, PTH112, PTH118, PTH120, PTH123, SIM105, UP031
 # mypy: ignore-errors
 
 import os
@@ -122,7 +122,63 @@ def _give_way():
         sys.modules.setdefault("sitecustomize", mine)
 
 
+def _in_tree(place, top, tree):
+    """Where a place of a repository is in a work tree of it; what is not there stays."""
+    if not isinstance(place, str):
+        return place
+    for known in (place, os.path.realpath(place)):
+        if known == top or known.startswith(top + os.sep):
+            moved = tree + known[len(top) :]
+            return moved if os.path.exists(moved) else place
+    return place
+
+
+class _Tree:
+    """Finds modules at the top of a work tree that nobody else on the path has.
+
+    Folders that hold no module are none, and what Python loads at its start is not looked for.
+    """
+
+    def __init__(self, tree):
+        self._places = [os.path.join(tree, "src"), tree]
+
+    def find_spec(self, name, path=None, target=None):
+        if path is not None or name in ("sitecustomize", "usercustomize"):
+            return None
+        from importlib.machinery import PathFinder
+
+        found = PathFinder.find_spec(name, self._places, target)
+        return found if found is not None and found.loader and found.origin else None
+
+
+def _move_places():
+    """Let an editable install lead to the work tree that is meant, in the order of before."""
+    top, _, tree = os.environ.get("TIMESINK_TREE", "").partition(os.pathsep)
+    if not tree:
+        return
+    from importlib.machinery import PathFinder
+
+    # Before finders that others have added: those of editable installs lead to the user's own.
+    place = sys.meta_path.index(PathFinder) + 1 if PathFinder in sys.meta_path else 0
+    sys.meta_path.insert(place or len(sys.meta_path), _Tree(tree))
+    sys.path[:] = [_in_tree(place, top, tree) for place in sys.path]
+    for name, module in list(sys.modules.items()):
+        # The finders that setuptools writes: packages, and parts of those without a file.
+        if not name.startswith("__editable__"):
+            continue
+        packages = getattr(module, "MAPPING", {})
+        for package in packages:
+            packages[package] = _in_tree(packages[package], top, tree)
+        parts = getattr(module, "NAMESPACES", {})
+        for package in parts:
+            parts[package] = [_in_tree(place, top, tree) for place in parts[package]]
+
+
 if __name__ == "sitecustomize":
+    try:
+        _move_places()
+    except Exception:
+        pass
     try:
         if _is_meant():
             _begin()

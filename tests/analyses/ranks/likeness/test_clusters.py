@@ -106,4 +106,4 @@ def test_kernels_that_one_rank_alone_runs_are_only_here():
     }
     (odd,) = odd_ones(clustered(ranks))
     assert odd.ranks == (5,)
-    assert odd.apart[0].startswith("Kernels are given work that is only here: ")
+    assert odd.apart[0].startswith("Kernels are given work that is only here.")

@@ -1,0 +1,253 @@
+"""Equal calls of two programs that differ in shapes, types or geometry: what sizes tell of work."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from timesink.analyses.diff import KERNEL, OPERATOR, Program
+from timesink.analyses.diff.alignment import CallChange, CountedCycles, SiteNames, ranges
+from timesink.analyses.names import multiplies_matrices
+from timesink.model.intervals import Flags, Floats, Ints
+
+_MOST_RESIZED = 0.4
+"""Part of the kernels with other geometry above which the work is another."""
+_LEAST_VARIANT = 0.005
+"""Part of the device's time that other variants of equal kernels must take or save."""
+_CLEARLY_RESIZED = 1.1
+"""Factor of a size beyond what inputs grow by during a recording: a token per step, mostly."""
+_SOME_RESIZED, _FEWEST_RESIZED = 0.1, 3
+"""Part of the operators or kernels, and how many at least, of which all differ in size that much:
+attention alone is about that part of a model."""
+_MOST_UNEVEN = 0.2
+"""Part of the operators or kernels whose sizes vary from step to step on one side only.  Scalars
+count as shapes, and those of an optimizer may vary: they are fewer."""
+
+
+def resized_operators(base: Program, new: Program) -> frozenset[int]:
+    """Operators of both programs whose inputs are clearly larger or smaller, as sites."""
+    return frozenset(site for site, ratio in _size_ratios(base, new).items() if _is_resized(ratio))
+
+
+def _is_resized(ratio: float) -> bool:
+    return ratio > 0 and max(ratio, 1 / ratio) >= _CLEARLY_RESIZED
+
+
+def _size_ratios(base: Program, new: Program) -> dict[int, float]:
+    """How many times as large the inputs of operators are in their first calls, where known."""
+    sides = []
+    for program in (base, new):
+        rows = program.sites.filter(program.sites["sort"] == OPERATOR)
+        sides.append(dict(zip(rows["site"].to_list(), rows["shapes"].to_list(), strict=True)))
+    found = {}
+    for site in sides[0].keys() & sides[1].keys():
+        before, after = _elements(sides[0][site]), _elements(sides[1][site])
+        if before and after:
+            found[site] = after / before
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _elements(shapes: str | None) -> int:
+    """How many numbers the tensors of a list of shapes hold together; 0 where none is known."""
+    try:
+        listed = msgspec.json.decode(shapes or "[]")
+    except msgspec.DecodeError:
+        return 0
+    return _numbers_in(listed) if isinstance(listed, list) else 0
+
+
+def _numbers_in(shape: list[Any]) -> int:
+    if shape and all(isinstance(size, int) for size in shape):
+        return prod(shape)
+    return sum(_numbers_in(inner) for inner in shape if isinstance(inner, list))
+
+
+def details(
+    base: CountedCycles,
+    new: CountedCycles,
+    names: SiteNames,
+    equal: Flags,
+    found: Sequence[CallChange],
+) -> Iterator[CallChange]:
+    """Shapes, types and geometry of equal calls: what most of them differ in, as one change.
+
+    Where other calls were `found` to differ too, only other sizes are told: of most, or such that
+    no cycle of the other side comes near.
+    """
+    alone = not found
+    sort = names.table["sort"].to_numpy()
+    work = equal & (sort >= KERNEL)
+    if base.program.typed and new.program.typed:
+        operators = equal & (sort == OPERATOR)
+        columns = _steadily_other(base.shape, new.shape, operators)
+        if len(columns) and (alone or len(columns) > _MOST_RESIZED * operators.sum()):
+            yield _detailed(base, new, names, columns, _typed_kind(base, new, names, columns))
+            return
+    same = (base.variant == base.variant[0]).all(axis=0) & (new.variant == base.variant[0]).all(
+        axis=0
+    )
+    resized = np.union1d(_apart(base.blocks, new.blocks, work), _apart(base.bytes, new.bytes, work))
+    most = max(1, int((work & (base.blocks[0] > 0)).sum()))
+    if len(resized) > _MOST_RESIZED * most:
+        yield _detailed(base, new, names, resized, "shapes")
+        return
+    other_sizes = _uneven_or_resized(base, new, names, equal, found)
+    if other_sizes is not None:
+        yield other_sizes
+        return
+    other = np.flatnonzero(work & ~same)
+    for columns, kind in ((np.flatnonzero(np.isin(np.arange(len(same)), resized) & same), "shapes"),
+                          (other, "variants")):  # fmt: skip
+        if alone and len(columns):
+            change, error = _device_change(base, new, columns)
+            least = _LEAST_VARIANT * float(base.device_ns.sum(axis=1).mean())
+            if abs(change) > max(3 * error, least):
+                yield _detailed(base, new, names, columns, kind)
+                return
+
+
+def _uneven_or_resized(
+    base: CountedCycles,
+    new: CountedCycles,
+    names: SiteNames,
+    equal: Flags,
+    found: Sequence[CallChange],
+) -> CallChange | None:
+    """Sizes that vary from cycle to cycle on one side only, or that clearly differ; else None.
+
+    Kernels tell by their grids, but for products of matrices: libraries choose how these are cut.
+    The sizes of an optimizer are those of its parameters, however large the work is.  Where other
+    kernels below equal operators are all that was `found`, any size outside of these tells why.
+    """
+    sort = names.table["sort"].to_numpy()
+    equal = equal & ~_in_optimizer(names)
+    only_kernels = bool(found) and all(change.kind == "kernels" for change in found)
+    around = {change.site for change in found}
+    apart_from = ~np.isin(names.table["parent"].to_numpy(), list(around))
+    launched = np.asarray((base.blocks > 0).all(axis=0) & (new.blocks > 0).all(axis=0))
+    sized = equal & (sort == KERNEL) & launched
+    sized[[place for place in np.flatnonzero(sized) if multiplies_matrices(names.names[place])]] = (
+        False
+    )
+    shaped = equal & (sort == OPERATOR) & (base.shape != 0).all(axis=0)
+    shaped &= base.program.typed and new.program.typed
+    groups: tuple[tuple[Flags, NDArray[Any], NDArray[Any]], ...] = (
+        (shaped, base.shape, new.shape),
+        (sized, base.blocks, new.blocks),
+    )
+    for which, ours, theirs in groups:
+        columns = _one_uneven(ours, theirs, which)
+        if len(columns) >= max(_FEWEST_RESIZED, _MOST_UNEVEN * which.sum()):
+            change = _detailed(base, new, names, columns, "uneven")
+            is_even = bool((theirs == theirs[0])[:, columns].all())
+            return replace(change, added=()) if is_even else replace(change, removed=())
+    inputs = _input_ratios(base, new, names)
+    grids = np.where(sized, new.blocks.mean(axis=0) / np.maximum(base.blocks.mean(axis=0), 1), 1.0)
+    apart = np.isin(np.arange(len(sized)), _apart(base.blocks, new.blocks, sized))
+    for which, ratios in (
+        (equal & (sort == OPERATOR) & ~np.isnan(inputs), inputs),
+        (sized, np.where(apart, grids, 1.0)),
+    ):
+        columns = np.array(
+            [place for place in np.flatnonzero(which) if _is_resized(float(ratios[place]))],
+            dtype=np.int64,
+        )
+        least = max(_FEWEST_RESIZED, _SOME_RESIZED * which.sum())
+        if only_kernels:
+            columns, least = columns[apart_from[columns]], 1
+        if len(columns) >= least:
+            change = _detailed(base, new, names, columns, "shapes")
+            return replace(change, factor=float(np.median(ratios[columns])))
+    return None
+
+
+def _in_optimizer(names: SiteNames) -> Flags:
+    """Which sites are an optimizer's, in its step or where it clears gradients."""
+    paths = (names.path(site) for site in names.table["site"].to_list())
+    return np.array([path[:1] != () and path[0].startswith("Optimizer.") for path in paths])
+
+
+def _input_ratios(base: CountedCycles, new: CountedCycles, names: SiteNames) -> Floats:
+    """How many times as large the inputs of every site are; NaN where that is not known."""
+    ratios = _size_ratios(base.program, new.program)
+    return np.array([ratios.get(site, np.nan) for site in names.table["site"].to_list()])
+
+
+def _one_uneven(ours: NDArray[Any], theirs: NDArray[Any], which: Flags) -> Ints:
+    """Columns in which the cycles of one side are all equal, and those of the other are not."""
+    even = [(side == side[0]).all(axis=0) for side in (ours, theirs)]
+    return np.flatnonzero(which & (even[0] != even[1]))
+
+
+def _apart(ours: NDArray[Any], theirs: NDArray[Any], which: Flags) -> Ints:
+    """Columns in which amounts per cycle of both sides lie in ranges that do not meet."""
+    (low, high), (least, most) = ranges(ours), ranges(theirs)
+    return np.flatnonzero(which & ((high < least) | (most < low)))
+
+
+def _typed_kind(base: CountedCycles, new: CountedCycles, names: SiteNames, columns: Ints) -> str:
+    """Whether operators have other types, or only other shapes or scalars."""
+    types = [
+        dict(zip(side.program.sites["site"], side.program.sites["types"], strict=True))
+        for side in (base, new)
+    ]
+    sites = names.table["site"].gather(columns).to_list()
+    retyped = sum(types[0].get(site) != types[1].get(site) for site in sites)
+    return "types" if retyped * 2 > len(sites) else "shapes"
+
+
+def _steadily_other(ours: NDArray[Any], theirs: NDArray[Any], which: Flags) -> Ints:
+    """Columns in which every cycle of a side is equal, and the sides are not."""
+    steady = (ours == ours[0]).all(axis=0) & (theirs == theirs[0]).all(axis=0)
+    return np.flatnonzero(which & steady & (ours[0] != theirs[0]))
+
+
+def _device_change(base: CountedCycles, new: CountedCycles, columns: Ints) -> tuple[float, float]:
+    """What some sites take more per cycle, and how sure that is."""
+    sums = [side.device_ns[:, columns].sum(axis=1).astype(np.float64) for side in (base, new)]
+    error = sum(float(one.var()) / max(1, len(one) - 1) for one in sums) ** 0.5
+    return float(np.median(sums[1]) - np.median(sums[0])), error
+
+
+def _detailed(
+    base: CountedCycles, new: CountedCycles, names: SiteNames, columns: Ints, kind: str
+) -> CallChange:
+    """Equal calls that differ in the same sort of detail, as one change."""
+    sort = names.table["sort"].to_numpy()
+    often = base.calls[0, columns]
+    amounts = [side.blocks[:, columns].sum(axis=1).mean() for side in (base, new)]
+    if not all(amounts):
+        amounts = [side.blocks.sum(axis=1).mean() for side in (base, new)]
+    if not all(amounts):
+        amounts = [side.bytes.sum(axis=1).mean() for side in (base, new)]
+    inputs = _input_ratios(base, new, names)[columns] if kind == "shapes" else np.empty(0)
+    inputs = inputs[[_is_resized(ratio) for ratio in inputs.tolist()]] if len(inputs) else inputs
+    if len(inputs):
+        amounts = [1.0, np.median(inputs)]
+    known = names.table["site"].to_numpy()
+    counted = Counter(dict(zip(known[columns].tolist(), often.tolist(), strict=True)))
+    delta = np.abs(new.device_ns.mean(axis=0) - base.device_ns.mean(axis=0))
+    largest = columns[np.argsort(-delta[columns], kind="stable")][:8]
+    shown = tuple(dict.fromkeys(names.names[one] for one in largest.tolist()))
+    return CallChange(
+        names.path(int(known[largest[0]]))[:-1],
+        shown,
+        shown,
+        "",
+        "",
+        int(often.sum()),
+        int(base.calls[0, sort == sort[columns[0]]].sum()),
+        counted,
+        counted,
+        kind=kind,
+        factor=float(amounts[1] / amounts[0]) if all(amounts) else None,
+    )

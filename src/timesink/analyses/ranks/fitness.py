@@ -1,0 +1,174 @@
+"""What a set of recordings cannot tell: clocks that nothing aligns, profilers that began apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from timesink.analyses.communication_calls import SYNCHRONISING
+from timesink.analyses.ranks.own_time import the_ranks
+from timesink.analyses.ranks.summary import RankSummary
+from timesink.model.fitness import COMMUNICATION, RANKS, Reason
+from timesink.model.units import brief_ns, counted
+
+LATE_START_SCHEMA: dict[str, pl.DataType] = {
+    **dict.fromkeys(("rank", "match", "wait_ns"), pl.Int64()),
+    "step": pl.String(),
+    "start_ns": pl.Int64(),
+    "last_rank": pl.Int64(),
+}
+"""`rank` waited so long from `start_ns` on because the recording of `last_rank` had not begun."""
+
+
+def late_starts(calls: pl.DataFrame, ranks: Mapping[int, RankSummary]) -> pl.DataFrame:
+    """Waits for ranks whose recordings began later than those of others: `LATE_START_SCHEMA`.
+
+    `calls` are matched collectives with waits.  Ranks that meet in every step are never a whole
+    step apart: who lets others wait longer than one of its own steps, in the first collective it
+    has, was not there because its profiler had not started.  What it took by itself before that
+    collective is recorded, and is a wait for it.
+    """
+    if calls.is_empty():
+        return pl.DataFrame(schema=LATE_START_SCHEMA)
+    steps = {rank: _usual_step(summary) for rank, summary in ranks.items()}
+    together = pl.col("collective").is_in(SYNCHRONISING).fill_null(value=False)
+    is_first = pl.col("start_ns") == pl.col("start_ns").min().over("rank")
+    # Of each collective the one that came last, where it is the first that this rank has.
+    last = (
+        calls.lazy()
+        .with_columns(is_first=is_first)
+        .filter(together, pl.col("members") > 1)
+        .filter(pl.col("is_first").any().over("match"))
+        .with_columns(is_last=pl.col("wait_ns") == pl.col("wait_ns").min().over("match"))
+    )
+    begun = (
+        last.filter("is_last", "is_first")
+        .unique("match", keep="first", maintain_order=True)
+        .select("match", last_rank="rank", last_own_ns="own_ns")
+        .with_columns(least=pl.col("last_rank").replace_strict(steps, return_dtype=pl.Int64))
+    )
+    recorded = (pl.col("last_own_ns") - pl.col("own_ns")).clip(lower_bound=0)
+    return (
+        last.join(begun, on="match", maintain_order="left")
+        .with_columns(wait_ns=pl.col("wait_ns") - recorded)
+        .filter(pl.col("wait_ns") > pl.col("least"), pl.col("least") > 0)
+        .select(pl.col(name).cast(dtype) for name, dtype in LATE_START_SCHEMA.items())
+        .sort("rank", "start_ns")
+        .collect()
+    )
+
+
+def _usual_step(summary: RankSummary) -> int:
+    """How long a step of a rank is, in ns; that of the whole recording where none is complete."""
+    steps = summary.steps.filter("complete") if summary.steps["complete"].any() else summary.steps
+    middle = (steps["end_ns"] - steps["start_ns"]).median()
+    return int(middle) if isinstance(middle, int | float) else 0
+
+
+def without_late_starts(calls: pl.DataFrame, late: pl.DataFrame) -> pl.DataFrame:
+    """The collectives without waits for a profiler to start: they begin when the last rank came."""
+    if late.is_empty():
+        return calls
+    waits = late.select("rank", "match", late_ns="wait_ns")
+    missed = pl.col("late_ns").fill_null(0)
+    return (
+        calls.join(waits, on=["rank", "match"], how="left", maintain_order="left")
+        .with_columns(
+            *(pl.col(name) - missed for name in ("wait_ns", "dur_ns")),
+            start_ns=pl.col("start_ns") + missed,
+            exposed_ns=(pl.col("exposed_ns") - missed).clip(lower_bound=0),
+        )
+        .drop("late_ns")
+    )
+
+
+def steps_without_late_starts(
+    ranks: Mapping[int, RankSummary], late: pl.DataFrame
+) -> dict[int, RankSummary]:
+    """Ranks whose steps with such a wait are not complete: means and comparisons leave them out.
+
+    A rank that would have no complete step keeps its own.
+    """
+    changed = dict(ranks)
+    for (rank,), waits in late.group_by("rank"):
+        summary = ranks[int(str(rank))]
+        complete = summary.steps["complete"] & ~summary.steps["step"].is_in(
+            waits["step"].drop_nulls().implode()
+        )
+        if complete.any():
+            steps = summary.steps.with_columns(complete=complete)
+            changed[int(str(rank))] = replace(summary, steps=steps)
+    return changed
+
+
+def may_start_apart(ranks: Mapping[int, RankSummary]) -> bool:
+    """Whether some rank is in its first collective for longer than a step: worth a look."""
+    for summary in ranks.values():
+        calls = summary.collectives
+        if calls.height:
+            first = int(calls["start_ns"].arg_min() or 0)
+            if calls["end_ns"][first] - calls["start_ns"][first] > _usual_step(summary) > 0:
+                return True
+    return False
+
+
+def ranges_without_late_starts(
+    ranks: Mapping[int, RankSummary], late: pl.DataFrame
+) -> dict[int, RankSummary]:
+    """Ranks whose communication has no such wait: its ranges begin when the last rank came."""
+    changed = dict(ranks)
+    for rank, wait_ns, start_ns in late.select("rank", "wait_ns", "start_ns").iter_rows():
+        worker = changed[rank].worker
+        begin_ns = start_ns + wait_ns
+        goes_on = (pl.col("start_ns") < begin_ns) & (pl.col("end_ns") > begin_ns)
+        start = pl.when(goes_on).then(begin_ns).otherwise("start_ns")
+        ranges = worker.ranges.with_columns(start_ns=start)
+        changed[rank] = replace(changed[rank], worker=replace(worker, ranges=ranges))
+    return changed
+
+
+def late_start_reason(late: pl.DataFrame) -> Reason | None:
+    """Why the first collectives of a set are no communication; None where they are."""
+    if late.is_empty():
+        return None
+    longest = int(late["wait_ns"].max())  # type: ignore[arg-type]
+    last = late["last_rank"].unique().to_list()
+    verb = "records" if len(last) == 1 else "record"
+    return Reason(
+        "profilers_apart",
+        f"{the_ranks(last)} {verb} from up to {brief_ns(longest)} later than the others: waits "
+        "for that, in the first collectives, are left out and are no communication.",
+        "Start the profilers of all ranks in the same step, after a barrier.",
+        (COMMUNICATION,),
+        {"longest_wait_us": longest / 1000, "ranks": the_ranks(last)},
+    )
+
+
+def clock_reason(clocks: pl.DataFrame) -> Reason | None:
+    """Why clocks of ranks stay as they were recorded; None where they are aligned."""
+    apart = clocks.filter(pl.col("ends") > 0, pl.col("uncertainty_ns").is_nan())
+    if apart.is_empty():
+        return None
+    many = apart["clock"].n_unique()
+    return Reason(
+        "clocks_not_aligned",
+        f"clocks of {counted(many, 'ranks')} cannot be aligned: collectives that should end "
+        "together move apart faster than any two clocks do.",
+        "Record all ranks of one run over the same steps; newer PyTorch numbers its collectives.",
+        (RANKS,),
+        {"clocks": float(many)},
+    )
+
+
+def unrelated_reason(runs: Sequence[Sequence[str]]) -> Reason:
+    """Why recordings that lie together are not compared as ranks."""
+    return Reason(
+        "unrelated_recordings",
+        f"The recordings are of {counted(len(runs), 'runs')}: nothing in them says that they are "
+        "ranks of one (world size, collectives, times).",
+        "Record all ranks of one run into a folder of its own, or name one recording.",
+        (RANKS, COMMUNICATION),
+        {"runs": float(len(runs))},
+    )

@@ -1,0 +1,138 @@
+"""A folder of recordings that are no ranks of one run: one answer for each of them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from timesink.answers.analysis.ranks import straggler_headline
+from timesink.answers.analysis.report import Analysis, analyze, step_choice
+from timesink.answers.rank_reading import UnrelatedRunsError, open_set
+from timesink.errors import TimesinkError
+from timesink.model import units
+from timesink.output import blocks
+from timesink.runtime.engine import Engine, engine_of
+from timesink.sources import Recording
+
+SCHEMA = "timesink/analyses/1"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """One run of a folder: its answer, or why there is none."""
+
+    name: str
+    path: str
+    """What to name to see this run alone."""
+    analysis: Analysis | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunList:
+    """What recordings at a place tell, one answer for each run."""
+
+    path: str
+    runs: tuple[ListedRun, ...]
+
+    @property
+    def headline(self) -> str:
+        """How many runs there are, and that they are not compared."""
+        many = units.counted(len(self.runs), "recordings")
+        return f"{many} of different runs: one answer each, none is compared with another."
+
+    def to_json(self) -> bytes:
+        """The answers as JSON, on one line; `docs/analysis.md` describes every key."""
+        return msgspec.json.encode(
+            {
+                "schema": SCHEMA,
+                "headline": self.headline,
+                "path": self.path,
+                "runs": [_values(run) for run in self.runs],
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        values: dict[str, Any] = msgspec.json.decode(self.to_json())
+        return values
+
+
+def _values(run: ListedRun) -> dict[str, Any]:
+    answer = None if run.analysis is None else msgspec.Raw(run.analysis.to_json())
+    return {"name": run.name, "path": run.path, "reason": run.reason, "answer": answer}
+
+
+def analyze_place(source: str | Path, **options: Any) -> Analysis | RunList:
+    """What `analyze` says, or a list of answers where recordings are no ranks of one run.
+
+    `options` are those of `analyze`.
+    """
+    try:
+        return analyze(source, **options)
+    except UnrelatedRunsError as several:
+        runs = [_listed(recordings, options) for recordings in several.runs]
+        damaged = [
+            ListedRun(each.worker, each.source, None, each.reason) for each in several.damaged
+        ]
+        return RunList(several.place, (*runs, *damaged))
+
+
+def _listed(recordings: Sequence[Recording], options: dict[str, Any]) -> ListedRun:
+    first = recordings[0]
+    source = first.source if first.remote is None else first.remote.url
+    alone = {name: value for name, value in options.items() if name not in _CHOICES}
+    try:
+        if len(recordings) == 1:
+            return ListedRun(first.worker, first.source, analyze(source, **alone))
+        return ListedRun(first.worker, first.source, _analyze_ranks(recordings, options))
+    except TimesinkError as error:
+        return ListedRun(first.worker, first.source, None, error.message)
+
+
+_CHOICES = ("worker", "span", "rank")
+"""Options that have chosen these recordings already."""
+
+
+def _analyze_ranks(recordings: Sequence[Recording], options: dict[str, Any]) -> Analysis:
+    """Ranks of one run among recordings of others."""
+    engine: str | Engine = options.get("engine", "local")
+    steps = options.get("steps")
+    ranks, detailed, trace = open_set(
+        recordings,
+        engine=engine_of(engine, jobs=options.get("jobs"), address=options.get("ray_address")),
+        steps=None if steps is None else step_choice(steps),
+        cache=options.get("cache", True),
+        progress=options.get("progress"),
+    )
+    note = f"{units.counted(len(ranks.ranks), 'ranks')}: {detailed} in detail"
+    analysis = Analysis(trace, recordings[0].source, ranks, chosen=(note,))
+    return replace(analysis, group_by=options.get("group_by", ""))
+
+
+def run_list_document(answers: RunList) -> blocks.Document:
+    """A headline for each run, and the command that shows it alone."""
+    return blocks.Document(
+        kind="analysis",
+        title=Path(answers.path).name or answers.path,
+        subject=answers.path,
+        headline=answers.headline,
+        sections=tuple(_section(place, run) for place, run in enumerate(answers.runs, start=1)),
+    )
+
+
+def _section(place: int, run: ListedRun) -> blocks.Section:
+    command = f"timesink analyze {shlex.quote(run.path)}"
+    texts: tuple[blocks.Text, ...]
+    if run.analysis is None:
+        texts = (blocks.Text(f"Cannot be answered: {run.reason}", "warning"),)
+    else:
+        ranks = run.analysis.ranks
+        told = "" if ranks is None else straggler_headline(ranks)
+        texts = (blocks.Text(told or run.analysis.headline), blocks.Text(command))
+    return blocks.Section(f"run-{place}", run.name, texts)

@@ -1,0 +1,172 @@
+"""What only a replay finds or prices: single waits that hold the host up, collectives of the host.
+
+A wait that comes once a step may be the whole answer, or cost nothing: what follows it tells.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.columns import device_columns, host_names
+from timesink.analyses.device_idle import idle_causes
+from timesink.analyses.forest import within
+from timesink.analyses.replay import Played
+from timesink.analyses.replay.changes import AskedChange
+from timesink.analyses.replay.prediction import operators_around, waiting_calls
+from timesink.analyses.replay.what_if import (
+    PACE_NS,
+    Scenario,
+    changed,
+    device_waits,
+    waits_for_collectives,
+)
+from timesink.analyses.work import formula_of
+from timesink.errors import UsageError
+from timesink.model import units
+from timesink.model.findings import Evidence, Finding
+from timesink.model.intervals import Ints
+from timesink.model.trace import Trace
+from timesink.model.vendors import is_collective_call, waits_for_device
+from timesink.rules import Steps, complete_steps
+from timesink.rules.device_work import LEAST_SHARE
+
+_FEWEST = 0.5
+"""Waits of a step: what comes in fewer than every other step is not a part of the loop."""
+_MOST_NAMES = 3
+_FROM_HOST = "HtoD"
+_PRODUCTS = ("gemm", "convolution", "attention")
+
+
+# -- waits -----------------------------------------------------------------------------------------
+
+
+def held_up_by(
+    trace: Trace, base: Scenario, saving_ns: Callable[[Scenario], float]
+) -> list[Finding]:
+    """Operators that wait for the device, few times a step, where a step is shorter without."""
+    steps, idle = complete_steps(trace), idle_causes(trace)
+    least = LEAST_SHARE * steps.length_ns
+    waits = any(waits_for_device(name) for name in host_names(trace).texts if name)
+    # What is waited for once in a recording is no part of a loop.
+    if not steps.marked or not steps.length_ns or idle.is_empty() or not waits:
+        return []
+    # Without an idle device nothing comes sooner, whatever the host waits for.
+    if int(idle["idle_ns"].to_numpy().max()) < least * steps.count:
+        return []
+    played = base.played()
+    chosen: list[Evidence] = []
+    for name, waits_ns, count in _waits_in_steps(trace, base, played, steps):
+        if waits_ns < least or len(chosen) == _MOST_NAMES:
+            break
+        try:
+            shorter = changed(base, AskedChange("remove", "sync", glob.escape(name)))
+        except UsageError:
+            continue
+        if saving_ns(shorter) >= least:
+            numbers = {"calls_per_step": count, "wait_us_per_step": waits_ns / 1000}
+            chosen.append(Evidence("operator", name, numbers=numbers))
+    if not chosen:
+        return []
+    names = units.listed([item.name for item in chosen], between=" and ")
+    waits_ns = sum(1000 * item.numbers["wait_us_per_step"] for item in chosen)
+    often = max(1, round(sum(item.numbers["calls_per_step"] for item in chosen)))
+    times = f"{units.counted(often, 'times')}{steps.a_step}"
+    return steps.found(
+        "synchronisation",
+        f"The host waits for the device in {names}, {times}, for {steps.part(waits_ns)}; nothing "
+        "is launched meanwhile, and the device runs dry after it.",
+        waits_ns,
+        chosen,
+        {"names": names},
+    )
+
+
+def _waits_in_steps(
+    trace: Trace, base: Scenario, played: Played, steps: Steps
+) -> Iterator[tuple[str, float, float]]:
+    """Calls that wait for results: name, how long a step and how often, the longest first.
+
+    Waits for copies to the device are no waits for results: pinned memory mends them; those of
+    collectives are a part of these.
+    """
+    graph, calls = base.graph, base.graph.points.calls
+    waits = np.flatnonzero(device_waits(graph))
+    waits = waits[steps.hold(graph.points.time[graph.point[waits]])]
+    # A collective of the host waits for what it sends: that is a part of it.
+    made = within(np.flatnonzero(calls.named(is_collective_call)), calls.size)
+    waits = waits[~made[graph.points.call[graph.point[waits]]]]
+    if not len(waits):
+        return
+    outer, is_operator = waiting_calls(trace, base, waits)
+    computes = calls.named(_computes)[outer]
+    kept = ~np.isin(outer, _senders(trace, base)) & ~computes
+    waits, outer, is_operator = waits[kept], outer[kept], is_operator[kept]
+    # Outside of operators a benchmark waits at its end, and so does a profiler.
+    recurs = is_operator if steps.count < 2 else np.ones(len(outer), dtype=np.bool_)
+    waits, outer = waits[recurs], outer[recurs]
+    waited = played.node[waits] - played.node[graph.before[waits]]
+    code = calls.name[outer]
+    total = np.bincount(code, waited, minlength=1) / steps.count
+    often = np.bincount(code, minlength=1) / steps.count
+    for place in np.argsort(-total, kind="stable").tolist():
+        if total[place] > 0 and calls.names[place] and often[place] >= _FEWEST:
+            yield calls.names[place], float(total[place]), float(often[place])
+
+
+def _computes(name: str) -> bool:
+    """Whether an operator multiplies matrices: it waits for reasons of its library."""
+    row = formula_of(name)
+    return row is not None and row.family in _PRODUCTS
+
+
+def _senders(trace: Trace, base: Scenario) -> Ints:
+    """Outermost operators that copy something to the device."""
+    work = base.graph.work
+    about = device_columns(trace).select("kind", pl.col("name").cast(pl.String))[work.row]
+    sent = about.select((pl.col("kind") == "memcpy") & pl.col("name").str.contains(_FROM_HOST))
+    copies = np.flatnonzero(sent.to_series().fill_null(value=False).to_numpy() & work.launched)
+    call = base.graph.points.calls.place[work.call[copies]]
+    return operators_around(trace, base, call[call >= 0])[0]
+
+
+# -- collectives that the host makes ---------------------------------------------------------------
+
+
+def without_host_collectives(one: Scenario) -> Scenario | None:
+    """The program if its collectives on the host took no time; None where it has none.
+
+    Threads that did nothing until one of them ended go on at once.
+    """
+    points = one.graph.points
+    calls = points.calls
+    made = np.flatnonzero(calls.named(is_collective_call)) if len(calls) else np.zeros(0, np.int64)
+    if not len(made):
+        return None
+    inside = within(made, calls.size)
+    mine = (points.owner >= 0) & inside[points.owner]
+    stretch = np.where(mine, 0.0, one.stretch * (1 - waits_for_collectives(one.graph)))
+    graph = one.graph
+    needs, gap = graph.needs.copy(), graph.gap.copy()
+    waits = device_waits(graph)
+    waits[waits] = inside[points.call[graph.point[waits]]]
+    needs[waits], gap[waits] = -1, 0.0
+    return replace(one, stretch=stretch, graph=replace(graph, needs=needs, gap=gap))
+
+
+# -- gaps between queued work ----------------------------------------------------------------------
+
+
+def without_queue_gaps(one: Scenario) -> Scenario:
+    """The program if queued work began when its launch and its stream allow, and at once."""
+    graph = one.graph
+    needs, gap, number = graph.needs.copy(), graph.gap.copy(), np.arange(len(graph))
+    follows = (graph.activity >= 0) & (graph.before > 0)
+    gap[follows] = np.minimum(gap[follows], PACE_NS)
+    # A start that needed another stream as well stands between the two.
+    needs[(graph.point < 0) & (graph.activity < 0) & (number > 0)] = -1
+    return replace(one, graph=replace(graph, needs=needs, gap=gap))

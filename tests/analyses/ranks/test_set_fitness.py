@@ -1,0 +1,142 @@
+"""What a set of recordings cannot tell is a reason of the set, and is left out of its figures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import timesink
+from cases import STEP, K, O, R, read
+from rank_sets import as_set
+from timesink.analyses.ranks import (
+    RankSet,
+    clock_rows,
+    rank_rows,
+    ranks_of_traces,
+    set_fitness,
+    set_notes,
+)
+from timesink.analyses.ranks.clocks import MOST_DRIFT_PPM, align_clocks, corrected
+from timesink.model.fitness import COMMUNICATION, RANKS
+from timesink.model.trace import Trace
+
+STEP_US, SECONDS_APART = 10_000, 5_000_000
+
+
+def rank_trace(begin: int, first_wait: int, own: int = 1_000) -> Trace:
+    """Four steps that meet in a collective each; the first one waits so many us for others."""
+    events, start = [], begin
+    for number in range(1, 5):
+        wait = first_wait if number == 1 else 0
+        length = STEP_US + wait + (own - 1_000 if number == 1 else 0)
+        computed = own if number == 1 else 1_000
+        at, x = start + 100, 10 * number
+        meets = start + 200 + computed
+        events += [
+            STEP(number, start, length - 50),
+            R(at, 10, c=x, x=x),
+            K("compute_kernel", start + 200, computed, c=x),
+            O("nccl:all_reduce", at + 20, 40, x=x + 1, **{"Input dims": [[2049000]]}),
+            R(at + 25, 10, c=x + 1, x=x + 1),
+            K("ncclDevKernel_AllReduce_Sum_f32_RING_LL", meets, 5_000 + wait, c=x + 1),
+        ]
+        start += length
+    return read(*events)
+
+
+def two_ranks(apart: int, *, own: int = 1_000) -> RankSet:
+    """The second rank begins so much later, and takes `own` us before it meets the first one."""
+    first = rank_trace(0, apart + own - 1_000)
+    return as_set({"rank0": first, "rank1": rank_trace(apart, 0, own)})
+
+
+class TestProfilersThatStartApart:
+    def test_the_first_collective_is_no_communication(self):
+        ranks = two_ranks(SECONDS_APART)
+        (reason,) = set_fitness(ranks).reasons
+        assert reason.code == "profilers_apart"
+        assert "rank 1 records from up to 5.00 s later" in reason.sentence
+        assert not set_fitness(ranks).answers(COMMUNICATION)
+        assert reason.sentence.removesuffix(".") in list(set_notes(ranks))
+        for row in rank_rows(ranks).to_dicts():
+            assert row["steps"] == (3 if row["rank"] == 0 else 4)
+            assert row["step_ns"] < 2_000 * STEP_US
+            assert row["communication_ns"] == pytest.approx(5e6)
+            assert (row["wait_suffered_ns"], row["wait_caused_ns"]) == (0, 0)
+        assert ranks.analysis.stragglers == ()
+        waiting = ranks.communication.by_step["waiting_ns"]
+        assert waiting.max() < 1_000_000  # type: ignore[operator]
+
+    def test_a_stall_that_is_recorded_is_a_wait(self):
+        ranks = two_ranks(0, own=1_000 + SECONDS_APART)
+        assert set_fitness(ranks).reasons == ()
+        assert rank_rows(ranks).filter(rank=0)["wait_suffered_ns"].item() > 1e9
+
+    def test_less_than_a_step_apart_is_a_wait(self):
+        ranks = two_ranks(STEP_US // 2)
+        assert set_fitness(ranks).reasons == ()
+        assert ranks.analysis.collectives["wait_ns"].max() == 5_000_000
+
+
+def test_real_ranks_start_together_and_tell_no_drift_of_their_clocks(shared: Path):
+    folder = shared / "data/h200/traces/ddp8_stall_rank3"
+    ranks = ranks_of_traces(
+        {file.name.split(".")[0]: timesink.open(file) for file in sorted(folder.iterdir())}
+    )
+    assert set_fitness(ranks).reasons == ()
+    rows = clock_rows(ranks)
+    assert rows["drift_ppm"].is_nan().all()
+    assert rows["uncertainty_ns"].is_finite().all()
+
+
+def collective_ends(
+    drift_ppm: float, jitter_ns: float, *, times: int = 40, seed: int = 1
+) -> pl.DataFrame:
+    """Two ranks that meet for two seconds; the clock of the second one drifts."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for match in range(times):
+        at = 2e9 * match / times
+        for rank in range(2):
+            seen = at * (1 + 1e-6 * drift_ppm * rank) + rng.exponential(jitter_ns)
+            rows.append((rank, match, int(seen), "all_reduce"))
+    schema = {"rank": pl.Int64, "match": pl.Int64, "end_ns": pl.Int64, "collective": pl.String}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+class TestDriftOfClocks:
+    def test_what_clocks_can_do_is_corrected(self):
+        found = align_clocks(collective_ends(80.0, 1_000.0), {0: None, 1: None})
+        apart = found["drift_ppm"][1] - found["drift_ppm"][0]
+        assert apart == pytest.approx(80.0, abs=3)
+
+    @pytest.mark.parametrize("jitter_ns", [1_000.0, 20_000_000.0])
+    def test_what_no_clock_does_is_not_corrected(self, jitter_ns: float):
+        calls = collective_ends(23_875.0, jitter_ns)
+        found = align_clocks(calls, {0: None, 1: None})
+        assert found["offset_ns"].to_list() == [0.0, 0.0]
+        assert found["uncertainty_ns"].is_nan().all()
+        assert found["drift_ppm"].is_nan().all()
+        seen = calls.with_columns(at=corrected(pl.col("end_ns"), found))
+        assert (seen["at"] == seen["end_ns"]).all()
+
+    def test_a_drift_that_may_be_none_is_none(self):
+        several = [
+            align_clocks(collective_ends(0.0, 20_000.0, seed=seed), {0: None, 1: None})
+            for seed in range(20)
+        ]
+        assert sum(found["drift_ppm"].to_list() == [0.0, 0.0] for found in several) >= 16
+        for found in several:
+            assert (found["drift_uncertainty_ppm"] < MOST_DRIFT_PPM).all()
+
+    def test_it_is_a_reason_of_the_set(self):
+        ranks = as_set({"rank0": rank_trace(0, 0), "rank1": rank_trace(0, 0)})
+        clocks = align_clocks(collective_ends(23_875.0, 1_000.0), {0: None, 1: None})
+        vars(ranks)["analysis"] = replace(ranks.analysis, clocks=clocks)
+        assert [reason.code for reason in set_fitness(ranks).reasons] == ["clocks_not_aligned"]
+        assert not set_fitness(ranks).answers(RANKS)
+        assert any("cannot be aligned" in note for note in set_notes(ranks))

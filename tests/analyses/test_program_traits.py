@@ -1,0 +1,118 @@
+"""What a program has and does already, by its recording."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import timesink
+from cases import DATA_LOADER, MAIN, STEP, K, O, R, host_event, read
+from timesink.analyses.program_traits import has_shapes, program_traits
+from timesink.answers.analysis.document import analysis_document
+from timesink.output.terminal import to_text
+from timesink.rules import advice_for, catalogue, find_all
+
+
+@pytest.mark.parametrize(
+    ("events", "trait"),
+    [
+        ([O("Torch-Compiled Region: 0/0", 0, 5)], "compiled"),
+        ([K("triton_poi_fused_add_0", 0, 5)], "compiled"),
+        ([host_event("cuda_runtime", "hipGraphLaunch", 0, 5, MAIN)], "graphs"),
+        ([O("MulBackward0", 0, 5)], "backward"),
+        ([O("Optimizer.step#AdamW.step", 0, 5)], "unfused-optimizer"),
+        ([O(DATA_LOADER, 0, 5)], "loader"),
+        ([K("Memcpy HtoD (Pinned -> Device)", 0, 5)], "pinned"),
+        ([host_event("python_function", "train.py(3): step", 0, 5, MAIN)], "stacks"),
+    ],
+)
+def test_each_is_seen(events: list[dict[str, object]], trait: str):
+    assert trait in program_traits(read(STEP(1, 0, 100), *events))
+    assert trait not in program_traits(read(STEP(1, 0, 100), O("aten::mm", 0, 50)))
+
+
+@pytest.mark.parametrize(
+    "fused", [O("aten::_fused_adamw_", 1, 2), K("FusedAdamMathFunctor_kernel", 1, 2)]
+)
+def test_one_fused_kernel_makes_an_optimizer_fused(fused: dict[str, object]):
+    traits = program_traits(read(STEP(1, 0, 9), O("Optimizer.step#AdamW.step", 0, 5), fused))
+    assert "optimizer" in traits
+    assert "unfused-optimizer" not in traits
+
+
+def test_real_programs(shared: Path):
+    data = shared / "data"
+    graph = timesink.open(data / "h200/traces/cuda_graph")
+    assert program_traits(graph) == {"graphs", "host"}
+    assert not has_shapes(graph)
+    assert has_shapes(timesink.open(data / "tracelens/evals/gemm_04_memory_tall_skinny.json.gz"))
+    train = program_traits(timesink.open(data / "h200/traces/unet_train"))
+    assert train >= {"backward", "optimizer"}
+    assert "compiled" in program_traits(
+        timesink.open(data / "tracelens/torch_compile_triton.json.gz")
+    )
+
+
+def _tiny(*others: dict[str, object]) -> str:
+    """What is said to a step of sixty tiny kernels, with other events."""
+    events = [STEP(1, 0, 600), O("aten::add", 0, 600), *others]
+    for place in range(60):
+        start = 10 * place + 1
+        events += [R(start - 1, 1, c=place + 1), K("void at::native::f<4>", start, 2, c=place + 1)]
+    return " ".join(one.advice for one in find_all(read(*events)))
+
+
+class TestAdvice:
+    def test_it_offers_what_the_program_has_not(self):
+        said = _tiny(O("Optimizer.step#SGD.step", 1, 2))
+        assert all(each in said for each in ("torch.compile", "CUDA graphs", "fused=True"))
+
+    def test_compiled_programs_are_not_told_to_compile(self):
+        assert "torch.compile" not in _tiny(O("Torch-Compiled Region: 0/0", 1, 3))
+
+    def test_programs_that_replay_graphs_are_not_told_to(self):
+        launch = host_event("cuda_runtime", "cudaGraphLaunch", 1, 2, MAIN)
+        said = _tiny(launch)
+        assert "CUDA graphs" not in said
+        assert "graphs that hold more of the step" in said
+
+    def test_without_an_optimizer_none_is_fused(self):
+        assert "optimizer" not in _tiny()
+
+    def test_stacks_are_not_asked_for_where_they_are(self):
+        advice = catalogue()["run"]["low-utilisation-host-stalled"]["advice"]
+        assert "with_stack" in advice_for((), advice)
+        assert "with_stack" not in advice_for({"stacks"}, advice)
+
+    @pytest.mark.parametrize("traits", [(), ("graphs", "compiled"), ("backward", "optimizer")])
+    def test_nothing_is_left_of_the_gates_and_sentences_are_whole(self, traits: tuple[str, ...]):
+        for rule, row in catalogue()["run"].items():
+            for text in (value for value in row.values() if isinstance(value, str)):
+                said = advice_for(traits, text)
+                assert not any(mark in said for mark in ("<if", "<unless", "</>", "  ")), rule
+                assert not re.search(r",( or)? \.(?!\w)|\(\)\.|: \.(?!\w)", said), rule
+
+    def test_inference_hears_nothing_of_gradients(self):
+        for row in catalogue()["run"].values():
+            said = advice_for((), row["advice"])
+            assert not any(word in said for word in ("gradient", "FSDP", "optimizer"))
+
+
+class TestShapes:
+    def test_they_are_not_asked_for_where_they_are(self, shared: Path):
+        for name in ("gemm_01_compute_few_tiles", "conv_01_large_spatial_small_ch"):
+            path = shared / f"data/tracelens/evals/{name}.json.gz"
+            assert "record shapes" not in _said_of(path)
+            assert "--with shapes" not in _said_of(path)
+
+    def test_graphs_do_not_tell_them(self, shared: Path):
+        said = _said_of(shared / "data/h200/traces/cuda_graph")
+        assert "--with shapes" not in said
+        assert "whose replays do not tell their operators" in said
+
+
+def _said_of(path: Path) -> str:
+    document = analysis_document(timesink.analyze(path))
+    return " ".join(to_text(document, 500).split())

@@ -1,0 +1,120 @@
+"""Equal recorded calls: a stretch of host code, a host or a device that is slower everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import timesink
+from builders import BASE_NS, write
+from compared_runs import timeline
+from timesink.answers.comparison.report import Comparison
+from timesink.model.diagnosis import Diagnosis
+
+CYCLES = 8
+
+
+@pytest.fixture(autouse=True)
+def kept_recordings(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recordings are read once for all of these."""
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
+
+
+def faults(shared: Path, *names: str) -> Comparison:
+    return timesink.compare(*(shared / "data/h200/faults" / name for name in names))
+
+
+def why(found: Comparison) -> Diagnosis:
+    assert found.diagnosis is not None
+    return found.diagnosis
+
+
+# -- the host --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("order", "by", "verdict"),
+    [
+        (("normal", "normal_b"), "40.2 % longer", "regression"),
+        (("normal_b", "normal"), "28.7 % less", "improvement"),
+    ],
+)
+def test_a_host_that_is_slower_everywhere_has_no_place_to_blame(
+    shared: Path, order: tuple[str, str], by: str, verdict: str
+):
+    found = faults(shared, *order)
+    assert why(found).verdict == verdict
+    assert why(found).causes == ()
+    assert f"Host code everywhere takes {by}" in found.headline
+    assert "not a change at one place" in found.headline
+
+
+@pytest.mark.parametrize("order", [("normal", "python_stall"), ("python_stall", "normal")])
+def test_nobody_is_sent_away_from_a_stretch_of_code_that_is_named(
+    shared: Path, order: tuple[str, str]
+):
+    found = faults(shared, *order)
+    assert [cause.cause for cause in why(found).causes] == ["host_code"]
+    assert why(found).paces == ()
+    assert found.headline.startswith("The recorded calls are the same, and so is their device time")
+    assert "is host code after the last operator of the cycle" in found.headline
+    assert "ecord both" not in found.headline
+
+
+# -- devices ---------------------------------------------------------------------------------------
+
+
+def recorded(folder: Path, slow: float = 1.0, counters: dict[str, float] | None = None) -> Path:
+    """A run whose kernels take so many times as long, with counters of its device."""
+    folder.mkdir()
+    pid = 4242 if slow == 1.0 else 4343
+    document: dict[str, Any] = timeline(CYCLES, slow=slow, pid=pid, baseTimeNanoseconds=BASE_NS)
+    write(folder / "trace.json", document)
+    if counters:
+        lines = ["timestamp_us,counter,device,value"]
+        for at in range(0, 1000 * CYCLES, 100):
+            now = BASE_NS // 1000 + at
+            lines += [f"{now},{name},GPU 0,{value}" for name, value in counters.items()]
+        (folder / "counters.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_without_counters_a_slower_device_is_said_and_how_to_tell_why(tmp_path: Path):
+    base, new = recorded(tmp_path / "base"), recorded(tmp_path / "new", 2.1)
+    found = timesink.compare(base, new)
+    (pace,) = why(found).paces
+    assert (pace.device, pace.factor) == ("GPU 0", pytest.approx(2.1))
+    assert "Kernels on GPU 0 take 2.10 times as long for equal launches" in found.headline
+    assert "slower, or shared with another process" in found.headline
+    assert "counters" in pace.advice
+    assert why(timesink.compare(new, base)).paces[0].factor == pytest.approx(1 / 2.1)
+
+
+@pytest.mark.parametrize(
+    ("counter", "whose"),
+    [
+        ("process_gpu_mem_bytes", "A second process of the program uses GPU 0"),
+        ("gpu_mem_of_others_bytes", "Another program uses GPU 0"),
+        ("gpu_mem_used", "Another process uses GPU 0"),
+    ],
+)
+def test_a_second_process_is_seen_by_the_memory_it_takes(tmp_path: Path, counter: str, whose: str):
+    usual = {"gpu_sm_frequency": 1980.0, "gpu_usage": 99.0, counter: 2e9}
+    base = recorded(tmp_path / "base", counters=usual)
+    new = recorded(tmp_path / "new", 2.1, usual | {counter: 2.6e9})
+    found = why(timesink.compare(base, new))
+    assert [(one.cause, one.device) for one in found.anomalies] == [("gpu_contention", "GPU 0")]
+    assert found.anomalies[0].sentence.startswith(f"{whose}: {counter}")
+    assert "2.10 times as long" in found.anomalies[0].sentence
+    assert [one.cause for one in found.causes] == ["gpu_contention"]
+    assert found.paces == ()
+
+
+def test_a_lower_clock_is_no_second_process(tmp_path: Path):
+    usual = {"gpu_sm_frequency": 1980.0, "gpu_mem_used": 2e9}
+    base = recorded(tmp_path / "base", counters=usual)
+    new = recorded(tmp_path / "new", 2.1, usual | {"gpu_sm_frequency": 943.0})
+    found = why(timesink.compare(base, new))
+    assert [one.cause for one in found.anomalies] == ["gpu_clock"]

@@ -1,0 +1,158 @@
+"""Changes that `timesink whatif --best` offers: what a person can make, and can paste."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+import timesink
+from loaded_cycles import Piece, cycles
+from timelines import trace_of
+from timesink.analyses.replay.changes import fitting
+from timesink.answers.what_if import WhatIf, what_if_document
+from timesink.cli import main
+from timesink.model.trace import Trace
+from timesink.output.terminal import to_text
+
+PROGRAMS = ("cuda_graph", "unet_train")
+SHOWN = 12
+LONG = "aten::" + "_".join(["kernel_of_a_very_long_name"] * 5)
+
+
+@pytest.fixture(scope="module")
+def best(shared: Path) -> dict[str, WhatIf]:
+    return {name: timesink.whatif(shared / "data/h200/traces" / name) for name in PROGRAMS}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_each_printed_change_is_found_again_with_its_saving(best: dict[str, WhatIf], name: str):
+    for narrow in (60, 80):
+        lines = to_text(what_if_document(best[name]), narrow).splitlines()
+        for change in best[name].best["change"][:SHOWN]:
+            assert change in lines
+    for change, saving in best[name].best.select("change", "saving_ns").iter_rows():
+        option, what = shlex.split(change)
+        again = timesink.whatif(best[name].trace, [f"{option} {what}"])
+        assert again.saving_ns == pytest.approx(saving)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_computes_the_program_is_not_offered_for_removal(best: dict[str, WhatIf], name: str):
+    offered = [*best[name].best["change"], *(one.text for one in best[name].in_vain)]
+    removed = [one for one in offered if one.startswith("--remove")]
+    copies = ("op:aten::to", "op:aten::contiguous", "op:aten::clone")
+    allowed = ("sync:", "call:", "kernel:", *copies)
+    assert all(shlex.split(one)[1].startswith(allowed) for one in removed)
+    assert not any("gemm" in one or "aten::mm" in one for one in removed)
+
+
+def test_a_program_that_replays_graphs_is_not_offered_one(best: dict[str, WhatIf]):
+    offered = [*best["cuda_graph"].best["change"], *(c.text for c in best["cuda_graph"].in_vain)]
+    assert offered[0] == "--remove sync:aten::item"
+    assert "--graph cycle" not in offered
+
+
+def test_kernels_are_tried_at_their_roofs(best: dict[str, WhatIf]):
+    # Layouts that are turned can be kept; what a kernel computes can only be done well.
+    assert any("nchwToNhwcKernel" in one for one in best["unet_train"].best["change"])
+    tried = [one.change for one in best["unet_train"].ranked if one.change.sort == "kernel"]
+    assert all("nchw" in one.pattern.lower() for one in tried if one.action == "remove")
+    assert all(0 < one.factor < 1 for one in tried if one.action == "scale")
+    assert {one.factor for one in tried if one.action == "scale"} - {0.5}
+
+
+def test_names_are_whole_at_any_width():
+    trace = cycles([Piece("kernel", LONG, 50, 900), Piece("wait", f"{LONG}_item"), Piece("host")])
+    found = timesink.whatif(trace)
+    for width in (40, 60, 80, 200):
+        lines = [
+            line.split("  ")[0] for line in to_text(what_if_document(found), width).splitlines()
+        ]
+        assert found.best.height
+        assert all(change in lines for change in found.best["change"])
+
+
+def test_the_command_prints_them_whole(
+    shared: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("COLUMNS", "60")
+    path = str(shared / "data/h200/traces/cuda_graph")
+    assert main(["whatif", path]) == 0
+    printed = capsys.readouterr().out
+    assert (
+        "--scale kernel:nvjet_sm90_hsh_64x16_64x16_4x1_v_bz_splitK_bias_TNT=0.5"
+        in printed.splitlines()
+    )
+
+
+def test_an_optimizer_is_found_by_its_name_up_to_the_hash():
+    named = "Optimizer.step#AdamW.step"
+    assert fitting("Optimizer.step", [named, "Optimizer.zero_grad#AdamW.zero_grad"])(named)
+    pieces = [Piece("kernel", "aten::mm", 5, 5), Piece("kernel", named, 50, 5)]
+    assert timesink.whatif(cycles(pieces), ["fuse op:Optimizer.step"]).changes
+
+
+# -- programs of the host alone --------------------------------------------------------------------
+
+
+def _on_host(step: str = "Optimizer.step#AdamW.step", inner: str = "aten::mul_") -> Trace:
+    """Steps of 10 ms of products and 8 ms of an optimizer, one parameter after the other."""
+    host, steps, at = [], [], 0
+    for number in range(3):
+        begin = at
+        host.append(_row("operator", "aten::mm", at, 10_000_000))
+        at += 10_000_000
+        optimizer = at
+        for parameter in range(20):
+            for name in (inner, "aten::addcdiv_", "aten::lerp_", "aten::sqrt"):
+                host.append(_row("operator", name, at, 100_000))
+                at += 100_000
+            assert parameter < 20
+        host.append(_row("annotation", step, optimizer, at - optimizer))
+        name = f"ProfilerStep#{number}"
+        host.append(_row("annotation", name, begin, at - begin))
+        where = {"pid": "1", "tid": "1", "ts_ns": begin, "dur_ns": at - begin}
+        steps.append({"step": number, "name": name, **where})
+    return trace_of(host=host, device=[], steps=steps)
+
+
+def _row(kind: str, name: str, start: int, length: int) -> dict[str, object]:
+    return {"kind": kind, "name": name, "pid": "1", "tid": "1", "ts_ns": start, "dur_ns": length}
+
+
+def test_on_a_host_alone_a_fused_optimizer_is_offered_and_no_product_removed():
+    found = timesink.whatif(_on_host())
+    assert found.best["change"][0] == "--fuse op:Optimizer.step"
+    # Eight milliseconds of four operators each in turn; one pass takes two of them at most.
+    assert found.best["saving_ns"][0] == pytest.approx(4_000_000, rel=0.05)
+    assert not any("aten::mm" in change for change in found.best["change"])
+
+
+def test_a_fused_optimizer_is_not_fused_again():
+    found = timesink.whatif(_on_host(inner="aten::_fused_adamw_"))
+    offered = [*found.best["change"], *(one.text for one in found.in_vain)]
+    assert "--fuse op:Optimizer.step" not in offered
+
+
+# -- what a scale does not touch -------------------------------------------------------------------
+
+
+def test_fixed_waits_are_named(shared: Path):
+    path = shared / "data/hta/trace_compare/base"
+    found = timesink.whatif(path, ["scale cycle=0.5"])
+    (note,) = (one for one in found.notes if "waits that" in one)
+    assert "of the step are waits that --scale cycle=0.5 does not change: " in note
+    assert note in " ".join(to_text(what_if_document(found), 500).splitlines())
+
+
+def test_a_step_without_fixed_waits_has_none():
+    trace = cycles([Piece("host", "aten::mm", 500)])
+    assert not any("waits that" in one for one in timesink.whatif(trace, ["scale cycle=0.5"]).notes)
+
+
+def test_what_limits_next_agrees_with_the_path(best: dict[str, WhatIf]):
+    found = timesink.whatif(best["unet_train"].trace, ["remove sync:*"])
+    path = found.critical_path.sort("new_ns", descending=True)
+    assert (found.limit.kind, found.limit.kind_ns) == path.select("kind", "new_ns").row(0)

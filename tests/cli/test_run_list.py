@@ -1,0 +1,113 @@
+"""A folder of recordings that are no ranks of one run is a list of runs, one answer each."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import timesink
+from timesink.answers.analysis.run_list import SCHEMA, RunList, analyze_place
+from timesink.cli import main
+from timesink.errors import AmbiguousError
+from timesink.server.runs import Inside, Scan
+
+pytestmark = pytest.mark.usefixtures("reads_here")
+
+
+@pytest.fixture(scope="module")
+def folder(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two small recordings of different programs, days apart, and one that is damaged."""
+    place = tmp_path_factory.mktemp("h100")
+    sources = ("h100/bert-small", "mi210/gpu_only_trace")
+    for source in sources:
+        file = shared / "data/tracelens" / f"{source}.json.gz"
+        shutil.copy(file, place / file.name)
+    return place
+
+
+def test_text_has_a_headline_for_each_and_how_to_see_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["analyze", str(folder)]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("2 recordings of different runs: one answer each")
+    for name in ("bert-small", "gpu_only_trace"):
+        path = folder / f"{name}.json.gz"
+        assert f"\n{name}\n" in text
+        assert f"timesink analyze {path}" in text.replace("\n  ", " ") or str(path) in text
+        headline = timesink.analyze(path).headline
+        assert " ".join(headline.split())[:40] in " ".join(text.split())
+    assert "holds the others up" not in text
+    assert "times as much work" not in text
+
+
+def test_json_wraps_an_answer_for_each(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["analyze", str(folder), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["schema"] == SCHEMA
+    assert [run["name"] for run in told["runs"]] == ["bert-small", "gpu_only_trace"]
+    for run in told["runs"]:
+        assert run["answer"] == timesink.analyze(run["path"]).to_dict()
+
+
+def test_what_is_of_one_run_says_what_it_needs(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["analyze", str(folder), "--view", "kernels"]) == 2
+    error = capsys.readouterr().err
+    assert "holds 2" in error
+    assert "bert-small.json.gz --view kernels" in error
+    assert main(["analyze", str(folder), "--rank", "1"]) == 1
+    assert "it holds bert-small, gpu_only_trace" in capsys.readouterr().err
+    assert main(["analyze", str(folder), "--worker", "bert-small"]) == 0
+    assert "different runs" not in capsys.readouterr().out
+
+
+def test_python_names_one(folder: Path):
+    with pytest.raises(AmbiguousError, match="no ranks of one run"):
+        timesink.analyze(folder)
+    answers = analyze_place(folder)
+    assert isinstance(answers, RunList)
+    assert len(answers.runs) == 2
+
+
+def test_a_damaged_one_is_listed_with_its_reason(folder: Path, tmp_path: Path):
+    place = tmp_path / "runs"
+    shutil.copytree(folder, place)
+    (place / "torn.pt.trace.json").write_bytes(b"not a trace at all")
+    for file in list(place.glob("*.json.gz")):
+        file.rename(place / file.name.replace(".json.gz", ".pt.trace.json.gz"))
+    answers = analyze_place(place)
+    assert isinstance(answers, RunList)
+    assert [run.name for run in answers.runs] == ["bert-small", "gpu_only_trace", "torn"]
+    assert answers.runs[2].analysis is None
+    assert answers.runs[2].reason
+
+
+def test_ranks_beside_a_stranger_stay_a_run(shared: Path, tmp_path: Path):
+    ranks = sorted((shared / "data/h200/traces/ddp8_normal").iterdir())[:2]
+    for file in ranks:
+        shutil.copy(file, tmp_path / file.name.replace(".pt.trace", ""))
+    stranger = shared / "data/tracelens/h100/bert-small.json.gz"
+    shutil.copy(stranger, tmp_path / "rank7.json.gz")
+    answers = analyze_place(tmp_path)
+    assert isinstance(answers, RunList)
+    first, second = answers.runs
+    assert first.analysis is not None
+    assert first.analysis.ranks is not None
+    assert list(first.analysis.ranks.ranks) == [0, 1]
+    assert second.name == "rank7"
+
+
+def test_the_app_lists_them_one_by_one(folder: Path):
+    runs = Scan(Inside(folder.parent)).runs()
+    names = [name for name in runs if name.startswith(folder.name)]
+    assert names == [f"{folder.name}/bert-small", f"{folder.name}/gpu_only_trace"]
+    assert all(len(runs[name].recordings) == 1 for name in names)
+    assert list(Scan(Inside(folder)).runs()) == ["bert-small", "gpu_only_trace"]
+
+
+def test_compare_takes_them_one_by_one(folder: Path, capfd: pytest.CaptureFixture[str]):
+    main(["compare", str(folder), str(folder)])
+    assert "recordings are compared one by one" in capfd.readouterr().out

@@ -1,0 +1,138 @@
+"""Severity follows what a finding saves, and every view of an answer has the same first one."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+import timesink
+from shared_folder import find_shared
+from timesink.analyses.replay.changes import change_of
+from timesink.answers.analysis.document import analysis_document
+from timesink.answers.analysis.report import Analysis
+from timesink.model.findings import HIGH, HIGH_SAVING, LOW, MEDIUM, MEDIUM_SAVING, Finding
+from timesink.output.blocks import Findings
+from timesink.output.terminal import to_text
+from timesink.rules import catalogue, complete_steps
+
+_SMALL = 120_000
+"""Bytes of a recording that takes a tenth of a second."""
+DATA = (find_shared() or Path("nowhere")) / "data"
+RANK0 = "h200/traces/ddp8_normal/rank0.1794703754643334605.pt.trace.json.gz"
+NAMED = ("h200/traces/cuda_graph", RANK0)
+pytestmark = pytest.mark.usefixtures("shared")
+SMALL = sorted(
+    str(file.relative_to(DATA))
+    for folder in ("hta", "tracelens", "graphs")
+    for file in DATA.joinpath(folder).rglob("*.json.gz")
+    if file.stat().st_size < _SMALL
+)
+
+
+@lru_cache(maxsize=4)
+def analysis_of(name: str) -> Analysis:
+    return timesink.analyze(DATA / name)
+
+
+@pytest.mark.parametrize("name", [*NAMED, *SMALL])
+def test_nothing_is_grave_that_saves_nothing(name: str):
+    analysis = analysis_of(name)
+    whole = complete_steps(analysis.timeline).length_ns
+    for one in analysis.findings:
+        saving = one.gain_ns + one.between_ns
+        assert one.severity != HIGH or saving > 0, one
+        assert one.severity == LOW or saving > 0 or one.is_warning, one
+        # What has no figure says why, unless it is about the recording.
+        assert saving > 0 or one.why or one.unknown_saving or one.is_warning, one
+        assert one.together_ns <= whole * (1 + 1e-9), one
+        assert "<if" not in one.advice
+        assert "</>" not in one.advice
+    graded = [one for one in analysis.findings if not one.is_warning]
+    for one in graded:
+        for other in graded:
+            if (one.saving_share or 0.0) > (other.saving_share or 0.0):
+                assert (HIGH, MEDIUM, LOW).index(one.severity) <= (HIGH, MEDIUM, LOW).index(
+                    other.severity
+                )
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_text_page_and_json_have_the_same_first_finding(name: str):
+    analysis = analysis_of(name)
+    first = analysis.findings[0]
+    document = analysis_document(analysis)
+    cards = [
+        card
+        for section in document.sections
+        for block in section.blocks
+        if isinstance(block, Findings)
+        for card in block.items
+    ]
+    assert (cards[0].rule, cards[0].title) == (first.rule, first.title)
+    assert analysis.to_dict()["findings"][0]["title"] == first.title
+    text = to_text(document, 100)
+    assert text.index(f"[{first.rule}]") < min(
+        (text.index(f"[{one.rule}]") for one in analysis.findings[1:]), default=len(text)
+    )
+
+
+@pytest.mark.parametrize(
+    ("saving", "severity"),
+    [(HIGH_SAVING, HIGH), (0.099, MEDIUM), (MEDIUM_SAVING, MEDIUM), (0.024, LOW), (0.0, LOW)],
+)
+def test_what_is_saved_decides_and_not_what_is_concerned(saving: float, severity: str):
+    assert Finding("rule", "Sentence.", share=0.9, saving_share=saving).severity == severity
+
+
+def test_warnings_about_the_recording_are_medium_at_most():
+    one = Finding("rule", "Sentence.", share=0.9, saving_share=0.0, is_warning=True)
+    assert one.severity == MEDIUM
+
+
+def test_every_rule_without_a_saving_says_why_or_warns():
+    priced = {rule for rule, row in catalogue()["run"].items() if row.get("basis")}
+    silent = {
+        rule
+        for rule, row in catalogue()["run"].items()
+        if rule not in priced and not row.get("unknown") and not row.get("warning")
+    }
+    assert silent == set()
+
+
+class TestCollectivesOfTheHost:
+    def test_nccl_has_its_own_saving_and_overlap_its_own(self):
+        found = {one.id: one for one in analysis_of(RANK0).findings}
+        gloo, overlap = found["gloo-on-devices"], found["exposed-communication"]
+        exposed = overlap.share * complete_steps(analysis_of(RANK0).timeline).length_ns
+        assert gloo.severity == HIGH
+        assert 0.5 * exposed < gloo.gain_ns <= 1.001 * exposed
+        assert "nccl" in gloo.advice
+        assert (overlap.severity, overlap.gain_ns) == (LOW, 0.0)
+        assert "Overlap" not in overlap.advice
+
+    def test_their_gaps_are_not_told_again(self):
+        found = {one.id: one for one in analysis_of(RANK0).findings}
+        assert found["gloo-on-devices"].gain_ns > 40_000_000
+        assert found["large-gaps"].gain_ns < 5_000_000
+        # A thread that goes on when a collective of another ends waits for it: no graph helps.
+        saved = timesink.whatif(DATA / RANK0, ["graph cycle"]).saving_ns
+        assert saved < 20_000_000
+
+
+class TestAGraphThatIsReplayed:
+    def test_the_wait_is_first_with_what_its_removal_saves(self):
+        analysis = analysis_of("h200/traces/cuda_graph")
+        first = analysis.findings[0]
+        assert (first.id, first.severity) == ("synchronisation", HIGH)
+        assert "aten::item" in first.title
+        saved = timesink.whatif(
+            DATA / "h200/traces/cuda_graph", [change_of("remove sync:aten::item")]
+        ).saving_ns
+        assert first.gain_ns == pytest.approx(saved, rel=0.02)
+        assert ": take aten::item out of the step" in analysis.headline
+
+    def test_it_is_not_told_to_replay_graphs(self):
+        for one in analysis_of("h200/traces/cuda_graph").findings:
+            assert "CUDA graphs" not in one.advice

@@ -1,0 +1,157 @@
+"""Files beside recordings that hold anything: they are damaged, and all else goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ab_runs import begun
+from asking import Browser
+from builders import write
+from recorded_runs import loop_trace, recorded
+from timesink.cli import main
+from timesink.errors import UnreadableError
+from timesink.formats.small_files import MOST_DEPTH, DamagedError, read_small_json
+from timesink.sources.ab_folder import is_ab, read_ab, write_ab
+from timesink.sources.sidecars import run_file_in
+from timesink.sources.watch_folder import told_values
+from watch_folders import WatchedProgram
+
+
+def _deep(levels: int, schema: str = "") -> bytes:
+    return f'{{"schema":"{schema}","a":{"[" * levels}{"]" * levels}}}'.encode()
+
+
+def _contents(schema: str) -> dict[str, bytes]:
+    head = f'{{"schema":"{schema}",'.encode()
+    return {
+        "deep": _deep(1500, schema),
+        "rather deep": _deep(200, schema),
+        "hidden deep": head + b'"b":"' + b"]" * 3000 + b'","a":' + b"[" * 1500 + b"]" * 1500 + b"}",
+        "no UTF-8": head + b'"why_partial":"\xff","state":"\xff"}',
+        "no UTF-8 in a key": head + b'"\xff":1}',
+        "cut": head,
+        "empty": b"",
+        "NaN": head + b'"time_us":NaN}',
+        "huge": head + b'"time_us":1' + b"0" * 5000 + b"}",
+        "large": head + b'"time_us":1' + b"0" * 300 + b',"pid":1e308}',
+        "a list": b"[1]",
+        "null": b"null",
+        "zeros": bytes(5000),
+        "of lists": head + b'"state":[],"runs":[[1]],"processes":{},"base":7,"remarks":9}',
+        "of nulls": head + b'"state":null,"runs":null,"processes":[null],"base":null}',
+        "surrogate": head + b'"state":"\\ud800","why_partial":"\\ud800"}',
+    }
+
+
+_ASKED_TOO = ("deep", "of lists")
+"""Of these every page and command is asked; of the others a listing, which reads the same."""
+SCHEMAS = {
+    "ab/ab.json": "timesink/ab/1",
+    "watch/watch.json": "timesink/watch/1",
+    "watch/status.json": "timesink/watch-status/1",
+    "watch/series.json": "timesink/watch-series/1",
+    "watch/incidents/2-decode/incident.json": "timesink/incident/1",
+    "recorded/run.json": "timesink/run/1",
+    "trace/run.json": "timesink/run/1",
+    "trace/ab.json": "timesink/ab/1",
+}
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Path:
+    """A folder with one of each sort of run."""
+    root = tmp_path / "served"
+    (root / "ab").mkdir(parents=True)
+    write_ab(begun(), root / "ab")
+    WatchedProgram(root / "watch", now_us=1_700_000_000_000_000).with_incident(recorded=False)
+    recorded(root / "recorded")
+    (root / "trace").mkdir()
+    write(root / "trace" / "unet.json", loop_trace(2))
+    return root
+
+
+@pytest.mark.parametrize("file", SCHEMAS)
+def test_a_server_answers_for_the_other_runs_whatever_a_file_holds(file: str, served: Path):
+    place = served / file
+    for damage, content in _contents(SCHEMAS[file]).items():
+        place.write_bytes(content)
+        browser = Browser.of(served)
+        listed = browser.get("api/runs")
+        assert {"recorded", "trace"} <= {run["name"] for run in listed["runs"]}, damage
+        for one in listed["watches"]:
+            assert browser.reply("api/watch", name=one["name"]).status in {200, 400, 404, 422}, (
+                damage, browser.reply("api/watch", name=one["name"]).body,
+            )  # fmt: skip
+        if damage not in _ASKED_TOO:
+            continue
+        damaged = Path(file).parts[0]
+        for run in listed["runs"]:
+            if run["name"] != damaged or damaged in {"recorded", "trace"}:
+                worker = run["workers"][0]
+                asked = {"run": run["name"], "worker": worker["name"], "span": worker["spans"][0]}
+                assert browser.reply("api/document", **asked).status == 200, (damage, run)
+
+
+@pytest.mark.parametrize("file", ["recorded/run.json", "trace/run.json", "trace/ab.json"])
+def test_commands_work_or_give_one_line_whatever_a_file_holds(
+    file: str, served: Path, capsys: pytest.CaptureFixture[str]
+):
+    place = served / file
+    for damage, content in _contents(SCHEMAS[file]).items():
+        place.write_bytes(content)
+        for command in ("info", "analyze") if damage in _ASKED_TOO else ("info",):
+            code = main([command, str(place.parent)])
+            said = capsys.readouterr()
+            assert code in {0, 1} or (damage, said.err) == "", (damage, code, said.err)
+            assert "internal" not in said.err, (damage, said.err)
+            assert "Traceback" not in said.err
+            if code:
+                assert said.err.count("\n") <= 2, (damage, said.err)
+
+
+@pytest.mark.parametrize("damage", ["deep", "no UTF-8", "NaN", "cut"])
+@pytest.mark.parametrize("folder", ["recorded", "trace"])
+def test_damage_beside_a_trace_is_told_with_its_health(
+    damage: str, folder: str, served: Path, capsys: pytest.CaptureFixture[str]
+):
+    (served / folder / "run.json").write_bytes(_contents("timesink/run/1")[damage])
+    assert main(["info", str(served / folder), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    entry = next(one for one in told["health"] if one["code"] == "bad_run_file")
+    assert entry["example"].startswith("run.json: damaged (")
+
+
+def test_a_pipe_is_not_waited_for(served: Path):
+    (served / "ab" / "ab.json").unlink()
+    os.mkfifo(served / "ab" / "ab.json")
+    with pytest.raises(DamagedError, match="no regular file"):
+        read_ab(served / "ab")
+    assert not is_ab(served / "ab")
+    os.mkfifo(served / "trace" / "run.json")
+    assert run_file_in(served / "trace") is None
+
+
+def test_one_reader_says_damaged_of_all(tmp_path: Path):
+    readers: list[Callable[[Path], object]] = [read_small_json, told_values]
+    file = tmp_path / "status.json"
+    file.write_bytes(_deep(MOST_DEPTH - 1))
+    assert all(reader(file) for reader in readers)
+    broken = {name: text for name, text in _contents("s").items() if not name.startswith("of ")}
+    for damage, content in broken.items():
+        if damage in {"large", "surrogate"}:
+            continue
+        file.write_bytes(content)
+        for reader in readers:
+            with pytest.raises(UnreadableError) as told:
+                reader(file)
+            assert told.value.message.startswith(f"{file}: damaged ("), damage
+            assert "\n" not in told.value.message
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(DamagedError, match="a folder"):
+        read_small_json(file)

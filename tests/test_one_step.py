@@ -1,0 +1,210 @@
+"""One cut of steps and one step time, whichever command is asked."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import timesink
+from cases import STEP, K, O, R, read
+from timelines import recording
+from timesink.analyses.cycles import has_host_spans
+from timesink.analyses.cycles.search import find_cycles
+from timesink.analyses.steps import complete_lengths, find_steps
+from timesink.cli import main
+from timesink.model.trace import Trace
+
+MARKED = (
+    "h200/traces/bert_train",
+    "h200/traces/cuda_graph/graph.1794703828349873378.pt.trace.json.gz",
+    "h200/traces/ddp8_normal/rank0.1794703754643334605.pt.trace.json.gz",
+    "h200/traces/resnet50_train",
+    "hta/amd_trace/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
+    "hta/ns_resolution_trace",
+    "hta/trace_compare/base",
+    "hta/trace_compare/test",
+    "tracelens/evals/test01_moe_fused_vs_unfused_1.json.gz",
+    "tracelens/h100/bert-small.json.gz",
+    "tracelens/mi300/resnet_act_checkpoint.json.gz",
+)
+"""Recordings with marked steps: in step with the device, far ahead of it, and cut at the end."""
+UNMARKED = (
+    "h200/faults/normal",
+    "graphs/vllm_decode_full/graph_execution.json.gz",
+    "tracelens/mi210/gpu_only_trace.json.gz",
+)
+SCREENS = ("h200/traces/resnet50_train", "tracelens/mi300/bert-small.json.gz")
+
+
+@pytest.fixture(autouse=True)
+def kept_recordings(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recordings are read once for all of these."""
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
+
+
+@pytest.fixture
+def answer(shared: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """What a command says of a recording."""
+
+    def run(command: str, name: str, *words: str) -> str:
+        path = str(shared / "data" / name)
+        given = [path, path] if command == "compare" else [path]
+        assert main([command, *given, *words]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    return run
+
+
+@pytest.mark.parametrize("name", MARKED)
+def test_cycles_are_the_steps(shared: Path, name: str) -> None:
+    trace = recording(shared, name)
+    table = find_cycles(trace).table
+    assert (table["end_ns"] - table["start_ns"]).to_list() == complete_lengths(trace).tolist()
+
+
+@pytest.mark.parametrize("name", [MARKED[1], MARKED[-1]])
+def test_the_step_of_analyze_is_that_of_compare(answer: Callable[..., str], name: str) -> None:
+    compared = json.loads(answer("compare", name, "--format", "json"))
+    analyzed = json.loads(answer("analyze", name, "--format", "json"))
+    step_us = analyzed["steps"]["mean_us"]
+    assert compared["cycle_time"]["base_us"] == pytest.approx(step_us, abs=0.002)
+    assert analyzed["clock"]["recorded_step_us"] == pytest.approx(step_us, abs=0.001)
+
+
+def test_six_steps_in_every_command(answer: Callable[..., str]) -> None:
+    name = "hta/trace_diff/test"
+    rows = json.loads(answer("analyze", name, "--view", "steps", "--format", "json"))
+    (run,) = json.loads(answer("cycles", name, "--format", "json"))["runs"]
+    cycles_us = [(row["end_ns"] - row["start_ns"]) / 1000 for row in run["cycles"]]
+    assert [row["total_us"] for row in rows] == pytest.approx(cycles_us)
+    assert [round(each / 1000) for each in cycles_us] == [157, 117, 115, 123, 117, 116]
+    assert run["until_device_work"] is True
+
+
+@pytest.mark.parametrize("name", UNMARKED)
+def test_unmarked_recordings_say_what_comparisons_go_by(
+    shared: Path, answer: Callable[..., str], name: str
+) -> None:
+    told = json.loads(answer("analyze", name, "--format", "json"))["steps"]
+    text = answer("analyze", name)
+    assert "no steps are marked; the " in text
+    if told["repetitions"] is None:
+        assert "timesink cycles finds" not in text
+        return
+    found = find_cycles(recording(shared, name))
+    assert told["repetitions"]["count"] == found.count
+    assert told["repetitions"]["mean_us"] == pytest.approx(found.mean_ns / 1000)
+    assert f"timesink cycles finds {found.count} repetition" in text
+
+
+def far_ahead() -> Trace:
+    """Two steps that the host is done with while a warm-up of 100 us runs; each has a kernel."""
+    return read(
+        *(R(10, 5, c=9), K("warm-up", 20, 100, c=9)),
+        *(STEP(1, 30, 40), O("aten::mm", 32, 9), R(35, 5, c=1), K("gemm", 130, 50, c=1)),
+        *(STEP(2, 70, 40), O("aten::mm", 72, 9), R(75, 5, c=2), K("gemm", 180, 60, c=2)),
+        *(STEP(3, 110, 40), O("aten::mm", 112, 9), R(115, 5, c=3), K("gemm", 240, 55, c=3)),
+    )
+
+
+def test_a_step_waits_for_earlier_work_and_ends_with_its_own() -> None:
+    trace = far_ahead()
+    found = find_cycles(trace)
+    assert has_host_spans(found)
+    assert found.table.select("start_ns", "end_ns").rows() == [
+        (120_000, 180_000),
+        (180_000, 240_000),
+        (240_000, 295_000),
+    ]
+    # Whose calls and launches are whose is told by the marks.
+    assert found.table["host_start_ns"].to_list() == [30_000, 70_000, 110_000]
+    # All but the launch of the warm-up; marks are operators of old profilers.
+    assert found.coverage == pytest.approx(9 / 10)
+    steps = find_steps(trace)
+    assert steps["device_events"].to_list() == [1, 1, 1]
+
+
+def test_functions_count_for_the_step_that_called_them() -> None:
+    table = timesink.behaviour(far_ahead()).table
+    rows = table.filter(table["function"].is_in(["gemm", "aten::mm"]))
+    calls = rows.sort("function", "cycle").select("function", "cycle", "calls", "cycle_dur_ns")
+    lengths = (60_000, 60_000, 55_000)
+    assert calls.rows() == [
+        (function, number, 1, length)
+        for function in ("aten::mm", "gemm")
+        for number, length in enumerate(lengths, 1)
+    ]
+
+
+def numbers_ms(text: str, pattern: str) -> set[str]:
+    """Times of a sentence as it is worded, wherever it comes."""
+    return set(re.findall(pattern, text))
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_one_step_time_on_a_screen(answer: Callable[..., str], name: str) -> None:
+    text, told = answer("analyze", name), json.loads(answer("analyze", name, "--format", "json"))
+    clock = told["clock"]
+    for step_us in (
+        told["own"]["breakdown"]["step_us"],
+        told["own"]["efficiency"]["step"]["step_us"],
+        told["own"]["steps"]["mean_us"],
+        told["critical_path"]["cycle_us"],
+        json.loads(answer("whatif", name, "--format", "json"))["today_us"],
+    ):
+        assert step_us == pytest.approx(clock["corrected_step_us"], abs=0.002)
+    for step_us in (told["breakdown"]["step_us"], told["efficiency"]["step"]["step_us"]):
+        assert step_us == pytest.approx(clock["recorded_step_us"], abs=0.002)
+    low, high = clock["corrected_ci95_us"]
+    assert low <= clock["corrected_step_us"] <= high
+    if told["steps"]["complete"] == 1:
+        assert clock["own_cycle_us"] == clock["corrected_step_us"]
+    corrected = f"{clock['corrected_step_us'] / 1000:.2f}"
+    recorded = f"{clock['recorded_step_us'] / 1000:.2f}"
+    for pattern, expected in (
+        (r"each step of about ([\d.]+) ms", corrected),
+        (r"a step takes ([\d.]+) ms", corrected),
+        (r"of the ([\d.]+) ms a step takes", corrected),
+        (r"of each ([\d.]+) ms step", corrected),
+        (r"made it ([\d.]+) ms", recorded),
+        (r"([\d.]+) ms as recorded", recorded),
+    ):
+        assert numbers_ms(text, pattern) == {expected}, pattern
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_memory_peak_has_one_moment(answer: Callable[..., str], name: str) -> None:
+    rows = r"(GPU ?\d+ \S+ \S+ [\d.]+ ms)"
+    text, table = answer("analyze", name), answer("analyze", name, "--view", "memory-peaks")
+    assert numbers_ms(text, rows) == numbers_ms(table, rows) != set()
+
+
+@pytest.mark.parametrize(
+    ("words", "caption"),
+    [
+        ((), "Times are as recorded, with profiler overhead; --clock own shows them without it. "),
+        (("--clock", "own"), "Times are without profiler overhead. "),
+    ],
+)
+def test_tables_say_which_clock_they_are_on(
+    answer: Callable[..., str], words: tuple[str, ...], caption: str
+) -> None:
+    assert answer("analyze", SCREENS[1], "--view", "steps", *words).startswith(caption)
+
+
+def test_pages_say_which_clock_they_are_on(shared: Path) -> None:
+    from timesink.answers.analysis.document import PAGES, analysis_document
+
+    def subjects(**words: Any) -> set[str]:
+        analysis = timesink.analyze(shared / "data" / SCREENS[1], **words)
+        return {analysis_document(analysis, page=page).subject for page in PAGES}
+
+    (subject,) = subjects()
+    assert subject.endswith(", without profiler overhead")
+    (subject,) = subjects(clock="recorded")
+    assert subject.endswith(", as recorded")
