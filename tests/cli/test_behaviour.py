@@ -103,7 +103,8 @@ def test_a_map_of_ones_own(run, trace: Path, tmp_path: Path):
 def test_a_marker(run, trace: Path):
     told = run("behaviour", trace, "--marker", "aten::mm", "--format", "json").json
     assert told["cycles"]["anchors"] == ["aten::mm"]
-    assert told["cycles"]["median_ns"] == 300_000
+    # Until the device work of each call is done.
+    assert told["cycles"]["median_ns"] == 600_000
 
 
 def test_a_behaviour_table_is_summed_up_too(run, decline, tmp_path: Path):

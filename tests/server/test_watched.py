@@ -167,3 +167,11 @@ def test_links_of_a_watch_folder_do_not_lead_out(tmp_path: Path):
     for incident in ("..", f"../../c/incidents/{INCIDENT}"):
         assert "no report" in browser.fails("api/watch/report", 404, name="c", incident=incident)
     assert "no watched program" in browser.fails("api/watch", 404, name="../secret")
+
+
+def test_a_moment_beyond_all_times_does_not_break_the_page(tmp_path: Path):
+    program = WatchedProgram(tmp_path).with_incident(recorded=False)
+    status = program.status()
+    status["alarms"]["open"][0]["since_s"] = 1e308
+    program.put("status.json", status)
+    assert Browser.of(tmp_path).reply("api/watch", name=tmp_path.name).status == 200

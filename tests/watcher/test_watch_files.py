@@ -14,19 +14,26 @@ import urllib.request
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from live_cycles import MadeCycles
 from timesink.analyses.expected.live import LiveAlarm, LiveJudge
-from timesink.analyses.expected.model import live_model_from
+from timesink.analyses.expected.model import learn_live, live_model_from
 from timesink.answers.watch_status import place_document, status_document, status_of
 from timesink.errors import CollectError, UnreadableError, UsageError
 from timesink.output.terminal import to_text
 from timesink.recorder.cycle_channel import CycleBatch
 from timesink.sources.watch_folder import STATUS_SCHEMA
 from timesink.watcher import cycles, journal, notices, recordings
-from timesink.watcher.cycles import CycleIntake, WatchedSeries, unjudged
+from timesink.watcher.cycles import (
+    CycleIntake,
+    WatchedSeries,
+    learned_facts,
+    learned_sentence,
+    unjudged,
+)
 from timesink.watcher.incidents import (
     Incident,
     Incidents,
@@ -507,3 +514,24 @@ def test_cycles_beside_learning_are_not_learned_from(tmp_path):
     assert _learn_rows(learned, until_s=3.0, to=str(to), **facts) == {"cycles": 250}
     table = LiveJudge(live_model_from(to.read_bytes(), "")).judge(rows.head(9)).table
     assert table["limit_us"].max() < 20_000
+
+
+def test_a_restless_start_is_said_and_limits_are_those_of_alarms():
+    took = 20_000 * np.exp(np.random.default_rng(0).standard_normal(600))
+    start_s = time.time() - 0.01 * np.arange(600)[::-1]
+    rows = pl.DataFrame({"job_name": "1.0", "start_ts": start_s, "duration_us": took})
+    model = learn_live(rows)
+    assert " while steps took " in learned_sentence(model, is_more=False)
+    judged = LiveJudge(model).judge(rows.with_columns(duration_us=pl.lit(20_000.0))).table
+    series = WatchedSeries(0)
+    series.add(judged, rows)
+    [remark] = series.calmer_remarks(model, [])
+    assert "now they take 20.0 to 20.0 ms: limits are wider than they need be" in remark
+    assert series.calmer_remarks(model, ["an alarm"]) == []
+    [phase] = series.phases(model.limits.lasting)
+    assert phase["expected_us"] < phase["lasting_us"] < phase["limit_us"]
+    learned = {"cycles": 600, **learned_facts(model)}
+    told = {"state": "watching", "time_us": 0, "learned": learned, "phases": [phase]}
+    text = to_text(status_document(told, None, now_us=0))
+    assert "steps while it learned" in text
+    assert "limit if it lasts" in text

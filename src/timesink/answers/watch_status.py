@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
@@ -152,7 +153,8 @@ def _alarm(now: WatchStatus) -> str:
     worst = max(judged, key=lambda one: one.lost_us or 0)
     took, expected = 1e3 * (worst.observed_us or 0), 1e3 * (worst.expected_us or 0)
     slow = cycles_of(worst.phase, worst.stream)
-    since = "" if worst.since_s is None else f", for {_long(now.time_us - 1e6 * worst.since_s)}"
+    lasted_us = math.nan if worst.since_s is None else now.time_us - 1e6 * worst.since_s
+    since = f", for {_long(lasted_us)}" if math.isfinite(lasted_us) else ""
     more = len(opened) - 1
     others = f" {units.counted(more, 'further alarms')} {'is' if more == 1 else 'are'} open."
     return (
@@ -222,6 +224,7 @@ def _latency(now: WatchStatus, drawn: WatchSeries | None) -> Iterator[Block]:
             "observed": [_ns(one.observed_us) for one in every],
             "expected": [_ns(one.expected_us) for one in every],
             "limit": [_ns(one.limit_us) for one in every],
+            "lasting": [_ns(one.lasting_us) for one in every],
             "residual": [one.residual_pct for one in every],
         }
         yield listed_table("watched-phases", "phases", "", every, cycles)
@@ -320,11 +323,7 @@ def _watcher(now: WatchStatus) -> Iterator[Block]:
             rows.append(("its memory", units.size_bytes(now.own.rss_bytes)))
         if now.own.judged_share is not None:
             rows.append(("cycles judged", units.share(now.own.judged_share, 1)))
-    learned = now.learned
-    if learned is not None and learned.kind:
-        rows.append(("model", f"{learned.kind}, {units.counted(learned.cycles, 'cycles')}"))
-    if learned is not None and isinstance(learned.error_pct, int | float):
-        rows.append(("its median error", f"{learned.error_pct:.2g} %"))
+    rows += [] if now.learned is None else _learned(now.learned)
     if now.references:
         names = [str(one.get("name", "-") if isinstance(one, dict) else one)
                  for one in now.references]  # fmt: skip
@@ -338,6 +337,16 @@ def _watcher(now: WatchStatus) -> Iterator[Block]:
             "last": [_time(one.last_us) for one in every],
         }
         yield listed_table("watched-processes", "processes", "Processes", every, values)
+
+
+def _learned(learned: LearnedSoFar) -> Iterator[tuple[str, str]]:
+    if learned.kind:
+        yield "model", f"{learned.kind}, {units.counted(learned.cycles, 'cycles')}"
+    if learned.range_us is not None and all(learned.range_us):
+        low, high = (1e3 * (end or 0) for end in learned.range_us)
+        yield "steps while it learned", units.range_ns(low, high)
+    if isinstance(learned.error_pct, int | float):
+        yield "its median error", f"{learned.error_pct:.2g} %"
 
 
 def _moments(drawn: WatchSeries, t_s: Iterable[float], midnight_us: int) -> tuple[float, ...]:

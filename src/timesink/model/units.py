@@ -125,6 +125,15 @@ def times(base_ns: float, new_ns: float) -> str:
     return from_to(brief_ns(base_ns), brief_ns(new_ns))
 
 
+def range_ns(low: float, high: float) -> str:
+    """From the shortest to the longest time.
+
+    >>> range_ns(2e7, 6e8)
+    '20.0 to 600.0 ms'
+    """
+    return from_to(brief_ns(low), brief_ns(high)).replace(" → ", " to ")
+
+
 def shares(base_pct: float, new_pct: float) -> str:
     """Shares of the cycle on both sides."""
     return from_to(f"{base_pct:.2f} %", f"{new_pct:.2f} %")

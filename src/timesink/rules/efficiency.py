@@ -42,7 +42,7 @@ from timesink.rules import (
     longest_by_name,
     rules_for,
 )
-from timesink.rules.replayed import held_up_by, without_host_collectives, without_queue_gaps
+from timesink.rules.replayed import held_up_by, without_queue_gaps
 
 LEAST_SAVED = 0.01
 """Part of a step: what would save less is not told."""
@@ -446,8 +446,6 @@ def _mended(one: Finding, scenario: Scenario) -> Scenario | None:
     said = catalogue()["run"][one.id]
     if not one.cost_ns or "change" not in said:
         return None
-    if "host-collectives" in said["change"]:
-        return without_host_collectives(scenario)
     if "queued" in said["change"]:
         return without_queue_gaps(scenario)
     if "kernels" in said["change"]:

@@ -29,6 +29,8 @@ _NEAR = 0.5
 """Part of the common change by which that of a function may differ and still keep the pace."""
 _NEARLY_ALL = 0.9
 """Part of the time of kernels that has to take longer: more work leaves some of them alone."""
+_FEWEST_KERNELS = 3
+"""Kernels that may be called all of a device's work."""
 _OWN = "host_code"
 
 
@@ -44,6 +46,8 @@ def even_paces(
     if program is None or not program.same:
         return
     yield from _host_pace(case, causes, program)
+    if program.uneven:
+        return  # most kernels take as long as before
     for device in case.functions.table["device"].unique().sort().to_list():
         if device != HOST_DEVICE:
             yield from _device_pace(case, causes, device)
@@ -94,6 +98,8 @@ def _device_pace(case: DiagnosisCase, causes: Sequence[Finding], device: str) ->
         if name.partition("/")[0] == "device_compute"
     )
     if abs(factor - 1) < _LEAST_DEVICE_PACE or abs(change) < case.least_ns:
+        return
+    if int(kernels.sum()) < _FEWEST_KERNELS:
         return
     if explained * change > 0 and abs(explained) >= _MOST * abs(change):
         return

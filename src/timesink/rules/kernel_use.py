@@ -52,6 +52,7 @@ _LOG_SOFTMAX = re.compile(
 _FOREACH = re.compile(
     r"^\S*multi_tensor_apply(?!.*(fused|adam|lamb|sgd))", re.IGNORECASE | re.DOTALL
 )
+_FUSED = re.compile(r"fused", re.IGNORECASE)
 _NO_PRODUCT = re.compile(
     r"gemv|reduce|im2col|col2im|transpose|depthwise|grouped_direct|winograd\w*transform|"
     r"scan|wkv|dot_do_o|convert_dq|merge|combine|preprocess|f64|dgemm|zgemm|double",
@@ -197,12 +198,19 @@ def tiny_kernels(device: DeviceCalls) -> Iterator[Finding]:
         return
     launches = units.share(_total(part, "weight"), _total(device.calls, "weight"))
     tiny = units.duration_ns(device_work.TINY_NS)
+    optimizer = part.filter(_named(part, _FOREACH) | (pl.col("family") == "optimizer"))
+    is_fused = _named(optimizer, _FUSED).any()
     yield device.advice(
         "tiny-kernels",
         part,
         f"and {launches} of the launches are kernels below {tiny} that "
         "hardly use the device; in the run itself they cost more: a launch takes about as long.",
-        {"fusing": "" if _is_compiled(part) else "torch.compile, "},
+        {
+            "fusing": "" if _is_compiled(part) else "torch.compile, ",
+            "optimizer": ", a fused optimizer (fused=True)"
+            if optimizer.height and not is_fused
+            else "",
+        },
         cost_ns=_total(part, "headroom"),
     )
 

@@ -1,4 +1,4 @@
-"""What only a replay finds or prices: single waits that hold the host up, collectives of the host.
+"""What only a replay finds or prices: single waits that hold the host up, gaps of queued work.
 
 A wait that comes once a step may be the whole answer, or cost nothing: what follows it tells.
 """
@@ -23,7 +23,6 @@ from timesink.analyses.replay.what_if import (
     Scenario,
     changed,
     device_waits,
-    waits_for_collectives,
 )
 from timesink.analyses.work import formula_of
 from timesink.errors import UsageError
@@ -103,8 +102,8 @@ def _waits_in_steps(
     if not len(waits):
         return
     outer, is_operator = waiting_calls(trace, base, waits)
-    computes = calls.named(_computes)[outer]
-    kept = ~np.isin(outer, _senders(trace, base)) & ~computes
+    products, _ = operators_around(trace, base, np.flatnonzero(calls.named(_computes)))
+    kept = ~np.isin(outer, _senders(trace, base)) & ~np.isin(outer, products)
     waits, outer, is_operator = waits[kept], outer[kept], is_operator[kept]
     # Outside of operators a benchmark waits at its end, and so does a profiler.
     recurs = is_operator if steps.count < 2 else np.ones(len(outer), dtype=np.bool_)
@@ -132,30 +131,6 @@ def _senders(trace: Trace, base: Scenario) -> Ints:
     copies = np.flatnonzero(sent.to_series().fill_null(value=False).to_numpy() & work.launched)
     call = base.graph.points.calls.place[work.call[copies]]
     return operators_around(trace, base, call[call >= 0])[0]
-
-
-# -- collectives that the host makes ---------------------------------------------------------------
-
-
-def without_host_collectives(one: Scenario) -> Scenario | None:
-    """The program if its collectives on the host took no time; None where it has none.
-
-    Threads that did nothing until one of them ended go on at once.
-    """
-    points = one.graph.points
-    calls = points.calls
-    made = np.flatnonzero(calls.named(is_collective_call)) if len(calls) else np.zeros(0, np.int64)
-    if not len(made):
-        return None
-    inside = within(made, calls.size)
-    mine = (points.owner >= 0) & inside[points.owner]
-    stretch = np.where(mine, 0.0, one.stretch * (1 - waits_for_collectives(one.graph)))
-    graph = one.graph
-    needs, gap = graph.needs.copy(), graph.gap.copy()
-    waits = device_waits(graph)
-    waits[waits] = inside[points.call[graph.point[waits]]]
-    needs[waits], gap[waits] = -1, 0.0
-    return replace(one, stretch=stretch, graph=replace(graph, needs=needs, gap=gap))
 
 
 # -- gaps between queued work ----------------------------------------------------------------------

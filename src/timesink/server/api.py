@@ -268,7 +268,7 @@ def stacks(desk: Desk, query: Query) -> Encoded:
 def _found(desk: Desk, chosen: _Chosen, report: Report, *, together: bool) -> tuple[Analysis, int]:
     """An analysis, and when the whole recording began: of some steps it is not known."""
     from timesink.analyses.memory_curve import recording_start  # noqa: PLC0415 - as above
-    from timesink.answers.analysis.report import analyze_opened  # noqa: PLC0415
+    from timesink.answers.analysis.report import analyze_opened  # noqa: PLC0415 - as above
     from timesink.answers.analysis.step_choice import step_choice  # noqa: PLC0415
 
     run, worker = chosen.run, chosen.worker

@@ -44,6 +44,7 @@ class LearnedSoFar(_Frozen, frozen=True):
     seconds_left: Amount = None
     kind: str | None = None
     error_pct: Any = None
+    range_us: tuple[Amount, Amount] | None = None
 
 
 class ToldPhase(_Frozen, frozen=True):
@@ -54,6 +55,7 @@ class ToldPhase(_Frozen, frozen=True):
     observed_us: Amount = None
     expected_us: Amount = None
     limit_us: Amount = None
+    lasting_us: Amount = None
     residual_pct: Amount = None
 
 

@@ -9,9 +9,10 @@ import os
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import exp
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,10 +20,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from timesink.analyses.expected.model import LiveModel, is_calmer
 from timesink.analyses.expected.workload import BATCH, FIRST, MODE, TOKENS
 from timesink.errors import reason_of
 from timesink.formats.cycle_rows import DURATION, JOB, START
-from timesink.model.units import counted
+from timesink.model import units
 from timesink.recorder.cycle_channel import CycleBatch
 from timesink.recorder.processes import is_alive
 
@@ -203,7 +205,7 @@ class CycleIntake:
     @property
     def remarks(self) -> list[str]:
         """What is to be known of the messages that came."""
-        dropped = counted(self.invalid, "messages")
+        dropped = units.counted(self.invalid, "messages")
         said = f"{dropped} dropped: no watched program sends such ones, or so many at once"
         return [said] if self.invalid else []
 
@@ -330,6 +332,28 @@ def unjudged(rows: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
+def learned_range(model: LiveModel) -> str:
+    """What cycles took while they were learned, as a clause; empty where that is not known."""
+    low, high = model.range_us
+    return f" while steps took {units.range_ns(1e3 * low, 1e3 * high)}" if high > 0 else ""
+
+
+def learned_sentence(model: LiveModel, *, is_more: bool) -> str:
+    """What was learned, for the log; `is_more` where it was not for the first time."""
+    how = " once more" if is_more else ""
+    learned = f"{units.counted(model.cycles, 'cycles')}{learned_range(model)}"
+    return f"learned{how} from {learned}; from now on slower ones raise an alarm"
+
+
+def learned_facts(model: LiveModel | None) -> dict[str, Any]:
+    """What status.json says of the model; nulls where there is none."""
+    return {
+        "kind": None if model is None else model.model.kind,
+        "error_pct": None if model is None else model.model.error_pct[0],
+        "range_us": None if model is None else model.range_us,
+    }
+
+
 class WatchedSeries:
     """What the page draws; bounded, however long the program runs."""
 
@@ -374,8 +398,11 @@ class WatchedSeries:
             return None
         return pl.concat([judged for _, judged, _ in self._recent], how="vertical_relaxed")
 
-    def phases(self) -> list[dict[str, Any]]:
-        """Medians of the last seconds, phase by phase."""
+    def phases(self, lasting: float | None = None) -> list[dict[str, Any]]:
+        """Medians of the last seconds, phase by phase.
+
+        `lasting` is the distance below which no shift is an alarm (`LiveLimits.lasting`).
+        """
         table = self.recent_judged()
         if table is None:
             return []
@@ -384,8 +411,22 @@ class WatchedSeries:
         found = table.group_by("phase").agg(*_MEDIANS).sort("phase").to_dicts()
         for one in found:
             known = one["expected_us"]
+            one["lasting_us"] = None if lasting is None or not known else known * exp(lasting)
             one["residual_pct"] = 100 * (one["observed_us"] / known - 1) if known else None
         return found
+
+    def calmer_remarks(self, model: LiveModel | None, alarms: Sequence[Any]) -> list[str]:
+        """That the start that was learned from was slow or restless, where steps are calmer now."""
+        judged = None if model is None or alarms else self.recent_judged()
+        if model is None or judged is None or not is_calmer(model, judged):
+            return []
+        took = judged["duration_us"].drop_nulls()
+        low, high = (1e3 * float(took.quantile(part) or 0) for part in (0.05, 0.95))
+        remark = (
+            f"Learned{learned_range(model)}; now they take {units.range_ns(low, high)}: limits are "
+            "wider than they need be. To learn from the steps of now: timesink watch accept DIR"
+        )
+        return [remark]
 
     def workload(self) -> dict[str, float]:
         """Medians of what the last cycles had to do, as of the last second with any."""

@@ -175,7 +175,7 @@ _CONTENT = "text/plain; version=0.0.4; charset=utf-8"
 _OF_PHASE = {
     "observed_us": ("timesink_cycle_seconds", "median duration of the last cycles", 1e-6),
     "expected_us": ("timesink_cycle_expected_seconds", "what was expected of them", 1e-6),
-    "limit_us": ("timesink_cycle_limit_seconds", "beyond it a cycle is a spike", 1e-6),
+    "limit_us": ("timesink_cycle_limit_seconds", "several cycles beyond it are an alarm", 1e-6),
     "residual_pct": (
         "timesink_cycle_residual_ratio",
         "how much longer they took, as a share",

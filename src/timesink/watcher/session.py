@@ -35,6 +35,8 @@ from timesink.watcher.cycles import (
     CycleIntake,
     Receiver,
     WatchedSeries,
+    learned_facts,
+    learned_sentence,
     unjudged,
 )
 from timesink.watcher.incident_desk import PACKS_S, IncidentDesk
@@ -454,8 +456,7 @@ class WatchSession:
         self.desk.settled_us = time.time_ns() // 1000
         event = "accepted" if is_again else "learned"
         self.journal.event(event, cycles=model.cycles)
-        learned, how = units.counted(model.cycles, "cycles"), " once more" if more else ""
-        self._say(f"learned{how} from {learned}; from now on slower ones raise an alarm")
+        self._say(learned_sentence(model, is_more=more))
 
     def _use(self, model: LiveModel) -> None:
         alarms = 0 if self._judge is None else self._judge.alarms
@@ -503,7 +504,11 @@ class WatchSession:
         """The content of status.json."""
         model, ready, taken = self._model, self._ready or (0, 0.0), self.desk.recorder
         alarms = [alarm_told(one) for one in (self._judge.open_alarms if self._judge else ())]
-        remarks = [*self._remarks.values(), *self.intake.remarks]
+        remarks = [
+            *self._remarks.values(),
+            *self.intake.remarks,
+            *self.series.calmer_remarks(model, alarms),
+        ]
         if self.journal.failed:
             remarks.append(f"{units.counted(self.journal.failed, 'writes')} failed")
         if self.desk.incidents.removed:
@@ -523,11 +528,10 @@ class WatchSession:
                 "cycles": ready[0] if model is None else model.cycles,
                 "of": self.plan.learn,
                 "seconds_left": self._learns_for_s() if model is None else None,
-                "kind": None if model is None else model.model.kind,
-                "error_pct": None if model is None else model.model.error_pct[0],
+                **learned_facts(model),
             },
             "processes": [one.told() for one in self.intake.processes.values()],
-            "phases": self.series.phases(),
+            "phases": self.series.phases(None if model is None else model.limits.lasting),
             "durations": self.series.durations(),
             "workload": self.series.workload(),
             "counters": self.series.last_counters(),

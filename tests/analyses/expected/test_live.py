@@ -11,7 +11,7 @@ import pytest
 
 from cycle_tables import cycle_rows
 from timesink.analyses.expected.live import JudgedCycles, LiveJudge
-from timesink.analyses.expected.model import LiveModel, learn_live, live_model_from
+from timesink.analyses.expected.model import LiveModel, is_calmer, learn_live, live_model_from
 from timesink.errors import UnreadableError, UsageError
 
 
@@ -296,6 +296,34 @@ def test_a_loop_that_scatters_by_a_factor_of_two_raises_nothing_but_a_shift_does
     for factor, within_s in ((1.5, 65), (2.0, 45)):
         first = LiveJudge(wild).judge(slower(healthy, factor, 3000)).raised[0]
         assert onset_s < first.raised_s < onset_s + within_s
+
+
+def test_limits_that_are_shown_are_those_of_alarms():
+    """A limit of 650 ms stood beside 14 ms, and the alarm came at 43 ms."""
+    wild = learn_live(busy_loop(4)[:2140])
+    rows = slower(busy_loop(4)[2140:], 3.0, 3000)
+    judge = LiveJudge(wild)
+    limit_us = judge.judge(rows).table["limit_us"].median()
+    [alarm] = judge.open_alarms
+    assert alarm.observed_us > alarm.expected_us * np.exp(wild.limits.lasting)
+    assert limit_us == pytest.approx(alarm.expected_us * np.exp(wild.limits.soonest[0]), rel=0.05)
+    assert np.exp(wild.limits.soonest[0]) <= np.exp(wild.limits.levels[0]) < 5
+
+
+def test_a_restless_start_is_known():
+    restless = plain_rows(600, noise=1.0, us=20_000.0)
+    model, calm = learn_live(restless), plain_rows(600, seed=1, us=20_000.0)
+    low, high = model.range_us
+    assert high > 10 * low
+    assert is_calmer(model, LiveJudge(model).judge(calm).table)
+    assert not is_calmer(model, LiveJudge(model).judge(restless).table)
+    assert not is_calmer(learn_live(calm), LiveJudge(learn_live(calm)).judge(calm).table)
+
+
+def test_a_slow_start_is_known(model):
+    fast = LiveJudge(model).judge(plain_rows(600, us=2000.0)).table
+    assert is_calmer(model, fast)
+    assert not is_calmer(model, fast.with_columns(expected_us=pl.lit(None, dtype=pl.Float64)))
 
 
 def test_a_slow_beginning_is_not_learned(model):

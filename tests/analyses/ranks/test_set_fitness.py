@@ -19,8 +19,10 @@ from timesink.analyses.ranks import (
     ranks_of_traces,
     set_fitness,
     set_notes,
+    steps_in_detail,
 )
 from timesink.analyses.ranks.clocks import MOST_DRIFT_PPM, align_clocks, corrected
+from timesink.answers.analysis.report import analyze_opened
 from timesink.model.fitness import COMMUNICATION, RANKS
 from timesink.model.trace import Trace
 
@@ -70,6 +72,16 @@ class TestProfilersThatStartApart:
         assert ranks.analysis.stragglers == ()
         waiting = ranks.communication.by_step["waiting_ns"]
         assert waiting.max() < 1_000_000  # type: ignore[operator]
+
+    def test_a_rank_in_detail_is_seen_without_that_step(self):
+        ranks = two_ranks(SECONDS_APART)
+        assert steps_in_detail(ranks, "rank0", None) == "2,3,4"
+        assert steps_in_detail(ranks, "rank1", None) is None
+        trace = rank_trace(0, SECONDS_APART)
+        named = replace(trace, metadata=replace(trace.metadata, worker="rank0"))
+        analysis = analyze_opened(named, path="run", ranks=ranks)
+        assert analysis.to_dict()["breakdown"]["step_us"] < 2 * STEP_US
+        assert "1.26 s" not in analysis.headline
 
     def test_a_stall_that_is_recorded_is_a_wait(self):
         ranks = two_ranks(0, own=1_000 + SECONDS_APART)

@@ -209,6 +209,13 @@ class TestClocksThatDiffer:
         assert lengths(trace, with_lengths(trace, 0.5))[0] > 1900
 
 
+def test_kernels_decide_where_the_only_wait_ends_long_before_them_on_its_clock(shared: Path):
+    # hipDeviceSynchronize takes 66.5 ms and returns 100 us before the last kernel ends.
+    trace = timesink.open(shared / "data/tracelens/evals/sdpa_04_large_head_dim.json.gz")
+    run = played_run(trace)
+    assert path_kinds(run)["kernel"] > 0.95 * run.cycle_ns
+
+
 class TestStreamsThatWaitForAnother:
     @staticmethod
     def after_a_collective(lag: int, *event: str, launched: int) -> Trace:

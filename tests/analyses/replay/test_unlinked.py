@@ -111,6 +111,30 @@ def test_operators_of_real_recordings_have_their_kernels_and_work(
     assert calls["matrix_flop"].sum() == pytest.approx(matrix_flop)
 
 
+def test_without_launches_nothing_tells_what_the_program_takes_without_a_profiler():
+    events = [
+        *(operator("aten::mm", 30 * n, 20) for n in range(4)),
+        *(call("cudaLaunchKernel", 30 * n + 5, 5) for n in range(4)),
+    ]
+    linked = [{**work(30 * n + 15, 40, 0), "args": {"correlation": n + 1}} for n in range(4)]
+    for number, event in enumerate(events[4:]):
+        event["args"] = {"correlation": number + 1}
+    kernels = [work(200 + 50 * n, 40, 900 + n) for n in range(4)]
+    clock = own_clock(read(*events, *linked[:1], *kernels))
+    assert clock.own_ns is None
+    assert clock.why.startswith("80 % of the device work has no launch in the recording")
+
+
+def test_costs_are_taken_out_beside_devices_where_they_were_measured_only(shared: Path):
+    clock = own_clock(timesink.open(shared / "data/tracelens/mi300/timesformer.json.gz"))
+    assert clock.own_ns is None
+    assert clock.why == (
+        "what a profiler costs the host was measured beside NVIDIA (CUDA) only, not AMD (ROCm)"
+    )
+    measured = timesink.open(shared / "data/tracelens/h100/timesformer.json.gz")
+    assert own_clock(measured).source == "estimated"
+
+
 @st.composite
 def evaluations(draw: st.DrawFn) -> list[dict[str, Any]]:
     """Operators one after the other, their launches and kernels, which ids may tie or not."""

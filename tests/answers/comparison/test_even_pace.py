@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import timesink
-from builders import BASE_NS, write
+from builders import BASE_NS, Event, kernel, kineto, operator, runtime, step, write
 from compared_runs import timeline
 from timesink.answers.comparison.report import Comparison
 from timesink.model.diagnosis import Diagnosis
@@ -110,6 +110,49 @@ def test_a_second_process_is_seen_by_the_memory_it_takes(tmp_path: Path, counter
     assert "2.10 times as long" in found.anomalies[0].sentence
     assert [one.cause for one in found.causes] == ["gpu_contention"]
     assert found.paces == ()
+
+
+LENGTHS_US = {"scale": 60.0, "norm": 150.0, "sum": 320.0, "gemm": 2600.0}
+
+
+def of_kernels(path: Path, *, factor: float = 1.0, turn_us: float = 0.0) -> Path:
+    """Kernels of four lengths; in turns with another process, one after the other is held up."""
+    events: list[Event] = []
+    for number in range(10):
+        start = 20_000.0 * number
+        events.append(step(number, start, 19_000 + number % 3))
+        at = start + 50.0
+        for place, (name, length) in enumerate(LENGTHS_US.items()):
+            is_held_up = name == "gemm" or (number + place) % 3 == 0
+            took = length * factor + turn_us * is_held_up
+            correlation = 10 * number + place + 1
+            events += [
+                operator(f"aten::{name}", at - 20, 15),
+                runtime("cudaLaunchKernel", at - 18, 10, correlation),
+                kernel(f"{name}_kernel", at, took, correlation),
+            ]
+            at += took + 30
+    for event in events:
+        if event["cat"] != "kernel":
+            event["pid"] = event["tid"] = 4242 if factor + turn_us == 1.0 else 4343
+    return write(path, kineto(events))
+
+
+def test_turns_of_another_process_are_seen_without_counters(tmp_path: Path):
+    """Launches of any length are held up by one time: a device that takes turns."""
+    base = of_kernels(tmp_path / "base.json")
+    new = of_kernels(tmp_path / "new.json", turn_us=2500.0)
+    found = why(timesink.compare(base, new))
+    assert [one.cause for one in found.causes] == ["gpu_contention"]
+    assert "held up by 2.50 ms" in found.causes[0].sentence
+    assert found.causes[0].cost_ns == pytest.approx(2.5e6 * (1 + 1.0), rel=0.1)
+
+
+def test_kernels_that_are_given_more_take_no_turns(tmp_path: Path):
+    base = of_kernels(tmp_path / "base.json")
+    found = why(timesink.compare(base, of_kernels(tmp_path / "new.json", factor=2.1)))
+    assert found.anomalies == ()
+    assert [pace.device for pace in found.paces] == ["GPU 0"]
 
 
 def test_a_lower_clock_is_no_second_process(tmp_path: Path):

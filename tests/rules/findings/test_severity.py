@@ -120,6 +120,13 @@ class TestCollectivesOfTheHost:
         saved = timesink.whatif(DATA / RANK0, ["graph cycle"]).saving_ns
         assert saved < 20_000_000
 
+    def test_what_if_says_the_same(self):
+        (gloo,) = (one for one in analysis_of(RANK0).findings if one.id == "gloo-on-devices")
+        removed = timesink.whatif(DATA / RANK0, ["remove communication"])
+        twice = timesink.whatif(DATA / RANK0, ["scale communication=2"])
+        assert removed.saving_ns == pytest.approx(gloo.gain_ns, rel=0.1)
+        assert removed.cycle_ns < removed.today_ns < twice.cycle_ns
+
 
 class TestAGraphThatIsReplayed:
     def test_the_wait_is_first_with_what_its_removal_saves(self):
@@ -136,3 +143,9 @@ class TestAGraphThatIsReplayed:
     def test_it_is_not_told_to_replay_graphs(self):
         for one in analysis_of("h200/traces/cuda_graph").findings:
             assert "CUDA graphs" not in one.advice
+
+
+def test_the_headline_names_the_gravest_finding_where_its_part_has_a_lesser_one():
+    analysis = timesink.analyze(timesink.sample())
+    assert analysis.findings[0].id == "layout-conversions"
+    assert f"Gravest finding: {analysis.findings[0].title}." in analysis.headline

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+import timesink
 from cases import MAIN, OTHER, STEP, K, O, R, host_event, read
+from loaded_cycles import Piece, cycles
+from timesink.model.findings import Finding
 from timesink.model.trace import Trace
 from timesink.rules.device_work import many_waits
+from timesink.rules.efficiency import proven_findings
 
 
 def wait(ts: int, dur: int, tid: str = MAIN) -> list[dict]:
@@ -61,3 +65,37 @@ def test_waits_outside_the_steps_do_not_count():
 def test_without_device_work_nobody_waits_for_it():
     waits = [event for place in range(20) for event in wait(50 * place, 40)]
     assert many_waits(read(STEP(1, 0, 1000), *waits)) == many_waits(read()) == []
+
+
+# -- one wait a step, which only a replay can price ------------------------------------------------
+
+
+def single_wait(operator: str = "aten::item") -> Trace:
+    """Steps that launch 0.9 ms of kernels, wait for these and prepare the next for 0.15 ms."""
+    pieces = [Piece("kernel", "aten::mm", 50, 300)] * 3
+    return cycles([*pieces, Piece("wait", operator), Piece("host", "aten::arange", 150)], 5)
+
+
+def found_in(trace: Trace) -> dict[str, Finding]:
+    return {one.id: one for one in proven_findings(trace)}
+
+
+def test_one_wait_a_step_is_told_with_what_its_removal_saves():
+    trace = single_wait()
+    finding = found_in(trace)["synchronisation"]
+    assert "waits for the device in aten::item, 1 time a step" in finding.sentence
+    saved = timesink.whatif(trace, ["remove sync:aten::item"]).saving_ns
+    # That one is on the clock without the profiler.
+    assert finding.gain_ns == pytest.approx(saved, rel=0.15)
+    # The host prepares while the device works: at most what it prepares.
+    assert 100_000 < finding.gain_ns <= 220_000
+    assert finding.severity == "high"
+
+
+def test_waits_inside_products_are_no_matter_of_the_program():
+    assert "synchronisation" not in found_in(single_wait("aten::bmm"))
+
+
+def test_a_wait_that_saves_nothing_is_not_told():
+    pieces = [Piece("kernel", "aten::mm", 5, 900), Piece("wait", "aten::item")]
+    assert "synchronisation" not in found_in(cycles(pieces))

@@ -77,8 +77,8 @@ class LiveAlarm:
 class JudgedCycles:
     """Cycles beside what was expected, and what changed with them.
 
-    The table has `job_name`, `start_ts`, `duration_us`, `expected_us` and `limit_us` (null where a
-    cycle is not judged), `phase`, `outside`, `alarm`.
+    The table has `job_name`, `start_ts`, `duration_us`, `expected_us` and `limit_us` (beyond which
+    several are an alarm at once; null where a cycle is not judged), `phase`, `outside`, `alarm`.
     """
 
     table: pl.DataFrame
@@ -316,7 +316,7 @@ class LiveJudge:
             if len(mine):
                 part = _Part(when[mine], expected[mine], duration[mine], group[mine], told[mine])
                 alarm[mine] = self._judged(stream, part, raised, ended)
-        limit = expected * np.exp(self._points[group])
+        limit = expected * np.exp(self._limits.soonest[group])
         table = pl.DataFrame(
             {
                 "row": cycles.rows,

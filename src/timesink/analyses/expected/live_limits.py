@@ -165,6 +165,16 @@ class LiveLimits(msgspec.Struct, frozen=True):
         return np.asarray(spread <= max(_TELLING * calmest, self.level))
 
     @property
+    def soonest(self) -> Floats:
+        """By group, the distance that nearly all of a few cycles are beyond when they are told."""
+        return np.minimum([group.point for group in self.groups], self.levels)
+
+    @property
+    def lasting(self) -> float:
+        """The distance below which no shift is told, however long it lasts."""
+        return min(rule.allowance for rule in self.sums)
+
+    @property
     def level(self) -> float:
         """What cycles are slower by, at least, when nearly all of a few are too slow."""
         return float(np.log1p(_LEVEL_LEAST * self.at_least))
@@ -377,7 +387,8 @@ def _level_scatter(streams: Sequence[Floats]) -> _LevelScatter:
     least = min(3 * spread, 1.5 * float(levels.max()))
     long = max(1, len(levels) // _LONG_LEVELS)
     means = [side[: len(side) // long * long].reshape(-1, long).mean(axis=1) for side in sides]
-    lasting = 3 * float(np.sqrt(np.mean(np.concatenate(means) ** 2)))
+    stretches = np.concatenate(means)
+    lasting = 3 * float(np.sqrt(np.mean(stretches**2))) if len(stretches) else least
     rho = lag1_autocorrelation([side for side in sides if len(side) > 1])
     if rho <= _WHITE / np.sqrt(len(levels)):
         return _LevelScatter(least, lasting=lasting)

@@ -352,6 +352,15 @@ _WARM_LEVEL, _WARM_SPIKE = float(np.log(1.05)), float(np.log(1.5))
 _LIVE_ROUNDS, _FEW_ROUNDS = 80, 50
 
 
+_NINE_OF_TEN = (0.05, 0.95)
+_RESTLESS = float(np.log(2.0))
+"""Learned cycles were restless where some took twice as long as others for the same work ..."""
+_MUCH_CALMER = 2.0
+"""... if later ones scatter by less than a half of that."""
+_FASTER = float(np.log(1.5))
+"""Cycles that take two thirds of what was learned: what was learned was slow."""
+
+
 class LiveModel(msgspec.Struct, frozen=True):
     """What cycles of a program take, and when they are too slow."""
 
@@ -363,6 +372,10 @@ class LiveModel(msgspec.Struct, frozen=True):
     learned_us: tuple[int, int]
     """When the first and the last cycle that was learned from began."""
     cycles: int
+    range_us: tuple[float, float] = (0.0, 0.0)
+    """What nine of ten cycles that were learned from took."""
+    scatter: float = 0.0
+    """How far apart the ends of that are beside what is expected: ln of their ratio."""
 
     def to_json(self) -> bytes:
         """The model as a file."""
@@ -414,7 +427,35 @@ def learn_live(
     told = kept["told_ts"].drop_nulls()
     span = (told.min(), told.max()) if len(told) else (0.0, 0.0)
     first, last = (int(1e6 * float(one)) for one in span)  # type: ignore[arg-type]
-    return LiveModel(LIVE_SCHEMA, made.model, limits, source, (first, last), made.model.cycles)
+    # Of the warm-up as well: that it was learned beside is said.
+    low, high = np.quantile(rows[DURATION].drop_nulls().to_numpy(), _NINE_OF_TEN).tolist()
+    scatter = float(np.subtract(*np.quantile(made.distance, _NINE_OF_TEN[::-1])))
+    return LiveModel(
+        LIVE_SCHEMA, made.model, limits, source, (first, last), made.model.cycles,
+        (low, high), scatter,
+    )  # fmt: skip
+
+
+def is_calmer(model: LiveModel, judged: pl.DataFrame) -> bool:
+    """Whether cycles scatter far less now than while learned, or are faster: limits are too wide.
+
+    `judged` has `duration_us` and `expected_us`, as the table of `JudgedCycles`.
+
+    >>> rows = pl.DataFrame({"duration_us": [9000.0, 9100.0] * 100, "expected_us": 9000.0})
+    >>> is_calmer(LiveModel("", None, None, "", (0, 1), 200, (2e4, 6e5), 3.4), rows)
+    True
+    """
+    known = judged.select("duration_us", "expected_us").drop_nulls()
+    known = known.filter(pl.all_horizontal(pl.all() > 0))
+    if known.height < FEWEST_CYCLES:
+        return False
+    distance = np.log(known["duration_us"].to_numpy() / known["expected_us"].to_numpy())
+    if float(np.median(distance)) < -_FASTER:
+        return True
+    if model.scatter < _RESTLESS:
+        return False
+    now = float(np.subtract(*np.quantile(distance, _NINE_OF_TEN[::-1])))
+    return model.scatter > _MUCH_CALMER * now
 
 
 def in_order(rows: pl.DataFrame) -> pl.DataFrame:

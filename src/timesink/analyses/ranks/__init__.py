@@ -259,6 +259,21 @@ def set_fitness(ranks: RankSet) -> Fitness:
     return Fitness(ranks.analysis.reasons)
 
 
+def steps_in_detail(ranks: RankSet, worker: str | None, wanted: str | None) -> str | None:
+    """The choice of steps in which a rank is looked at by itself; None for all of them.
+
+    Without a step in which it waited for a profiler to start, where others are left.
+    """
+    rank = next((number for number, name in ranks.workers.items() if name == worker), None)
+    if rank is None or not may_start_apart({rank: ranks.ranks[rank]}):
+        return wanted
+    late = set(ranks.analysis.late_starts.filter(pl.col("rank") == rank)["step"].to_list())
+    steps = ranks.ranks[rank].steps.filter("complete")["step"].to_list()
+    rest = [step for step in steps if step not in late]
+    is_told = all(step.isdecimal() for step in steps)
+    return ",".join(rest) if late.intersection(steps) and rest and is_told else wanted
+
+
 def set_health(ranks: RankSet) -> list[tuple[HealthEntry, int]]:
     """What is odd about the recordings, each sort once, and on how many of them."""
     entries: list[tuple[HealthEntry, int | str]] = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 
 from timesink.analyses.communication_calls import SYNCHRONISING
@@ -62,9 +63,10 @@ def late_starts(calls: pl.DataFrame, ranks: Mapping[int, RankSummary]) -> pl.Dat
 
 def _usual_step(summary: RankSummary) -> int:
     """How long a step of a rank is, in ns; that of the whole recording where none is complete."""
-    steps = summary.steps.filter("complete") if summary.steps["complete"].any() else summary.steps
-    middle = (steps["end_ns"] - steps["start_ns"]).median()
-    return int(middle) if isinstance(middle, int | float) else 0
+    complete = summary.steps["complete"].to_numpy()
+    length = (summary.steps["end_ns"] - summary.steps["start_ns"]).to_numpy()
+    length = length[complete] if complete.any() else length
+    return int(np.median(length)) if len(length) else 0
 
 
 def without_late_starts(calls: pl.DataFrame, late: pl.DataFrame) -> pl.DataFrame:

@@ -126,8 +126,9 @@ _NEAR_NS, _NEAR_SHARE = 10_000, 0.2
 _STUCK_NS = 300_000
 _RETURN_NS = 2_000
 """What a call takes that need not wait."""
-_SKEW_NS, _MOST_SKEW_NS = 5_000, 30_000
-"""By how much the clocks of host and device may differ: at least, and if waits show it at most."""
+_SKEW_NS, _MOST_SKEW_NS, _SKEW_SHARE = 5_000, 30_000, 0.01
+"""By how much the clocks of host and device may differ: at least, and where waits show it at most,
+or by this share of the wait that shows it."""
 _MANY_PENDING = 256
 """Launches wait for a place in the queue only where so many are before them."""
 _IDLE_NS = 200_000
@@ -216,15 +217,16 @@ def device_waits(trace: Trace, points: HostPoints, work: Activities) -> Waits:
 def _clock_skew(work: Activities, its: Ints, start: Ints, end: Ints) -> int:
     """How much later the device's clock says that work ended for which calls had waited.
 
-    Such calls return when all that was launched before is done.  Where most of them seem to return
-    a little earlier, the clocks differ by that.
+    Such calls return when all that was launched before is done.  Where most of the time in them is
+    in calls that seem to return a little earlier, the clocks differ by that.
     """
     its = its[np.argsort(work.call_start[its], kind="stable")]
     place = np.searchsorted(work.call_start[its], start, side="right")
     done = np.append(_LONG_AGO, np.maximum.accumulate(work.end[its]))[place]
-    waited = done > start
-    early = waited & (done > end) & (done - end <= _MOST_SKEW_NS)
-    if 2 * int(early.sum()) <= int(waited.sum()):
+    waited, length = done > start, end - start
+    most = np.maximum(_MOST_SKEW_NS, (_SKEW_SHARE * length).astype(np.int64))
+    early = waited & (done > end) & (done - end <= most)
+    if 2 * int(length[early].sum()) <= int(length[waited].sum()):
         return _SKEW_NS
     return max(_SKEW_NS, int((done - end)[early].max()))
 

@@ -30,6 +30,7 @@ from timesink.analyses.replay.what_if import (
     cycle_ns,
     device_waits,
     launched_by,
+    talks_on_host,
 )
 from timesink.analyses.steps import find_steps, is_communication
 from timesink.errors import UsageError
@@ -300,6 +301,9 @@ def _single_changes(base: Prediction, at_roof: Mapping[str, float]) -> Iterator[
     if "graphs" not in traits:
         yield AskedChange("graph")
     yield AskedChange("overlap", "communication")
+    if any(talks_on_host(name) for name in one.graph.points.calls.names if name):
+        # A library for devices takes next to none of the time that the host does.
+        yield AskedChange("remove", "communication")
     if "loader" in traits:
         yield AskedChange("loader-workers", "loading", factor=float("inf"))
 

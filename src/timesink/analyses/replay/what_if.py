@@ -113,9 +113,26 @@ def _chosen(one: Scenario, change: AskedChange) -> _Selection:
     )
     on_device = _chosen_work(one, change)
     if on_device is not None:
+        if change.sort == "communication":
+            return _with_host_collectives(one, replace(nothing, activities=on_device))
         held = _held_calls(one, on_device) if change.sort == "copy" else nothing.stretches
         return replace(nothing, activities=on_device, stretches=held)
     return _chosen_calls(one, change, nothing)
+
+
+def _with_host_collectives(one: Scenario, chosen: _Selection) -> _Selection:
+    """Collectives of devices, and those that threads of the host make."""
+    graph, points, calls = one.graph, one.graph.points, one.graph.points.calls
+    made = np.flatnonzero(calls.named(talks_on_host)) if len(calls) else np.zeros(0, np.int64)
+    if not len(made):
+        return chosen
+    inside = within(made, calls.size)
+    waits = device_waits(graph)
+    waits[waits] = inside[points.call[graph.point[waits]]]
+    roots = np.zeros(len(calls), dtype=np.bool_)
+    roots[made] = True
+    stretches = (points.owner >= 0) & inside[points.owner]
+    return replace(chosen, stretches=stretches, waits=waits, roots=roots)
 
 
 def _chosen_work(one: Scenario, change: AskedChange) -> Flags | None:
@@ -252,6 +269,9 @@ def named_by(one: Scenario, change: AskedChange, played: Played) -> NamedWork:
 
 def _scaled(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     stretch = np.where(chosen.stretches, one.stretch * change.factor, one.stretch)
+    if change.sort == "communication" and chosen.roots.any():
+        # Threads that did nothing until a collective ended go on that much sooner, or later.
+        stretch *= 1 - waits_for_collectives(one.graph) * (1 - change.factor)
     length = np.where(chosen.activities, one.length * change.factor, one.length)
     return replace(one, stretch=stretch, length=length)
 
@@ -341,6 +361,11 @@ def _as_graph(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenari
     return replace(one, stretch=stretch, graph=replace(graph, gap=gap, lag=lag))
 
 
+def talks_on_host(name: str) -> bool:
+    """Whether a call communicates itself; those of libraries for devices only launch that."""
+    return vendors.is_collective_call(name) and vendors.library_in(name) is None
+
+
 _LEAST_WAIT_NS = 1_000_000
 _SAME_END_SHARE = 0.2
 _MOSTLY_WAITS = 0.7
@@ -354,7 +379,7 @@ def waits_for_collectives(graph: ReplayGraph) -> Floats:
     calls, length = points.calls, points.length
     if not len(calls):
         return part
-    made = np.flatnonzero(calls.named(vendors.is_collective_call))
+    made = np.flatnonzero(calls.named(talks_on_host))
     long = np.flatnonzero(length >= _LEAST_WAIT_NS)
     if not len(made) or not len(long):
         return part

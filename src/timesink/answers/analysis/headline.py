@@ -120,6 +120,8 @@ def headline(
         )
     costly = max(costs, key=lambda part: costs[part])
     for one in found:
+        if one.rule == "cpu-contention" and one.rule in _RULES.get(costly, ()):
+            return f"{said}; {one.title[0].lower()}{one.title[1:]}. {one.advice}"
         if one.rule == "dominant-operator" and one.rule in _RULES.get(costly, ()):
             took = one.share * steps.length_ns
             said += f"; {one.evidence[0].name} alone takes {units.brief_ns(took)} of it on the host"
@@ -235,15 +237,18 @@ def _advice(found: Sequence[Finding], costly: str, telling: Sequence[Finding]) -
     about_it = [
         one for one in found if one.rule in rules and (one in telling or one.rule in _OF_RANKS)
     ]
-    if about_it:
-        best = min(
-            about_it, key=lambda one: (SEVERITIES.index(one.severity), rules.index(one.rule))
-        )
+    helpful = [finding for finding in found if not finding.saves_nothing]
+    best = min(
+        about_it,
+        key=lambda one: (SEVERITIES.index(one.severity), rules.index(one.rule)),
+        default=None,
+    )
+    # What to try about a small part is no answer where something graver was found.
+    if best is not None and (best.rule in _OF_RANKS or best.severity == helpful[0].severity):
         if best.rule in _OF_RANKS:
             # Which rank it is comes first: what to try is of no use without it.
             return f"; {best.title}. {best.advice}"
         return f": {best.advice[0].lower()}{best.advice[1:]}"
-    helpful = [finding for finding in found if not finding.saves_nothing]
     measured = [finding for finding in helpful if finding.share] or helpful
     return f". Gravest finding: {measured[0].title}. {measured[0].advice}" if measured else "."
 

@@ -16,7 +16,13 @@ import polars as pl
 from timesink.analyses.columns import once_per_trace
 from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
-from timesink.analyses.ranks import RankSet, set_fitness, set_health, set_notes
+from timesink.analyses.ranks import (
+    RankSet,
+    set_fitness,
+    set_health,
+    set_notes,
+    steps_in_detail,
+)
 from timesink.analyses.replay.critical_path import PlayedRun, played_run
 from timesink.analyses.replay.own_clock import (
     CLOCK_KEY,
@@ -480,7 +486,7 @@ def analyze(
         whole = Analysis(trace, shown(place), ranks, group_by, tuple(notes), limits=limits)
         many = units.counted(len(ranks.ranks), "ranks")
         note = f"{many}: {detailed} in detail; --worker NAME shows another one alone"
-        analysis = _of_steps(whole, wanted)
+        analysis = _of_steps(whole, steps_in_detail(ranks, detailed, wanted))
         return replace(analysis, chosen=(*analysis.chosen, note))
     store = Cache.default() if cache else None
     trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
@@ -498,6 +504,8 @@ def analyze_opened(
     """The analysis of a trace that is open already, with the `ranks` it is compared to."""
     _check_timeline(trace, path)
     wanted = None if steps is None else step_choice(steps)
+    if ranks is not None:
+        wanted = steps_in_detail(ranks, trace.metadata.worker, wanted)
     return _of_steps(Analysis(trace, path, ranks=ranks), wanted)
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from timesink.answers.analysis.ranks import straggler_headline
-from timesink.answers.analysis.report import Analysis, analyze, step_choice
+from timesink.answers.analysis.report import Analysis, analyze
+from timesink.answers.analysis.step_choice import step_choice
 from timesink.answers.rank_reading import UnrelatedRunsError, open_set
 from timesink.errors import TimesinkError
 from timesink.model import units

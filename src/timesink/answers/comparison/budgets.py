@@ -394,7 +394,8 @@ def _where(pair: Compared, pairs: Sequence[Compared]) -> str:
 def _program_check(pairs: Sequence[Compared]) -> Finding:
     found = [one.diagnosis.program for one in pairs]
     known = [one for one in found if one is not None]
-    edits = max((one.edits for one in known), key=len, default=())
+    # Who asks for the same program asks for the same kernels as well, whatever they take.
+    edits = max((one.edits or one.choices for one in known), key=len, default=())
     if edits:
         first = "; ".join(map(edit_told, edits[:_MOST_EDITS]))
         more = len(edits) - _MOST_EDITS

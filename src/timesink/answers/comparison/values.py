@@ -87,7 +87,10 @@ def diagnosis(one: Diagnosis | None) -> dict[str, Any]:
     The same keys where nothing was diagnosed, as of many roles that were only told apart.
     """
     if one is None:
-        lists = ("attribution", "anomalies", "causes", "unexplained", "symptoms", "diagnosis_notes")
+        lists = (
+            *("attribution", "anomalies", "causes", "unexplained"),
+            *("symptoms", "paces", "diagnosis_notes"),
+        )
         single = ("verdict", "reason", "cycle_time", "unexplained_us")
         return {**dict.fromkeys(single), **{name: [] for name in lists}, **program_values(one)}
     steady = one.cycle_time.steady
@@ -130,6 +133,7 @@ def diagnosis(one: Diagnosis | None) -> dict[str, Any]:
         "unexplained_us": _us(one.unexplained_ns),
         "unexplained": [{"component": name, "delta_us": _us(ns)} for name, ns in one.unexplained],
         "symptoms": [_told(each, *_COUNTER, "process", "sentence") for each in one.symptoms],
+        "paces": [_told(pace, "device", "factor", "sentence", "advice") for pace in one.paces],
         "diagnosis_notes": list(one.notes),
         **program_values(one),
     }
