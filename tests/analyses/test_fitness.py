@@ -206,6 +206,18 @@ class TestClocks:
         assert reason.evidence["apart_us"] == 300
         assert CRITICAL_PATH in reason.denies
 
+    def test_a_device_whose_clock_is_late_has_no_backlog(self):
+        wait = call("cudaDeviceSynchronize", 2100, 50)
+        assert codes(read(O("f", 0, 2200), *work(0, 20, late=50_000), wait)) == [
+            "clocks_do_not_fit"
+        ]
+
+    @pytest.mark.parametrize(("late", "found"), [(8, []), (300, ["clocks_do_not_fit"])])
+    def test_work_that_ends_after_a_wait_for_all_of_it(self, late: int, found: list[str]):
+        wait = call("hipDeviceSynchronize", 2100, 400)
+        work_of_wait = [R(2000, 5, c=900), K("gemm", 2010, 490 + late, c=900)]
+        assert codes(read(STEP(0, 0, 2900), *work(10, 19), *work_of_wait, wait)) == found
+
     def test_the_skew_of_clocks_that_are_corrected(self):
         assert codes(read(STEP(0, 0, 2900), *work(400, 20, late=-15))) == []
 

@@ -32,7 +32,7 @@ LEAST_BACKLOG_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Backlog:
+class StartingBacklog:
     """The wait of the first launched work for work that is not in the recording."""
 
     device: int
@@ -45,7 +45,7 @@ class Backlog:
 
 
 @once_per_trace
-def starting_backlog(trace: Trace) -> Backlog | None:
+def starting_backlog(trace: Trace) -> StartingBacklog | None:
     """The longest backlog with which a recording starts; None where devices were idle then."""
     columns, call = device_columns(trace), launching_calls(trace)
     is_busy = device_kinds(trace).among(*BUSY_KINDS)
@@ -66,5 +66,5 @@ def starting_backlog(trace: Trace) -> Backlog | None:
         unrecorded_ns = int(wait[0, 1] - wait[0, 0] - intervals.coverage_within(work, wait)[0])
         least_ns = LEAST_BACKLOG_SHARE * (int(end[rows].max()) - launched_ns)
         if unrecorded_ns > max(LONGEST_LAUNCH_NS, least_ns):
-            backlogs.append(Backlog(number, launched_ns, start_ns, unrecorded_ns))
+            backlogs.append(StartingBacklog(number, launched_ns, start_ns, unrecorded_ns))
     return max(backlogs, key=lambda backlog: backlog.unrecorded_ns, default=None)

@@ -16,6 +16,7 @@ from timesink.analyses.backlog import LONGEST_LAUNCH_NS, starting_backlog
 from timesink.analyses.columns import (
     device_columns,
     device_kinds,
+    device_numbers,
     event_ranges,
     host_columns,
     host_kinds,
@@ -50,6 +51,7 @@ from timesink.model.vendors import (
     ends_capture,
     launches_graphs,
     launches_kernels,
+    waits_for_all,
     waits_for_device,
 )
 
@@ -120,6 +122,8 @@ def _starts_with_backlog(trace: Trace) -> Iterator[Reason]:
         lost_ns = min(lost_ns, inside_ns)
         if lost_ns <= max(LONGEST_LAUNCH_NS, LEAST_SHARE * _length_ns(trace)):
             return
+    if _after_waits_ns(trace) > MOSTLY * lost_ns:
+        return  # the clock of the device is late, not its work
     yield Reason(
         BACKLOG,
         f"The first work waited {units.duration_ns(lost_ns)} after its launch while the recording "
@@ -302,24 +306,53 @@ def _host_not_recorded(trace: Trace) -> Iterator[Reason]:
 
 
 def _clocks_do_not_fit(trace: Trace) -> Iterator[Reason]:
-    """Device work that starts before its launch."""
+    """Device work that starts before its launch, or ends after a wait for all of the device."""
     work = _device_work(trace)
     call_start = host_columns(trace)["ts_ns"].to_numpy()[work.call[work.launched]]
     early_ns = call_start - work.start[work.launched]
-    late = early_ns[early_ns > CLOCK_SKEW_NS]
-    if not len(late) or len(late) < LEAST_EARLY * len(early_ns):
+    early_ns = early_ns[early_ns > CLOCK_SKEW_NS]
+    apart_ns, shown = _after_waits_ns(trace), "work ends after the host waited for it"
+    if len(early_ns) and len(early_ns) >= LEAST_EARLY * len(call_start):
+        apart_ns = int(np.median(early_ns))
+        shown = (
+            f"{units.count(len(early_ns))} of {units.count(len(call_start))} activities start "
+            "before their launch"
+        )
+    if apart_ns <= CLOCK_SKEW_NS:
         return
-    apart_ns = int(np.median(late))
     is_long = apart_ns > LEAST_SHARE * _length_ns(trace)
     yield Reason(
         "clocks_do_not_fit",
-        f"{units.count(len(late))} of {units.count(len(early_ns))} activities start before their "
-        f"launch, by {units.duration_ns(apart_ns)} (median): the clocks of host and device do not "
-        "fit.",
+        f"The clocks of host and device do not fit: {shown}, by {units.duration_ns(apart_ns)} "
+        "(median).",
         "Update driver and profiler, and record again.",
         (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD) if is_long else (CRITICAL_PATH, OVERHEAD),
-        {"early": len(late), "apart_us": apart_ns / 1000},
+        {"early": len(early_ns), "apart_us": apart_ns / 1000},
     )
+
+
+@once_per_trace
+def _after_waits_ns(trace: Trace) -> int:
+    """By how much work ends after the end of a wait for its device, in the median of such waits.
+
+    They wait for all that was launched before, so it is negative where clocks fit.  Of several
+    devices or processes nothing tells which one is waited for.
+    """
+    work, host = _device_work(trace), host_columns(trace)
+    calls = np.flatnonzero(host_kinds(trace).among(*LAUNCH_KINDS))
+    waits = _rows_named(trace, calls, waits_for_all)
+    call_start = host["ts_ns"].to_numpy()[work.call[work.launched]]
+    devices = device_numbers(trace)[work.row]
+    if not len(waits) or not len(call_start) or (devices != devices[0]).any():
+        return 0
+    if host["pid"].gather(np.concatenate([waits, work.call[work.launched]])).n_unique() > 1:
+        return 0
+    order = np.argsort(call_start, kind="stable")
+    latest_end = np.maximum.accumulate(work.end[work.launched][order])
+    start, end = start_and_end(host, waits)
+    before = np.searchsorted(call_start[order], start) - 1
+    after_ns = (latest_end[before] - end)[before >= 0]
+    return int(np.median(after_ns)) if len(after_ns) else 0
 
 
 def _idle_window(trace: Trace) -> Iterator[Reason]:

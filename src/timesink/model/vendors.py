@@ -386,6 +386,18 @@ def launches_kernels(name: str) -> bool:
     return _KERNEL_LAUNCH.search(name) is not None
 
 
+_WAITING_FOR_ALL = re.compile(r"(?:Device|Ctx)_?Synchronize|SyncDevice|SynchronizeDevice")
+
+
+def waits_for_all(name: str) -> bool:
+    """Whether a runtime call returns only when a device has finished all that was launched.
+
+    >>> [waits_for_all(name) for name in ("hipDeviceSynchronize", "cudaStreamSynchronize")]
+    [True, False]
+    """
+    return _WAITING_FOR_ALL.search(name) is not None
+
+
 def launches_graphs(name: str) -> bool:
     """Whether a runtime call replays a graph."""
     return "GraphLaunch" in name
