@@ -155,7 +155,8 @@ def test_a_flood_keeps_no_program_from_being_read(tmp_path, receiver, message):
             most = max(most, sum(batch.pid != os.getpid() for batch in batches))
         assert taken >= 20
         assert most <= cycle_channel._TURN_MESSAGES
-        assert receiver.invalid
+        # Of messages that are right only those beyond the number of a turn are dropped.
+        assert receiver.invalid or message.startswith(b"{")
     finally:
         os.kill(flood, signal.SIGKILL)
         os.waitpid(flood, 0)
