@@ -57,15 +57,14 @@ def judged_without_overhead(
     that device time shows for certain, and step time without overhead as well, is one, however
     uneven the recorded steps are.
     """
-    if judged.verdict == "incomparable" or judged.is_unfit or program is None:
-        return judged
     recorded = judged.cycle_time
+    if judged.verdict == "incomparable" or program is None or not recorded.base_ns:
+        return judged
+    may_turn = judged.verdict != "no_change" or program.device_verdict != "same"
+    corrected = corrected_change(pair) if may_turn else None
+    if corrected is None or corrected.interval_ns is None:
+        return judged
     delta_ns = recorded.new_ns - recorded.base_ns
-    if judged.verdict == "no_change" and program.device_verdict == "same":
-        return judged
-    corrected = corrected_change(pair)
-    if corrected is None or corrected.interval_ns is None or not recorded.base_ns:
-        return judged
     low, high = corrected.interval_ns
     took = units.times(corrected.base_ns, corrected.new_ns)
     as_recorded = units.times(recorded.base_ns, recorded.new_ns)

@@ -102,6 +102,7 @@ def diagnosis(one: Diagnosis | None) -> dict[str, Any]:
             **_told(one.cycle_time, *_CYCLE_TIME, "p_value", "by", "runs", "outcome", "more_runs"),
             "recorded_us": [ns / 1000 for ns in one.cycle_time.recorded_ns or ()] or None,
             "steady": None if steady is None else _told(steady, *_CYCLE_TIME),
+            "corrected": None if one.corrected is None else _told(one.corrected, *_CYCLE_TIME),
         },
         "attribution": [
             {
