@@ -97,7 +97,8 @@ def headline(
     found = find_all(trace) if found is None else found
     unfit = recording_fitness(trace).against(IDLE)
     if unfit:
-        return f"{_unfit(trace, unfit)}{_advice(found, '', found) if found else ''}"
+        told = _unfit(trace, unfit).removesuffix(".")
+        return f"{told}{_advice(found, '', found)}" if found else f"{told}."
     costs = {part: average[f"{part}_ns"] for part in _SAID}
     steps = complete_steps(trace)
     apart = clock is not None and tells_clocks_apart(clock)
