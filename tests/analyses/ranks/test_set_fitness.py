@@ -22,6 +22,7 @@ from timesink.analyses.ranks import (
     steps_in_detail,
 )
 from timesink.analyses.ranks.clocks import MOST_DRIFT_PPM, align_clocks, corrected
+from timesink.answers.analysis.document import analysis_document
 from timesink.answers.analysis.report import analyze_opened
 from timesink.model.fitness import COMMUNICATION, RANKS
 from timesink.model.trace import Trace
@@ -57,13 +58,24 @@ def two_ranks(apart: int, *, own: int = 1_000) -> RankSet:
 
 
 class TestProfilersThatStartApart:
+    def test_the_answer_begins_with_it(self):
+        ranks = two_ranks(SECONDS_APART)
+        analysis = analyze_opened(rank_trace(0, SECONDS_APART), path="run", ranks=ranks)
+        verdict = analysis.fitness
+        assert (verdict.fit, [reason.code for reason in verdict.reasons]) == (
+            "partly",
+            ["profilers_apart"],
+        )
+        assert analysis_document(analysis, brief=True).sections[0].id == "fitness"
+
     def test_the_first_collective_is_no_communication(self):
         ranks = two_ranks(SECONDS_APART)
         (reason,) = set_fitness(ranks).reasons
         assert reason.code == "profilers_apart"
         assert "rank 1 records from up to 5.00 s later" in reason.sentence
         assert not set_fitness(ranks).answers(COMMUNICATION)
-        assert reason.sentence.removesuffix(".") in list(set_notes(ranks))
+        # The section of the verdict has it: a note would say it twice.
+        assert reason.sentence.removesuffix(".") not in list(set_notes(ranks))
         for row in rank_rows(ranks).to_dicts():
             assert row["steps"] == (3 if row["rank"] == 0 else 4)
             assert row["step_ns"] < 2_000 * STEP_US
@@ -151,4 +163,4 @@ class TestDriftOfClocks:
         vars(ranks)["analysis"] = replace(ranks.analysis, clocks=clocks)
         assert [reason.code for reason in set_fitness(ranks).reasons] == ["clocks_not_aligned"]
         assert not set_fitness(ranks).answers(RANKS)
-        assert any("cannot be aligned" in note for note in set_notes(ranks))
+        assert "cannot be aligned" in set_fitness(ranks).reasons[0].sentence

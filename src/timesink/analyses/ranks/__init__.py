@@ -249,7 +249,6 @@ def set_notes(ranks: RankSet) -> Iterator[str]:
     if cut := sum(1 for one in kept if one.cut):
         yield f"{cut} ranks have more collectives in a step than are compared: the first ones count"
     yield from _clocks(ranks)
-    yield from (reason.sentence.removesuffix(".") for reason in set_fitness(ranks).reasons)
 
 
 def set_fitness(ranks: RankSet) -> Fitness:

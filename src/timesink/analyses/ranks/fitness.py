@@ -156,7 +156,7 @@ def clock_reason(clocks: pl.DataFrame) -> Reason | None:
     many = apart["clock"].n_unique()
     return Reason(
         "clocks_not_aligned",
-        f"clocks of {counted(many, 'ranks')} cannot be aligned: collectives that should end "
+        f"Clocks of {counted(many, 'ranks')} cannot be aligned: collectives that should end "
         "together move apart faster than any two clocks do.",
         "Record all ranks of one run over the same steps; newer PyTorch numbers its collectives.",
         (RANKS,),

@@ -145,7 +145,8 @@ class Analysis:
     @cached_property
     def fitness(self) -> Fitness:
         """What the recording can answer, and why it cannot answer the rest."""
-        return recording_fitness(self.recording)
+        fitness = recording_fitness(self.recording)
+        return fitness if self.ranks is None else fitness.joined(set_fitness(self.ranks).reasons)
 
     @cached_property
     def own_clock(self) -> OwnClock:
