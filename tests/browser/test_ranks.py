@@ -33,7 +33,7 @@ def test_the_report_names_the_rank_what_to_try_and_the_largest_cells(
     expect(page.get_by_role("heading", level=1)).to_contain_text("Rank 13 makes the others wait")
     card = page.get_by_role("region", name="Who holds the others up").get_by_role("listitem").first
     expect(card).to_contain_text(LATE)
-    expect(card).to_contain_text("of the run")
+    expect(card).to_contain_text("of a step")
     expect(card).to_contain_text("Look at the input of rank 13")
     page.get_by_text("The largest cells as a table").click()
     first = page.locator("figure.heatmap").get_by_role("table").get_by_role("row").nth(1)

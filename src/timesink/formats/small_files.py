@@ -14,14 +14,18 @@ import stat
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-import msgspec
-
 from timesink.errors import UnreadableError, reason_of
 from timesink.recorder.processes import sayable_values
+
+HAS_MSGSPEC = find_spec("msgspec") is not None
+"""Programs that run beside PyTorch, with the standard library alone, read such files as well."""
+if HAS_MSGSPEC:
+    import msgspec
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -124,9 +128,19 @@ def decode_small_json(
     if _depth(content) > MOST_DEPTH:
         said = f"nested more than {MOST_DEPTH} deep"
         raise DamagedError(name, said, hint, content)
+    if not HAS_MSGSPEC:
+        return _guarded(lambda: _plainly(content, shape), name, hint, content)
     if b"\\ud" in content.lower() and (decoded := _with_lone_surrogates(content)) is not None:
         return _guarded(lambda: msgspec.convert(decoded, shape), name, hint, content)
     return _guarded(lambda: msgspec.json.decode(content, type=shape), name, hint, content)
+
+
+def _plainly(content: bytes, shape: type[Any]) -> Any:
+    """The same by the standard library, for shapes that are containers."""
+    values = json.loads(content, parse_constant=_refuse_constant)
+    if not isinstance(values, shape):
+        raise TypeError(f"not a {shape.__name__}")
+    return values
 
 
 def _with_lone_surrogates(content: bytes) -> Any:

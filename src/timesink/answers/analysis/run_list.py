@@ -17,6 +17,7 @@ from timesink.answers.rank_reading import UnrelatedRunsError, open_set
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.output import blocks
+from timesink.recorder.processes import sayable, sayable_values
 from timesink.runtime.engine import Engine, engine_of
 from timesink.sources import Recording
 
@@ -53,7 +54,7 @@ class RunList:
             {
                 "schema": SCHEMA,
                 "headline": self.headline,
-                "path": self.path,
+                "path": sayable(self.path),
                 "runs": [_values(run) for run in self.runs],
             }
         )
@@ -66,7 +67,8 @@ class RunList:
 
 def _values(run: ListedRun) -> dict[str, Any]:
     answer = None if run.analysis is None else msgspec.Raw(run.analysis.to_json())
-    return {"name": run.name, "path": run.path, "reason": run.reason, "answer": answer}
+    told = {"name": run.name, "path": run.path, "reason": run.reason}
+    return {**sayable_values(told), "answer": answer}
 
 
 def analyze_place(source: str | Path, **options: Any) -> Analysis | RunList:
