@@ -44,6 +44,8 @@ def look(shared: Path) -> Look:
 # -- every file is a trace of a known device, or is declined with a reason ------------------------
 
 DEVICES = {
+    "graphs/sglang_decode/*": ("amd", "AMD Instinct MI300X"),
+    "graphs/vllm_decode_full/*": ("amd", ""),
     "h200/faults/*/counters.csv": ("cpu", None),
     "h200/faults/*/trace.json.gz": ("nvidia", "NVIDIA H200"),
     "h200/ncu/*": ("nvidia", ""),
@@ -68,9 +70,16 @@ DEVICES = {
     "latencyprism/*_perf_data.csv.gz": ("nvidia", None),
     "mlu/*": ("cambricon", "MLU370"),
     "ncu-text/*": ("nvidia", ""),
-    "nsys/*": ("nvidia", "NVIDIA A100-PCIE-40GB"),
+    "nsys/mfu_2gpu_*": ("nvidia", None),
+    "nsys/output-file*": ("nvidia", "NVIDIA A100-PCIE-40GB"),
     "rocprof/*": ("amd", "AMD Instinct MI350X"),
     "tracelens/b200/*": ("nvidia", "NVIDIA B200"),
+    "tracelens/evals/conv_*": ("nvidia", "GPU 0"),
+    "tracelens/evals/gemm_*": ("amd", "GPU 2"),
+    "tracelens/evals/moe_*": ("nvidia", "GPU 0"),
+    "tracelens/evals/sdpa_*": ("amd", "AMD Instinct MI300X"),
+    "tracelens/evals/test0[13]*_1.json.gz": ("amd", "AMD Instinct MI300X VF"),
+    "tracelens/evals/test0[13]*_unfused_2.json.gz": ("nvidia", "NVIDIA H100 80GB HBM3"),
     "tracelens/h100/*": ("nvidia", "NVIDIA H100 80GB HBM3"),
     "tracelens/inference/sglang_decode.*": ("amd", "AMD Instinct MI300X"),
     "tracelens/inference/vllm_*": ("amd", ""),
@@ -83,6 +92,10 @@ DEVICES = {
 """Vendor and device as recorded; no device at all is None."""
 
 DECLINED = (
+    "graphs/*/capture_traces/execution_details.json",
+    "graphs/*/expected/*",
+    "memory/*",
+    "xplane/*",
     "h200/faults/*/fault.json",
     "hta/memory_analysis/*",
     "kineto/tb_golden.jsonl",

@@ -27,6 +27,8 @@ GAPS = {
     "padded": "30522 to 30528",
     "wide": "fp64",
     "operator": "aten::mm",
+    "optimizer": "",
+    "wait": "76 %",
 }
 
 

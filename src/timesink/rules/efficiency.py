@@ -21,6 +21,8 @@ from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay import recorded_play, step_lengths
 from timesink.analyses.replay.changes import parse_change
+from timesink.analyses.replay.own_clock import recording_of
+from timesink.analyses.replay.prediction import program_of
 from timesink.analyses.replay.what_if import Scenario, changed
 from timesink.analyses.steps import find_steps
 from timesink.analyses.work import CallArguments, formula_of, parse_inputs
@@ -386,17 +388,13 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
     steps = find_steps(trace).filter("complete")
     if steps.is_empty():
         return found
-    base = Scenario.of(trace, recorded_play(trace))
-
-    today = step_lengths(steps, base.played())
+    base = _replayed_program(trace)
+    played_steps = find_steps(base.trace).filter("complete")
+    today = step_lengths(played_steps, base.played())
 
     def saving_ns(one: Scenario) -> float:
-        """What a step takes less: in the mean, or in the median, whichever is more.
-
-        Only some steps may have what is mended, and some may be longer by chance.
-        """
-        lengths = step_lengths(steps, one.played())
-        return float(max(np.mean(today - lengths), np.median(today) - np.median(lengths)))
+        """What a step takes less in the mean, as `whatif` says it."""
+        return float(np.mean(today - step_lengths(played_steps, one.played())))
 
     whole = float(np.mean((steps["end_ns"] - steps["start_ns"]).to_numpy()))
     if not any(one.cost_ns and one.id in _ABOUT_WAITS for one in found):
@@ -431,6 +429,14 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
             joint = min(replayed, most, whole)
         said.append(replace(one, together_ns=joint) if one.cost_ns else one)
     return tuple(said)
+
+
+def _replayed_program(trace: Trace) -> Scenario:
+    """The program that `whatif` changes: that of the recording, on the clock of a timeline."""
+    recording = recording_of(trace)()
+    if recording is None or recording is trace:
+        return Scenario.of(trace, recorded_play(trace))
+    return program_of(recording).now
 
 
 def _shortened(work: ShorterWork, scenario: Scenario) -> Scenario:

@@ -95,7 +95,9 @@ def _waits_in_steps(
     """
     graph, calls = base.graph, base.graph.points.calls
     waits = np.flatnonzero(device_waits(graph))
-    waits = waits[steps.hold(graph.points.time[graph.point[waits]])]
+    # The program is played from the recording, whose own steps say when a wait came.
+    recorded = complete_steps(base.trace)
+    waits = waits[recorded.hold(graph.points.time[graph.point[waits]])]
     # A collective of the host waits for what it sends: that is a part of it.
     made = within(np.flatnonzero(calls.named(is_collective_call)), calls.size)
     waits = waits[~made[graph.points.call[graph.point[waits]]]]

@@ -235,6 +235,7 @@ def _are_apart(run: ServedRun, recordings: Sequence[Recording]) -> bool:
     """
     named = any(one.rank is not None or is_profiler_name(one.path.name) for one in recordings)
     # `a.json` and `a.json.gz` are one recording.
+    recordings = [one for one in recordings if one.path.name not in (AB_FILE, WATCH_FILE)]
     contents = {stem_of(one.path.name) for one in recordings}
     if len(contents) < max(len(recordings), 2) or named or run_file_in(run.folder) is not None:
         return False

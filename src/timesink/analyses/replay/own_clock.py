@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
+from weakref import ref
 
 import numpy as np
 import polars as pl
 
 from timesink.analyses import names
-from timesink.analyses.columns import host_kinds, lane_codes, once_per_trace
+from timesink.analyses.columns import host_kinds, lane_codes, once_per_trace, remember
 from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.links import first_with_id
 from timesink.analyses.replay import (
@@ -188,9 +189,6 @@ def own_clock(trace: Trace) -> OwnClock:
             scale, played = fitted
             own = float(np.median(plain))
             return OwnClock(recorded, own, _interval(plain), MEASURED, "", scale, played)
-    if not recording_fitness(trace).answers(OVERHEAD):
-        why = "that cannot be told from this recording"
-        return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     return _estimated(trace, program, recorded)
 
 
@@ -203,7 +201,15 @@ def own_timeline(trace: Trace) -> Trace:
     moved = moved_timeline(trace, clock.played)
     extra = {**trace.metadata.extra, CLOCK_KEY: OWN}
     own = replace(moved, metadata=replace(moved.metadata, extra=extra))
+    # Weakly: each of them remembers the other, and both go when nobody else has them.
+    remember(own, recording_of, ref(trace))
     return carry_fitness(own, trace)
+
+
+@once_per_trace
+def recording_of(timeline: Trace) -> ref[Trace]:
+    """How to get at the recording that a timeline was moved from; it is one itself by default."""
+    return ref(timeline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +364,8 @@ def _unmeasured(vendor: str) -> str:
 
 def _estimated(trace: Trace, program: _Program, recorded: float) -> OwnClock:
     why = _why_not(trace, program)
+    if not why and not recording_fitness(trace).answers(OVERHEAD):
+        why = "that cannot be told from this recording"
     if why:
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     played = program.played(_Dose(1.0))

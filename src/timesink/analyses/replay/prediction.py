@@ -30,6 +30,7 @@ from timesink.analyses.replay.what_if import (
     cycle_ns,
     device_waits,
     launched_by,
+    step_ns,
     talks_on_host,
 )
 from timesink.analyses.steps import find_steps, is_communication
@@ -149,9 +150,9 @@ def predicted(
     """The program with all of the changes, one after the other."""
     scenario = _with_changes(program.now, changes)
     played = scenario.played()
-    new = _scaled(program.cycle_ns, program.now, cycle_ns(scenario, played), changes)
+    new = _scaled(program.cycle_ns, program.now, step_ns(scenario, played), changes)
     ends = [
-        _scaled(end, one, cycle_ns(_with_changes(one, changes)), changes)
+        _scaled(end, one, step_ns(_with_changes(one, changes)), changes)
         for end, one in (program.ends if bounds else ())
     ]
     interval = (min(*ends, new), max(*ends, new)) if ends else None
@@ -170,7 +171,7 @@ def _scaled(today: float, now: Scenario, new: float, changes: tuple[AskedChange,
     Less work never makes a cycle longer, nor more work a shorter one: where a cycle begins may
     move as well.
     """
-    usual = cycle_ns(now)
+    usual = step_ns(now)
     if not usual:
         return today
     ratio = new / usual

@@ -85,6 +85,13 @@ def cycle_ns(one: Scenario, played: Played | None = None) -> float:
     return max(float(np.median(lengths)) if len(lengths) else 0.0, one.least_ns)
 
 
+def step_ns(one: Scenario, played: Played | None = None) -> float:
+    """How long a complete step takes in the mean, as every answer has it."""
+    steps = find_steps(one.trace).filter("complete")
+    lengths = step_lengths(steps, one.played() if played is None else played)
+    return max(float(np.mean(lengths)) if len(lengths) else 0.0, one.least_ns)
+
+
 @dataclass(frozen=True, eq=False)
 class _Selection:
     """What a selector names."""
