@@ -38,7 +38,7 @@ UNMARKED = (
     "graphs/vllm_decode_full/graph_execution.json.gz",
     "tracelens/mi210/gpu_only_trace.json.gz",
 )
-SCREENS = ("h200/traces/resnet50_train", "h200/traces/cuda_graph")
+SCREENS = ("h200/traces/resnet50_train", "h200/traces/unet_train")
 
 
 @pytest.fixture(autouse=True)

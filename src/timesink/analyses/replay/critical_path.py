@@ -30,6 +30,7 @@ from timesink.analyses.modules import find_modules, is_module_call, link_backwar
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.replay import Played, recorded_play
 from timesink.analyses.replay.own_clock import moved_timeline, own_clock, own_timeline
+from timesink.analyses.replay.points import waits_for_collectives
 from timesink.analyses.steps import bounds_of, find_steps, is_communication
 from timesink.model import intervals, vendors
 from timesink.model.intervals import Flags, Floats, Ints
@@ -149,7 +150,10 @@ def _pieces(
 
 
 def _host_pieces(trace: Trace, played: Played, path: Path) -> pl.DataFrame:
-    """Stretches of threads on the path, cut where another call begins or ends."""
+    """Stretches of threads on the path, cut where another call begins or ends.
+
+    Of one that waits for a collective of another thread, the wait is that collective's.
+    """
     graph, points, calls = played.graph, played.graph.points, played.graph.points.calls
     node = path.node[~path.by_need]
     high, low = graph.point[node], graph.point[graph.before[node]]
@@ -159,6 +163,10 @@ def _host_pieces(trace: Trace, played: Played, path: Path) -> pl.DataFrame:
     owner = points.owner[place]
     first = np.ones(len(place), dtype=np.bool_)
     first[1:] = (owner[1:] != owner[:-1]) | (place[1:] != place[:-1] + 1)
+    waiting, awaited = waits_for_collectives(points)
+    waits = waiting[place] > 0
+    first[waits] = True
+    first[1:] |= waits[:-1]
     owner, begins = owner[first], place[first]
     ends = place[np.append(np.flatnonzero(first)[1:], len(place)) - 1] + 1 if len(place) else place
     row = np.where(owner >= 0, calls.row[owner], _UNKNOWN) if len(calls) else owner
@@ -170,8 +178,16 @@ def _host_pieces(trace: Trace, played: Played, path: Path) -> pl.DataFrame:
         kind[(owner >= 0) & loads[owner]] = _DATA_LOADING
         talks = within(np.flatnonzero(calls.named(vendors.is_collective_call)), calls.size)
         kind[(owner >= 0) & talks[owner]] = _COMMUNICATION
-    span = (played.point[begins], played.point[ends])
-    return _pieces(trace, kind, span, row, np.full(len(row), _UNKNOWN))
+    start, end = played.point[begins], played.point[ends]
+    resumes = start + (end - start) * waiting[begins]
+    nowhere = np.full(len(row), _UNKNOWN)
+    pieces = _pieces(trace, kind, (resumes, end), row, nowhere)
+    if not waits.any():
+        return pieces
+    waits = waits[first]
+    call, span = calls.row[awaited[begins[waits]]], (start[waits], resumes[waits])
+    made = np.full(len(call), _COMMUNICATION)
+    return pl.concat([pieces, _pieces(trace, made, span, call, nowhere[waits])])
 
 
 def _node_pieces(trace: Trace, played: Played, path: Path) -> list[pl.DataFrame]:

@@ -25,8 +25,8 @@ from timesink.analyses.columns import (
     start_and_end,
 )
 from timesink.analyses.device_activities import Activities
-from timesink.analyses.forest import NestedCalls, Nodes, nest_calls, pre_order
-from timesink.model import vendors
+from timesink.analyses.forest import NestedCalls, Nodes, nest_calls, pre_order, within
+from timesink.model import intervals, vendors
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
@@ -312,3 +312,48 @@ def _between(points: HostPoints, given: Ints, taken: Ints, taker: int) -> Iterat
 def _after(points: HostPoints, point: Ints, source: Ints) -> Waits:
     lag = (points.time[point] - points.time[source]).astype(np.float64)
     return Waits(point, np.zeros(len(point)), np.full(len(point), NOBODY), source, lag)
+
+
+# -- collectives of the host, which threads wait for without a call -------------------------------
+
+
+def talks_on_host(name: str) -> bool:
+    """Whether a call communicates itself; those of libraries for devices only launch that."""
+    return vendors.is_collective_call(name) and vendors.library_in(name) is None
+
+
+_LEAST_WAIT_NS = 1_000_000
+_SAME_END_SHARE = 0.2
+_MOSTLY_WAITS = 0.7
+"""A thread that makes no call for a millisecond or more, of which a collective of another thread
+takes this share, and goes on about when that ends, waited for it, though no call says so."""
+
+
+def waits_for_collectives(points: HostPoints) -> tuple[Floats, Ints]:
+    """By host point: which share of the stretch after it waits for a collective of the host.
+
+    And the call that the collective is, -1 where nothing is waited for.
+    """
+    part, awaited = np.zeros(len(points.time)), np.full(len(points.time), NOBODY)
+    calls, length = points.calls, points.length
+    if not len(calls):
+        return part, awaited
+    made = np.flatnonzero(calls.named(talks_on_host))
+    long = np.flatnonzero(length >= _LEAST_WAIT_NS)
+    if not len(made) or not len(long):
+        return part, awaited
+    inside = within(made, calls.size)
+    long = long[~((points.owner[long] >= 0) & inside[points.owner[long]])]
+    ends = points.time[long] + length[long]
+    near = np.maximum(_LEAST_WAIT_NS, _SAME_END_SHARE * length[long])
+    apart = np.abs(ends[:, None] - calls.end[made][None, :])
+    is_met = apart.min(axis=1) <= near
+    spans = np.stack([points.time[long], ends]).T
+    taken = intervals.coverage_within(
+        intervals.merge(np.stack([calls.start[made], calls.end[made]]).T), spans
+    )
+    share = taken / length[long]
+    waits = is_met & (share >= _MOSTLY_WAITS)
+    part[long[waits]] = share[waits]
+    awaited[long[waits]] = made[apart[waits].argmin(axis=1)]
+    return part, awaited

@@ -24,6 +24,7 @@ from timesink.analyses.replay.own_clock import (
     own_clock,
     step_time,
 )
+from timesink.analyses.replay.points import talks_on_host
 from timesink.analyses.replay.what_if import (
     Scenario,
     changed,
@@ -31,7 +32,6 @@ from timesink.analyses.replay.what_if import (
     device_waits,
     launched_by,
     step_ns,
-    talks_on_host,
 )
 from timesink.analyses.steps import find_steps, is_communication
 from timesink.errors import UsageError

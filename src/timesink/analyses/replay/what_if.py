@@ -14,10 +14,10 @@ from timesink.analyses.forest import within
 from timesink.analyses.kernels.peaks import DevicePeaks, load_peaks
 from timesink.analyses.replay import Played, ReplayGraph, play, step_lengths
 from timesink.analyses.replay.changes import AskedChange, fitting
-from timesink.analyses.replay.points import NOBODY
+from timesink.analyses.replay.points import NOBODY, talks_on_host, waits_for_collectives
 from timesink.analyses.steps import find_steps, is_communication, step_at
 from timesink.errors import UsageError
-from timesink.model import intervals, vendors
+from timesink.model import vendors
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
@@ -278,7 +278,7 @@ def _scaled(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     stretch = np.where(chosen.stretches, one.stretch * change.factor, one.stretch)
     if change.sort == "communication" and chosen.roots.any():
         # Threads that did nothing until a collective ended go on that much sooner, or later.
-        stretch *= 1 - waits_for_collectives(one.graph) * (1 - change.factor)
+        stretch *= 1 - waits_for_collectives(one.graph.points)[0] * (1 - change.factor)
     length = np.where(chosen.activities, one.length * change.factor, one.length)
     return replace(one, stretch=stretch, length=length)
 
@@ -362,46 +362,10 @@ def _as_graph(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenari
     kept = calls.named(lambda name: names.is_data_loader(name) or vendors.is_collective_call(name))
     inside = within(np.flatnonzero(kept), calls.size)
     stays = (owner >= 0) & inside[owner] if len(calls) else owner >= 0
-    left = np.where(stays, 1.0, waits_for_collectives(graph))
+    left = np.where(stays, 1.0, waits_for_collectives(graph.points)[0])
     stretch = np.where(chosen.stretches, one.stretch * left, one.stretch)
     stretch[_first_launches(one, chosen, change)] += _GRAPH_LAUNCH_NS
     return replace(one, stretch=stretch, graph=replace(graph, gap=gap, lag=lag))
-
-
-def talks_on_host(name: str) -> bool:
-    """Whether a call communicates itself; those of libraries for devices only launch that."""
-    return vendors.is_collective_call(name) and vendors.library_in(name) is None
-
-
-_LEAST_WAIT_NS = 1_000_000
-_SAME_END_SHARE = 0.2
-_MOSTLY_WAITS = 0.7
-"""A thread that makes no call for a millisecond or more, of which a collective of another thread
-takes this share, and goes on about when that ends, waited for it, though no call says so."""
-
-
-def waits_for_collectives(graph: ReplayGraph) -> Floats:
-    """By host point: which share of the stretch after it waits for a collective of the host."""
-    points, part = graph.points, np.zeros(len(graph.points.time))
-    calls, length = points.calls, points.length
-    if not len(calls):
-        return part
-    made = np.flatnonzero(calls.named(talks_on_host))
-    long = np.flatnonzero(length >= _LEAST_WAIT_NS)
-    if not len(made) or not len(long):
-        return part
-    inside = within(made, calls.size)
-    long = long[~((points.owner[long] >= 0) & inside[points.owner[long]])]
-    ends = points.time[long] + length[long]
-    near = np.maximum(_LEAST_WAIT_NS, _SAME_END_SHARE * length[long])
-    is_met = np.abs(ends[:, None] - calls.end[made][None, :]).min(axis=1) <= near
-    spans = np.stack([points.time[long], ends]).T
-    taken = intervals.coverage_within(
-        intervals.merge(np.stack([calls.start[made], calls.end[made]]).T), spans
-    )
-    share = taken / length[long]
-    part[long] = np.where(is_met & (share >= _MOSTLY_WAITS), share, 0.0)
-    return part
 
 
 def _first_launches(one: Scenario, chosen: _Selection, change: AskedChange) -> Ints:
