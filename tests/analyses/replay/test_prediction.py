@@ -56,7 +56,7 @@ def test_bounds_are_those_of_the_clock(clocked):
     now = predicted(program)
     assert now.interval_ns == pytest.approx((0.8 * now.cycle_ns, 1.3 * now.cycle_ns))
     less = predicted(program, (change_of("remove host:aten::mm"),))
-    assert less.interval_ns == pytest.approx((0.8 * less.cycle_ns, 1.3 * less.cycle_ns), rel=0.02)
+    assert less.interval_ns == pytest.approx((0.8 * less.cycle_ns, 1.3 * less.cycle_ns), rel=0.03)
 
 
 def test_where_the_device_decides_the_clock_of_the_host_does_not_matter(clocked):
