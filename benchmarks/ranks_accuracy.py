@@ -184,6 +184,12 @@ def _innocent(outcome: Outcome) -> int:
     return sum(rank not in guilty for rank, _, _ in outcome.named)
 
 
+def _said(rate: Rate) -> str:
+    """A rate in a sentence: how many, the share, its interval."""
+    many, share, interval = rate.cells
+    return f"{many} ({share}, 95 % interval {interval})" if share else many
+
+
 def _cells(rate: Rate) -> list[str]:
     _, share, interval = rate.cells
     return [share, interval]
@@ -221,9 +227,9 @@ steps, {seeds} seeds. Each has one straggler - a random rank, an intensity that 
 {WEAKEST:.0%} to {STRONGEST:.0%} of every step it affects - and clocks of nodes that are up to
 {_SKEW_US / 1e3:.0f} ms apart; layouts take turns, and in half of the runs traces tell their host.
 
-- The culprit stands first: {culprit.words}.
-- The culprit stands first and its cause is right: {cause.words}.
-- No straggler is reported in a healthy run: {clean.words}.
+- The culprit stands first: {_said(culprit)}.
+- The culprit stands first and its cause is right: {_said(cause)}.
+- No straggler is reported in a healthy run: {_said(clean)}.
 
 ## By kind of slowness
 

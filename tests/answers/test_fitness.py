@@ -169,3 +169,21 @@ def test_other_answers_begin_with_it(sglang: Path):
     assert {first_section(document) for document in documents} == {"fitness"}
     for answer in (what_if.to_dict(), diagnosed.to_dict(), cycles.to_dict()["runs"][0]):
         assert verdict(answer) == ("partly", ["work_not_recorded"])
+
+
+def test_what_cannot_be_told_is_no_saving(vllm: Path):
+    answer = timesink.whatif(vllm, best=True)
+    text = terminal.to_text(what_if_document(answer))
+    assert text.startswith("What a change saves cannot be told from this recording.")
+    assert "%" not in text and "--remove" not in text
+    values = answer.to_dict()
+    assert (values["saving_us"], values["best"], values["limit"]) == (None, [], None)
+
+
+def test_neither_a_bottleneck_nor_an_mfu(vllm: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["analyze", str(vllm), "--view", "critical-path"]) == 0
+    assert capsys.readouterr().out.startswith("What the bottleneck is cannot be told")
+    analysis = timesink.analyze(vllm)
+    assert analysis.efficiency.step is None
+    text = terminal.to_text(analysis_document(analysis))
+    assert "No MFU: how long a step takes cannot be told from this recording." in text

@@ -32,6 +32,7 @@ from timesink.errors import UnreadableError
 from timesink.formats import Progress
 from timesink.formats.small_files import encode_json
 from timesink.model import units
+from timesink.model.fitness import CRITICAL_PATH
 from timesink.model.trace import Trace
 from timesink.output.blocks import Block, Document, Section, StackPart, Stacks, Text
 from timesink.output.names import cut_end
@@ -48,6 +49,15 @@ _MOST_LIMITS, _MOST_TOLD, _MOST_IN_VAIN = 8, 12, 4
 _PATH = parts_of("critical-path")
 KINDS = {kind: one.words for kind, one in _PATH.items()}
 """What people call the kinds of pieces of the critical path."""
+
+_NOT_TOLD = "What a change saves cannot be told from this recording."
+_NO_VALUES: dict[str, Any] = {
+    **dict.fromkeys(("cycle_us", "ci95_us", "saving_us", "saving_ratio", "per_sample_us")),
+    "changes": [],
+    "critical_path": [],
+    "limit": None,
+}
+"""What JSON says where the recording cannot carry a prediction."""
 
 _BEST = {
     "change": pl.String(),
@@ -136,6 +146,11 @@ class WhatIf:
         """The new cycle for as many samples as one has today."""
         return self.cycle_ns / self._new.scenario.batch
 
+    @property
+    def is_told(self) -> bool:
+        """Whether the recording can carry a prediction: whether it shows what decides a step."""
+        return recording_fitness(self.trace).answers(CRITICAL_PATH)
+
     @cached_property
     def _today(self) -> Prediction:
         return predicted(program_of(self.trace))
@@ -202,11 +217,10 @@ class WhatIf:
     @property
     def headline(self) -> str:
         """The answer in a sentence or two."""
-        return " ".join(_headline(self))
+        return " ".join(_headline(self)) if self.is_told else _NOT_TOLD
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/what_if.md` describes every key."""
-        limit = self.limit
         answer = {
             "schema": SCHEMA,
             "source": self.path,
@@ -214,6 +228,18 @@ class WhatIf:
             "recording": recording_fitness(self.trace).to_dict(),
             "clock": clock_values(self.trace),
             "today_us": _us(self.today_ns),
+            **(self._values() if self.is_told else _NO_VALUES),
+            "notes": list(self.notes) if self.is_told else [],
+        }
+        if self.ranks_single:
+            told = self.is_told
+            answer["best"] = [*self._best_values()] if told else []
+            answer["in_vain"] = [one.text for one in self.in_vain] if told else []
+        return answer
+
+    def _values(self) -> dict[str, Any]:
+        limit = self.limit
+        return {
             "cycle_us": _us(self.cycle_ns),
             "ci95_us": None if self.interval_ns is None else [_us(one) for one in self.interval_ns],
             "saving_us": _us(self.saving_ns),
@@ -233,20 +259,17 @@ class WhatIf:
                 "name": limit.name,
                 "name_us": _us(limit.name_ns),
             },
-            "notes": list(self.notes),
         }
-        if self.ranks_single:
-            answer["best"] = [
-                {
-                    "asked": change,
-                    "saving_us": _us(saving),
-                    "cycle_us": _us(cycle),
-                    "limit": {"kind": kind, "name": name},
-                }
-                for change, saving, cycle, kind, name in self.best.iter_rows()
-            ]
-            answer["in_vain"] = [one.text for one in self.in_vain]
-        return answer
+
+    def _best_values(self) -> Iterator[dict[str, Any]]:
+        for change, saving, cycle, kind, name in self.best.iter_rows():
+            limit = {"kind": kind, "name": name}
+            yield {
+                "asked": change,
+                "saving_us": _us(saving),
+                "cycle_us": _us(cycle),
+                "limit": limit,
+            }
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
@@ -438,12 +461,13 @@ def _fixed_waits(found: WhatIf) -> Iterator[str]:
 def what_if_document(found: WhatIf) -> Document:
     """The new cycle, what each change does, what decides a cycle before and after, what is best."""
     sections: list[Section] = []
-    if found.changes:
+    if found.changes and found.is_told:
         sections += [_changes(found), *_path(found), _limits(found)]
-    if found.ranks_single:
+    if found.ranks_single and found.is_told:
         sections.append(_best(found))
-    notes = tuple(Text(note) for note in found.notes)
-    sections.append(Section("notes", "What this takes for granted", notes))
+    if found.is_told:
+        notes = tuple(Text(note) for note in found.notes)
+        sections.append(Section("notes", "What this takes for granted", notes))
     return Document(
         kind="whatif",
         title=f"What if: {Path(found.path).name}",

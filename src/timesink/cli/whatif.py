@@ -74,7 +74,8 @@ def run(options: argparse.Namespace) -> int:
     if form == "json":
         give_json(found.to_json(), options.output)
     elif form == "csv":
-        give_frame(found.best if found.ranks_single else found.critical_path, form, options.output)
+        told = found.best if found.ranks_single else found.critical_path
+        give_frame(told if found.is_told else told.clear(), form, options.output)
     else:
         give_document(what_if_document(found), form, options.output)
     return 0

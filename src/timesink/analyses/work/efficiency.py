@@ -14,6 +14,7 @@ from functools import cached_property
 import polars as pl
 
 from timesink.analyses.columns import device_names, once_per_trace
+from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.kernels.peaks import DevicePeaks, PeaksChoice, choose_peaks
 from timesink.analyses.names import short_kernel_name
@@ -36,6 +37,7 @@ from timesink.analyses.work.steps import (
     StepEfficiency,
     step_efficiency,
 )
+from timesink.model.fitness import STEP_TIME
 from timesink.model.trace import Trace
 
 REACHED = {MATRIX: 0.80, VECTOR: 0.77, MEMORY: 0.85, LINK: 0.80}
@@ -162,11 +164,16 @@ class Efficiency:
 
     @cached_property
     def step(self) -> StepEfficiency | None:
-        """An average step; None where too little of its work is known."""
+        """An average step; None where too little of its work is known, or its length is not."""
         share = self.step_modelled_share
-        if share is None or share < LEAST_MODELLED:
+        if share is None or share < LEAST_MODELLED or not self.has_step_time:
             return None
         return step_efficiency(self.trace, self.kernels, self.modelled.calls, self.peaks)
+
+    @property
+    def has_step_time(self) -> bool:
+        """Whether the recording can tell how long a step takes."""
+        return recording_fitness(self.trace).answers(STEP_TIME)
 
     @cached_property
     def step_modelled_share(self) -> float | None:

@@ -383,7 +383,9 @@ def notes_of(found: Efficiency) -> Iterator[str]:
     if unknown:
         yield f"not modelled are mostly {unknown}"
     in_steps = found.step_modelled_share
-    if step is None and in_steps is not None and in_steps < LEAST_MODELLED:
+    if not found.has_step_time:
+        yield "no MFU: how long a step takes cannot be told from this recording"
+    elif step is None and in_steps is not None and in_steps < LEAST_MODELLED:
         said = f"no MFU: only {units.share(in_steps, 1)} of the kernel time of steps is modelled"
         mostly = max((why for why in times if why in _TRY), default="", key=lambda why: times[why])
         graphs = mostly != NO_CALL or "graphs" in program_traits(found.trace)
@@ -436,6 +438,10 @@ def _own_formulas(found: Efficiency) -> Iterator[str]:
         yield f"the formula of {name} {why}"
 
 
+_LEAST_ASSUMED = 0.0005
+"""Of the kernel time: less is 0.0 % as shares are written."""
+
+
 def _doubtful(found: Efficiency, total: float) -> Iterator[str]:
     """What the profiler counted otherwise, and what was assumed."""
     counted = agreement(found.modelled)
@@ -443,8 +449,8 @@ def _doubtful(found: Efficiency, total: float) -> Iterator[str]:
         other, calls = units.share(1 - counted[1], 1), units.counted(counted[0], "calls")
         yield f"the profiler counted other operations for {other} of {calls}"
     assumed = operator_efficiency(found).filter(pl.col("assumed") != "")
-    if assumed.height:
-        part = float(assumed["device_ns"].sum())
+    part = float(assumed["device_ns"].sum())
+    if part > _LEAST_ASSUMED * total:
         yield f"{units.share(part, total)} of it rests on what was assumed, as the table says"
 
 

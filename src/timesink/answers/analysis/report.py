@@ -56,7 +56,7 @@ from timesink.formats import Progress, is_folder
 from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.findings import SEVERITIES, Finding
-from timesink.model.fitness import COMMUNICATION, Fitness
+from timesink.model.fitness import COMMUNICATION, CRITICAL_PATH, Fitness
 from timesink.model.health import HealthEntry, recording_notes
 from timesink.model.trace import Trace, why_no_calls
 from timesink.rules.communication import stragglers
@@ -296,7 +296,12 @@ class Analysis:
         return OWN if clock == OWN and self.own is not None else RECORDED
 
     def clock_caption(self, view: str, clock: str = RECORDED) -> str:
-        """Whether the times of a table hold profiler overhead; nothing where no clock matters."""
+        """Whether the times of a table hold profiler overhead; nothing where no clock matters.
+
+        And of a critical path that the recording does not show, that it does not.
+        """
+        if find_view(view).is_played and not recording_fitness(self.trace).answers(CRITICAL_PATH):
+            return _NO_BOTTLENECK
         has_times = any(name.endswith("_ns") for name in find_view(view).columns)
         if view in _OF_DEVICE_WORK or not has_times:
             return ""
@@ -399,6 +404,10 @@ BOTH_CLOCKS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
 """Tables that have columns of both clocks: what their rows are known by, and these columns."""
 
 
+_NO_BOTTLENECK = (
+    "What the bottleneck is cannot be told from this recording. This is the chain of what it "
+    "holds, as recorded."
+)
 _OF_DEVICE_WORK = ("kernels", "kernel-launches", "launch-sites")
 """Tables of how long device work takes, which is the same on both clocks."""
 
