@@ -101,14 +101,33 @@ class _BusyThread:
     busy_end: Ints
 
 
+@once_per_trace
+def _calls_by_lane(trace: Trace) -> tuple[Ints, Ints]:
+    """Rows of all calls, those of a thread together, and where each thread begins among them."""
+    lane, lanes = host_lanes(trace)
+    rows = np.flatnonzero(host_kinds(trace).among(*CALL_KINDS))
+    rows = rows[np.argsort(lane[rows], kind="stable")]
+    return rows, np.searchsorted(lane[rows], np.arange(len(lanes) + 1))
+
+
+def _calls_of(trace: Trace, place: int) -> Ints:
+    rows, begins = _calls_by_lane(trace)
+    return rows[begins[place] : begins[place + 1]]
+
+
+@once_per_trace
+def _waiting_calls(trace: Trace) -> Flags:
+    return host_names(trace).matching(names.is_waiting_call)
+
+
 def _busy_thread(trace: Trace, place: int) -> _BusyThread:
-    rows = np.flatnonzero((host_lanes(trace)[0] == place) & host_kinds(trace).among(*CALL_KINDS))
+    rows = _calls_of(trace, place)
     start, end = start_and_end(host_columns(trace), rows)
     thread = np.zeros(len(rows), dtype=np.int64)
     order = pre_order(thread, start, end)
     start, end, rows = start[order], end[order], rows[order]
     nest = nest_calls(thread, start, end)
-    waits = host_names(trace).matching(names.is_waiting_call)[rows]
+    waits = _waiting_calls(trace)[rows]
     # A moment belongs to the innermost call: borders sorted by time, and at one time inner last.
     number = np.arange(len(rows))
     time = np.concatenate([start, end])
@@ -124,12 +143,16 @@ def _busy_thread(trace: Trace, place: int) -> _BusyThread:
 
 
 @once_per_trace
+def _runtime_calls(trace: Trace) -> Flags:
+    return host_kinds(trace).among(*LAUNCH_KINDS)
+
+
+@once_per_trace
 def _waiting_stretches(trace: Trace, place: int) -> tuple[Ints, Ints]:
     """When a thread makes no call for a while and waits for no device: starts and ends."""
-    kinds = host_kinds(trace)
-    rows = np.flatnonzero((host_lanes(trace)[0] == place) & kinds.among(*CALL_KINDS))
+    rows = _calls_of(trace, place)
     start, end = start_and_end(host_columns(trace), rows)
-    is_runtime = kinds.among(*LAUNCH_KINDS)[rows]
+    is_runtime = _runtime_calls(trace)[rows]
     time = np.concatenate([start, end])
     # What begins with the start of a runtime call is the runtime's.
     runtime = np.concatenate([is_runtime, np.zeros(len(rows), dtype=np.bool_)])

@@ -346,8 +346,8 @@ def waits_for_collectives(points: HostPoints) -> tuple[Floats, Ints]:
     long = long[~((points.owner[long] >= 0) & inside[points.owner[long]])]
     ends = points.time[long] + length[long]
     near = np.maximum(_LEAST_WAIT_NS, _SAME_END_SHARE * length[long])
-    apart = np.abs(ends[:, None] - calls.end[made][None, :])
-    is_met = apart.min(axis=1) <= near
+    nearest = _nearest(np.sort(calls.end[made]), ends)
+    is_met = np.abs(ends - nearest) <= near
     spans = np.stack([points.time[long], ends]).T
     taken = intervals.coverage_within(
         intervals.merge(np.stack([calls.start[made], calls.end[made]]).T), spans
@@ -355,5 +355,13 @@ def waits_for_collectives(points: HostPoints) -> tuple[Floats, Ints]:
     share = taken / length[long]
     waits = is_met & (share >= _MOSTLY_WAITS)
     part[long[waits]] = share[waits]
-    awaited[long[waits]] = made[apart[waits].argmin(axis=1)]
+    by_end = made[np.argsort(calls.end[made], kind="stable")]
+    awaited[long[waits]] = by_end[np.searchsorted(calls.end[by_end], nearest[waits])]
     return part, awaited
+
+
+def _nearest(ordered: Ints, moments: Ints) -> Ints:
+    """For each moment the value of an ascending array that is nearest to it."""
+    after = np.clip(np.searchsorted(ordered, moments), 1, max(len(ordered) - 1, 1))
+    before, after = ordered[after - 1], ordered[np.minimum(after, len(ordered) - 1)]
+    return np.where(moments - before <= after - moments, before, after)

@@ -49,14 +49,19 @@ class SeparatedSteps:
     """95 % interval of the ratio of a new step to a base step, widened by `RUN_FLOOR`."""
 
 
+_MANY_STEPS = 30
+"""With so many steps a side the smallest p-value is below 1e-16, which no limit comes near."""
+
+
 def least_p(base: int, new: int) -> float:
     """The smallest two-sided p-value that so many steps a side can have.
 
     >>> [round(least_p(steps, steps), 4) for steps in (2, 3, 4, 6)]
     [0.3333, 0.1, 0.0286, 0.0022]
     """
-    ways = comb(base + new, base)
-    return min(1.0, 2 / ways)
+    if min(base, new) >= _MANY_STEPS:
+        return 0.0
+    return min(1.0, 2 / comb(base + new, base))
 
 
 def fewest_steps(alpha: float = ALPHA) -> int:
