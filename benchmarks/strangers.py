@@ -273,6 +273,7 @@ def one_step(subject: Subject) -> Iterator[str]:
         "no_change",
         "undecided",
         "not_judged",
+        "incomparable",
         None,
         "",
     ):
@@ -306,7 +307,7 @@ def agreement(subject: Subject) -> Iterator[str]:
     values = [
         1000 * value
         for key, value in leaves(answer)
-        if key.endswith("_us") and isinstance(value, (int, float))
+        if (key.endswith("_us") or "_us_" in key) and isinstance(value, (int, float))
     ]
     values += [
         float(value)
@@ -333,7 +334,8 @@ def agreement(subject: Subject) -> Iterator[str]:
     ]
     if cards and cards[0] != in_json and cards[0] != "stragglers":
         yield f"the first finding is {in_json} in JSON, {cards[0]} on the page"
-    named = re.findall(r"^(?:high|medium|low)\s.*\[([\w-]+)\]$", subject.text, re.MULTILINE)
+    # A long title goes on in a second line.
+    named = re.findall(r"^(?:high|medium|low)\s[^\[]*\[([\w-]+)\]$", subject.text, re.MULTILINE)
     if named and named[0] != in_json:
         yield f"the first finding is {in_json} in JSON, {named[0]} in the text"
 
@@ -377,6 +379,8 @@ _DEVICE_CATEGORIES = {
     "Kernel",
     "Memcpy",
     "Memset",
+    "mlu_memcpy",
+    "mlu_memset",
     "mtia_ccp_events",
 }
 

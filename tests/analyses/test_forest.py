@@ -12,7 +12,7 @@ import oracle
 import timesink
 from cases import DATA_LOADER, MAIN, MODULE, OTHER, PID, STEP, K, O, R, host_event, read
 from recordings import Recording, recordings
-from timesink.analyses.forest import ROLE_NAMES, CallForest, call_forest, chains
+from timesink.analyses.forest import ROLE_NAMES, CallForest, call_forest, chains, nest_calls
 from timesink.model.trace import Trace
 
 Tree: TypeAlias = dict[str, "Tree"]
@@ -219,3 +219,11 @@ def test_rows_of_chains_do_not_depend_on_how_names_are_numbered(kind):
     row, first = chains(caller, depth, np.array(kind))
     assert row.tolist() == [0, 1, 0, 2, 1]
     assert first.tolist() == [0, 1, 3]
+
+
+def test_numbers_of_threads_need_not_follow_one_another():
+    thread = np.array([3, 3, 9, 9])
+    start, end = np.array([0, 5, 0, 5]), np.array([10, 15, 10, 8])
+    nesting = nest_calls(thread, start, end)
+    assert nesting.crossing.tolist() == [False, True, False, False]
+    assert nesting.parent.tolist()[2:] == [-1, 2]

@@ -75,8 +75,9 @@ def nest_calls(thread: Codes, start: Ints, end: Ints, frames: Flags | None = Non
     """Nest calls that are in pre-order; `frames` stay callers of what outlasts them."""
     frames = np.zeros(len(start), dtype=np.bool_) if frames is None else frames
     depth = np.zeros(len(thread), dtype=np.int64)
-    stretches = list(stretches_of(thread))
-    for part in stretches:
+    # Numbers of threads need not follow one another: some have no call here.
+    stretches = {int(thread[part.start]): part for part in stretches_of(thread)}
+    for part in stretches.values():
         depth[part] = depth_when_nested(start[part], end[part])
     # The latest call one level up.
     parent = np.full(len(depth), -1, dtype=np.int64)
@@ -88,7 +89,7 @@ def nest_calls(thread: Codes, start: Ints, end: Ints, frames: Flags | None = Non
     crossing = np.zeros(len(thread), dtype=np.bool_)
     self_start = start.copy()
     misfits = np.flatnonzero((parent >= 0) & (end > end[parent]))
-    for number in np.unique(thread[misfits]):
+    for number in np.unique(thread[misfits]).tolist():
         part = stretches[number]
         walked = _walk(start[part], end[part], frames[part])
         parent[part] = np.where(walked.parent >= 0, walked.parent + part.start, -1)

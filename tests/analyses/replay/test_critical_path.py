@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import timesink
-from cases import MAIN, STEP, K, O, R, host_event, read
+from cases import MAIN, OTHER, STEP, K, O, R, host_event, read
 from timesink.analyses.replay import play, replay_graph
 from timesink.analyses.replay.critical_path import critical_path, slack
 from timesink.model.trace import Trace
@@ -47,6 +47,16 @@ def test_pieces_follow_one_another_without_a_hole():
     end = pieces["start_ns"] + pieces["dur_ns"]
     assert end[:-1].to_list() == pieces["start_ns"][1:].to_list()
     assert (pieces["start_ns"][0], end[-1]) == (0, 500_000)
+
+
+def test_a_path_whose_thread_was_recorded_late_has_no_hole_before_it():
+    trace = read(
+        host_event("cpu_op", "aten::ones", 0, 10, OTHER),
+        host_event("cpu_op", "aten::mm", 200, 300, MAIN),
+    )
+    pieces = critical_path(trace, play(replay_graph(trace)))
+    assert pieces["start_ns"][0] == 0
+    assert pieces["dur_ns"].sum() == 500_000
 
 
 def test_what_is_not_on_the_path_has_slack():

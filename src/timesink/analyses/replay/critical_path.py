@@ -115,12 +115,21 @@ def critical_path(
     """The pieces of the path, rows of `SCHEMA`; of those in a window of the played time only."""
     path = decisive_path(played)
     table = pl.concat([_host_pieces(trace, played, path), *_node_pieces(trace, played, path)])
+    table = pl.concat([_before_the_path(trace, table), table])
     if window is not None:
         low, high = window
         end = (pl.col("start_ns") + pl.col("dur_ns")).clip(upper_bound=round(high))
         start = pl.col("start_ns").clip(lower_bound=round(low))
         table = table.with_columns(start_ns=start, dur_ns=end - start)
     return table.filter(pl.col("dur_ns") > 0).sort("start_ns", "dur_ns")
+
+
+def _before_the_path(trace: Trace, pieces: pl.DataFrame) -> pl.DataFrame:
+    """What passes until the path begins, where others were recorded earlier than its thread."""
+    begins = np.array([0 if pieces.is_empty() else pieces["start_ns"].min()], dtype=np.float64)
+    kind = np.array([_QUEUE if host_columns(trace).is_empty() else _HOST])
+    nowhere = np.array([_UNKNOWN])
+    return _pieces(trace, kind, (np.zeros(1), begins), nowhere, nowhere)
 
 
 def _pieces(
