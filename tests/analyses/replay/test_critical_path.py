@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 import timesink
-from cases import MAIN, OTHER, STEP, K, O, R, host_event, read
+from builders import complete
+from cases import MAIN, OTHER, PID, STEP, K, O, R, host_event, read
 from timesink.analyses.replay import play, replay_graph
 from timesink.analyses.replay.critical_path import critical_path, slack
 from timesink.model.trace import Trace
@@ -51,7 +52,7 @@ def test_pieces_follow_one_another_without_a_hole():
 
 def test_a_path_whose_thread_was_recorded_late_has_no_hole_before_it():
     trace = read(
-        host_event("cpu_op", "aten::ones", 0, 10, OTHER),
+        complete("cpu_op", "aten::ones", 0, 10, pid=PID + 1, tid=OTHER, args={}),
         host_event("cpu_op", "aten::mm", 200, 300, MAIN),
     )
     pieces = critical_path(trace, play(replay_graph(trace)))
