@@ -175,7 +175,8 @@ def test_what_cannot_be_told_is_no_saving(vllm: Path):
     answer = timesink.whatif(vllm, best=True)
     text = terminal.to_text(what_if_document(answer))
     assert text.startswith("What a change saves cannot be told from this recording.")
-    assert "%" not in text and "--remove" not in text
+    assert "%" not in text
+    assert "--remove" not in text
     values = answer.to_dict()
     assert (values["saving_us"], values["best"], values["limit"]) == (None, [], None)
 
