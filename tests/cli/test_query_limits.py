@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,6 +96,17 @@ def refuse(limited: Limited) -> None:
         raise QueryError("no", "hint")
 
 
+class OddAnswer:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (None, "nothing")
+
+
+def answer_oddly(limited: Limited) -> OddAnswer:
+    with limited():
+        pass
+    return OddAnswer()
+
+
 def die(limited: Limited, code: int) -> None:
     with limited():
         if code:
@@ -125,3 +137,6 @@ def test_errors_and_ends_arrive(monkeypatch: pytest.MonkeyPatch):
     assert refused.value.hint == "hint"
     with pytest.raises(CallEndedError, match="crash"):
         limited_call("test_query_limits", "die", (7,), MUCH)
+    # Whatever its class raises where it is put together again.
+    with pytest.raises(CallEndedError, match="crash"):
+        limited_call("test_query_limits", "answer_oddly", (), MUCH)

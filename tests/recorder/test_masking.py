@@ -70,6 +70,31 @@ def test_secrets_go(words: list[str]):
 
 
 @pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (["mysql", "-u", "root", "-p", "12345"], ["mysql", "-u", "root", "-p", "***"]),
+        (["/usr/bin/mysqldump", "-phunter2", "-P", "3306"], [..., "-p***", "-P", "3306"]),
+        (["mariadb-dump", "-p12345", "db"], [..., "-p***", "db"]),
+        (["mysql", "-p", "-h", "host"], ["mysql", "-p", "-h", "host"]),
+        (["mysqladmin", "-p", "run/name"], [..., "-p", "***"]),
+        (["sshpass", "-p", "12345", "ssh", "-p", "22"], [..., "-p", "***", "ssh", "-p", "22"]),
+        (["sshpass", "-p12345", "mysql", "-p1"], [..., "-p***", "mysql", "-p***"]),
+        (["redis-cli", "-a", "12345", "-p", "6379"], [..., "-a", "***", "-p", "6379"]),
+        (["sudo", "-E", "mongodump", "-p", "1234"], ["sudo", "-E", "mongodump", "-p", "***"]),
+        (["7z", "a", "-p1234", "x.7z"], ["7z", "a", "-p***", "x.7z"]),
+        (["zip", "-P", "12"], ["zip", "-P", "***"]),
+        (["ldapsearch", "-w", "12"], ["ldapsearch", "-w", "***"]),
+        (["sh", "-c", "mysql -p12 db; ssh -p 22 x"], ["sh", "-c", "mysql -p*** db; ssh -p 22 x"]),
+        (["sh", "-c", "mysql -p12; serve -p 80"], ["sh", "-c", "mysql -p*** serve -p 80"]),
+        (["--secret-pad-token", "12"], ["--secret-pad-token", "***"]),
+    ],
+)
+def test_passwords_of_usual_commands_go(words: list[str], kept: list[object]):
+    """Also numbers, after a letter that is a port elsewhere."""
+    assert masked(words) == [words[0] if word is ... else word for word in kept]
+
+
+@pytest.mark.parametrize(
     "key",
     [
         "hf_abcdefghijKLMNOPqrstuv",
@@ -96,6 +121,10 @@ def test_keys_are_known_by_their_beginning(key: str):
         ["--use-auth-token", "-v", "--patience", "3", "--path", "x", "--passes", "2"],
         ["-p", "8080", "-p", "80:8080", "-p", "127.0.0.1:80:80", "-p", "0.5", "-p", "--lr", "1"],
         ["-p", "/usr", "--monkey", "george", "--passkeys-per-user", "3", "--authority", "me"],
+        ["-p", "run/name", "-p", "out/run-1/", "-p", "~/none/such", "-p", "../none/such"],
+        ["python", "-port", "80", "-patience3"],
+        ["--eos-token", "</s>", "--pad_token_id", "0", "--bos_token=<s>", "eosToken=</s>"],
+        ["--tokenizer.unk-token", "<unk>", "--mask_token_id=4", "--sep-token", "x"],
         ["--prompt", "It's a long way: to \"Tipperary"],
         ["", "-", "--", "=", ":", " "],
         ["a" * 100_000, "'" * 10_001, "a." * 10_000],

@@ -153,6 +153,112 @@ def install():
 """
 
 
+MOVED_PROGRAM = """
+import importlib, json
+def origin(name):
+    try:
+        module = importlib.import_module(name)
+    except ImportError:
+        return None
+    return getattr(module, "__file__", None) or list(module.__path__)
+names = ["package", "tools", "space", "space.part", "kept", "built", "installed"]
+print(json.dumps([{name: origin(name) for name in names}]))
+"""
+
+SETUPTOOLS_FINDER = """
+import sys
+from importlib.machinery import ModuleSpec, all_suffixes
+from importlib.util import spec_from_file_location
+from pathlib import Path
+MAPPING = {mapping!r}
+NAMESPACES = {namespaces!r}
+class Finder:
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        parent, _, child = name.rpartition(".")
+        if name in MAPPING:
+            place = Path(MAPPING[name])
+        elif parent in NAMESPACES and NAMESPACES[parent]:
+            place = Path(NAMESPACES[parent][0]) / child
+        elif name in NAMESPACES:
+            spec = ModuleSpec(name, None, is_package=True)
+            spec.submodule_search_locations = NAMESPACES[name]
+            return spec
+        else:
+            return None
+        files = [place / "__init__.py", *(place.with_suffix(one) for one in all_suffixes())]
+        return next((spec_from_file_location(name, one) for one in files if one.exists()), None)
+def install():
+    sys.meta_path.append(Finder)
+"""
+
+
+@pytest.mark.parametrize("is_finder", [False, True], ids=["path", "finder"])
+def test_a_commit_does_not_import_what_only_a_later_one_has(tmp_path: Path, is_finder: bool):  # noqa: FBT001
+    """Packages were moved below `src` since; an environment and a build are no part of commits."""
+    top, control = tmp_path / "project", tmp_path / "control"
+    for folder in (top / "package", top / "lib", top / "jobs", control):
+        folder.mkdir(parents=True)
+    (top / "package" / "__init__.py").write_text("")
+    (top / "lib" / "kept.py").write_text("")
+    (top / "jobs" / "train.py").write_text(MOVED_PROGRAM)
+    (top / ".gitignore").write_text(".venv\n")
+    git(tmp_path, "init", "-q", str(top))
+    git(top, "add", "-A")
+    git(top, "commit", "-qm", "first")
+    source = top / "src"
+    (source / "space" / "part").mkdir(parents=True)
+    (source / "space" / "part" / "__init__.py").write_text("")
+    (source / "tools.py").write_text("")
+    git(top, "mv", "package", "src/package")
+    git(top, "add", "-A")
+    git(top, "commit", "-qm", "moved")
+    # What git does not have, inside the repository: an environment, and modules that were built.
+    venv.create(top / ".venv", with_pip=False, symlinks=True)
+    (site,) = top.glob(".venv/lib/python*/site-packages")
+    (site / "installed.py").write_text("")
+    (source / "build").mkdir()
+    (source / "build" / "built.py").write_text("")
+    if is_finder:
+        names = {"package": source, "tools": source, "kept": top / "lib", "built": source / "build"}
+        (site / "__editable___finder.py").write_text(
+            SETUPTOOLS_FINDER.format(
+                mapping={name: str(place / name) for name, place in names.items()},
+                namespaces={"space": [str(source / "space")]},
+            )
+        )
+        (site / "project.pth").write_text("import __editable___finder as f; f.install()")
+    else:
+        places = (source, source / "build", top / "lib")
+        (site / "project.pth").write_text("\n".join(map(str, places)))
+    command = (str(top / ".venv" / "bin" / "python"), "train.py")
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    (before,) = path_of([*command], top / "jobs", variables)
+    assert before["package"] == str(source / "package" / "__init__.py")
+    assert None not in before.values()
+    repository = Repository.around(top / "jobs")
+    found = {}
+    for ref in ("HEAD~1", "HEAD"):
+        with repository.tree(repository.commit(ref), "base") as tree:
+            version = repository.version(command, tree)
+            places = recorded_environment(
+                {k: v for k, v in version.environment.items() if k != "PYTHONPATH"}, control
+            )
+            (origins,) = path_of([*version.command], version.directory, places)
+            found[ref] = {
+                name: str(origin).replace(str(tree), "TREE") for name, origin in origins.items()
+            }
+    stays = {"built": before["built"], "installed": before["installed"]}
+    assert found["HEAD~1"] == {
+        **stays,
+        "package": "TREE/package/__init__.py",
+        "kept": "TREE/lib/kept.py",
+        **dict.fromkeys(("tools", "space", "space.part"), "None"),
+    }
+    moved = {name: str(origin).replace(str(top), "TREE") for name, origin in before.items()}
+    assert found["HEAD"] == {**moved, **stays}
+
+
 def test_trees_of_a_process_that_was_killed_go_with_the_next(repository: Repository):
     commit = repository.commit("HEAD")
     program = (

@@ -86,7 +86,7 @@ def verdict(one: Diagnosis) -> str:
 
 def is_open(one: Diagnosis) -> bool:
     """Whether cycles are too uneven to say that their length is the same."""
-    lengths = one.cycle_time
+    lengths = one.judged_time
     if lengths.outcome:
         return lengths.outcome == UNDECIDED
     if one.verdict != "no_change" or lengths.interval_pct is None or not lengths.change_pct:
@@ -289,7 +289,7 @@ def why_blocks(
     """
     if not brief:
         # Cycle time of both sides and its change, with how sure that is.
-        lengths = one.cycle_time
+        lengths = one.judged_time
         means: CycleTime | SteadyTimes = lengths
         if lengths.outcome:
             # Of several runs a side: what decides, and is said.
@@ -363,7 +363,7 @@ def attribution_block(one: Diagnosis, *, attributed: bool = False) -> blocks.Att
         rows.append(_together("unattributed", _NOT_ATTRIBUTED, "", base, new))
     change = after - before
     doubt = ", which may be noise" if is_open(one) else ""
-    doubt = ", as recorded with the profiler" if one.cycle_time.recorded_ns else doubt
+    doubt = ", as recorded with the profiler" if one.judged_time.recorded_ns else doubt
     total = f"{signed_ns(change)} per cycle, {times(before, after)}{doubt}"
     return blocks.Attribution(f"Where the change is ({total})", "time_ns", change, tuple(rows))
 

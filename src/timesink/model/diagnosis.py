@@ -13,6 +13,7 @@ SIDES = ("base", "new")
 UNDECIDED = "undecided"
 """Outcome of several runs a side that are too few."""
 RECORDED, PLAIN = "recorded cycles", "plain cycles"
+CORRECTED = "steps without profiler overhead"
 """What cycle time is judged by."""
 EVEN_DEVICE_TIME = 0.1
 """Of the base: device time of equal work repeats within a percent, so an interval that reaches
@@ -57,7 +58,8 @@ class CycleTime:
     steady: SteadyTimes | None = None
     """Means without warm-up and isolated outliers, which is what is tested; None as above."""
     by: str = RECORDED
-    """`RECORDED`, or `PLAIN` where both sides have cycles without the profiler."""
+    """`RECORDED`, or `PLAIN` where both sides have cycles without the profiler; `CORRECTED` of
+    what `Diagnosis.judged_time` says where that decided."""
     runs: tuple[int, int] = (1, 1)
     """Runs of either side; of several, the interval holds what runs of one side differ by."""
     outcome: str = ""
@@ -128,6 +130,8 @@ class CycleJudgement:
     """Whether a recording cannot tell how long its steps take."""
     corrected: SteadyTimes | None = None
     """Mean steps without profiler overhead, where they tell another change than the recorded."""
+    is_without_overhead: bool = False
+    """Whether these decided the verdict, against what was recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,3 +267,19 @@ class Diagnosis:
     """Whether a recording cannot tell how long its steps take."""
     corrected: SteadyTimes | None = None
     """Mean steps without profiler overhead, where they tell another change than the recorded."""
+    is_without_overhead: bool = False
+    """Whether these decided the verdict, against what was recorded."""
+
+    @property
+    def judged_time(self) -> CycleTime:
+        """What the verdict rests on, and limits are held against.
+
+        Steps without profiler overhead where these decided, else `cycle_time`.
+        """
+        steps = self.corrected
+        if steps is None or not self.is_without_overhead:
+            return self.cycle_time
+        return CycleTime(
+            steps.base_ns, steps.new_ns, steps.change_pct, steps.interval_pct, None,
+            by=CORRECTED, recorded_ns=self.cycle_time.parted_ns,
+        )  # fmt: skip

@@ -20,9 +20,9 @@ import threading
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +46,35 @@ _MOST_BYTES = 1 << 20
 _TURN_S, _TURN_BYTES, _TURN_MESSAGES = 0.2, 16 << 20, 128
 """Of reading at one time; the messages are those of one process, which sends five a second, one for
 every 64 cycles where these are short, and after a pause 16 with all that it has kept."""
+_MOST_HEAD_BYTES = 16_384
+_LONGEST_TEXT = 512
+_MOST_COUNTED = 1 << 31
+_MOST_ROWS = 4 * _ROWS_AT_A_TIME
+"""Of a message that is taken, for what a later sender may send at a time."""
 _SENDER = struct.Struct("iii")
 """Process, user and group of who has sent a datagram."""
 
 Row = tuple[int, int, int, Mapping[str, float]]
 """Stream, start in us, duration in ns, workload."""
+
+
+def clean_text(text: str) -> str:
+    r"""Text that fits into a message, a file and a terminal: at most 512 printable characters.
+
+    >>> clean_text("decode\tstep \x1b[2J")
+    'decode step \ufffd[2J'
+    """
+    text = text[:_LONGEST_TEXT]
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() else " " if sign.isspace() else "\ufffd" for sign in text
+    )
+
+
+def _counted(number: int | None) -> int | None:
+    """A rank or a number of them; None for -1 and the like, which say that there is none."""
+    return number if number is not None and 0 <= number <= _MOST_COUNTED else None
 
 
 @dataclass(frozen=True)
@@ -195,24 +219,34 @@ class CycleSender:
             names = list(first)[:_MOST_COLUMNS]
         else:
             names = list(dict.fromkeys(name for row in rows for name in row[3]))[:_MOST_COLUMNS]
+        # Of names that are the same once they are cleaned, the first.
+        columns: dict[str, str] = {}
+        for name in names:
+            columns.setdefault(clean_text(name), name)
         head = {
             "pid": os.getpid(),
-            "columns": names,
+            "columns": [*columns],
             "rows": len(rows),
             "count": self.count,
             "dropped": self.dropped,
             "failed": self.failed,
-            "rank": self._own.get("rank"),
-            "world_size": self._own.get("world_size"),
-            "source": self.source,
-            "span": self.span,
+            "rank": _counted(self._own.get("rank")),
+            "world_size": _counted(self._own.get("world_size")),
+            "source": clean_text(self.source),
+            "span": clean_text(self.span),
         }
+        packed = json.dumps(head).encode()
+        while len(packed) > _MOST_HEAD_BYTES:
+            # Names of hundreds of letters; without any column it is never too long.
+            columns.popitem()
+            packed = json.dumps({**head, "columns": [*columns]}).encode()
         times = array("q", [row[0] for row in rows])
         times.extend(row[1] for row in rows)
         times.extend(row[2] for row in rows)
         nothing = math.nan
+        names = [*columns.values()]
         values = array("d", [row[3].get(name, nothing) for row in rows for name in names])
-        return json.dumps(head).encode() + b"\n" + times.tobytes() + values.tobytes()
+        return packed + b"\n" + times.tobytes() + values.tobytes()
 
 
 def _address(told: str) -> str:
@@ -307,8 +341,6 @@ def _sender_of(beside: list[tuple[int, int, bytes]]) -> tuple[int, bool]:
 
 # What a message may say: anybody who runs as this user can send one.
 
-_MOST_HEAD_BYTES = 16_384
-_LONGEST_TEXT = 512
 _MOST_STREAMS = 256
 """Of one message: programs have one for each thread that makes cycles."""
 _FIRST_DISTANT_US = 1 << 52
@@ -329,7 +361,7 @@ def _is_number_or_none(value: object, most: int) -> bool:
 
 
 def _is_text(value: object, most: int) -> bool:
-    return isinstance(value, str) and len(value) <= most and value.isprintable()
+    return isinstance(value, str) and len(value) <= most
 
 
 def _are_texts(value: object, most: int) -> bool:
@@ -337,23 +369,23 @@ def _are_texts(value: object, most: int) -> bool:
         isinstance(value, list)
         and len(value) <= most
         and len({*map(str, value)}) == len(value)
-        and all(_is_text(text, _LONGEST_TEXT) for text in value)
+        and all(_is_text(text, _MOST_HEAD_BYTES) for text in value)
     )
 
 
 _FIELDS: Mapping[str, tuple[Callable[[object, int], bool], int]] = {
     "pid": (_is_pid, (1 << 31) - 1),
     "columns": (_are_texts, _MOST_COLUMNS),
-    "rows": (_is_number, _MOST_BYTES // 24),
+    "rows": (_is_number, _MOST_ROWS),
     "count": (_is_number, 1 << 53),
     "dropped": (_is_number, 1 << 53),
     "failed": (_is_number, 1 << 53),
-    "rank": (_is_number_or_none, 1 << 31),
-    "world_size": (_is_number_or_none, 1 << 31),
-    "source": (_is_text, _LONGEST_TEXT),
-    "span": (_is_text, _LONGEST_TEXT),
+    "rank": (_is_number_or_none, _MOST_COUNTED),
+    "world_size": (_is_number_or_none, _MOST_COUNTED),
+    "source": (_is_text, _MOST_HEAD_BYTES),
+    "span": (_is_text, _MOST_HEAD_BYTES),
 }
-"""Every field of a message: what it must be, and the most it may say."""
+"""Every field of a message: what it must be, and the most it may say; text is cleaned then."""
 _NEEDED = frozenset({"pid", "columns", "rows", "count", "dropped"})
 
 
@@ -382,26 +414,29 @@ def _unpacked(content: bytes) -> list[CycleBatch]:
         return []
     times, numbers = array("q", body[: 24 * rows]), array("d", body[24 * rows :])
     streams, starts, lasted = (times[at : at + rows] for at in range(0, 3 * rows, rows))
-    every = sorted(set(streams))
+    rows_of: dict[int, list[int]] = {}
+    for row, stream in enumerate(streams):
+        rows_of.setdefault(stream, []).append(row)
     if (
-        len(every) > _MOST_STREAMS
+        len(rows_of) > _MOST_STREAMS
         or not 0 <= min(starts) <= max(starts) < _FIRST_DISTANT_US
         or not 0 <= min(lasted) <= max(lasted) <= _LONGEST_NS
     ):
         return []
-    fields["workload"] = {
-        name: [value if math.isfinite(value) else None for value in numbers[place :: len(columns)]]
-        for place, name in enumerate(columns)
-    }
-    whole = CycleBatch(**fields, stream=every[0], start_us=[*starts], duration_ns=[*lasted])
-    return [whole] if len(every) == 1 else [_of_stream(whole, streams, one) for one in every]
-
-
-def _of_stream(batch: CycleBatch, streams: Sequence[int], stream: int) -> CycleBatch:
-    """Those of its cycles that one stream has made."""
-    mine = [one == stream for one in streams]
-    told = {name: [*itertools.compress(values, mine)] for name, values in batch.workload.items()}
-    starts, lasted = (
-        [*itertools.compress(one, mine)] for one in (batch.start_us, batch.duration_ns)
-    )
-    return replace(batch, stream=stream, start_us=starts, duration_ns=lasted, workload=told)
+    workload: dict[str, list[float | None]] = {}
+    for place, name in enumerate(columns):
+        values = numbers[place :: len(columns)]
+        workload.setdefault(
+            clean_text(name), [value if math.isfinite(value) else None for value in values]
+        )
+    fields |= {name: clean_text(fields[name]) for name in ("source", "span") if name in fields}
+    return [
+        CycleBatch(
+            **fields,
+            stream=stream,
+            start_us=[starts[row] for row in places],
+            duration_ns=[lasted[row] for row in places],
+            workload={name: [values[row] for row in places] for name, values in workload.items()},
+        )
+        for stream, places in sorted(rows_of.items())
+    ]

@@ -303,8 +303,22 @@ _NAMES_A_SECRET = re.compile(
 """A name that holds secret, password, passwd, passphrase or credential, or whose last part ends in
 token, auth, key, pwd or cred, or that is one of some short words; not options such as max-tokens,
 tokenizer, key-size or pin-memory."""
-_PLAIN_VALUE = re.compile(r"[\d.:/,+-]*|-.*", re.DOTALL)
-"""After `-p`: a port, ports, an address or a number, or the next option, and no password."""
+_SPECIAL_TOKEN = re.compile(
+    r"(?:^|[-_.])(?:eos|pad|bos|unk|sep|cls|mask)[-_]token(?:[-_]id)?$", re.IGNORECASE
+)
+"""A word of a vocabulary: `eos_token`, `pad-token-id`."""
+_PLAIN_VALUE = re.compile(r"[\d.:/,+-]*|-.*|[~.]{0,2}[a-z\d_.-]*(?:/[a-z\d_.-]+)+/?", re.DOTALL)
+"""After `-p`: a port, ports, an address or a number, a name such as `run/name`, or the next option,
+and no password."""
+_PASSWORD_OPTIONS: Mapping[str, re.Pattern[str]] = {
+    "-p": re.compile(r"(?:mysql|mariadb|mongo)[\w-]*|sshpass|rabbitmqadmin|cqlsh|7z[ar]?"),
+    "-P": re.compile(r"sqlcmd|bcp|(?:un)?zip"),
+    "-a": re.compile(r"(?:redis|valkey|keydb)-cli"),
+    "-w": re.compile(r"ldap[a-z]+"),
+    "": re.compile(r"ssh|scp|sftp|rsync"),
+}
+"""What takes a password after a letter, `-p 12345` and `-p12345`; the last have a port there."""
+_ENDS_A_COMMAND = (";", "|", "&")
 
 _LOOKS_LIKE_A_SECRET = re.compile(
     r"""\b(?: (?:hf|gh[a-z]|github_pat|glpat|xox[a-z]|sk|pk|dckr_pat|pypi|npm|nvapi)[-_][\w-]{16,}
@@ -335,11 +349,12 @@ _PIECE = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*'|["'])+""")
 def masked(words: Iterable[str]) -> list[str]:
     """The words of a command, passwords and keys masked."""
     kept: list[str] = []
-    is_secret, before = False, ""
+    is_secret, before, option = False, "", ""
     for word in words:
-        is_value = is_secret and _OPTION.fullmatch(word) is None
+        is_value = (is_secret or before == option != "") and _OPTION.fullmatch(word) is None
         is_value = is_value or (before == "-p" and not _is_plain(word))
-        shown = MASK if is_value else _masked_word(word)
+        is_joined = option != "" and word.startswith(option) and word != option
+        shown = MASK if is_value else f"{option}{MASK}" if is_joined else _masked_word(word)
         named, is_set, _ = word.partition("=")
         if _NAMES_A_USER.fullmatch(named if is_set else before):
             shown = _PASSWORD_OF_USER.sub(rf"\g<user>:{MASK}", shown)
@@ -349,7 +364,7 @@ def masked(words: Iterable[str]) -> list[str]:
         is_named = asks is not None and _is_secret(asks["name"])
         # A value that begins with a dash may be an option after all.
         is_secret = word.lower() in _SCHEMES or (is_named and not (is_value and word[:1] != "-"))
-        before = word
+        before, option = word, _password_option(word, option)
     return [sayable(word) for word in kept]
 
 
@@ -398,10 +413,20 @@ def _masked_piece(piece: str) -> str:
     return _LOOKS_LIKE_A_SECRET.sub(MASK, _USER_OF_URL.sub(MASK, piece))
 
 
+def _password_option(word: str, option: str) -> str:
+    """Which option takes a password from here on; that of before, unless a command begins."""
+    if word.endswith(_ENDS_A_COMMAND):
+        return ""
+    program = word.rpartition("/")[2]
+    options = (new for new, names in _PASSWORD_OPTIONS.items() if names.fullmatch(program))
+    return next(options, option)
+
+
 def _is_plain(word: str) -> bool:
-    """Whether what follows `-p` is no password: a number, a port, a path that exists."""
+    """Whether what follows `-p` is no password: a number, a port, a name, a path that exists."""
     return _PLAIN_VALUE.fullmatch(word) is not None or os.path.exists(word)  # noqa: PTH110 - any text
 
 
 def _is_secret(name: str) -> bool:
-    return _NAMES_A_SECRET.search(_HUMPS.sub("_", name)) is not None
+    name = _SPECIAL_TOKEN.sub("", _HUMPS.sub("_", name))
+    return _NAMES_A_SECRET.search(name) is not None

@@ -49,6 +49,8 @@ TREE_VARIABLE = "TIMESINK_TREE"
 _PREFIX = "timesink-ab-"
 _OWNER = "owner.pid"
 """Beside a work tree: the process that made it, and when that started."""
+_ABSENT = "absent"
+"""Beside a work tree: what git has of the repository and the commit does not, NUL between two."""
 
 
 def _is_stale(place: Path) -> bool:
@@ -102,13 +104,27 @@ class Repository:
             (place / _OWNER).write_text(f"{os.getpid()} {birth(os.getpid())}")
             try:
                 git(self.top, "worktree", "add", "--force", "--detach", str(tree), commit)
+                absent = sorted(self._places("ls-files") - self._places("ls-tree", "-r", commit))
             except subprocess.CalledProcessError as error:
                 said = (error.stderr.strip().splitlines() or ["git says nothing"])[-1]
                 hint = "try  git worktree add --detach /tmp/tree  with it"
                 raise CollectError(f"no work tree of {commit[:10]} ({said})", hint) from None
+            (place / _ABSENT).write_bytes(b"\0".join(map(os.fsencode, absent)))
             yield tree
         finally:
             self._remove(tree)
+
+    def _places(self, command: str, *words: str) -> set[str]:
+        """Files that git lists below the top, and the folders that hold them."""
+        named = ["--name-only"] if command == "ls-tree" else []
+        files = git(self.top, command, "-z", *named, *words, errors="surrogateescape").split("\0")
+        places = {name for name in files if name}
+        for name in files:
+            folder = name.rpartition("/")[0]
+            while folder and folder not in places:
+                places.add(folder)
+                folder = folder.rpartition("/")[0]
+        return places
 
     def remove_stale(self) -> None:
         """Remove work trees of others like us that were killed; those of anybody else stay."""
@@ -174,8 +190,8 @@ class Repository:
         return None
 
 
-def git(directory: Path, *words: str) -> str:
-    """What git says in a folder.
+def git(directory: Path, *words: str, errors: str = "replace") -> str:
+    """What git says in a folder; `errors` as of `str.decode`, for names that are no text.
 
     >>> git(Path(), "--version").split()[0]
     'git'
@@ -184,7 +200,7 @@ def git(directory: Path, *words: str) -> str:
     # Hooks are for checkouts of people.  In a group of its own: Ctrl-C must not stop a clean-up.
     command = ["git", "-c", f"core.hooksPath={os.devnull}", *words]
     told = subprocess.run(  # noqa: S603 - as written here
-        command, cwd=directory, env=variables, capture_output=True, text=True, errors="replace",
+        command, cwd=directory, env=variables, capture_output=True, text=True, errors=errors,
         check=True, stdin=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     return told.stdout.strip()

@@ -69,26 +69,27 @@ def judged_without_overhead(
     took = units.times(corrected.base_ns, corrected.new_ns)
     as_recorded = units.times(recorded.base_ns, recorded.new_ns)
     judged = replace(judged, corrected=corrected)
+    interval = units.interval_pct(*(corrected.interval_pct or (0.0, 0.0)))
+    estimate = f"estimated, 95 % interval {interval}"
     beyond = high if delta_ns > 0 else -low
     is_hosts = program.same and program.device_verdict == "same"
     is_changed = judged.verdict != "no_change"
     if is_changed and is_hosts and low <= 0 <= high and beyond < HARDLY_SHOWN * abs(delta_ns):
         more = "more in the new one" if delta_ns > 0 else "less in the new one"
         reason = (
-            f"The step takes as long without profiler overhead: {took} (estimated). "
+            f"The step takes as long without profiler overhead: {took} ({estimate}). "
             f"As recorded it takes {as_recorded}: the profiler cost the host {more}."
         )
-        return replace(judged, verdict="no_change", reason=reason)
+        return replace(judged, verdict="no_change", reason=reason, is_without_overhead=True)
     by = units.change(corrected.base_ns, corrected.new_ns)
     certain = {"longer": low > 0, "shorter": high < 0}.get(program.device_verdict, False)
     if not is_changed and certain:
         verdict, how = ("regression", "longer") if low > 0 else ("improvement", "less")
-        interval = units.interval_pct(*(corrected.interval_pct or (0.0, 0.0)))
         reason = (
-            f"Steps take {how} without profiler overhead: {took} ({by}, estimated, "
-            f"95 % interval {interval}). As recorded: {as_recorded}."
+            f"Steps take {how} without profiler overhead: {took} ({by}, {estimate}). "
+            f"As recorded: {as_recorded}."
         )
-        return replace(judged, verdict=verdict, reason=reason)
+        return replace(judged, verdict=verdict, reason=reason, is_without_overhead=True)
     gap = abs((corrected.new_ns - corrected.base_ns) - delta_ns)
     if gap <= WORTH_TELLING * recorded.base_ns:
         return replace(judged, corrected=None)

@@ -117,6 +117,7 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
         unexplained=unexplained(parts, causes),
         is_unfit=judged.is_unfit,
         corrected=judged.corrected,
+        is_without_overhead=judged.is_without_overhead,
         program=program,
         symptoms=symptoms,
         paces=paces,

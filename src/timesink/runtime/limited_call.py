@@ -101,10 +101,13 @@ def _awaited(
 
 
 def _pass_on(stream: IO[bytes], messages: queue.SimpleQueue[tuple[str, Any]]) -> None:
-    with stream, suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
-        while True:
-            messages.put(pickle.load(stream))  # noqa: S301 - our own process
-    messages.put(("end", None))
+    # Unpickling raises whatever the classes of the answer do; who waits must hear of the end.
+    try:
+        with stream, suppress(Exception):
+            while True:
+                messages.put(pickle.load(stream))  # noqa: S301 - our own process
+    finally:
+        messages.put(("end", None))
 
 
 def memory_of(pid: int) -> int:

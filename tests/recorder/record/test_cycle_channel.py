@@ -84,14 +84,14 @@ HEAD = {"pid": 7, "columns": ["tokens"], "rows": 1, "count": 1, "dropped": 0}
 BODY = array("q", [0, 17, 2500]).tobytes() + array("d", [8.0]).tobytes()
 WRONG: dict[str, list[object]] = {
     "pid": [[1], None, "7", 0, -1, 1.5, True, 10**30, {}],
-    "columns": [None, "tokens", [1], [["a"]], ["a"] * 2, [f"{n}" for n in range(99)], ["\n"]],
+    "columns": [None, "tokens", [1], [["a"]], ["a"] * 2, [f"{n}" for n in range(99)]],
     "rows": [None, [1], -1, 2, 1.0, 10**30, "1", 0],
     "count": [None, [], {}, -1, 1.5, "1", 10**30, True],
     "dropped": [None, [0], -1, "0"],
     "failed": [None, [0], -1],
     "rank": [[0], "0", -1, 10**30, False],
     "world_size": [[0], {}, -1],
-    "source": [None, 1, ["x"], "x" * 10_000, "\x1b[2J"],
+    "source": [None, 1, ["x"], "x" * 20_000],
     "span": [None, 1, {}],
     "other": [1],
 }
@@ -128,6 +128,66 @@ def test_messages_of_wrong_types_are_dropped_and_counted(tmp_path, receiver):
     tokens = [batch.workload["tokens"] for batch in receiver.read(1.0)]
     assert tokens == [[8.0], [None]]
     program.close()
+
+
+TEXTS = {
+    "decode\tstep": "decode step",
+    "lot\u00a0size": "lot size",
+    "👩\u200d💻": "👩\ufffd💻",
+    "\x1b[2J": "\ufffd[2J",
+    "\ud800": "\ufffd",
+    "é" * 600: "é" * 512,
+}
+
+
+@pytest.mark.parametrize(("text", "clean"), TEXTS.items(), ids=range(len(TEXTS)))
+def test_odd_names_lose_no_cycles(tmp_path, receiver, text: str, clean: str):
+    """As a sender packs them, and as another one might send them."""
+    sender = CycleSender(tmp_path, lambda: {"rank": -1, "world_size": -1})
+    sender.source, sender.span = f"optimizer step {text}", text
+    sender.add(0, 17, 2500, {text: 8.0, clean: 9.0, "tokens": 1.0})
+    sender.close()
+    program = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    head = HEAD | {"columns": [text], "span": text, "source": f"optimizer step {text}"}
+    address = cycle_channel._address((tmp_path / CHANNEL_FILE).read_text())
+    program.sendto(json.dumps(head).encode() + b"\n" + BODY, address)
+    program.close()
+    packed, other = receiver.read(1.0)
+    assert receiver.invalid == 0
+    assert packed.workload == {clean: [8.0], "tokens": [1.0]}
+    assert other.workload == {clean: [8.0]}
+    assert (packed.rank, packed.world_size) == (None, None)
+    for batch in (packed, other):
+        assert (batch.span, batch.source) == (clean, f"optimizer step {clean}"[:512])
+
+
+def test_names_that_no_message_has_room_for_lose_columns_and_no_cycles(tmp_path, receiver):
+    sender = CycleSender(tmp_path)
+    sender.add(0, 17, 2500, {f"{number} {'👩' * 500}": 1.0 for number in range(32)})
+    sender.close()
+    (batch,) = receiver.read(1.0)
+    assert batch.duration_ns == [2500]
+    assert 0 < len(batch.workload) < 32
+
+
+def message(rows: int, columns: int, streams: int) -> bytes:
+    head = HEAD | {"columns": [f"{number}" for number in range(columns)], "rows": rows}
+    times = array("q", [row % streams for row in range(rows)])
+    times.extend(range(rows))
+    times.extend([1000] * rows)
+    values = array("d", [1.0]) * (rows * columns)
+    return json.dumps(head).encode() + b"\n" + times.tobytes() + values.tobytes()
+
+
+def test_no_message_outlasts_a_turn():
+    """However many threads its rows are of: each row is looked at once."""
+    many = message(cycle_channel._MOST_ROWS, 32, 256)
+    begun = time.process_time()
+    batches = cycle_channel._unpacked(many)
+    assert time.process_time() - begun < cycle_channel._TURN_S
+    assert len(batches) == 256
+    assert sum(len(batch.start_us) for batch in batches) == cycle_channel._MOST_ROWS
+    assert cycle_channel._unpacked(message(40_000, 0, 256)) == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel says who sends")

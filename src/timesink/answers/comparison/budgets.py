@@ -154,9 +154,10 @@ def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -
         if found is None or found.verdict == "incomparable":
             reason = reason or ("" if found is None else found.reason)
             continue
-        # What was tested: without warm-up and isolated outliers.
+        # What was tested: without warm-up and isolated outliers, or without profiler overhead.
         cycle = found.cycle_time
-        tested = cycle.steady or SteadyTimes(cycle.base_ns, cycle.new_ns)
+        without = found.corrected if found.is_without_overhead else None
+        tested = without or cycle.steady or SteadyTimes(cycle.base_ns, cycle.new_ns)
         base, new, interval = tested.base_ns, tested.new_ns, tested.interval_ns
         # A run that is compared with itself has no scatter to test against, and no change.
         certain = found.verdict == "regression" if interval is None else interval[0] > 0

@@ -16,7 +16,7 @@ from timesink.answers.comparison.program import AMOUNTS, COUNTS, DEVICE_TIME, PR
 from timesink.answers.comparison.report import Comparison
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model import units
-from timesink.model.diagnosis import PLAIN, CycleTime, Diagnosis
+from timesink.model.diagnosis import CORRECTED, PLAIN, RECORDED, CycleTime, Diagnosis
 from timesink.model.findings import Finding
 from timesink.model.health import RULES
 from timesink.model.units import change, interval_pct, times
@@ -222,7 +222,7 @@ def gate_of(
             Finding(
                 CYCLE_TIME,
                 f"{title}: {said}" if several else said,
-                cost_ns=why.cycle_time.new_ns,
+                cost_ns=why.judged_time.new_ns,
                 name=f"cycle time of {title}" if several else "cycle time",
                 outcome=outcome,
                 counts=limit is not None,
@@ -284,7 +284,7 @@ def _outcome(why: Diagnosis, limit: Limit | None) -> str:
     if why.verdict == "incomparable" or is_open or _is_hidden(why, allowed):
         return UNJUDGED
     is_longer = why.verdict == "regression"
-    return FAILED if is_longer and allowed.is_exceeded(why.cycle_time.tested_pct) else PASSED
+    return FAILED if is_longer and allowed.is_exceeded(why.judged_time.tested_pct) else PASSED
 
 
 def _recordings(comparison: Comparison, doubts: Sequence[str]) -> Finding:
@@ -313,7 +313,7 @@ def _recordings(comparison: Comparison, doubts: Sequence[str]) -> Finding:
 
 def _is_hidden(why: Diagnosis, limit: Limit) -> bool:
     """Whether most cycles certainly take too long, and slow first ones of the base outweigh it."""
-    steady = why.cycle_time.steady
+    steady = why.judged_time.steady
     if why.verdict != "no_change" or steady is None or steady.interval_ns is None:
         return False
     return steady.interval_ns[0] > 0 and limit.is_exceeded(steady.change_pct)
@@ -325,14 +325,14 @@ def _is_open(why: Diagnosis, limit: Limit) -> bool:
     Where nothing is allowed, what is worth a word counts: any two runs differ by a little.
     """
     allowed = limit.allowed_pct or 100 * NARROW
-    is_tested_beyond = (why.cycle_time.tested_pct or 0.0) > allowed
+    is_tested_beyond = (why.judged_time.tested_pct or 0.0) > allowed
     unsure = is_tested_beyond or _is_wide(why, limit)
     return (why.verdict == "no_change" and unsure) or _is_shown_beyond(why, limit)
 
 
 def _is_wide(why: Diagnosis, limit: Limit) -> bool:
     """Whether more than a limit cannot be ruled out of cycles in which no change is certain."""
-    bounds = why.cycle_time.tested_interval_pct
+    bounds = why.judged_time.tested_interval_pct
     return bool(limit.allowed_pct) and bounds is not None and bounds[1] > (limit.allowed_pct or 0)
 
 
@@ -341,7 +341,7 @@ def _is_shown_beyond(why: Diagnosis, limit: Limit) -> bool:
 
     Whatever was tested, nothing passes whose mean cycle is more than twice as long.
     """
-    lengths, allowed = why.cycle_time, limit.allowed_pct or _SHOWN_PCT
+    lengths, allowed = why.judged_time, limit.allowed_pct or _SHOWN_PCT
     if why.verdict not in {"no_change", "regression"}:
         return False
     shown = lengths.change_pct or 0.0
@@ -352,6 +352,8 @@ def _is_shown_beyond(why: Diagnosis, limit: Limit) -> bool:
 
 def _runs(lengths: CycleTime) -> str:
     """How many runs would decide, as far as their cycles tell."""
+    if lengths.by == CORRECTED:
+        return f"Steps timed without a profiler would decide: {_IN_TURN}."
     found = lengths.tested_pct or lengths.change_pct or 0.0
     return runs_told(unseen_pct(lengths) or 0.0, found)
 
@@ -376,6 +378,9 @@ def same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
 
     Empty where that is not so, or where causes alone go beyond the limit.
     """
+    if why.is_without_overhead and why.verdict == "regression":
+        # Device time says so for certain.
+        return ""
     lengths = why.cycle_time
     explained = sum(max(one.explained_ns, 0.0) for one in why.causes)
     least = _LITTLE * (lengths.new_ns - lengths.base_ns)
@@ -416,7 +421,7 @@ def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) 
 
     Without a limit a budget may judge how much longer cycles take (`is_budgeted`).
     """
-    said, bounds = why.reason, why.cycle_time.interval_pct
+    said, bounds = why.reason, why.judged_time.interval_pct
     if why.verdict == "incomparable":
         return said if why.is_unfit else f"{said} {_WHAT_TO_DO}"
     # The reason of several processes does not name the interval itself.
@@ -426,7 +431,7 @@ def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) 
         return f"{said} {open_}"
     if why.verdict != "regression":
         # What passes names both figures: of all cycles, and of those that were tested.
-        steady = f" {_steady_told(why)}." if limit and _differs(why.cycle_time) else ""
+        steady = f" {_steady_told(why)}." if limit and _differs(why.judged_time) else ""
         return f"{said}{steady}"
     if limit is None:
         return said if is_budgeted else f"{said} Without --fail-on that fails nothing."
@@ -439,7 +444,7 @@ def doubt(why: Diagnosis, limit: Limit) -> str:
         return f"{_steady_told(why)}: means say the opposite of most cycles. {_SLOW_FIRST}"
     if not _is_open(why, limit):
         return ""
-    lengths, shown = why.cycle_time, _is_shown_beyond(why, limit)
+    lengths, shown = why.judged_time, _is_shown_beyond(why, limit)
     estimate = f"{_steady_told(why)}. " if _differs(lengths) else ""
     allowed = limit.allowed_pct or (_SHOWN_PCT if shown else 100 * NARROW)
     runs = _runs(lengths)
@@ -449,8 +454,9 @@ def doubt(why: Diagnosis, limit: Limit) -> str:
         ruled_out = f"{allowed:g} % more is allowed, and up to {most} cannot be ruled out"
         return f"{estimate}Not decided: {ruled_out}. {runs}"
     what = "the mean of all cycles" if shown else "that"
+    doubtful = "the estimate is too wide" if lengths.by == CORRECTED else "cycles are too uneven"
     return (
-        f"{estimate}Not decided: {what} is beyond {allowed:g} %, and cycles are too uneven to be "
+        f"{estimate}Not decided: {what} is beyond {allowed:g} %, and {doubtful} to be "
         f"certain of it. {runs}{f' {_SLOW_FIRST}' if shown else ''}"
     )
 
@@ -458,8 +464,8 @@ def doubt(why: Diagnosis, limit: Limit) -> str:
 def _held(why: Diagnosis, limit: Limit) -> str:
     """What was held against the limit, where that is another figure, and what is allowed."""
     allowed = f"{limit.allowed_pct:g} % more."
-    held = _steady_told(why) if _differs(why.cycle_time) else ""
-    if limit.is_exceeded(why.cycle_time.tested_pct):
+    held = _steady_told(why) if _differs(why.judged_time) else ""
+    if limit.is_exceeded(why.judged_time.tested_pct):
         return f"{held}; allowed: {allowed}" if held else f"Allowed: {allowed}"
     within = f"within what is allowed: {allowed}"
     passes = f"{held}, {within}" if held else f"That is {within}"
@@ -476,7 +482,7 @@ def _differs(lengths: CycleTime) -> bool:
 
 def _steady_told(why: Diagnosis) -> str:
     """What was tested, in words."""
-    steady = why.cycle_time.steady
+    steady = why.judged_time.steady
     if steady is None:
         return ""
     means = steady.base_ns, steady.new_ns
@@ -485,7 +491,7 @@ def _steady_told(why: Diagnosis) -> str:
 
 def _beyond(why: Diagnosis, limit: Limit) -> str:
     """That a pass does not rule out more than is allowed; empty where it does, or is said."""
-    bounds, allowed = why.cycle_time.tested_interval_pct, limit.allowed_pct
+    bounds, allowed = why.judged_time.tested_interval_pct, limit.allowed_pct
     if not allowed or bounds is None or bounds[1] <= allowed:
         return ""
     return f" The interval reaches beyond {allowed:g} %: more cannot be ruled out."
@@ -509,28 +515,34 @@ def _unseen(cases: Sequence[_Case], limit: Limit | None) -> str:
     What was seen needs no such sentence.
     """
     known = [
-        (smallest, case)
+        (smallest, case, why)
         for case, why in cases
-        if why.verdict == "no_change" and (smallest := unseen_pct(why.cycle_time)) is not None
+        if why.verdict == "no_change" and (smallest := unseen_pct(why.judged_time)) is not None
     ]
     if not known:
         return ""
-    smallest, case = max(known, key=lambda one: one[0])
+    smallest, case, diagnosis = max(known, key=lambda one: one[0])
     # Cycles of either side, of the process that has fewest.
     lengths = [Told(one.pair).pair.cycle_times for one in case.pairs]
     fewest = (min(len(one.base_ns) for one in lengths), min(len(one.new_ns) for one in lengths))
-    said = unseen(smallest, limit, fewest)
+    said = unseen(smallest, limit, fewest, by=diagnosis.judged_time.by)
     return f"{case.pairs[0].title}: {said}" if len(cases) > 1 else said
 
 
-def unseen(smallest_pct: float, limit: Limit | None, cycles: Sequence[int]) -> str:
+def unseen(
+    smallest_pct: float, limit: Limit | None, cycles: Sequence[int], *, by: str = RECORDED
+) -> str:
     """Which changes cannot be seen, and what follows for a limit."""
-    count = " and ".join(map(str, dict.fromkeys(cycles)))
-    said = f"Changes below about {_rounded(smallest_pct)} cannot be seen in {count} cycles"
+    count, remedy = " and ".join(map(str, dict.fromkeys(cycles))), "Record more cycles."
+    seen_in = f"{count} cycles"
+    if by == CORRECTED:
+        seen_in = "estimates without profiler overhead"
+        remedy = "Record with timesink record, which also times steps without a profiler."
+    said = f"Changes below about {_rounded(smallest_pct)} cannot be seen in {seen_in}"
     allowed = None if limit is None else limit.allowed_pct
     if not allowed or smallest_pct <= allowed:
         return f"{said}."
-    return f"{said}: a slow-down of {allowed:g} % may pass. Record more cycles."
+    return f"{said}: a slow-down of {allowed:g} % may pass. {remedy}"
 
 
 def _rounded(pct: float) -> str:

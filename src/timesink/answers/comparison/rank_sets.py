@@ -121,8 +121,9 @@ def with_stragglers(diagnosis: Diagnosis, found: RankChanges, *, of_all: bool) -
     judged = diagnosis
     if not of_all:
         judged = replace(
-            diagnosis, verdict=found.verdict, reason=found.reason, cycle_time=found.step_time
-        )
+            diagnosis, verdict=found.verdict, reason=found.reason, cycle_time=found.step_time,
+            corrected=None, is_without_overhead=False,
+        )  # fmt: skip
     change = judged.cycle_time.new_ns - judged.cycle_time.base_ns
     late = [each for each in late_together(found) if each[0].state in _STATES]
     named = {f"rank {one.rank}" for each in late for one in each}

@@ -93,7 +93,7 @@ def diagnosis(one: Diagnosis | None) -> dict[str, Any]:
         )
         single = ("verdict", "reason", "cycle_time", "unexplained_us")
         return {**dict.fromkeys(single), **{name: [] for name in lists}, **program_values(one)}
-    steady = one.cycle_time.steady
+    steady, corrected = one.cycle_time.steady, one.corrected
     told = ("process", "sentence", "advice")
     return {
         "verdict": one.verdict,
@@ -102,7 +102,9 @@ def diagnosis(one: Diagnosis | None) -> dict[str, Any]:
             **_told(one.cycle_time, *_CYCLE_TIME, "p_value", "by", "runs", "outcome", "more_runs"),
             "recorded_us": [ns / 1000 for ns in one.cycle_time.recorded_ns or ()] or None,
             "steady": None if steady is None else _told(steady, *_CYCLE_TIME),
-            "corrected": None if one.corrected is None else _told(one.corrected, *_CYCLE_TIME),
+            "corrected": None
+            if corrected is None
+            else {**_told(corrected, *_CYCLE_TIME), "decides": one.is_without_overhead},
         },
         "attribution": [
             {

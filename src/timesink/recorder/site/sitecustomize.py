@@ -122,14 +122,30 @@ def _give_way():
         sys.modules.setdefault("sitecustomize", mine)
 
 
-def _in_tree(place, top, tree):
-    """Where a place of a repository is in a work tree of it; what is not there stays."""
+def _absent_in(tree):
+    """What git has of the repository and the commit of a work tree does not, below their tops."""
+    try:
+        with open(os.path.join(os.path.dirname(tree), "absent"), "rb") as file:
+            names = file.read().split(b"\0")
+    except OSError:
+        return frozenset()
+    return frozenset(os.fsdecode(name).replace("/", os.sep) for name in names)
+
+
+def _in_tree(place, top, tree, absent, suffixes=("",)):
+    """Where a place of a repository is in a work tree of it; None where only other commits have it.
+
+    What git does not have, as an environment or a build, stays; `suffixes` are those of modules.
+    """
     if not isinstance(place, str):
         return place
     for known in (place, os.path.realpath(place)):
         if known == top or known.startswith(top + os.sep):
-            moved = tree + known[len(top) :]
-            return moved if os.path.exists(moved) else place
+            inside = known[len(top) + 1 :].rstrip(os.sep)
+            moved = os.path.join(tree, inside) if inside else tree
+            if any(os.path.exists(moved + suffix) for suffix in suffixes):
+                return moved
+            return None if any(inside + suffix in absent for suffix in suffixes) else place
     return place
 
 
@@ -156,22 +172,34 @@ def _move_places():
     top, _, tree = os.environ.get("TIMESINK_TREE", "").partition(os.pathsep)
     if not tree:
         return
-    from importlib.machinery import PathFinder
+    from importlib.machinery import PathFinder, all_suffixes
+
+    absent = _absent_in(tree)
+
+    def moved(places):
+        inside = [_in_tree(place, top, tree, absent) for place in places]
+        return [place for place in inside if place is not None]
 
     # Before finders that others have added: those of editable installs lead to the user's own.
     place = sys.meta_path.index(PathFinder) + 1 if PathFinder in sys.meta_path else 0
     sys.meta_path.insert(place or len(sys.meta_path), _Tree(tree))
-    sys.path[:] = [_in_tree(place, top, tree) for place in sys.path]
+    # What stayed would be the code of another commit, and nobody would notice.
+    sys.path[:] = moved(sys.path)
     for name, module in list(sys.modules.items()):
         # The finders that setuptools writes: packages, and parts of those without a file.
         if not name.startswith("__editable__"):
             continue
         packages = getattr(module, "MAPPING", {})
-        for package in packages:
-            packages[package] = _in_tree(packages[package], top, tree)
+        for package, place in list(packages.items()):
+            # That of a module has no suffix.
+            packages[package] = _in_tree(place, top, tree, absent, ["", *all_suffixes()])
+            if packages[package] is None:
+                del packages[package]
         parts = getattr(module, "NAMESPACES", {})
-        for package in parts:
-            parts[package] = [_in_tree(place, top, tree) for place in parts[package]]
+        for package, places in list(parts.items()):
+            parts[package] = moved(places)
+            if places and not parts[package]:
+                del parts[package]
 
 
 if __name__ == "sitecustomize":

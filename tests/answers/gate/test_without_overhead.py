@@ -1,0 +1,151 @@
+"""A gate on recordings whose verdict rests on steps without profiler overhead."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from compared import two_runs
+from diagnosed import unchanged
+from gated import MS, comparison_of
+from timesink.analyses.comparison import Pair, Role
+from timesink.analyses.replay.own_clock import StepTime
+from timesink.answers.causes import why_blocks
+from timesink.answers.comparison.budget_file import load_budgets
+from timesink.answers.comparison.budgets import evaluate
+from timesink.answers.comparison.gate_result import Gate, Limit, gate_of
+from timesink.answers.comparison.values import diagnosis as diagnosis_values
+from timesink.model.diagnosis import (
+    CycleJudgement,
+    CycleTime,
+    Diagnosis,
+    ProgramChange,
+    SteadyTimes,
+)
+from timesink.output.blocks import Verdict
+from timesink.rules.corrected_steps import judged_without_overhead
+
+Bounds = tuple[float, float]
+
+
+def step_time(role: Role, low_ms: float, middle_ms: float, high_ms: float) -> Role:
+    """A process whose recording says how long its mean step is without profiler overhead."""
+    times = StepTime(role.mean_cycle_ns, middle_ms * MS, (low_ms * MS, high_ms * MS))
+    return replace(role, step_time=lambda: times)
+
+
+def corrected_pair(base: tuple[float, float, float], new: tuple[float, float, float]) -> Pair:
+    pair = two_runs(cycles=4)
+    return replace(pair, base=step_time(pair.base, *base), new=step_time(pair.new, *new))
+
+
+def program(delta_ms: float) -> ProgramChange:
+    """The same calls; device time of a step grows by so much, for certain, or stays the same."""
+    bounds = (delta_ms - 0.1) * MS, (delta_ms + 0.1) * MS
+    device = SteadyTimes(40 * MS, (40 + delta_ms) * MS, bounds)
+    return ProgramChange((), (), device, delta_ms * MS, 0.0, 0.0, 0.0, certain=True, varying=0)
+
+
+def recorded(verdict: str, new_ms: float, interval_ms: Bounds) -> CycleJudgement:
+    """Steps of 100 ms as recorded that take another time in the new run."""
+    low, high = interval_ms
+    steady = SteadyTimes(100 * MS, new_ms * MS, (low * MS, high * MS))
+    lengths = CycleTime(100 * MS, new_ms * MS, new_ms - 100, interval_ms, 0.01, steady)
+    return CycleJudgement(verdict, f"Steps as recorded: {verdict}.", lengths)
+
+
+def diagnosis_of(judged: CycleJudgement) -> Diagnosis:
+    return unchanged(
+        verdict=judged.verdict,
+        reason=judged.reason,
+        cycle_time=judged.cycle_time,
+        corrected=judged.corrected,
+        is_without_overhead=judged.is_without_overhead,
+    )
+
+
+def hidden_regression() -> Diagnosis:
+    """15 ms more of device work, which recorded steps are too uneven to show."""
+    judged = recorded("no_change", 102.0, (-20.0, 24.0))
+    pair = corrected_pair((58, 60, 62), (70, 75, 80))
+    return diagnosis_of(judged_without_overhead(judged, pair, program(15.0)))
+
+
+def overhead_alone(base: Bounds = (59.0, 61.0), new: Bounds = (59.5, 61.5)) -> Diagnosis:
+    """The same program, whose host was slowed more by the second profiler."""
+    judged = recorded("regression", 130.0, (20.0, 40.0))
+    pair = corrected_pair((base[0], sum(base) / 2, base[1]), (new[0], sum(new) / 2, new[1]))
+    return diagnosis_of(judged_without_overhead(judged, pair, program(0.0)))
+
+
+def judged(why: Diagnosis, pct: float | None) -> Gate:
+    return gate_of(comparison_of({"case": why}), Limit(pct))
+
+
+@pytest.mark.parametrize(
+    ("pct", "outcome"), [(None, "failed"), (5.0, "failed"), (24.0, "failed"), (30.0, "passed")]
+)
+def test_a_slow_down_without_overhead_is_held_against_the_limit(pct: float | None, outcome: str):
+    why = hidden_regression()
+    assert why.verdict == "regression"
+    gate = judged(why, pct)
+    assert gate.outcome == outcome
+    said = gate.checks[0].sentence
+    assert "60.0 → 75.0 ms (+25.0 %, estimated, 95 % interval +13.3 to +36.7 %)" in said
+    assert said == gate.to_dict()["checks"][0]["sentence"]
+    if pct == 5.0:
+        assert said.endswith("As recorded: 100.0 → 102.0 ms. Allowed: 5 % more.")
+    if pct == 30.0:
+        assert said.endswith(
+            "That is within what is allowed: 30 % more. The interval reaches beyond 30 %: more "
+            "cannot be ruled out."
+        )
+
+
+@pytest.mark.parametrize("pct", [None, 5.0])
+def test_what_only_the_profiler_cost_passes(pct: float | None):
+    why = overhead_alone()
+    assert why.verdict == "no_change"
+    gate = judged(why, pct)
+    assert gate.exit_code == 0
+    assert "95 % interval -2.5 to +4.2 %" in gate.checks[0].sentence
+    assert "estimates without profiler overhead" in gate.unseen
+
+
+def test_an_estimate_that_is_not_sure_enough_is_not_decided():
+    gate = judged(overhead_alone(new=(57.0, 65.0)), 5.0)
+    assert gate.exit_code == 1
+    said = gate.reasons[0]
+    assert "Not decided: 5 % more is allowed, and up to 10 % cannot be ruled out." in said
+    assert said.endswith(
+        "Steps timed without a profiler would decide: timesink ab --base '...' --new '...'."
+    )
+
+
+@pytest.mark.parametrize(("why", "outcome"), [("hidden", "failed"), ("overhead", "passed")])
+def test_budgets_of_cycles_go_by_the_same_steps(tmp_path: Path, why: str, outcome: str):
+    diagnosis = hidden_regression() if why == "hidden" else overhead_alone()
+    file = tmp_path / "budgets.toml"
+    file.write_text('[cycle]\nmax_increase = "5%"')
+    (check,) = evaluate(load_budgets(file), comparison_of({"case": diagnosis}))
+    assert check.outcome == outcome
+
+
+def test_the_report_and_its_json_show_what_decided():
+    why = overhead_alone()
+    shown = next(block for block in why_blocks(why, ("base", "new")) if isinstance(block, Verdict))
+    assert (shown.base.value, shown.new.value) == (60 * MS, 60.5 * MS)
+    assert diagnosis_values(why)["cycle_time"]["corrected"]["decides"] is True
+    assert diagnosis_values(why)["cycle_time"]["new_us"] == 130_000
+
+
+def test_a_verdict_as_recorded_is_held_against_recorded_steps():
+    pair = corrected_pair((58, 60, 62), (61, 62, 63))
+    turned = judged_without_overhead(recorded("regression", 130.0, (20, 40)), pair, program(20.0))
+    why = diagnosis_of(turned)
+    assert why.corrected is not None
+    assert not why.is_without_overhead
+    assert why.judged_time == why.cycle_time
+    assert judged(why, 5.0).outcome == "failed"
