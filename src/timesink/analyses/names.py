@@ -70,6 +70,21 @@ def is_waiting_call(name: str) -> bool:
     return _WAITING_CALL.search(name) is not None and _NO_WAITING_CALL.search(name) is None
 
 
+_SLEEP = re.compile(r"\b(u?sleep|nanosleep)\b")
+_RECEIVES = re.compile(
+    r"\bqueues?\.py\(\d+\): get$|\bconnection\.py\(\d+\): _?(recv\w*|poll|wait)$"
+    r"|\bdataloader\.py\(\d+\): _(try_)?get_data$"
+)
+"""Python functions that take what another thread or process hands over."""
+
+
+def awaits_others(name: str) -> bool:
+    """Whether a host call lasts until another thread or process delivers; a sleep does not."""
+    if loads_in_processes(name) or _RECEIVES.search(name) is not None:
+        return True
+    return is_waiting_call(name) and _SLEEP.search(name) is None
+
+
 def is_lightning_mark(name: str) -> bool:
     """Whether PyTorch Lightning marked one of its actions or modules."""
     return name.startswith((LIGHTNING_ACTION, LIGHTNING_MODULE))

@@ -393,6 +393,8 @@ def _notes(found: WhatIf) -> Iterator[str]:
         yield (
             f"A cycle of today is estimated: {units.brief_ns(found.today_ns)} without the profiler "
             f"({_bounds(*times.interval_ns)}), {recorded} as recorded."
+            + f" {clock.outside[:1].upper()}{clock.outside[1:]}."
+            * bool(clock.outside)
         )
     else:
         yield (

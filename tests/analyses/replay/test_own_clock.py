@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import timesink
-from cases import STEP, K, O, R, read
-from timesink.analyses.replay.own_clock import OwnClock, own_clock, own_timeline
+from cases import DATA_LOADER, STEP, K, O, R, read
+from timesink.analyses.replay.own_clock import OwnClock, own_clock, own_timeline, step_time
 from timesink.analyses.steps import find_steps
 from timesink.model.recorded_run import RecordedRun, RunOverhead
 from timesink.model.trace import Trace
@@ -69,6 +69,47 @@ class TestEstimated:
         assert own_timeline(trace) is trace
 
 
+WORKERS = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+POLL = "<built-in method poll of select.poll object at 0x7f>"
+
+
+class TestWaitsForWhatIsNotRecorded:
+    @staticmethod
+    def recording(call: str, waits: tuple[int, ...] = (600, 600, 600)) -> Trace:
+        """Steps that wait in a call first, and then make forty calls."""
+        events, begin = [], 0
+        for number, wait in enumerate(waits):
+            events += [STEP(number, begin, wait + 400), O(call, begin + 5, wait)]
+            events += [O("aten::add", begin + wait + 9 * each, 8) for each in range(1, 41)]
+            begin += wait + 400
+        return read(*events)
+
+    @pytest.mark.parametrize("call", [WORKERS, POLL, "multiprocessing/queues.py(96): get"])
+    def test_the_step_may_take_as_long_as_recorded(self, call: str):
+        trace = self.recording(call)
+        clock = own_clock(trace)
+        assert clock.own_ns < 0.97 * clock.recorded_ns
+        assert clock.interval_ns[1] == clock.recorded_ns
+        assert "wait 600.0 us on average" in clock.outside
+        assert step_time(trace).interval_ns[1] == step_time(trace).recorded_ns
+
+    def test_a_few_long_waits_reach_up_to_the_mean(self):
+        # Workers deliver several batches at once: most steps find one ready.
+        trace = self.recording(WORKERS, (60, 60, 2000, 60, 60))
+        times = step_time(trace)
+        assert times.recorded_ns == 848_000
+        assert times.interval_ns[1] == times.recorded_ns
+
+    @pytest.mark.parametrize("call", [DATA_LOADER, "<built-in function sleep>"])
+    def test_time_that_the_program_takes_itself_is_no_such_wait(self, call: str):
+        clock = own_clock(self.recording(call))
+        assert clock.outside == ""
+        assert clock.interval_ns[1] < clock.recorded_ns
+
+    def test_a_batch_that_is_ready_is_no_wait(self):
+        assert own_clock(self.recording(WORKERS, (60, 60, 60))).outside == ""
+
+
 class TestMeasured:
     @pytest.mark.parametrize("plain_us", [950, 700, 400, 1020])
     def test_the_total_is_the_measurement_whatever_it_is(self, plain_us: float):
@@ -108,6 +149,7 @@ def test_plain_data():
         "ci95_us": [900.0, 1100.0],
         "source": "measured",
         "why": "",
+        "outside": "",
     }
 
 

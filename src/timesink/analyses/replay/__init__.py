@@ -107,6 +107,11 @@ def replay_graph(trace: Trace) -> ReplayGraph:
     return _assembled(points, work, launch, np.flatnonzero(chosen), waits)
 
 
+def main_thread(trace: Trace, points: HostPoints, work: Activities) -> int:
+    """The thread of the steps, else the first that launches anything."""
+    return _main(points, _launch_points(points, work), _marks(trace, points))
+
+
 def _launch_points(points: HostPoints, work: Activities) -> Ints:
     """For each activity the point at which its launch began; -1 where that is not known."""
     launch = np.full(len(work), NOBODY)
@@ -365,7 +370,7 @@ def worked(graph: ReplayGraph, cost: Floats | None = None, scale: Floats | None 
     length = points.length.astype(np.float64)
     if scale is not None:
         length *= scale
-    _leave_out_waits(graph, length)
+    length[waited_stretches(graph, len(length))] = 0.0
     so_far = np.append(0.0, np.cumsum(length)[:-1])
     if cost is None:
         return so_far
@@ -379,12 +384,12 @@ def worked(graph: ReplayGraph, cost: Floats | None = None, scale: Floats | None 
     return np.asarray(own + least)
 
 
-def _leave_out_waits(graph: ReplayGraph, length: Floats) -> None:
+def waited_stretches(graph: ReplayGraph, many: int) -> Flags:
+    """By host point: whether its thread waits after it, for what the recording holds."""
     after = np.flatnonzero(graph.waits)
     high = graph.point[after]
     low = graph.point[graph.before[after]]
-    low = np.where(low < 0, high, low)
-    length[spanned(low, high, len(length))] = 0.0
+    return spanned(np.where(low < 0, high, low), high, many)
 
 
 def play(graph: ReplayGraph, work: Floats | None = None, lengths: Floats | None = None) -> Played:

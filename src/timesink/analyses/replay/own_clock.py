@@ -21,17 +21,20 @@ import polars as pl
 from timesink.analyses import names
 from timesink.analyses.columns import host_kinds, lane_codes, once_per_trace, remember
 from timesink.analyses.fitness import carry_fitness, recording_fitness
+from timesink.analyses.forest import within
 from timesink.analyses.links import first_with_id
 from timesink.analyses.replay import (
     Played,
     ReplayGraph,
+    main_thread,
     play,
     replay_graph,
     step_lengths,
+    waited_stretches,
     worked,
 )
 from timesink.analyses.steps import bounds_of, complete_lengths, find_steps, step_at
-from timesink.model import csv_rows, vendors
+from timesink.model import csv_rows, units, vendors
 from timesink.model.fitness import OVERHEAD
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
@@ -55,6 +58,9 @@ _LEAST_LEFT = 0.2
 """Less than this share of a cycle is never left: programs are up to five times as slow."""
 _WIDE = 0.7
 """An interval wider than this share of the cycle tells nothing."""
+_AWAITED_NS, _AWAITED_SHARE = 200_000, 0.01
+"""A call that waits for others and is silent for so long found nothing ready; with more than this
+share of the steps in such waits, whatever delivers may decide how long they take."""
 _UNLINKED_SHARE = 0.5
 """Device work without a launch keeps its time, whatever the host takes: with most of it no replay
 tells how the program runs."""
@@ -80,11 +86,22 @@ class OwnClock:
     """What the costs of the table were multiplied by."""
     played: Played | None
     """The program as it runs by itself."""
+    outside: str = ""
+    """Why it may take as long as recorded, whatever recording costs, as a sentence; else empty."""
 
     @property
     def is_known(self) -> bool:
         """Whether there is an own clock at all."""
         return self.own_ns is not None
+
+    def bounds_of(self, length_ns: float, recorded_ns: float) -> tuple[float, float] | None:
+        """95 % interval of another length on this clock, which was recorded as so long."""
+        if self.interval_ns is None or not self.own_ns:
+            return None
+        low, high = (end / self.own_ns * length_ns for end in self.interval_ns)
+        if self.source == ESTIMATED:
+            high = recorded_ns if self.outside else min(high, recorded_ns)
+        return min(low, length_ns), max(high, length_ns)
 
     def to_dict(self) -> dict[str, object]:
         """The clock as plain data, times in microseconds."""
@@ -95,6 +112,7 @@ class OwnClock:
             "ci95_us": None if interval is None else [round(one / 1000, 3) for one in interval],
             "source": self.source,
             "why": self.why,
+            "outside": self.outside,
         }
 
 
@@ -117,12 +135,8 @@ class StepTime:
         mean = _mean(recorded)
         if corrected is None or not clock.own_ns:
             return cls(mean, None, None)
-        length, bounds = _mean(corrected), clock.interval_ns
-        if bounds is None:
-            return cls(mean, length, None)
-        return cls(
-            mean, length, (bounds[0] / clock.own_ns * length, bounds[1] / clock.own_ns * length)
-        )
+        length = _mean(corrected)
+        return cls(mean, length, clock.bounds_of(length, mean))
 
     def to_dict(self) -> dict[str, object]:
         """Step times as plain data, in microseconds."""
@@ -376,10 +390,41 @@ def _estimated(trace: Trace, program: _Program, recorded: float) -> OwnClock:
     ]
     # Higher costs may move the borders of a step the other way: the estimate is always inside.
     low, high = min(*ends, own), min(max(*ends, own), recorded)
+    outside = _outside(trace, program)
+    if outside:
+        high = recorded
     if high - low > _WIDE * own or own < _LEAST_LEFT * recorded or not own:
         why = "recording cost most of the cycle, and what is left cannot be told"
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
-    return OwnClock(recorded, own, (low, high), ESTIMATED, "", 1.0, played)
+    return OwnClock(recorded, own, (low, high), ESTIMATED, "", 1.0, played, outside)
+
+
+def _outside(trace: Trace, program: _Program) -> str:
+    """What steps wait for that the recording does not hold, as a sentence; empty for nothing.
+
+    What delivers it has a pace of its own: less overhead before such a wait makes the wait longer.
+    """
+    graph = program.graph
+    points, calls = graph.points, graph.points.calls
+    waiting = np.flatnonzero(calls.named(names.awaits_others)) if len(calls) else points.owner[:0]
+    if not len(waiting):
+        return ""
+    inside = np.append(within(waiting, calls.size), False)[points.owner]
+    inside &= points.length >= _AWAITED_NS
+    inside &= points.thread == main_thread(trace, points, graph.work)
+    inside &= ~waited_stretches(graph, len(points.time))
+    spans = program.steps.select("host_start_ns", "host_end_ns").to_numpy()
+    place = np.flatnonzero(inside)
+    place = place[step_at(points.time[place], points.time[place], spans) >= 0]
+    awaited = points.length[place]
+    if not len(place) or awaited.sum() <= _AWAITED_SHARE * complete_lengths(trace).sum():
+        return ""
+    longest = calls.names[calls.name[points.owner[place[awaited.argmax()]]]]
+    each = units.duration_ns(float(awaited.sum()) / len(spans))
+    return (
+        f"steps wait {each} on average, above all in {longest}, for what is not recorded, "
+        "so they may take as long as recorded"
+    )
 
 
 # -- what recording a call costs -------------------------------------------------------------------

@@ -75,10 +75,12 @@ def program_of(trace: Trace) -> OwnProgram:
     recorded = Scenario.of(trace, play(played.graph, worked(played.graph), played.length))
     if clock.source == ESTIMATED:
         # As the interval of the clock was made: costs that are off, and a replay that is. Only the
-        # costs say how long the host takes where the device decides today.
+        # costs say how long the host takes where the device decides today.  Where something outside
+        # decides, the program is as recorded.
+        doses = (1 + COST_ERROR, 0.0 if clock.outside else 1 - COST_ERROR)
         less, more = (
             (mean, _at_dose(dose, recorded, now))
-            for mean, dose in zip(times.interval_ns, (1 + COST_ERROR, 1 - COST_ERROR), strict=True)
+            for mean, dose in zip(times.interval_ns, doses, strict=True)
         )
         return OwnProgram(clock, times, now, (less, more))
     # Replays are fitted by the median of their cycles; the answer is about the mean.

@@ -69,14 +69,10 @@ def tells_clocks_apart(clock: OwnClock) -> bool:
     return bool(own) and abs(clock.recorded_ns - (own or 0.0)) > _TOLD * (own or 0.0)
 
 
-def interval(clock: OwnClock, length_ns: float | None = None) -> str:
-    """How sure an own clock is of its cycle, or of another length that goes with it, in words."""
-    own = clock.own_ns or 1.0
-    low, high = (
-        units.duration_ns(each * (own if length_ns is None else length_ns) / own)
-        for each in clock.interval_ns or (own, own)
-    )
-    return units.from_to(low, high).replace(" → ", " to ")
+def interval(clock: OwnClock, length_ns: float, recorded_ns: float) -> str:
+    """How sure an own clock is of a length that was recorded as another, in words."""
+    bounds = clock.bounds_of(length_ns, recorded_ns) or (length_ns, length_ns)
+    return units.from_to(*map(units.duration_ns, bounds)).replace(" → ", " to ")
 
 
 def headline(
@@ -102,7 +98,7 @@ def headline(
     costs = {part: average[f"{part}_ns"] for part in _SAID}
     steps = complete_steps(trace)
     apart = clock is not None and tells_clocks_apart(clock)
-    each = steps.each if clock is None else _each(steps, clock)
+    each = steps.each if clock is None else _each(steps, clock, recorded_ns)
     if has_device_work(trace):
         said, lost = _on_device(trace, average, costs, each)
     else:
@@ -158,11 +154,11 @@ def _unfit(trace: Trace, reasons: Sequence[Reason]) -> str:
     )
 
 
-def _each(steps: Steps, clock: OwnClock) -> str:
+def _each(steps: Steps, clock: OwnClock, recorded_ns: float) -> str:
     """What a part is taken of where recording changed its length: a step, or all there is."""
     length = units.duration_ns(steps.length_ns)
     if clock.source != MEASURED and tells_clocks_apart(clock):
-        length = f"about {length} ({interval(clock, steps.length_ns)})"
+        length = f"about {length} ({interval(clock, steps.length_ns, recorded_ns)})"
         return f"each step of {length}" if steps.marked else f"{length} that all this takes"
     return steps.each if steps.marked else f"the {length} that all this takes"
 

@@ -230,13 +230,16 @@ class Analysis:
         corrected, recorded = map(units.duration_ns, (times.corrected_ns or 0.0, times.recorded_ns))
         source = "measured"
         if told.source != MEASURED:
-            source = f"estimated, {interval(told, times.corrected_ns)}"
+            source = f"estimated, {interval(told, times.corrected_ns or 0.0, times.recorded_ns)}"
+        outside = f"; {told.outside}" * bool(told.outside)
         subject = "a step takes" if find_steps(self.trace)["marked"].any() else "all this takes"
         if self.clock == RECORDED:
             without = f"{corrected} without profiler overhead ({source})"
-            return f"times are as recorded: {subject} {recorded}, {without}"
+            return f"times are as recorded: {subject} {recorded}, {without}{outside}"
         known = f"{subject} {corrected} ({source}), {recorded} as recorded"
-        return f"times are without profiler overhead: {known}; --clock recorded shows these"
+        return (
+            f"times are without profiler overhead: {known}; --clock recorded shows these{outside}"
+        )
 
     @property
     def headline(self) -> str:
