@@ -9,8 +9,10 @@ import pytest
 
 import timesink
 from cases import DATA_LOADER, STEP, K, O, R, read
+from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.replay.own_clock import OwnClock, own_clock, own_timeline, step_time
 from timesink.analyses.steps import find_steps
+from timesink.model.fitness import OVERHEAD
 from timesink.model.recorded_run import RecordedRun, RunOverhead
 from timesink.model.trace import Trace
 
@@ -25,6 +27,17 @@ def recording(*, operators: int = 40, kernel: int = 5) -> Trace:
         events.append(STEP(number, begin, CYCLE))
         events += [O("aten::add", begin + 10 + 22 * each, 20) for each in range(operators)]
         events += [R(begin + 950, 10, c=number + 1), K("add", begin + 970, kernel, c=number + 1)]
+    return read(*events)
+
+
+def filled_with(calls: int) -> Trace:
+    """Three cycles of a ms, full of so many calls."""
+    apart = 940 // calls
+    events = []
+    for begin in range(0, 3 * CYCLE, CYCLE):
+        events.append(STEP(begin, begin, CYCLE))
+        events += [O("aten::x", begin + 10 + apart * at, apart - 1) for at in range(calls)]
+        events += [R(begin + 950, 10, c=begin + 1), K("add", begin + 970, 5, c=begin + 1)]
     return read(*events)
 
 
@@ -63,6 +76,38 @@ class TestEstimated:
         clock = own_clock(read(*(STEP(n, 5000 * n, 5000) for n in range(3)), *slow))
         assert (clock.source, clock.own_ns) == ("none", None)
         assert "aten::_cudnn_attention_forward" in clock.why
+
+    def test_a_wide_interval_is_told_and_not_refused(self):
+        # The more calls there are the less is left, and the less sure that is: all of it is told.
+        clocks = [own_clock(filled_with(calls)) for calls in (150, 190, 210, 230, 240, 260, 300)]
+        assert {clock.source for clock in clocks} == {"estimated"}
+        lengths = [clock.own_ns for clock in clocks]
+        assert lengths == sorted(lengths, reverse=True)
+        assert all(clock.interval_ns[0] <= clock.own_ns <= clock.interval_ns[1] for clock in clocks)
+        widths = [(clock.interval_ns[1] - clock.interval_ns[0]) / clock.own_ns for clock in clocks]
+        assert max(widths) > 1
+
+    def test_a_fifth_is_left_at_least(self):
+        clock = own_clock(filled_with(300))
+        assert clock.own_ns == pytest.approx(0.2 * clock.recorded_ns, rel=0.01)
+        assert np.median(cycles_us(own_timeline(filled_with(300)))) == pytest.approx(200, rel=0.02)
+
+    def test_costs_that_nothing_is_left_of_are_refused(self):
+        clock = own_clock(filled_with(400))
+        assert (clock.source, clock.own_ns) == ("none", None)
+        assert "under 20 % of the cycle would be left" in clock.why
+
+    def test_a_recording_that_cannot_tell_says_why(self):
+        late = [
+            *(STEP(0, 0, 1000), STEP(1, 1000, 1000)),
+            *(O("aten::add", 10, 20), R(15, 5, c=1), K("add", 900, 50, c=1)),
+            *(O("aten::add", 1010, 20), R(1015, 5, c=2), K("add", 1900, 50, c=2)),
+        ]
+        trace = read(*late)
+        (reason, *_) = recording_fitness(trace).against(OVERHEAD)
+        clock = own_clock(trace)
+        assert clock.source == "none"
+        assert clock.why.lower() == reason.sentence.removesuffix(".").lower()
 
     def test_without_an_own_clock_the_timeline_is_as_recorded(self):
         trace = read(K("a", 10, 5), K("b", 40, 10))

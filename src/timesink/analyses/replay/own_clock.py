@@ -55,9 +55,8 @@ _LEAST_PAUSE_NS = 300.0
 _SLOWER = 1.03
 """Cycles without the profiler that take this many times as long as with it were disturbed."""
 _LEAST_LEFT = 0.2
-"""Less than this share of a cycle is never left: programs are up to five times as slow."""
-_WIDE = 0.7
-"""An interval wider than this share of the cycle tells nothing."""
+"""Less than this share of a cycle is never left: programs are up to five times as slow.  Costs that
+leave less are too high for this machine."""
 _AWAITED_NS, _AWAITED_SHARE = 200_000, 0.01
 """A call that waits for others and is silent for so long found nothing ready; with more than this
 share of the steps in such waits, whatever delivers may decide how long they take."""
@@ -378,25 +377,28 @@ def _unmeasured(vendor: str) -> str:
 
 def _estimated(trace: Trace, program: _Program, recorded: float) -> OwnClock:
     why = _why_not(trace, program)
-    if not why and not recording_fitness(trace).answers(OVERHEAD):
-        why = "that cannot be told from this recording"
+    unfit = recording_fitness(trace).against(OVERHEAD)
+    if not why and unfit:
+        sentence = unfit[0].sentence.removesuffix(".")
+        why = f"{sentence[:1].lower()}{sentence[1:]}"
     if why:
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
-    played = program.played(_Dose(1.0))
-    own = min(program.cycle_ns(played), recorded)
-    ends = [
-        program.cycle_ns(program.played(_Dose(1.0 + sign * _ERROR))) * (1.0 - sign * _MODEL_ERROR)
-        for sign in (1, -1)
-    ]
-    # Higher costs may move the borders of a step the other way: the estimate is always inside.
-    low, high = min(*ends, own), min(max(*ends, own), recorded)
-    outside = _outside(trace, program)
-    if outside:
-        high = recorded
-    if high - low > _WIDE * own or own < _LEAST_LEFT * recorded or not own:
-        why = "recording cost most of the cycle, and what is left cannot be told"
+    plays = {dose: program.played(_Dose(dose)) for dose in (1.0 + _ERROR, 1.0, 1.0 - _ERROR)}
+    low, usual, high = map(program.cycle_ns, plays.values())
+    least, scale, played = _LEAST_LEFT * recorded, 1.0, plays[1.0]
+    if high < least or not recorded:
+        share = f"{100 * _LEAST_LEFT:.0f} %"
+        why = f"calls would have cost more than there is: under {share} of the cycle would be left"
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
-    return OwnClock(recorded, own, (low, high), ESTIMATED, "", 1.0, played, outside)
+    if usual < least:
+        scale, played = _between(program, _Dose, ((1.0 - _ERROR, high), (1.0, usual)), least)
+    own = min(program.cycle_ns(played), recorded)
+    low, high = low * (1.0 - _MODEL_ERROR), high * (1.0 + _MODEL_ERROR)
+    # Higher costs may move the borders of a step the other way: the estimate is always inside.
+    low, high = min(low, high, own), min(max(low, high, own), recorded)
+    outside = _outside(trace, program)
+    interval = (low, recorded if outside else high)
+    return OwnClock(recorded, own, interval, ESTIMATED, "", scale, played, outside)
 
 
 def _outside(trace: Trace, program: _Program) -> str:
