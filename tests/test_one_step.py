@@ -11,12 +11,16 @@ from typing import Any
 import pytest
 
 import timesink
-from cases import STEP, K, O, R, read
+from cases import MAIN, STEP, K, O, R, host_event, read
 from timelines import recording
 from timesink.analyses.cycles import has_host_spans
-from timesink.analyses.cycles.search import find_cycles
+from timesink.analyses.cycles.search import find_cycles, unmarked_repetitions
+from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.steps import complete_lengths, find_steps
+from timesink.answers.analysis.sections import steps as steps_section
 from timesink.cli import main
+from timesink.model import units
+from timesink.model.fitness import STEP_TIME
 from timesink.model.trace import Trace
 
 MARKED = (
@@ -38,6 +42,8 @@ UNMARKED = (
     "graphs/vllm_decode_full/graph_execution.json.gz",
     "tracelens/mi210/gpu_only_trace.json.gz",
 )
+PARALLEL = "nsys/mfu_2gpu_before.sqlite.gz"
+"""Two processes at once, with repetitions that are mostly short and some far longer."""
 SCREENS = ("h200/traces/resnet50_train", "h200/traces/unet_train")
 
 
@@ -98,8 +104,36 @@ def test_unmarked_recordings_say_what_comparisons_go_by(
         return
     found = find_cycles(recording(shared, name))
     assert told["repetitions"]["count"] == found.count
-    assert told["repetitions"]["mean_us"] == pytest.approx(found.mean_ns / 1000)
+    assert told["repetitions"]["median_us"] == pytest.approx(found.median_ns / 1000, abs=0.001)
     assert f"timesink cycles finds {found.count} repetition" in text
+    (run,) = json.loads(answer("cycles", name, "--format", "json"))["runs"]
+    assert run["median_ns"] == pytest.approx(1000 * told["repetitions"]["median_us"], abs=1)
+    length = units.duration_ns(found.median_ns)
+    assert length in text
+    assert f" of {length}" in answer("cycles", name)
+
+
+def test_repetitions_of_one_process_fit_into_the_recording(
+    shared: Path, answer: Callable[..., str]
+) -> None:
+    steps = json.loads(answer("analyze", PARALLEL, "--format", "json"))["steps"]
+    told = steps["repetitions"]
+    assert told["processes"] == 2
+    assert told["count"] / told["processes"] * told["median_us"] <= steps["mean_us"]
+    in_turn = find_cycles(recording(shared, PARALLEL)).table.sort("pid", "start_ns")
+    for (_,), own in in_turn.group_by("pid"):
+        assert (own["start_ns"][1:] >= own["end_ns"][:-1]).all()
+
+
+def test_no_length_of_repetitions_where_the_recording_cannot_tell_it() -> None:
+    marks = [host_event("user_annotation", "decode", 1000 * at, 900, MAIN) for at in range(5)]
+    # The first work waits for what was queued before the recording.
+    work = [each for at in range(5) for each in (R(1000 * at + 5, 5, c=at + 1),)]
+    late = [K("gemm", 4000 + 100 * at, 90, c=at + 1) for at in range(5)]
+    trace = read(*marks, *work, *late)
+    assert unmarked_repetitions(trace) is not None
+    assert not recording_fitness(trace).answers(STEP_TIME)
+    assert steps_section(trace)["repetitions"] is None
 
 
 def far_ahead() -> Trace:

@@ -19,13 +19,13 @@ def served(tmp_path: Path) -> Path:
 def test_text(run):
     told = run("cycles", timesink.sample())
     assert told.code == 0
-    assert "2 cycles of 27.2 ms on average, by profiler steps (confidence 0.67)" in told.out
+    assert "2 cycles of 27.18 ms on average, by profiler steps (confidence 0.67)" in told.out
     assert "the profiler marked its steps" in told.out
 
 
 def test_a_server_in_words(run, served):
     told = run("cycles", served, "--no-cache")
-    assert "8 cycles of 4.46 ms on average, by the Python call Scheduler.run_batch" in told.out
+    assert "8 cycles of 4.46 ms (median), by the Python call Scheduler.run_batch" in told.out
 
 
 def test_csv_has_every_cycle(run, served):

@@ -21,7 +21,7 @@ from timesink.errors import TimesinkError
 from timesink.formats import Progress, is_folder
 from timesink.formats.small_files import encode_json
 from timesink.model import units
-from timesink.model.fitness import FIT, Fitness
+from timesink.model.fitness import FIT, STEP_TIME, Fitness
 from timesink.output.blocks import Curve, Curves, Document, Section, Table, Text
 from timesink.output.names import cut_end
 from timesink.sources import place_of, shown
@@ -58,6 +58,8 @@ class CycleRun:
             "reason": cycles.reason,
             "notes": list(cycles.notes),
             "count": cycles.table.height,
+            "median_ns": round(cycles.median_ns),
+            "mean_ns": round(cycles.mean_ns),
             "processes": self.summary.to_dicts(),
             "others": [
                 {**asdict(other), "marker": other.marker or None} for other in cycles.others
@@ -258,12 +260,24 @@ def _unit(run: CycleRun) -> str:
 
 def _headline(run: CycleRun) -> str:
     """The answer in a sentence."""
-    cycles, summary = run.cycles, run.summary
+    cycles = run.cycles
     count = units.counted(cycles.table.height, "cycles")
-    processes = summary["pid"].n_unique()
+    processes = cycles.processes
     where = f" in {units.counted(processes, 'processes')}" if processes > 1 else ""
-    said = f"{count}{where} of {units.brief_ns(cycles.mean_ns)} on average"
-    return f"{said}, by {_means(run)} (confidence {cycles.confidence:.2f})"
+    return f"{count}{where}{_length(run)}, by {_means(run)} (confidence {cycles.confidence:.2f})"
+
+
+def _length(run: CycleRun) -> str:
+    """How long a cycle takes: the step time of marked steps, which is their mean; else the median.
+
+    Nothing where the recording cannot tell.
+    """
+    cycles = run.cycles
+    if not run.fitness.answers(STEP_TIME) or not cycles.median_ns:
+        return ""
+    if cycles.method == "step":
+        return f" of {units.duration_ns(cycles.mean_ns)} on average"
+    return f" of {units.duration_ns(cycles.median_ns)}" + " (median)" * (cycles.count > 1)
 
 
 def _means(run: CycleRun) -> str:

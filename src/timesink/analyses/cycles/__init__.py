@@ -91,6 +91,16 @@ class Cycles:
         """The step time: how long a cycle takes on average."""
         return float((self.table["end_ns"] - self.table["start_ns"]).to_numpy().mean())
 
+    @property
+    def median_ns(self) -> float:
+        """How long the middle one of all cycles takes: what repeats is of very unequal lengths."""
+        return float(np.median((self.table["end_ns"] - self.table["start_ns"]).to_numpy()))
+
+    @property
+    def processes(self) -> int:
+        """How many processes have cycles: those of different processes go on at the same time."""
+        return self.table["pid"].n_unique()
+
 
 MIN_REPEATS = 3
 """What happens less often than this was not seen to repeat."""

@@ -22,6 +22,7 @@ from timesink.analyses.communication_workers import WorkerSummary, compare_worke
 from timesink.analyses.cycles.search import unmarked_repetitions
 from timesink.analyses.device_activities import launch_statistics, queue_summary
 from timesink.analyses.device_idle import idle_breakdown, idle_causes, largest_gaps
+from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_shares
 from timesink.analyses.memory_blocks import live_at_peak, memory_by_operator
 from timesink.analyses.memory_curve import memory_curve, memory_peaks, thin_curve
@@ -44,7 +45,7 @@ from timesink.answers.views import (
     find_view,
 )
 from timesink.errors import UsageError
-from timesink.model.fitness import CRITICAL_PATH, Fitness
+from timesink.model.fitness import CRITICAL_PATH, STEP_TIME, Fitness
 from timesink.model.trace import Device, Trace
 from timesink.output.numbers import is_length, is_ratio
 from timesink.rules import find_all
@@ -314,16 +315,17 @@ def steps(trace: Trace) -> dict[str, Any]:
 
 
 def _repetitions(trace: Trace) -> dict[str, Any] | None:
-    """What repeats where no steps are marked, which is what comparisons go by."""
+    """What repeats where no steps are marked, if the recording tells how long that takes."""
     cycles = unmarked_repetitions(trace)
-    if cycles is None:
+    if cycles is None or not recording_fitness(trace).answers(STEP_TIME):
         return None
     return {
         "method": cycles.method,
         "anchor": cycles.anchor,
         "confidence": round(cycles.confidence, 4),
         "count": cycles.count,
-        "mean_us": microseconds(cycles.mean_ns),
+        "processes": cycles.processes,
+        "median_us": microseconds(cycles.median_ns),
     }
 
 

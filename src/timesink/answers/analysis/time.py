@@ -30,7 +30,7 @@ from timesink.answers.views import (
     parts_of,
 )
 from timesink.model import units
-from timesink.model.fitness import CRITICAL_PATH, IDLE
+from timesink.model.fitness import CRITICAL_PATH, IDLE, STEP_TIME
 from timesink.model.trace import Trace
 from timesink.output.blocks import Block, Part, Parts, Section, StackPart, Stacks, Text, Tile, Tiles
 from timesink.output.names import cut_middle
@@ -150,14 +150,15 @@ def _steps_sentence(run: Analysed) -> str:
 
 
 def _repetitions(run: Analysed) -> str:
-    """What repeats in a recording whose steps nobody marked, which is what `compare` goes by."""
+    """What repeats in a recording whose steps nobody marked, if it tells how long that takes."""
     found = unmarked_repetitions(run.analysis.recording)
-    if found is None:
+    if found is None or not run.analysis.fitness.answers(STEP_TIME):
         return ""
     name = short_kernel_name(found.anchor) if found.on_device else found.anchor
     many = units.counted(found.count, "repetitions")
-    length = f"{units.duration_ns(found.mean_ns)} as recorded" + " on average" * (found.count > 1)
-    return f"; timesink cycles finds {many} of {cut_middle(name, _ANCHOR)}, {length}"
+    where = f" in {found.processes} processes" * (found.processes > 1)
+    length = f"{units.duration_ns(found.median_ns)} as recorded" + " (median)" * (found.count > 1)
+    return f"; timesink cycles finds {many} of {cut_middle(name, _ANCHOR)}{where}, {length}"
 
 
 _ANCHOR = 48
