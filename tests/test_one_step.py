@@ -74,10 +74,18 @@ def test_cycles_are_the_steps(shared: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [MARKED[1], MARKED[-1]])
-def test_the_step_of_analyze_is_that_of_compare(answer: Callable[..., str], name: str) -> None:
-    compared = json.loads(answer("compare", name, "--format", "json"))
-    analyzed = json.loads(answer("analyze", name, "--format", "json"))
+def test_one_step_time_per_clock_in_every_command(answer: Callable[..., str], name: str) -> None:
+    compared, analyzed, cycles, played = (
+        json.loads(answer(command, name, "--format", "json"))
+        for command in ("compare", "analyze", "cycles", "whatif")
+    )
     step_us = analyzed["steps"]["mean_us"]
+    assert cycles["runs"][0]["mean_ns"] == pytest.approx(1000 * step_us, abs=1)
+    for key in ("recorded_step_us", "corrected_step_us", "corrected_ci95_us", "outside"):
+        assert played["clock"][key] == analyzed["clock"][key]
+    if analyzed["own"] is not None:
+        corrected_us = analyzed["own"]["breakdown"]["step_us"]
+        assert analyzed["clock"]["corrected_step_us"] == pytest.approx(corrected_us, abs=0.001)
     assert compared["cycle_time"]["base_us"] == pytest.approx(step_us, abs=0.002)
     assert analyzed["clock"]["recorded_step_us"] == pytest.approx(step_us, abs=0.001)
 
