@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import timesink
+from cases import MAIN, STEP, C, K, O, R, host_event, read
 from loaded_cycles import Piece, cycles
 from timelines import trace_of
 from timesink.analyses.replay.changes import fitting
@@ -156,3 +157,36 @@ def test_what_limits_next_agrees_with_the_path(best: dict[str, WhatIf]):
     found = timesink.whatif(best["unet_train"].trace, ["remove sync:*"])
     path = found.critical_path.sort("new_ns", descending=True)
     assert (found.limit.kind, found.limit.kind_ns) == path.select("kind", "new_ns").row(0)
+
+
+PINNED = "Memcpy HtoD (Pinned -> Device)"
+
+
+def copying_beside(stream: int) -> Trace:
+    """Steps whose copies are made on this stream, their kernels on stream 7."""
+    events = []
+    for step in range(4):
+        at, first = 220 * step, 10 * step + 1
+        events += [STEP(step, at, 220), O("aten::to", at + 2, 15), R(at + 5, 5, c=first)]
+        copy = at + 22 if stream == 7 else at + 30
+        events += [C(copy, 60, c=first, name=PINNED, stream=stream), R(at + 16, 2, c=first + 1)]
+        begins = copy + 61 if stream == 7 else at + 22
+        events += [K("gemm", begins, at + 210 - begins, c=first + 1)]
+        events += [host_event("Runtime", "cudaStreamSynchronize", at + 20, 195, MAIN)]
+    end = host_event("Runtime", "cudaDeviceSynchronize", 4 * 220, 50, MAIN)
+    return read(*events, K("late", 4 * 220, 40, c=99), end)
+
+
+def offered(trace: Trace) -> list[str]:
+    return [one.change.text for one in timesink.whatif(trace).ranked]
+
+
+def test_copies_are_offered_beside_kernels_where_they_are_not():
+    change = f"--overlap 'copy:{PINNED}'"
+    assert change in offered(copying_beside(7))
+    assert not any("--overlap 'copy" in one for one in offered(copying_beside(21)))
+
+
+def test_what_waits_outside_of_steps_is_not_offered():
+    waits = [one for one in offered(copying_beside(7)) if "sync:" in one]
+    assert waits == ["--remove sync:cudaStreamSynchronize"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -33,7 +34,7 @@ from timesink.analyses.replay.what_if import (
     launched_by,
     step_ns,
 )
-from timesink.analyses.steps import find_steps, is_communication
+from timesink.analyses.steps import find_steps, is_communication, step_at
 from timesink.errors import UsageError
 from timesink.model import vendors
 from timesink.model.intervals import Flags, Floats, Ints
@@ -259,6 +260,8 @@ _AT_ROOF = 0.95
 _COPIES = ("aten::to", "aten::contiguous", "aten::clone")
 """Calls that only copy or cast what others compute."""
 _PAGEABLE = "Pageable"
+_OF_HOST = re.compile("HtoD|DtoH|HostToDevice|DeviceToHost", re.IGNORECASE)
+"""Names of copies between the host and a device, whoever made it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,12 +332,16 @@ def _fewer_waits(base: Prediction) -> Iterator[AskedChange]:
     graph, calls = one.graph, one.graph.points.calls
     if not len(calls):
         return
+    # What waits outside of all steps, as a profiler at its end, is no part of the program.
+    marks = find_steps(one.trace).filter("complete").select("host_start_ns", "host_end_ns")
+    inside = step_at(calls.start, calls.end, marks.to_numpy()) >= 0
     waits = np.flatnonzero(device_waits(graph))
+    waits = waits[inside[graph.points.call[graph.point[waits]]]]
     waited = played.node[waits] - played.node[graph.before[waits]]
     waiting, _ = waiting_calls(one.trace, one, waits)
     for text in _largest(calls.names, calls.name[waiting], waited, _MOST_WAITS):
         yield AskedChange("remove", "sync", glob.escape(text))
-    spent = np.where(calls.named(vendors.is_allocator_call), calls.end - calls.start, 0)
+    spent = np.where(calls.named(vendors.is_allocator_call) & inside, calls.end - calls.start, 0)
     for text in _largest(calls.names, calls.name, spent.astype(np.float64), _MOST_CALLS):
         yield AskedChange("remove", "call", glob.escape(text))
 
@@ -347,7 +354,7 @@ def _fewer_copies(one: Scenario) -> Iterator[AskedChange]:
         texts = {device_names(one.trace).texts[code] for code in _codes(one, copies)}
         if any(_PAGEABLE in text for text in texts):
             yield AskedChange("scale", "copy", f"*{_PAGEABLE}*", _HALF)
-        yield AskedChange("overlap", "copy", "*")
+        yield from _overlapped_copies(one, copies)
     if not len(calls):
         return
     for name in _COPIES:
@@ -356,6 +363,18 @@ def _fewer_copies(one: Scenario) -> Iterator[AskedChange]:
         sent = float(one.length[inside & copies].sum())
         if 2 * sent <= float(one.length[inside].sum()):
             yield AskedChange("remove", "op", name)
+
+
+def _overlapped_copies(one: Scenario, copies: Flags) -> Iterator[AskedChange]:
+    """Copies from or to the host that are made on a stream of kernels; others are beside these."""
+    work = one.graph.work
+    kernels = device_kinds(one.trace).among(*KERNEL_KINDS)[work.row]
+    lanes = np.unique(work.lane[kernels & ~is_communication(one.trace)[work.row]])
+    names_of = device_names(one.trace)
+    hidden = copies & np.isin(work.lane, lanes)
+    for text in sorted(filter(None, (names_of.texts[code] for code in _codes(one, hidden)))):
+        if _OF_HOST.search(text):
+            yield AskedChange("overlap", "copy", glob.escape(text))
 
 
 def _codes(one: Scenario, chosen: Flags) -> Sequence[int]:

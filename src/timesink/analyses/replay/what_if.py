@@ -122,8 +122,11 @@ def _chosen(one: Scenario, change: AskedChange) -> _Selection:
     if on_device is not None:
         if change.sort == "communication":
             return _with_host_collectives(one, replace(nothing, activities=on_device))
-        held = _held_calls(one, on_device) if change.sort == "copy" else nothing.stretches
-        return replace(nothing, activities=on_device, stretches=held)
+        if change.sort != "copy":
+            return replace(nothing, activities=on_device)
+        if change.action == "remove":
+            return _with_copy_calls(one, replace(nothing, activities=on_device))
+        return replace(nothing, activities=on_device, stretches=_held_calls(one, on_device))
     return _chosen_calls(one, change, nothing)
 
 
@@ -174,6 +177,51 @@ def _held_calls(one: Scenario, copies: Flags) -> Flags:
     return stretches
 
 
+def _with_copy_calls(one: Scenario, chosen: _Selection) -> _Selection:
+    """Copies with the calls that make them, and what is there for their sake alone.
+
+    That is a wait for the copy in the call that makes it, or in the same operator, and events that
+    order its stream with others, where no other launch stands between.
+    """
+    graph, points, calls = one.graph, one.graph.points, one.graph.points.calls
+    launcher = _launches(one)
+    kept = np.unique(launcher[~chosen.activities & (launcher >= 0)])
+    gone = np.setdiff1d(launcher[chosen.activities & (launcher >= 0)], kept)
+    waits = np.flatnonzero(device_waits(graph))
+    awaited = graph.activity[graph.needs[waits]]
+    waiting, maker = points.call[graph.point[waits]], launcher[awaited]
+    same = waiting == maker
+    same |= (calls.parent[waiting] >= 0) & (calls.parent[waiting] == calls.parent[maker])
+    waits = waits[chosen.activities[awaited] & (maker >= 0) & same]
+    freed = np.zeros(len(graph), dtype=np.bool_)
+    freed[waits] = True
+    made = np.concatenate([gone, points.call[graph.point[waits]], _stream_orders(one, gone)])
+    stretches = np.zeros(len(points.time), dtype=np.bool_)
+    for call in np.unique(made).tolist():
+        stretches[points.start[call] : points.end[call]] = True
+    return replace(chosen, stretches=stretches, waits=freed)
+
+
+def _stream_orders(one: Scenario, copies: Ints) -> Ints:
+    """Calls about events between some launches and those before or after them on other streams."""
+    calls, call = one.graph.points.calls, _launches(one)
+    launched, first = np.unique(call, return_index=True)
+    launches, lane = launched[launched >= 0], one.graph.work.lane[first[launched >= 0]]
+    events = np.flatnonzero(calls.named(vendors.is_stream_order))
+    if not len(events) or not len(copies):
+        return events[:0]
+    after = np.searchsorted(launches, events)
+    found = np.zeros(len(events), dtype=np.bool_)
+    for side, other in ((after - 1, after), (after, after - 1)):
+        known = (side >= 0) & (side < len(launches))
+        side, other = (np.clip(each, 0, len(launches) - 1) for each in (side, other))  # noqa: PLW2901
+        # Calls are sorted by thread, so neighbours may be of another one.
+        known &= calls.thread[launches[side]] == calls.thread[events]
+        alone = (side == other) | (calls.thread[launches[other]] != calls.thread[events])
+        found |= known & np.isin(launches[side], copies) & (alone | (lane[side] != lane[other]))
+    return np.asarray(events[found])
+
+
 def _chosen_calls(one: Scenario, change: AskedChange, nothing: _Selection) -> _Selection:
     trace, graph = one.trace, one.graph
     points, calls, sort = graph.points, graph.points.calls, change.sort
@@ -212,6 +260,12 @@ def device_waits(graph: ReplayGraph) -> Flags:
     """By node: where a thread goes on after it waited for a device."""
     waits = graph.waits & (graph.point >= 0) & (graph.needs >= 0)
     return np.asarray(waits & (graph.activity[graph.needs] >= 0))
+
+
+def starts_between_streams(graph: ReplayGraph) -> Flags:
+    """By node: starts that need work of another stream as well; they stand between the two."""
+    other = (graph.point < 0) & (graph.activity < 0) & (graph.needs >= 0)
+    return np.asarray(other & (np.arange(len(graph)) > 0))
 
 
 def _launched_in(one: Scenario, inside: Flags) -> Flags:
@@ -291,6 +345,12 @@ def _removed(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario
     # What stands first keeps its distance to the beginning.
     follows = gone[graph.before[gone] > 0]
     needs[follows], gap[follows] = NOBODY, 0.0
+    # A start that needed another stream as well stands between the two: nobody waits for what is
+    # gone, whether the host told its stream to or not.
+    between = np.flatnonzero(starts_between_streams(graph))
+    needed = graph.activity[graph.needs[between]]
+    freed = between[(needed >= 0) & chosen.activities[needed]]
+    needs[freed] = NOBODY
     needs[chosen.waits], gap[chosen.waits] = NOBODY, 0.0
     less = replace(one, graph=replace(graph, needs=needs, gap=gap))
     return _scaled(less, chosen, replace(change, factor=0.0))
@@ -390,9 +450,7 @@ def _overlapped(one: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
     lag = graph.lag.copy()
     aside = np.zeros(len(graph) + 1, dtype=np.bool_)  # the last stands for what is not there
     aside[graph.node_of_activity[chosen.activities]] = True
-    # A start that needed another stream as well stands between the two.
-    between = (graph.point < 0) & (graph.activity < 0) & (np.arange(len(graph)) > 0)
-    needs[between & aside[needs]] = NOBODY
+    needs[starts_between_streams(graph) & aside[needs]] = NOBODY
     doing = np.flatnonzero(graph.activity >= 0)
     lane = work.lane[graph.activity[doing]]
     order = np.lexsort((doing, aside[doing], lane))
