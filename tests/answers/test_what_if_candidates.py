@@ -187,6 +187,23 @@ def test_copies_are_offered_beside_kernels_where_they_are_not():
     assert not any("--overlap 'copy" in one for one in offered(copying_beside(21)))
 
 
+def test_host_code_outside_of_calls_is_offered_where_it_decides():
+    def steps(bare: int) -> Trace:
+        events = []
+        for step in range(4):
+            at, length = (400 + bare) * step, 400 + bare
+            events += [
+                STEP(step, at, length),
+                O("aten::mm", at + bare, 399),
+                R(at + bare + 1, 5, c=step),
+            ]
+            events += [K("gemm", at + bare + 10, 9, c=step)]
+        return read(*events)
+
+    assert "--scale outside=0.5" in timesink.whatif(steps(200)).best["change"]
+    assert "--scale outside=0.5" not in offered(steps(2))
+
+
 def test_what_waits_outside_of_steps_is_not_offered():
     waits = [one for one in offered(copying_beside(7)) if "sync:" in one]
     assert waits == ["--remove sync:cudaStreamSynchronize"]

@@ -92,6 +92,10 @@ class TestHostBound:
         assert saved_us(self.trace, "remove self:aten::mm") == 10
         assert saved_us(self.trace, "remove self:ProfilerStep") == 2
 
+    def test_what_is_done_outside_of_calls(self):
+        assert saved_us(self.trace, "remove outside") == 2
+        assert saved_us(self.trace, "scale outside=2") == -2
+
     def test_a_graph_is_one_launch(self):
         assert cycle_us(self.trace, "graph cycle") < 20
         assert saved_us(self.trace, "graph op:aten::mm") == 5

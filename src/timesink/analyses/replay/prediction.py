@@ -254,7 +254,10 @@ def _window(steps: pl.DataFrame, played: Played) -> tuple[float, float]:
 
 _MOST_KERNELS, _MOST_WAITS, _MOST_CALLS = 8, 6, 4
 _HALF = 0.5
-"""What kernels without a known roof, and copies from pageable memory, are tried at."""
+"""What kernels without a known roof, copies from pageable memory and host code outside of calls are
+tried at."""
+_LEAST_BARE = 0.02
+"""Host code outside of calls that decides less of a cycle is not tried."""
 _AT_ROOF = 0.95
 """Kernels that would take more than this share of their time at their roof are not tried."""
 _COPIES = ("aten::to", "aten::contiguous", "aten::clone")
@@ -300,6 +303,9 @@ def _single_changes(base: Prediction, at_roof: Mapping[str, float]) -> Iterator[
     yield from _faster_kernels(one, at_roof)
     yield from _fewer_waits(base)
     yield from _fewer_copies(one)
+    bare = base.path.filter(pl.col("kind") == "host", pl.col("name") == "")["path_ns"].sum()
+    if bare > _LEAST_BARE * base.cycle_ns:
+        yield AskedChange("scale", "outside", factor=_HALF)
     if "unfused-optimizer" in traits:
         yield AskedChange("fuse", "op", "Optimizer.step")
     if "graphs" not in traits:

@@ -14,7 +14,7 @@ from timesink.analyses.forest import within
 from timesink.analyses.kernels.peaks import DevicePeaks, load_peaks
 from timesink.analyses.replay import Played, ReplayGraph, play, step_lengths
 from timesink.analyses.replay.changes import AskedChange, fitting
-from timesink.analyses.replay.points import NOBODY, talks_on_host, waits_for_collectives
+from timesink.analyses.replay.points import NOBODY, HostPoints, talks_on_host, waits_for_collectives
 from timesink.analyses.steps import find_steps, is_communication, step_at
 from timesink.errors import UsageError
 from timesink.model import vendors
@@ -229,8 +229,8 @@ def _chosen_calls(one: Scenario, change: AskedChange, nothing: _Selection) -> _S
         waits = device_waits(graph)
         whole = np.ones(len(points.time), np.bool_), np.ones(len(graph.work), np.bool_)
         return _Selection(*whole, waits, nothing.roots)
-    if not len(calls):
-        return nothing
+    if not len(calls) or sort == "outside":
+        return replace(nothing, stretches=_outside_of_calls(points)) if len(calls) else nothing
     runtime = host_kinds(trace).among(*LAUNCH_KINDS)[calls.row]
     if sort == "loading":
         roots = calls.named(names.is_data_loader)
@@ -254,6 +254,14 @@ def _chosen_calls(one: Scenario, change: AskedChange, nothing: _Selection) -> _S
     if sort == "call":
         return replace(nothing, stretches=stretches, waits=waits, roots=roots)
     return _Selection(stretches, _launched_in(one, inside), waits, roots)
+
+
+def _outside_of_calls(points: HostPoints) -> Flags:
+    """Stretches in which a thread is in no call but the mark of a step, and waits for nobody."""
+    calls = points.calls
+    bare = points.owner < 0
+    bare |= calls.named(names.is_profiler_step)[points.owner]
+    return np.asarray(bare & (waits_for_collectives(points)[0] == 0))
 
 
 def device_waits(graph: ReplayGraph) -> Flags:
