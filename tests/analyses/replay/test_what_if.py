@@ -176,6 +176,31 @@ class TestCopiesBesideTheProgram:
         assert 0 <= saved_us(trace, "remove copy:*") <= 10
 
 
+class TestFullDevice:
+    """Each step of 400 us has kernels of 80 us on four streams, two of which run at any time."""
+
+    def trace(self, **size: float) -> Trace:
+        events = []
+        for step in range(4):
+            at, first = 400 * step, 10 * step + 1
+            events += [STEP(step, at, 400)]
+            for place in range(4):
+                number, stream = first + place, 7 + place
+                events += [R(at + 10 + 40 * place, 5, c=number)]
+                start = at + 20 + 40 * place
+                events += [K("gemm", start, 80, c=number, stream=stream, **size)]
+            events += [host_call("cudaDeviceSynchronize", at + 250, 140)]
+        return read(*events)
+
+    def test_kernels_of_other_streams_do_not_come_for_nothing(self):
+        for full in (self.trace(), self.trace(**{"blocks per SM": 2.0})):
+            assert cycle_us(full, "graph cycle") >= 200
+            assert cycle_us(full, "graph cycle", "scale kernel:*=0.5") >= 100
+
+    def test_small_kernels_share_a_device(self):
+        assert cycle_us(self.trace(**{"blocks per SM": 0.2}), "graph cycle") < 200
+
+
 class TestFused:
     def test_many_launches_of_a_call_are_one(self):
         """Ten launches of 5 us under one call: nine tenths of its host time are gone."""

@@ -28,10 +28,12 @@ from timesink.analyses.replay.own_clock import (
 from timesink.analyses.replay.points import talks_on_host
 from timesink.analyses.replay.what_if import (
     Scenario,
+    busy_step_ns,
     changed,
     cycle_ns,
     device_waits,
     launched_by,
+    needed_of_device,
     step_ns,
 )
 from timesink.analyses.steps import find_steps, is_communication, step_at
@@ -217,7 +219,10 @@ def path_parts(one: Scenario, played: Played, cycle: float) -> pl.DataFrame:
         return pl.DataFrame(schema=schema)
     if one.least_ns and one.least_ns >= cycle_ns(replace(one, least_ns=0.0), played):
         return pl.DataFrame([("data_loading", "", cycle)], schema=schema, orient="row")
-    pieces = critical_path(one.trace, played, _window(steps, played))
+    if busy_step_ns(one) > step_ns(replace(one, need=one.need[:0], least_ns=0.0), played):
+        pieces = _kernels_of_full_device(one)
+    else:
+        pieces = critical_path(one.trace, played, _window(steps, played))
     pieces = pieces.group_by("kind", "name").agg(pl.col("dur_ns").sum())
     told = [_called(name) for name in pieces["name"]]
     found = pieces.select(
@@ -228,6 +233,18 @@ def path_parts(one: Scenario, played: Played, cycle: float) -> pl.DataFrame:
         found.group_by("kind", "name")
         .agg((pl.col("dur_ns").sum() * (cycle / whole)).alias("path_ns"))
         .sort("path_ns", "kind", "name", descending=[True, False, False])
+    )
+
+
+def _kernels_of_full_device(one: Scenario) -> pl.DataFrame:
+    """What decides where kernels need all of a device: these, by what they need of it."""
+    needed = needed_of_device(one)
+    chosen = np.flatnonzero(needed > 0)
+    named = device_names(one.trace)
+    texts = [named.texts[code] or "" for code in named.codes[one.graph.work.row[chosen]].tolist()]
+    return pl.DataFrame(
+        {"kind": ["kernel"] * len(chosen), "name": texts, "dur_ns": needed[chosen]},
+        schema={"kind": pl.String(), "name": pl.String(), "dur_ns": pl.Float64()},
     )
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from timesink.analyses import names
-from timesink.analyses.columns import device_kinds, device_names, host_kinds
+from timesink.analyses.columns import device_kinds, device_names, host_kinds, once_per_trace
+from timesink.analyses.device_activities import device_activities
 from timesink.analyses.forest import within
 from timesink.analyses.kernels.peaks import DevicePeaks, load_peaks
-from timesink.analyses.replay import Played, ReplayGraph, play, step_lengths
+from timesink.analyses.replay import Played, ReplayGraph, play, step_lengths, work_by_step
 from timesink.analyses.replay.changes import AskedChange, fitting
 from timesink.analyses.replay.points import NOBODY, HostPoints, talks_on_host, waits_for_collectives
 from timesink.analyses.steps import find_steps, is_communication, step_at
 from timesink.errors import UsageError
-from timesink.model import vendors
+from timesink.model import intervals, vendors
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
@@ -49,6 +50,8 @@ class Scenario:
     """No cycle is shorter than this, whatever is played: batches take so long to be made."""
     batch: float = 1.0
     """How many times as many samples a cycle has."""
+    need: Floats = field(default_factory=lambda: np.zeros(0))
+    """By activity: how much of its length it has a whole device for itself, see `device_need`."""
 
     @classmethod
     def of(cls, trace: Trace, played: Played) -> Scenario:
@@ -56,7 +59,11 @@ class Scenario:
         points = played.graph.points
         stretch = np.diff(played.work, append=played.work[-1:])
         stretch[points.first[1:] - 1] = 0.0
-        return cls(trace, played.graph, stretch, played.length)
+        one = cls(trace, played.graph, stretch, played.length)
+        need = replace(one, need=device_need(trace))
+        # Today's steps are long enough, wherever their kernels began.
+        today, least = step_ns(one, played), busy_step_ns(need)
+        return replace(need, need=need.need * min(1.0, today / least if least else 1.0))
 
     def played(self) -> Played:
         """When everything comes."""
@@ -82,14 +89,62 @@ def cycle_ns(one: Scenario, played: Played | None = None) -> float:
     """How long a complete cycle takes, the middle one."""
     steps = find_steps(one.trace).filter("complete")
     lengths = step_lengths(steps, one.played() if played is None else played)
-    return max(float(np.median(lengths)) if len(lengths) else 0.0, one.least_ns)
+    return max(float(np.median(lengths)) if len(lengths) else 0.0, one.least_ns, busy_step_ns(one))
 
 
 def step_ns(one: Scenario, played: Played | None = None) -> float:
     """How long a complete step takes in the mean, as every answer has it."""
     steps = find_steps(one.trace).filter("complete")
     lengths = step_lengths(steps, one.played() if played is None else played)
-    return max(float(np.mean(lengths)) if len(lengths) else 0.0, one.least_ns)
+    return max(float(np.mean(lengths)) if len(lengths) else 0.0, one.least_ns, busy_step_ns(one))
+
+
+@once_per_trace
+def device_need(trace: Trace) -> Floats:
+    """By activity: the share of its length for which it has a whole device for itself.
+
+    A kernel fills a device by its blocks, one for each multiprocessor; where their number is not
+    known it fills all of it.  Kernels that together are more than a device share it, so however
+    they are launched they take as long as they covered.  Copies and communication share nothing.
+    """
+    work = device_activities(trace)
+    need = np.zeros(len(work))
+    kernels = (
+        device_kinds(trace).among(*KERNEL_KINDS)[work.row] & ~is_communication(trace)[work.row]
+    )
+    blocks = trace.lazy("device").select("blocks_per_sm").collect()["blocks_per_sm"]
+    fills = blocks.fill_nan(None).fill_null(1.0).to_numpy()[work.row]
+    fills = np.where(fills > 0, np.minimum(fills, 1.0), 1.0)
+    for device in np.unique(work.device[kernels]).tolist():
+        mine = np.flatnonzero(kernels & (work.device == device) & (work.end > work.start))
+        if len(mine):
+            start, end = work.start[mine], work.end[mine]
+            at, load = intervals.sweep(start, end, fills[mine])
+            passed = np.append(0.0, np.cumsum(np.diff(at) / np.maximum(load, 1.0)))
+            share = passed[np.searchsorted(at, end)] - passed[np.searchsorted(at, start)]
+            need[mine] = fills[mine] * share / (end - start)
+    return need
+
+
+def busy_step_ns(one: Scenario) -> float:
+    """How long the kernels of a step need the busiest device at least, in the mean."""
+    steps = find_steps(one.trace).filter("complete").height
+    return float(needed_of_device(one).sum()) / max(steps, 1)
+
+
+def needed_of_device(one: Scenario) -> Floats:
+    """By activity: how long it needs the device that steps need longest; 0 for all others."""
+    work, needed = one.graph.work, np.zeros(len(one.length))
+    if not len(one.need):
+        return needed
+    steps = find_steps(one.trace).filter("complete").select("host_start_ns", "host_end_ns")
+    inside = (one.need > 0) & (work_by_step(one.graph, steps.to_numpy()) >= 0)
+    if inside.any():
+        needed = np.where(inside, one.need * one.length, 0.0)
+        first = int(work.device.min())
+        busiest = first + int(np.bincount(work.device - first, needed).argmax())
+        needed[work.device != busiest] = 0.0
+    return needed
 
 
 @dataclass(frozen=True, eq=False)
