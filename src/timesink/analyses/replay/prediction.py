@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -12,7 +11,13 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses import names
-from timesink.analyses.columns import device_kinds, device_names, host_kinds, once_per_trace
+from timesink.analyses.columns import (
+    device_kinds,
+    device_names,
+    host_copies,
+    host_kinds,
+    once_per_trace,
+)
 from timesink.analyses.program_traits import program_traits
 from timesink.analyses.replay import Played, play, recorded_play, work_by_step, worked
 from timesink.analyses.replay.changes import AskedChange
@@ -280,8 +285,6 @@ _AT_ROOF = 0.95
 _COPIES = ("aten::to", "aten::contiguous", "aten::clone")
 """Calls that only copy or cast what others compute."""
 _PAGEABLE = "Pageable"
-_OF_HOST = re.compile("HtoD|DtoH|HostToDevice|DeviceToHost", re.IGNORECASE)
-"""Names of copies between the host and a device, whoever made it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -377,7 +380,7 @@ def _fewer_copies(one: Scenario) -> Iterator[AskedChange]:
         texts = {device_names(one.trace).texts[code] for code in _codes(one, copies)}
         if any(_PAGEABLE in text for text in texts):
             yield AskedChange("scale", "copy", f"*{_PAGEABLE}*", _HALF)
-        yield from _overlapped_copies(one, copies)
+        yield from _overlapped_copies(one)
     if not len(calls):
         return
     for name in _COPIES:
@@ -388,16 +391,15 @@ def _fewer_copies(one: Scenario) -> Iterator[AskedChange]:
             yield AskedChange("remove", "op", name)
 
 
-def _overlapped_copies(one: Scenario, copies: Flags) -> Iterator[AskedChange]:
+def _overlapped_copies(one: Scenario) -> Iterator[AskedChange]:
     """Copies from or to the host that are made on a stream of kernels; others are beside these."""
     work = one.graph.work
     kernels = device_kinds(one.trace).among(*KERNEL_KINDS)[work.row]
     lanes = np.unique(work.lane[kernels & ~is_communication(one.trace)[work.row]])
-    names_of = device_names(one.trace)
-    hidden = copies & np.isin(work.lane, lanes)
-    for text in sorted(filter(None, (names_of.texts[code] for code in _codes(one, hidden)))):
-        if _OF_HOST.search(text):
-            yield AskedChange("overlap", "copy", glob.escape(text))
+    named = device_names(one.trace)
+    between = host_copies(one.trace)[work.row] & np.isin(work.lane, lanes)
+    for text in sorted(filter(None, (named.texts[code] for code in _codes(one, between)))):
+        yield AskedChange("overlap", "copy", glob.escape(text))
 
 
 def _codes(one: Scenario, chosen: Flags) -> Sequence[int]:
