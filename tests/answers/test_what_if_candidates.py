@@ -11,7 +11,9 @@ import timesink
 from cases import MAIN, STEP, C, K, O, R, host_event, read
 from loaded_cycles import Piece, cycles
 from timelines import trace_of
+from timesink.analyses.replay import replay_graph
 from timesink.analyses.replay.changes import fitting
+from timesink.analyses.replay.what_if import device_waits
 from timesink.answers.what_if import WhatIf, what_if_document
 from timesink.cli import main
 from timesink.model.trace import Trace
@@ -207,3 +209,22 @@ def test_host_code_outside_of_calls_is_offered_where_it_decides():
 def test_what_waits_outside_of_steps_is_not_offered():
     waits = [one for one in offered(copying_beside(7)) if "sync:" in one]
     assert waits == ["--remove sync:cudaStreamSynchronize"]
+
+
+def test_a_launch_that_waits_for_a_place_in_the_queue_is_not_offered():
+    events = []
+    for step in range(2):
+        at, first = 14_000 * step, 1000 * step
+        events += [STEP(step, at, 13_000), O("aten::relu", at, 3_000)]
+        for place in range(600):
+            number = first + place
+            events += [
+                R(at + 2 * place, 1, c=number),
+                K("relu", at + 10 + 20 * place, 20, c=number),
+            ]
+        events += [O("aten::mm", at + 4_000, 4_000), R(at + 4_001, 2_010, c=first + 999)]
+        events += [K("gemm", at + 12_010, 500, c=first + 999)]
+    trace = read(*events)
+    graph = replay_graph(trace)
+    assert device_waits(graph).any()
+    assert not any("sync:" in one for one in offered(trace))

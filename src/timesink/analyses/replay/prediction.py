@@ -363,6 +363,10 @@ def _fewer_waits(base: Prediction) -> Iterator[AskedChange]:
     inside = step_at(calls.start, calls.end, marks.to_numpy()) >= 0
     waits = np.flatnonzero(device_waits(graph))
     waits = waits[inside[graph.points.call[graph.point[waits]]]]
+    # A launch waits for a place in the queue, if it copies nothing: nobody can leave that out.
+    queued = ~device_kinds(one.trace).among("memcpy")[graph.work.row] & graph.work.launched
+    launches = calls.place[graph.work.call[queued]]
+    waits = waits[~np.isin(graph.points.call[graph.point[waits]], launches)]
     waited = played.node[waits] - played.node[graph.before[waits]]
     waiting, _ = waiting_calls(one.trace, one, waits)
     for text in _largest(calls.names, calls.name[waiting], waited, _MOST_WAITS):
