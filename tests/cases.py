@@ -119,9 +119,17 @@ def K(
     return device_event("Kernel", name, ts, dur, c=c, x=x, device=device, **args)
 
 
-def C(ts: int, dur: int, *, c: int, x: int | None = None, device: int = 0) -> Event:
-    name = "Memcpy HtoD (Pageable -> Device)"
-    return device_event("Memcpy", name, ts, dur, c=c, x=x, device=device)
+def C(
+    ts: int,
+    dur: int,
+    *,
+    c: int,
+    x: int | None = None,
+    device: int = 0,
+    name: str = "Memcpy HtoD (Pageable -> Device)",
+    **args: Any,
+) -> Event:
+    return device_event("Memcpy", name, ts, dur, c=c, x=x, device=device, **args)
 
 
 def S(ts: int, dur: int, *, c: int, x: int | None = None, device: int = 0) -> Event:

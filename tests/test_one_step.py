@@ -96,7 +96,7 @@ def test_six_steps_in_every_command(answer: Callable[..., str]) -> None:
     (run,) = json.loads(answer("cycles", name, "--format", "json"))["runs"]
     cycles_us = [(row["end_ns"] - row["start_ns"]) / 1000 for row in run["cycles"]]
     assert [row["total_us"] for row in rows] == pytest.approx(cycles_us)
-    assert [round(each / 1000) for each in cycles_us] == [157, 117, 115, 123, 117, 116]
+    assert [round(each / 1000) for each in cycles_us] == [118, 117, 115, 123, 117, 116]
     assert run["until_device_work"] is True
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import timesink
-from cases import DATA_LOADER, MAIN, STEP, K, O, R, host_event, read
+from cases import DATA_LOADER, MAIN, STEP, C, K, O, R, host_event, read
 from timesink.analyses.program_traits import has_shapes, program_traits
 from timesink.answers.analysis.document import analysis_document
 from timesink.output.terminal import to_text
@@ -31,6 +31,26 @@ from timesink.rules import advice_for, catalogue, find_all
 def test_each_is_seen(events: list[dict[str, object]], trait: str):
     assert trait in program_traits(read(STEP(1, 0, 100), *events))
     assert trait not in program_traits(read(STEP(1, 0, 100), O("aten::mm", 0, 50)))
+
+
+def test_copies_on_a_stream_of_their_own_are_seen():
+    def copying(stream: int) -> frozenset[str]:
+        name = "Memcpy HtoD (Pinned -> Device)"
+        copy = C(150, 800, c=2, name=name, stream=stream)
+        return program_traits(read(STEP(1, 0, 1000), copy, K("gemm", 0, 50)))
+
+    assert "copy-stream" in copying(21)
+    assert "copy-stream" not in copying(7)
+
+
+def test_who_copies_so_already_is_not_told_to():
+    said = catalogue()["run"]["low-utilisation-copy-bound"]["advice"]
+    assert "stream of its own" in advice_for(set(), said)
+    assert "pin" in advice_for(set(), said)
+    assert "stream of its own" in advice_for({"pinned"}, said)
+    told = advice_for({"pinned", "copy-stream"}, said)
+    assert not re.search("stream|pin", told)
+    assert "a batch ahead" in told
 
 
 @pytest.mark.parametrize(

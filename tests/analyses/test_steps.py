@@ -6,7 +6,7 @@ from hypothesis import given
 
 import oracle
 from builders import complete
-from cases import MAIN, STEP, K, O, R, host_event, read
+from cases import MAIN, STEP, C, K, O, R, host_event, read
 from recordings import Recording, recordings
 from timesink.analyses.steps import find_steps, window
 from timesink.model.trace import Trace
@@ -44,6 +44,12 @@ class TestExtension:
     def test_device_work_that_reaches_into_that_of_the_step_does_not(self):
         trace = read(K("warm-up", 50, 100, c=9), STEP(1, 100, 100), *work(110, 150, 20, number=1))
         assert bounds(trace) == [("1", 100, 200)]
+
+    def test_a_copy_on_a_stream_of_its_own_does_not_begin_the_first_step(self):
+        left = [K("warm-up", 50, 100, c=9)]
+        copy = [R(102, 2, c=8), C(105, 10, c=8, stream=21)]
+        trace = read(*left, STEP(1, 100, 100), *copy, *work(110, 152, 90, number=1))
+        assert bounds(trace) == [("1", 150, 242)]
 
     def test_only_launches_wholly_inside_a_step_are_its_own(self):
         trace = read(STEP(1, 100, 100), *work(198, 250, 90, number=1), *work(110, 120, 5, number=2))

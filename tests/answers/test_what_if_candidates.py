@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 import timesink
+from cases import MAIN, STEP, C, K, O, R, host_event, read
 from loaded_cycles import Piece, cycles
 from timelines import trace_of
+from timesink.analyses.replay import replay_graph
 from timesink.analyses.replay.changes import fitting
+from timesink.analyses.replay.what_if import device_waits
 from timesink.answers.what_if import WhatIf, what_if_document
 from timesink.cli import main
 from timesink.model.trace import Trace
@@ -156,3 +159,72 @@ def test_what_limits_next_agrees_with_the_path(best: dict[str, WhatIf]):
     found = timesink.whatif(best["unet_train"].trace, ["remove sync:*"])
     path = found.critical_path.sort("new_ns", descending=True)
     assert (found.limit.kind, found.limit.kind_ns) == path.select("kind", "new_ns").row(0)
+
+
+PINNED = "Memcpy HtoD (Pinned -> Device)"
+
+
+def copying_beside(stream: int) -> Trace:
+    """Steps whose copies are made on this stream, their kernels on stream 7."""
+    events = []
+    for step in range(4):
+        at, first = 220 * step, 10 * step + 1
+        events += [STEP(step, at, 220), O("aten::to", at + 2, 15), R(at + 5, 5, c=first)]
+        copy = at + 22 if stream == 7 else at + 30
+        events += [C(copy, 60, c=first, name=PINNED, stream=stream), R(at + 16, 2, c=first + 1)]
+        begins = copy + 61 if stream == 7 else at + 22
+        events += [K("gemm", begins, at + 210 - begins, c=first + 1)]
+        events += [host_event("Runtime", "cudaStreamSynchronize", at + 20, 195, MAIN)]
+    end = host_event("Runtime", "cudaDeviceSynchronize", 4 * 220, 50, MAIN)
+    return read(*events, K("late", 4 * 220, 40, c=99), end)
+
+
+def offered(trace: Trace) -> list[str]:
+    return [one.change.text for one in timesink.whatif(trace).ranked]
+
+
+def test_copies_are_offered_beside_kernels_where_they_are_not():
+    change = f"--overlap 'copy:{PINNED}'"
+    assert change in offered(copying_beside(7))
+    assert not any("--overlap 'copy" in one for one in offered(copying_beside(21)))
+
+
+def test_host_code_outside_of_calls_is_offered_where_it_decides():
+    def steps(bare: int) -> Trace:
+        events = []
+        for step in range(4):
+            at, length = (400 + bare) * step, 400 + bare
+            events += [
+                STEP(step, at, length),
+                O("aten::mm", at + bare, 399),
+                R(at + bare + 1, 5, c=step),
+            ]
+            events += [K("gemm", at + bare + 10, 9, c=step)]
+        return read(*events)
+
+    assert "--scale outside=0.5" in timesink.whatif(steps(200)).best["change"]
+    assert "--scale outside=0.5" not in offered(steps(2))
+
+
+def test_what_waits_outside_of_steps_is_not_offered():
+    waits = [one for one in offered(copying_beside(7)) if "sync:" in one]
+    assert waits == ["--remove sync:cudaStreamSynchronize"]
+
+
+def test_a_launch_that_waits_for_a_place_in_the_queue_is_not_offered():
+    events = []
+    for step in range(2):
+        at, first = 14_000 * step, 1000 * step
+        events += [STEP(step, at, 13_000), O("aten::relu", at, 3_000)]
+        for place in range(600):
+            number = first + place
+            events += [
+                R(at + 2 * place, 1, c=number),
+                K("relu", at + 10 + 20 * place, 20, c=number),
+            ]
+        events += [O("aten::mm", at + 4_000, 4_000), R(at + 4_001, 2_010, c=first + 999)]
+        events += [K("gemm", at + 12_010, 500, c=first + 999)]
+    trace = read(*events)
+    graph = replay_graph(trace)
+    assert device_waits(graph).any()
+    assert not any("sync:" in one for one in offered(trace))

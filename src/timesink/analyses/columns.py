@@ -155,6 +155,14 @@ def device_columns(trace: Trace) -> pl.DataFrame:
 
 
 @once_per_trace
+def host_copies(trace: Trace) -> Flags:
+    """Which rows of `trace.device` copy something from or to the host."""
+    column = trace.lazy("device").select("kind", "copy_direction").collect(engine="in-memory")
+    of_host = column["copy_direction"].cast(pl.String).is_in(["HtoD", "DtoH"])
+    return np.asarray((of_host & (column["kind"] == "memcpy")).fill_null(value=False).to_numpy())
+
+
+@once_per_trace
 def host_kinds(trace: Trace) -> Texts:
     """Kinds of the host events, in the numbers of `HOST_KINDS`."""
     return Texts(host_columns(trace)["kind"].to_physical().to_numpy().astype(np.int64), HOST_KINDS)

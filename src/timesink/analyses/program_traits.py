@@ -7,6 +7,7 @@
 `unfused-optimizer`   it makes optimizer steps, none of them with a fused kernel
 `loader`              it fetches batches from a data loader
 `pinned`              its copies from the host are from pinned memory, all of them
+`copy-stream`         its copies from and to the host are on streams without kernels, all of them
 `host`                calls of the host were recorded
 `stacks`              Python functions were recorded
 """
@@ -16,16 +17,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import polars as pl
 
 from timesink.analyses import names
 from timesink.analyses.columns import (
+    device_columns,
+    device_kinds,
     device_names,
+    device_numbers,
+    encode,
     host_columns,
+    host_copies,
     host_kinds,
     host_names,
     once_per_trace,
 )
+from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 
 _COMPILED_CALL = re.compile(
@@ -55,10 +63,22 @@ def program_traits(trace: Trace) -> frozenset[str]:
         "unfused-optimizer": optimizer and not _any(both, _FUSED_OPTIMIZER.search),
         "loader": _any(calls, names.is_data_loader),
         "pinned": pinned and not _any(kernels, lambda name: _PAGEABLE in name),
+        "copy-stream": _copies_beside_kernels(trace),
         "host": not host_columns(trace).is_empty(),
         "stacks": bool(host_kinds(trace).among("python_function").any()),
     }
     return frozenset(trait for trait, holds in has.items() if holds)
+
+
+def _copies_beside_kernels(trace: Trace) -> bool:
+    """Whether copies from and to the host are made on streams that have no kernels."""
+    stream, _ = encode(device_columns(trace)["stream"])
+    place = np.stack([device_numbers(trace), stream], axis=1)
+    kinds, copies = device_kinds(trace), host_copies(trace)
+    if not copies.any():
+        return False
+    busy = {tuple(row) for row in np.unique(place[kinds.among(*KERNEL_KINDS)], axis=0).tolist()}
+    return not any(tuple(row) in busy for row in np.unique(place[copies], axis=0).tolist())
 
 
 def _any(texts: Sequence[str], test: Callable[[str], object]) -> bool:

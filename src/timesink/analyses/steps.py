@@ -21,6 +21,8 @@ from timesink.analyses.columns import (
     device_columns,
     device_kinds,
     device_names,
+    device_numbers,
+    encode,
     event_ranges,
     host_columns,
     host_kinds,
@@ -222,8 +224,25 @@ def _device_reach(
     count = np.bincount(step[inside], minlength=len(bounds))
     before = end[:0]
     if count[0]:
-        before = end[~inside & (end < start[step == 0].min())]
+        first = step == 0
+        before = end[~inside & (end < start[first].min())]
+        # A copy on a stream of its own does not wait for what the stream of the step still does.
+        stream, _ = encode(device["stream"][busy])
+        same = (device_numbers(trace)[busy], stream)
+        busiest = _busiest(same, end - start, first)
+        mine = np.logical_and(*(codes == code for codes, code in zip(same, busiest, strict=True)))
+        left = end[~inside & mine & (end < start[first & mine].min())]
+        before = np.concatenate([before, left])
     return count, last, int(before.max(initial=_BEGINNING_OF_TIME))
+
+
+def _busiest(place: tuple[Ints, Ints], length: Ints, chosen: Flags) -> tuple[int, int]:
+    """Device and stream that work longest on some events, each at a `place`."""
+    device, stream = (codes[chosen] for codes in place)
+    joint = (device - device.min()) * (int(stream.max()) + 1) + stream
+    most = int(np.bincount(joint, length[chosen]).argmax())
+    found = int(np.flatnonzero(joint == most)[0])
+    return int(device[found]), int(stream[found])
 
 
 def _complete(count: Ints) -> Flags:

@@ -509,7 +509,7 @@ def _about(one: MadeChange) -> str:
         for many, things, ns in parts
         if many and not (sort == "sync" and things == "calls")
     ]
-    if sort == "cycle" and named.host_ns and one.change.action != "device":
+    if sort in ("cycle", "outside") and named.host_ns and one.change.action != "device":
         said.append(f"{units.brief_ns(named.host_ns)} of host code")
     return ", ".join(said) or "nothing inside of a cycle"
 

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "changes, one after the other",
         "WHAT is kernel:PATTERN, copy:PATTERN, op:PATTERN, host:PATTERN, self:PATTERN, "
-        "call:PATTERN, sync:PATTERN, communication, loading or cycle (docs/what_if.md)",
+        "call:PATTERN, sync:PATTERN, communication, loading, outside or cycle (docs/what_if.md)",
     )
     for spelled, what in _CHANGES:
         more = {"nargs": "?", "const": "cycle"} if spelled.startswith("--graph") else {}

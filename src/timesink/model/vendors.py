@@ -350,6 +350,18 @@ def orders_streams(name: str) -> bool:
     return _ORDERING.search(name) is not None
 
 
+_RECORDING_EVENT = re.compile("EventRecord|RecordEvent")
+
+
+def is_stream_order(name: str) -> bool:
+    """Whether a runtime call records an event on a stream, or makes one wait for an event.
+
+    >>> [is_stream_order(name) for name in ("cudaEventRecordWithFlags", "cudaEventQuery")]
+    [True, False]
+    """
+    return orders_streams(name) or _RECORDING_EVENT.search(name) is not None
+
+
 _LAUNCHING = re.compile("launch|memcpy|memset|enqueue|submit|copy", re.IGNORECASE)
 
 

@@ -19,11 +19,11 @@ from timesink.analyses.columns import device_columns, device_names, once_per_tra
 from timesink.analyses.device_idle import idle_causes
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.names import short_kernel_name
-from timesink.analyses.replay import recorded_play, step_lengths
+from timesink.analyses.replay import recorded_play
 from timesink.analyses.replay.changes import parse_change
 from timesink.analyses.replay.own_clock import recording_of
 from timesink.analyses.replay.prediction import program_of
-from timesink.analyses.replay.what_if import Scenario, changed
+from timesink.analyses.replay.what_if import Scenario, changed, step_ns
 from timesink.analyses.steps import find_steps
 from timesink.analyses.work import CallArguments, formula_of, parse_inputs
 from timesink.analyses.work.calls import modelled_calls
@@ -389,12 +389,11 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
     if steps.is_empty():
         return found
     base = _replayed_program(trace)
-    played_steps = find_steps(base.trace).filter("complete")
-    today = step_lengths(played_steps, base.played())
+    today = step_ns(base)
 
     def saving_ns(one: Scenario) -> float:
         """What a step takes less in the mean, as `whatif` says it."""
-        return float(np.mean(today - step_lengths(played_steps, one.played())))
+        return today - step_ns(one)
 
     whole = float(np.mean((steps["end_ns"] - steps["start_ns"]).to_numpy()))
     if not any(one.cost_ns and one.id in _ABOUT_WAITS for one in found):

@@ -97,7 +97,7 @@ class TestBest:
         tried = {(one.change.action, one.change.sort) for one in ranked}
         assert tried == {
             *(("scale", "kernel"), ("overlap", "copy"), ("remove", "sync"), ("remove", "op")),
-            *(("fuse", "op"), ("graph", "cycle")),
+            *(("fuse", "op"), ("graph", "cycle"), ("scale", "outside")),
         }
         saved = [one.saving_ns for one in ranked]
         assert saved == sorted(saved, reverse=True)

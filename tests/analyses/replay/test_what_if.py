@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import STEP, C, O, R, read
+from cases import MAIN, STEP, C, K, O, R, host_event, read
 from loaded_cycles import IN_PROCESSES, LOADER, US, Piece, cycles, pieces
 from timelines import patient, random_traces
 from timesink.analyses.replay import play, replay_graph
@@ -18,6 +18,10 @@ from timesink.model.trace import Trace
 
 MM, ADD = Piece("kernel", "aten::mm", 10, 100), Piece("kernel", "aten::add", 10, 20)
 WAIT = Piece("wait", "aten::item")
+
+
+def host_call(name: str, ts: int, dur: int, **args: int) -> dict:
+    return host_event("Runtime", name, ts, dur, MAIN, **args)
 
 
 def recorded(trace: Trace) -> Scenario:
@@ -88,6 +92,10 @@ class TestHostBound:
         assert saved_us(self.trace, "remove self:aten::mm") == 10
         assert saved_us(self.trace, "remove self:ProfilerStep") == 2
 
+    def test_what_is_done_outside_of_calls(self):
+        assert saved_us(self.trace, "remove outside") == 2
+        assert saved_us(self.trace, "scale outside=2") == -2
+
     def test_a_graph_is_one_launch(self):
         assert cycle_us(self.trace, "graph cycle") < 20
         assert saved_us(self.trace, "graph op:aten::mm") == 5
@@ -134,7 +142,63 @@ class TestCopies:
         assert saved_us(self.trace(80), "overlap copy:*") == 0
 
     def test_one_that_is_not_stays(self):
-        assert saved_us(self.trace(10), "remove copy:*") == 0
+        assert saved_us(self.trace(10), "scale copy:*=0.5") == 0
+
+    def test_without_a_copy_nobody_launches_it(self):
+        assert saved_us(self.trace(10), "remove copy:*") == 10
+
+
+class TestCopiesBesideTheProgram:
+    """Each step of 220 us copies on stream 21, which kernels of 200 us on stream 7 wait for."""
+
+    def trace(self, copy: int, starts: int) -> Trace:
+        """Copies of so many us; kernels start so long after their launch."""
+        events = []
+        for step in range(4):
+            at, first = 220 * step, 10 * step + 1
+            events += [STEP(step, at, 220), host_call("cudaEventRecord", at + 1, 1)]
+            events += [host_call("cudaMemcpyAsync", at + 5, 5, correlation=first)]
+            events += [
+                C(at + 12, copy, c=first, stream=21),
+                host_call("cudaEventRecord", at + 12, 1),
+            ]
+            events += [host_call("cudaStreamWaitEvent", at + 14, 1), R(at + 16, 2, c=first + 1)]
+            events += [K("gemm", at + 16 + starts, 200 - starts, c=first + 1)]
+            events += [host_call("cudaDeviceSynchronize", at + 20, 197)]
+        return read(*events)
+
+    def test_a_kernel_that_waited_for_a_copy_does_not_any_more(self):
+        trace = self.trace(copy=100, starts=100)
+        assert saved_us(trace, "remove copy:*") > 50
+
+    def test_a_copy_that_nobody_waits_for_saves_its_calls_at_most(self):
+        trace = self.trace(copy=30, starts=5)
+        assert 0 <= saved_us(trace, "remove copy:*") <= 10
+
+
+class TestFullDevice:
+    """Each step of 400 us has kernels of 80 us on four streams, two of which run at any time."""
+
+    def trace(self, **size: float) -> Trace:
+        events = []
+        for step in range(4):
+            at, first = 400 * step, 10 * step + 1
+            events += [STEP(step, at, 400)]
+            for place in range(4):
+                number, stream = first + place, 7 + place
+                events += [R(at + 10 + 40 * place, 5, c=number)]
+                start = at + 20 + 40 * place
+                events += [K("gemm", start, 80, c=number, stream=stream, **size)]
+            events += [host_call("cudaDeviceSynchronize", at + 250, 140)]
+        return read(*events)
+
+    def test_kernels_of_other_streams_do_not_come_for_nothing(self):
+        for full in (self.trace(), self.trace(**{"blocks per SM": 2.0})):
+            assert cycle_us(full, "graph cycle") >= 200
+            assert cycle_us(full, "graph cycle", "scale kernel:*=0.5") >= 100
+
+    def test_small_kernels_share_a_device(self):
+        assert cycle_us(self.trace(**{"blocks per SM": 0.2}), "graph cycle") < 200
 
 
 class TestFused:

@@ -306,10 +306,11 @@ class KernelSequence:
         return len(self.symbol)
 
 
-def kernel_sequences(trace: Trace) -> Iterator[KernelSequence]:
+def kernel_sequences(trace: Trace, *, every_stream: bool = False) -> Iterator[KernelSequence]:
     """One sequence per process: of the device, and the stream, on which it did most.
 
-    The process is that of the launching calls; that of the device's lane where none are known.
+    With `every_stream` of all streams of that device.  The process is that of the launching calls;
+    that of the device's lane where none are known.
     """
     every = device_columns(trace).with_columns(
         launching_process(trace).alias("launched_by"),
@@ -322,7 +323,7 @@ def kernel_sequences(trace: Trace) -> Iterator[KernelSequence]:
         busiest = events.group_by("device").len().sort("len", "device")["device"][-1]
         mine = events.filter(pl.col("device") == busiest)
         streams = mine.group_by("stream").len().sort("len", "stream")
-        if streams["len"][-1] >= _MAIN_STREAM * mine.height:
+        if not every_stream and streams["len"][-1] >= _MAIN_STREAM * mine.height:
             mine = mine.filter(pl.col("stream") == streams["stream"][-1])
         symbol, names = encode(mine["name"])
         called = [name or "" for name in names]

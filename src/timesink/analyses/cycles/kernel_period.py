@@ -442,14 +442,29 @@ def _pattern(name: str, names: Sequence[str]) -> str:
     return name
 
 
+def _of_all_streams(found: Cycles, main: KernelSequence, every: KernelSequence) -> Cycles:
+    """The period in which all streams repeat, where that holds several of the main stream's.
+
+    Layers may repeat on the main stream while a batch is copied on another, once per step.
+    """
+    wider = periodic(every) if len(every) > len(main) else None
+    if wider is None or wider.count < MIN_REPEATS:
+        return found
+    many = round(found.count / wider.count)
+    is_multiple = many > 1 and abs(found.count - many * wider.count) <= many
+    return wider if is_multiple else found
+
+
 def kernel_period(trace: Trace) -> Cycles | None:
     """Cycles by the period of the kernel sequence of each process; None where it has none."""
     parts: list[Cycles] = []
     inner: list[Candidate] = []
+    by_process = {one.pid: one for one in kernel_sequences(trace, every_stream=True)}
     for sequence in kernel_sequences(trace):
         found = periodic(sequence)
         if found is None:
             continue
+        found = _of_all_streams(found, sequence, by_process[sequence.pid])
         parts.append(found)
         inside = inner_period(sequence, found)
         inner += [] if inside is None else [inside]

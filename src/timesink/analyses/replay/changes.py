@@ -5,6 +5,7 @@ copy:PATTERN       copies by name              host:PATTERN    host calls, witho
 sync:PATTERN       waits for the device, by the call that waits or one around it
 call:PATTERN       runtime calls by name       communication   collectives
 loading            data loading                cycle           everything
+outside            what threads do outside of calls, as Python code between operators
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from timesink.errors import UsageError
 
 SORTS = ("kernel", "copy", "op", "host", "self", "call", "sync")
 """Selectors that take a pattern."""
-_WHOLE = ("communication", "loading", "cycle")
+_WHOLE = ("communication", "loading", "outside", "cycle")
 _ON: dict[str, tuple[str, ...]] = {
     "scale": (*SORTS, *_WHOLE),
-    "remove": (*SORTS, "communication", "loading"),
+    "remove": (*SORTS, "communication", "loading", "outside"),
     "fuse": ("op",),
     "graph": ("op", "cycle"),
     "overlap": ("kernel", "copy", "op", "communication"),

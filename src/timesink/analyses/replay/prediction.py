@@ -11,7 +11,13 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses import names
-from timesink.analyses.columns import device_kinds, device_names, host_kinds, once_per_trace
+from timesink.analyses.columns import (
+    device_kinds,
+    device_names,
+    host_copies,
+    host_kinds,
+    once_per_trace,
+)
 from timesink.analyses.program_traits import program_traits
 from timesink.analyses.replay import Played, play, recorded_play, work_by_step, worked
 from timesink.analyses.replay.changes import AskedChange
@@ -27,13 +33,15 @@ from timesink.analyses.replay.own_clock import (
 from timesink.analyses.replay.points import talks_on_host
 from timesink.analyses.replay.what_if import (
     Scenario,
+    busy_step_ns,
     changed,
     cycle_ns,
     device_waits,
     launched_by,
+    needed_of_device,
     step_ns,
 )
-from timesink.analyses.steps import find_steps, is_communication
+from timesink.analyses.steps import find_steps, is_communication, step_at
 from timesink.errors import UsageError
 from timesink.model import vendors
 from timesink.model.intervals import Flags, Floats, Ints
@@ -218,7 +226,10 @@ def path_parts(one: Scenario, played: Played, cycle: float) -> pl.DataFrame:
         return pl.DataFrame(schema=schema)
     if one.least_ns and one.least_ns >= cycle_ns(replace(one, least_ns=0.0), played):
         return pl.DataFrame([("data_loading", "", cycle)], schema=schema, orient="row")
-    pieces = critical_path(one.trace, played, _window(steps, played))
+    if busy_step_ns(one) > step_ns(replace(one, need=one.need[:0], least_ns=0.0), played):
+        pieces = _kernels_of_full_device(one)
+    else:
+        pieces = critical_path(one.trace, played, _window(steps, played))
     pieces = pieces.group_by("kind", "name").agg(pl.col("dur_ns").sum())
     told = [_called(name) for name in pieces["name"]]
     found = pieces.select(
@@ -229,6 +240,18 @@ def path_parts(one: Scenario, played: Played, cycle: float) -> pl.DataFrame:
         found.group_by("kind", "name")
         .agg((pl.col("dur_ns").sum() * (cycle / whole)).alias("path_ns"))
         .sort("path_ns", "kind", "name", descending=[True, False, False])
+    )
+
+
+def _kernels_of_full_device(one: Scenario) -> pl.DataFrame:
+    """What decides where kernels need all of a device: these, by what they need of it."""
+    needed = needed_of_device(one)
+    chosen = np.flatnonzero(needed > 0)
+    named = device_names(one.trace)
+    texts = [named.texts[code] or "" for code in named.codes[one.graph.work.row[chosen]].tolist()]
+    return pl.DataFrame(
+        {"kind": ["kernel"] * len(chosen), "name": texts, "dur_ns": needed[chosen]},
+        schema={"kind": pl.String(), "name": pl.String(), "dur_ns": pl.Float64()},
     )
 
 
@@ -255,7 +278,10 @@ def _window(steps: pl.DataFrame, played: Played) -> tuple[float, float]:
 
 _MOST_KERNELS, _MOST_WAITS, _MOST_CALLS = 8, 6, 4
 _HALF = 0.5
-"""What kernels without a known roof, and copies from pageable memory, are tried at."""
+"""What kernels without a known roof, copies from pageable memory and host code outside of calls are
+tried at."""
+_LEAST_BARE = 0.02
+"""Host code outside of calls that decides less of a cycle is not tried."""
 _AT_ROOF = 0.95
 """Kernels that would take more than this share of their time at their roof are not tried."""
 _COPIES = ("aten::to", "aten::contiguous", "aten::clone")
@@ -299,6 +325,9 @@ def _single_changes(base: Prediction, at_roof: Mapping[str, float]) -> Iterator[
     yield from _faster_kernels(one, at_roof)
     yield from _fewer_waits(base)
     yield from _fewer_copies(one)
+    bare = base.path.filter(pl.col("kind") == "host", pl.col("name") == "")["path_ns"].sum()
+    if bare > _LEAST_BARE * base.cycle_ns:
+        yield AskedChange("scale", "outside", factor=_HALF)
     if "unfused-optimizer" in traits:
         yield AskedChange("fuse", "op", "Optimizer.step")
     if "graphs" not in traits:
@@ -331,12 +360,20 @@ def _fewer_waits(base: Prediction) -> Iterator[AskedChange]:
     graph, calls = one.graph, one.graph.points.calls
     if not len(calls):
         return
+    # What waits outside of all steps, as a profiler at its end, is no part of the program.
+    marks = find_steps(one.trace).filter("complete").select("host_start_ns", "host_end_ns")
+    inside = step_at(calls.start, calls.end, marks.to_numpy()) >= 0
     waits = np.flatnonzero(device_waits(graph))
+    waits = waits[inside[graph.points.call[graph.point[waits]]]]
+    # A launch waits for a place in the queue, if it copies nothing: nobody can leave that out.
+    queued = ~device_kinds(one.trace).among("memcpy")[graph.work.row] & graph.work.launched
+    launches = calls.place[graph.work.call[queued]]
+    waits = waits[~np.isin(graph.points.call[graph.point[waits]], launches)]
     waited = played.node[waits] - played.node[graph.before[waits]]
     waiting, _ = waiting_calls(one.trace, one, waits)
     for text in _largest(calls.names, calls.name[waiting], waited, _MOST_WAITS):
         yield AskedChange("remove", "sync", glob.escape(text))
-    spent = np.where(calls.named(vendors.is_allocator_call), calls.end - calls.start, 0)
+    spent = np.where(calls.named(vendors.is_allocator_call) & inside, calls.end - calls.start, 0)
     for text in _largest(calls.names, calls.name, spent.astype(np.float64), _MOST_CALLS):
         yield AskedChange("remove", "call", glob.escape(text))
 
@@ -349,7 +386,7 @@ def _fewer_copies(one: Scenario) -> Iterator[AskedChange]:
         texts = {device_names(one.trace).texts[code] for code in _codes(one, copies)}
         if any(_PAGEABLE in text for text in texts):
             yield AskedChange("scale", "copy", f"*{_PAGEABLE}*", _HALF)
-        yield AskedChange("overlap", "copy", "*")
+        yield from _overlapped_copies(one)
     if not len(calls):
         return
     for name in _COPIES:
@@ -358,6 +395,17 @@ def _fewer_copies(one: Scenario) -> Iterator[AskedChange]:
         sent = float(one.length[inside & copies].sum())
         if 2 * sent <= float(one.length[inside].sum()):
             yield AskedChange("remove", "op", name)
+
+
+def _overlapped_copies(one: Scenario) -> Iterator[AskedChange]:
+    """Copies from or to the host that are made on a stream of kernels; others are beside these."""
+    work = one.graph.work
+    kernels = device_kinds(one.trace).among(*KERNEL_KINDS)[work.row]
+    lanes = np.unique(work.lane[kernels & ~is_communication(one.trace)[work.row]])
+    named = device_names(one.trace)
+    between = host_copies(one.trace)[work.row] & np.isin(work.lane, lanes)
+    for text in sorted(filter(None, (named.texts[code] for code in _codes(one, between)))):
+        yield AskedChange("overlap", "copy", glob.escape(text))
 
 
 def _codes(one: Scenario, chosen: Flags) -> Sequence[int]:

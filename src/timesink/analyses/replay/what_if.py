@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from timesink.analyses import names
-from timesink.analyses.columns import device_kinds, device_names, host_kinds
+from timesink.analyses.columns import device_kinds, device_names, host_kinds, once_per_trace
+from timesink.analyses.device_activities import device_activities
 from timesink.analyses.forest import within
 from timesink.analyses.kernels.peaks import DevicePeaks, load_peaks
-from timesink.analyses.replay import Played, ReplayGraph, play, step_lengths
+from timesink.analyses.replay import Played, ReplayGraph, play, step_lengths, work_by_step
 from timesink.analyses.replay.changes import AskedChange, fitting
-from timesink.analyses.replay.points import NOBODY, talks_on_host, waits_for_collectives
+from timesink.analyses.replay.points import NOBODY, HostPoints, talks_on_host, waits_for_collectives
 from timesink.analyses.steps import find_steps, is_communication, step_at
 from timesink.errors import UsageError
-from timesink.model import vendors
+from timesink.model import intervals, vendors
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
@@ -49,6 +50,8 @@ class Scenario:
     """No cycle is shorter than this, whatever is played: batches take so long to be made."""
     batch: float = 1.0
     """How many times as many samples a cycle has."""
+    need: Floats = field(default_factory=lambda: np.zeros(0))
+    """By activity: how much of its length it has a whole device for itself, see `device_need`."""
 
     @classmethod
     def of(cls, trace: Trace, played: Played) -> Scenario:
@@ -56,7 +59,11 @@ class Scenario:
         points = played.graph.points
         stretch = np.diff(played.work, append=played.work[-1:])
         stretch[points.first[1:] - 1] = 0.0
-        return cls(trace, played.graph, stretch, played.length)
+        one = cls(trace, played.graph, stretch, played.length)
+        need = replace(one, need=device_need(trace))
+        # Today's steps are long enough, wherever their kernels began.
+        today, least = step_ns(one, played), busy_step_ns(need)
+        return replace(need, need=need.need * min(1.0, today / least if least else 1.0))
 
     def played(self) -> Played:
         """When everything comes."""
@@ -82,14 +89,62 @@ def cycle_ns(one: Scenario, played: Played | None = None) -> float:
     """How long a complete cycle takes, the middle one."""
     steps = find_steps(one.trace).filter("complete")
     lengths = step_lengths(steps, one.played() if played is None else played)
-    return max(float(np.median(lengths)) if len(lengths) else 0.0, one.least_ns)
+    return max(float(np.median(lengths)) if len(lengths) else 0.0, one.least_ns, busy_step_ns(one))
 
 
 def step_ns(one: Scenario, played: Played | None = None) -> float:
     """How long a complete step takes in the mean, as every answer has it."""
     steps = find_steps(one.trace).filter("complete")
     lengths = step_lengths(steps, one.played() if played is None else played)
-    return max(float(np.mean(lengths)) if len(lengths) else 0.0, one.least_ns)
+    return max(float(np.mean(lengths)) if len(lengths) else 0.0, one.least_ns, busy_step_ns(one))
+
+
+@once_per_trace
+def device_need(trace: Trace) -> Floats:
+    """By activity: the share of its length for which it has a whole device for itself.
+
+    A kernel fills a device by its blocks, one for each multiprocessor; where their number is not
+    known it fills all of it.  Kernels that together are more than a device share it, so however
+    they are launched they take as long as they covered.  Copies and communication share nothing.
+    """
+    work = device_activities(trace)
+    need = np.zeros(len(work))
+    kernels = (
+        device_kinds(trace).among(*KERNEL_KINDS)[work.row] & ~is_communication(trace)[work.row]
+    )
+    blocks = trace.lazy("device").select("blocks_per_sm").collect()["blocks_per_sm"]
+    fills = blocks.fill_nan(None).fill_null(1.0).to_numpy()[work.row]
+    fills = np.where(fills > 0, np.minimum(fills, 1.0), 1.0)
+    for device in np.unique(work.device[kernels]).tolist():
+        mine = np.flatnonzero(kernels & (work.device == device) & (work.end > work.start))
+        if len(mine):
+            start, end = work.start[mine], work.end[mine]
+            at, load = intervals.sweep(start, end, fills[mine])
+            passed = np.append(0.0, np.cumsum(np.diff(at) / np.maximum(load, 1.0)))
+            share = passed[np.searchsorted(at, end)] - passed[np.searchsorted(at, start)]
+            need[mine] = fills[mine] * share / (end - start)
+    return need
+
+
+def busy_step_ns(one: Scenario) -> float:
+    """How long the kernels of a step need the busiest device at least, in the mean."""
+    steps = find_steps(one.trace).filter("complete").height
+    return float(needed_of_device(one).sum()) / max(steps, 1)
+
+
+def needed_of_device(one: Scenario) -> Floats:
+    """By activity: how long it needs the device that steps need longest; 0 for all others."""
+    work, needed = one.graph.work, np.zeros(len(one.length))
+    if not len(one.need):
+        return needed
+    steps = find_steps(one.trace).filter("complete").select("host_start_ns", "host_end_ns")
+    inside = (one.need > 0) & (work_by_step(one.graph, steps.to_numpy()) >= 0)
+    if inside.any():
+        needed = np.where(inside, one.need * one.length, 0.0)
+        first = int(work.device.min())
+        busiest = first + int(np.bincount(work.device - first, needed).argmax())
+        needed[work.device != busiest] = 0.0
+    return needed
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +177,11 @@ def _chosen(one: Scenario, change: AskedChange) -> _Selection:
     if on_device is not None:
         if change.sort == "communication":
             return _with_host_collectives(one, replace(nothing, activities=on_device))
-        held = _held_calls(one, on_device) if change.sort == "copy" else nothing.stretches
-        return replace(nothing, activities=on_device, stretches=held)
+        if change.sort != "copy":
+            return replace(nothing, activities=on_device)
+        if change.action == "remove":
+            return _with_copy_calls(one, replace(nothing, activities=on_device))
+        return replace(nothing, activities=on_device, stretches=_held_calls(one, on_device))
     return _chosen_calls(one, change, nothing)
 
 
@@ -174,6 +232,51 @@ def _held_calls(one: Scenario, copies: Flags) -> Flags:
     return stretches
 
 
+def _with_copy_calls(one: Scenario, chosen: _Selection) -> _Selection:
+    """Copies with the calls that make them, and what is there for their sake alone.
+
+    That is a wait for the copy in the call that makes it, or in the same operator, and events that
+    order its stream with others, where no other launch stands between.
+    """
+    graph, points, calls = one.graph, one.graph.points, one.graph.points.calls
+    launcher = _launches(one)
+    kept = np.unique(launcher[~chosen.activities & (launcher >= 0)])
+    gone = np.setdiff1d(launcher[chosen.activities & (launcher >= 0)], kept)
+    waits = np.flatnonzero(device_waits(graph))
+    awaited = graph.activity[graph.needs[waits]]
+    waiting, maker = points.call[graph.point[waits]], launcher[awaited]
+    same = waiting == maker
+    same |= (calls.parent[waiting] >= 0) & (calls.parent[waiting] == calls.parent[maker])
+    waits = waits[chosen.activities[awaited] & (maker >= 0) & same]
+    freed = np.zeros(len(graph), dtype=np.bool_)
+    freed[waits] = True
+    made = np.concatenate([gone, points.call[graph.point[waits]], _stream_orders(one, gone)])
+    stretches = np.zeros(len(points.time), dtype=np.bool_)
+    for call in np.unique(made).tolist():
+        stretches[points.start[call] : points.end[call]] = True
+    return replace(chosen, stretches=stretches, waits=freed)
+
+
+def _stream_orders(one: Scenario, copies: Ints) -> Ints:
+    """Calls about events between some launches and those before or after them on other streams."""
+    calls, call = one.graph.points.calls, _launches(one)
+    launched, first = np.unique(call, return_index=True)
+    launches, lane = launched[launched >= 0], one.graph.work.lane[first[launched >= 0]]
+    events = np.flatnonzero(calls.named(vendors.is_stream_order))
+    if not len(events) or not len(copies):
+        return events[:0]
+    after = np.searchsorted(launches, events)
+    found = np.zeros(len(events), dtype=np.bool_)
+    for side, other in ((after - 1, after), (after, after - 1)):
+        known = (side >= 0) & (side < len(launches))
+        side, other = (np.clip(each, 0, len(launches) - 1) for each in (side, other))  # noqa: PLW2901
+        # Calls are sorted by thread, so neighbours may be of another one.
+        known &= calls.thread[launches[side]] == calls.thread[events]
+        alone = (side == other) | (calls.thread[launches[other]] != calls.thread[events])
+        found |= known & np.isin(launches[side], copies) & (alone | (lane[side] != lane[other]))
+    return np.asarray(events[found])
+
+
 def _chosen_calls(one: Scenario, change: AskedChange, nothing: _Selection) -> _Selection:
     trace, graph = one.trace, one.graph
     points, calls, sort = graph.points, graph.points.calls, change.sort
@@ -181,8 +284,8 @@ def _chosen_calls(one: Scenario, change: AskedChange, nothing: _Selection) -> _S
         waits = device_waits(graph)
         whole = np.ones(len(points.time), np.bool_), np.ones(len(graph.work), np.bool_)
         return _Selection(*whole, waits, nothing.roots)
-    if not len(calls):
-        return nothing
+    if not len(calls) or sort == "outside":
+        return replace(nothing, stretches=_outside_of_calls(points)) if len(calls) else nothing
     runtime = host_kinds(trace).among(*LAUNCH_KINDS)[calls.row]
     if sort == "loading":
         roots = calls.named(names.is_data_loader)
@@ -208,10 +311,24 @@ def _chosen_calls(one: Scenario, change: AskedChange, nothing: _Selection) -> _S
     return _Selection(stretches, _launched_in(one, inside), waits, roots)
 
 
+def _outside_of_calls(points: HostPoints) -> Flags:
+    """Stretches in which a thread is in no call but the mark of a step, and waits for nobody."""
+    calls = points.calls
+    bare = points.owner < 0
+    bare |= calls.named(names.is_profiler_step)[points.owner]
+    return np.asarray(bare & (waits_for_collectives(points)[0] == 0))
+
+
 def device_waits(graph: ReplayGraph) -> Flags:
     """By node: where a thread goes on after it waited for a device."""
     waits = graph.waits & (graph.point >= 0) & (graph.needs >= 0)
     return np.asarray(waits & (graph.activity[graph.needs] >= 0))
+
+
+def starts_between_streams(graph: ReplayGraph) -> Flags:
+    """By node: starts that need work of another stream as well; they stand between the two."""
+    other = (graph.point < 0) & (graph.activity < 0) & (graph.needs >= 0)
+    return np.asarray(other & (np.arange(len(graph)) > 0))
 
 
 def _launched_in(one: Scenario, inside: Flags) -> Flags:
@@ -291,6 +408,12 @@ def _removed(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario
     # What stands first keeps its distance to the beginning.
     follows = gone[graph.before[gone] > 0]
     needs[follows], gap[follows] = NOBODY, 0.0
+    # A start that needed another stream as well stands between the two: nobody waits for what is
+    # gone, whether the host told its stream to or not.
+    between = np.flatnonzero(starts_between_streams(graph))
+    needed = graph.activity[graph.needs[between]]
+    freed = between[(needed >= 0) & chosen.activities[needed]]
+    needs[freed] = NOBODY
     needs[chosen.waits], gap[chosen.waits] = NOBODY, 0.0
     less = replace(one, graph=replace(graph, needs=needs, gap=gap))
     return _scaled(less, chosen, replace(change, factor=0.0))
@@ -390,9 +513,7 @@ def _overlapped(one: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
     lag = graph.lag.copy()
     aside = np.zeros(len(graph) + 1, dtype=np.bool_)  # the last stands for what is not there
     aside[graph.node_of_activity[chosen.activities]] = True
-    # A start that needed another stream as well stands between the two.
-    between = (graph.point < 0) & (graph.activity < 0) & (np.arange(len(graph)) > 0)
-    needs[between & aside[needs]] = NOBODY
+    needs[starts_between_streams(graph) & aside[needs]] = NOBODY
     doing = np.flatnonzero(graph.activity >= 0)
     lane = work.lane[graph.activity[doing]]
     order = np.lexsort((doing, aside[doing], lane))
