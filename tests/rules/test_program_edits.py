@@ -327,6 +327,27 @@ def test_a_longer_prompt_is_no_choice_of_kernels():
     assert one.cause == "workload_change"
 
 
+@pytest.mark.parametrize("shapes", ["recorded", "not recorded"])
+def test_other_sizes_own_the_device_time_of_their_calls_and_no_time_of_the_host(shapes: str):
+    """One of two equal products gets another kernel; the other, and the sums, only take longer."""
+
+    def cycle(rows: int, us: int, second: str, pace: int) -> list[Call]:
+        sizes = f"[[{rows}, 8]]" if shapes == "recorded" else None
+        products = [
+            op("aten::mm", kernel(name, us), shapes=sizes, us=pace) for name in ("gemm", second)
+        ]
+        sums = [
+            op(f"aten::sum{at}", kernel(f"sum{at}", us, grid=rows), shapes=sizes, us=pace)
+            for at in range(3)
+        ]
+        step = marked("Optimizer.step#Adam.step", op("aten::_foreach_add_", kernel("multi", 6)))
+        return [*products, *sums, step]
+
+    one = only([cycle(8, 20, "gemm", 90)] * 3, [cycle(12, 30, "gemm_other", 50)] * 3)
+    assert one.cause == "workload_change"
+    assert (one.device_ns, one.host_ns) == (50_000, 0)
+
+
 def test_beams_come_before_the_operators_that_choose_among_them():
     """Four beams: every operator has four rows, and some calls reorder what was kept."""
     reorder = op("aten::index_select", kernel("gather", 400))
