@@ -348,6 +348,24 @@ def test_other_sizes_own_the_device_time_of_their_calls_and_no_time_of_the_host(
     assert (one.device_ns, one.host_ns) == (50_000, 0)
 
 
+def test_a_layer_more_keeps_its_backward_pass_where_sizes_differ_as_well():
+    """Other sizes make no calls."""
+
+    def cycle(layers: int, size: int) -> list[Call]:
+        shapes = f"[[{size}, 8]]"
+        names = ("norm", "mm", "relu", "add", "mul")
+        layer = [op(f"aten::{one}", kernel(one, size, grid=size), shapes=shapes) for one in names]
+        back = [backward(op(f"aten::{one}_back", kernel(f"{one}_back", 9))) for one in names]
+        losses = [op(f"aten::loss{at}", shapes=shapes) for at in range(3)]
+        return [op("aten::begin"), *layer * layers, *losses, *back * layers]
+
+    found = change([cycle(3, 8)] * 3, [cycle(4, 16)] * 3)
+    assert {one.cause: one.device_ns for one in found} == {
+        "added_layer": (5 * 16 + 5 * 9) * 1000,
+        "workload_change": 3 * 5 * 8 * 1000,
+    }
+
+
 def test_beams_come_before_the_operators_that_choose_among_them():
     """Four beams: every operator has four rows, and some calls reorder what was kept."""
     reorder = op("aten::index_select", kernel("gather", 400))

@@ -180,7 +180,8 @@ def causes_of_case(
                 causes.append(cause)
                 # Rules ask before their next claim what the last ones came to.
                 case.settled.append(claim)
-    found = (*edited, *sorted(causes, key=lambda each: -abs(each.cost_ns)))
+    # However certain an edit is, what costs most comes first; of equal ones, edits do.
+    found = tuple(sorted((*edited, *causes), key=lambda each: -abs(each.cost_ns)))
     around = case.anomalies or case.relieved
     if program is None or not program.uneven or found or around:
         return found

@@ -148,6 +148,7 @@ def _absorbed(
 ) -> list[str]:
     """Causes of which others are consequences stand for those as well, unless they are slight."""
     found = list(causes)
+    has_layers = any(fact.layers for fact in facts)
     for row in _rows():
         cause, below, anywhere = row["cause"], row.get("absorbs", ()), row.get("with", ())
         more = row.get("with_more", ())
@@ -156,6 +157,8 @@ def _absorbed(
             for at, (one, fact) in enumerate(zip(found, facts, strict=True))
             for over in [below if fact.inner or fact.backward else anywhere]
             if one in over or "*" in over or (one in more and fact.more_of_same)
+            # Other sizes make no calls: more of the same are those of a layer, where there is one.
+            if not (cause == _WORKLOAD and has_layers and fact.more_of_same)
         ]
         own = sum(weights[at] for at, one in enumerate(found) if one == cause)
         rest = sum(weights[at] for at in others if found[at] != _CHOICE)

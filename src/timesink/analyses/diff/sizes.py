@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
@@ -91,8 +91,12 @@ def details(
         columns = _steadily_other(base.shape, new.shape, operators)
         if len(columns) and (alone or len(columns) > _MOST_RESIZED * operators.sum()):
             kind = _typed_kind(base, new, names, columns)
-            other = _detailed(base, new, names, columns, kind)
-            yield _with_device_work(other, _launched_by(columns, names), (base, new), names, found)
+            retyped = _detailed(base, new, names, columns, kind)
+            # Operators that also come more or less often are given other sizes as well.
+            ratios = _input_ratios(base, new, names).tolist()
+            grown = [place for place, ratio in enumerate(ratios) if _is_resized(ratio)]
+            device = _launched_by({*columns.tolist(), *grown}, names)
+            yield _with_device_work(retyped, device, (base, new), names, found)
             return
     same = (base.variant == base.variant[0]).all(axis=0) & (new.variant == base.variant[0]).all(
         axis=0
@@ -102,8 +106,8 @@ def details(
     if len(resized) > _MOST_RESIZED * most:
         # Not every grid tells of sizes: libraries choose how products and reductions are cut.
         device = np.flatnonzero((sort >= KERNEL) & ~_in_optimizer(names))
-        sizes = _detailed(base, new, names, resized, "shapes")
-        yield _with_device_work(sizes, device, (base, new), names, found)
+        sized = _detailed(base, new, names, resized, "shapes")
+        yield _with_device_work(sized, device, (base, new), names, found)
         return
     other_sizes = _uneven_or_resized(base, new, names, equal, found)
     if other_sizes is not None:
@@ -223,10 +227,9 @@ def _device_change(base: CountedCycles, new: CountedCycles, columns: Ints) -> tu
     return float(np.median(sums[1]) - np.median(sums[0])), error
 
 
-def _launched_by(columns: Ints, names: SiteNames) -> Ints:
+def _launched_by(chosen: Collection[int], names: SiteNames) -> Ints:
     """Columns of the device work whose innermost operator is one of some."""
-    chosen, sorts = set(columns.tolist()), names.sorts
-    found = []
+    sorts, found = names.sorts, []
     for column in np.flatnonzero(names.table["sort"].to_numpy() >= KERNEL).tolist():
         above = names.place.get(names.parents[column])
         while above is not None and sorts[above] != OPERATOR:
