@@ -44,9 +44,7 @@ FILLED = op("aten::empty", op("aten::fill_", kernel("FillFunctor")))
 REGION = op("Torch-Compiled Region: 0/0", DROPOUT)
 READ = op("aten::item", op("aten::_local_scalar_dense", WAIT))
 USUAL = [MM, RELU, NORM]
-ONE_MORE = (
-    "One more layer: aten::mm, aten::relu, aten::dropout, aten::softmax and 1 more come 3 → 4 times"
-)
+ONE_MORE = "One more layer (3 → 4): aten::mm, aten::softmax and 3 more"
 
 
 def backward(*calls: Call) -> Call:
@@ -260,7 +258,7 @@ def test_a_layer_stands_for_its_waits_and_for_the_longer_list_of_the_optimizer()
     new = [[NORM, *READING * 4, step(6)]] * 3
     one = only(base, new)
     assert (one.cause, one.waits) == ("added_layer", 1)
-    assert one.sentence.startswith("One more layer: ")
+    assert one.sentence.startswith("One more layer (3 → 4): ")
 
 
 def test_an_optimizer_that_does_something_else_is_no_consequence_of_a_layer():

@@ -62,6 +62,8 @@ FEWEST_PUT_TOGETHER = 3
 """Cycles a side needs for a verdict after cycles were put together: these are few, long ones whose
 borders are a guess."""
 _FEW = 4
+_CLOSER = 0.5
+"""Part of the largest cause from which on lost matrix units come before the edit behind them."""
 _KEY = ["function", "device"]
 
 
@@ -182,6 +184,8 @@ def causes_of_case(
                 case.settled.append(claim)
     # However certain an edit is, what costs most comes first; of equal ones, edits do.
     found = tuple(sorted((*edited, *causes), key=lambda each: -abs(each.cost_ns)))
+    if precise and abs(precise[0].cost_ns) >= _CLOSER * abs(found[0].cost_ns):
+        found = (*precise, *(each for each in found if each not in precise))
     around = case.anomalies or case.relieved
     if program is None or not program.uneven or found or around:
         return found
