@@ -95,7 +95,10 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
     paces = tuple(even_paces(case, causes, program)) if question == "change" else ()
     if any(pace.device == HOST_DEVICE for pace in paces):
         # What a place explains of a host that is slower everywhere is not what happened.
-        causes = tuple(cause for cause in causes if cause.id != "host_code")
+        # Edits, which have no interval, stay.
+        causes = tuple(
+            cause for cause in causes if cause.id != "host_code" or cause.interval_ns is None
+        )
     if judged.is_unfit:
         causes, paces = (), ()
     within = pair.kind == WITHIN
