@@ -41,7 +41,7 @@ FIRST_ANOMALY = {
 FIRST_CAUSE = {
     "python_stall": "host_code",
     "sync_bug": "synchronisation",
-    "fp32_regression": "kernel_change",
+    "fp32_regression": "precision_change",
     "cpu_squeeze": "cpu_contention",
     "gpu_clock": "gpu_clock",
 }

@@ -34,6 +34,23 @@ def test_lost_tensor_cores_come_before_the_compiler_that_lost_them(
     assert not {cause["cause"] for cause in answer["causes"]} & {"graph_capture"}
 
 
+@pytest.mark.parametrize(
+    ("order", "lead", "cost_us"),
+    [
+        (("normal", "fp32_regression"), "added", 6_260),
+        (("fp32_regression", "normal"), "removed", -6_260),
+    ],
+)
+def test_products_in_full_precision_that_came_or_went_are_precision_in_either_order(
+    shared: Path, order: tuple[str, str], lead: str, cost_us: int
+):
+    sides = [shared / "data/h200/faults" / name for name in order]
+    (only,) = timesink.compare(*sides).to_dict()["causes"]
+    assert only["cause"] == "precision_change"
+    assert only["explained_us"] == pytest.approx(cost_us, rel=0.02)
+    assert only["sentence"].startswith(f"2 x aten::matmul in fp32 {lead}")
+
+
 def test_what_multiplies_matrices():
     yes = ("volta_sgemm_128x32_nt", "nvjet_sm90_tst_64x8", "sm80_xmma_gemm_f32f32_f32f32_f32_nn")
     no = ("fbgemm_gpu::permute_2D_lengths_kernel<int>(int)", "void at::native::reduce_kernel<512>")

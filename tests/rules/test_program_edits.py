@@ -44,9 +44,7 @@ FILLED = op("aten::empty", op("aten::fill_", kernel("FillFunctor")))
 REGION = op("Torch-Compiled Region: 0/0", DROPOUT)
 READ = op("aten::item", op("aten::_local_scalar_dense", WAIT))
 USUAL = [MM, RELU, NORM]
-ONE_MORE = (
-    "One more layer: aten::mm, aten::relu, aten::dropout, aten::softmax and 1 more come 3 → 4 times"
-)
+ONE_MORE = "One more layer (3 → 4): aten::mm, aten::softmax and 3 more"
 
 
 def backward(*calls: Call) -> Call:
@@ -260,7 +258,7 @@ def test_a_layer_stands_for_its_waits_and_for_the_longer_list_of_the_optimizer()
     new = [[NORM, *READING * 4, step(6)]] * 3
     one = only(base, new)
     assert (one.cause, one.waits) == ("added_layer", 1)
-    assert one.sentence.startswith("One more layer: ")
+    assert one.sentence.startswith("One more layer (3 → 4): ")
 
 
 def test_an_optimizer_that_does_something_else_is_no_consequence_of_a_layer():
@@ -325,6 +323,45 @@ def test_a_choice_that_takes_longer_is_an_edit():
 def test_a_longer_prompt_is_no_choice_of_kernels():
     one = only(*resized_attention())
     assert one.cause == "workload_change"
+
+
+@pytest.mark.parametrize("shapes", ["recorded", "not recorded"])
+def test_other_sizes_own_the_device_time_of_their_calls_and_no_time_of_the_host(shapes: str):
+    """One of two equal products gets another kernel; the other, and the sums, only take longer."""
+
+    def cycle(rows: int, us: int, second: str, pace: int) -> list[Call]:
+        sizes = f"[[{rows}, 8]]" if shapes == "recorded" else None
+        products = [
+            op("aten::mm", kernel(name, us), shapes=sizes, us=pace) for name in ("gemm", second)
+        ]
+        sums = [
+            op(f"aten::sum{at}", kernel(f"sum{at}", us, grid=rows), shapes=sizes, us=pace)
+            for at in range(3)
+        ]
+        step = marked("Optimizer.step#Adam.step", op("aten::_foreach_add_", kernel("multi", 6)))
+        return [*products, *sums, step]
+
+    one = only([cycle(8, 20, "gemm", 90)] * 3, [cycle(12, 30, "gemm_other", 50)] * 3)
+    assert one.cause == "workload_change"
+    assert (one.device_ns, one.host_ns) == (50_000, 0)
+
+
+def test_a_layer_more_keeps_its_backward_pass_where_sizes_differ_as_well():
+    """Other sizes make no calls."""
+
+    def cycle(layers: int, size: int) -> list[Call]:
+        shapes = f"[[{size}, 8]]"
+        names = ("norm", "mm", "relu", "add", "mul")
+        layer = [op(f"aten::{one}", kernel(one, size, grid=size), shapes=shapes) for one in names]
+        back = [backward(op(f"aten::{one}_back", kernel(f"{one}_back", 9))) for one in names]
+        losses = [op(f"aten::loss{at}", shapes=shapes) for at in range(3)]
+        return [op("aten::begin"), *layer * layers, *losses, *back * layers]
+
+    found = change([cycle(3, 8)] * 3, [cycle(4, 16)] * 3)
+    assert {one.cause: one.device_ns for one in found} == {
+        "added_layer": (5 * 16 + 5 * 9) * 1000,
+        "workload_change": 3 * 5 * 8 * 1000,
+    }
 
 
 def test_beams_come_before_the_operators_that_choose_among_them():

@@ -315,7 +315,9 @@ def why_blocks(
     causes = causes_block(one, link, brief=brief)
     if causes.items or causes.empty:
         yield causes
-    yield from paragraphs([unexplained(one), symptoms(one)])
+    # Without causes these are what is said instead of them.
+    paces = [pace.sentence for pace in one.paces] if one.causes else []
+    yield from paragraphs([*paces, unexplained(one), symptoms(one)])
 
 
 def note_sections(notes: Iterable[str]) -> Iterator[blocks.Section]:

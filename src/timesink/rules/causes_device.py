@@ -53,7 +53,7 @@ _FORMATS = (
 )
 """The first that is found counts: kernels of a narrow format often name a wide accumulator too."""
 _RULES = tuple((name, re.compile(rule, re.IGNORECASE)) for name, rule in _FORMATS)
-_FULL = frozenset({"fp32", "fp64"})
+FULL_PRECISION = frozenset({"fp32", "fp64"})
 _COMPUTES = pl.col("part") == "device_compute"
 _PART_OF_LEAST = 0.25
 """Part of the least that is worth a cause which a family must change by to be spoken of in one."""
@@ -220,7 +220,9 @@ def _kernels(names: list[str]) -> str:
 def _is_wider(functions: CaseFunctions) -> bool:
     """Whether kernels in full precision grew more than the others."""
     kernels = functions.where(_COMPUTES)
-    full = kernels & np.array([precision(name) in _FULL for name in functions.table["function"]])
+    full = kernels & np.array(
+        [precision(name) in FULL_PRECISION for name in functions.table["function"]]
+    )
     wide = [float(side[full].sum()) for side in functions.times]
     others = [float(side[kernels & ~full].sum()) for side in functions.times]
     return wide[1] > wide[0] and wide[1] * others[0] > _GREW_MORE * wide[0] * others[1]

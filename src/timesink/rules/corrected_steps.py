@@ -23,6 +23,24 @@ WORTH_TELLING = 0.1
 """Changes on both clocks that differ by less, in parts of the base, need no second figure."""
 
 
+def _why_as_recorded(pair: Pair) -> tuple[str, ...]:
+    """Why step times are as recorded, in a sentence; none where they are not, or that is known."""
+    if pair.kind == WITHIN or pair.plain is not None or pair.equal_work is not None:
+        return ()
+    labels: dict[str, list[str]] = {}
+    for role in (pair.base, pair.new):
+        times = None if role.step_time is None else role.step_time()
+        if times is not None and times.why:
+            labels.setdefault(times.why, []).append(role.label)
+    reasons = (f"{' and '.join(named)}: {why}" for why, named in labels.items())
+    said = "; ".join(reasons)
+    if not said:
+        return ()
+    return (
+        f"Step times are as recorded, with profiler overhead. Its cost cannot be told of {said}.",
+    )
+
+
 def corrected_change(pair: Pair) -> SteadyTimes | None:
     """Mean steps of both sides without profiler overhead; None where a side cannot tell.
 
@@ -55,7 +73,7 @@ def judged_without_overhead(
 
     A change of the host alone that is not there without overhead is none of the program; a change
     that device time shows for certain, and step time without overhead as well, is one, however
-    uneven the recorded steps are.
+    uneven the recorded steps are, and whichever way they went.
     """
     recorded = judged.cycle_time
     if judged.verdict == "incomparable" or program is None or not recorded.base_ns:
@@ -63,7 +81,8 @@ def judged_without_overhead(
     may_turn = judged.verdict != "no_change" or program.device_verdict != "same"
     corrected = corrected_change(pair) if may_turn else None
     if corrected is None or corrected.interval_ns is None:
-        return judged
+        reasons = _why_as_recorded(pair) if may_turn else ()
+        return replace(judged, notes=(*judged.notes, *reasons))
     delta_ns = recorded.new_ns - recorded.base_ns
     low, high = corrected.interval_ns
     took = units.times(corrected.base_ns, corrected.new_ns)
@@ -83,14 +102,25 @@ def judged_without_overhead(
         return replace(judged, verdict="no_change", reason=reason, is_without_overhead=True)
     by = units.change(corrected.base_ns, corrected.new_ns)
     certain = {"longer": low > 0, "shorter": high < 0}.get(program.device_verdict, False)
-    if not is_changed and certain:
+    corrected_ns = corrected.new_ns - corrected.base_ns
+    is_opposite = is_changed and corrected_ns * delta_ns < 0
+    verdict = reason = ""
+    if certain and (is_opposite or not is_changed):
         verdict, how = ("regression", "longer") if low > 0 else ("improvement", "less")
         reason = (
             f"Steps take {how} without profiler overhead: {took} ({by}, {estimate}). "
             f"As recorded: {as_recorded}."
         )
+    elif is_opposite and beyond < HARDLY_SHOWN * abs(delta_ns):
+        # Two clocks that disagree on the direction decide nothing.
+        verdict = "no_change"
+        reason = (
+            f"Whether steps take longer cannot be told: {took} without profiler overhead ({by}, "
+            f"{estimate}), {as_recorded} as recorded."
+        )
+    if verdict:
         return replace(judged, verdict=verdict, reason=reason, is_without_overhead=True)
-    gap = abs((corrected.new_ns - corrected.base_ns) - delta_ns)
+    gap = abs(corrected_ns - delta_ns)
     if gap <= WORTH_TELLING * recorded.base_ns:
         return replace(judged, corrected=None)
     said = f"Without profiler overhead: {took} ({by}, estimated)."

@@ -62,6 +62,8 @@ FEWEST_PUT_TOGETHER = 3
 """Cycles a side needs for a verdict after cycles were put together: these are few, long ones whose
 borders are a guess."""
 _FEW = 4
+_CLOSER = 0.5
+"""Part of the largest cause from which on lost matrix units come before the edit behind them."""
 _KEY = ["function", "device"]
 
 
@@ -93,7 +95,10 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
     paces = tuple(even_paces(case, causes, program)) if question == "change" else ()
     if any(pace.device == HOST_DEVICE for pace in paces):
         # What a place explains of a host that is slower everywhere is not what happened.
-        causes = tuple(cause for cause in causes if cause.id != "host_code")
+        # Edits, which have no interval, stay.
+        causes = tuple(
+            cause for cause in causes if cause.id != "host_code" or cause.interval_ns is None
+        )
     if judged.is_unfit:
         causes, paces = (), ()
     within = pair.kind == WITHIN
@@ -180,7 +185,10 @@ def causes_of_case(
                 causes.append(cause)
                 # Rules ask before their next claim what the last ones came to.
                 case.settled.append(claim)
-    found = (*edited, *sorted(causes, key=lambda each: -abs(each.cost_ns)))
+    # However certain an edit is, what costs most comes first; of equal ones, edits do.
+    found = tuple(sorted((*edited, *causes), key=lambda each: -abs(each.cost_ns)))
+    if precise and abs(precise[0].cost_ns) >= _CLOSER * abs(found[0].cost_ns):
+        found = (*precise, *(each for each in found if each not in precise))
     around = case.anomalies or case.relieved
     if program is None or not program.uneven or found or around:
         return found

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from timesink.analyses.diff import COPY, KERNEL, OPERATOR, SORTS, WAIT
 from timesink.analyses.diff.alignment import CallChange
 from timesink.analyses.diff.edits import ProgramDifference
-from timesink.rules.causes_device import precision
+from timesink.rules.causes_device import FULL_PRECISION, precision
 
 OF_KINDS = frozenset({"cycles", "frequency"})
 """Changes that are cycles of a kind."""
@@ -34,7 +34,7 @@ _COMPILED = re.compile(
 """Regions that a compiler made, and kernels that it generated."""
 _READS = re.compile(r"^aten::(?:item|_local_scalar_dense|is_nonzero|nonzero)$")
 """Operators that give a value, or a size, to the host."""
-_GEMM = re.compile(r"gemm|nvjet|cutlass|conv|xmma|wgrad|dgrad|Cijk|matmul|mma", re.IGNORECASE)
+MULTIPLIES = re.compile(r"gemm|nvjet|cutlass|conv|xmma|wgrad|dgrad|Cijk|matmul|mma", re.IGNORECASE)
 _LEAST_AGAIN = 2
 """Operators of the forward pass alone that tell, found in the backward pass, that it is done
 again."""
@@ -137,7 +137,10 @@ def change_facts(
         backward=backward,
         inner="::" in around and not _BACKWARD.search(around),
         again=backward and max(again) >= _LEAST_AGAIN,
-        precision=any(map(_MATRIX.search, change.inside)) and _other_precision(gone, came, sort_of),
+        precision=(
+            any(map(_MATRIX.search, change.inside)) and _other_precision(gone, came, sort_of)
+        )
+        or _is_full_precision_alone(change, found, passes),
         replaced=all(operators),
         many=_is_loop(change, found, passes),
         compiled=passes.compiled and any(map(_COMPILED.search, (*more, *fewer))),
@@ -154,11 +157,39 @@ def change_facts(
 def _other_precision(gone: Counter[str], came: Counter[str], sort_of: Mapping[str, int]) -> bool:
     """Whether kernels that multiply matrices compute in another precision."""
     sides = [
-        {precision(name) for name in side if sort_of[name] == KERNEL and _GEMM.search(name)}
+        {precision(name) for name in side if sort_of[name] == KERNEL and MULTIPLIES.search(name)}
         - {None}
         for side in (gone, came)
     ]
     return bool(sides[0] and sides[1] and not sides[0] & sides[1])
+
+
+def _is_full_precision_alone(
+    change: CallChange, found: ProgramDifference, passes: ProgramPasses
+) -> bool:
+    """Whether products of matrices came or went, in full precision all, and few others are.
+
+    Of a change that brings products and takes none, or takes some and brings none.
+    """
+    columns = {
+        place
+        for place, (name, sort) in enumerate(zip(passes.names, passes.sorts, strict=True))
+        if sort == KERNEL and MULTIPLIES.search(name) and precision(name) is not None
+    }
+    sides = [{found.row[site] for site in side} & columns for side in (change.gone, change.came)]
+    moved = sides[0] | sides[1]
+    if change.kind in EVERYWHERE or all(sides) or not moved:
+        return False
+    if not all(precision(passes.names[column]) in FULL_PRECISION for column in moved):
+        return False
+    narrow, full = 0.0, 0.0
+    for column in columns - moved:
+        time = float(found.means[0][2, column] + found.means[1][2, column])
+        if precision(passes.names[column]) in FULL_PRECISION:
+            full += time
+        else:
+            narrow += time
+    return narrow > full
 
 
 def _is_loop(change: CallChange, found: ProgramDifference, passes: ProgramPasses) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,9 @@ _NEAR = 0.5
 """Part of the common change by which that of a function may differ and still keep the pace."""
 _NEARLY_ALL = 0.9
 """Part of the time of kernels that has to take longer: more work leaves some of them alone."""
+_MOST_FUNCTIONS, _LEAST_TOLD = 2 / 3, 0.001
+"""Part of the functions that have to move the same way where they have no common pace, and which
+part of the host's time each of them has at least."""
 _FEWEST_KERNELS = 3
 """Kernels that may be called all of a device's work."""
 _OWN = "host_code"
@@ -43,9 +46,11 @@ def even_paces(
 
     Where a place on the host, a counter or an edit explains most of the change, there is none.
     """
-    if program is None or not program.same:
+    if program is None:
         return
     yield from _host_pace(case, causes, program)
+    if not program.same:
+        return
     if program.uneven:
         return  # most kernels take as long as before
     for device in case.functions.table["device"].unique().sort().to_list():
@@ -65,22 +70,43 @@ def _host_pace(
     own |= functions.where(on_host(), pl.col("function") == NO_CALL)
     own &= functions.called_equally | functions.where(pl.col("function") == NO_CALL)
     factor = slowdown(functions.base, functions.new, own)
-    change = sum(part.delta_ns for part in case.attribution if part.part in HOST_PARTS)
-    before = sum(part.base_ns for part in case.attribution if part.part in HOST_PARTS)
-    even = (factor - 1) * before
-    explained = sum(cause.cost_ns for cause in causes)
-    is_elsewhere = any(cause.cause != _OWN for cause in causes)
-    if is_elsewhere or abs(factor - 1) < _LEAST_PACE or even * change <= 0:
-        return
-    if min(abs(even), abs(change)) < max(_MOST * abs(change), case.least_ns):
+    parts = [part for part in case.attribution if part.part in HOST_PARTS]
+    # What calls take that came or went has no pace.
+    edited = {edit.cause for edit in program.edits}
+    change = sum(part.delta_ns for part in parts) - _on_host(causes, edited - {_OWN})
+    explained = _on_host(causes, {_OWN})
+    if any(cause.cause not in {_OWN, *edited} for cause in causes):
         return
     if explained * change > 0 and abs(explained) >= _MOST * abs(change):
         return
-    if _share_near(functions.times, own, factor) < _MOST:
+    base, new = (side[own] for side in functions.times)
+    is_even = True
+    if abs(factor - 1) < _LEAST_PACE or _share_near(functions.times, own, factor) < _MOST:
+        # By all sorts of factors, and yet nearly everywhere, with no place that stands out.
+        large = base > _LEAST_TOLD * base.sum()
+        factor, is_even = float(new.sum() / max(base.sum(), 1.0)), False
+        alike = float(((new - base) * (factor - 1) > 0)[large].mean()) if large.any() else 0.0
+        if causes or abs(factor - 1) < _LEAST_PACE or alike < _MOST_FUNCTIONS:
+            return
+    # Beside the device the host's work did not show; where it now decides, all of it does.
+    even = (factor - 1) * float(base.sum())
+    if even * change <= 0 or min(abs(even), abs(change)) < max(_MOST * abs(change), case.least_ns):
         return
     texts = catalogue()["paces"]["host_slower" if factor > 1 else "host_faster"]
-    yield EvenPace(
-        HOST_DEVICE, factor, texts["sentence"].format(by=_changed_by(factor)), texts["advice"]
+    moved = int(((new - base) * (factor - 1) > 0).sum())
+    told_by = f"{_changed_by(factor)}{'' if is_even else ', by unlike factors'}"
+    told = texts["sentence"].format(by=told_by, moved=moved, calls=int(own.sum()))
+    yield EvenPace(HOST_DEVICE, factor, told, texts["advice"])
+
+
+def _on_host(causes: Sequence[Finding], names: Collection[str]) -> float:
+    """What causes of some names explain in the parts of a cycle in which the host works."""
+    return sum(
+        ns
+        for cause in causes
+        if cause.cause in names
+        for part, ns in cause.claims
+        if part in HOST_PARTS
     )
 
 

@@ -42,6 +42,9 @@ _NEARLY_ALL = 0.8
 _BACKED = 0.5
 """Part of what a place gained that its function must have gained too."""
 _MOST_PLACES = 4
+_FEWEST_TOLD, _LEAST_TOLD, _FENCE = 8, 0.001, 1.5
+"""Functions whose factors tell how far these scatter, and which part of the host's time each has at
+least; how many distances of the quartiles beyond these a factor lies apart (Tukey)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +174,32 @@ class HostPace:
 
     def stands(self, column: int) -> bool:
         """Whether a column stands out, and by enough to be a cause."""
-        return bool(self.excess.stands_out[column]) and self.rise(column) >= self.case.least_ns
+        stands_out = bool(self.excess.stands_out[column]) and self.is_apart(column)
+        return stands_out and self.rise(column) >= self.case.least_ns
+
+    def is_apart(self, column: int) -> bool:
+        """Whether the factor of a column lies apart from those of the functions of the host.
+
+        Beyond the upper quartile by more than 1.5 times the distance of the quartiles: where calls
+        take longer by all sorts of factors, the one that happens to be largest is no place.
+        """
+        functions = self.case.functions
+        base, new = (side[self.candidates & functions.called_equally] for side in functions.times)
+        told = (base > _LEAST_TOLD * base.sum()) & (new > 0)
+        mine = [side[:, column] for side in (self._base, self._new)]
+        before, after = (float(side.mean()) for side in mine)
+        if told.sum() < _FEWEST_TOLD or before <= 0:
+            return True
+        low, high = np.quantile(np.log(new[told] / base[told]), (0.25, 0.75))
+        return bool(after > before * np.exp(high + _FENCE * (high - low)))
+
+    @property
+    def _base(self) -> Floats:
+        return np.hstack([self.case.functions.base, self.places.base])
+
+    @property
+    def _new(self) -> Floats:
+        return np.hstack([self.case.functions.new, self.places.new])
 
     def change_of(self, columns: list[int]) -> tuple[float, Interval | None]:
         """What columns gained together beyond the pace of the others, with its interval."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -27,11 +27,19 @@ from timesink.model.diagnosis import ProgramEdit
 from timesink.model.findings import Evidence
 from timesink.model.units import from_to, listed, per_cycle
 from timesink.rules.case import told_name
-from timesink.rules.edit_facts import EVERYWHERE, OF_KINDS, ChangeFacts, ProgramPasses, change_facts
+from timesink.rules.causes_device import precision
+from timesink.rules.edit_facts import (
+    EVERYWHERE,
+    MULTIPLIES,
+    OF_KINDS,
+    ChangeFacts,
+    ProgramPasses,
+    change_facts,
+)
 
 _ENGINE = "autograd::engine::evaluate_function: "
 _CONV = re.compile(r"::\w*conv", re.IGNORECASE)
-_CHOICE, _WORKLOAD = "kernel_choice", "workload_change"
+_CHOICE, _WORKLOAD, _PRECISION = "kernel_choice", "workload_change", "precision_change"
 _OF_SIZES = frozenset(
     {_WORKLOAD, "kernel_change", "added_layer", "synchronisation", "extra_copies", "host_code"}
     | {"layout_conversion", _CHOICE}
@@ -148,6 +156,7 @@ def _absorbed(
 ) -> list[str]:
     """Causes of which others are consequences stand for those as well, unless they are slight."""
     found = list(causes)
+    has_layers = any(fact.layers for fact in facts)
     for row in _rows():
         cause, below, anywhere = row["cause"], row.get("absorbs", ()), row.get("with", ())
         more = row.get("with_more", ())
@@ -156,6 +165,8 @@ def _absorbed(
             for at, (one, fact) in enumerate(zip(found, facts, strict=True))
             for over in [below if fact.inner or fact.backward else anywhere]
             if one in over or "*" in over or (one in more and fact.more_of_same)
+            # Other sizes make no calls: more of the same are those of a layer, where there is one.
+            if not (cause == _WORKLOAD and has_layers and fact.more_of_same)
         ]
         own = sum(weights[at] for at, one in enumerate(found) if one == cause)
         rest = sum(weights[at] for at in others if found[at] != _CHOICE)
@@ -195,7 +206,8 @@ def _edit(
     total = np.sum(amounts, axis=0)
     return ProgramEdit(
         cause,
-        _sentence(lead),
+        (_of_precision(found, facts, lead) if cause == _PRECISION else "")
+        or _sentence(found, lead),
         place_of(lead.change, backward=lead.backward),
         call,
         means[0],
@@ -249,10 +261,11 @@ def _telling(lead: ChangeFacts, patterns: Sequence[re.Pattern[str]]) -> str:
     return outermost.most_common(1)[0][0] if outermost else ""
 
 
-def _sentence(lead: ChangeFacts) -> str:
-    """What came, went or was replaced, and at how many places."""
+def _sentence(found: ProgramDifference, lead: ChangeFacts, *, how: str = "") -> str:
+    """What came, went or was replaced, and at how many places; `how` says in which way."""
     change = lead.change
-    added, removed = (_calls_told(side, 4) for side in (change.added, change.removed))
+    added = _calls_told(found, change.added, change.came, 1)
+    removed = _calls_told(found, change.removed, change.gone, 0)
     told_kind = _KINDS.get(change.kind)
     if told_kind is not None:
         less = "no longer " if removed else ""
@@ -263,11 +276,33 @@ def _sentence(lead: ChangeFacts) -> str:
         base, new = change.repeats
         layers = "One more layer" if new == base + 1 else "Other number of layers"
         layers = "One layer less" if new == base - 1 else layers
-        return f"{layers}: {added or removed} come {base} → {new} times"
+        return f"{layers} ({base} → {new}): {added or removed}"
     where = f" at {change.places} of {change.of_places} places" if change.places > 1 else ""
     if added and removed:
         return f"{added} instead of {removed}{where}"
-    return f"{added or removed} {'added' if added else 'removed'}{where}"
+    return f"{added or removed}{how} {'added' if added else 'removed'}{where}"
+
+
+def _of_precision(found: ProgramDifference, facts: Sequence[ChangeFacts], lead: ChangeFacts) -> str:
+    """In which precision products of matrices computed, and compute now; empty where not known."""
+    gone, came = (
+        Counter[str](
+            {
+                name: often
+                for name, often in sum(sides, Counter[str]()).items()
+                if MULTIPLIES.search(name) and precision(name) is not None
+            }
+        )
+        for sides in zip(*((one.gone, one.came) for one in facts), strict=True)
+    )
+    gone, came = gone - came, came - gone
+    base, new = map(_usual_precision, (gone, came))
+    if base == new or not gone or not came:
+        one_way = base or new if not (gone and came) else ""
+        return _sentence(found, lead, how=f" in {one_way}") if one_way else ""
+    many = came.total()
+    products = "One matrix product computes" if many == 1 else f"{many} matrix products compute"
+    return f"{products} in {new} instead of {base}"
 
 
 _KINDS = {
@@ -282,10 +317,37 @@ _KINDS = {
 """What is said of changes that are not at single places."""
 
 
-def _calls_told(calls: Sequence[str], most: int) -> str:
+_MOST_TOLD = 2
+"""Names of calls in a sentence; of more, those whose calls take most."""
+
+
+def _usual_precision(kernels: Counter[str]) -> str:
+    """The precision that most of some kernels compute in; empty without any."""
+    often = Counter[str]()
+    for name, many in kernels.items():
+        often[precision(name) or ""] += many
+    return often.most_common(1)[0][0] if often else ""
+
+
+def _calls_told(
+    found: ProgramDifference, calls: Sequence[str], sites: Mapping[int, int], side: int
+) -> str:
     """Calls as people say them, each once with how often it comes."""
-    often = Counter(map(told, calls))
-    return listed([name if many == 1 else f"{many} x {name}" for name, many in often.items()], most)
+    often = Counter(calls)
+    names = list(often)
+    if len(names) > _MOST_TOLD:
+        # What the outermost calls take, with all that is below them.
+        parents = found.sites["parent"].to_list()
+        takes: dict[str, float] = defaultdict(float)
+        for site in sites:
+            top = site
+            while parents[found.row[top]] in sites:
+                top = parents[found.row[top]]
+            _, host, device, _ = found.means[side][:, found.row[site]].tolist()
+            takes[found.sites["name"][found.row[top]]] += _weight(host, device)
+        names.sort(key=lambda name: -takes[name])
+    words = [told(name) if often[name] == 1 else f"{often[name]} x {told(name)}" for name in names]
+    return listed(words, _MOST_TOLD)
 
 
 _TELLING = (WAIT, ALLOCATOR, OPERATOR, ANNOTATION, COPY, KERNEL)

@@ -15,6 +15,7 @@ import pytest
 import timesink
 from builders import Event, complete, operator, write
 from compared_runs import timeline, write_timeline
+from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.answers.comparison.document import (
     comparison_document,
     program_csv,
@@ -33,6 +34,8 @@ from timesink.answers.comparison.work import compare
 from timesink.cli import main
 from timesink.model.diagnosis import ProgramChange, ProgramEdit, SteadyTimes
 from timesink.output import terminal
+from timesink.rules.case import case_of
+from timesink.rules.diagnosis import attribution, causes_of_case
 
 EDIT = ProgramEdit(
     "synchronisation", "100 x aten::item added", "in the cycle, after aten::norm",
@@ -171,6 +174,19 @@ def test_an_edit_is_the_first_cause_whatever_cycles_take(found: Comparison):
     first = found.diagnosis.causes[0]
     assert first.cause == "synchronisation"
     assert "aten::item added" in first.sentence
+
+
+def test_causes_are_ordered_by_what_they_cost(found: Comparison):
+    """However the edits of a program are ordered, and whatever each of them is."""
+    pair = found.pairs[0].pair
+    sides = anatomy_of_role(pair.base), anatomy_of_role(pair.new)
+    case = case_of(pair, sides, attribution(pair, *sides), ())
+    slight, heavy = (replace(EDIT, cause=cause, host_ns=ns, device_ns=0.0)
+                     for cause, ns in (("workload_change", 1e3), ("added_layer", 9e3)))  # fmt: skip
+    causes = causes_of_case(case, program=change(slight, heavy))
+    assert [cause.cause for cause in causes][:1] == ["added_layer"]
+    costs = [abs(cause.cost_ns) for cause in causes]
+    assert costs == sorted(costs, reverse=True)
 
 
 def test_json(found: Comparison):

@@ -104,6 +104,36 @@ def test_a_slow_down_without_overhead_is_held_against_the_limit(pct: float | Non
         )
 
 
+def test_steps_that_only_the_profiler_made_shorter_are_a_regression():
+    """15 ms more of device work, under a profiler that cost the base far more."""
+    pair = corrected_pair((58, 60, 62), (70, 75, 80))
+    faster = recorded("improvement", 80.0, (-30.0, -10.0))
+    found = judged_without_overhead(faster, pair, program(15.0))
+    assert found.verdict == "regression"
+    assert found.reason.startswith("Steps take longer without profiler overhead: 60.0 → 75.0 ms")
+    assert found.reason.endswith("As recorded: 100.0 → 80.0 ms.")
+
+
+def test_clocks_that_disagree_on_the_direction_decide_nothing():
+    pair = corrected_pair((55, 60, 65), (57, 62, 67))
+    faster = recorded("improvement", 60.0, (-50.0, -30.0))
+    found = judged_without_overhead(faster, pair, program(2.0))
+    assert found.verdict == "no_change"
+    assert found.reason.startswith("Whether steps take longer cannot be told")
+
+
+def test_times_as_recorded_say_why_no_overhead_was_taken_off():
+    pair = two_runs(cycles=4)
+    why = "what this profiler costs the host is not known"
+    refused = StepTime(pair.base.mean_cycle_ns, None, None, why)
+    pair = replace(pair, base=replace(pair.base, step_time=lambda: refused))
+    found = judged_without_overhead(recorded("regression", 130.0, (20, 40)), pair, program(0.0))
+    assert found.verdict == "regression"
+    (note,) = found.notes
+    assert note.startswith("Step times are as recorded, with profiler overhead.")
+    assert note.endswith(f"{pair.base.label}: {why}.")
+
+
 @pytest.mark.parametrize("pct", [None, 5.0])
 def test_what_only_the_profiler_cost_passes(pct: float | None):
     why = overhead_alone()

@@ -41,6 +41,8 @@ from timesink.analyses.diff.alignment import (
 from timesink.analyses.diff.sizes import details, resized_operators
 from timesink.model.intervals import Flags, Floats
 
+EQUAL_CALLS = frozenset({"shapes", "uneven", "types", "variants"})
+"""Kinds of changes in what equal calls are given, or in the variants of kernels they launch."""
 _NEARLY_ALL = 0.8
 """Part of the operators that come so many times as often where a cycle does its work again."""
 _ROUNDING = 1e-9
@@ -73,8 +75,17 @@ class ProgramDifference:
     def row(self) -> dict[int, int]:
         return {site: place for place, site in enumerate(self.sites["site"].to_list())}
 
+    @cached_property
+    def has_device(self) -> bool:
+        """Whether work of a device was recorded on either side."""
+        return any(bool(mean[2].any()) for mean in self.means)
+
     def amounts(self, change: CallChange) -> Floats:
-        """What a change adds: calls, host_ns, device_ns and bytes per cycle."""
+        """What a change adds: calls, host_ns, device_ns and bytes per cycle.
+
+        A host that launches work takes as long for small work as for large: what equal calls of
+        it take more or less is its pace.
+        """
         total = np.zeros(4)
         for sign, counts, mean in (
             (-1, change.gone, self.means[0]),
@@ -84,6 +95,8 @@ class ProgramDifference:
                 column = mean[:, self.row[site]]
                 if column[0]:
                     total += sign * column * min(1.0, often / column[0])
+        if change.kind in EQUAL_CALLS and self.has_device:
+            total[1] = 0.0
         return total * change.frequency
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
@@ -90,7 +90,13 @@ def details(
         operators = equal & (sort == OPERATOR)
         columns = _steadily_other(base.shape, new.shape, operators)
         if len(columns) and (alone or len(columns) > _MOST_RESIZED * operators.sum()):
-            yield _detailed(base, new, names, columns, _typed_kind(base, new, names, columns))
+            kind = _typed_kind(base, new, names, columns)
+            retyped = _detailed(base, new, names, columns, kind)
+            # Operators that also come more or less often are given other sizes as well.
+            ratios = _input_ratios(base, new, names).tolist()
+            grown = [place for place, ratio in enumerate(ratios) if _is_resized(ratio)]
+            device = _launched_by({*columns.tolist(), *grown}, names)
+            yield _with_device_work(retyped, device, (base, new), names, found)
             return
     same = (base.variant == base.variant[0]).all(axis=0) & (new.variant == base.variant[0]).all(
         axis=0
@@ -98,7 +104,10 @@ def details(
     resized = np.union1d(_apart(base.blocks, new.blocks, work), _apart(base.bytes, new.bytes, work))
     most = max(1, int((work & (base.blocks[0] > 0)).sum()))
     if len(resized) > _MOST_RESIZED * most:
-        yield _detailed(base, new, names, resized, "shapes")
+        # Not every grid tells of sizes: libraries choose how products and reductions are cut.
+        device = np.flatnonzero((sort >= KERNEL) & ~_in_optimizer(names))
+        sized = _detailed(base, new, names, resized, "shapes")
+        yield _with_device_work(sized, device, (base, new), names, found)
         return
     other_sizes = _uneven_or_resized(base, new, names, equal, found)
     if other_sizes is not None:
@@ -216,6 +225,43 @@ def _device_change(base: CountedCycles, new: CountedCycles, columns: Ints) -> tu
     sums = [side.device_ns[:, columns].sum(axis=1).astype(np.float64) for side in (base, new)]
     error = sum(float(one.var()) / max(1, len(one) - 1) for one in sums) ** 0.5
     return float(np.median(sums[1]) - np.median(sums[0])), error
+
+
+def _launched_by(chosen: Collection[int], names: SiteNames) -> Ints:
+    """Columns of the device work whose innermost operator is one of some."""
+    sorts, found = names.sorts, []
+    for column in np.flatnonzero(names.table["sort"].to_numpy() >= KERNEL).tolist():
+        above = names.place.get(names.parents[column])
+        while above is not None and sorts[above] != OPERATOR:
+            above = names.place.get(names.parents[above])
+        if above in chosen:
+            found.append(column)
+    return np.array(found, dtype=np.int64)
+
+
+def _with_device_work(
+    change: CallChange,
+    device: Ints,
+    sides: tuple[CountedCycles, CountedCycles],
+    names: SiteNames,
+    found: Sequence[CallChange],
+) -> CallChange:
+    """A change of equal calls with device work as its own, as far as no other change has it."""
+    known = names.table["site"].to_numpy()
+    claimed: list[Counter[int]] = [Counter(), Counter()]
+    for one in found:
+        claimed[0].update(one.gone)
+        claimed[1].update(one.came)
+    gone, came = change.gone.copy(), change.came.copy()
+    for column in device.tolist():
+        site = int(known[column])
+        left, right = (
+            int(np.median(side.calls[:, column])) - taken[site]
+            for side, taken in zip(sides, claimed, strict=True)
+        )
+        if left == right > 0:
+            gone[site], came[site] = left, right
+    return replace(change, gone=gone, came=came)
 
 
 def _detailed(

@@ -127,13 +127,15 @@ class StepTime:
     """Without profiler overhead; None where that is not known."""
     interval_ns: tuple[float, float] | None
     """95 % interval of the corrected step time."""
+    why: str = ""
+    """Why there is no corrected step time, as a clause; empty where there is one."""
 
     @classmethod
     def of(cls, clock: OwnClock, recorded: Trace, corrected: Trace | None) -> StepTime:
         """The mean on both clocks, with as much doubt as the clock has."""
         mean = _mean(recorded)
         if corrected is None or not clock.own_ns:
-            return cls(mean, None, None)
+            return cls(mean, None, None, clock.why)
         length = _mean(corrected)
         return cls(mean, length, clock.bounds_of(length, mean))
 
