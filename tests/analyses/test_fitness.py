@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 import timesink
-from cases import MAIN, STEP, C, K, O, R, host_event, read
+from cases import MAIN, PID, STEP, C, K, O, R, host_event, read
+from timesink.analyses.cycles.search import find_cycles
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.steps import find_steps, within_steps
+from timesink.errors import NoCyclesError
 from timesink.model.fitness import COMPARISON, CRITICAL_PATH, IDLE, OVERHEAD, STEP_TIME
 from timesink.model.trace import Trace
 
@@ -86,6 +88,26 @@ class TestFit:
     )
     def test_recordings_of_usual_programs(self, shared: Path, name: str):
         assert recording_fitness(timesink.open(shared / "data" / name)).fit == "yes"
+
+
+def instant(name: str) -> dict:
+    return {"ph": "i", "name": name, "pid": PID, "tid": MAIN, "ts": 5, "s": "g"}
+
+
+class TestNothing:
+    @pytest.mark.parametrize("events", [(), (instant("Iteration Start: PyTorch Profiler"),)])
+    def test_it_answers_nothing(self, events: tuple[dict, ...]):
+        fitness = recording_fitness(read(*events))
+        assert (fitness.fit, [one.code for one in fitness.reasons]) == ("no", ["nothing_recorded"])
+        assert "profiler.step()" in fitness.reasons[0].record
+
+    @pytest.mark.parametrize("event", [STEP(1, 0, 900), O("f", 0, 900), K("gemm", 0, 9, c=1)])
+    def test_one_that_takes_time_is_something(self, event: dict):
+        assert "nothing_recorded" not in codes(read(event))
+
+    def test_no_cycles_because_there_is_nothing(self):
+        with pytest.raises(NoCyclesError, match="Nothing was recorded"):
+            find_cycles(read())
 
 
 class TestStartsWithBacklog:

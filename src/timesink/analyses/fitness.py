@@ -32,6 +32,7 @@ from timesink.analyses.links import launching_calls, link_launches
 from timesink.analyses.names import device_word
 from timesink.analyses.steps import find_steps, role_ranges
 from timesink.model import intervals, units
+from timesink.model.diagnosis import PLAIN
 from timesink.model.fitness import (
     COMPARISON,
     CRITICAL_PATH,
@@ -61,7 +62,7 @@ LEAST_SHARE = 0.1
 """Of the steps: what was not recorded for less than this leaves their conclusions as they are."""
 LEAST_LOST_LAUNCHES = 0.02
 """Of the launches: recordings of public test suites lose up to 0.5 % at their ends."""
-BACKLOG = "starts_with_backlog"
+BACKLOG, NOTHING = "starts_with_backlog", "nothing_recorded"
 NONE = -1
 FEWEST_LOST = 3
 """Fewer kernels may be those that were queued when the recording ended; a graph is a whole step."""
@@ -107,6 +108,32 @@ def _only_counters(trace: Trace) -> Iterator[Reason]:
             QUESTIONS,
             is_fatal=True,
         )
+
+
+def _nothing_recorded(trace: Trace) -> Iterator[Reason]:
+    """No call, no device work and no mark of a step."""
+    if not _holds_nothing(trace):
+        return
+    events = trace.metadata.events
+    others = f" ({units.counted(events, 'events')} of other sorts)" if events else ""
+    yield Reason(
+        NOTHING,
+        f"Nothing was recorded: no calls and no device work{others}.",
+        "Record while the program works. With a schedule, torch.profiler records only once "
+        "profiler.step() was called wait + warmup times.",
+        QUESTIONS,
+        {"events": events},
+        is_fatal=True,
+    )
+
+
+def _holds_nothing(trace: Trace) -> bool:
+    """Whether nothing in a recording takes time; what has no timeline is another matter."""
+    is_other = not trace.has_timeline or trace.has_only_counters or trace.metadata.format == PLAIN
+    if is_other or trace.lazy("steps").head(1).collect().height:
+        return False
+    is_call = ~host_kinds(trace).among("trace", "instant")
+    return not is_call.any() and not len(_device_work(trace).row)
 
 
 def _starts_with_backlog(trace: Trace) -> Iterator[Reason]:
@@ -415,6 +442,7 @@ _NO_STEP = (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD, COMPARISON)
 
 _CHECKS: tuple[Callable[[Trace], Iterator[Reason]], ...] = (
     _only_counters,
+    _nothing_recorded,
     _starts_with_backlog,
     _waits_in_vain,
     _launches_without_work,

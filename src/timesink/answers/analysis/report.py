@@ -222,6 +222,8 @@ class Analysis:
         told = self.own_clock
         if self.trace.metadata.extra.get(CLOCK_KEY) == OWN:
             return "times are without profiler overhead, as they were exported"
+        if self.fitness.fit == "no":
+            return ""
         if not told.is_known:
             return f"times are as recorded, with what recording costs: {told.why}"
         if not tells_clocks_apart(told):
