@@ -30,7 +30,7 @@ from timesink.analyses.columns import (
 )
 from timesink.analyses.links import launching_calls, link_launches
 from timesink.analyses.names import device_word
-from timesink.analyses.steps import find_steps, role_ranges
+from timesink.analyses.steps import cut_steps, find_steps, role_ranges
 from timesink.model import intervals, units
 from timesink.model.diagnosis import PLAIN
 from timesink.model.fitness import (
@@ -71,12 +71,6 @@ CLOCK_SKEW_NS = 20_000
 """Host and device clocks of HIP recordings are up to so far apart."""
 LEAST_EARLY = 0.05
 """Of the launches: with fewer of them out of order a clock was corrected, and fits again."""
-LEAST_FIRST_STEP = 0.8
-"""Of the device work of the other steps: a first step with less was cut, as health counts it."""
-FEWEST_STEPS = 3
-"""Fewer steps do not tell what is usual."""
-_BEGUN = 0.2
-"""Of a usual step: a last mark that is shorter and launched nothing is where recording stopped."""
 
 _MARK_STEPS = "Mark steps (profiler.step()) and record three or more whole ones after a warm-up."
 _WHOLE_STEPS = (
@@ -412,25 +406,18 @@ def _idle_window(trace: Trace) -> Iterator[Reason]:
 
 def _step_cut(trace: Trace) -> Iterator[Reason]:
     """Steps at either end whose device work the recording lacks."""
-    steps = find_steps(trace)
-    events = steps["device_events"].to_numpy()
-    if not len(events) or not steps["marked"][0] or not events.any():
-        return
-    whole = steps["complete"].to_numpy()
-    length = (steps["host_end_ns"] - steps["host_start_ns"]).to_numpy()
-    usual_ns = float(np.median(length[whole])) if whole.any() else 0.0
-    is_cut = ~whole & ((events > 0) | (length > _BEGUN * usual_ns))
-    is_first = len(events) >= FEWEST_STEPS and events[0] < LEAST_FIRST_STEP * np.median(events[1:])
-    cut = [steps["name"][0]] * bool(is_first)
-    cut += steps["name"].filter(is_cut).to_list()
+    steps, is_cut = find_steps(trace), cut_steps(trace)
+    cut = steps["name"].filter(is_cut).to_list()
     if not cut:
         return
-    left = int(whole.sum()) - bool(is_first)
+    is_first = bool(is_cut[0])
+    left = int((steps["complete"].to_numpy() & ~is_cut).sum())
     named = f"{'step' if len(cut) == 1 else 'steps'} {units.listed(cut)}"
     averages = "" if is_first else "; averages leave out what is cut"
+    verb = "lacks" if len(cut) == 1 else "lack"
     yield Reason(
         "step_cut",
-        f"Of {units.counted(len(events), 'steps')}, {named} lacks device work{averages}.",
+        f"Of {units.counted(steps.height, 'steps')}, {named} {verb} device work{averages}.",
         "Stop the profiler after a synchronisation, or record one step more than needed.",
         () if left > 0 else (STEP_TIME, COMPARISON),
         {"cut_steps": len(cut), "whole_steps": left},
