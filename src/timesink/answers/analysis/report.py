@@ -145,8 +145,10 @@ class Analysis:
     @cached_property
     def fitness(self) -> Fitness:
         """What the recording can answer, and why it cannot answer the rest."""
-        fitness = recording_fitness(self.recording)
-        return fitness if self.ranks is None else fitness.joined(set_fitness(self.ranks).reasons)
+        own = recording_fitness(self.recording)
+        if self.ranks is None:
+            return own
+        return set_fitness(self.ranks, self.trace.metadata.worker).joined(own.reasons)
 
     @cached_property
     def own_clock(self) -> OwnClock:
@@ -253,7 +255,7 @@ class Analysis:
         """What costs time and what to try, the gravest first."""
         others = list(proven_findings(self.timeline, self.efficiency))
         held_up = [] if self.ranks is None else stragglers(self.ranks)
-        if self.ranks is not None and not set_fitness(self.ranks).answers(COMMUNICATION):
+        if self.ranks is not None and not self.fitness.answers(COMMUNICATION):
             # Of one rank alone, what it waits for a profiler to start looks like communication.
             others = [finding for finding in others if finding.rule != "exposed-communication"]
         # Of equally grave ones a rank that holds up all the others comes before what each of them
