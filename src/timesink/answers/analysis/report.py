@@ -47,6 +47,7 @@ from timesink.answers.analysis.headline import (
     step_values,
     tells_clocks_apart,
 )
+from timesink.answers.analysis.held_up import straggler_headline
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.analysis.step_choice import Steps, missing_steps, step_choice
 from timesink.answers.rank_reading import UnrelatedRunsError, open_set
@@ -244,7 +245,13 @@ class Analysis:
 
     @property
     def headline(self) -> str:
-        """The answer in a sentence."""
+        """The answer in a sentence: of a set of ranks, who holds the others up comes before all."""
+        told = "" if self.ranks is None else straggler_headline(self.ranks)
+        return told or self.rank_headline
+
+    @property
+    def rank_headline(self) -> str:
+        """The answer about the trace in detail."""
         if self.timeline is self.trace:
             return headline(self.trace, self.findings)
         recorded = average_step(self.trace).get("total_ns", 0.0)

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from timesink.answers.analysis.ranks import straggler_headline
 from timesink.answers.analysis.report import Analysis, analyze
 from timesink.answers.analysis.step_choice import step_choice
 from timesink.answers.rank_reading import UnrelatedRunsError, open_set
@@ -135,7 +134,5 @@ def _section(place: int, run: ListedRun) -> blocks.Section:
     if run.analysis is None:
         texts = (blocks.Text(f"Cannot be answered: {run.reason}", "warning"),)
     else:
-        ranks = run.analysis.ranks
-        told = "" if ranks is None else straggler_headline(ranks)
-        texts = (blocks.Text(told or run.analysis.headline), blocks.Text(command))
+        texts = (blocks.Text(run.analysis.headline), blocks.Text(command))
     return blocks.Section(f"run-{place}", run.name, texts)
