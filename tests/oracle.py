@@ -327,7 +327,7 @@ def steps(trace: Trace) -> list[Step]:
     outside = assign(trace, found)
     if any(step.activities for step in found):
         extend(found, outside)
-        mark_cut(found)
+        mark_cut(trace, found)
     return found
 
 
@@ -384,14 +384,52 @@ def extend(found: list[Step], outside: list[Row]) -> None:
         free_from = step.end
 
 
-def mark_cut(found: list[Step]) -> None:
-    if len(found) == 1:
-        return
+def mark_cut(trace: Trace, found: list[Step]) -> None:
+    """Steps after the last with device work, and that one where its calls lack theirs."""
     counts = [len(step.activities) for step in found]
     last = max(place for place, count in enumerate(counts) if count)
-    kept = last if last and 0.8 * counts[last - 1] > counts[last] else last + 1
-    for step in found[kept:]:
+    for step in found[last + 1 :]:
         step.complete = False
+    origins = link(trace, forest(trace))
+    busy = [activity["kind"] in BUSY for activity in rows_of(trace, "device")]
+    linked = [row >= 0 or node is not None for row, node in origins]
+    if not last or 2 * sum(map(all, zip(busy, linked, strict=True))) < sum(busy):
+        return
+    calls = launching_calls(trace, found)
+    between = [call for at in range(1, last) or (0,) for call in calls[at]]
+    telling = {
+        name
+        for name, has_work in between
+        if has_work
+        and sum(work for other, work in between if other == name)
+        >= 0.9 * sum(other == name for other, _ in between)
+    }
+    made = [has_work for name, has_work in calls[last] if name in telling]
+    found[last].complete = sum(made) >= 0.8 * len(made)
+
+
+def launching_calls(trace: Trace, found: list[Step]) -> list[list[tuple[str, bool]]]:
+    """For each step its calls of the names that launch device work: which, and whether they did."""
+    host, device = rows_of(trace, "host"), rows_of(trace, "device")
+    worked = set()
+    for activity, (row, node) in zip(device, link(trace, forest(trace)), strict=True):
+        if activity["kind"] in BUSY and (row >= 0 or node is not None):
+            worked.add(row if row >= 0 else node.row)
+    names = {host[row]["name"] for row in worked}
+    marks = [
+        (mark.start, mark.end)
+        for mark in merged_marks(sorted(rows_of(trace, "steps"), key=lambda mark: mark["ts_ns"]))
+    ]
+    calls: list[list[tuple[str, bool]]] = [[] for _ in found]
+    for row, call in enumerate(host):
+        holders = [
+            at
+            for at, (start, end) in enumerate(marks)
+            if start <= call["ts_ns"] and end_of(call) <= end
+        ]
+        if holders and call["name"] in names:
+            calls[holders[-1]].append((call["name"], row in worked))
+    return calls
 
 
 # -- breakdown -------------------------------------------------------------------------------------

@@ -125,6 +125,10 @@ class AmbiguousError(TimesinkError):
     """One trace was asked for and the path holds several."""
 
 
+class SeveralRunsError(AmbiguousError):
+    """One run was asked for and the folders at the path hold several."""
+
+
 class QueryError(TimesinkError):
     """A SQL query that cannot be answered."""
 

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 import timesink
-from cases import MAIN, STEP, C, K, O, R, host_event, read
+from cases import MAIN, PID, STEP, C, K, O, R, host_event, read
+from timesink.analyses.cycles.search import find_cycles
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.steps import find_steps, within_steps
-from timesink.model.fitness import COMPARISON, CRITICAL_PATH, IDLE, OVERHEAD, STEP_TIME
+from timesink.errors import NoCyclesError
+from timesink.model.fitness import COMPARISON, CRITICAL_PATH, IDLE, OVERHEAD, STEP_TIME, Reason
 from timesink.model.trace import Trace
 
 VLLM = "graphs/vllm_decode_full/graph_execution.json.gz"
@@ -86,6 +88,26 @@ class TestFit:
     )
     def test_recordings_of_usual_programs(self, shared: Path, name: str):
         assert recording_fitness(timesink.open(shared / "data" / name)).fit == "yes"
+
+
+def instant(name: str) -> dict:
+    return {"ph": "i", "name": name, "pid": PID, "tid": MAIN, "ts": 5, "s": "g"}
+
+
+class TestNothing:
+    @pytest.mark.parametrize("events", [(), (instant("Iteration Start: PyTorch Profiler"),)])
+    def test_it_answers_nothing(self, events: tuple[dict, ...]):
+        fitness = recording_fitness(read(*events))
+        assert (fitness.fit, [one.code for one in fitness.reasons]) == ("no", ["nothing_recorded"])
+        assert "profiler.step()" in fitness.reasons[0].record
+
+    @pytest.mark.parametrize("event", [STEP(1, 0, 900), O("f", 0, 900), K("gemm", 0, 9, c=1)])
+    def test_one_that_takes_time_is_something(self, event: dict):
+        assert "nothing_recorded" not in codes(read(event))
+
+    def test_no_cycles_because_there_is_nothing(self):
+        with pytest.raises(NoCyclesError, match="Nothing was recorded"):
+            find_cycles(read())
 
 
 class TestStartsWithBacklog:
@@ -235,17 +257,41 @@ class TestWindow:
         assert codes(read(STEP(1, 0, 906_000), *work(900_000, 50))) == []
 
 
+def lost_after(start: int, count: int, many: int = 16) -> list[dict]:
+    """Launches without device work that follow so many with it."""
+    return [R(start + 100 * (count + place), 5, c=700 + place) for place in range(many)]
+
+
+def cuts(trace: Trace) -> list[Reason]:
+    return [reason for reason in recording_fitness(trace).reasons if reason.code == "step_cut"]
+
+
 class TestStepCut:
     def test_the_last_step(self):
-        cut = [STEP(3, 9000, 2900), *work(9010, 4, first=500)]
-        (reason,) = recording_fitness(read(*training(3), *cut)).reasons
-        assert (reason.code, reason.denies) == ("step_cut", ())
+        cut = [STEP(3, 9000, 2900), *work(9010, 4, first=500), *lost_after(9010, 4)]
+        (reason,) = cuts(read(*training(3), *cut))
+        assert reason.denies == ()
         assert "step 3 lacks device work" in reason.sentence
 
     def test_the_first_step(self):
-        cut = [STEP(9, -3000, 2900), *work(-2900, 4, first=500)]
-        (reason,) = recording_fitness(read(*training(3), *cut)).reasons
-        assert (reason.code, "step 9" in reason.sentence) == ("step_cut", True)
+        cut = [STEP(9, -3000, 2900), *work(-2900, 4, first=500), *lost_after(-2900, 4)]
+        (reason,) = cuts(read(*training(3), *cut))
+        assert "step 9" in reason.sentence
+
+    def test_a_mark_alone_at_the_end(self):
+        (reason,) = cuts(read(*training(3), STEP(3, 9000, 2900)))
+        assert "step 3" in reason.sentence
+
+    @pytest.mark.parametrize("start", [-2900, 9010])
+    def test_a_step_at_an_end_that_does_less(self, start: int):
+        """Of evaluation, or without an optimizer: it calls less, and all of that is recorded."""
+        less = [STEP(9, start - 10, 2900), *work(start, 4, first=500)]
+        trace = read(*training(3), *less)
+        assert codes(trace) == []
+        assert find_steps(trace)["complete"].all()
+
+    def test_a_last_step_of_the_host_alone(self):
+        assert codes(read(*training(3), STEP(3, 9000, 2900), O("save", 9010, 2500))) == []
 
     def test_a_mark_that_only_began_is_no_step(self):
         assert codes(read(*training(3), STEP(3, 9000, 10))) == []

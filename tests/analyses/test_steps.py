@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 
 import oracle
 from builders import complete
 from cases import MAIN, STEP, C, K, O, R, host_event, read
 from recordings import Recording, recordings
-from timesink.analyses.steps import find_steps, window
+from timesink.analyses.steps import cut_steps, find_steps, window
 from timesink.model.trace import Trace
 
 
@@ -63,8 +64,8 @@ class TestExtension:
 
 
 class TestCutSteps:
-    def complete(self, *events_per_step: int) -> list[bool]:
-        """Which steps are complete, if each launches this many kernels."""
+    def trace(self, *events_per_step: int, lost: int = 0) -> Trace:
+        """Steps that launch so many kernels each; the last of all are lost."""
         events = []
         for number, count in enumerate(events_per_step):
             start = 1000 * number
@@ -72,13 +73,30 @@ class TestCutSteps:
             for place in range(count):
                 ts = start + 10 * place
                 events += work(ts, ts + 8, 2, number=100 * number + place + 1)
-        return find_steps(read(*events))["complete"].to_list()
+        kernels = [event for event in events if event["cat"] == "Kernel"]
+        gone = kernels[len(kernels) - lost :]
+        return read(*(event for event in events if event not in gone))
 
-    def test_a_last_step_with_most_of_the_device_events_is_complete(self):
-        assert self.complete(5, 5, 4) == [True, True, True]
+    def complete(self, *events_per_step: int, lost: int = 0) -> list[bool]:
+        return find_steps(self.trace(*events_per_step, lost=lost))["complete"].to_list()
 
-    def test_a_last_step_with_fewer_is_cut(self):
-        assert self.complete(5, 5, 3) == [True, True, False]
+    def test_a_last_step_with_most_of_its_work_is_complete(self):
+        assert self.complete(5, 5, 5, lost=1) == [True, True, True]
+
+    def test_a_last_step_that_lacks_work_is_cut(self):
+        assert self.complete(5, 5, 5, lost=2) == [True, True, False]
+        assert self.complete(5, 5, lost=2) == [True, False]
+
+    def test_all_steps_whose_work_the_end_cuts(self):
+        trace = self.trace(5, 5, 5, 5, lost=7)
+        assert find_steps(trace)["complete"].to_list() == [True, True, False, False]
+        assert cut_steps(trace).tolist() == [False, False, True, True]
+
+    @pytest.mark.parametrize("counts", [(5, 5, 3), (5, 5, 1), (1, 5, 5), (3, 6, 3, 6, 3)])
+    def test_a_step_that_does_less_is_not_cut(self, counts: tuple[int, ...]):
+        trace = self.trace(*counts)
+        assert find_steps(trace)["complete"].all()
+        assert not cut_steps(trace).any()
 
     def test_last_steps_without_any_are_cut(self):
         assert self.complete(5, 4, 0, 0) == [True, True, False, False]

@@ -199,6 +199,10 @@ class TestMarkdown:
             [STEP(1, 0, 10), R(1, 1, c=1), K("a", 3, 1, c=1), STEP(2, 10, 20)],
             "1 step, 1 more step cut by the end",
         ),
+        (
+            [STEP(1, 0, 10), R(1, 1, c=1), K("a", 3, 1, c=1), STEP(2, 10, 20), O("mm", 12, 9)],
+            "1 step, 1 more step without device work at the end",
+        ),
     ],
 )
 def test_how_many_steps_there_are(events: list[dict], sentence: str):

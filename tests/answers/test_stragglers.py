@@ -220,7 +220,8 @@ class TestARankThatDoesMoreAndWaitsLeast:
         (finding,) = (one for one in odd.findings if one.rule == "odd-rank")
         assert finding.title == "rank2 computes more than all other ranks and waits least"
         assert finding.gain_ns == 0
-        assert "; rank2 computes more than all other ranks" in odd.headline
+        assert odd.headline.startswith("Rank 2 is odd: it computes 5.57 ms a step")
+        assert "; rank2 computes more than all other ranks" in odd.rank_headline
 
     def test_healthy_ranks_are_not_odd(self, healthy: Analysis):
         assert healthy.ranks is not None

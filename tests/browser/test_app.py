@@ -146,7 +146,7 @@ def test_an_unknown_run_is_a_sentence(page: Page, site: str):
 
 def test_a_broken_trace_is_a_sentence(page: Page, site: str):
     page.goto(f"{site}#/run/broken/overview")
-    headed(page, "Nothing in this trace takes time")
+    headed(page, "Nothing was recorded: no calls and no device work")
     told = "the JSON ends before the list of events is closed"
     expect(page.get_by_role("heading", name=told)).to_be_visible()
     expect(page.get_by_text("The recording is not whole")).to_contain_text(told)

@@ -285,13 +285,17 @@ class TestFolder:
         assert (told["source"]["worker"], told["steps"]["count"]) == ("rank0", 1)
         assert "unreadable_file" in {entry["code"] for entry in told["health"]}
 
-    def test_several_runs(self, decline, tmp_path: Path):
-        for name in ("first", "second"):
-            (tmp_path / name).mkdir()
-            write(tmp_path / name / "worker0.pt.trace.json", training_trace(1))
-        message, hint = decline("analyze", tmp_path)
-        assert "holds 2 runs (first, second)" in message
-        assert "name one run folder" in hint
+    def test_several_runs(self, run, job: Path, tmp_path: Path):
+        shutil.copytree(job, tmp_path / "first")
+        (tmp_path / "second").mkdir()
+        write(tmp_path / "second" / "worker0.pt.trace.json", training_trace(1))
+        told = run("analyze", tmp_path, "--format", "json").json
+        assert told["headline"].startswith("3 recordings of 2 runs: one answer each")
+        assert [(one["name"], one["recordings"]) for one in told["runs"]] == [
+            ("first", 2),
+            ("second", 1),
+        ]
+        assert told["runs"][0]["answer"]["source"]["workers"] == ["rank0", "rank1"]
 
 
 class TestClock:

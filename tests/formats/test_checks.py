@@ -233,49 +233,6 @@ def test_duplicate_correlation_names_the_call():
     assert found["duplicate_correlation"].example == example
 
 
-def steps_with(kernels_per_step, durations=None):
-    """A trace in which each step launches so many kernels."""
-    steps, host, device = [], [], []
-    for number, kernels in enumerate(kernels_per_step):
-        dur = durations[number] if durations else 100
-        steps.append(step(number, number * 1000, dur))
-        for ts in range(number * 1000, number * 1000 + kernels):
-            correlation = len(host) + 1
-            host.append(launch(correlation, ts, 1))
-            device.append(kernel("k", ts + 50_000, 1, correlation=correlation))
-    return {"steps": steps, "host": host, "device": device}
-
-
-@pytest.mark.parametrize(
-    ("trace", "expected"),
-    [
-        pytest.param(steps_with([10, 10, 7]), 1, id="last launches less"),
-        pytest.param(steps_with([7, 10, 10]), 1, id="first launches less"),
-        pytest.param(steps_with([3, 10, 10, 3]), 2, id="both ends"),
-        pytest.param(steps_with([0, 0, 0], [100, 100, 40]), 1, id="last is short, no device"),
-        pytest.param(steps_with([10, 10, 8]), 0, id="a little less"),
-        pytest.param(steps_with([10, 3, 10]), 0, id="a middle step is not cut"),
-        pytest.param(steps_with([10, 10, 10], [40, 100, 100]), 0, id="short with all its work"),
-        pytest.param(steps_with([0, 0, 0], [100, 100, 60]), 0, id="a little shorter"),
-        pytest.param(steps_with([10, 3]), 0, id="too few steps to compare"),
-        pytest.param(steps_with([]), 0, id="no steps"),
-    ],
-)
-def test_cut_step(trace, expected):
-    assert count(find(**trace), "cut_step") == expected
-
-
-@pytest.mark.parametrize(
-    ("trace", "example"),
-    [
-        (steps_with([10, 10, 7]), "ProfilerStep#2: 7 device activities, usually 10"),
-        (steps_with([0, 0, 0], [100, 100, 40]), "ProfilerStep#2: 40 ns, usually 100"),
-    ],
-)
-def test_cut_step_names_the_step(trace, example):
-    assert find(**trace)["cut_step"].example == example
-
-
 @pytest.mark.parametrize(
     ("stray", "expected"),
     [

@@ -30,8 +30,9 @@ from timesink.analyses.columns import (
 )
 from timesink.analyses.links import launching_calls, link_launches
 from timesink.analyses.names import device_word
-from timesink.analyses.steps import find_steps, role_ranges
+from timesink.analyses.steps import cut_steps, find_steps, role_ranges
 from timesink.model import intervals, units
+from timesink.model.diagnosis import PLAIN
 from timesink.model.fitness import (
     COMPARISON,
     CRITICAL_PATH,
@@ -61,7 +62,7 @@ LEAST_SHARE = 0.1
 """Of the steps: what was not recorded for less than this leaves their conclusions as they are."""
 LEAST_LOST_LAUNCHES = 0.02
 """Of the launches: recordings of public test suites lose up to 0.5 % at their ends."""
-BACKLOG = "starts_with_backlog"
+BACKLOG, NOTHING = "starts_with_backlog", "nothing_recorded"
 NONE = -1
 FEWEST_LOST = 3
 """Fewer kernels may be those that were queued when the recording ended; a graph is a whole step."""
@@ -70,12 +71,6 @@ CLOCK_SKEW_NS = 20_000
 """Host and device clocks of HIP recordings are up to so far apart."""
 LEAST_EARLY = 0.05
 """Of the launches: with fewer of them out of order a clock was corrected, and fits again."""
-LEAST_FIRST_STEP = 0.8
-"""Of the device work of the other steps: a first step with less was cut, as health counts it."""
-FEWEST_STEPS = 3
-"""Fewer steps do not tell what is usual."""
-_BEGUN = 0.2
-"""Of a usual step: a last mark that is shorter and launched nothing is where recording stopped."""
 
 _MARK_STEPS = "Mark steps (profiler.step()) and record three or more whole ones after a warm-up."
 _WHOLE_STEPS = (
@@ -107,6 +102,32 @@ def _only_counters(trace: Trace) -> Iterator[Reason]:
             QUESTIONS,
             is_fatal=True,
         )
+
+
+def _nothing_recorded(trace: Trace) -> Iterator[Reason]:
+    """No call, no device work and no mark of a step."""
+    if not _holds_nothing(trace):
+        return
+    events = trace.metadata.events
+    others = f" ({units.counted(events, 'events')} of other sorts)" if events else ""
+    yield Reason(
+        NOTHING,
+        f"Nothing was recorded: no calls and no device work{others}.",
+        "Record while the program works. With a schedule, torch.profiler records only once "
+        "profiler.step() was called wait + warmup times.",
+        QUESTIONS,
+        {"events": events},
+        is_fatal=True,
+    )
+
+
+def _holds_nothing(trace: Trace) -> bool:
+    """Whether nothing in a recording takes time; what has no timeline is another matter."""
+    is_other = not trace.has_timeline or trace.has_only_counters or trace.metadata.format == PLAIN
+    if is_other or trace.lazy("steps").head(1).collect().height:
+        return False
+    is_call = ~host_kinds(trace).among("trace", "instant")
+    return not is_call.any() and not len(_device_work(trace).row)
 
 
 def _starts_with_backlog(trace: Trace) -> Iterator[Reason]:
@@ -385,25 +406,18 @@ def _idle_window(trace: Trace) -> Iterator[Reason]:
 
 def _step_cut(trace: Trace) -> Iterator[Reason]:
     """Steps at either end whose device work the recording lacks."""
-    steps = find_steps(trace)
-    events = steps["device_events"].to_numpy()
-    if not len(events) or not steps["marked"][0] or not events.any():
-        return
-    whole = steps["complete"].to_numpy()
-    length = (steps["host_end_ns"] - steps["host_start_ns"]).to_numpy()
-    usual_ns = float(np.median(length[whole])) if whole.any() else 0.0
-    is_cut = ~whole & ((events > 0) | (length > _BEGUN * usual_ns))
-    is_first = len(events) >= FEWEST_STEPS and events[0] < LEAST_FIRST_STEP * np.median(events[1:])
-    cut = [steps["name"][0]] * bool(is_first)
-    cut += steps["name"].filter(is_cut).to_list()
+    steps, is_cut = find_steps(trace), cut_steps(trace)
+    cut = steps["name"].filter(is_cut).to_list()
     if not cut:
         return
-    left = int(whole.sum()) - bool(is_first)
+    is_first = bool(is_cut[0])
+    left = int((steps["complete"].to_numpy() & ~is_cut).sum())
     named = f"{'step' if len(cut) == 1 else 'steps'} {units.listed(cut)}"
     averages = "" if is_first else "; averages leave out what is cut"
+    verb = "lacks" if len(cut) == 1 else "lack"
     yield Reason(
         "step_cut",
-        f"Of {units.counted(len(events), 'steps')}, {named} lacks device work{averages}.",
+        f"Of {units.counted(steps.height, 'steps')}, {named} {verb} device work{averages}.",
         "Stop the profiler after a synchronisation, or record one step more than needed.",
         () if left > 0 else (STEP_TIME, COMPARISON),
         {"cut_steps": len(cut), "whole_steps": left},
@@ -415,6 +429,7 @@ _NO_STEP = (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD, COMPARISON)
 
 _CHECKS: tuple[Callable[[Trace], Iterator[Reason]], ...] = (
     _only_counters,
+    _nothing_recorded,
     _starts_with_backlog,
     _waits_in_vain,
     _launches_without_work,

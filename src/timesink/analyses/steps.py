@@ -44,7 +44,11 @@ from timesink.model.trace import Trace
 _BEGINNING_OF_TIME = np.iinfo(np.int64).min
 
 CUT_SHARE = 0.8
-"""A last step with less than this share of the device events before it was cut."""
+"""An edge step in which fewer of the launching calls have their device work was cut."""
+_LAUNCHES = 0.9
+"""A call launches device work where so many of its name do, in the steps between the edges."""
+_BEGUN = 0.2
+"""Of a usual step: a last mark that is shorter and holds no call is where recording stopped."""
 
 SCHEMA: dict[str, pl.DataType] = {
     "name": pl.String(),
@@ -79,7 +83,7 @@ def find_steps(trace: Trace) -> pl.DataFrame:
             "host_start_ns": bounds[:, 0].copy(),
             "host_end_ns": bounds[:, 1].copy(),
             "device_events": count,
-            "complete": _complete(count),
+            "complete": _complete(trace, bounds, count),
             "marked": np.full(len(steps), bool(marks)),
         },
         schema=SCHEMA,
@@ -245,16 +249,75 @@ def _busiest(place: tuple[Ints, Ints], length: Ints, chosen: Flags) -> tuple[int
     return int(device[found]), int(stream[found])
 
 
-def _complete(count: Ints) -> Flags:
-    """Steps whose device work was recorded; all of them where no device work is known."""
+def _complete(trace: Trace, bounds: Ints, count: Ints) -> Flags:
+    """Steps whose device work was recorded; all of them where no device work is known.
+
+    A last step that does less than others is complete, unless it does nothing.
+    """
     complete = np.ones(len(count), dtype=np.bool_)
     if len(count) < 2 or not count.any():
         return complete
     last = int(np.flatnonzero(count)[-1])
     complete[last + 1 :] = False
-    if last > 0 and CUT_SHARE * count[last - 1] > count[last]:
-        complete[last] = False
+    if last > 0:
+        complete[last] = not _lacks_work(trace, bounds, last, count)[last]
     return complete
+
+
+@once_per_trace
+def cut_steps(trace: Trace) -> Flags:
+    """Which steps an end of the recording cuts: their calls are there, the work of these is not.
+
+    At the end also a step of about the usual length without any call.  Only `complete` leaves
+    these out of averages; of the first step what was recorded counts.
+    """
+    steps = find_steps(trace)
+    count, cut = steps["device_events"].to_numpy(), np.zeros(steps.height, dtype=np.bool_)
+    if steps.height < 2 or not count.any() or not steps["marked"][0]:
+        return cut
+    bounds = steps.select("host_start_ns", "host_end_ns").to_numpy()
+    whole, last = steps["complete"].to_numpy(), int(np.flatnonzero(count)[-1])
+    lacks = _lacks_work(trace, bounds, last, count)
+    cut = lacks & ~whole
+    cut[0] = lacks[0]
+    length = bounds[:, 1] - bounds[:, 0]
+    usual_ns = float(np.median(length[whole])) if whole.any() else 0.0
+    calls = host_kinds(trace).among("operator", *LAUNCH_KINDS)
+    calls &= ~host_names(trace).matching(names.is_profiler_step)
+    within = step_at(*start_and_end(host_columns(trace), np.flatnonzero(calls)), bounds)
+    is_empty = ~np.isin(np.arange(len(bounds)), within)
+    return np.asarray(cut | (~whole & is_empty & (length > _BEGUN * usual_ns)))
+
+
+def _lacks_work(trace: Trace, bounds: Ints, last: int, count: Ints) -> Flags:
+    """Steps with calls that launch device work in the steps between the edges, and here did not.
+
+    `last` is the last step with device work.  What does less calls less, and lacks nothing.  Where
+    most device work has no launch in the recording, nothing tells.
+    """
+    lacks = np.zeros(len(count), dtype=np.bool_)
+    origins = origin_rows(trace)[device_kinds(trace).among(*BUSY_KINDS)]
+    if 2 * int((origins >= 0).sum()) < len(origins):
+        return lacks
+    host, codes = host_columns(trace), host_names(trace).codes
+    worked = np.zeros(len(codes), dtype=np.bool_)
+    worked[origins[origins >= 0]] = True
+    launching = np.unique(codes[worked])
+    rows = np.flatnonzero(np.isin(codes, launching))
+    step = step_at(*start_and_end(host, rows), bounds)
+    rows, step = rows[step >= 0], step[step >= 0]
+    place = step * len(launching) + np.searchsorted(launching, codes[rows])
+    made, done = (
+        np.bincount(chosen, minlength=len(bounds) * len(launching)).reshape(len(bounds), -1)
+        for chosen in (place, place[worked[rows]])
+    )
+    between = np.arange(1, last)
+    for edge in (0, *range(max(last, 1), len(count))):
+        others = between if len(between) else np.array([0 if edge else last])
+        usual_made, usual_done = made[others].sum(axis=0), done[others].sum(axis=0)
+        tells = (usual_done > 0) & (usual_done >= _LAUNCHES * usual_made)
+        lacks[edge] = done[edge, tells].sum() < CUT_SHARE * made[edge, tells].sum()
+    return lacks
 
 
 # What the time of a run is spent on, as ranges.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from timesink.model import units
@@ -16,6 +17,7 @@ from timesink.model.fitness import (
     RANKS,
     STEP_TIME,
     Fitness,
+    Reason,
 )
 from timesink.output.blocks import Block, Section, Text, Tone
 
@@ -51,14 +53,29 @@ def fitness_sections(fitness: Fitness) -> Iterator[Section]:
     if not fitness.reasons:
         return
     denied = denied_questions(fitness)
-    title = "What this recording cannot tell" if denied else "About this recording"
-    tone: Tone = "warning" if denied else "notice"
+    of_others = [reason for reason in fitness.reasons if reason.is_of_others and reason.denies]
+    title = "What this recording cannot tell" if denied or of_others else "About this recording"
+    if any(reason.ranks for reason in fitness.reasons):
+        title = title.replace("this recording", "these recordings")
+    tone: Tone = "warning" if denied or of_others else "notice"
     blocks: list[Block] = [
-        Text(f"{reason.sentence} {reason.record}", tone) for reason in fitness.reasons
+        Text(
+            f"{reason.sentence} {reason.record}{_withheld(reason) if reason.is_of_others else ''}",
+            tone,
+        )
+        for reason in fitness.reasons
     ]
     if denied:
         blocks.insert(0, Text(f"Not answered: {denied}.", tone))
     yield Section(SECTION, title, tuple(blocks))
+
+
+def _withheld(reason: Reason) -> str:
+    """What ranks that are not shown in detail cannot tell."""
+    denied = denied_questions(Fitness((replace(reason, is_of_others=False),)))
+    return f" Of {'it' if len(reason.ranks) == 1 else 'them'} not answered: {denied}." * bool(
+        denied
+    )
 
 
 def fitness_of_sides(sides: Mapping[str, Fitness]) -> Iterator[Section]:

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.columns import host_columns
+from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.replay.changes import AskedChange, change_of
@@ -576,8 +577,13 @@ def _vain(found: WhatIf) -> Mapping[str, list[str]]:
     path, on_device = found.critical_path, ("kernel", "memcpy", "memset", "communication")
     decided = path.filter(pl.col("kind").is_in(on_device))["new_ns"].sum()
     reasons: dict[str, list[str]] = {}
+    has_device = has_device_work(found.trace)
     for change in found.in_vain:
-        idle = change.sort in ("kernel", "copy", "communication") and 2 * decided < found.cycle_ns
+        idle = (
+            has_device
+            and change.sort in ("kernel", "copy", "communication")
+            and 2 * decided < found.cycle_ns
+        )
         why = "the device is idle here anyway" if idle else "something else decides meanwhile"
         reasons.setdefault(f"These save nothing, {why}", []).append(change.text)
     for changes in reasons.values():

@@ -2,8 +2,8 @@
 
 The answer comes first, in a sentence; then the parts of an average step, the operators and
 kernels that take most, findings with their numbers, and trace health.  Of a folder of recordings
-that are no ranks of one run there is a headline for each.  `--view` prints one table
-instead, whole: its main columns as text and Markdown, all of them as CSV and JSON.
+that are no ranks of one run, or of run folders, there is a headline for each.  `--view` prints one
+table instead, whole: its main columns as text and Markdown, all of them as CSV and JSON.
 """
 
 from __future__ import annotations

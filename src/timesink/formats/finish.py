@@ -38,9 +38,6 @@ CLOCK_FAULT_NS = 3_600 * 10**9
 WINDOW_SLACK_NS = 60 * 10**9
 CLOCK_FAULT_SPANS = 100
 FEWEST_TO_JUDGE_CLOCK = 10
-FEWEST_STEPS_TO_COMPARE = 3
-CUT_STEP_DEVICE_SHARE = 0.8
-CUT_STEP_DURATION_SHARE = 0.5
 LONGEST_NAME = 60
 LARGEST_CODE_TABLE = 1 << 24
 
@@ -94,7 +91,6 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
         _unlinked_kernels(busy),
         _duplicate_correlation(launches),
         _unclear_process(busy, launches),
-        _cut_step(tables["steps"], busy),
         _clock_fault(host, device),
         _window_end_fault(host, device),
         _device_before_launch(busy),
@@ -263,28 +259,6 @@ def _unclear_process(busy: pl.DataFrame, launches: pl.DataFrame) -> HealthEntry:
         unclear.to_series().arg_true().to_numpy(),
         lambda row: f"{_name(busy, row)}, correlation {busy['correlation'][row]}",
     )
-
-
-def _cut_step(steps: pl.DataFrame, busy: pl.DataFrame) -> HealthEntry:
-    """A first or last step with clearly less device work than the others.
-
-    Durations decide only where no device work is launched from steps: a host that runs ahead of
-    the device makes the first step short although nothing of it is missing.
-    """
-    if steps.height < FEWEST_STEPS_TO_COMPARE:
-        return HealthEntry("cut_step", 0)
-    starts, durations = steps["ts_ns"].to_numpy(), steps["dur_ns"].to_numpy()
-    launched = np.sort(busy["launch_ts_ns"].drop_nulls().to_numpy())
-    work = np.searchsorted(launched, starts + durations) - np.searchsorted(launched, starts)
-    values, share, unit = durations, CUT_STEP_DURATION_SHARE, "ns"
-    if work.any():
-        values, share, unit = work, CUT_STEP_DEVICE_SHARE, "device activities"
-    examples = []
-    for edge in (0, steps.height - 1):
-        usual = np.median(np.delete(values, edge))
-        if values[edge] < share * usual:
-            examples.append(f"{_name(steps, edge)}: {values[edge]} {unit}, usually {usual:.0f}")
-    return HealthEntry("cut_step", len(examples), "; ".join(examples))
 
 
 def _clock_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:

@@ -32,10 +32,14 @@ class Reason:
     """What to record instead."""
     denies: tuple[str, ...]
     """The questions of `QUESTIONS` it cannot answer because of this."""
-    evidence: Mapping[str, float | str] = field(default_factory=dict)
+    evidence: Mapping[str, int | float | str] = field(default_factory=dict)
     """What was measured; units are in the keys."""
     is_fatal: bool = False
     """Whether nothing that depends on time can be answered."""
+    ranks: tuple[int, ...] = ()
+    """Of a set of ranks: whose recordings show this; none where only all of them together do."""
+    is_of_others: bool = False
+    """Whether it is told of other ranks than the one in detail: what is told of that one holds."""
 
     def to_dict(self) -> dict[str, Any]:
         """The reason as plain data."""
@@ -45,6 +49,7 @@ class Reason:
             "record": self.record,
             "denies": list(self.denies),
             "evidence": dict(self.evidence),
+            **({"ranks": list(self.ranks)} if self.ranks else {}),
         }
 
 
@@ -64,18 +69,20 @@ class Fitness:
     @property
     def fit(self) -> Fit:
         """`yes` without a reason against it, `no` where nothing about time can be answered."""
-        if any(reason.is_fatal for reason in self.reasons):
+        if any(reason.is_fatal and not reason.is_of_others for reason in self.reasons):
             return "no"
         return "partly" if self.reasons else "yes"
 
     def answers(self, question: str) -> bool:
         """Whether the recording can answer one of `QUESTIONS`."""
-        return all(question not in reason.denies for reason in self.reasons)
+        return not self.against(question)
 
     def against(self, *questions: str) -> tuple[Reason, ...]:
         """The reasons why it cannot answer any of some questions."""
         return tuple(
-            reason for reason in self.reasons if any(name in reason.denies for name in questions)
+            reason
+            for reason in self.reasons
+            if not reason.is_of_others and any(name in reason.denies for name in questions)
         )
 
     def joined(self, more: Iterable[Reason]) -> Fitness:

@@ -24,6 +24,7 @@ from timesink.analyses.links import link_launches
 from timesink.analyses.memory_curve import memory_peaks
 from timesink.analyses.names import tensor_core_use
 from timesink.analyses.operators import node_times
+from timesink.analyses.steps import cut_steps as steps_cut
 from timesink.analyses.steps import find_steps, role_ranges
 from timesink.model import intervals, units
 from timesink.model.findings import MEDIUM, Evidence, Finding
@@ -314,7 +315,7 @@ def memory_limit(trace: Trace) -> list[Finding]:
 def cut_steps(trace: Trace) -> list[Finding]:
     """Steps at the end whose device work the recording does not hold."""
     steps = find_steps(trace)
-    cut = steps.filter(~steps["complete"])
+    cut = steps.filter(~steps["complete"] & pl.Series(steps_cut(trace), dtype=pl.Boolean))
     if cut.is_empty():
         return []
     whole = steps.filter("complete")

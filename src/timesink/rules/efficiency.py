@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_names, once_per_trace
+from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.device_idle import idle_causes
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.names import short_kernel_name
@@ -371,6 +372,7 @@ _NOTICED = 0.005
 _IDLE_ANYWAY = {
     "work": "the host decides how long a step takes, and the device is idle here anyway",
     "idle": "the device decides how long a step takes, and the host waits for it anyway",
+    "host": "something else decides how long a step takes meanwhile",
     "busy": "other work of the device decides how long a step takes",
 }
 _BUSY = 0.9
@@ -401,7 +403,7 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
         found = (*found, *single)
     if not (below_roofs or any(one.cost_ns for one in found)):
         return found
-    whole_steps, is_busy = complete_steps(trace), _is_busy(trace)
+    whole_steps, otherwise = complete_steps(trace), _who_decides(trace)
     changes: list[tuple[Finding, _Change]] = [(one, partial(_mended, one)) for one in found]
     changes += [(one.finding, partial(_shortened, one)) for one in below_roofs]
     so_far, joint, is_capped = base, 0.0, False
@@ -409,7 +411,7 @@ def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple
     for number, (one, change) in enumerate(changes):
         alone = change(base)
         saved = None if alone is None else saving_ns(alone)
-        told = _with_saving(one, saved, whole, at_most=number >= len(found), is_busy=is_busy)
+        told = _with_saving(one, saved, whole, at_most=number >= len(found), otherwise=otherwise)
         if number >= len(found):
             if told.cost_ns < LEAST_SAVED * whole:
                 continue
@@ -482,16 +484,24 @@ def _filled(texts: Iterable[str], one: Finding) -> Iterable[str]:
             yield from (text.replace(f"{{{kind}}}", pattern) for pattern in patterns)
 
 
-def _is_busy(trace: Trace) -> bool:
-    """Whether a device works nearly all of the time of steps."""
+def _who_decides(trace: Trace) -> str:
+    """Why something saves nothing: a device works nearly all the time or not, or there is none."""
+    if not has_device_work(trace):
+        return "host"
     idle, steps = idle_causes(trace), complete_steps(trace)
     if idle.is_empty():
-        return False
-    return int(idle["idle_ns"].to_numpy().min()) < (1 - _BUSY) * steps.length_ns * steps.count
+        return "work"
+    least = int(idle["idle_ns"].to_numpy().min())
+    return "busy" if least < (1 - _BUSY) * steps.length_ns * steps.count else "work"
 
 
 def _with_saving(
-    one: Finding, saved: float | None, whole: float, *, at_most: bool, is_busy: bool
+    one: Finding,
+    saved: float | None,
+    whole: float,
+    *,
+    at_most: bool,
+    otherwise: str,
 ) -> Finding:
     """A finding with what it saves: what was replayed, and at most what there is."""
     if not one.cost_ns:
@@ -501,7 +511,7 @@ def _with_saving(
         # Some changes go further than mending the finding would: then they are the most.
         cost = min(cost, saved) if at_most or said.get("at_most") else min(saved, whole)
     if saved is not None and cost < _NOTICED * whole:
-        sort = "idle" if said.get("time") == "idle" else "busy" if is_busy else "work"
+        sort = "idle" if said.get("time") == "idle" else otherwise
         basis = one.gain_basis if one.between_ns else ""
         return replace(one, cost_ns=0.0, gain_basis=basis, why=_IDLE_ANYWAY[sort])
     return replace(one, cost_ns=cost)

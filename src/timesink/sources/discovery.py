@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from timesink.errors import AmbiguousError, UnreadableError
+from timesink.errors import AmbiguousError, SeveralRunsError, UnreadableError
 from timesink.formats.file_names import is_named_as_table, is_profiler_name, rank_in_head, stem_of
 from timesink.formats.packing import open_source
 from timesink.model.units import counted, listed, natural
@@ -289,13 +289,13 @@ def _without_strays(recordings: list[Recording]) -> tuple[list[Recording], list[
     return [one for one in recordings if one not in strays], sorted(notes)
 
 
-def _several_runs(runs: dict[str, list[Recording]], place: Place) -> AmbiguousError:
+def _several_runs(runs: dict[str, list[Recording]], place: Place) -> SeveralRunsError:
     names = sorted(runs, key=natural)
     more = ", ..." if len(names) > _MOST_SHOWN else ""
     first = sorted(Path(one.source).parent.as_posix() for one in runs[names[0]])
     if runs[names[0]][0].remote is not None:
         first = sorted(one.source.rpartition("/")[0] for one in runs[names[0]])
-    return AmbiguousError(
+    return SeveralRunsError(
         f"{shown(place)}: holds {len(names)} runs ({', '.join(names[:_MOST_SHOWN])}{more})",
         f"name one run folder, e.g. {first[0]}, or a pattern of its files in quotes",
     )

@@ -65,6 +65,7 @@ def test_a_step_cut_by_the_end_of_the_recording_is_left_out():
         STEP(2, 200, 100),
         R(210, 1, c=11),
         K("a", 220, 5, c=11),
+        *(R(220 + place, 1, c=20 + place) for place in range(9)),
     )
     # The first step lasts until its last kernel ends, at 105.
     assert busy(trace, "window_ns", "utilisation") == [(105 * US, 50 / 105)]

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import pytest
 
+import timesink
 from builders import Event
 from cases import STEP, O, read
+from rank_sets import as_set
 from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
+from timesink.answers.analysis.document import analysis_document
+from timesink.answers.analysis.report import analyze_opened
 from timesink.model.findings import Finding
+from timesink.model.trace import Trace
+from timesink.rules import find_all
 
 STEPS, STEP_US = 4, 2_000
 
 
 def rank(*, multiply_us: int, batch: int) -> RankSummary:
+    return summarise_rank(rank_trace(multiply_us=multiply_us, batch=batch))
+
+
+def rank_trace(*, multiply_us: int, batch: int = 32) -> Trace:
     """Every step multiplies two matrices and waits for the others."""
     events: list[Event] = []
     for number in range(STEPS):
@@ -26,7 +36,7 @@ def rank(*, multiply_us: int, batch: int) -> RankSummary:
             O("aten::mm", at, multiply_us, x=2 * number + 1, **shapes),
             O("gloo:all_reduce", start, at + 1_900 - start, x=2 * number + 2, tid="9", **reduced),
         ]
-    return summarise_rank(read(*events))
+    return read(*events)
 
 
 def straggler(late: RankSummary) -> Finding:
@@ -41,3 +51,38 @@ def test_more_work_is_told_from_a_slow_host(batch: int, cause: str):
     found = straggler(rank(multiply_us=1_500, batch=batch))
     assert found.cause == cause
     assert "device" not in found.proofs[0]
+
+
+def host_rank(late_us: int) -> Trace:
+    """Steps whose gradients are reduced while operators run, for half of the time."""
+    events: list[Event] = []
+    for number in range(STEPS):
+        at = number * STEP_US
+        events += [
+            STEP(number, at, STEP_US),
+            O("aten::mm", at, 1_000 + late_us, x=2 * number + 1),
+            O("gloo:all_reduce", at + 600 + late_us, 800, x=2 * number + 2, tid="9"),
+        ]
+    return read(*events)
+
+
+def test_exposed_is_what_no_operator_overlaps():
+    (one,) = [each for each in find_all(host_rank(0)) if each.rule == "exposed-communication"]
+    assert one.sentence.startswith("400.0 us of each 2.00 ms step (20.0 %)")
+
+
+def test_nothing_is_said_about_devices():
+    analysis = timesink.analyze(host_rank(0))
+    told = [f"{each.sentence} {each.why} {each.gain_basis}" for each in analysis.findings]
+    assert not [text for text in told if "device" in text or "GPU" in text]
+
+
+def test_one_headline_in_every_form():
+    ranks = {
+        str(number): rank_trace(multiply_us=1_500 if number == 3 else 1_000 + number)
+        for number in range(5)
+    }
+    analysis = analyze_opened(ranks["0"], path="run", ranks=as_set(ranks))
+    assert analysis.headline.startswith("Rank 3 makes the others wait")
+    document = analysis_document(analysis)
+    assert document.headline == analysis.headline == analysis.to_dict()["headline"]

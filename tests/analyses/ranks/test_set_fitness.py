@@ -24,7 +24,8 @@ from timesink.analyses.ranks import (
 from timesink.analyses.ranks.clocks import MOST_DRIFT_PPM, align_clocks, corrected
 from timesink.answers.analysis.document import analysis_document
 from timesink.answers.analysis.report import analyze_opened
-from timesink.model.fitness import COMMUNICATION, RANKS
+from timesink.answers.fitness import fitness_sections
+from timesink.model.fitness import COMMUNICATION, IDLE, RANKS
 from timesink.model.trace import Trace
 
 STEP_US, SECONDS_APART = 10_000, 5_000_000
@@ -164,3 +165,35 @@ class TestDriftOfClocks:
         assert [reason.code for reason in set_fitness(ranks).reasons] == ["clocks_not_aligned"]
         assert not set_fitness(ranks).answers(RANKS)
         assert "cannot be aligned" in set_fitness(ranks).reasons[0].sentence
+
+
+class TestOfSingleRanks:
+    """Three ranks; the last two lose the work of their last launches."""
+
+    def ranks(self) -> RankSet:
+        def rank(lost: int) -> Trace:
+            launches = [(100 * place, 1 + place) for place in range(20)]
+            return read(
+                STEP(1, 0, 3000),
+                *(R(ts, 5, c=number) for ts, number in launches),
+                *(K("gemm", ts + 10, 80, c=number) for ts, number in launches[: 20 - lost]),
+            )
+
+        return as_set({"a": rank(0), "b": rank(5), "c": rank(6)})
+
+    def test_reasons_name_their_ranks(self):
+        (reason,) = set_fitness(self.ranks(), "b").reasons
+        assert (reason.code, reason.ranks) == ("work_not_recorded", (1, 2))
+        assert reason.sentence.startswith("Ranks 1-2 (here rank 1): 5 of 20 launch calls")
+        assert not set_fitness(self.ranks(), "b").answers(IDLE)
+
+    def test_the_answers_of_a_whole_rank_stand(self):
+        fitness = set_fitness(self.ranks(), "a")
+        assert (fitness.fit, fitness.answers(IDLE)) == ("partly", True)
+        (section,) = fitness_sections(fitness)
+        assert section.title == "What these recordings cannot tell"
+        assert "Of them not answered: how idle the device is" in str(section.blocks)
+
+    def test_in_plain_data(self):
+        (reason,) = set_fitness(self.ranks(), "a").to_dict()["reasons"]
+        assert (reason["ranks"], reason["evidence"]["lost_launches"]) == ([1, 2], 5)

@@ -156,13 +156,15 @@ def test_utilisation_is_taken_over_complete_steps():
     assert window(find_steps(last_steps_cut())) == (110_000, 330_000)
 
 
-def test_last_step_with_less_work_than_the_one_before_is_cut():
+def test_last_step_whose_work_is_missing_is_cut():
     launches = [(110, 1), (120, 2), (130, 3), (210, 4)]
+    lost = [R(220, 5, c=5), R(230, 5, c=6)]
     trace = read(
         STEP(1, 100, 100),
         STEP(2, 200, 100),
         *(R(ts, 5, c=c) for ts, c in launches),
         *(K("gemm", ts + 5, 5, c=c) for ts, c in launches),
+        *lost,
     )
     assert find_steps(trace)["complete"].to_list() == [True, False]
     assert overview(trace, Query())["performance"][0]["value"] == 100

@@ -30,7 +30,7 @@ def bad_run() -> Trace:
             R(start + 2_500, 5, c=10 + number),
             C(start + 3_000, 500, c=10 + number),
         ]
-    return read(*events, STEP(3, 30_000, 1_000))
+    return read(*events, STEP(3, 30_000, 3_000))
 
 
 def small_run() -> Trace:

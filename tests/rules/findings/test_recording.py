@@ -7,8 +7,8 @@ from timesink.model.trace import Trace
 from timesink.rules.device_work import cut_steps
 
 
-def steps_with(*counts: int) -> Trace:
-    """Steps that launch this many kernels each."""
+def steps_with(*counts: int, launched: int = 0) -> Trace:
+    """Steps that launch this many kernels each; `launched` are all that the third launches."""
     events = []
     for number, count in enumerate(counts, start=1):
         start = 1000 * number
@@ -16,11 +16,15 @@ def steps_with(*counts: int) -> Trace:
         for place in range(count):
             launch, kernel = start + 10 * place, start + 10 * place + 5
             events += [R(launch, 2, c=launch), K("gemm", kernel, 2, c=launch)]
+    events += [
+        R(3000 + 10 * place, 2, c=9000 + place)
+        for place in range(counts[2] if launched else 0, launched)
+    ]
     return read(*events)
 
 
 def test_numbers_and_evidence():
-    (finding,) = cut_steps(steps_with(10, 12, 3, 0))
+    (finding,) = cut_steps(steps_with(10, 12, 3, 0, launched=11))
     assert (finding.rule, finding.severity) == ("cut-steps", "medium")
     assert "2 steps of 4 (3, 4) lack device work: at most 3 device events" in finding.sentence
     assert "against 11 in a whole step" in finding.sentence
@@ -31,5 +35,10 @@ def test_numbers_and_evidence():
 
 
 def test_whole_steps_are_fine():
-    for trace in (steps_with(10, 10, 8), steps_with(0, 0), read()):
+    for trace in (
+        steps_with(10, 10, 3),
+        steps_with(10, 12, 8, launched=10),
+        steps_with(0, 0),
+        read(),
+    ):
         assert cut_steps(trace) == []

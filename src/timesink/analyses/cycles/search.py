@@ -30,6 +30,7 @@ from timesink.analyses.cycles.annotations import (
 )
 from timesink.analyses.cycles.kernel_period import kernel_period
 from timesink.analyses.cycles.python_calls import layers, lone_pass, python_anchor
+from timesink.analyses.fitness import NOTHING, recording_fitness
 from timesink.analyses.names import short_kernel_name
 from timesink.errors import (
     NoCyclesError,
@@ -113,6 +114,11 @@ def nothing_repeats(
     trace: Trace, methods: Sequence[str], considered: Sequence[Cycles], where: str
 ) -> NoCyclesError:
     """Nothing was seen to repeat well enough; it says what came nearest."""
+    nothing = next((one for one in recording_fitness(trace).reasons if one.code == NOTHING), None)
+    if nothing is not None:
+        return NoCyclesError(
+            f"{trace.metadata.source}: {nothing.sentence.rstrip('.')}", otherwise=nothing.record
+        )
     names = [short_kernel_name(one.anchor) if one.on_device else one.anchor for one in considered]
     near = "; ".join(
         f"{name!r} came {units.counted(one.count, 'times')}"

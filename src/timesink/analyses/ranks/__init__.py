@@ -15,6 +15,7 @@ from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.fitness import (
     may_start_apart,
     ranges_without_late_starts,
+    rank_reasons,
     unrelated_reason,
 )
 from timesink.analyses.ranks.likeness import RankGroup, cluster_ranks
@@ -251,11 +252,15 @@ def set_notes(ranks: RankSet) -> Iterator[str]:
     yield from _clocks(ranks)
 
 
-def set_fitness(ranks: RankSet) -> Fitness:
-    """What the recordings of a set cannot answer together, beside what each cannot by itself."""
+def set_fitness(ranks: RankSet, worker: str | None = None) -> Fitness:
+    """What the recordings of a set cannot answer: each by itself, and together.
+
+    Of a `worker` that is looked at in detail, what others cannot tell leaves the answers.
+    """
     if len(ranks.runs) > 1:
         return Fitness((unrelated_reason(ranks.runs),))
-    return Fitness(ranks.analysis.reasons)
+    detailed = next((rank for rank, name in ranks.workers.items() if name == worker), None)
+    return Fitness((*rank_reasons(ranks.ranks, detailed), *ranks.analysis.reasons))
 
 
 def steps_in_detail(ranks: RankSet, worker: str | None, wanted: str | None) -> str | None:

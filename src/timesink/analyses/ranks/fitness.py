@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -162,6 +162,31 @@ def clock_reason(clocks: pl.DataFrame) -> Reason | None:
         (RANKS,),
         {"clocks": float(many)},
     )
+
+
+def rank_reasons(ranks: Mapping[int, RankSummary], detailed: int | None) -> Iterator[Reason]:
+    """What recordings of single ranks cannot tell: each sort once, and of which ranks.
+
+    Told are the numbers of the rank in detail, else of the first that it holds for.
+    """
+    found: dict[str, dict[int, Reason]] = {}
+    order = sorted(ranks, key=lambda rank: rank != detailed)
+    for rank in order:
+        for reason in ranks[rank].about.unfit:
+            found.setdefault(reason.code, {}).setdefault(rank, reason)
+    for reasons in found.values():
+        first, told = next(iter(reasons.items()))
+        who = sorted(reasons)
+        subject = the_ranks(who)
+        if len(who) > 1 and len({reason.sentence for reason in reasons.values()}) > 1:
+            subject += f" (here rank {first})"
+        is_of_others = detailed is not None and detailed not in reasons
+        yield replace(
+            told,
+            sentence=f"{subject[0].upper()}{subject[1:]}: {told.sentence}",
+            ranks=tuple(who),
+            is_of_others=is_of_others and len(who) < len(ranks),
+        )
 
 
 def unrelated_reason(runs: Sequence[Sequence[str]]) -> Reason:

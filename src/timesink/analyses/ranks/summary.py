@@ -14,6 +14,7 @@ from polars import selectors as cs
 from timesink.analyses.columns import device_columns, device_kinds, once_per_trace
 from timesink.analyses.communication_calls import RECORD_SCHEMA, collective_arguments
 from timesink.analyses.communication_workers import WorkerSummary, summarise_worker
+from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.names import device_word
 from timesink.analyses.ranks.own_time import (
     FUNCTION_SCHEMA,
@@ -30,6 +31,7 @@ from timesink.analyses.ranks.own_time import (
 from timesink.analyses.steps import bounds_of, role_ranges
 from timesink.formats.small_files import encode_json
 from timesink.model import intervals
+from timesink.model.fitness import Reason
 from timesink.model.health import HealthEntry
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Device, Trace
@@ -95,6 +97,8 @@ class AboutRank:
     """Those that did something, as the trace describes them."""
     device_word: str = "GPU"
     """What users call such a device."""
+    unfit: tuple[Reason, ...] = ()
+    """What its recording cannot tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +196,7 @@ def _about(trace: Trace) -> AboutRank:
             replace(device, properties={}) for device in trace.metadata.devices if device.id in used
         ),
         device_word=device_word(trace),
+        unfit=recording_fitness(trace).reasons,
     )
 
 
@@ -351,7 +356,7 @@ def _few_functions(summary: RankSummary) -> RankSummary:
 # Files of several ranks are therefore one dataset.  The collectives and the records they were made
 # from share a table, so that the many of them are not written twice.
 
-FORMAT = "timesink/rank/2"
+FORMAT = "timesink/rank/3"
 _OF_CALL = "call_"
 _ONLY_OF_CALLS = [
     name

@@ -302,14 +302,12 @@ def analysis_document(
         lines = tuple((", ".join(titles), reason) for reason, titles in by_reason.items())
         if lines:
             shown.append(Section("not-recorded", "Not in this recording", (Facts(lines),)))
-    told = "" if analysis.ranks is None else ranks.straggler_headline(analysis.ranks)
     name = Path(analysis.path or analysis.trace.metadata.source).resolve().name
     return Document(
         kind="analysis",
         title=name,
         subject=", ".join([_subject(analysis), *([] if brief else [_clock_words(analysis)])]),
-        # Of a set of ranks, who holds the others up comes before all.
-        headline=told or analysis.headline,
+        headline=analysis.headline,
         sections=(*fitness_sections(analysis.fitness), *shown),
         tone=_tone(analysis),
         notes=analysis.told_notes if brief else (),

@@ -10,7 +10,7 @@ import polars as pl
 
 from timesink.analyses.columns import device_columns, device_names, host_columns
 from timesink.analyses.device_activities import has_device_work
-from timesink.analyses.fitness import BACKLOG, recording_fitness
+from timesink.analyses.fitness import BACKLOG, NOTHING, recording_fitness
 from timesink.analyses.kernels.peaks import GIVEN, DevicePeaks, PeaksChoice, peaks_at_clock
 from timesink.analyses.names import device_word, short_kernel_name
 from timesink.analyses.program_traits import program_traits
@@ -87,11 +87,11 @@ def headline(
     The advice is taken from `found`, by default from what the rules find in this trace alone.
     Of a trace on its own `clock` it is told how long its average step was as recorded.
     """
-    average = average_step(trace)
+    average, unfit = average_step(trace), recording_fitness(trace).against(IDLE)
     if not average or not average["total_ns"]:
-        return "Nothing in this trace takes time."
+        nothing = [reason for reason in unfit if reason.code == NOTHING]
+        return _unfit(trace, nothing) if nothing else "Nothing in this trace takes time."
     found = find_all(trace) if found is None else found
-    unfit = recording_fitness(trace).against(IDLE)
     if unfit:
         told = _unfit(trace, unfit).removesuffix(".")
         return f"{told}{_advice(found, '', found)}" if found else f"{told}."

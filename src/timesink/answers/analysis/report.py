@@ -47,6 +47,7 @@ from timesink.answers.analysis.headline import (
     step_values,
     tells_clocks_apart,
 )
+from timesink.answers.analysis.held_up import straggler_headline
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.analysis.step_choice import Steps, missing_steps, step_choice
 from timesink.answers.rank_reading import UnrelatedRunsError, open_set
@@ -145,8 +146,10 @@ class Analysis:
     @cached_property
     def fitness(self) -> Fitness:
         """What the recording can answer, and why it cannot answer the rest."""
-        fitness = recording_fitness(self.recording)
-        return fitness if self.ranks is None else fitness.joined(set_fitness(self.ranks).reasons)
+        own = recording_fitness(self.recording)
+        if self.ranks is None:
+            return own
+        return set_fitness(self.ranks, self.trace.metadata.worker).joined(own.reasons)
 
     @cached_property
     def own_clock(self) -> OwnClock:
@@ -222,6 +225,8 @@ class Analysis:
         told = self.own_clock
         if self.trace.metadata.extra.get(CLOCK_KEY) == OWN:
             return "times are without profiler overhead, as they were exported"
+        if self.fitness.fit == "no":
+            return ""
         if not told.is_known:
             return f"times are as recorded, with what recording costs: {told.why}"
         if not tells_clocks_apart(told):
@@ -243,7 +248,13 @@ class Analysis:
 
     @property
     def headline(self) -> str:
-        """The answer in a sentence."""
+        """The answer in a sentence: of a set of ranks, who holds the others up comes before all."""
+        told = "" if self.ranks is None else straggler_headline(self.ranks)
+        return told or self.rank_headline
+
+    @property
+    def rank_headline(self) -> str:
+        """The answer about the trace in detail."""
         if self.timeline is self.trace:
             return headline(self.trace, self.findings)
         recorded = average_step(self.trace).get("total_ns", 0.0)
@@ -254,7 +265,7 @@ class Analysis:
         """What costs time and what to try, the gravest first."""
         others = list(proven_findings(self.timeline, self.efficiency))
         held_up = [] if self.ranks is None else stragglers(self.ranks)
-        if self.ranks is not None and not set_fitness(self.ranks).answers(COMMUNICATION):
+        if self.ranks is not None and not self.fitness.answers(COMMUNICATION):
             # Of one rank alone, what it waits for a profiler to start looks like communication.
             others = [finding for finding in others if finding.rule != "exposed-communication"]
         # Of equally grave ones a rank that holds up all the others comes before what each of them

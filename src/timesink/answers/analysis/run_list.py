@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from timesink.answers.analysis.ranks import straggler_headline
 from timesink.answers.analysis.report import Analysis, analyze
 from timesink.answers.analysis.step_choice import step_choice
 from timesink.answers.rank_reading import UnrelatedRunsError, open_set
-from timesink.errors import TimesinkError
+from timesink.errors import SeveralRunsError, TimesinkError
 from timesink.model import units
 from timesink.output import blocks
 from timesink.recorder.processes import sayable, sayable_values
 from timesink.runtime.engine import Engine, engine_of
-from timesink.sources import Recording
+from timesink.sources import Place, Recording, place_of, shown
+from timesink.sources.discovery import one_run, runs_among
+from timesink.sources.opening import find_chosen
 
 SCHEMA = "timesink/analyses/1"
 
@@ -33,6 +34,7 @@ class ListedRun:
     """What to name to see this run alone."""
     analysis: Analysis | None
     reason: str = ""
+    recordings: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,16 @@ class RunList:
     @property
     def headline(self) -> str:
         """How many runs there are, and that they are not compared."""
-        many = units.counted(len(self.runs), "recordings")
-        return f"{many} of different runs: one answer each, none is compared with another."
+        many = units.counted(self.recordings, "recordings")
+        of = "different runs"
+        if self.recordings > len(self.runs):
+            of = units.counted(len(self.runs), "runs")
+        return f"{many} of {of}: one answer each, none is compared with another."
+
+    @property
+    def recordings(self) -> int:
+        """How many recordings the runs have together."""
+        return sum(run.recordings for run in self.runs)
 
     def to_json(self) -> bytes:
         """The answers as JSON, on one line; `docs/analysis.md` describes every key."""
@@ -68,7 +78,7 @@ class RunList:
 def _values(run: ListedRun) -> dict[str, Any]:
     answer = None if run.analysis is None else msgspec.Raw(run.analysis.to_json())
     told = {"name": run.name, "path": run.path, "reason": run.reason}
-    return {**sayable_values(told), "answer": answer}
+    return {**sayable_values(told), "recordings": run.recordings, "answer": answer}
 
 
 def analyze_place(source: str | Path, **options: Any) -> Analysis | RunList:
@@ -78,12 +88,40 @@ def analyze_place(source: str | Path, **options: Any) -> Analysis | RunList:
     """
     try:
         return analyze(source, **options)
+    except SeveralRunsError:
+        place = place_of(str(source))
+        chosen = {name: options.get(name) for name in _CHOICES}
+        found = runs_among(find_chosen(place, **chosen))
+        runs = [
+            run
+            for name in sorted(found, key=units.natural)
+            for run in _runs(name, found[name], place, options)
+        ]
+        return RunList(shown(place), tuple(runs))
     except UnrelatedRunsError as several:
         runs = [_listed(recordings, options) for recordings in several.runs]
         damaged = [
             ListedRun(each.worker, each.source, None, each.reason) for each in several.damaged
         ]
         return RunList(several.place, (*runs, *damaged))
+
+
+def _runs(
+    name: str, recordings: Sequence[Recording], place: Place, options: dict[str, Any]
+) -> Iterator[ListedRun]:
+    """A folder among several: its run, or each of those it holds."""
+    folder = recordings[0].path.parent
+    try:
+        members, _ = one_run(recordings, place)
+        answer = analyze_place(folder if len(members) > 1 else members[0].source, **options)
+    except TimesinkError as error:
+        yield ListedRun(name, str(folder), None, error.message, len(recordings))
+        return
+    if isinstance(answer, RunList):
+        yield from (replace(run, name=f"{name}/{run.name}") for run in answer.runs)
+        return
+    path = str(folder) if len(members) > 1 else members[0].source
+    yield ListedRun(name, path, answer, recordings=len(members))
 
 
 def _listed(recordings: Sequence[Recording], options: dict[str, Any]) -> ListedRun:
@@ -93,7 +131,12 @@ def _listed(recordings: Sequence[Recording], options: dict[str, Any]) -> ListedR
     try:
         if len(recordings) == 1:
             return ListedRun(first.worker, first.source, analyze(source, **alone))
-        return ListedRun(first.worker, first.source, _analyze_ranks(recordings, options))
+        return ListedRun(
+            first.worker,
+            first.source,
+            _analyze_ranks(recordings, options),
+            recordings=len(recordings),
+        )
     except TimesinkError as error:
         return ListedRun(first.worker, first.source, None, error.message)
 
@@ -135,7 +178,5 @@ def _section(place: int, run: ListedRun) -> blocks.Section:
     if run.analysis is None:
         texts = (blocks.Text(f"Cannot be answered: {run.reason}", "warning"),)
     else:
-        ranks = run.analysis.ranks
-        told = "" if ranks is None else straggler_headline(ranks)
-        texts = (blocks.Text(told or run.analysis.headline), blocks.Text(command))
+        texts = (blocks.Text(run.analysis.headline), blocks.Text(command))
     return blocks.Section(f"run-{place}", run.name, texts)

@@ -15,7 +15,7 @@ from timesink.analyses.device_utilisation import device_utilisation
 from timesink.analyses.memory_curve import CPU, memory_peaks
 from timesink.analyses.names import device_word, short_kernel_name
 from timesink.analyses.replay.critical_path import path_kinds
-from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
+from timesink.analyses.steps import PARTS, average_step, cut_steps, find_steps, step_breakdown
 from timesink.answers.analysis.roofs import efficiency_tiles
 from timesink.answers.analysis.tables import Analysed, Empty, Made, neighbours, together
 from timesink.answers.tables import sentence
@@ -141,12 +141,15 @@ def _steps_sentence(run: Analysed) -> str:
         what = "" if run.clock == "own" else "recorded "
         said = f"no steps are marked; the {what}{units.duration_ns(int(whole[0]))} count as one"
         return said + _repetitions(run)
-    cut = found.height - whole.len()
+    left = ~found["complete"].to_numpy()
+    cut = int((left & cut_steps(run.trace)).sum())
+    rest = {"cut by the end": cut, "without device work at the end": int(left.sum()) - cut}
     text = units.counted(whole.len(), "steps")
     if whole.len() > 1:
         shortest, longest = int(whole.to_numpy().min()), int(whole.to_numpy().max())
         text += f", {units.duration_ns(shortest)} to {units.duration_ns(longest)}"
-    return text + (f", {units.counted(cut, 'more steps')} cut by the end" if cut else "")
+    more = (f", {units.counted(count, 'more steps')} {why}" for why, count in rest.items() if count)
+    return text + "".join(more)
 
 
 def _repetitions(run: Analysed) -> str:

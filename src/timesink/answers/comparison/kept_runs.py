@@ -43,6 +43,7 @@ _BEHAVIOUR = "behaviour"
 _BESIDE = "beside"
 _OF_PROGRAM = ("sites", "counts", "nodes")
 _OF_WORK = {"sets": "work sets", "counts": "work counts"}
+_TUPLES = ("denies", "ranks")
 _PLAIN = ("rank", "confidence", "notes", "peak_memory_bytes")
 _NOT_THE_PROGRAM = frozenset({"timesink"})
 """Versions of what the program does not run on."""
@@ -114,7 +115,10 @@ def _fitness(kept: Tables) -> Fitness:
     """What the recording can answer; older baselines do not say."""
     reasons = kept.about.get("reasons", ())
     return Fitness(
-        tuple(Reason(**{**reason, "denies": tuple(reason["denies"])}) for reason in reasons)
+        tuple(
+            Reason(**{**reason, **{name: tuple(reason.get(name, ())) for name in _TUPLES}})
+            for reason in reasons
+        )
     )
 
 

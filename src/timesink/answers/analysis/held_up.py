@@ -1,0 +1,109 @@
+"""Which ranks hold the others up, in sentences; the headline of a set of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from timesink.analyses.ranks import RankSet
+from timesink.analyses.ranks.analysis import cost_together
+from timesink.analyses.ranks.lateness import Panel
+from timesink.analyses.ranks.own_time import the_ranks
+from timesink.answers.causes import cause_name
+from timesink.model import units
+from timesink.model.findings import Finding
+from timesink.rules.communication import advice_on, odd_rank, why_late
+
+_TOGETHER = 3
+"""More stragglers with one cause are told in one card."""
+_MOST_EVIDENCE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Ranks that hold the others up for one cause."""
+
+    cause: str
+    ranks: tuple[int, ...]
+    cost_ns: float
+    share: float
+    steps: tuple[str, ...]
+    evidence: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """The cause and who it is: `Host code in rank 3`."""
+        return f"{cause_name(self.cause)} in {the_ranks(self.ranks)}"
+
+    @property
+    def who(self) -> str:
+        """The ranks at the beginning of a sentence."""
+        told = the_ranks(self.ranks)
+        return f"{told[0].upper()}{told[1:]}"
+
+    @property
+    def advice(self) -> str:
+        """What to try."""
+        return advice_on(self.cause, the_ranks(self.ranks), several=len(self.ranks) > 1)
+
+
+def held_up(stragglers: Sequence[Finding], panel: Panel) -> list[Held]:
+    """Stragglers, the costliest first; many with the same cause together."""
+    by_cause: dict[str, list[Finding]] = {}
+    for one in stragglers:
+        by_cause.setdefault(one.cause, []).append(one)
+    found = []
+    for members in by_cause.values():
+        together = len(members) > _TOGETHER
+        found += [_held(members, panel)] if together else [_held([one], panel) for one in members]
+    return sorted(found, key=lambda one: -one.cost_ns)
+
+
+def _held(members: Sequence[Finding], panel: Panel) -> Held:
+    steps = {step for one in members for step in one.steps}
+    # Nobody reads the same sentence about each of many ranks.
+    others = [one.rank for one in members[1:]]
+    likewise = [f"Likewise {the_ranks(others)}."] if others else []
+    return Held(
+        members[0].cause,
+        tuple(sorted(one.rank for one in members)),
+        *cost_together(members, panel),
+        tuple(step for step in panel.steps if step in steps),
+        (*members[0].proofs[:_MOST_EVIDENCE], *likewise),
+    )
+
+
+def cost_a_step(one: Held, panel: Panel) -> float:
+    """The one figure of a straggler: what it costs the run in a mean step, in ns."""
+    return one.cost_ns / max(len(panel.steps), 1)
+
+
+def held_sentence(one: Held, panel: Panel) -> str:
+    """Who holds the others up, how often and how much."""
+    verb = "holds" if len(one.ranks) == 1 else "hold"
+    many, steps = len(one.steps), len(panel.steps)
+    often = f"in {many} of {units.counted(steps, 'steps')}"
+    if many == steps:
+        often = "in every step" if many > 1 else "in the one step there is"
+    mean = "" if steps == 1 else " a step"
+    cost = f"{units.brief_ns(cost_a_step(one, panel))}{mean} ({units.share(one.share, 1)})"
+    return f"{one.who} {verb} the others up {often}: {cost}."
+
+
+def straggler_headline(ranks: RankSet) -> str:
+    """Who holds the others up, why and how much, in a sentence; empty where nobody does.
+
+    Who is odd without a certain cost is named as well.
+    """
+    held = held_up(ranks.analysis.stragglers, ranks.analysis.panel)
+    if not held:
+        return odd_rank(ranks)
+    first = held[0]
+    one = len(first.ranks) == 1
+    why = why_late(first.cause, several=not one)
+    also = f"; {the_ranks([r for one in held[1:] for r in one.ranks])} too" if held[1:] else ""
+    return (
+        f"{first.who} {'makes' if one else 'make'} the others wait, "
+        f"{units.brief_ns(cost_a_step(first, ranks.analysis.panel))} a step "
+        f"({units.share(first.share, 1)}): {why}{also}."
+    )
