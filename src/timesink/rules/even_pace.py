@@ -30,8 +30,8 @@ _NEAR = 0.5
 _NEARLY_ALL = 0.9
 """Part of the time of kernels that has to take longer: more work leaves some of them alone."""
 _MOST_FUNCTIONS, _LEAST_TOLD = 2 / 3, 0.001
-"""Part of the functions that have to move the same way where they have no common pace, and which
-part of the host's time each of them has at least."""
+"""Part of the functions that have to move the same way, and which part of the host's time each of
+them has at least: "everywhere" is not a few long ones."""
 _FEWEST_KERNELS = 3
 """Kernels that may be called all of a device's work."""
 _OWN = "host_code"
@@ -80,14 +80,17 @@ def _host_pace(
     if explained * change > 0 and abs(explained) >= _MOST * abs(change):
         return
     base, new = (side[own] for side in functions.times)
-    is_even = True
-    if abs(factor - 1) < _LEAST_PACE or _share_near(functions.times, own, factor) < _MOST:
+    large = np.maximum(base, new) > _LEAST_TOLD * max(base.sum(), new.sum())
+    is_even = abs(factor - 1) >= _LEAST_PACE
+    is_even &= _share_near(functions.times, own, factor) >= _MOST
+    if not is_even:
         # By all sorts of factors, and yet nearly everywhere, with no place that stands out.
-        large = base > _LEAST_TOLD * base.sum()
-        factor, is_even = float(new.sum() / max(base.sum(), 1.0)), False
-        alike = float(((new - base) * (factor - 1) > 0)[large].mean()) if large.any() else 0.0
-        if causes or abs(factor - 1) < _LEAST_PACE or alike < _MOST_FUNCTIONS:
+        factor = float(new.sum() / max(base.sum(), 1.0))
+        if causes or abs(factor - 1) < _LEAST_PACE:
             return
+    moving = ((new - base) * (factor - 1) > 0)[large]
+    if not moving.size or float(moving.mean()) < _MOST_FUNCTIONS:
+        return
     # Beside the device the host's work did not show; where it now decides, all of it does.
     even = (factor - 1) * float(base.sum())
     if even * change <= 0 or min(abs(even), abs(change)) < max(_MOST * abs(change), case.least_ns):
