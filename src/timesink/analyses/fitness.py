@@ -28,6 +28,7 @@ from timesink.analyses.columns import (
     running_most,
     start_and_end,
 )
+from timesink.analyses.damage import damage_reasons
 from timesink.analyses.links import launching_calls, link_launches
 from timesink.analyses.names import device_word
 from timesink.analyses.steps import find_steps, role_ranges
@@ -414,6 +415,7 @@ _NO_STEP = (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD, COMPARISON)
 """What a recording without marked steps cannot answer when its window is not one of the program."""
 
 _CHECKS: tuple[Callable[[Trace], Iterator[Reason]], ...] = (
+    damage_reasons,  # first: what follows is often its consequence
     _only_counters,
     _starts_with_backlog,
     _waits_in_vain,

@@ -240,7 +240,7 @@ def test_truncated_anywhere(tmp_path):
 def test_a_bare_list_may_lack_its_end(read):
     text = to_bytes(probe_trace())
     trace = read(text.removesuffix(b"]"))
-    assert damage(trace) == {"truncated_tail": 1}
+    assert damage(trace) == {"open_list": 1}
     assert as_text(trace) == as_text(read(text))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_names, host_columns
+from timesink.analyses.damage import DAMAGE
 from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.fitness import BACKLOG, recording_fitness
 from timesink.analyses.kernels.peaks import GIVEN, DevicePeaks, PeaksChoice, peaks_at_clock
@@ -36,7 +37,7 @@ from timesink.analyses.work.steps import BEYOND, MATRIX, MEMORY, VECTOR, StepEff
 from timesink.answers.analysis.sections import microseconds, percent, to_rows
 from timesink.model import csv_rows, units
 from timesink.model.findings import SEVERITIES, Finding
-from timesink.model.fitness import IDLE, Reason
+from timesink.model.fitness import IDLE, STEP_TIME, Reason
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
@@ -92,8 +93,8 @@ def headline(
     Of a trace on its own `clock` it is told how long its average step was as recorded.
     """
     average = average_step(trace)
-    if not average or not average["total_ns"]:
-        return "Nothing in this trace takes time."
+    if untold := _untold(trace, average):
+        return untold
     found = find_all(trace) if found is None else found
     unfit = recording_fitness(trace).against(IDLE)
     if unfit:
@@ -135,6 +136,14 @@ def headline(
     if costly == "runtime" and not any(one.rule in _RULES["runtime"] for one in telling):
         said += _longest_call(trace, costs[costly])
     return said + _advice(found, costly, telling)
+
+
+def _untold(trace: Trace, average: Mapping[str, float]) -> str:
+    """Why there is no answer at all: damage before what may follow from it; empty for one."""
+    for reason in recording_fitness(trace).against(STEP_TIME):
+        if reason.code in DAMAGE:
+            return f"Where the time goes cannot be told. {reason.sentence} {reason.record}"
+    return "" if average and average["total_ns"] else "Nothing in this trace takes time."
 
 
 def _unfit(trace: Trace, reasons: Sequence[Reason]) -> str:
