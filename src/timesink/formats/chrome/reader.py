@@ -186,8 +186,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
     assembly = Assembly(shares)
     for piece in assembly.pieces:
         tally.update(piece.tally)
-    if shares[0].bare and not shares[0].damage:
-        _allow_open_list(tally)
+    _allow_open_list(shares[0], tally)
     for reason in shares[0].damage:
         after_end = reason.startswith("bytes after")
         tally.add("trailing_content" if after_end else "truncated_archive", 1, reason)
@@ -214,9 +213,10 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
     return finish_trace(metadata, tables, health)
 
 
-def _allow_open_list(tally: Tally) -> None:
+def _allow_open_list(share: Share, tally: Tally) -> None:
     """A bare list may lack its end: programs that write one as they go never close it."""
-    if "lost_events" not in tally.counts and tally.counts.pop("truncated_tail", 0):
+    may_be_open = share.bare and not share.damage and "lost_events" not in tally.counts
+    if may_be_open and tally.counts.pop("truncated_tail", 0):
         tally.add("open_list", 1, tally.examples.pop("truncated_tail", ""))
 
 
