@@ -13,9 +13,12 @@ import pytest
 import timesink
 from cases import STEP, K, O, R, read
 from timesink.analyses.fitness import recording_fitness
+from timesink.answers.analysis.document import analysis_document
 from timesink.answers.comparison.gate_result import Limit, gate_of
+from timesink.answers.cycles import cycles_document
 from timesink.model.fitness import COMPARISON, QUESTIONS
 from timesink.model.trace import Trace
+from timesink.output.terminal import to_text
 
 Event = dict[str, Any]
 
@@ -106,6 +109,27 @@ class TestAnswers:
     def test_headline(self, tmp_path: Path, change: Callable[[int, Event], Event]):
         answer = timesink.analyze(written(tmp_path, change)).headline
         assert answer.startswith("Where the time goes cannot be told. ")
+
+    @pytest.mark.parametrize("change", [change for change, _ in WRONG])
+    def test_nothing_is_told_of_time(self, tmp_path: Path, change: Callable[[int, Event], Event]):
+        analysis = timesink.analyze(written(tmp_path, change))
+        text = to_text(analysis_document(analysis, brief=True))
+        assert analysis.findings == ()
+        assert "Where a step goes" not in text
+        assert " 0 ns" not in text
+
+    @pytest.mark.parametrize("change", [negated, at_one_time, sometimes_negated])
+    def test_cycles(self, tmp_path: Path, change: Callable[[int, Event], Event]):
+        report = timesink.cycles(written(tmp_path, change))
+        document = cycles_document(report)
+        assert document.headline == (
+            f"{report.table.height} cycles, by profiler steps; how long they take cannot be told"
+        )
+        assert "0 ns" not in to_text(document)
+
+    def test_cycles_of_nothing(self, tmp_path: Path):
+        with pytest.raises(timesink.TimesinkError, match="without a usable timestamp"):
+            timesink.cycles(written(tmp_path, named_time))
 
     @pytest.mark.parametrize("change", [negated, sometimes_negated, backwards, one_endless])
     def test_gate(self, tmp_path: Path, change: Callable[[int, Event], Event]):

@@ -12,7 +12,7 @@ import polars as pl
 
 from timesink.analyses.columns import device_columns, device_kinds, host_columns
 from timesink.model import units
-from timesink.model.fitness import COMPARISON, QUESTIONS, Reason
+from timesink.model.fitness import COMPARISON, QUESTIONS, STEP_TIME, Fitness, Reason
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
@@ -73,6 +73,12 @@ def damage_reasons(trace: Trace) -> Iterator[Reason]:
             {"crossed": crossed, "host_events": calls},
             is_fatal=crossed > MUCH_DAMAGED * calls,
         )
+
+
+def refusing_damage(fitness: Fitness) -> Reason | None:
+    """The damage because of which no time of the recording can be given; None without such."""
+    reasons = fitness.against(STEP_TIME)
+    return next((reason for reason in reasons if reason.code in DAMAGE), None)
 
 
 def without_order(trace: Trace) -> Reason | None:

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_names, host_columns
-from timesink.analyses.damage import DAMAGE
+from timesink.analyses.damage import refusing_damage
 from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.fitness import BACKLOG, recording_fitness
 from timesink.analyses.kernels.peaks import GIVEN, DevicePeaks, PeaksChoice, peaks_at_clock
@@ -37,7 +37,7 @@ from timesink.analyses.work.steps import BEYOND, MATRIX, MEMORY, VECTOR, StepEff
 from timesink.answers.analysis.sections import microseconds, percent, to_rows
 from timesink.model import csv_rows, units
 from timesink.model.findings import SEVERITIES, Finding
-from timesink.model.fitness import IDLE, STEP_TIME, Reason
+from timesink.model.fitness import IDLE, Reason
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
@@ -140,9 +140,9 @@ def headline(
 
 def _untold(trace: Trace, average: Mapping[str, float]) -> str:
     """Why there is no answer at all: damage before what may follow from it; empty for one."""
-    for reason in recording_fitness(trace).against(STEP_TIME):
-        if reason.code in DAMAGE:
-            return f"Where the time goes cannot be told. {reason.sentence} {reason.record}"
+    damage = refusing_damage(recording_fitness(trace))
+    if damage is not None:
+        return f"Where the time goes cannot be told. {damage.sentence} {damage.record}"
     return "" if average and average["total_ns"] else "Nothing in this trace takes time."
 
 

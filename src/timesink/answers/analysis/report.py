@@ -14,6 +14,7 @@ import msgspec
 import polars as pl
 
 from timesink.analyses.columns import once_per_trace
+from timesink.analyses.damage import refusing_damage
 from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.ranks import (
@@ -249,6 +250,8 @@ class Analysis:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What costs time and what to try, the gravest first."""
+        if refusing_damage(self.fitness) is not None:
+            return ()
         others = list(proven_findings(self.timeline, self.efficiency))
         held_up = [] if self.ranks is None else stragglers(self.ranks)
         if self.ranks is not None and not set_fitness(self.ranks).answers(COMMUNICATION):
