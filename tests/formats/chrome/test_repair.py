@@ -153,6 +153,13 @@ def test_every_event_damaged(read, clean):
     assert sizes(trace) == clean
 
 
+def test_the_example_of_invalid_utf8_is_text(read):
+    trace = read(to_bytes(probe_trace()).replace(b'"ts"', b'"na\xffme":"x","ts"', 1))
+    (example,) = (entry.example for entry in trace.health if entry.code == "invalid_utf8")
+    assert "na\ufffdme" in example
+    assert "b'" not in example
+
+
 def test_invalid_utf8_in_arguments(read, clean):
     stack = b'"Call stack":"caf\xe9.py(1)","External id":1,'
     trace = read(broken(b'"External id":1,', stack))

@@ -160,7 +160,7 @@ def _unfit(trace: Trace, reasons: Sequence[Reason]) -> str:
             f"The {word} is busy {share} of the {length} it was recorded for; how idle it was "
             f"before cannot be told. {record}."
         )
-    where = f"each step of {length}" if steps.marked else f"{length}"
+    where = f"{_which(steps)} of {length}" if steps.marked else f"{length}"
     return (
         f"{busy} of {word} work in {where} were recorded; how idle the {word} was cannot be told. "
         f"{record}."
@@ -172,8 +172,13 @@ def _each(steps: Steps, clock: OwnClock) -> str:
     length = units.duration_ns(steps.length_ns)
     if clock.source != MEASURED and tells_clocks_apart(clock):
         length = f"about {length} ({interval(clock, steps.length_ns)})"
-        return f"each step of {length}" if steps.marked else f"{length} that all this takes"
+        return f"{_which(steps)} of {length}" if steps.marked else f"{length} that all this takes"
     return steps.each if steps.marked else f"the {length} that all this takes"
+
+
+def _which(steps: Steps) -> str:
+    """What a figure is of: of one step it says nothing about others."""
+    return "the one recorded step" if steps.count == 1 else "each step"
 
 
 def _longest_call(trace: Trace, cost_ns: float) -> str:

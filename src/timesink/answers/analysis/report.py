@@ -232,7 +232,9 @@ class Analysis:
         source = "measured"
         if told.source != MEASURED:
             source = f"estimated, {interval(told, times.corrected_ns)}"
-        subject = "a step takes" if find_steps(self.trace)["marked"].any() else "all this takes"
+        steps = find_steps(self.trace)
+        subject = "the one step takes" if int(steps["complete"].sum()) == 1 else "a step takes"
+        subject = subject if steps["marked"].any() else "all this takes"
         if self.clock == RECORDED:
             without = f"{corrected} without profiler overhead ({source})"
             return f"times are as recorded: {subject} {recorded}, {without}"
