@@ -11,6 +11,7 @@ from cases import MAIN, PID, STEP, C, K, O, R, host_event, read
 from timesink.analyses.cycles.search import find_cycles
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.steps import find_steps, within_steps
+from timesink.answers.analysis.headline import headline
 from timesink.errors import NoCyclesError
 from timesink.model.fitness import COMPARISON, CRITICAL_PATH, IDLE, OVERHEAD, STEP_TIME, Reason
 from timesink.model.trace import Trace
@@ -302,3 +303,19 @@ def test_some_steps_have_the_verdict_of_their_recording():
     analysis = timesink.analyze(trace, steps=2)
     assert analysis.fitness == recording_fitness(trace) == recording_fitness(analysis.trace)
     assert recording_fitness(within_steps(trace, "2")).fit == "yes"
+
+
+class TestOneStep:
+    def test_that_ends_empty(self):
+        trace = read(STEP(0, 0, 2900), *work(10, 10))
+        (reason,) = recording_fitness(trace).reasons
+        assert reason.code == "step_ends_empty"
+        assert {IDLE, STEP_TIME, COMPARISON} <= set(reason.denies)
+
+    def test_of_several_the_others_tell(self):
+        assert "step_ends_empty" not in codes(read(*training(3, each=10)))
+
+    def test_is_named_as_the_one(self):
+        said = headline(read(*training(1)))
+        assert " of the one recorded step of " in said
+        assert "each" not in said.partition(":")[0]

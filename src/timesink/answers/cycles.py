@@ -13,6 +13,7 @@ import polars as pl
 from timesink.analyses.cycles import SCHEMA as SCHEMA_OF_CYCLES
 from timesink.analyses.cycles import Candidate, Cycles, has_host_spans
 from timesink.analyses.cycles.search import cycle_summary, find_cycles
+from timesink.analyses.damage import refusing_damage
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.names import short_kernel_name
 from timesink.answers.fitness import fitness_of_sides, fitness_sections
@@ -182,8 +183,9 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
             title = f"{run.label}: {_headline(run)}" if several else ""
             # A row per process and type of cycle.
             told = listed_table("cycles-of-processes", "cycles", "", run.summary)
-            sections.append(Section("cycles", title, (told,)))
-            sections.append(Section("lengths", "Length, cycle by cycle", (_lengths(run),)))
+            if refusing_damage(run.fitness) is None:
+                sections.append(Section("cycles", title, (told,)))
+                sections.append(Section("lengths", "Length, cycle by cycle", (_lengths(run),)))
             cycles = run.cycles
             lines = [_short_sentence(cycles.reason), *_cut_lines(cycles)]
             if cycles.method != "table":
@@ -264,6 +266,8 @@ def _headline(run: CycleRun) -> str:
     count = units.counted(cycles.table.height, "cycles")
     processes = cycles.processes
     where = f" in {units.counted(processes, 'processes')}" if processes > 1 else ""
+    if refusing_damage(run.fitness) is not None:
+        return f"{count}{where}, by {_means(run)}; how long they take cannot be told"
     return f"{count}{where}{_length(run)}, by {_means(run)} (confidence {cycles.confidence:.2f})"
 
 

@@ -31,7 +31,7 @@ _WORDS = {
     RANKS: "which rank others wait for",
     COMPARISON: "whether the program changed",
 }
-_ALL_UNFIT = "nothing that depends on time"
+_ALL_UNFIT = "anything that depends on time"
 MOST_REASONS = 8
 """Of many recordings, so many reasons are written out."""
 

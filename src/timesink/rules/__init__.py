@@ -214,7 +214,9 @@ class Steps:
     def each(self) -> str:
         """What a part is taken of, in words: a step, or what was recorded."""
         length = units.duration_ns(self.length_ns)
-        return f"each {length} step" if self.marked else f"the recorded {length}"
+        if not self.marked:
+            return f"the recorded {length}"
+        return f"the one recorded step of {length}" if self.count == 1 else f"each {length} step"
 
     @property
     def a_step(self) -> str:

@@ -153,6 +153,13 @@ def test_every_event_damaged(read, clean):
     assert sizes(trace) == clean
 
 
+def test_the_example_of_invalid_utf8_is_text(read):
+    trace = read(to_bytes(probe_trace()).replace(b'"ts"', b'"na\xffme":"x","ts"', 1))
+    (example,) = (entry.example for entry in trace.health if entry.code == "invalid_utf8")
+    assert "na\ufffdme" in example
+    assert "b'" not in example
+
+
 def test_invalid_utf8_in_arguments(read, clean):
     stack = b'"Call stack":"caf\xe9.py(1)","External id":1,'
     trace = read(broken(b'"External id":1,', stack))
@@ -240,7 +247,7 @@ def test_truncated_anywhere(tmp_path):
 def test_a_bare_list_may_lack_its_end(read):
     text = to_bytes(probe_trace())
     trace = read(text.removesuffix(b"]"))
-    assert damage(trace) == {"truncated_tail": 1}
+    assert damage(trace) == {"open_list": 1}
     assert as_text(trace) == as_text(read(text))
 
 

@@ -30,6 +30,7 @@ from timesink.analyses.cycles.annotations import (
 )
 from timesink.analyses.cycles.kernel_period import kernel_period
 from timesink.analyses.cycles.python_calls import layers, lone_pass, python_anchor
+from timesink.analyses.damage import without_order
 from timesink.analyses.fitness import NOTHING, recording_fitness
 from timesink.analyses.names import short_kernel_name
 from timesink.errors import (
@@ -132,6 +133,9 @@ def nothing_repeats(
     cut = next((one.rule for one in trace.health if one.code.startswith("truncated")), None)
     if cut is not None:
         return NoCyclesError(f"{said}, and {cut.title}", _marks(trace), cut.advice)
+    damage = without_order(trace)
+    if damage is not None:
+        return NoCyclesError(f"{said}. {damage.sentence}", _marks(trace), damage.record)
     return NoCyclesError.nothing_repeats(said, _marks(trace))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import structs
 
 from timesink.analyses.communication_calls import communication_records
+from timesink.analyses.damage import refusing_damage
 from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.steps import average_step, find_steps
@@ -41,6 +42,7 @@ from timesink.output.names import told_apart
 # -- what costs time and what to try, as cards that lead to where it shows -------------------------
 
 _EMPTY = "No rule found anything to gain."
+_DAMAGED = "None is looked for: the file is damaged, and its times say nothing about the program."
 _MOST_LINKS, _MOST_EVIDENCE = 4, 3
 _MORE = 1.01
 """By how much more findings save together than one alone, to be told."""
@@ -52,6 +54,8 @@ def findings_section(run: Analysed) -> Section:
     """Every finding, the gravest first; that a trace without steps has none is not good news."""
     cards = tuple(_card(finding, run) for finding in run.analysis.findings)
     found: Block = Findings(cards, _EMPTY)
+    if refusing_damage(run.analysis.fitness) is not None:
+        return Section("findings", "Findings", (Text(_DAMAGED, "warning"),))
     damage = grave_entries(run.analysis.health)
     if not cards and not average_step(run.trace).get("total_ns"):
         found = Text(sentence(NO_STEPS), "notice")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from timesink.analyses.columns import device_columns, device_names, host_columns
+from timesink.analyses.damage import refusing_damage
 from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.fitness import BACKLOG, NOTHING, recording_fitness
 from timesink.analyses.kernels.peaks import GIVEN, DevicePeaks, PeaksChoice, peaks_at_clock
@@ -88,9 +89,8 @@ def headline(
     Of a trace on its own `clock` it is told how long its average step was as recorded.
     """
     average, unfit = average_step(trace), recording_fitness(trace).against(IDLE)
-    if not average or not average["total_ns"]:
-        nothing = [reason for reason in unfit if reason.code == NOTHING]
-        return _unfit(trace, nothing) if nothing else "Nothing in this trace takes time."
+    if untold := _untold(trace, average, unfit):
+        return untold
     found = find_all(trace) if found is None else found
     if unfit:
         told = _unfit(trace, unfit).removesuffix(".")
@@ -133,6 +133,17 @@ def headline(
     return said + _advice(found, costly, telling)
 
 
+def _untold(trace: Trace, average: Mapping[str, float], unfit: Sequence[Reason]) -> str:
+    """Why there is no answer at all: damage before what may follow from it; empty for one."""
+    damage = refusing_damage(recording_fitness(trace))
+    if damage is not None:
+        return f"Where the time goes cannot be told. {damage.sentence} {damage.record}"
+    if average and average["total_ns"]:
+        return ""
+    nothing = [reason for reason in unfit if reason.code == NOTHING]
+    return _unfit(trace, nothing) if nothing else "Nothing in this trace takes time."
+
+
 def _unfit(trace: Trace, reasons: Sequence[Reason]) -> str:
     """What a recording says of its device that cannot tell how idle that is, and what to do."""
     word, steps, device = device_word(trace), complete_steps(trace), device_columns(trace)
@@ -147,7 +158,7 @@ def _unfit(trace: Trace, reasons: Sequence[Reason]) -> str:
             f"The {word} is busy {share} of the {length} it was recorded for; how idle it was "
             f"before cannot be told. {record}."
         )
-    where = f"each step of {length}" if steps.marked else f"{length}"
+    where = f"{_which(steps)} of {length}" if steps.marked else f"{length}"
     return (
         f"{busy} of {word} work in {where} were recorded; how idle the {word} was cannot be told. "
         f"{record}."
@@ -159,8 +170,13 @@ def _each(steps: Steps, clock: OwnClock, recorded_ns: float) -> str:
     length = units.duration_ns(steps.length_ns)
     if clock.source != MEASURED and tells_clocks_apart(clock):
         length = f"about {length} ({interval(clock, steps.length_ns, recorded_ns)})"
-        return f"each step of {length}" if steps.marked else f"{length} that all this takes"
+        return f"{_which(steps)} of {length}" if steps.marked else f"{length} that all this takes"
     return steps.each if steps.marked else f"the {length} that all this takes"
+
+
+def _which(steps: Steps) -> str:
+    """What a figure is of: of one step it says nothing about others."""
+    return "the one recorded step" if steps.count == 1 else "each step"
 
 
 def _longest_call(trace: Trace, cost_ns: float) -> str:

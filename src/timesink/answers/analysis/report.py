@@ -14,6 +14,7 @@ import msgspec
 import polars as pl
 
 from timesink.analyses.columns import once_per_trace
+from timesink.analyses.damage import refusing_damage
 from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.ranks import (
@@ -237,7 +238,9 @@ class Analysis:
         if told.source != MEASURED:
             source = f"estimated, {interval(told, times.corrected_ns or 0.0, times.recorded_ns)}"
         outside = f"; {told.outside}" * bool(told.outside)
-        subject = "a step takes" if find_steps(self.trace)["marked"].any() else "all this takes"
+        steps = find_steps(self.trace)
+        subject = "the one step takes" if int(steps["complete"].sum()) == 1 else "a step takes"
+        subject = subject if steps["marked"].any() else "all this takes"
         if self.clock == RECORDED:
             without = f"{corrected} without profiler overhead ({source})"
             return f"times are as recorded: {subject} {recorded}, {without}{outside}"
@@ -263,6 +266,8 @@ class Analysis:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What costs time and what to try, the gravest first."""
+        if refusing_damage(self.fitness) is not None:
+            return ()
         others = list(proven_findings(self.timeline, self.efficiency))
         held_up = [] if self.ranks is None else stragglers(self.ranks)
         if self.ranks is not None and not self.fitness.answers(COMMUNICATION):

@@ -11,6 +11,7 @@ import polars as pl
 from timesink.analyses.columns import device_columns
 from timesink.analyses.communication_workers import mean_over_steps, step_communication
 from timesink.analyses.cycles.search import unmarked_repetitions
+from timesink.analyses.damage import refusing_damage
 from timesink.analyses.device_utilisation import device_utilisation
 from timesink.analyses.memory_curve import CPU, memory_peaks
 from timesink.analyses.names import device_word, short_kernel_name
@@ -44,6 +45,8 @@ MOST_BARS = 200
 
 def breakdown_section(run: Analysed) -> Made:
     """The average step and its parts, which add up to it."""
+    if refusing_damage(run.analysis.fitness) is not None:
+        return None
     average, steps = average_step(run.trace), find_steps(run.trace)
     marked = steps.is_empty() or bool(steps["marked"][0])
     title = "Where a step goes" if marked else "Where the time goes"
@@ -61,6 +64,8 @@ def breakdown_section(run: Analysed) -> Made:
 
 def steps_section(run: Analysed) -> Made:
     """Each step as a bar of its parts; many steps in groups of neighbours."""
+    if refusing_damage(run.analysis.fitness) is not None:
+        return None
     frame = run.frame("steps")
     if frame.is_empty() or not find_steps(run.trace)["marked"][0]:
         return Empty("steps", "Steps", _UNMARKED)
@@ -178,6 +183,8 @@ _BUSY = ("utilisation", "any_activity", "sm_efficiency", "occupancy_pct", "tenso
 
 def devices_section(run: Analysed) -> Made:
     """What each device did and why it was idle; of several, tables too."""
+    if refusing_damage(run.analysis.fitness) is not None:
+        return None
     times = run.frame("device-time")
     if times.is_empty():
         return Empty("devices", "Devices", NO_DEVICE_WORK)

@@ -458,6 +458,15 @@ def _of_table(source: SideSource, trace: Trace) -> SideRun:
     )
 
 
+def _refuse_damage(source: SideSource, trace: Trace) -> None:
+    """Raise where no cycle can be found in what a damaged file has left, with the damage."""
+    from timesink.analyses.damage import without_order  # noqa: PLC0415
+
+    reason = without_order(trace)
+    if reason is not None:
+        raise UnreadableError(f"{source.path} cannot be judged: {reason.sentence}", reason.record)
+
+
 def _rank(source: SideSource, trace: Trace) -> int | None:
     """The rank the recording states, else that of its name."""
     stated = trace.metadata.distributed.rank
@@ -476,6 +485,7 @@ def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> Side
     from timesink.analyses.memory_curve import peak_memory, recording_start  # noqa: PLC0415
     from timesink.analyses.work.cycle_work import process_work  # noqa: PLC0415
 
+    _refuse_damage(source, trace)
     cycles = find_cycles(trace, marker=finding.marker, by=finding.by)
     program = without_recorders_ranges(trace, cycles)
     found = behaviour_table(program, cycles, load_classes(finding.metric_map))

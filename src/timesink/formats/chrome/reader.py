@@ -186,6 +186,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
     assembly = Assembly(shares)
     for piece in assembly.pieces:
         tally.update(piece.tally)
+    _allow_open_list(shares[0], tally)
     for reason in shares[0].damage:
         after_end = reason.startswith("bytes after")
         tally.add("trailing_content" if after_end else "truncated_archive", 1, reason)
@@ -210,6 +211,13 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
         for code, count in tally.counts.items()
     ]
     return finish_trace(metadata, tables, health)
+
+
+def _allow_open_list(share: Share, tally: Tally) -> None:
+    """A bare list may lack its end: programs that write one as they go never close it."""
+    may_be_open = share.bare and not share.damage and "lost_events" not in tally.counts
+    if may_be_open and tally.counts.pop("truncated_tail", 0):
+        tally.add("open_list", 1, tally.examples.pop("truncated_tail", ""))
 
 
 def _end_of_list(source: SourceFile, shares: list[Share]) -> tuple[list[Share], bytes | None]:

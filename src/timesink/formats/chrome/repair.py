@@ -266,7 +266,7 @@ def _mend_encoding(segment: bytes, tally: Tally) -> bytes:
     try:
         segment.decode("utf-8")
     except UnicodeDecodeError as error:
-        tally.add("invalid_utf8", 1, repr(segment[max(0, error.start - 20) : error.end + 20]))
+        tally.add("invalid_utf8", 1, segment[max(0, error.start - 20) : error.end + 20])
         return segment.decode("utf-8", "replace").encode()
     return segment
 

@@ -1,0 +1,163 @@
+"""Damaged files: which of them get no answer, and what is said instead."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import timesink
+from cases import STEP, K, O, R, read
+from timesink.analyses.fitness import recording_fitness
+from timesink.answers.analysis.document import analysis_document
+from timesink.answers.comparison.gate_result import Limit, gate_of
+from timesink.answers.cycles import cycles_document
+from timesink.model.fitness import COMPARISON, QUESTIONS
+from timesink.model.trace import Trace
+from timesink.output.terminal import to_text
+
+Event = dict[str, Any]
+
+
+def training(steps: int = 6, each: int = 20) -> list[Event]:
+    """Marked steps whose kernels are launched one after the other."""
+    events = [STEP(number, 3000 * number, 2900) for number in range(steps)]
+    for number in range(steps * each):
+        ts = 3000 * (number // each) + 10 + 100 * (number % each)
+        events += [
+            O("aten::mm", ts, 60),
+            R(ts + 5, 5, c=1 + number),
+            K("gemm", ts + 20, 70, c=1 + number),
+        ]
+    return events
+
+
+def changed(change: Callable[[int, Event], Event]) -> Trace:
+    """The steps, with each event changed that has a place in time."""
+    return read(*(change(place, dict(event)) for place, event in enumerate(training())))
+
+
+def negated(_: int, event: Event) -> Event:
+    return event | {"dur": -event["dur"]}
+
+
+def sometimes_negated(place: int, event: Event) -> Event:
+    return negated(place, event) if place % 5 == 0 else event
+
+
+def without_number(place: int, event: Event) -> Event:
+    return event | {"dur": math.nan if place % 2 else math.inf}
+
+
+def at_one_time(_: int, event: Event) -> Event:
+    return event | {"ts": 1000}
+
+
+def backwards(_: int, event: Event) -> Event:
+    return event | {"ts": 100_000 - event["ts"]}
+
+
+def named_time(_: int, event: Event) -> Event:
+    return event | {"ts": "noon"}
+
+
+def half_without_time(place: int, event: Event) -> Event:
+    return {key: value for key, value in event.items() if key != "ts" or place % 2}
+
+
+def one_endless(place: int, event: Event) -> Event:
+    return event | {"dur": 1e18} if place == 100 else event
+
+
+WRONG = [
+    (negated, "events_without_duration"),
+    (sometimes_negated, "events_without_duration"),
+    (without_number, "events_without_duration"),
+    (at_one_time, "times_do_not_advance"),
+    (backwards, "times_do_not_nest"),
+    (named_time, "events_without_time"),
+    (half_without_time, "events_without_time"),
+]
+
+
+class TestDamage:
+    def test_the_undamaged(self):
+        assert recording_fitness(read(*training())).fit == "yes"
+
+    @pytest.mark.parametrize(("change", "code"), WRONG)
+    def test_is_the_first_reason(self, change: Callable[[int, Event], Event], code: str):
+        fitness = recording_fitness(changed(change))
+        assert (fitness.reasons[0].code, fitness.reasons[0].denies) == (code, QUESTIONS)
+
+    def test_of_a_single_event(self):
+        (reason,) = recording_fitness(changed(one_endless)).reasons
+        assert (reason.code, reason.denies) == ("events_without_duration", (COMPARISON,))
+
+    @pytest.mark.parametrize("share", [0.5, 0.9])
+    def test_a_cut_file(self, tmp_path: Path, share: float):
+        reason, *_ = recording_fitness(timesink.open(cut(tmp_path, share))).reasons
+        assert (reason.code, reason.denies) == ("file_ends_early", QUESTIONS)
+        assert f"after {reason.evidence['events']} events" in reason.sentence
+
+
+class TestAnswers:
+    @pytest.mark.parametrize("change", [change for change, _ in WRONG])
+    def test_headline(self, tmp_path: Path, change: Callable[[int, Event], Event]):
+        answer = timesink.analyze(written(tmp_path, change)).headline
+        assert answer.startswith("Where the time goes cannot be told. ")
+
+    @pytest.mark.parametrize("change", [change for change, _ in WRONG])
+    def test_nothing_is_told_of_time(self, tmp_path: Path, change: Callable[[int, Event], Event]):
+        analysis = timesink.analyze(written(tmp_path, change))
+        text = to_text(analysis_document(analysis, brief=True))
+        assert analysis.findings == ()
+        assert "Where a step goes" not in text
+        assert " 0 ns" not in text
+
+    @pytest.mark.parametrize("change", [negated, at_one_time, sometimes_negated])
+    def test_cycles(self, tmp_path: Path, change: Callable[[int, Event], Event]):
+        report = timesink.cycles(written(tmp_path, change))
+        document = cycles_document(report)
+        assert document.headline == (
+            f"{report.table.height} cycles, by profiler steps; how long they take cannot be told"
+        )
+        assert "0 ns" not in to_text(document)
+
+    def test_cycles_of_nothing(self, tmp_path: Path):
+        with pytest.raises(timesink.TimesinkError, match="without a usable timestamp"):
+            timesink.cycles(written(tmp_path, named_time))
+
+    @pytest.mark.parametrize("change", [negated, sometimes_negated, backwards, one_endless])
+    def test_gate(self, tmp_path: Path, change: Callable[[int, Event], Event]):
+        base = written(tmp_path, lambda _, event: event)
+        gate = gate_of(timesink.compare(base, written(tmp_path, change)), Limit(5.0))
+        assert gate.outcome == "unjudged"
+
+    def test_gate_of_a_cut_file(self, tmp_path: Path):
+        base = written(tmp_path, lambda _, event: event)
+        gate = gate_of(timesink.compare(base, cut(tmp_path, 0.9)), Limit(5.0))
+        assert gate.outcome == "unjudged"
+
+    @pytest.mark.parametrize("change", [at_one_time, named_time])
+    def test_nothing_to_compare(self, tmp_path: Path, change: Callable[[int, Event], Event]):
+        base = written(tmp_path, lambda _, event: event)
+        with pytest.raises(timesink.TimesinkError, match="cannot be judged"):
+            timesink.compare(base, written(tmp_path, change))
+
+
+def written(folder: Path, change: Callable[[int, Event], Event]) -> Path:
+    events = [change(place, dict(event)) for place, event in enumerate(training())]
+    path = folder / f"{change.__name__.strip('<>')}.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    return path
+
+
+def cut(folder: Path, share: float) -> Path:
+    text = written(folder, lambda _, event: event).read_text()
+    path = folder / "cut.json"
+    path.write_text(text[: int(share * len(text))])
+    return path
