@@ -94,12 +94,12 @@ def test_unmarked_recordings_say_what_comparisons_go_by(
     text = answer("analyze", name)
     assert "no steps are marked; the " in text
     if told["repetitions"] is None:
-        assert "timesink cycles finds" not in text
+        assert "timesink steps finds" not in text
         return
     found = find_cycles(recording(shared, name))
     assert told["repetitions"]["count"] == found.count
     assert told["repetitions"]["mean_us"] == pytest.approx(found.mean_ns / 1000)
-    assert f"timesink cycles finds {found.count} repetition" in text
+    assert f"timesink steps finds {found.count} repetition" in text
 
 
 def far_ahead() -> Trace:

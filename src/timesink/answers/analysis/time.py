@@ -157,7 +157,7 @@ def _repetitions(run: Analysed) -> str:
     name = short_kernel_name(found.anchor) if found.on_device else found.anchor
     many = units.counted(found.count, "repetitions")
     length = f"{units.duration_ns(found.mean_ns)} as recorded" + " on average" * (found.count > 1)
-    return f"; timesink cycles finds {many} of {cut_middle(name, _ANCHOR)}, {length}"
+    return f"; timesink steps finds {many} of {cut_middle(name, _ANCHOR)}, {length}"
 
 
 _ANCHOR = 48
