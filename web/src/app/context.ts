@@ -14,7 +14,7 @@ export interface App {
   /** What is below the served folder; undefined until it is known. */
   listing: RunsAnswer | undefined;
   /** How often the server was found again after it had not answered. */
-  contact: number;
+  reconnections: number;
 }
 
 const AppContext = createContext<App | null>(null);

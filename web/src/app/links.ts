@@ -4,7 +4,7 @@ import type { Client } from "../api/client";
 import { type Links, NO_LINKS, type RowValues, type Side } from "../components/links";
 import type { Clock, Link } from "../document/types";
 import type { Run, WatchAnswer } from "./api/types";
-import { changedQuery, formatRoute, type Query, type RunPage, runHref } from "./routing/route";
+import { formatRoute, type Query, type RunPage, runHref, updateQuery } from "./routing/route";
 
 const PAGE_OF_SECTION: Readonly<Record<string, RunPage>> = {
   operators: "operators",
@@ -33,17 +33,17 @@ const AROUND_NS = 500_000;
 export function linksOfRun(run: string, page: RunPage, query: Query, clock?: Clock): Links {
   const to = (target: RunPage, more: Query) =>
     runHref(run, target, query, clock && more.from ? { ...more, clock } : more);
-  const opened = (target: RunPage, open: string, dims: string, find = open) => {
+  const detailsHref = (target: RunPage, open: string, dims: string, find = open) => {
     if (page !== target) return to(target, { [`find.${target}`]: find, open, dims });
-    return formatRoute({ at: "run", run, page, query: changedQuery(query, { open, dims }) });
+    return formatRoute({ at: "run", run, page, query: updateQuery(query, { open, dims }) });
   };
   return {
     hrefOfCell(link, text, row) {
       switch (link) {
         case "operator":
-          return opened("operators", text, textOf(row, "input_dims"));
+          return detailsHref("operators", text, textOf(row, "input_dims"));
         case "kernel":
-          return opened("kernels", fullName(text, row), "", text);
+          return detailsHref("kernels", fullKernelName(text, row), "", text);
         case "module":
           return to("modules", { "find.modules": text });
         case "worker":
@@ -71,10 +71,12 @@ export function linksOfComparison(runs: Record<Side, Run>): Links {
     hrefOfLink: (link) => hrefOfLink(link, to),
     hrefOfMoment(side, at, name) {
       const { name: run, timeline, workers } = runs[side];
-      const alone = workers.length === 1 && workers[0]?.spans.length === 1;
+      const isSinglePart = workers.length === 1 && workers[0]?.spans.length === 1;
       // What stands for numbers is not in the trace.
       const q = name.split("#")[0] as string;
-      return timeline && alone ? runHref(run, "trace", {}, { ...rangeQuery(at, at), q }) : null;
+      return timeline && isSinglePart
+        ? runHref(run, "trace", {}, { ...rangeQuery(at, at), q })
+        : null;
     },
   };
 }
@@ -121,7 +123,7 @@ export function pageOfSection(section: string): RunPage {
 }
 
 /** Kernels are shown by their short names; requests need the whole one. */
-function fullName(text: string, row: RowValues): string {
+function fullKernelName(text: string, row: RowValues): string {
   return row.short_name === text ? textOf(row, "name") || text : text;
 }
 

@@ -1,5 +1,5 @@
 import type { Cause, Causes as CausesBlock, Tone } from "../document/types";
-import { format, signed } from "../format/format";
+import { format, formatSigned } from "../format/format";
 import { Advice, Cards, Evidence, ShareBar } from "./CardParts";
 import { Icon, iconOfTone } from "./Icon";
 import { Prose } from "./Prose";
@@ -25,7 +25,7 @@ function CauseCard({ item }: { item: Cause }) {
         <Icon name={iconOfTone(tone)} size={14} />
         <span class="badge">{item.role}</span>
         {item.explained !== null && (
-          <span class="gain">{(isCost ? format : signed)(item.kind, item.explained)}</span>
+          <span class="gain">{(isCost ? format : formatSigned)(item.kind, item.explained)}</span>
         )}
         {item.share !== null && (
           <ShareBar

@@ -1,5 +1,5 @@
 import type { Clock, Document } from "../document/types";
-import { CLOCKS, firstClock, shownClock } from "./clocks";
+import { CLOCKS, currentClock, firstClock } from "./clocks";
 import { Switch } from "./Switch";
 import type { StateKeeper } from "./state";
 
@@ -10,7 +10,7 @@ interface ClockSwitchProps {
 
 /** Chooses the clock of a document that has sections of both; otherwise there is nothing to see. */
 export function ClockSwitch({ document, keeper: { state, onState } }: ClockSwitchProps) {
-  const chosen = shownClock(document, state.clock);
+  const chosen = currentClock(document, state.clock);
   if (!chosen) return null;
   const choose = (clock: Clock) =>
     onState({ ...state, clock: clock === firstClock(document) ? undefined : clock });

@@ -33,7 +33,7 @@ export function Health({ block }: { block: HealthBlock }) {
               </h3>
               {item.told && <p class="told">{item.told}</p>}
               <p>
-                <Prose text={joined(item.consequence, item.advice)} />
+                <Prose text={joinSentences(item.consequence, item.advice)} />
               </p>
             </div>
           </li>
@@ -44,7 +44,7 @@ export function Health({ block }: { block: HealthBlock }) {
 }
 
 /** Two clauses as sentences. */
-function joined(...clauses: string[]): string {
+function joinSentences(...clauses: string[]): string {
   return clauses
     .filter(Boolean)
     .map((clause) => clause[0]?.toUpperCase() + clause.slice(1).replace(/\.?$/, "."))

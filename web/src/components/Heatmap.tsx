@@ -5,7 +5,7 @@ import { AsTable } from "./AsTable";
 import { Caption } from "./Caption";
 import { drawHeat } from "./heatmap/drawing";
 import { type Cell, cellAfter, cellAt, type HeatLayout, largest, NO_CELL } from "./heatmap/layout";
-import { heatTable, summary, toldCell } from "./heatmap/telling";
+import { cellText, heatTable, summary } from "./heatmap/telling";
 import { LinksContext } from "./links";
 import { useDrawing } from "./useDrawing";
 
@@ -18,7 +18,7 @@ export function Heatmap({ block }: { block: HeatmapBlock }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const layout = useRef<HeatLayout | null>(null);
   const [current, setCurrent] = useState<Cell>(NO_CELL);
-  const described = useMemo(() => summary(block), [block]);
+  const description = useMemo(() => summary(block), [block]);
   useDrawing(canvas, () => {
     if (canvas.current) layout.current = drawHeat(canvas.current, block, current);
   });
@@ -41,7 +41,7 @@ export function Heatmap({ block }: { block: HeatmapBlock }) {
         ref={canvas}
         tabIndex={0}
         role="application"
-        aria-label={`${block.title}. ${described} ${KEYS} The table below has the largest cells.`}
+        aria-label={`${block.title}. ${description} ${KEYS} The table below has the largest cells.`}
         onMouseMove={point}
         onClick={point}
         onMouseLeave={() => setCurrent(NO_CELL)}
@@ -49,7 +49,7 @@ export function Heatmap({ block }: { block: HeatmapBlock }) {
       />
       <p class="told" aria-live="polite">
         {current.row >= 0 ? (
-          <Told block={block} cell={current} />
+          <CellReadout block={block} cell={current} />
         ) : (
           `Point at a cell to read it. ${KEYS}`
         )}
@@ -59,9 +59,9 @@ export function Heatmap({ block }: { block: HeatmapBlock }) {
   );
 }
 
-function Told({ block, cell }: { block: HeatmapBlock; cell: Cell }) {
+function CellReadout({ block, cell }: { block: HeatmapBlock; cell: Cell }) {
   const { hrefOfCell } = useContext(LinksContext);
-  const { place, value } = toldCell(block, cell);
+  const { place, value } = cellText(block, cell);
   const row = block.rows[cell.row];
   const href = row?.worker ? hrefOfCell("worker", row.worker, {}) : null;
   return (

@@ -38,7 +38,7 @@ export function Icicle({ block }: { block: IcicleBlock }) {
     else return;
     event.preventDefault();
   };
-  const told = current >= 0 ? current : zoomed;
+  const focusedNode = current >= 0 ? current : zoomed;
   return (
     <figure class="icicle">
       <Caption title={block.title} />
@@ -75,8 +75,8 @@ export function Icicle({ block }: { block: IcicleBlock }) {
         onKeyDown={key}
       />
       <p class="told" aria-live="polite">
-        {told >= 0 ? (
-          <Told block={block} node={told} />
+        {focusedNode >= 0 ? (
+          <NodeReadout block={block} node={focusedNode} />
         ) : (
           `The wider a bar, the longer it takes. Click one to zoom in. ${KEYS}`
         )}
@@ -86,7 +86,7 @@ export function Icicle({ block }: { block: IcicleBlock }) {
   );
 }
 
-function Told({ block, node }: { block: IcicleBlock; node: number }) {
+function NodeReadout({ block, node }: { block: IcicleBlock; node: number }) {
   return (
     <>
       <b>{nameOf(block, node)}</b>

@@ -2,7 +2,7 @@ import type { Parts as PartsBlock } from "../document/types";
 import { format } from "../format/format";
 import { Caption } from "./Caption";
 import { partColour } from "./colours";
-import { Meanings } from "./Meanings";
+import { Definitions } from "./Meanings";
 
 /** A whole and its parts, as one bar and as a table that is its legend. */
 export function Parts({ block }: { block: PartsBlock }) {
@@ -50,7 +50,10 @@ export function Parts({ block }: { block: PartsBlock }) {
           </tr>
         </tfoot>
       </table>
-      <Meanings of="parts" meanings={block.parts.map(({ name, help }) => ({ term: name, help }))} />
+      <Definitions
+        of="parts"
+        meanings={block.parts.map(({ name, help }) => ({ term: name, help }))}
+      />
     </figure>
   );
 }

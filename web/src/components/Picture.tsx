@@ -27,8 +27,8 @@ export function Picture({ block }: { block: PictureBlock }) {
 
 /** Size of a drawing by its viewBox; zeros where it has none. */
 export function sizeOf(svg: string): { width: number; height: number } {
-  const found = /<svg[^>]*\sviewBox\s*=\s*["']\s*([^"']+)["']/.exec(svg);
-  const [, , width = 0, height = 0] = (found?.[1] ?? "")
+  const viewBox = /<svg[^>]*\sviewBox\s*=\s*["']\s*([^"']+)["']/.exec(svg);
+  const [, , width = 0, height = 0] = (viewBox?.[1] ?? "")
     .trim()
     .split(/[\s,]+/)
     .map(Number);

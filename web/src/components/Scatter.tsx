@@ -8,7 +8,7 @@ import {
   isBeyond,
   layoutScatter,
   type Plot,
-  placedNames,
+  placeNames,
   pointAfter,
   type RoofLine,
   radii,
@@ -30,7 +30,7 @@ export function Scatter({ block }: { block: ScatterBlock }) {
   const { hrefOfCell, hrefOfLink } = useContext(LinksContext);
   const plot = useMemo(() => layoutScatter(block, width), [block, width]);
   const lines = useMemo(() => roofLines(block, plot), [block, plot]);
-  const described = useMemo(() => summary(block), [block]);
+  const description = useMemo(() => summary(block), [block]);
   const hrefOf = ({ name }: Point) => {
     const link = { label: name, section: block.section, search: name, from_ns: null, to_ns: null };
     return (block.link && hrefOfCell(block.link, name, {})) || hrefOfLink(link);
@@ -62,7 +62,7 @@ export function Scatter({ block }: { block: ScatterBlock }) {
           </li>
         ))}
         <li class="quiet">area: {block.size_title}</li>
-        {block.points.some((each) => isBeyond(plot, each)) && (
+        {block.points.some((point) => isBeyond(plot, point)) && (
           <li class="quiet">pale: beyond the axes</li>
         )}
       </ul>
@@ -75,7 +75,7 @@ export function Scatter({ block }: { block: ScatterBlock }) {
           viewBox={`0 0 ${plot.width} ${plot.height}`}
           tabindex={0}
           role="application"
-          aria-label={`${block.title}. ${described} ${KEYS} The table below has all points.`}
+          aria-label={`${block.title}. ${description} ${KEYS} The table below has all points.`}
           onKeyDown={key}
           onMouseMove={hover}
         >
@@ -198,15 +198,15 @@ interface NamesProps {
 
 /** Of roofs, and of points where there is room. */
 function Names({ block, plot, lines }: NamesProps) {
-  const names = useMemo(() => placedNames(block, plot, lines), [block, plot, lines]);
+  const names = useMemo(() => placeNames(block, plot, lines), [block, plot, lines]);
   return (
     <g class="names">
-      {lines.map(({ name, label: { x, y, turned } }) => (
+      {lines.map(({ name, label: { x, y, angle } }) => (
         <text
           key={name}
-          text-anchor={turned ? "middle" : "end"}
-          transform={`translate(${x} ${y}) rotate(${turned})`}
-          dy={turned ? -6 : 0}
+          text-anchor={angle ? "middle" : "end"}
+          transform={`translate(${x} ${y}) rotate(${angle})`}
+          dy={angle ? -6 : 0}
         >
           {name}
         </text>
@@ -225,8 +225,8 @@ function useWidth(element: { current: HTMLElement | null }): number {
   const [width, setWidth] = useState(USUAL_WIDTH);
   useEffect(() => {
     const measure = () => {
-      const found = element.current?.clientWidth;
-      if (found) setWidth(Math.max(found, NARROWEST));
+      const clientWidth = element.current?.clientWidth;
+      if (clientWidth) setWidth(Math.max(clientWidth, NARROWEST));
     };
     measure();
     const observer = new ResizeObserver(measure);

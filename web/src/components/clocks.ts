@@ -8,13 +8,13 @@ export const CLOCKS = [
 ] as const;
 
 /** The clock a document speaks of first, where it has sections of both; else undefined. */
-export function firstClock({ sections, clock: its }: Document): Clock | undefined {
+export function firstClock({ sections, clock: documentClock }: Document): Clock | undefined {
   const clocks = sections.flatMap(({ clock }) => clock || []);
-  return new Set(clocks).size > 1 ? its || clocks[0] : undefined;
+  return new Set(clocks).size > 1 ? documentClock || clocks[0] : undefined;
 }
 
 /** The clock to show: the one that was chosen, where there is a choice. */
-export function shownClock(document: Document, chosen: Clock | undefined): Clock | undefined {
+export function currentClock(document: Document, chosen: Clock | undefined): Clock | undefined {
   const first = firstClock(document);
   return first && (chosen ?? first);
 }

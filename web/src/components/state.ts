@@ -34,18 +34,18 @@ export interface StateKeeper {
 /** Set by `DocumentView` where the state is kept outside; null where each block keeps its own. */
 export const StateContext = createContext<StateKeeper | null>(null);
 
-type Kept = { tables: TableState; icicles: IcicleState };
+type BlockStates = { tables: TableState; icicles: IcicleState };
 
 /** The state of one block: kept outside where someone does, otherwise here. */
-export function useBlockState<Group extends keyof Kept>(
+export function useBlockState<Group extends keyof BlockStates>(
   group: Group,
   id: string,
-): [Kept[Group], (next: Kept[Group]) => void] {
+): [BlockStates[Group], (next: BlockStates[Group]) => void] {
   const keeper = useContext(StateContext);
-  const [own, setOwn] = useState<Kept[Group]>({});
-  if (!keeper) return [own, setOwn];
-  const of = (keeper.state[group] ?? {}) as Record<string, Kept[Group]>;
-  const change = (next: Kept[Group]) =>
+  const [localState, setLocalState] = useState<BlockStates[Group]>({});
+  if (!keeper) return [localState, setLocalState];
+  const of = (keeper.state[group] ?? {}) as Record<string, BlockStates[Group]>;
+  const change = (next: BlockStates[Group]) =>
     keeper.onState({ ...keeper.state, [group]: { ...of, [id]: next } });
   return [of[id] ?? {}, change];
 }

@@ -41,7 +41,7 @@ export function anchorLinks(document: Document): Links {
 }
 
 /** The state in which the tables of a section show what is searched; others stay as they are. */
-export function searchedState(
+export function stateWithSearch(
   document: Document,
   state: DocumentState,
   section: string,

@@ -3,10 +3,10 @@ import type { Document } from "../document/types";
 const SCHEMA = "timesink/document/1";
 
 /** A document, or the sentence that says why there is none. */
-export type Read = { document: Document } | { problem: string };
+export type ReadResult = { document: Document } | { problem: string };
 
 /** Reads the document a report holds. */
-export function readDocument(text: string | null | undefined): Read {
+export function readDocument(text: string | null | undefined): ReadResult {
   if (!text?.trim()) return { problem: "This page holds no document: the report was cut off." };
   try {
     const document = JSON.parse(text) as Partial<Document> | null;

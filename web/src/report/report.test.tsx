@@ -4,7 +4,7 @@ import { act } from "preact/test-utils";
 import { describe, expect, it } from "vitest";
 import { column, table } from "../components/testing";
 import type { Document } from "../document/types";
-import { anchor, anchorLinks, readAnchor, searchedState } from "./anchors";
+import { anchor, anchorLinks, readAnchor, stateWithSearch } from "./anchors";
 import { readDocument } from "./document";
 import { Report } from "./Report";
 
@@ -59,7 +59,7 @@ describe("anchors", () => {
   });
 
   it("make the tables of the section look for it", () => {
-    const state = searchedState(DOCUMENT, {}, "kernels", "gemm");
+    const state = stateWithSearch(DOCUMENT, {}, "kernels", "gemm");
     expect(state.tables?.kernels?.search).toBe("gemm");
   });
 });

@@ -1,11 +1,11 @@
 import { format } from "../format/format";
-import type { Shown } from "./hit";
-import { Trouble } from "./Trouble";
+import type { DrawnSlice } from "./hit";
+import { ErrorNotice } from "./Trouble";
 import type { Place, SliceDetails } from "./types";
-import type { Answered } from "./useAnswer";
+import type { Answer } from "./useAnswer";
 
 interface DetailsProps {
-  details: Answered<SliceDetails>;
+  details: Answer<SliceDetails>;
   hrefOf(page: SliceDetails["links"][number]["page"], search: string): string;
   onJump(place: Place): void;
 }
@@ -15,7 +15,7 @@ const PAGES = { operators: "Operator", kernels: "Kernel", modules: "Module" };
 
 /** Everything about the chosen slice. */
 export function Details({ details, hrefOf, onJump }: DetailsProps) {
-  if (details.error) return <Trouble error={details.error} />;
+  if (details.error) return <ErrorNotice error={details.error} />;
   const slice = details.value;
   if (!slice) return <p class="told">Looking it up …</p>;
   return (
@@ -95,7 +95,7 @@ function Places({ title, rows, onJump }: PlacesProps) {
 }
 
 interface MergedProps {
-  slice: Shown;
+  slice: DrawnSlice;
   name: string;
   onZoom(): void;
 }

@@ -3,7 +3,7 @@ import { type Links, LinksContext, NO_LINKS } from "../components/links";
 import { Table } from "../components/Table";
 import type { Range, TraceApi } from "./api";
 import type { TraceViewProps } from "./TraceView";
-import { Trouble, Waiting } from "./Trouble";
+import { ErrorNotice, ProgressNotice } from "./Trouble";
 import { useAnswer } from "./useAnswer";
 
 interface RangeTableProps {
@@ -26,8 +26,8 @@ export function RangeTable({ api, range, tracks, hrefOf }: RangeTableProps) {
         link in pages ? hrefOf(pages[link as keyof typeof pages], text) : null,
     };
   }, [hrefOf]);
-  if (error) return <Trouble error={error} />;
-  if (!value) return <Waiting progress={progress} />;
+  if (error) return <ErrorNotice error={error} />;
+  if (!value) return <ProgressNotice progress={progress} />;
   return (
     <LinksContext.Provider value={links}>
       <Table block={value} />

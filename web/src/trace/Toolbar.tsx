@@ -6,8 +6,8 @@ import type { Range, TraceApi } from "./api";
 import { Export } from "./Export";
 import type { Command } from "./keys";
 import { SearchBox } from "./SearchBox";
-import type { Flows, Over, OwnClock } from "./types";
-import type { Answered } from "./useAnswer";
+import type { ClockInfo, Flows, Over } from "./types";
+import type { Answer } from "./useAnswer";
 import type { Search } from "./useSearch";
 
 interface ToolbarProps {
@@ -16,12 +16,12 @@ interface ToolbarProps {
   onSearch(q: string): void;
   searchBox: RefObject<HTMLInputElement | null>;
   search: Search;
-  flows: Answered<Flows> | null;
+  flows: Answer<Flows> | null;
   range: Range | null;
   loading: boolean;
-  clock: Answered<OwnClock>;
+  clock: Answer<ClockInfo>;
   /** Whether the program's own clock is shown. */
-  own: boolean;
+  withoutOverhead: boolean;
   over: readonly Over[];
   run(command: Command): void;
 }
@@ -65,9 +65,9 @@ export function Toolbar(props: ToolbarProps) {
 }
 
 /** Which clock is shown, and what is drawn over slices; their colours are the legend. */
-function OverlayButtons({ clock, own, over, run }: ToolbarProps) {
+function OverlayButtons({ clock, withoutOverhead, over, run }: ToolbarProps) {
   const { value } = clock;
-  const known = value !== null && value.source !== "none";
+  const hasClock = value !== null && value.source !== "none";
   return (
     <>
       <button
@@ -80,7 +80,7 @@ function OverlayButtons({ clock, own, over, run }: ToolbarProps) {
         <span class="swatch path" />
         Critical path
       </button>
-      {known && !own && (
+      {hasClock && !withoutOverhead && (
         <button
           type="button"
           class="button"
@@ -92,17 +92,17 @@ function OverlayButtons({ clock, own, over, run }: ToolbarProps) {
           Recording
         </button>
       )}
-      {known && (
+      {hasClock && (
         <span title={clockText(value)}>
           <Switch
             label="Clock"
             options={CLOCKS}
-            chosen={own ? "own" : "recorded"}
+            chosen={withoutOverhead ? "own" : "recorded"}
             onChoose={() => run("clock")}
           />
         </span>
       )}
-      {value && !known && (
+      {value && !hasClock && (
         <span class="told" title={`${value.why}.`}>
           Own clock not known
         </span>
@@ -111,17 +111,17 @@ function OverlayButtons({ clock, own, over, run }: ToolbarProps) {
   );
 }
 
-function clockText({ own_cycle_us, recorded_cycle_us, ci95_us, source }: OwnClock): string {
+function clockText({ own_cycle_us, recorded_cycle_us, ci95_us, source }: ClockInfo): string {
   const time = (us: number | null) => format("time_ns", (us ?? 0) * 1000);
   const between = source === "estimated" && ci95_us;
-  const sure = between ? `, between ${time(between[0])} and ${time(between[1])}` : "";
-  return `A cycle takes ${time(own_cycle_us)} by itself (${source}${sure}), and ${time(recorded_cycle_us)} as recorded (O)`;
+  const interval = between ? `, between ${time(between[0])} and ${time(between[1])}` : "";
+  return `A cycle takes ${time(own_cycle_us)} by itself (${source}${interval}), and ${time(recorded_cycle_us)} as recorded (O)`;
 }
 
-function flowsText({ value, error }: Answered<Flows>): string {
+function flowsText({ value, error }: Answer<Flows>): string {
   if (error) return error.message;
   if (!value) return "";
-  const shown = value.from.length;
+  const loaded = value.from.length;
   const total = format("count", value.total);
-  return shown < value.total ? `${format("count", shown)} of ${total}` : total;
+  return loaded < value.total ? `${format("count", loaded)} of ${total}` : total;
 }

@@ -26,17 +26,17 @@ export interface TraceViewProps {
 }
 
 /** What the page shows while there is no timeline, or none at all. */
-interface Instead {
-  waiting(progress: Progress | null): ComponentChildren;
-  failed(error: Error, again: () => void): ComponentChildren;
+interface Fallbacks {
+  renderProgress(progress: Progress | null): ComponentChildren;
+  renderError(error: Error, retry: () => void): ComponentChildren;
 }
 
-export function TraceView({ waiting, failed, ...props }: TraceViewProps & Instead) {
+export function TraceView({ renderProgress, renderError, ...props }: TraceViewProps & Fallbacks) {
   const [attempt, setAttempt] = useState(0);
   const { api } = props;
   const timeline = useAnswer((call) => api.tracks(call), [api, attempt]);
-  if (timeline.error) return <>{failed(timeline.error, () => setAttempt(attempt + 1))}</>;
-  if (!timeline.value) return <>{waiting(timeline.progress)}</>;
+  if (timeline.error) return <>{renderError(timeline.error, () => setAttempt(attempt + 1))}</>;
+  if (!timeline.value) return <>{renderProgress(timeline.progress)}</>;
   if (!timeline.value.tracks.length) {
     return <p class="trace-waiting">This recording has no events, so there is no timeline.</p>;
   }

@@ -2,14 +2,14 @@ import { ApiError } from "../api/client";
 import type { Progress } from "../api/types";
 
 /** Says in a sentence what went wrong, and what to do. */
-export function Trouble({ error, onAgain }: { error: Error; onAgain?: () => void }) {
+export function ErrorNotice({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const hint = error instanceof ApiError ? error.hint : "";
   return (
     <div class="trace-trouble" role="alert">
       <p>{error.message}</p>
       {hint && <p class="hint">{hint}</p>}
-      {onAgain && (
-        <button type="button" class="button" onClick={onAgain}>
+      {onRetry && (
+        <button type="button" class="button" onClick={onRetry}>
           Try again
         </button>
       )}
@@ -18,7 +18,7 @@ export function Trouble({ error, onAgain }: { error: Error; onAgain?: () => void
 }
 
 /** What the server does while one waits. */
-export function Waiting({ progress }: { progress: Progress | null }) {
+export function ProgressNotice({ progress }: { progress: Progress | null }) {
   const share = progress?.share ?? null;
   return (
     <div class="trace-waiting" role="status">

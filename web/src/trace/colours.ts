@@ -100,8 +100,8 @@ function readable(hue: number, saturation: number, lightness: number, text: stri
 }
 
 /** Contrast of two colours as WCAG counts it: 1 to 21. */
-export function contrast(one: string, other: string): number {
-  const [a, b] = [luminance(one), luminance(other)];
+export function contrast(first: string, second: string): number {
+  const [a, b] = [luminance(first), luminance(second)];
   return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 }
 

@@ -73,10 +73,10 @@ export const SHEET: [keys: string[], what: string][] = [
   [["?"], "show or hide this sheet"],
 ];
 
-type Pressed = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">;
+type KeyPress = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">;
 
 /** What a key asks for; null where it is not ours. */
-export function commandOf({ key, ctrlKey, metaKey, altKey }: Pressed): Command | null {
+export function commandOf({ key, ctrlKey, metaKey, altKey }: KeyPress): Command | null {
   if (ctrlKey || metaKey || altKey) return null;
   return KEYS[key.toLowerCase()] ?? null;
 }

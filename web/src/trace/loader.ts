@@ -23,7 +23,7 @@ interface Running extends Request {
   abort: AbortController;
 }
 
-interface Wanted {
+interface VisiblePart {
   view: View;
   tracks: readonly Track[];
 }
@@ -45,9 +45,9 @@ export class Loader {
   over: readonly Over[] = [];
   private running: Running[] = [];
   private timer: ReturnType<typeof setTimeout> | null = null;
-  private wanted: Wanted | null = null;
+  private visible: VisiblePart | null = null;
   /** What the overview shows: asked for when there is nothing else to do. */
-  overview: Wanted | null = null;
+  overview: VisiblePart | null = null;
 
   constructor(
     private readonly api: TraceApi,
@@ -57,23 +57,23 @@ export class Loader {
   ) {}
 
   /** Says what is in view; asked for after a moment, as movement goes on. */
-  want(view: View, tracks: readonly Track[]): void {
-    this.wanted = { view, tracks };
+  show(view: View, tracks: readonly Track[]): void {
+    this.visible = { view, tracks };
     this.timer ??= setTimeout(() => {
       this.timer = null;
-      this.ask();
+      this.sendRequests();
     }, PAUSE_MS);
   }
 
   stop(): void {
     if (this.timer) clearTimeout(this.timer);
-    this.wanted = null;
+    this.visible = null;
     for (const request of this.running) request.abort.abort();
   }
 
-  private ask(): void {
-    if (!this.wanted) return;
-    const { view, tracks } = this.wanted;
+  private sendRequests(): void {
+    if (!this.visible) return;
+    const { view, tracks } = this.visible;
     const level = levelOf(nsPerPixel(view));
     this.dropStale(level, view);
     const needed = this.requests(tracks, level, view);
@@ -85,7 +85,7 @@ export class Loader {
         this.start({ ...request, ahead: true });
       }
     }
-    this.tell();
+    this.reportLoading();
   }
 
   private overviewRequests() {
@@ -101,8 +101,8 @@ export class Loader {
       const curves = source === "curves";
       const ids = tracks.filter((track) => isCurve(track) === curves).map((track) => track.id);
       return this[source]
-        .missing(ids, level, span, this.length)
-        .filter((request) => !this.running.some((other) => covers(other, request, source)))
+        .missingRequests(ids, level, span, this.length)
+        .filter((request) => !this.running.some((other) => isCovered(other, request, source)))
         .map((request) => ({ ...request, source }));
     });
   }
@@ -134,13 +134,13 @@ export class Loader {
       this.events.onData();
     } catch (error) {
       if (running.abort.signal.aborted) return;
-      this.wanted = null; // Not asked for again until someone moves.
+      this.visible = null; // Not asked for again until someone moves.
       this.events.onError(error as Error);
     } finally {
       this.running = this.running.filter((other) => other !== running);
-      if (this.wanted && !running.abort.signal.aborted)
-        this.want(this.wanted.view, this.wanted.tracks);
-      this.tell();
+      if (this.visible && !running.abort.signal.aborted)
+        this.show(this.visible.view, this.visible.tracks);
+      this.reportLoading();
     }
   }
 
@@ -159,14 +159,15 @@ export class Loader {
     this.curves.add(request, parts, points);
   }
 
-  private tell(): void {
+  private reportLoading(): void {
     this.events.onLoading(this.running.some((request) => !request.ahead));
   }
 }
 
-function covers(one: Running, other: Request, source: Source): boolean {
-  if (one.source !== source || one.level !== other.level || one.abort.signal.aborted) return false;
-  const tracks = new Set(one.tracks);
-  const same = one.from <= other.from && one.to >= other.to;
+function isCovered(running: Running, other: Request, source: Source): boolean {
+  if (running.source !== source || running.level !== other.level || running.abort.signal.aborted)
+    return false;
+  const tracks = new Set(running.tracks);
+  const same = running.from <= other.from && running.to >= other.to;
   return same && other.tracks.every((track) => tracks.has(track));
 }

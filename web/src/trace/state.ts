@@ -53,15 +53,15 @@ export function readState(entries: Readonly<Record<string, string | undefined>>)
 /** The change as entries of a query; "" for those that are to vanish. */
 export function writeState(change: StateChange): Record<string, string> {
   const entries: Record<string, string> = {};
-  for (const [key, value] of Object.entries(change)) entries[key] = worded(value);
+  for (const [key, value] of Object.entries(change)) entries[key] = formatValue(value);
   return entries;
 }
 
-function worded(value: TraceState[keyof TraceState]): string {
+function formatValue(value: TraceState[keyof TraceState]): string {
   if (value === undefined) return "";
   if (!Array.isArray(value)) return typeof value === "number" ? digits(value) : value;
   return value
-    .map((part) => (typeof part === "number" ? digits(part) : escaped(part)))
+    .map((part) => (typeof part === "number" ? digits(part) : escapeName(part)))
     .join(typeof value[0] === "number" ? "-" : "|");
 }
 
@@ -69,7 +69,7 @@ function digits(value: number): string {
   return String(Math.max(0, Math.round(value)));
 }
 
-function escaped(name: string): string {
+function escapeName(name: string): string {
   return name.replace(/[%|]/g, encodeURIComponent);
 }
 

@@ -107,7 +107,7 @@ export interface Flows {
 export type Over = "recording" | "path";
 
 /** `api/timeline/clock`: how long a cycle takes as recorded, and by itself. */
-export interface OwnClock {
+export interface ClockInfo {
   recorded_cycle_us: number;
   own_cycle_us: number | null;
   ci95_us: [low: number, high: number] | null;
@@ -119,7 +119,7 @@ export interface OwnClock {
 }
 
 /** `api/timeline/search?q=&from=&to=` */
-export interface Found {
+export interface SearchResult {
   /** Slices that match in the whole recording. */
   total: number;
   names: { name: string; count: number; total_ns: number }[];

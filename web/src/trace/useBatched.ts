@@ -8,7 +8,7 @@ export function useBatched(onState: OnState): OnState {
   const latest = useRef(onState);
   latest.current = onState;
   const waiting = useRef<{ next: StateChange; how: "push" | "replace" } | null>(null);
-  const batched = useRef<OnState>((next, how) => {
+  const batch = useRef<OnState>((next, how) => {
     const before = waiting.current;
     const pushed = how === "push" || before?.how === "push";
     waiting.current = { next: { ...before?.next, ...next }, how: pushed ? "push" : "replace" };
@@ -19,5 +19,5 @@ export function useBatched(onState: OnState): OnState {
       latest.current(all, way);
     });
   });
-  return batched.current;
+  return batch.current;
 }

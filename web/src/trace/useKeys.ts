@@ -6,7 +6,7 @@ export function useKeys(run: (command: Command) => void, paused: boolean): void 
   const latest = useRef(run);
   latest.current = run;
   useEffect(() => {
-    const pressed = (event: KeyboardEvent) => {
+    const onKeyDown = (event: KeyboardEvent) => {
       const target = event.target as Element;
       if (paused || event.defaultPrevented || target.matches("input, textarea, select")) return;
       const command = commandOf(event);
@@ -15,7 +15,7 @@ export function useKeys(run: (command: Command) => void, paused: boolean): void 
       event.preventDefault();
       latest.current(command);
     };
-    document.addEventListener("keydown", pressed);
-    return () => document.removeEventListener("keydown", pressed);
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
   }, [paused]);
 }

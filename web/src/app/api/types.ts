@@ -8,14 +8,14 @@ export interface RunsAnswer {
   generation: string | number;
   runs: Run[];
   /** Runs of two versions in turn: each folder is one comparison. */
-  ab: RunsInTurn[];
+  ab: AbRuns[];
   /** Programs that are, or were, watched. */
-  watches: Watched[];
+  watches: WatchedProgram[];
   /** Series of commits in the store of baselines. */
   histories: string[];
 }
 
-export interface Watched {
+export interface WatchedProgram {
   name: string;
   /** As its watcher says; "gone" where it no longer does, "" where that cannot be read. */
   state: string;
@@ -31,7 +31,7 @@ export interface WatchAnswer {
   document: Document;
 }
 
-export interface RunsInTurn {
+export interface AbRuns {
   name: string;
   /** How many are compared. */
   runs: number;

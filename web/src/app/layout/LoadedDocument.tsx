@@ -3,7 +3,7 @@ import type { Links } from "../../components/links";
 import type { Document } from "../../document/types";
 import type { Loaded } from "../api/useLoaded";
 import { useDocumentState } from "../routing/useDocumentState";
-import { Shown } from "./Shown";
+import { LoadedContent } from "./Shown";
 
 interface LoadedDocumentProps {
   loaded: Loaded<Document>;
@@ -16,8 +16,8 @@ interface LoadedDocumentProps {
 export function LoadedDocument({ loaded, what, links }: LoadedDocumentProps) {
   const [state, onState] = useDocumentState();
   return (
-    <Shown loaded={loaded} what={what}>
+    <LoadedContent loaded={loaded} what={what}>
       {(document) => <DocumentView {...{ document, links, state, onState }} nav={false} />}
-    </Shown>
+    </LoadedContent>
   );
 }

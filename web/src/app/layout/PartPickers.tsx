@@ -1,6 +1,6 @@
 import type { Run } from "../api/types";
 import { navigate } from "../routing/navigation";
-import { changedQuery, type Query, type Route } from "../routing/route";
+import { type Query, type Route, updateQuery } from "../routing/route";
 import { chosenPart, spansOf } from "../runs/choice";
 import { Picker } from "./Picker";
 
@@ -14,10 +14,10 @@ export function PartPickers({ run, route }: { run: Run; route: Extract<Route, { 
   const spans = spansOf(run, worker);
   // Another worker or span is another recording: places and rows of this one mean nothing there.
   const choose = (part: Query) => {
-    const kept = Object.entries(route.query).filter(
+    const query = Object.entries(route.query).filter(
       ([key]) => key.startsWith("sort.") || key === "group",
     );
-    navigate({ ...route, query: changedQuery(Object.fromEntries(kept), part) });
+    navigate({ ...route, query: updateQuery(Object.fromEntries(query), part) });
   };
   return (
     <>
@@ -63,12 +63,12 @@ interface ChoiceProps {
 }
 
 function Choice({ label, names, chosen, onChoose }: ChoiceProps) {
-  const known = names.includes(chosen);
+  const isListed = names.includes(chosen);
   return (
     <label class="choice">
       <span class="picker-label">{label}</span>
       <select value={chosen} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
-        {!known && <option value={chosen}>{chosen} (not there)</option>}
+        {!isListed && <option value={chosen}>{chosen} (not there)</option>}
         {names.map((name) => (
           <option key={name} value={name}>
             {name}

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { ClockSwitch } from "../../components/ClockSwitch";
-import { sectionsOf, shownClock } from "../../components/clocks";
+import { currentClock, sectionsOf } from "../../components/clocks";
 import { type Links, LinksContext } from "../../components/links";
 import { SectionList } from "../../components/SectionList";
 import { StateContext } from "../../components/state";
@@ -21,7 +21,7 @@ interface SectionsProps {
 export function Sections({ title, document, links, children }: SectionsProps) {
   const [state, onState] = useDocumentState();
   const keeper = useMemo(() => ({ state, onState }), [state, onState]);
-  const sections = sectionsOf(document, shownClock(document, state.clock));
+  const sections = sectionsOf(document, currentClock(document, state.clock));
   return (
     <LinksContext.Provider value={links}>
       <StateContext.Provider value={keeper}>

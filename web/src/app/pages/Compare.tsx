@@ -17,11 +17,11 @@ export function Compare() {
   const { base = "", new: second = "", ab = "" } = route.query;
   if (!listing) return null;
   const { runs } = listing;
-  const inTurn = listing.ab.find(({ name }) => name === ab);
-  if (ab && !inTurn) return <UnknownRun name={ab} />;
-  if (inTurn) {
-    const version = `${inTurn.runs}@${inTurn.changed_s}`;
-    const pair = { base: inTurn.timelines.base ?? "", second: inTurn.timelines.new ?? "" };
+  const abRuns = listing.ab.find(({ name }) => name === ab);
+  if (ab && !abRuns) return <UnknownRun name={ab} />;
+  if (abRuns) {
+    const version = `${abRuns.runs}@${abRuns.changed_s}`;
+    const pair = { base: abRuns.timelines.base ?? "", second: abRuns.timelines.new ?? "" };
     return <Comparison key={`ab ${ab}`} params={{ ab }} {...pair} runs={runs} now={version} />;
   }
   const unknown = [base, second].find((name) => name && !runs.some((run) => run.name === name));

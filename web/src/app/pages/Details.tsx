@@ -2,10 +2,10 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../../components/Icon";
 import { format } from "../../format/format";
-import type { Found, Place } from "../../trace/types";
+import type { Place, SearchResult } from "../../trace/types";
 import { rangeQuery } from "../links";
 import { navigate } from "../routing/navigation";
-import { changedQuery, runHref } from "../routing/route";
+import { runHref, updateQuery } from "../routing/route";
 import { type OfRun, useAnswer } from "./ofRun";
 
 interface DetailsProps {
@@ -19,7 +19,7 @@ interface DetailsProps {
 /** What is known about one row, beside the table it stands in. */
 export function Details({ of, kind, name, children }: DetailsProps) {
   const { route } = of;
-  const closed = { ...route, query: changedQuery(route.query, { open: "", dims: "" }) };
+  const closed = { ...route, query: updateQuery(route.query, { open: "", dims: "" }) };
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     const before = document.activeElement;
@@ -60,7 +60,11 @@ export function Details({ of, kind, name, children }: DetailsProps) {
 
 /** To where this name takes longest in the trace; to all its places while that is not known. */
 export function TraceLink({ of, name }: { of: OfRun; name: string }) {
-  const { value } = useAnswer<Found>(of, "timeline/search", of.run.timeline ? { q: name } : null);
+  const { value } = useAnswer<SearchResult>(
+    of,
+    "timeline/search",
+    of.run.timeline ? { q: name } : null,
+  );
   if (!of.run.timeline) return null;
   const longest = value && longestOf(value, name);
   const query = longest
@@ -74,14 +78,14 @@ export function TraceLink({ of, name }: { of: OfRun; name: string }) {
   );
 }
 
-function longestWords(found: Found, { dur_ns }: Place): string {
-  const many = found.total > found.hits.length;
-  const which = many ? `Longest of the first ${found.hits.length}` : "Longest";
+function longestWords(result: SearchResult, { dur_ns }: Place): string {
+  const many = result.total > result.hits.length;
+  const which = many ? `Longest of the first ${result.hits.length}` : "Longest";
   return `${which} in the trace, ${format("time_ns", dur_ns)}`;
 }
 
 /** Of the places that are found, the longest with this name; the server cuts names that are long. */
-export function longestOf({ hits }: Found, name: string): Place | undefined {
+export function longestOf({ hits }: SearchResult, name: string): Place | undefined {
   const exact = hits.filter((hit) => hit.name === name);
   const cut = hits.filter((hit) => name.startsWith(hit.name));
   return (exact.length ? exact : cut).toSorted((a, b) => b.dur_ns - a.dur_ns)[0];

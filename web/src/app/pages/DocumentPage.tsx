@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { Document } from "../../document/types";
 import { Sections } from "../layout/Sections";
-import { Shown } from "../layout/Shown";
+import { LoadedContent } from "../layout/Shown";
 import { pageTitle } from "../routing/pageTitle";
 import { type OfRun, useAnswer, useLinks } from "./ofRun";
 
@@ -11,12 +11,12 @@ export function DocumentPage({ of, children }: { of: OfRun; children?: Component
   const loaded = useAnswer<Document>(of, "document", { page });
   const links = useLinks(of);
   return (
-    <Shown loaded={loaded} what="the analysis">
+    <LoadedContent loaded={loaded} what="the analysis">
       {(document) => (
         <Sections title={`${pageTitle(page)} of ${run}`} document={document} links={links}>
           {children}
         </Sections>
       )}
-    </Shown>
+    </LoadedContent>
   );
 }

@@ -1,11 +1,11 @@
 import { Icon } from "../../components/Icon";
-import type { RunsAnswer, RunsInTurn, Watched } from "../api/types";
+import type { AbRuns, RunsAnswer, WatchedProgram } from "../api/types";
 import { useApp } from "../context";
 import { navigate } from "../routing/navigation";
-import { changedQuery, formatRoute, type Query } from "../routing/route";
-import { filterRuns, type Order, orderedRuns } from "../runs/choice";
+import { formatRoute, type Query, updateQuery } from "../routing/route";
+import { filterRuns, type Order, sortRuns } from "../runs/choice";
 import { RunTable } from "./RunTable";
-import { stateWord } from "./Watch";
+import { stateLabel } from "./Watch";
 
 const ORDERS: readonly Order[] = ["name", "bytes", "changed_s"];
 
@@ -16,7 +16,7 @@ export function Home() {
   return (
     <>
       {listing.watches.length > 0 && <WatchedPrograms watches={listing.watches} />}
-      {listing.ab.length > 0 && <InTurn folders={listing.ab} />}
+      {listing.ab.length > 0 && <AbComparisons folders={listing.ab} />}
       {listing.runs.length > 0 && <Runs listing={listing} query={route.query} />}
       {!listing.runs.length && !listing.ab.length && !listing.watches.length && (
         <NoRuns listing={listing} />
@@ -27,14 +27,14 @@ export function Home() {
 }
 
 /** Programs somebody watches, or did, each with its state. */
-function WatchedPrograms({ watches }: { watches: readonly Watched[] }) {
+function WatchedPrograms({ watches }: { watches: readonly WatchedProgram[] }) {
   return (
     <section class="home">
       <header class="home-head">
         <h2>Watched programs</h2>
         {watches.map(({ name, state }) => (
           <a key={name} class="button" href={formatRoute({ at: "watch", name, query: {} })}>
-            {name} <span class={`tag watch-${state}`}>{stateWord(state)}</span>
+            {name} <span class={`tag watch-${state}`}>{stateLabel(state)}</span>
           </a>
         ))}
       </header>
@@ -43,7 +43,7 @@ function WatchedPrograms({ watches }: { watches: readonly Watched[] }) {
 }
 
 /** Runs of two versions in turn, each folder one comparison; the youngest first. */
-function InTurn({ folders }: { folders: readonly RunsInTurn[] }) {
+function AbComparisons({ folders }: { folders: readonly AbRuns[] }) {
   return (
     <section class="home">
       <header class="home-head">
@@ -85,14 +85,14 @@ function Histories({ names }: { names: string[] }) {
 function Runs({ listing, query }: { listing: RunsAnswer; query: Query }) {
   const { q = "", base = "", new: second = "" } = query;
   const order = ORDERS.find((name) => name === query.sort) ?? "changed_s";
-  const shown = orderedRuns(filterRuns(listing.runs, q), order);
+  const runs = sortRuns(filterRuns(listing.runs, q), order);
   const change = (changes: Query, how: "push" | "replace" = "push") =>
-    navigate({ at: "home", query: changedQuery(query, changes) }, how);
+    navigate({ at: "home", query: updateQuery(query, changes) }, how);
   return (
     <div class="home">
       <header class="home-head">
         <h1>Runs</h1>
-        <p class="quiet">{q ? `${shown.length} of ${listing.runs.length}` : listing.runs.length}</p>
+        <p class="quiet">{q ? `${runs.length} of ${listing.runs.length}` : listing.runs.length}</p>
         <label class="search">
           <span class="visually-hidden">Filter runs</span>
           <Icon name="search" />
@@ -108,8 +108,8 @@ function Runs({ listing, query }: { listing: RunsAnswer; query: Query }) {
       {base && (
         <PairBar base={base} second={second} onClear={() => change({ base: "", new: "" })} />
       )}
-      {shown.length ? (
-        <RunTable runs={shown} order={order} query={query} onChange={change} />
+      {runs.length ? (
+        <RunTable runs={runs} order={order} query={query} onChange={change} />
       ) : (
         <p class="message">
           No run has “{q}” in its name.{" "}
@@ -164,7 +164,7 @@ function NoRuns({ listing }: { listing: RunsAnswer }) {
       <h1>No runs yet</h1>
       <p>{folder} holds no recording. They appear here by themselves; to make one:</p>
       <pre>
-        <code>timesink record -o {quoted(`${folder}/base`)} -- python train.py</code>
+        <code>timesink record -o {shellQuote(`${folder}/base`)} -- python train.py</code>
       </pre>
       <p class="quiet">
         Traces of torch.profiler (*.pt.trace.json), Nsight Systems (*.sqlite) and rocprofv3 work as
@@ -175,6 +175,6 @@ function NoRuns({ listing }: { listing: RunsAnswer }) {
 }
 
 /** A path as a shell takes it. */
-function quoted(path: string): string {
+function shellQuote(path: string): string {
   return /^[\w@%+=:,./~-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -1,6 +1,6 @@
 import { LinksContext } from "../../components/links";
 import type { Table } from "../../document/types";
-import { Shown } from "../layout/Shown";
+import { LoadedContent } from "../layout/Shown";
 import { Details, TraceLink } from "./Details";
 import { type OfRun, useAnswer, useLinks } from "./ofRun";
 import { TotalList } from "./TotalList";
@@ -19,7 +19,7 @@ export function KernelDetails({ of, name }: { of: OfRun; name: string }) {
       </p>
       <LinksContext.Provider value={useLinks(of)}>
         <h3>Launched by</h3>
-        <Shown loaded={launches} what="its launches">
+        <LoadedContent loaded={launches} what="its launches">
           {(table) => (
             <TotalList
               table={table}
@@ -28,7 +28,7 @@ export function KernelDetails({ of, name }: { of: OfRun; name: string }) {
               unnamed="a launch that was not recorded"
             />
           )}
-        </Shown>
+        </LoadedContent>
       </LinksContext.Provider>
     </Details>
   );

@@ -3,7 +3,7 @@ import type { Document } from "../../document/types";
 import { useLoaded } from "../api/useLoaded";
 import { LoadedDocument } from "../layout/LoadedDocument";
 import { navigate } from "../routing/navigation";
-import { changedQuery } from "../routing/route";
+import { updateQuery } from "../routing/route";
 import { DocumentPage } from "./DocumentPage";
 import { KernelDetails } from "./KernelDetails";
 import { type OfRun, useLinks } from "./ofRun";
@@ -20,7 +20,7 @@ export function Kernels({ of }: { of: OfRun }) {
   const counted = run.counters.length > 0 && (!run.timeline || route.query.show === "utilisation");
   const choose = (show: string) => {
     const changes = { show: show === "utilisation" ? show : "", open: "" };
-    navigate({ ...route, query: changedQuery(route.query, changes) });
+    navigate({ ...route, query: updateQuery(route.query, changes) });
   };
   const source = run.timeline && run.counters.length > 0 && (
     <Switch

@@ -1,6 +1,6 @@
 import { useApp } from "../context";
 import { runHref } from "../routing/route";
-import { mostAlike } from "../runs/choice";
+import { mostSimilarName } from "../runs/choice";
 
 /** An address that leads nowhere, and where one may have wanted to go. */
 export function NotFound({ path }: { path: string }) {
@@ -20,7 +20,7 @@ export function NotFound({ path }: { path: string }) {
 /** A run that is not below the served folder (any more). */
 export function UnknownRun({ name }: { name: string }) {
   const { listing } = useApp();
-  const alike = listing && mostAlike(listing.runs, name);
+  const similar = listing && mostSimilarName(listing.runs, name);
   return (
     <div class="message">
       <h1>There is no run {name}</h1>
@@ -32,9 +32,9 @@ export function UnknownRun({ name }: { name: string }) {
         <a class="button primary" href="#/">
           All runs
         </a>
-        {alike && (
-          <a class="button" href={runHref(alike, "overview")}>
-            {alike}
+        {similar && (
+          <a class="button" href={runHref(similar, "overview")}>
+            {similar}
           </a>
         )}
       </p>

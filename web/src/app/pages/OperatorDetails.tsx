@@ -1,7 +1,7 @@
 import { Icon } from "../../components/Icon";
 import { LinksContext } from "../../components/links";
 import type { Table } from "../../document/types";
-import { Shown } from "../layout/Shown";
+import { LoadedContent } from "../layout/Shown";
 import { runHref } from "../routing/route";
 import { CallStacks } from "./CallStacks";
 import { Details, TraceLink } from "./Details";
@@ -32,7 +32,7 @@ export function OperatorDetails({ of, name, dims }: { of: OfRun; name: string; d
       </p>
       <LinksContext.Provider value={links}>
         <h3>Kernels it launches</h3>
-        <Shown loaded={kernels} what="its kernels">
+        <LoadedContent loaded={kernels} what="its kernels">
           {(table) =>
             table.rows ? (
               <TotalList table={table} by="short_name" link="kernel" unnamed="unnamed" />
@@ -40,11 +40,11 @@ export function OperatorDetails({ of, name, dims }: { of: OfRun; name: string; d
               <p class="quiet">None itself: what it calls may launch some.</p>
             )
           }
-        </Shown>
+        </LoadedContent>
         <h3>Call stacks</h3>
-        <Shown loaded={stacks} what="its call stacks">
+        <LoadedContent loaded={stacks} what="its call stacks">
           {(table) => <CallStacks table={table} />}
-        </Shown>
+        </LoadedContent>
       </LinksContext.Provider>
     </Details>
   );

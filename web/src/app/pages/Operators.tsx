@@ -2,9 +2,9 @@ import { Switch } from "../../components/Switch";
 import type { Block, Document, Table } from "../../document/types";
 import type { Loaded } from "../api/useLoaded";
 import { Sections } from "../layout/Sections";
-import { Failure, Shown, Working } from "../layout/Shown";
+import { ErrorMessage, LoadedContent, ProgressMessage } from "../layout/Shown";
 import { navigate } from "../routing/navigation";
-import { changedQuery } from "../routing/route";
+import { updateQuery } from "../routing/route";
 import { OperatorDetails } from "./OperatorDetails";
 import { type OfRun, useAnswer, useLinks } from "./ofRun";
 
@@ -25,12 +25,12 @@ export function Operators({ of }: { of: OfRun }) {
   const links = useLinks(of);
   const choose = (name: string) => {
     const changes = { group: name === "name" ? "" : name, open: "", dims: "" };
-    navigate({ ...route, query: changedQuery(route.query, changes) });
+    navigate({ ...route, query: updateQuery(route.query, changes) });
   };
   return (
     <div class={open ? "with-details" : ""}>
       <div>
-        <Shown loaded={page} what="the operators">
+        <LoadedContent loaded={page} what="the operators">
           {(document) => (
             <Sections
               title={`Operators of ${route.run}`}
@@ -41,7 +41,7 @@ export function Operators({ of }: { of: OfRun }) {
               {other && <Pending loaded={grouped} />}
             </Sections>
           )}
-        </Shown>
+        </LoadedContent>
       </div>
       {open && <OperatorDetails of={of} name={open} dims={dims} />}
     </div>
@@ -49,8 +49,10 @@ export function Operators({ of }: { of: OfRun }) {
 }
 
 function Pending({ loaded }: { loaded: Loaded<Table> }) {
-  if (loaded.error) return <Failure error={loaded.error} onRetry={loaded.retry} />;
-  return loaded.loading ? <Working progress={loaded.progress} what="the operators" /> : null;
+  if (loaded.error) return <ErrorMessage error={loaded.error} onRetry={loaded.retry} />;
+  return loaded.loading ? (
+    <ProgressMessage progress={loaded.progress} what="the operators" />
+  ) : null;
 }
 
 /** The document with its table of operators grouped otherwise; without one until that is there. */

@@ -4,7 +4,7 @@ import { format, NONE } from "../../format/format";
 import type { Run } from "../api/types";
 import { type Query, runHref } from "../routing/route";
 import { ago } from "../runs/ago";
-import { type Order, toggledPair } from "../runs/choice";
+import { type Order, togglePair } from "../runs/choice";
 
 interface RunTableProps {
   runs: readonly Run[];
@@ -70,7 +70,7 @@ function RunRow({ run, now, query, onChange }: RunRowProps) {
             type="checkbox"
             checked={role !== ""}
             aria-label={`Compare ${run.name}`}
-            onChange={() => onChange(toggledPair(query, run.name))}
+            onChange={() => onChange(togglePair(query, run.name))}
           />
           {role && <span class="tag">{role}</span>}
         </label>

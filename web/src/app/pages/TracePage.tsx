@@ -2,9 +2,9 @@ import { useMemo } from "preact/hooks";
 import { asApiError } from "../../api/client";
 import { fetchTraceApi, readState, TraceView, writeState } from "../../trace/TraceView";
 import { useApp } from "../context";
-import { Failure, Working } from "../layout/Shown";
+import { ErrorMessage, ProgressMessage } from "../layout/Shown";
 import { navigate } from "../routing/navigation";
-import { changedQuery, parseRoute, placeOf, runHref } from "../routing/route";
+import { parseRoute, placeOf, runHref, updateQuery } from "../routing/route";
 import type { OfRun } from "./ofRun";
 
 /** The timeline of a worker and span. */
@@ -22,14 +22,14 @@ export function TracePage({ of }: { of: OfRun }) {
       <TraceView
         key={key}
         api={api}
-        waiting={(progress) => <Working progress={progress} what="the timeline" />}
-        failed={(error, again) => <Failure error={asApiError(error)} onRetry={again} />}
+        renderProgress={(progress) => <ProgressMessage progress={progress} what="the timeline" />}
+        renderError={(error, again) => <ErrorMessage error={asApiError(error)} onRetry={again} />}
         state={state}
         onState={(next, how) => {
           // Of the address as it is now: a view may come to rest before its change is drawn.
           const now = parseRoute(location.hash);
           if (placeOf(now) !== placeOf(route)) return;
-          navigate({ ...now, query: changedQuery(now.query, writeState(next)) }, how);
+          navigate({ ...now, query: updateQuery(now.query, writeState(next)) }, how);
         }}
         hrefOf={(page, search) =>
           runHref(run.name, page, route.query, {

@@ -1,10 +1,10 @@
 import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
 import { type ApiError, asApiError } from "../../api/client";
 import { DocumentView } from "../../components/DocumentView";
-import { lookRegularly } from "../api/polling";
+import { poll } from "../api/polling";
 import type { WatchAnswer } from "../api/types";
 import { useApp } from "../context";
-import { Failure, Working } from "../layout/Shown";
+import { ErrorMessage, ProgressMessage } from "../layout/Shown";
 import { linksOfWatch } from "../links";
 import { useDocumentState } from "../routing/useDocumentState";
 import { UnknownRun } from "./NotFound";
@@ -13,21 +13,21 @@ import { UnknownRun } from "./NotFound";
 const EVERY_MS = 1500;
 
 /** The state of a watched program as people see it. */
-export function stateWord(state: string): string {
+export function stateLabel(state: string): string {
   return state === "" ? "cannot be read" : state === "gone" ? "watcher gone" : state;
 }
 
 /** A program while it is watched: what its cycles take, and what was found. */
 export function Watch({ name }: { name: string }) {
   const { client, listing } = useApp();
-  const listed = listing?.watches.find((one) => one.name === name);
+  const listed = listing?.watches.find((program) => program.name === name);
   const { answer, error, retry } = useWatch(name, listed?.state ?? "");
   const [state, onState] = useDocumentState();
   const incidents = JSON.stringify(answer?.incidents);
   const links = useMemo(() => answer && linksOfWatch(answer, client), [incidents, name, client]);
   if (!listed && !answer) return <UnknownRun name={name} />;
-  if (!answer && error) return <Failure error={error} onRetry={retry} />;
-  if (!answer || !links) return <Working progress={null} what="the watcher" />;
+  if (!answer && error) return <ErrorMessage error={error} onRetry={retry} />;
+  if (!answer || !links) return <ProgressMessage progress={null} what="the watcher" />;
   return (
     <div class="watch">
       {error && (
@@ -40,19 +40,19 @@ export function Watch({ name }: { name: string }) {
   );
 }
 
-interface Seen {
+interface WatchState {
   answer?: WatchAnswer;
   /** Why there is nothing newer; null where there is. */
   error: ApiError | null;
 }
 
 /** What the watcher says, again and again until it ended; begun anew when its state is another. */
-function useWatch(name: string, state: string): Seen & { retry: () => void } {
+function useWatch(name: string, state: string): WatchState & { retry: () => void } {
   const { client } = useApp();
-  const [seen, setSeen] = useState<Seen>({ error: null });
+  const [seen, setSeen] = useState<WatchState>({ error: null });
   const [attempt, retry] = useReducer((count: number, _: unknown) => count + 1, 0);
   useEffect(() => {
-    const look = async (signal: AbortSignal) => {
+    const request = async (signal: AbortSignal) => {
       try {
         const answer = await client.json<WatchAnswer>("watch", { name }, { signal });
         if (!signal.aborted) setSeen({ answer, error: null });
@@ -62,7 +62,7 @@ function useWatch(name: string, state: string): Seen & { retry: () => void } {
         return true;
       }
     };
-    return lookRegularly(look, EVERY_MS);
+    return poll(request, EVERY_MS);
   }, [client, name, state, attempt]);
   return { ...seen, retry: () => retry(null) };
 }

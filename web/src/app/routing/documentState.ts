@@ -30,12 +30,12 @@ export function readDocumentState(query: Query): DocumentState {
 /** The query with the parts of the state that changed; "" marks what leaves the address. */
 export function documentStateChanges(before: DocumentState, after: DocumentState): Query {
   const changes: Record<string, string> = {};
-  for (const [id, table] of changed(before.tables, after.tables)) {
+  for (const [id, table] of changedEntries(before.tables, after.tables)) {
     changes[`sort.${id}`] = writeSort(table.sort);
     changes[`cols.${id}`] = table.columns?.join(",") ?? "";
     changes[`find.${id}`] = table.search ?? "";
   }
-  for (const [id, icicle] of changed(before.icicles, after.icicles)) {
+  for (const [id, icicle] of changedEntries(before.icicles, after.icicles)) {
     changes[`node.${id}`] = icicle.node === undefined ? "" : String(icicle.node);
     changes[`find.${id}`] = icicle.search ?? "";
   }
@@ -50,7 +50,10 @@ export function isOnlySearch(query: Query, changes: Query): boolean {
   );
 }
 
-function changed<T>(before: Record<string, T> = {}, after: Record<string, T> = {}): [string, T][] {
+function changedEntries<T>(
+  before: Record<string, T> = {},
+  after: Record<string, T> = {},
+): [string, T][] {
   return Object.entries(after).filter(([id, state]) => state !== before[id]);
 }
 

@@ -18,8 +18,8 @@ export function keepPlace(hash: string): void {
 export function restorePlace(): void {
   if (!isFramed() || location.hash) return;
   try {
-    const kept = sessionStorage.getItem(KEY);
-    if (kept?.startsWith("#/")) history.replaceState(null, "", kept);
+    const hash = sessionStorage.getItem(KEY);
+    if (hash?.startsWith("#/")) history.replaceState(null, "", hash);
   } catch {
     // As above.
   }

@@ -31,7 +31,7 @@ export function parseRoute(hash: string): Route {
   const [path = "", search = ""] = split(hash.replace(/^#/, ""), "?");
   const query = parseQuery(search);
   const unknown: Route = { at: "unknown", path, query };
-  const parts = path.split("/").filter(Boolean).map(decoded);
+  const parts = path.split("/").filter(Boolean).map(tryDecode);
   if (parts.includes(null)) return unknown;
   const [first, ...rest] = parts as string[];
   if (first === undefined) return { at: "home", query };
@@ -64,13 +64,13 @@ export function formatRoute(route: Route): string {
 }
 
 /** A page of a run; worker, span and clock are kept from the query given, further state is added. */
-export function runHref(run: string, page: RunPage, kept: Query = {}, more: Query = {}): string {
-  const { worker = "", span = "", clock = "" } = kept;
+export function runHref(run: string, page: RunPage, query: Query = {}, more: Query = {}): string {
+  const { worker = "", span = "", clock = "" } = query;
   return formatRoute({ at: "run", run, page, query: { worker, span, clock, ...more } });
 }
 
 /** A query with some entries changed; "" removes one. */
-export function changedQuery(query: Query, changes: Query): Query {
+export function updateQuery(query: Query, changes: Query): Query {
   return Object.fromEntries(Object.entries({ ...query, ...changes }).filter(([, text]) => text));
 }
 
@@ -101,7 +101,7 @@ function formatQuery(query: Query): string {
   return filled.length ? `?${new URLSearchParams(filled)}` : "";
 }
 
-function decoded(part: string): string | null {
+function tryDecode(part: string): string | null {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -3,7 +3,7 @@ import type { DocumentState } from "../../components/state";
 import { useApp } from "../context";
 import { documentStateChanges, isOnlySearch, readDocumentState } from "./documentState";
 import { navigate } from "./navigation";
-import { changedQuery, formatRoute } from "./route";
+import { formatRoute, updateQuery } from "./route";
 
 /** What is sorted, searched and opened on the page, kept in its address. */
 export function useDocumentState(): [DocumentState, (next: DocumentState) => void] {
@@ -14,7 +14,7 @@ export function useDocumentState(): [DocumentState, (next: DocumentState) => voi
     const change = (next: DocumentState) => {
       const changes = documentStateChanges(state, next);
       const how = isOnlySearch(route.query, changes) ? "replace" : "push";
-      navigate({ ...route, query: changedQuery(route.query, changes) }, how);
+      navigate({ ...route, query: updateQuery(route.query, changes) }, how);
     };
     return [state, change];
   }, [address]);

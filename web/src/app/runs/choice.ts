@@ -35,14 +35,14 @@ export function filterRuns<T extends { name: string }>(runs: readonly T[], text:
 export type Order = "name" | "bytes" | "changed_s";
 
 /** Runs in an order: names as people count (run2 before run10), the largest and newest first. */
-export function orderedRuns(runs: readonly Run[], order: Order): Run[] {
+export function sortRuns(runs: readonly Run[], order: Order): Run[] {
   const byName = (a: Run, b: Run) => a.name.localeCompare(b.name, "en", { numeric: true });
   if (order === "name") return runs.toSorted(byName);
   return runs.toSorted((a, b) => b[order] - a[order] || byName(a, b));
 }
 
 /** The pair to compare after a run was marked or unmarked: the first is the base. */
-export function toggledPair(query: Query, run: string): { base: string; new: string } {
+export function togglePair(query: Query, run: string): { base: string; new: string } {
   const { base = "", new: second = "" } = query;
   if (run === base) return { base: second, new: "" };
   if (run === second) return { base, new: "" };
@@ -63,26 +63,26 @@ export function suggestedPartner(
     role === "base" && CALLED_BASE.test(name) ? 1 : 0,
     commonStart(name, chosen),
   ];
-  return best(others(runs, chosen), rank);
+  return best(otherNames(runs, chosen), rank);
 }
 
 /** The run whose name begins most like one that is not there; none where all differ at once. */
-export function mostAlike(runs: readonly Run[], name: string): string | undefined {
-  const alike = others(runs, name).filter((other) => commonStart(other, name) > 2);
-  return best(alike, (other) => [commonStart(other, name)]);
+export function mostSimilarName(runs: readonly Run[], name: string): string | undefined {
+  const similar = otherNames(runs, name).filter((other) => commonStart(other, name) > 2);
+  return best(similar, (other) => [commonStart(other, name)]);
 }
 
-function others(runs: readonly Run[], chosen: string): string[] {
+function otherNames(runs: readonly Run[], chosen: string): string[] {
   return runs.map(({ name }) => name).filter((name) => name !== chosen);
 }
 
 function best(names: string[], rank: (name: string) => number[]): string | undefined {
-  const compared = (a: string, b: string) => {
+  const compare = (a: string, b: string) => {
     const [first, second] = [rank(a), rank(b)];
     const at = first.findIndex((value, index) => value !== second[index]);
     return at < 0 ? a.localeCompare(b) : (second[at] ?? 0) - (first[at] ?? 0);
   };
-  return names.toSorted(compared)[0];
+  return names.toSorted(compare)[0];
 }
 
 function folderOf(name: string): string {

@@ -1,6 +1,6 @@
 import { useEffect, useReducer, useState } from "preact/hooks";
 import { type ApiError, asApiError, type Client } from "../../api/client";
-import { lookRegularly } from "../api/polling";
+import { poll } from "../api/polling";
 import type { RunsAnswer } from "../api/types";
 
 const EVERY_MS = 2000;
@@ -9,15 +9,19 @@ export interface Listing {
   listing: RunsAnswer | undefined;
   /** Why the last request failed; null when it did not. */
   error: ApiError | null;
-  contact: number;
+  reconnections: number;
 }
 
 /** The runs, looked up every two seconds while somebody looks at the page. */
 export function useRuns(client: Client): Listing & { retry: () => void } {
-  const [state, setState] = useState<Listing>({ listing: undefined, error: null, contact: 0 });
+  const [state, setState] = useState<Listing>({
+    listing: undefined,
+    error: null,
+    reconnections: 0,
+  });
   const [attempt, retry] = useReducer((count: number, _: unknown) => count + 1, 0);
   useEffect(() => {
-    const look = async (signal: AbortSignal) => {
+    const request = async (signal: AbortSignal) => {
       try {
         const answer = await client.json<RunsAnswer>("runs", {}, { signal });
         if (!signal.aborted) setState((before) => withAnswer(before, answer));
@@ -26,7 +30,7 @@ export function useRuns(client: Client): Listing & { retry: () => void } {
       }
       return true;
     };
-    return lookRegularly(look, EVERY_MS);
+    return poll(request, EVERY_MS);
   }, [client, attempt]);
   return { ...state, retry: () => retry(null) };
 }
@@ -38,6 +42,6 @@ export function withAnswer(before: Listing, answer: RunsAnswer): Listing {
   return {
     listing: same ? before.listing : answer,
     error: null,
-    contact: before.contact + (before.error ? 1 : 0),
+    reconnections: before.reconnections + (before.error ? 1 : 0),
   };
 }

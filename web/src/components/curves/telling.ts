@@ -3,7 +3,7 @@ import { format } from "../../format/format";
 import { placeWord } from "./axes";
 
 /** What the curves show, in words for those who do not see them. */
-export function curvesTold(block: Curves): string {
+export function describeCurves(block: Curves): string {
   if (!block.x.length) return `${block.title}: no points.`;
   const span = `from ${placeWord(block, 0)} to ${placeWord(block, block.x.length - 1)}`;
   const series = block.series.map(({ name, values }) => {

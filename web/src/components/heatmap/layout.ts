@@ -72,10 +72,10 @@ export function cellAfter(block: Heatmap, cell: Cell, key: string): Cell | null 
   const move = MOVES[key];
   if (!move) return null;
   if (cell.row < 0) return worstCells(block, 1)[0] ?? { row: 0, column: 0 };
-  const within = (value: number, last: number) => Math.min(Math.max(value, 0), last);
+  const clampIndex = (value: number, last: number) => Math.min(Math.max(value, 0), last);
   return {
-    row: within(cell.row + move[0], most.row),
-    column: within(cell.column + move[1], most.column),
+    row: clampIndex(cell.row + move[0], most.row),
+    column: clampIndex(cell.column + move[1], most.column),
   };
 }
 

@@ -11,14 +11,14 @@ export function nameOf(block: Icicle, node: number): string {
 
 /** A node's figures, with their titles. */
 export function figuresOf(block: Icicle, node: number): [title: string, text: string][] {
-  const whole = block.value.reduce(
+  const total = block.value.reduce(
     (sum, value, at) => sum + (block.parent[at] === -1 ? value : 0),
     0,
   );
   const value = block.value[node] ?? 0;
   return [
     ["", format(block.kind, value)],
-    ["", `${format("share", whole > 0 ? value / whole : null)} of all`],
+    ["", `${format("share", total > 0 ? value / total : null)} of all`],
     ...block.details.map(({ title, kind, values }): [string, string] => [
       title,
       format(kind, values[node]),
@@ -56,7 +56,7 @@ export function icicleTable(block: Icicle): Table {
           codes: nodes.map((_, at) => at),
           texts: nodes.map((node) =>
             pathTo(block.parent, node)
-              .map((each) => nameOf(block, each))
+              .map((ancestor) => nameOf(block, ancestor))
               .join(" › "),
           ),
         },

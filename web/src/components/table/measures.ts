@@ -1,7 +1,7 @@
 // How wide columns are and where their points stand, from what is in them.
 
 import type { Column } from "../../document/types";
-import { worded } from "../../format/format";
+import { formatParts } from "../../format/format";
 import { widthOf } from "./names";
 import { isNumeric, valueAt } from "./values";
 
@@ -26,13 +26,13 @@ const TEXT = { least: 6, kept: 20, most: 64 };
  * Measures of the columns shown; columns of long texts share what room is left as they need it.  In a
  * table as wide as the page (`whole`) the longest text takes it in any case.
  */
-export function measured(columns: Column[], rows: number, whole: boolean): Measures[] {
+export function columnMeasures(columns: Column[], rows: number, fillsPage: boolean): Measures[] {
   const measures = columns.map((column) => measure(column, rows));
-  const wanted = measures.reduce((sum, { grows }) => sum + grows, 0);
-  if (wanted > 0) return measures.map((each) => ({ ...each, grows: each.grows / wanted }));
+  const growth = measures.reduce((sum, { grows }) => sum + grows, 0);
+  if (growth > 0) return measures.map((column) => ({ ...column, grows: column.grows / growth }));
   // A table of short words is easier to read along its rows when it is narrow.
-  const longest = whole ? longestText(columns, measures) : -1;
-  return measures.map((each, at) => ({ ...each, grows: at === longest ? 1 : 0 }));
+  const longest = fillsPage ? longestText(columns, measures) : -1;
+  return measures.map((column, at) => ({ ...column, grows: at === longest ? 1 : 0 }));
 }
 
 function longestText(columns: Column[], measures: Measures[]): number {
@@ -43,9 +43,10 @@ function longestText(columns: Column[], measures: Measures[]): number {
 
 function measure(column: Column, rows: number): Measures {
   const words = Array.from({ length: Math.min(rows, SAMPLE) }, (_, row) =>
-    worded(column.kind, valueAt(column, row)),
+    formatParts(column.kind, valueAt(column, row)),
   );
-  const longest = (lengths: number[]) => lengths.reduce((most, each) => Math.max(most, each), 0);
+  const longest = (lengths: number[]) =>
+    lengths.reduce((most, length) => Math.max(most, length), 0);
   // A title may take two lines; bold letters are wider, and an arrow stands beside them.
   const title = longest(column.title.split(" ").map(widthOf)) + 2.5;
   if (!isNumeric(column)) {
@@ -56,9 +57,9 @@ function measure(column: Column, rows: number): Measures {
   }
   const decimals = longest(words.map(({ digits }) => digits.split(".")[1]?.length ?? 0));
   const unit = longest(words.map((word) => word.unit.length));
-  const whole = longest(words.map(({ digits }) => (digits.split(".")[0] ?? "").length));
+  const integerDigits = longest(words.map(({ digits }) => (digits.split(".")[0] ?? "").length));
   const number =
-    whole +
+    integerDigits +
     Number(column.signed ?? false) +
     (decimals ? decimals + 0.5 : 0) +
     (unit ? unit + 1 : 0) +
@@ -82,6 +83,6 @@ function mostOf(column: Column): number {
 /** Decimals a number lacks to have as many as its neighbours, in digits; its point counts for half. */
 export function missingDecimals(digits: string, decimals: number): number {
   if (!decimals) return 0;
-  const own = digits.split(".")[1]?.length;
-  return own === undefined ? decimals + 0.5 : decimals - own;
+  const present = digits.split(".")[1]?.length;
+  return present === undefined ? decimals + 0.5 : decimals - present;
 }
