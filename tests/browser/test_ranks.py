@@ -23,7 +23,7 @@ def heat_map(page: Page) -> Locator:
 
 
 def told(page: Page) -> Locator:
-    return page.locator("figure.heatmap > .told")
+    return page.locator("figure.heatmap > .readout")
 
 
 def test_the_report_names_the_rank_what_to_try_and_the_largest_cells(

@@ -6,7 +6,7 @@ import { useFocusOnHeading } from "./layout/focus";
 import { Header } from "./layout/Header";
 import { Help } from "./layout/Help";
 import { useKeys } from "./layout/keyboard";
-import { ErrorMessage, ProgressMessage } from "./layout/Shown";
+import { ErrorMessage, ProgressMessage } from "./layout/LoadedContent";
 import { Compare } from "./pages/Compare";
 import { History } from "./pages/History";
 import { Home } from "./pages/Home";

@@ -21,20 +21,17 @@ export interface DocumentViewProps {
 /** A whole document: the answer, the list of sections, the sections. */
 export function DocumentView({ document, links, state, onState, nav = true }: DocumentViewProps) {
   const [localState, setLocalState] = useState<DocumentState>({});
-  const keeper = useMemo(
-    () => (onState ? { state: state ?? {}, onState } : null),
-    [state, onState],
-  );
-  const current = keeper ?? { state: localState, onState: setLocalState };
+  const store = useMemo(() => (onState ? { state: state ?? {}, onState } : null), [state, onState]);
+  const current = store ?? { state: localState, onState: setLocalState };
   const clock = currentClock(document, current.state.clock);
   const sections = useMemo(() => sectionsOf(document, clock), [document, clock]);
   const beside = nav && sections.length > 1;
   return (
     <LinksContext.Provider value={links ?? NO_LINKS}>
-      <StateContext.Provider value={keeper}>
+      <StateContext.Provider value={store}>
         <article class={`document ${beside ? "with-nav" : ""}`}>
           <Headline document={document}>
-            <ClockSwitch document={document} keeper={current} />
+            <ClockSwitch document={document} store={current} />
           </Headline>
           {beside && <SectionNav sections={sections} />}
           <SectionList document={document} sections={sections} />

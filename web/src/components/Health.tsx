@@ -31,7 +31,7 @@ export function Health({ block }: { block: HealthBlock }) {
                 <span class="badge">{item.severity}</span> {item.title}
                 {item.count > 1 && <span class="quiet"> × {format("count", item.count)}</span>}
               </h3>
-              {item.told && <p class="told">{item.told}</p>}
+              {item.told && <p class="readout">{item.told}</p>}
               <p>
                 <Prose text={joinSentences(item.consequence, item.advice)} />
               </p>

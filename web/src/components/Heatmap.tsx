@@ -3,9 +3,9 @@ import type { Heatmap as HeatmapBlock } from "../document/types";
 import { format } from "../format/format";
 import { AsTable } from "./AsTable";
 import { Caption } from "./Caption";
+import { cellText, heatTable, summary } from "./heatmap/description";
 import { drawHeat } from "./heatmap/drawing";
 import { type Cell, cellAfter, cellAt, type HeatLayout, largest, NO_CELL } from "./heatmap/layout";
-import { cellText, heatTable, summary } from "./heatmap/telling";
 import { LinksContext } from "./links";
 import { useDrawing } from "./useDrawing";
 
@@ -47,7 +47,7 @@ export function Heatmap({ block }: { block: HeatmapBlock }) {
         onMouseLeave={() => setCurrent(NO_CELL)}
         onKeyDown={key}
       />
-      <p class="told" aria-live="polite">
+      <p class="readout" aria-live="polite">
         {current.row >= 0 ? (
           <CellReadout block={block} cell={current} />
         ) : (

@@ -3,9 +3,9 @@ import type { Icicle as IcicleBlock } from "../document/types";
 import { AsTable } from "./AsTable";
 import { Caption } from "./Caption";
 import { Icon } from "./Icon";
+import { figuresOf, icicleTable, nameOf } from "./icicle/description";
 import { drawIcicle, ROW, viewRange } from "./icicle/drawing";
 import { layoutTree, neighbour, nodeAt, pathTo } from "./icicle/layout";
-import { figuresOf, icicleTable, nameOf } from "./icicle/telling";
 import { useBlockState } from "./state";
 import { useDrawing } from "./useDrawing";
 
@@ -74,7 +74,7 @@ export function Icicle({ block }: { block: IcicleBlock }) {
         }}
         onKeyDown={key}
       />
-      <p class="told" aria-live="polite">
+      <p class="readout" aria-live="polite">
         {focusedNode >= 0 ? (
           <NodeReadout block={block} node={focusedNode} />
         ) : (

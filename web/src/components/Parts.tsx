@@ -2,7 +2,7 @@ import type { Parts as PartsBlock } from "../document/types";
 import { format } from "../format/format";
 import { Caption } from "./Caption";
 import { partColour } from "./colours";
-import { Definitions } from "./Meanings";
+import { Definitions } from "./Definitions";
 
 /** A whole and its parts, as one bar and as a table that is its legend. */
 export function Parts({ block }: { block: PartsBlock }) {
@@ -10,7 +10,7 @@ export function Parts({ block }: { block: PartsBlock }) {
   return (
     <figure class="parts">
       <Caption title={block.title} />
-      <div class="whole" aria-hidden="true">
+      <div class="stacked-bar" aria-hidden="true">
         {block.parts.map(
           (part, index) =>
             part.value > 0 && (

@@ -37,7 +37,7 @@ function show(links = LINKS): SVGElement {
   act(() => render(content, host));
   return host.querySelector("[role=application]") as SVGElement;
 }
-const readout = () => host.querySelector(".told")?.textContent;
+const readout = () => host.querySelector(".readout")?.textContent;
 
 describe("points below roofs", () => {
   it("lead to what they stand for, and their names are text", () => {

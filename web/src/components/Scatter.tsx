@@ -4,6 +4,7 @@ import { AsTable } from "./AsTable";
 import { Caption } from "./Caption";
 import { partColour } from "./colours";
 import { LinksContext } from "./links";
+import { figuresOf, scatterTable, summary } from "./scatter/description";
 import {
   isBeyond,
   layoutScatter,
@@ -15,7 +16,6 @@ import {
   roofLines,
   tickLabel,
 } from "./scatter/layout";
-import { figuresOf, scatterTable, summary } from "./scatter/telling";
 
 const KEYS = "Arrow keys go from point to point, Enter follows.";
 /** Where nobody knows the width yet. */
@@ -90,7 +90,7 @@ export function Scatter({ block }: { block: ScatterBlock }) {
         </svg>
         {/* biome-ignore-end lint/a11y/noNoninteractiveTabindex: the keys go through the points */}
       </div>
-      <p class="told" aria-live="polite">
+      <p class="readout" aria-live="polite">
         {point ? (
           <>
             <b>{point.name}</b>

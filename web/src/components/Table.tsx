@@ -1,9 +1,9 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { Column, Table as TableBlock } from "../document/types";
 import { Caption } from "./Caption";
-import { Definitions } from "./Meanings";
+import { Definitions } from "./Definitions";
 import { type TableState, useBlockState } from "./state";
-import { createArranger, nextSort } from "./table/arranging";
+import { createArranger, nextSort } from "./table/arrangement";
 import { Body, PLAIN_ROWS, PRINTED_ROWS } from "./table/Body";
 import { Head } from "./table/Head";
 import { columnMeasures, type Measures } from "./table/measures";

@@ -1,9 +1,9 @@
 import { useContext } from "preact/hooks";
 import type { Tile, Tiles as TilesBlock } from "../document/types";
 import { formatParts } from "../format/format";
+import { Definitions } from "./Definitions";
 import { Icon, iconOfTone } from "./Icon";
 import { LinksContext } from "./links";
-import { Definitions } from "./Meanings";
 
 /** Figures one sees first. */
 export function Tiles({ block }: { block: TilesBlock }) {

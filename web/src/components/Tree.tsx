@@ -7,7 +7,14 @@ import { type Links, LinksContext } from "./links";
 import { useBlockState } from "./state";
 import { Marked } from "./table/Cell";
 import { roomForTail, splitName } from "./table/names";
-import { keyMove, nameOf, type State, stateOf, type VisibleNode, visibleNodes } from "./tree/rows";
+import {
+  moveForKey,
+  nameOf,
+  type State,
+  stateOf,
+  type VisibleNode,
+  visibleNodes,
+} from "./tree/rows";
 
 const STATES: Record<State, { mark: string; meaning: string }> = {
   added: { mark: "+", meaning: "only in new" },
@@ -46,7 +53,7 @@ export function Tree({ block }: { block: TreeBlock }) {
     // In a link, Enter follows it.
     if (event.key === "Enter" && (event.target as Element).closest("a")) return;
     const at = visible.findIndex(({ node }) => node === stop);
-    const move = keyMove(block, visible, at, event.key);
+    const move = moveForKey(block, visible, at, event.key);
     if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     if (move.turn) turn(move.node);

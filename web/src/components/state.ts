@@ -26,13 +26,13 @@ export interface DocumentState {
   clock?: Clock | undefined;
 }
 
-export interface StateKeeper {
+export interface StateStore {
   state: DocumentState;
   onState(state: DocumentState): void;
 }
 
 /** Set by `DocumentView` where the state is kept outside; null where each block keeps its own. */
-export const StateContext = createContext<StateKeeper | null>(null);
+export const StateContext = createContext<StateStore | null>(null);
 
 type BlockStates = { tables: TableState; icicles: IcicleState };
 
@@ -41,11 +41,11 @@ export function useBlockState<Group extends keyof BlockStates>(
   group: Group,
   id: string,
 ): [BlockStates[Group], (next: BlockStates[Group]) => void] {
-  const keeper = useContext(StateContext);
+  const store = useContext(StateContext);
   const [localState, setLocalState] = useState<BlockStates[Group]>({});
-  if (!keeper) return [localState, setLocalState];
-  const of = (keeper.state[group] ?? {}) as Record<string, BlockStates[Group]>;
+  if (!store) return [localState, setLocalState];
+  const of = (store.state[group] ?? {}) as Record<string, BlockStates[Group]>;
   const change = (next: BlockStates[Group]) =>
-    keeper.onState({ ...keeper.state, [group]: { ...of, [id]: next } });
+    store.onState({ ...store.state, [group]: { ...of, [id]: next } });
   return [of[id] ?? {}, change];
 }

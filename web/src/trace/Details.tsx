@@ -1,6 +1,6 @@
 import { format } from "../format/format";
+import { ErrorNotice } from "./ErrorNotice";
 import type { DrawnSlice } from "./hit";
-import { ErrorNotice } from "./Trouble";
 import type { Place, SliceDetails } from "./types";
 import type { Answer } from "./useAnswer";
 
@@ -17,7 +17,7 @@ const PAGES = { operators: "Operator", kernels: "Kernel", modules: "Module" };
 export function Details({ details, hrefOf, onJump }: DetailsProps) {
   if (details.error) return <ErrorNotice error={details.error} />;
   const slice = details.value;
-  if (!slice) return <p class="told">Looking it up …</p>;
+  if (!slice) return <p class="quiet">Looking it up …</p>;
   return (
     <div class="trace-details">
       <div class="main">
@@ -82,11 +82,11 @@ function Places({ title, rows, onJump }: PlacesProps) {
       <ol class="places">
         {rows.map(({ label, place }) => (
           <li key={`${label}${place.id}`}>
-            {label && <span class="told">{label} </span>}
+            {label && <span class="quiet">{label} </span>}
             <button type="button" class="jump" onClick={() => onJump(place)}>
               {place.name}
             </button>
-            <span class="told"> {format("time_ns", place.dur_ns)}</span>
+            <span class="quiet"> {format("time_ns", place.dur_ns)}</span>
           </li>
         ))}
       </ol>

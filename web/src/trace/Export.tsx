@@ -23,7 +23,7 @@ export function Export({ api, range }: { api: TraceApi; range: Range | null }) {
             The chosen range of {format("time_ns", range[1] - range[0])}
           </a>
         ) : (
-          <p class="told">Drag on the ruler to choose a range to export.</p>
+          <p class="quiet">Drag on the ruler to choose a range to export.</p>
         )}
       </div>
     </details>

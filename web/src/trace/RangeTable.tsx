@@ -2,8 +2,8 @@ import { useMemo } from "preact/hooks";
 import { type Links, LinksContext, NO_LINKS } from "../components/links";
 import { Table } from "../components/Table";
 import type { Range, TraceApi } from "./api";
+import { ErrorNotice, ProgressNotice } from "./ErrorNotice";
 import type { TraceViewProps } from "./TraceView";
-import { ErrorNotice, ProgressNotice } from "./Trouble";
 import { useAnswer } from "./useAnswer";
 
 interface RangeTableProps {

@@ -53,7 +53,7 @@ export function SearchBox({ q, onSearch, search, box }: SearchBoxProps) {
       />
       {q && (
         <>
-          <span class="told" role="status">
+          <span class="quiet" role="status">
             {hitsText(search.result, search.hit)}
           </span>
           <button

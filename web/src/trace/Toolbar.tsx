@@ -50,7 +50,7 @@ export function Toolbar(props: ToolbarProps) {
         >
           Flows
         </button>
-        {flows && <span class="told">{flowsText(flows)}</span>}
+        {flows && <span class="quiet">{flowsText(flows)}</span>}
         <OverlayButtons {...props} />
         <Export api={api} range={range} />
         <button type="button" class="button" title="Keys (?)" onClick={() => run("help")}>
@@ -103,7 +103,7 @@ function OverlayButtons({ clock, withoutOverhead, over, run }: ToolbarProps) {
         </span>
       )}
       {value && !hasClock && (
-        <span class="told" title={`${value.why}.`}>
+        <span class="quiet" title={`${value.why}.`}>
           Own clock not known
         </span>
       )}

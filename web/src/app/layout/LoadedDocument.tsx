@@ -3,7 +3,7 @@ import type { Links } from "../../components/links";
 import type { Document } from "../../document/types";
 import type { Loaded } from "../api/useLoaded";
 import { useDocumentState } from "../routing/useDocumentState";
-import { LoadedContent } from "./Shown";
+import { LoadedContent } from "./LoadedContent";
 
 interface LoadedDocumentProps {
   loaded: Loaded<Document>;

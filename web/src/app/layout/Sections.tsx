@@ -20,16 +20,16 @@ interface SectionsProps {
 /** The sections of a document below a line that says what was read: the answer is on the overview. */
 export function Sections({ title, document, links, children }: SectionsProps) {
   const [state, onState] = useDocumentState();
-  const keeper = useMemo(() => ({ state, onState }), [state, onState]);
+  const store = useMemo(() => ({ state, onState }), [state, onState]);
   const sections = sectionsOf(document, currentClock(document, state.clock));
   return (
     <LinksContext.Provider value={links}>
-      <StateContext.Provider value={keeper}>
+      <StateContext.Provider value={store}>
         <article class="document">
           <header class="page-head">
             <h1 class="visually-hidden">{title}</h1>
             <p class="quiet">{document.subject}</p>
-            <ClockSwitch document={document} keeper={keeper} />
+            <ClockSwitch document={document} store={store} />
             {children}
           </header>
           <SectionList document={document} sections={sections} />

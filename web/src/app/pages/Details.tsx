@@ -6,10 +6,10 @@ import type { Place, SearchResult } from "../../trace/types";
 import { rangeQuery } from "../links";
 import { navigate } from "../routing/navigation";
 import { runHref, updateQuery } from "../routing/route";
-import { type OfRun, useAnswer } from "./ofRun";
+import { type RunContext, useAnswer } from "./runContext";
 
 interface DetailsProps {
-  of: OfRun;
+  context: RunContext;
   /** "Operator" or "Kernel". */
   kind: string;
   name: string;
@@ -17,8 +17,8 @@ interface DetailsProps {
 }
 
 /** What is known about one row, beside the table it stands in. */
-export function Details({ of, kind, name, children }: DetailsProps) {
-  const { route } = of;
+export function Details({ context, kind, name, children }: DetailsProps) {
+  const { route } = context;
   const closed = { ...route, query: updateQuery(route.query, { open: "", dims: "" }) };
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -59,19 +59,19 @@ export function Details({ of, kind, name, children }: DetailsProps) {
 }
 
 /** To where this name takes longest in the trace; to all its places while that is not known. */
-export function TraceLink({ of, name }: { of: OfRun; name: string }) {
+export function TraceLink({ context, name }: { context: RunContext; name: string }) {
   const { value } = useAnswer<SearchResult>(
-    of,
+    context,
     "timeline/search",
-    of.run.timeline ? { q: name } : null,
+    context.run.timeline ? { q: name } : null,
   );
-  if (!of.run.timeline) return null;
+  if (!context.run.timeline) return null;
   const longest = value && longestOf(value, name);
   const query = longest
     ? { q: name, ...rangeQuery(longest.from_ns, longest.from_ns + longest.dur_ns, longest.id) }
     : { q: name };
   return (
-    <a class="button" href={runHref(of.run.name, "trace", of.route.query, query)}>
+    <a class="button" href={runHref(context.run.name, "trace", context.route.query, query)}>
       <Icon name="search" />
       {longest ? longestWords(value, longest) : "Find in the trace"}
     </a>

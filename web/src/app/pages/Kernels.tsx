@@ -6,7 +6,7 @@ import { navigate } from "../routing/navigation";
 import { updateQuery } from "../routing/route";
 import { DocumentPage } from "./DocumentPage";
 import { KernelDetails } from "./KernelDetails";
-import { type OfRun, useLinks } from "./ofRun";
+import { type RunContext, useLinks } from "./runContext";
 
 const SOURCES = [
   ["timeline", "Timeline"],
@@ -14,8 +14,8 @@ const SOURCES = [
 ] as const;
 
 /** Kernels of the timeline or, where counters were measured, how well they use the device. */
-export function Kernels({ of }: { of: OfRun }) {
-  const { run, route } = of;
+export function Kernels({ context }: { context: RunContext }) {
+  const { run, route } = context;
   const { open = "" } = route.query;
   const counted = run.counters.length > 0 && (!run.timeline || route.query.show === "utilisation");
   const choose = (show: string) => {
@@ -34,21 +34,21 @@ export function Kernels({ of }: { of: OfRun }) {
     return (
       <>
         {source && <div class="page-head">{source}</div>}
-        <Utilisation of={of} />
+        <Utilisation context={context} />
       </>
     );
   }
   return (
     <div class={open ? "with-details" : ""}>
-      <DocumentPage of={of}>{source}</DocumentPage>
-      {open && <KernelDetails of={of} name={open} />}
+      <DocumentPage context={context}>{source}</DocumentPage>
+      {open && <KernelDetails context={context} name={open} />}
     </div>
   );
 }
 
 /** What Nsight Compute measured of the kernels of this run. */
-function Utilisation({ of }: { of: OfRun }) {
-  const { run, version } = of;
+function Utilisation({ context }: { context: RunContext }) {
+  const { run, version } = context;
   const loaded = useLoaded<Document>({ path: "utilisation", params: { run: run.name }, version });
-  return <LoadedDocument loaded={loaded} what="the counters" links={useLinks(of)} />;
+  return <LoadedDocument loaded={loaded} what="the counters" links={useLinks(context)} />;
 }

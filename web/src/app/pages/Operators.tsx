@@ -1,12 +1,12 @@
 import { Switch } from "../../components/Switch";
 import type { Block, Document, Table } from "../../document/types";
 import type { Loaded } from "../api/useLoaded";
+import { ErrorMessage, LoadedContent, ProgressMessage } from "../layout/LoadedContent";
 import { Sections } from "../layout/Sections";
-import { ErrorMessage, LoadedContent, ProgressMessage } from "../layout/Shown";
 import { navigate } from "../routing/navigation";
 import { updateQuery } from "../routing/route";
 import { OperatorDetails } from "./OperatorDetails";
-import { type OfRun, useAnswer, useLinks } from "./ofRun";
+import { type RunContext, useAnswer, useLinks } from "./runContext";
 
 const GROUPS = [
   ["name", "Name"],
@@ -15,14 +15,14 @@ const GROUPS = [
 ] as const;
 
 /** Operators by name, by shapes or by call stack, with details of the one that is open. */
-export function Operators({ of }: { of: OfRun }) {
-  const { route } = of;
+export function Operators({ context }: { context: RunContext }) {
+  const { route } = context;
   const { open = "", dims = "" } = route.query;
   const group = GROUPS.map(([name]) => name).find((name) => name === route.query.group) ?? "name";
-  const page = useAnswer<Document>(of, "document", { page: "operators" });
+  const page = useAnswer<Document>(context, "document", { page: "operators" });
   const other = group === "name" ? null : { view: "operators", group_by: group };
-  const grouped = useAnswer<Table>(of, "table", other);
-  const links = useLinks(of);
+  const grouped = useAnswer<Table>(context, "table", other);
+  const links = useLinks(context);
   const choose = (name: string) => {
     const changes = { group: name === "name" ? "" : name, open: "", dims: "" };
     navigate({ ...route, query: updateQuery(route.query, changes) });
@@ -43,7 +43,7 @@ export function Operators({ of }: { of: OfRun }) {
           )}
         </LoadedContent>
       </div>
-      {open && <OperatorDetails of={of} name={open} dims={dims} />}
+      {open && <OperatorDetails context={context} name={open} dims={dims} />}
     </div>
   );
 }

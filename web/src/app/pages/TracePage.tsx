@@ -2,15 +2,15 @@ import { useMemo } from "preact/hooks";
 import { asApiError } from "../../api/client";
 import { fetchTraceApi, readState, TraceView, writeState } from "../../trace/TraceView";
 import { useApp } from "../context";
-import { ErrorMessage, ProgressMessage } from "../layout/Shown";
+import { ErrorMessage, ProgressMessage } from "../layout/LoadedContent";
 import { navigate } from "../routing/navigation";
 import { parseRoute, placeOf, runHref, updateQuery } from "../routing/route";
-import type { OfRun } from "./ofRun";
+import type { RunContext } from "./runContext";
 
 /** The timeline of a worker and span. */
-export function TracePage({ of }: { of: OfRun }) {
+export function TracePage({ context }: { context: RunContext }) {
   const { client } = useApp();
-  const { run, worker, span, version, route } = of;
+  const { run, worker, span, version, route } = context;
   const state = readState(route.query);
   const { clock } = state;
   const key = [run.name, worker, span, version, clock].join("\n");

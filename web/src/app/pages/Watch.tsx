@@ -4,7 +4,7 @@ import { DocumentView } from "../../components/DocumentView";
 import { poll } from "../api/polling";
 import type { WatchAnswer } from "../api/types";
 import { useApp } from "../context";
-import { ErrorMessage, ProgressMessage } from "../layout/Shown";
+import { ErrorMessage, ProgressMessage } from "../layout/LoadedContent";
 import { linksOfWatch } from "../links";
 import { useDocumentState } from "../routing/useDocumentState";
 import { UnknownRun } from "./NotFound";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { scatter } from "../testing";
+import { scatterTable, summary } from "./description";
 import {
   isBeyond,
   layoutScatter,
@@ -9,7 +10,6 @@ import {
   roofLines,
   tickLabel,
 } from "./layout";
-import { scatterTable, summary } from "./telling";
 
 const [MM, COPY] = [
   { name: "aten::mm", x: 400, y: 5e14, size: 900 },

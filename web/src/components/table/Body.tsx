@@ -1,7 +1,7 @@
 import type { Ref, RefObject } from "preact";
 import { useState } from "preact/hooks";
 import type { Table } from "../../document/types";
-import type { Arrangement } from "./arranging";
+import type { Arrangement } from "./arrangement";
 import { Cell } from "./Cell";
 import type { Measures } from "./measures";
 import { useCutNames } from "./useCutNames";
@@ -64,7 +64,7 @@ export function Body(props: BodyProps) {
       ))}
     </tr>
   );
-  const names = fullNames ? "whole-names" : "";
+  const names = fullNames ? "full-names" : "";
   if (!virtual) {
     const rows = arranged.rows.slice(0, PRINTED_ROWS);
     return <tbody class={names}>{rows.map((row, at) => line(row, at))}</tbody>;

@@ -1,6 +1,6 @@
 import type { Column } from "../../document/types";
 import { Icon } from "../Icon";
-import type { Arrangement } from "./arranging";
+import type { Arrangement } from "./arrangement";
 import { isNumeric } from "./values";
 
 export interface HeadProps {

@@ -3,8 +3,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Table } from "../../document/types";
 import { Icon } from "../Icon";
 import type { TableState } from "../state";
-import type { Arrangement } from "./arranging";
-import { copyText, rowCountText, toTsv } from "./copying";
+import type { Arrangement } from "./arrangement";
+import { copyText, rowCountText, toTsv } from "./clipboard";
 
 export interface ToolbarProps {
   block: Table;

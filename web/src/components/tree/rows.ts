@@ -87,7 +87,7 @@ export interface Move {
 }
 
 /** Where a key leads from a row, and whether it folds or unfolds it; null for other keys. */
-export function keyMove(tree: Tree, seen: VisibleNode[], at: number, key: string): Move | null {
+export function moveForKey(tree: Tree, seen: VisibleNode[], at: number, key: string): Move | null {
   const here = seen[at];
   if (!here) return null;
   const to = (index: number) => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { column, table } from "../testing";
-import { createArranger, nextSort } from "./arranging";
+import { createArranger, nextSort } from "./arrangement";
 
 const NAME = column("name", "text", ["gemm2", "copy", null, "gemm10"]);
 const TIME = column("time", "time_ns", [5_000, null, 20_000, 100]);

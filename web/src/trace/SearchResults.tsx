@@ -1,5 +1,5 @@
 import { format } from "../format/format";
-import { ErrorNotice } from "./Trouble";
+import { ErrorNotice } from "./ErrorNotice";
 import type { SearchResult } from "./types";
 import type { Answer } from "./useAnswer";
 
@@ -12,13 +12,13 @@ interface SearchResultsProps {
 /** Names that a search found, the most time first. */
 export function SearchResults({ result, q, onSearch }: SearchResultsProps) {
   if (result.error) return <ErrorNotice error={result.error} />;
-  if (!result.value) return <p class="told">Searching …</p>;
-  if (!result.value.total) return <p class="told">No slice has “{q}” in its name.</p>;
+  if (!result.value) return <p class="quiet">Searching …</p>;
+  if (!result.value.total) return <p class="quiet">No slice has “{q}” in its name.</p>;
   const { hits, total, names } = result.value;
   return (
-    <div class="trace-found">
+    <div class="trace-results">
       {hits.length < total && (
-        <p class="told">
+        <p class="quiet">
           Enter goes through the first {format("count", hits.length)} of {format("count", total)}.
         </p>
       )}

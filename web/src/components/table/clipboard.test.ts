@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { column, table } from "../testing";
-import { rowCountText, toTsv } from "./copying";
+import { rowCountText, toTsv } from "./clipboard";
 
 describe("copied rows", () => {
   it("have titles with units and exact numbers, and stay in their cells", () => {

@@ -9,7 +9,7 @@ import { formatRoute, type Route } from "../routing/route";
 export type RunRoute = Extract<Route, { at: "run" }>;
 
 /** What every page of a run is given. */
-export interface OfRun {
+export interface RunContext {
   run: Run;
   route: RunRoute;
   worker: string;
@@ -19,14 +19,14 @@ export interface OfRun {
 }
 
 /** An answer about the shown worker and span; null asks for nothing. */
-export function useAnswer<T>(of: OfRun, path: string, more: Params | null): Loaded<T> {
-  const { run, worker, span, version } = of;
+export function useAnswer<T>(context: RunContext, path: string, more: Params | null): Loaded<T> {
+  const { run, worker, span, version } = context;
   const params = { run: run.name, worker, span, ...more };
   return useLoaded<T>(more === null ? null : { path, params, version });
 }
 
 /** Where the names and moments of the page lead. */
-export function useLinks({ route }: OfRun): Links {
+export function useLinks({ route }: RunContext): Links {
   const address = formatRoute(route);
   return useMemo(() => linksOfRun(route.run, route.page, route.query), [address]);
 }

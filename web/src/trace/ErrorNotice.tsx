@@ -5,7 +5,7 @@ import type { Progress } from "../api/types";
 export function ErrorNotice({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const hint = error instanceof ApiError ? error.hint : "";
   return (
-    <div class="trace-trouble" role="alert">
+    <div class="trace-error" role="alert">
       <p>{error.message}</p>
       {hint && <p class="hint">{hint}</p>}
       {onRetry && (
