@@ -92,7 +92,7 @@ export function isAborted(error: unknown): boolean {
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const text = error instanceof Error ? error.message : String(error);
-  return new ApiError("The page failed to show this.", `It says: ${text}`, 0);
+  return new ApiError("The page could not show this.", `Error: ${text}`, 0);
 }
 
 async function send(fetchUrl: Fetch, url: string, signal: AbortSignal | undefined) {
@@ -103,7 +103,7 @@ async function send(fetchUrl: Fetch, url: string, signal: AbortSignal | undefine
     });
   } catch (error) {
     if (isAborted(error)) throw error;
-    const hint = "Is timesink still running? The page asks again by itself.";
+    const hint = "Is timesink still running? The page retries automatically.";
     throw new ApiError("The server does not answer.", hint, 0);
   }
 }
@@ -114,7 +114,11 @@ async function failure(response: Response): Promise<ApiError> {
     return new ApiError(asSentence(error), asSentence(hint ?? ""), response.status);
   } catch {
     const text = `The server answered ${response.status} ${response.statusText}`.trim();
-    return new ApiError(asSentence(text), "Its log may say more.", response.status);
+    return new ApiError(
+      asSentence(text),
+      "See the log of the server for details.",
+      response.status,
+    );
   }
 }
 
@@ -123,7 +127,7 @@ async function readJson<T>(response: Response): Promise<T> {
     return (await response.json()) as T;
   } catch (error) {
     if (isAborted(error)) throw error;
-    const hint = "Reload the page: the server may be another version than the page.";
+    const hint = "Reload the page: page and server may have different versions.";
     throw new ApiError("The server's answer cannot be read.", hint, response.status);
   }
 }
@@ -142,7 +146,7 @@ function delay(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);
-      reject(new DOMException("nobody waits any more", "AbortError"));
+      reject(new DOMException("request cancelled", "AbortError"));
     };
     const timer = setTimeout(() => {
       signal?.removeEventListener("abort", stop);

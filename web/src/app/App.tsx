@@ -43,7 +43,7 @@ export function App({ base }: { base: URL }) {
     <AppProvider value={{ base, client, cache, route, listing, reconnections }}>
       <div class={`app ${onTrace ? "fills" : ""}`}>
         <button type="button" class="skip button" onClick={() => main.current?.focus()}>
-          Skip to the content
+          Skip to content
         </button>
         <Header onHelp={() => setHelping(true)} />
         {error && listing && (

@@ -22,6 +22,6 @@ export const AppProvider = AppContext.Provider;
 
 export function useApp(): App {
   const app = useContext(AppContext);
-  if (!app) throw new Error("outside of the app");
+  if (!app) throw new Error("useApp needs an AppProvider around it");
   return app;
 }

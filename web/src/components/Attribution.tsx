@@ -34,7 +34,7 @@ export function Attribution({ block }: { block: AttributionBlock }) {
         </tbody>
         <tfoot>
           <tr>
-            <th scope="row">all</th>
+            <th scope="row">total</th>
             <td />
             <td class="number">{formatSigned(block.kind, block.change)}</td>
             <td class="sides" />

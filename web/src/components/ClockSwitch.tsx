@@ -14,5 +14,5 @@ export function ClockSwitch({ document, store: { state, onState } }: ClockSwitch
   if (!chosen) return null;
   const choose = (clock: Clock) =>
     onState({ ...state, clock: clock === firstClock(document) ? undefined : clock });
-  return <Switch label="Clock" options={CLOCKS} chosen={chosen} onChoose={choose} />;
+  return <Switch label="Times" options={CLOCKS} chosen={chosen} onChoose={choose} />;
 }

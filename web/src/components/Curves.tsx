@@ -80,7 +80,7 @@ export function Curves({ block }: { block: CurvesBlock }) {
         tabIndex={0}
         role="application"
         aria-label={`${describeCurves(block)} Arrow keys move, plus and minus zoom, 0 shows all.`}
-        title={hrefAt(0) ? "Click: show this moment in the trace" : undefined}
+        title={hrefAt(0) ? "Click to show this moment in the trace" : undefined}
         onKeyDown={key}
         onMouseDownCapture={(event) => {
           pressX.current = event.clientX;

@@ -142,7 +142,7 @@ describe("a document of two clocks", () => {
     };
     show({ document: both, state: latest, onState });
     expect(texts()).toContain("84.7 ms");
-    act(() => choice("The program's own").querySelector("input")!.click());
+    act(() => choice("Without profiler overhead").querySelector("input")!.click());
     expect(latest.clock).toBeUndefined();
   });
 

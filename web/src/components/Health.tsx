@@ -15,7 +15,7 @@ export function Health({ block }: { block: HealthBlock }) {
     return (
       <p class="note tone-good">
         <Icon name="good" />
-        <span>Nothing is wrong with the recording.</span>
+        <span>No problems found in the recording.</span>
       </p>
     );
   }

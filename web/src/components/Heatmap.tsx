@@ -9,7 +9,7 @@ import { type Cell, cellAfter, cellAt, type HeatLayout, largest, NO_CELL } from 
 import { LinksContext } from "./links";
 import { useDrawing } from "./useDrawing";
 
-const KEYS = "Arrow keys go from cell to cell.";
+const KEYS = "Arrow keys move between cells.";
 /** Places of the scale that are named: roots make a quarter of the value half of the way. */
 const TICKS = [0, 0.25, 1];
 
@@ -51,7 +51,7 @@ export function Heatmap({ block }: { block: HeatmapBlock }) {
         {current.row >= 0 ? (
           <CellReadout block={block} cell={current} />
         ) : (
-          `Point at a cell to read it. ${KEYS}`
+          `Point at a cell to read its value. ${KEYS}`
         )}
       </p>
       <AsTable summary="The largest cells as a table" make={() => heatTable(block)} of={block} />
@@ -69,7 +69,7 @@ function CellReadout({ block, cell }: { block: HeatmapBlock; cell: Cell }) {
       <b>{place}</b>
       <span>{value}</span>
       {row?.about && <span>{row.about}</span>}
-      {href && <a href={href}>look at {row?.worker}</a>}
+      {href && <a href={href}>Open {row?.worker}</a>}
     </>
   );
 }

@@ -9,7 +9,7 @@ import { layoutTree, neighbour, nodeAt, pathTo } from "./icicle/layout";
 import { useBlockState } from "./state";
 import { useDrawing } from "./useDrawing";
 
-const KEYS = "Arrow keys go from bar to bar, Enter zooms, Escape goes back.";
+const KEYS = "Arrow keys move between bars, Enter zooms in, Escape zooms out.";
 
 /** A tree as nested bars; a click makes a bar as wide as the page, and there is a table of it. */
 export function Icicle({ block }: { block: IcicleBlock }) {
@@ -78,7 +78,7 @@ export function Icicle({ block }: { block: IcicleBlock }) {
         {focusedNode >= 0 ? (
           <NodeReadout block={block} node={focusedNode} />
         ) : (
-          `The wider a bar, the longer it takes. Click one to zoom in. ${KEYS}`
+          `The width of a bar is its time. Click a bar to zoom in. ${KEYS}`
         )}
       </p>
       <AsTable summary="The tree as a table" make={() => icicleTable(block)} of={block} />

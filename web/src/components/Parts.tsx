@@ -42,7 +42,7 @@ export function Parts({ block }: { block: PartsBlock }) {
           <tr>
             <th scope="row">
               <span class="swatch" />
-              all
+              total
             </th>
             <td class="number">{format(block.kind, block.total)}</td>
             <td />

@@ -64,7 +64,7 @@ describe("points below roofs", () => {
     press("Enter");
     expect(location.hash).toBe("#operators?aten%3A%3Aadd");
     press("Escape");
-    expect(readout()).toContain("Point at one");
+    expect(readout()).toContain("Point at a circle");
   });
 
   it("are drawn without links where nothing can be followed", () => {

@@ -17,7 +17,7 @@ import {
   tickLabel,
 } from "./scatter/layout";
 
-const KEYS = "Arrow keys go from point to point, Enter follows.";
+const KEYS = "Arrow keys move between points, Enter opens details.";
 /** Where nobody knows the width yet. */
 const USUAL_WIDTH = 720;
 const NARROWEST = 280;
@@ -63,7 +63,7 @@ export function Scatter({ block }: { block: ScatterBlock }) {
         ))}
         <li class="quiet">area: {block.size_title}</li>
         {block.points.some((point) => isBeyond(plot, point)) && (
-          <li class="quiet">pale: beyond the axes</li>
+          <li class="quiet">pale: outside the axes</li>
         )}
       </ul>
       {block.note && <p class="quiet">{block.note}</p>}
@@ -99,10 +99,10 @@ export function Scatter({ block }: { block: ScatterBlock }) {
             {figuresOf(block, current).map((text) => (
               <span key={text}>{text}</span>
             ))}
-            {href && <a href={href}>look at it</a>}
+            {href && <a href={href}>Show details</a>}
           </>
         ) : (
-          `Point at one to read it. ${KEYS}`
+          `Point at a circle to read its values. ${KEYS}`
         )}
       </p>
       <AsTable summary="The points as a table" make={() => scatterTable(block)} of={block} />

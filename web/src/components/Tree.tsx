@@ -19,13 +19,13 @@ import {
 const STATES: Record<State, { mark: string; meaning: string }> = {
   added: { mark: "+", meaning: "only in new" },
   removed: { mark: "−", meaning: "only in base" },
-  changed: { mark: "~", meaning: "changed, in number or below" },
-  varies: { mark: "?", meaning: "varies from cycle to cycle" },
-  same: { mark: "", meaning: "the same" },
+  changed: { mark: "~", meaning: "changed: number of calls, or calls below" },
+  varies: { mark: "?", meaning: "varies from step to step" },
+  same: { mark: "", meaning: "unchanged" },
 };
 /** Figures of each side that are shown: calls, device time. */
 const FIGURES = 2;
-const KEYS = "Arrow keys go from row to row, fold and unfold.";
+const KEYS = "Arrow keys move between rows, collapse and expand.";
 
 /** Two sides as one tree: a row per node, folded where both are equal. */
 export function Tree({ block }: { block: TreeBlock }) {
@@ -84,7 +84,7 @@ export function Tree({ block }: { block: TreeBlock }) {
             checked={onlyDifferences}
             onChange={(event) => setOnlyDifferences(event.currentTarget.checked)}
           />
-          Only what differs
+          Only differences
         </label>
         <span class="room" />
         <Legend present={present} />
@@ -116,11 +116,13 @@ export function Tree({ block }: { block: TreeBlock }) {
         </table>
         {!visible.length && (
           <p class="empty">
-            {search ? "No call matches the search." : "Both programs make the same calls."}
+            {search
+              ? "No call matches the search."
+              : "No differences: both programs make the same calls."}
           </p>
         )}
       </div>
-      {missing > 0 && <p class="table-note">{missing} more rows do not fit into this page.</p>}
+      {missing > 0 && <p class="table-note">{missing} more rows are not shown.</p>}
     </figure>
   );
 }
@@ -233,7 +235,7 @@ function Row({ block, sides, row, search, stop, links, onTurn, onFocus }: RowPro
               class="turn"
               tabIndex={-1}
               onClick={onTurn}
-              aria-label={open ? `Fold ${name}` : `Unfold ${name}`}
+              aria-label={open ? `Collapse ${name}` : `Expand ${name}`}
             >
               <Icon name="down" size={12} />
             </button>
@@ -249,9 +251,9 @@ function Row({ block, sides, row, search, stop, links, onTurn, onFocus }: RowPro
           </span>
           <span class="visually-hidden">, {STATES[state].meaning}</span>
           {!open && folded > 0 && (
-            <span class="folded" title={`${folded} sorts of calls below it`}>
+            <span class="folded" title={`${folded} call sites below`}>
               {folded}
-              <span class="visually-hidden"> sorts of calls below it</span>
+              <span class="visually-hidden"> call sites below</span>
             </span>
           )}
         </span>

@@ -3,7 +3,7 @@
 import type { Clock, Document, Section } from "../document/types";
 
 export const CLOCKS = [
-  ["own", "The program's own"],
+  ["own", "Without profiler overhead"],
   ["recorded", "As recorded"],
 ] as const;
 

@@ -32,7 +32,7 @@ export function Report({ read }: { read: ReadResult }) {
         ) : (
           <p class="note tone-bad" role="alert">
             <Icon name="bad" />
-            <span>{read.problem} Write it again with timesink.</span>
+            <span>{read.problem} Create the report again with timesink.</span>
           </p>
         )}
       </main>

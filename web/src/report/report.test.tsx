@@ -32,10 +32,10 @@ describe("the document of a report", () => {
   });
 
   it.each([
-    ["missing", undefined, "holds no document"],
+    ["missing", undefined, "holds no data"],
     ["cut off", '{"schema": "timesink/doc', "cannot be read"],
-    ["of another program", '{"schema": "other/1"}', "cannot show other/1"],
-    ["nothing", "null", "cannot show"],
+    ["of another program", '{"schema": "other/1"}', "unknown format other/1"],
+    ["nothing", "null", "cannot be shown"],
   ])("%s is told in a sentence", (_, text, sentence) => {
     const host = document.createElement("div");
     act(() => render(<Report read={readDocument(text)} />, host));

@@ -120,7 +120,7 @@ export function Canvas(props: CanvasProps) {
               style={{ ...wide, height: `${size.height}px` }}
               tabIndex={0}
               role="application"
-              aria-label="Timeline. Arrow keys go from slice to slice, W A S D zoom and move, question mark lists all keys."
+              aria-label="Timeline. Arrow keys move between slices, W A S D zoom and move, question mark lists all keys."
             />
           </div>
         </div>

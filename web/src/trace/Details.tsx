@@ -17,7 +17,7 @@ const PAGES = { operators: "Operator", kernels: "Kernel", modules: "Module" };
 export function Details({ details, hrefOf, onJump }: DetailsProps) {
   if (details.error) return <ErrorNotice error={details.error} />;
   const slice = details.value;
-  if (!slice) return <p class="quiet">Looking it up …</p>;
+  if (!slice) return <p class="quiet">Loading …</p>;
   return (
     <div class="trace-details">
       <div class="main">
@@ -49,7 +49,7 @@ export function Details({ details, hrefOf, onJump }: DetailsProps) {
           onJump={onJump}
         />
         <Places
-          title="Around, outermost first"
+          title="Enclosing slices, outermost first"
           rows={slice.around.map((place) => ({ label: "", place }))}
           onJump={onJump}
         />
@@ -105,13 +105,13 @@ export function Merged({ slice, name, onZoom }: MergedProps) {
   return (
     <div class="trace-details">
       <div class="main">
-        <h3>{format("count", slice.count)} slices, too short to tell apart here</h3>
+        <h3>{format("count", slice.count)} slices, too short to draw one by one</h3>
         <p>
-          They take {format("time_ns", slice.busy_ns)} of {format("time_ns", slice.dur_ns)}; most of
+          They take {format("time_ns", slice.busy_ns)} of {format("time_ns", slice.dur_ns)}. Most of
           it is <strong>{name}</strong>.
         </p>
         <button type="button" class="button" onClick={onZoom}>
-          Zoom in on them (F)
+          Zoom in (F)
         </button>
       </div>
     </div>

@@ -19,7 +19,7 @@ export function Panel({ tabs, open, onOpen }: PanelProps) {
   const current = tabs.find((tab) => tab.id === open) ?? tabs[0];
   if (!current) return null;
   return (
-    <section class="trace-panel" aria-label="What was chosen">
+    <section class="trace-panel" aria-label="Selection">
       <div class="tabs">
         <div role="tablist">
           {tabs.map((tab) => (

@@ -59,7 +59,7 @@ export function SearchBox({ q, onSearch, search, box }: SearchBoxProps) {
           <button
             type="button"
             class="icon-button"
-            aria-label="Previous hit"
+            aria-label="Previous match"
             disabled={!total}
             onClick={() => search.step(-1)}
           >
@@ -68,7 +68,7 @@ export function SearchBox({ q, onSearch, search, box }: SearchBoxProps) {
           <button
             type="button"
             class="icon-button"
-            aria-label="Next hit"
+            aria-label="Next match"
             disabled={!total}
             onClick={() => search.step(1)}
           >
@@ -82,7 +82,7 @@ export function SearchBox({ q, onSearch, search, box }: SearchBoxProps) {
 
 function hitsText({ value, loading }: Answer<SearchResult>, hit: number): string {
   if (!value) return loading ? "searching" : "";
-  if (!value.total) return "nothing found";
+  if (!value.total) return "no matches";
   const total = format("count", value.total);
-  return hit < 0 ? `${total} found` : `${format("count", hit + 1)} of ${total}`;
+  return hit < 0 ? `${total} matches` : `${format("count", hit + 1)} of ${total}`;
 }

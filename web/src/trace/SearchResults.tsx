@@ -13,13 +13,13 @@ interface SearchResultsProps {
 export function SearchResults({ result, q, onSearch }: SearchResultsProps) {
   if (result.error) return <ErrorNotice error={result.error} />;
   if (!result.value) return <p class="quiet">Searching …</p>;
-  if (!result.value.total) return <p class="quiet">No slice has “{q}” in its name.</p>;
+  if (!result.value.total) return <p class="quiet">No slice name contains “{q}”.</p>;
   const { hits, total, names } = result.value;
   return (
     <div class="trace-results">
       {hits.length < total && (
         <p class="quiet">
-          Enter goes through the first {format("count", hits.length)} of {format("count", total)}.
+          Enter steps through the first {format("count", hits.length)} of {format("count", total)}.
         </p>
       )}
       <table>

@@ -32,7 +32,12 @@ export function Toolbar(props: ToolbarProps) {
     <div class="trace-bar" role="toolbar" aria-label="Timeline">
       <SearchBox q={q} onSearch={onSearch} search={search} box={searchBox} />
       <div class="buttons">
-        <button type="button" class="button" title="Show everything (0)" onClick={() => run("fit")}>
+        <button
+          type="button"
+          class="button"
+          title="Fit the whole recording (0)"
+          onClick={() => run("fit")}
+        >
           Fit all
         </button>
         <button type="button" class="button" title="Zoom in (W)" onClick={() => run("zoom in")}>
@@ -44,7 +49,7 @@ export function Toolbar(props: ToolbarProps) {
         <button
           type="button"
           class="button"
-          title="Arrows from launches to device work (L)"
+          title="Arrows from kernel launches to device work (L)"
           aria-pressed={flows !== null}
           onClick={() => run("flows")}
         >
@@ -73,7 +78,7 @@ function OverlayButtons({ clock, withoutOverhead, over, run }: ToolbarProps) {
       <button
         type="button"
         class="button"
-        title="What decides how long it takes; the rest is dimmed (C)"
+        title="Highlight the critical path; the rest is dimmed (C)"
         aria-pressed={over.includes("path")}
         onClick={() => run("path")}
       >
@@ -84,18 +89,18 @@ function OverlayButtons({ clock, withoutOverhead, over, run }: ToolbarProps) {
         <button
           type="button"
           class="button"
-          title={`Time of the host that went into recording, ${format("time_ns", value.recording_ns)} on all threads (R)`}
+          title={`Host time spent on recording: ${format("time_ns", value.recording_ns)} on all threads (R)`}
           aria-pressed={over.includes("recording")}
           onClick={() => run("recording")}
         >
           <span class="swatch recording" />
-          Recording
+          Profiler overhead
         </button>
       )}
       {hasClock && (
         <span title={clockText(value)}>
           <Switch
-            label="Clock"
+            label="Times"
             options={CLOCKS}
             chosen={withoutOverhead ? "own" : "recorded"}
             onChoose={() => run("clock")}
@@ -104,7 +109,7 @@ function OverlayButtons({ clock, withoutOverhead, over, run }: ToolbarProps) {
       )}
       {value && !hasClock && (
         <span class="quiet" title={`${value.why}.`}>
-          Own clock not known
+          Profiler overhead not known
         </span>
       )}
     </>
@@ -114,8 +119,8 @@ function OverlayButtons({ clock, withoutOverhead, over, run }: ToolbarProps) {
 function clockText({ own_cycle_us, recorded_cycle_us, ci95_us, source }: ClockInfo): string {
   const time = (us: number | null) => format("time_ns", (us ?? 0) * 1000);
   const between = source === "estimated" && ci95_us;
-  const interval = between ? `, between ${time(between[0])} and ${time(between[1])}` : "";
-  return `A cycle takes ${time(own_cycle_us)} by itself (${source}${interval}), and ${time(recorded_cycle_us)} as recorded (O)`;
+  const interval = between ? `, 95 % between ${time(between[0])} and ${time(between[1])}` : "";
+  return `Step time without profiler overhead: ${time(own_cycle_us)} (${source}${interval}); as recorded: ${time(recorded_cycle_us)} (O)`;
 }
 
 function flowsText({ value, error }: Answer<Flows>): string {

@@ -42,8 +42,8 @@ export function Tooltip({ bind, width, height }: TooltipProps) {
 export function sliceLines(slice: { count: number; dur_ns: number; busy_ns: number }): string[] {
   if (slice.count === 1) return [format("time_ns", slice.dur_ns)];
   return [
-    `${format("count", slice.count)} slices; this one takes most`,
-    `${format("time_ns", slice.busy_ns)} within ${format("time_ns", slice.dur_ns)}`,
-    "zoom in to tell them apart",
+    `${format("count", slice.count)} slices; this name takes most of the time`,
+    `${format("time_ns", slice.busy_ns)} busy in ${format("time_ns", slice.dur_ns)}`,
+    "zoom in to see each",
   ];
 }

@@ -37,6 +37,6 @@ describe("an answer", () => {
     expect([...slices.id]).toEqual([8, -1, 9]);
   });
   it("that lacks something is refused in a sentence", () => {
-    expect(() => decodeSlices(encode(ARRAYS.slice(0, 7)))).toThrow('without its array "id"');
+    expect(() => decodeSlices(encode(ARRAYS.slice(0, 7)))).toThrow('lacks its array "id"');
   });
 });

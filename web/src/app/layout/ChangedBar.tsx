@@ -2,9 +2,9 @@
 export function ChangedBar({ onShow }: { onShow: () => void }) {
   return (
     <p class="notice-bar" role="status">
-      The recording changed since this was read.
+      The recording has changed since this page was loaded.
       <button type="button" class="button" onClick={onShow}>
-        Show it
+        Reload
       </button>
     </p>
   );
@@ -14,7 +14,7 @@ export function ChangedBar({ onShow }: { onShow: () => void }) {
 export function GrowingBar() {
   return (
     <p class="notice-bar" role="status">
-      This is still being written: what is shown is what was there when it was read.
+      This run is still being recorded. The page shows what was written when it was loaded.
     </p>
   );
 }

@@ -35,8 +35,8 @@ export function Header({ onHelp }: { onHelp: () => void }) {
               href={formatRoute(route)}
               target="_blank"
               rel="noopener"
-              aria-label="Open in a window of its own"
-              title="Open in a window of its own: its address holds what you see"
+              aria-label="Open in a new window"
+              title="Open in a new window, with an address to share"
             >
               <Icon name="link" />
             </a>
@@ -76,7 +76,7 @@ function RunPickers({
         onPick={(name) => navigate({ at: "run", run: name, page, query: {} })}
       />
       {run && <PartPickers run={run} route={route} />}
-      {run?.growing && <span class="tag recording">recording</span>}
+      {run?.growing && <span class="tag recording">in progress</span>}
     </>
   );
 }

@@ -25,7 +25,7 @@ export function LoadedContent<T>({ loaded, what, children }: LoadedContentProps<
 /** How far long work is; seen only if it takes longer than a blink. */
 export function ProgressMessage({ progress, what }: { progress: Progress | null; what: string }) {
   const share = progress?.share ?? null;
-  const doing = progress?.doing || `Waiting for ${what}`;
+  const doing = progress?.doing || `loading ${what}`;
   return (
     <div class="working" role="status">
       <progress {...(share === null ? {} : { value: share })} max={1} aria-label={doing} />

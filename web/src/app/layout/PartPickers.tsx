@@ -23,16 +23,16 @@ export function PartPickers({ run, route }: { run: Run; route: Extract<Route, { 
     <>
       {workers.length > MOST_LISTED && (
         <Picker
-          label="Worker"
+          label="Process"
           items={run.workers}
           chosen={worker}
-          placeholder="choose a worker"
+          placeholder="choose a process"
           onPick={(name) => choose({ worker: name })}
         />
       )}
       {workers.length <= MOST_LISTED && isChoice(workers, worker) && (
         <Choice
-          label="Worker"
+          label="Process"
           names={workers}
           chosen={worker}
           onChoose={(name) => choose({ worker: name })}
@@ -68,7 +68,7 @@ function Choice({ label, names, chosen, onChoose }: ChoiceProps) {
     <label class="choice">
       <span class="picker-label">{label}</span>
       <select value={chosen} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
-        {!isListed && <option value={chosen}>{chosen} (not there)</option>}
+        {!isListed && <option value={chosen}>{chosen} (not found)</option>}
         {names.map((name) => (
           <option key={name} value={name}>
             {name}

@@ -7,7 +7,7 @@ import { filterRuns } from "../runs/choice";
 const MAX_ROWS = 200;
 
 interface PickerProps<Item extends { name: string }> {
-  /** What is picked, e.g. "Run", "Worker". */
+  /** What is picked, e.g. "Run", "Process". */
   label: string;
   items: readonly Item[];
   chosen: string;
@@ -123,12 +123,10 @@ export function Picker<Item extends { name: string }>(props: PickerProps<Item>) 
                 {mark?.(item)}
               </div>
             ))}
-            {matches.length === 0 && (
-              <p class="none">No {label.toLowerCase()} has this in its name.</p>
-            )}
+            {matches.length === 0 && <p class="none">No {label.toLowerCase()} matches.</p>}
             {matches.length > visible.length && (
               <p class="none">
-                {visible.length} of {matches.length}; type to find the others.
+                {visible.length} of {matches.length} shown; type to filter.
               </p>
             )}
           </div>

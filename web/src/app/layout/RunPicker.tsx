@@ -18,7 +18,7 @@ export function RunPicker({ label, runs, chosen, onPick }: RunPickerProps) {
       chosen={chosen}
       placeholder="choose a run"
       onPick={onPick}
-      mark={(run) => run.growing && <span class="tag recording">recording</span>}
+      mark={(run) => run.growing && <span class="tag recording">in progress</span>}
     />
   );
 }

@@ -11,7 +11,8 @@ export function CallStacks({ table }: { table: Table }) {
   const stacks = table.columns.find(({ key }) => key === "call_stack");
   const rows = stacks ? rowsByTime(table) : [];
   if (!stacks || rows.every((row) => !cell(stacks, row))) {
-    const advice = "None were recorded. With torch.profiler, with_stack=True records them.";
+    const advice =
+      "No call stacks were recorded. torch.profiler records them with with_stack=True.";
     return <p class="quiet">{table.note || advice}</p>;
   }
   const figures = table.columns.filter(({ main, kind }) => main && FIGURES.has(kind));
@@ -32,7 +33,9 @@ export function CallStacks({ table }: { table: Table }) {
         ))}
       </ol>
       {table.total_rows > table.rows && (
-        <p class="quiet">{table.total_rows - table.rows} more stacks take less time.</p>
+        <p class="quiet">
+          {table.total_rows - table.rows} more stacks, with less time, are not shown.
+        </p>
       )}
     </>
   );
@@ -50,15 +53,13 @@ function rowsByTime(table: Table): number[] {
 
 function Frames({ frames }: { frames: Frame[] }) {
   const rest = frames.slice(FIRST_FRAMES);
-  if (!frames.length) return <p class="quiet">No stack was recorded for these calls.</p>;
+  if (!frames.length) return <p class="quiet">No call stack was recorded for these calls.</p>;
   return (
     <>
       <FrameList frames={frames.slice(0, FIRST_FRAMES)} />
       {rest.length > 0 && (
         <details>
-          <summary>
-            {rest.length === 1 ? "one more call" : `${rest.length} more calls`} around it
-          </summary>
+          <summary>{rest.length === 1 ? "1 more caller" : `${rest.length} more callers`}</summary>
           <FrameList frames={rest} />
         </details>
       )}

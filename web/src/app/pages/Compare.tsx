@@ -88,11 +88,11 @@ function ChooseTwo({ chosen, isBase, runs }: ChooseTwoProps) {
       <h1>Compare two runs</h1>
       {chosen ? (
         <p>
-          {chosen} is chosen as the {isBase ? "base" : "new run"}. Choose the{" "}
-          {isBase ? "new run" : "base"} above: what changed from base to new is explained here.
+          {chosen} is the {isBase ? "base" : "new run"}. Choose the {isBase ? "new run" : "base"}{" "}
+          above to see what changed and why.
         </p>
       ) : (
-        <p>Choose a base and a new run above: what changed between them is explained here.</p>
+        <p>Choose a base and a new run above to see what changed and why.</p>
       )}
       {partner && (
         <p>
@@ -101,7 +101,7 @@ function ChooseTwo({ chosen, isBase, runs }: ChooseTwoProps) {
           </a>
         </p>
       )}
-      {runs.length === 1 && <p>There is one run only; record another and it appears here.</p>}
+      {runs.length === 1 && <p>There is only one run. Record another one: it appears here.</p>}
     </div>
   );
 }

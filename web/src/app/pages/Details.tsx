@@ -80,7 +80,7 @@ export function TraceLink({ context, name }: { context: RunContext; name: string
 
 function longestWords(result: SearchResult, { dur_ns }: Place): string {
   const many = result.total > result.hits.length;
-  const which = many ? `Longest of the first ${result.hits.length}` : "Longest";
+  const which = many ? `Longest of the first ${result.hits.length} calls` : "Longest call";
   return `${which} in the trace, ${format("time_ns", dur_ns)}`;
 }
 

@@ -47,7 +47,7 @@ function AbComparisons({ folders }: { folders: readonly AbRuns[] }) {
   return (
     <section class="home">
       <header class="home-head">
-        <h2>Two versions in turn</h2>
+        <h2>A/B comparisons</h2>
         {folders
           .toSorted((a, b) => b.changed_s - a.changed_s)
           .map(({ name, runs, complete }) => (
@@ -58,7 +58,7 @@ function AbComparisons({ folders }: { folders: readonly AbRuns[] }) {
               title={`Compare ${runs} runs of ${name}`}
             >
               {name} <span class="quiet">{runs} runs</span>
-              {!complete && <span class="tag recording">not complete</span>}
+              {!complete && <span class="tag recording">incomplete</span>}
             </a>
           ))}
       </header>
@@ -112,7 +112,7 @@ function Runs({ listing, query }: { listing: RunsAnswer; query: Query }) {
         <RunTable runs={runs} order={order} query={query} onChange={change} />
       ) : (
         <p class="message">
-          No run has “{q}” in its name.{" "}
+          No run name contains “{q}”.{" "}
           <button type="button" class="button" onClick={() => change({ q: "" })}>
             Show all
           </button>
@@ -147,7 +147,7 @@ function PairBar({ base, second, onClear }: { base: string; second: string; onCl
         </>
       ) : (
         <span>
-          Base <b>{base}</b>: mark the run to compare it with.
+          Base <b>{base}</b>: select the run to compare it with.
         </span>
       )}
       <button type="button" class="button" onClick={onClear}>
@@ -162,13 +162,13 @@ function NoRuns({ listing }: { listing: RunsAnswer }) {
   return (
     <div class="message">
       <h1>No runs yet</h1>
-      <p>{folder} holds no recording. They appear here by themselves; to make one:</p>
+      <p>{folder} contains no recordings. New ones appear here automatically. To record one:</p>
       <pre>
         <code>timesink record -o {shellQuote(`${folder}/base`)} -- python train.py</code>
       </pre>
       <p class="quiet">
-        Traces of torch.profiler (*.pt.trace.json), Nsight Systems (*.sqlite) and rocprofv3 work as
-        well: put them into a folder below it.
+        Traces of torch.profiler (*.pt.trace.json), Nsight Systems (*.sqlite) and rocprofv3 work
+        too: put them into a subfolder.
       </p>
     </div>
   );

@@ -21,12 +21,7 @@ export function KernelDetails({ context, name }: { context: RunContext; name: st
         <h3>Launched by</h3>
         <LoadedContent loaded={launches} what="its launches">
           {(table) => (
-            <TotalList
-              table={table}
-              by="operator"
-              link="operator"
-              unnamed="a launch that was not recorded"
-            />
+            <TotalList table={table} by="operator" link="operator" unnamed="launch not recorded" />
           )}
         </LoadedContent>
       </LinksContext.Provider>

@@ -6,8 +6,8 @@ import { mostSimilarName } from "../runs/choice";
 export function NotFound({ path }: { path: string }) {
   return (
     <div class="message">
-      <h1>There is no page {path}</h1>
-      <p>The address may be cut short or of another version of timesink.</p>
+      <h1>Page not found: {path}</h1>
+      <p>The address may be incomplete, or of another version of timesink.</p>
       <p>
         <a class="button primary" href="#/">
           All runs
@@ -23,10 +23,10 @@ export function UnknownRun({ name }: { name: string }) {
   const similar = listing && mostSimilarName(listing.runs, name);
   return (
     <div class="message">
-      <h1>There is no run {name}</h1>
+      <h1>Run not found: {name}</h1>
       <p>
-        It is not below {listing?.logdir ?? "the served folder"}: it may have been moved, or be
-        still to come. It is shown as soon as it is there.
+        It is not in {listing?.logdir ?? "the served folder"}. It may have been moved, or not be
+        recorded yet. The page opens as soon as the run exists.
       </p>
       <p class="next">
         <a class="button primary" href="#/">

@@ -35,17 +35,17 @@ export function OperatorDetails({
         <TraceLink context={context} name={name} />
         <a class="button" href={kernelsPage}>
           <Icon name="link" />
-          On the kernels page
+          Show on the Kernels page
         </a>
       </p>
       <LinksContext.Provider value={links}>
-        <h3>Kernels it launches</h3>
+        <h3>Launched kernels</h3>
         <LoadedContent loaded={kernels} what="its kernels">
           {(table) =>
             table.rows ? (
               <TotalList table={table} by="short_name" link="kernel" unnamed="unnamed" />
             ) : (
-              <p class="quiet">None itself: what it calls may launch some.</p>
+              <p class="quiet">None directly. Operators it calls may launch kernels.</p>
             )
           }
         </LoadedContent>

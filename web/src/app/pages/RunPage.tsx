@@ -65,8 +65,8 @@ function NoTimeline({ run }: { run: Run }) {
       <h1>{run.name} has no timeline</h1>
       <p>
         {run.growing
-          ? "It is being recorded; what it holds is shown as soon as it is written."
-          : "It holds no trace that this page could show."}
+          ? "It is still being recorded. Its pages open as soon as the trace is written."
+          : "It contains no trace."}
       </p>
       <p class="next">
         {run.behaviour && (
@@ -79,7 +79,7 @@ function NoTimeline({ run }: { run: Run }) {
             class="button"
             href={formatRoute({ at: "run", run: run.name, page: "kernels", query: {} })}
           >
-            Its counters
+            Show kernel counters
           </a>
         )}
         <a href="#/">All runs</a>

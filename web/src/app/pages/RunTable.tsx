@@ -33,16 +33,16 @@ export function RunTable({ runs, order, query, onChange }: RunTableProps) {
           </th>
           {sortable("name", "Run", false)}
           <th scope="col" class="holds-column">
-            Holds
+            Contents
           </th>
           <th scope="col" class="numeric">
-            Workers
+            Processes
           </th>
           <th scope="col" class="numeric">
             Spans
           </th>
           {sortable("bytes", "Size")}
-          {sortable("changed_s", "Changed")}
+          {sortable("changed_s", "Modified")}
         </tr>
       </thead>
       <tbody>
@@ -79,18 +79,18 @@ function RunRow({ run, now, query, onChange }: RunRowProps) {
         <a href={runHref(run.name, run.timeline || !run.counters.length ? "overview" : "kernels")}>
           {run.name}
         </a>
-        {run.growing && <span class="tag recording">recording</span>}
+        {run.growing && <span class="tag recording">in progress</span>}
       </th>
       <td class="holds-column">
         {run.timeline && <span class="tag">timeline</span>}
-        {run.behaviour && <span class="tag">cycles</span>}
+        {run.behaviour && <span class="tag">steps</span>}
         {run.counters.length > 0 && (
           <span class="tag" title={run.counters.join(", ")}>
             kernel counters
           </span>
         )}
       </td>
-      <td class="numeric" data-label={run.workers.length === 1 ? "worker" : "workers"}>
+      <td class="numeric" data-label={run.workers.length === 1 ? "process" : "processes"}>
         {run.workers.length || NONE}
       </td>
       <td class="numeric" data-label={spans === 1 ? "span" : "spans"}>

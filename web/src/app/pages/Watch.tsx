@@ -14,7 +14,7 @@ const EVERY_MS = 1500;
 
 /** The state of a watched program as people see it. */
 export function stateLabel(state: string): string {
-  return state === "" ? "cannot be read" : state === "gone" ? "watcher gone" : state;
+  return state === "" ? "unreadable" : state === "gone" ? "watcher stopped" : state;
 }
 
 /** A program while it is watched: what its cycles take, and what was found. */

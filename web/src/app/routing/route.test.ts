@@ -69,7 +69,7 @@ test.each([
   ["#/compare?base=a&new=b", "a → b · timesink"],
   ["#/compare?ab=runs%2Fpr", "runs/pr · timesink"],
   ["#/history/main", "@main · timesink"],
-  ["#/nonsense", "No such page · timesink"],
+  ["#/nonsense", "Page not found · timesink"],
 ])("the title of the window says where one is: %s", (hash, title) => {
   expect(titleOf(parseRoute(hash))).toBe(title);
 });

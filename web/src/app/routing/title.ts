@@ -18,6 +18,6 @@ export function titleOf(route: Route): string {
     case "watch":
       return `Watch · ${route.name} · timesink`;
     case "unknown":
-      return "No such page · timesink";
+      return "Page not found · timesink";
   }
 }

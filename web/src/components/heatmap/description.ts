@@ -20,7 +20,7 @@ export function cellText(block: Heatmap, cell: Cell): { place: string; value: st
 export function summary(block: Heatmap): string {
   const size = `${block.rows.length} rows (${block.row_title}) by ${block.columns.length} columns (${block.column_title})`;
   const [worst] = worstCells(block, 1);
-  if (!worst) return `${size}, all without anything.`;
+  if (!worst) return `${size}, all empty.`;
   const { place, value } = cellText(block, worst);
   return `${size}; the largest is at ${place}: ${value}.`;
 }

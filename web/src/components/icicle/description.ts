@@ -18,7 +18,7 @@ export function figuresOf(block: Icicle, node: number): [title: string, text: st
   const value = block.value[node] ?? 0;
   return [
     ["", format(block.kind, value)],
-    ["", `${format("share", total > 0 ? value / total : null)} of all`],
+    ["", `${format("share", total > 0 ? value / total : null)} of the total`],
     ...block.details.map(({ title, kind, values }): [string, string] => [
       title,
       format(kind, values[node]),

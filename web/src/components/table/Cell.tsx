@@ -41,7 +41,7 @@ export function Cell(props: CellProps) {
             tabIndex={props.tabbed ? undefined : -1}
             onClick={props.onOpen}
             aria-expanded={props.open}
-            aria-label={`Whole name: ${text}`}
+            aria-label={`Full name: ${text}`}
           />
         )}
       </span>

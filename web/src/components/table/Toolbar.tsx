@@ -29,7 +29,7 @@ export function Toolbar(props: ToolbarProps) {
           type="search"
           class="input"
           placeholder="Search"
-          title="Words that must be found, and conditions such as calls>100 or >10us (of the column sorted by)"
+          title="Words to find, and conditions such as calls>100 or >10us (on the sorted column)"
           value={state.search ?? ""}
           onInput={(event) => onState({ ...state, search: event.currentTarget.value || undefined })}
         />
@@ -56,7 +56,7 @@ function CopyButton({ arranged }: { arranged: Arrangement }) {
     setCopied(true);
   };
   return (
-    <button type="button" class="button" onClick={copy} title="Copy the rows for a spreadsheet">
+    <button type="button" class="button" onClick={copy} title="Copy the rows as tab-separated text">
       <Icon name={copied ? "good" : "copy"} size={14} />
       <span aria-live="polite">{copied ? "Copied" : "Copy"}</span>
     </button>
@@ -78,12 +78,12 @@ function ColumnMenu(props: ToolbarProps) {
   const more = block.columns.length - visibleKeys.size;
   return (
     <details class="menu" ref={menu}>
-      <summary class="button" title="Columns to show, and what they mean">
+      <summary class="button" title="Choose columns and read what they mean">
         <Icon name="columns" size={14} />
         Columns{more > 0 && <span class="quiet"> +{more}</span>}
       </summary>
       <fieldset>
-        <legend class="visually-hidden">Columns to show, and what they mean</legend>
+        <legend class="visually-hidden">Choose columns and read what they mean</legend>
         {block.columns.map(({ key, title, help }) => (
           <label key={key}>
             <input type="checkbox" checked={visibleKeys.has(key)} onChange={() => toggle(key)} />
@@ -95,7 +95,7 @@ function ColumnMenu(props: ToolbarProps) {
         ))}
         <label class="names">
           <input type="checkbox" checked={fullNames} onChange={() => onFullNames(!fullNames)} />
-          Show long names whole
+          Show full names
         </label>
         {state.columns && (
           <button
@@ -103,7 +103,7 @@ function ColumnMenu(props: ToolbarProps) {
             class="button"
             onClick={() => onState({ ...state, columns: undefined })}
           >
-            As before
+            Reset
           </button>
         )}
       </fieldset>

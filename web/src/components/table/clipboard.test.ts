@@ -19,10 +19,10 @@ describe("how many rows", () => {
     expect(rowCountText(calls, 3, 3)).toBe("3 rows");
     expect(rowCountText(calls, 1, 1)).toBe("1 of 3 rows match");
     expect(rowCountText({ ...calls, total_rows: 5 }, 1, 1)).toBe(
-      "1 of 3 rows match; 2 more were left out",
+      "1 of 3 rows match; 2 more not included",
     );
     expect(rowCountText({ ...calls, total_rows: 1200 }, 3, 2)).toBe(
-      "3 of 1 200 rows, the rest was left out; the first 2 are shown",
+      "first 3 of 1 200 rows; first 2 shown",
     );
   });
 });

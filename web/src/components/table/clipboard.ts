@@ -48,10 +48,9 @@ export function rowCountText(block: Table, matching: number, visible: number): s
   const clauses: string[] = [];
   if (matching < rows) {
     clauses.push(`${count(matching)} of ${count(rows)} rows match`);
-    if (rows < all) clauses.push(`${count(all - rows)} more were left out`);
-  } else if (rows < all)
-    clauses.push(`${count(rows)} of ${count(all)} rows, the rest was left out`);
+    if (rows < all) clauses.push(`${count(all - rows)} more not included`);
+  } else if (rows < all) clauses.push(`first ${count(rows)} of ${count(all)} rows`);
   else clauses.push(`${count(rows)} ${rows === 1 ? "row" : "rows"}`);
-  if (visible < matching) clauses.push(`the first ${count(visible)} are shown`);
+  if (visible < matching) clauses.push(`first ${count(visible)} shown`);
   return clauses.join("; ");
 }
