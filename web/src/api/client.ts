@@ -1,15 +1,15 @@
-// Asks the server: waits while it works, and words what goes wrong as sentences.
+// Requests to the server: polls while an answer is computed; errors are sentences.
 
 import type { Params, Progress } from "./types";
 
 const ASK_AGAIN_MS = 300;
-/** What is there soon is asked for sooner: the server itself waits a while before it says so. */
+/** The first polls follow sooner: the server itself waits before it answers 202. */
 const FIRST_ASK_AGAIN_MS = 50;
 const FIRST_TRIES = 4;
 const BUSY_MS = 1000;
 const BUSY_TRIES = 20;
 
-/** What went wrong and what to do, as sentences. */
+/** An error and what to do about it, as sentences. */
 export class ApiError extends Error {
   constructor(
     message: string,
@@ -24,7 +24,7 @@ export class ApiError extends Error {
 
 export interface RequestOptions {
   signal?: AbortSignal | undefined;
-  /** Told whenever the server says that it is still at work. */
+  /** Called for each answer 202. */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
@@ -83,12 +83,12 @@ export function createClient(
   };
 }
 
-/** Whether an error only says that nobody waits for the answer any more. */
+/** Whether an error comes from an aborted request. */
 export function isAborted(error: unknown): boolean {
   return error instanceof DOMException && error.name === "AbortError";
 }
 
-/** Any error as one that can be shown. */
+/** Any error as an ApiError. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const text = error instanceof Error ? error.message : String(error);
@@ -132,7 +132,7 @@ async function readJson<T>(response: Response): Promise<T> {
   }
 }
 
-/** Words of the server as a sentence: "no run is named x" -> "No run is named x." */
+/** A message of the server as a sentence: "no run is named x" -> "No run is named x." */
 export function asSentence(words: string): string {
   const text = words.trim();
   if (!text) return "";

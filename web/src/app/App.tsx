@@ -19,7 +19,7 @@ import { placeOf, type Route } from "./routing/route";
 import { titleOf } from "./routing/title";
 import { useRuns } from "./runs/useRuns";
 
-/** Everything: the header, the page the address names, and what is said about the connection. */
+/** The app: header, the page of the address, and connection errors. */
 export function App({ base }: { base: URL }) {
   const client = useMemo(() => createClient(base), [base]);
   const cache = useMemo(() => new Cache(), []);

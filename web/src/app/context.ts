@@ -5,15 +5,15 @@ import type { Cache } from "./api/cache";
 import type { RunsAnswer } from "./api/types";
 import type { Route } from "./routing/route";
 
-/** What every part of the app may need. */
+/** Shared state of the app. */
 export interface App {
   base: URL;
   client: Client;
   cache: Cache;
   route: Route;
-  /** What is below the served folder; undefined until it is known. */
+  /** The runs; undefined until loaded. */
   listing: RunsAnswer | undefined;
-  /** How often the server was found again after it had not answered. */
+  /** How often the connection to the server came back. */
   reconnections: number;
 }
 

@@ -1,4 +1,4 @@
-// Where names and moments lead: from an operator to its kernels, from a kernel to the trace.
+// Links between pages: from an operator to its kernels, from a kernel to the trace.
 
 import type { Client } from "../api/client";
 import { type Links, NO_LINKS, type RowValues, type Side } from "../components/links";
@@ -26,10 +26,10 @@ const PAGE_OF_SECTION: Readonly<Record<string, RunPage>> = {
   "rank-groups": "distributed",
   trace: "trace",
 };
-/** Around a moment without a length: what a screen shows of it. */
+/** Range shown on each side of a moment, in nanoseconds. */
 const AROUND_NS = 500_000;
 
-/** The addresses behind cells and cards of a run's pages; their moments are those of a clock. */
+/** Links of the pages of a run; times are of `clock`. */
 export function linksOfRun(run: string, page: RunPage, query: Query, clock?: Clock): Links {
   const to = (target: RunPage, more: Query) =>
     runHref(run, target, query, clock && more.from ? { ...more, clock } : more);
@@ -61,8 +61,8 @@ export function linksOfRun(run: string, page: RunPage, query: Query, clock?: Clo
 }
 
 /**
- * Of a comparison, names lead nowhere: they may be of either run; places are of the new one, moments
- * of the timeline of either, where it has one only.
+ * Links of a comparison: names have none, since they may be of either run; sections are of the new
+ * run; moments lead to either timeline, if that run has one process and one span.
  */
 export function linksOfComparison(runs: Record<Side, Run>): Links {
   const to = (page: RunPage, more: Query) => runHref(runs.new.name, page, {}, more);
@@ -72,7 +72,7 @@ export function linksOfComparison(runs: Record<Side, Run>): Links {
     hrefOfMoment(side, at, name) {
       const { name: run, timeline, workers } = runs[side];
       const isSinglePart = workers.length === 1 && workers[0]?.spans.length === 1;
-      // What stands for numbers is not in the trace.
+      // "#" stands for numbers, which the trace has instead.
       const q = name.split("#")[0] as string;
       return timeline && isSinglePart
         ? runHref(run, "trace", {}, { ...rangeQuery(at, at), q })
@@ -81,7 +81,7 @@ export function linksOfComparison(runs: Record<Side, Run>): Links {
   };
 }
 
-/** Of a watched program, incidents lead to what changed, or else to what was written of them. */
+/** Links of a watched program: incidents lead to their comparison, or else to their report. */
 export function linksOfWatch({ name, incidents }: WatchAnswer, client: Client): Links {
   const reportOf = (incident: string) =>
     incidents[incident]?.report ? client.href("watch/report", { name, incident }) : null;
@@ -97,7 +97,7 @@ export function linksOfWatch({ name, incidents }: WatchAnswer, client: Client): 
   };
 }
 
-/** The state of the trace view that shows a range with some of its surroundings. */
+/** State of the trace view that shows a range with a margin. */
 export function rangeQuery(from: number, to: number, select?: number): Query {
   const length = to - from;
   const margin = length > 0 ? length * 0.5 : AROUND_NS;
@@ -122,7 +122,7 @@ export function pageOfSection(section: string): RunPage {
   return PAGE_OF_SECTION[section] ?? "overview";
 }
 
-/** Kernels are shown by their short names; requests need the whole one. */
+/** Kernels are shown by short names; requests need full names. */
 function fullKernelName(text: string, row: RowValues): string {
   return row.short_name === text ? textOf(row, "name") || text : text;
 }

@@ -1,4 +1,4 @@
-/** Looks at once, again every so often while somebody sees the page, and until `look` says false. */
+/** Calls `request` now and every `every_ms` while the page is visible, until it returns false. */
 export function poll(
   request: (signal: AbortSignal) => Promise<boolean>,
   every_ms: number,

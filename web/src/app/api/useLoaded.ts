@@ -6,12 +6,12 @@ import { useApp } from "../context";
 export interface LoadRequest {
   path: string;
   params: Params;
-  /** State of what is asked about: an answer about another state is not taken from the cache. */
+  /** Version of the run: part of the cache key. */
   version: string;
 }
 
 export interface Loaded<T> {
-  /** The answer; an earlier one about the same thing while a newer is on its way. */
+  /** The answer; the previous version of it while a newer one is loading. */
   value: T | undefined;
   progress: Progress | null;
   error: ApiError | null;
@@ -27,7 +27,7 @@ interface Outcome {
   error?: ApiError;
 }
 
-/** What the server answers; asked once per address and version, given up when the page is left. */
+/** Loads an answer once per address and version; aborts when the page is left. */
 export function useLoaded<T>(request: LoadRequest | null): Loaded<T> {
   const { client, cache, reconnections } = useApp();
   const [attempt, retry] = useReducer((count: number, _: unknown) => count + 1, 0);
@@ -62,7 +62,7 @@ export function useLoaded<T>(request: LoadRequest | null): Loaded<T> {
     return () => stop.abort();
   }, [key, attempt]);
 
-  // What a lost connection kept away is asked for again as soon as the server answers.
+  // Requests that failed for lack of a connection are repeated when the server is back.
   const lost = current?.error?.status === 0;
   useEffect(() => {
     if (lost) retry(null);

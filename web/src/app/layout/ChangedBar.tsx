@@ -1,4 +1,4 @@
-/** Says that there is something newer without taking away what one reads. */
+/** Offers a newer version without replacing the one being read. */
 export function ChangedBar({ onShow }: { onShow: () => void }) {
   return (
     <p class="notice-bar" role="status">
@@ -10,7 +10,7 @@ export function ChangedBar({ onShow }: { onShow: () => void }) {
   );
 }
 
-/** Says that more is to come, so that nobody takes half of a recording for the whole. */
+/** Notice that the recording is not complete. */
 export function GrowingBar() {
   return (
     <p class="notice-bar" role="status">

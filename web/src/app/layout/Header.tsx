@@ -10,7 +10,7 @@ import { pagesOf } from "../runs/choice";
 import { PartPickers } from "./PartPickers";
 import { RunPicker } from "./RunPicker";
 
-/** What is looked at, and the pages there are of it. */
+/** Pickers of the current run or pair, and tabs of its pages. */
 export function Header({ onHelp }: { onHelp: () => void }) {
   const { route, listing } = useApp();
   const runs = listing?.runs ?? [];
@@ -116,7 +116,7 @@ function PairPickers({ route, runs }: { route: Route; runs: readonly Run[] }) {
 function Tabs({ route, listing }: { route: Route; listing: RunsAnswer | undefined }) {
   const runs = listing?.runs ?? [];
   const abTimelines = listing?.ab.find(({ name }) => name === route.query.ab)?.timelines;
-  // The pages of a comparison's new run are those one goes to from there.
+  // From a comparison the tabs lead to the pages of its new run.
   const pairOf = abTimelines ?? { base: route.query.base, new: route.query.new };
   const run = route.at === "run" ? route.run : pairOf.new || pairOf.base;
   if ((route.at !== "run" && route.at !== "compare") || !run) return null;

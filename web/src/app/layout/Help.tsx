@@ -17,7 +17,7 @@ const TRACE_KEYS: [keys: string[], does: string][] = [
   [["?"], "all keys of the trace view"],
 ];
 
-/** Which keys there are and where to read more. */
+/** Keyboard help. */
 export function Help({ open, onClose }: { open: boolean; onClose: () => void }) {
   const { listing } = useApp();
   const dialog = useRef<HTMLDialogElement>(null);

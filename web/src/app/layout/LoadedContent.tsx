@@ -5,12 +5,12 @@ import type { Loaded } from "../api/useLoaded";
 
 interface LoadedContentProps<T> {
   loaded: Loaded<T>;
-  /** What is on its way, e.g. "the analysis". */
+  /** What is loading, e.g. "the analysis". */
   what: string;
   children: (value: T) => ComponentChildren;
 }
 
-/** What the server answered; meanwhile how far it is, and what went wrong if anything did. */
+/** The loaded content, progress while it loads, or the error. */
 export function LoadedContent<T>({ loaded, what, children }: LoadedContentProps<T>) {
   const { value, error, loading, progress, retry } = loaded;
   return (
@@ -22,7 +22,7 @@ export function LoadedContent<T>({ loaded, what, children }: LoadedContentProps<
   );
 }
 
-/** How far long work is; seen only if it takes longer than a blink. */
+/** Progress of a request; fades in after a moment. */
 export function ProgressMessage({ progress, what }: { progress: Progress | null; what: string }) {
   const share = progress?.share ?? null;
   const doing = progress?.doing || `loading ${what}`;
@@ -37,7 +37,7 @@ export function ProgressMessage({ progress, what }: { progress: Progress | null;
   );
 }
 
-/** What went wrong, what it may be, and what to do next. */
+/** An error with its hint and a retry. */
 export function ErrorMessage({ error, onRetry }: { error: ApiError; onRetry: () => void }) {
   return (
     <div class="failure" role="alert">

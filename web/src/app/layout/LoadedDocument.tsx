@@ -7,7 +7,7 @@ import { LoadedContent } from "./LoadedContent";
 
 interface LoadedDocumentProps {
   loaded: Loaded<Document>;
-  /** What is waited for, e.g. "the analysis". */
+  /** What is loading, e.g. "the analysis". */
   what: string;
   links: Links;
 }

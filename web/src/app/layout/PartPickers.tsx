@@ -4,15 +4,15 @@ import { type Query, type Route, updateQuery } from "../routing/route";
 import { chosenPart, spansOf } from "../runs/choice";
 import { Picker } from "./Picker";
 
-/** More are not chosen from a plain list. */
+/** Above this, the list can be filtered. */
 const MOST_LISTED = 16;
 
-/** Worker and span, each where there is more than one. */
+/** Process and span, each where there is more than one. */
 export function PartPickers({ run, route }: { run: Run; route: Extract<Route, { at: "run" }> }) {
   const { worker, span } = chosenPart(run, route.query);
   const workers = run.workers.map(({ name }) => name);
   const spans = spansOf(run, worker);
-  // Another worker or span is another recording: places and rows of this one mean nothing there.
+  // Another process or span is another recording: times and rows do not carry over.
   const choose = (part: Query) => {
     const query = Object.entries(route.query).filter(
       ([key]) => key.startsWith("sort.") || key === "group",
@@ -50,7 +50,7 @@ export function PartPickers({ run, route }: { run: Run; route: Extract<Route, { 
   );
 }
 
-/** Whether there is something to choose: several, or another than was asked for. */
+/** Whether to show a choice: several names, or one that does not exist. */
 function isChoice(names: readonly string[], chosen: string): boolean {
   return names.length > 1 || (chosen !== "" && !names.includes(chosen));
 }

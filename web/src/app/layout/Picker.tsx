@@ -3,22 +3,22 @@ import { useId, useRef, useState } from "preact/hooks";
 import { Icon } from "../../components/Icon";
 import { filterRuns } from "../runs/choice";
 
-/** Rows of a list at once; typing finds the others. */
+/** Rows of a list at once; typing filters. */
 const MAX_ROWS = 200;
 
 interface PickerProps<Item extends { name: string }> {
-  /** What is picked, e.g. "Run", "Process". */
+  /** Kind of item, e.g. "Run", "Process". */
   label: string;
   items: readonly Item[];
   chosen: string;
-  /** What to say where nothing is chosen. */
+  /** Text without a selection. */
   placeholder: string;
   onPick(name: string): void;
-  /** What stands behind a name. */
+  /** Content after a name. */
   mark?(item: Item): ComponentChildren;
 }
 
-/** One of many by name: type to narrow the list, arrows to move, Enter to take. */
+/** A filterable list: type to filter, arrows to move, Enter to select. */
 export function Picker<Item extends { name: string }>(props: PickerProps<Item>) {
   const { label, items, chosen, placeholder, onPick, mark } = props;
   const id = useId();
@@ -28,7 +28,7 @@ export function Picker<Item extends { name: string }>(props: PickerProps<Item>) 
   const button = useRef<HTMLButtonElement>(null);
   const matches = filterRuns(items, text);
   const active = matches[Math.min(at, matches.length - 1)];
-  // The list moves with the arrows: what is active is among the shown.
+  // The visible rows follow the active one.
   const from = Math.max(0, Math.min(at - MAX_ROWS / 2, matches.length - MAX_ROWS));
   const visible = matches.slice(from, from + MAX_ROWS);
 

@@ -9,15 +9,15 @@ import type { Document } from "../../document/types";
 import { useDocumentState } from "../routing/useDocumentState";
 
 interface SectionsProps {
-  /** What the page is called, for the outline of the page. */
+  /** Heading for screen readers. */
   title: string;
   document: Document;
   links: Links;
-  /** What stands beside the subject, e.g. a switch. */
+  /** Content beside the subject, e.g. a switch. */
   children?: ComponentChildren;
 }
 
-/** The sections of a document below a line that says what was read: the answer is on the overview. */
+/** Sections of a document below its subject, without its headline. */
 export function Sections({ title, document, links, children }: SectionsProps) {
   const [state, onState] = useDocumentState();
   const store = useMemo(() => ({ state, onState }), [state, onState]);

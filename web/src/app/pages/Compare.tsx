@@ -42,13 +42,13 @@ export function Compare() {
 }
 
 interface ComparisonProps {
-  /** What the request names. */
+  /** Parameters of the request. */
   params: Query;
   /** The runs whose timelines are linked to. */
   base: string;
   second: string;
   runs: readonly Run[];
-  /** Another one when what is compared has changed. */
+  /** Version of the compared runs. */
   now: string;
 }
 

@@ -16,7 +16,7 @@ interface DetailsProps {
   children: ComponentChildren;
 }
 
-/** What is known about one row, beside the table it stands in. */
+/** Details of a row, beside its table. */
 export function Details({ context, kind, name, children }: DetailsProps) {
   const { route } = context;
   const closed = { ...route, query: updateQuery(route.query, { open: "", dims: "" }) };
@@ -58,7 +58,7 @@ export function Details({ context, kind, name, children }: DetailsProps) {
   );
 }
 
-/** To where this name takes longest in the trace; to all its places while that is not known. */
+/** Link to the longest call of a name in the trace; to a search until that is loaded. */
 export function TraceLink({ context, name }: { context: RunContext; name: string }) {
   const { value } = useAnswer<SearchResult>(
     context,
@@ -84,7 +84,7 @@ function longestWords(result: SearchResult, { dur_ns }: Place): string {
   return `${which} in the trace, ${format("time_ns", dur_ns)}`;
 }
 
-/** Of the places that are found, the longest with this name; the server cuts names that are long. */
+/** The longest match with this name; the server truncates long names. */
 export function longestOf({ hits }: SearchResult, name: string): Place | undefined {
   const exact = hits.filter((hit) => hit.name === name);
   const cut = hits.filter((hit) => name.startsWith(hit.name));

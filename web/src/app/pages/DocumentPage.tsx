@@ -5,7 +5,7 @@ import { Sections } from "../layout/Sections";
 import { pageTitle } from "../routing/pageTitle";
 import { type RunContext, useAnswer, useLinks } from "./runContext";
 
-/** A page of the analysis as the server wrote it: efficiency, memory, modules, workers. */
+/** A page of the analysis: efficiency, memory, modules, distributed. */
 export function DocumentPage({
   context,
   children,

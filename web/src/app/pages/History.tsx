@@ -6,7 +6,7 @@ import { useApp } from "../context";
 import { ChangedBar } from "../layout/ChangedBar";
 import { LoadedDocument } from "../layout/LoadedDocument";
 
-/** A series of commits: when levels changed, and by how much. */
+/** History of a baseline: which commits changed the step time, and by how much. */
 export function History({ name }: { name: string }) {
   const { listing } = useApp();
   const now = String(listing?.generation);

@@ -26,7 +26,7 @@ export function Home() {
   );
 }
 
-/** Programs somebody watches, or did, each with its state. */
+/** Programs of `timesink watch` with their state. */
 function WatchedPrograms({ watches }: { watches: readonly WatchedProgram[] }) {
   return (
     <section class="home">
@@ -42,7 +42,7 @@ function WatchedPrograms({ watches }: { watches: readonly WatchedProgram[] }) {
   );
 }
 
-/** Runs of two versions in turn, each folder one comparison; the youngest first. */
+/** Folders of `timesink ab`, newest first. */
 function AbComparisons({ folders }: { folders: readonly AbRuns[] }) {
   return (
     <section class="home">
@@ -66,7 +66,7 @@ function AbComparisons({ folders }: { folders: readonly AbRuns[] }) {
   );
 }
 
-/** Series of commits, each with a page of when levels changed. */
+/** Histories of baselines. */
 function Histories({ names }: { names: string[] }) {
   return (
     <section class="home">
@@ -122,7 +122,7 @@ function Runs({ listing, query }: { listing: RunsAnswer; query: Query }) {
   );
 }
 
-/** The runs that are marked for a comparison. */
+/** The runs selected for a comparison. */
 function PairBar({ base, second, onClear }: { base: string; second: string; onClear: () => void }) {
   return (
     <div class="notice-bar pair-bar" role="status">
@@ -174,7 +174,7 @@ function NoRuns({ listing }: { listing: RunsAnswer }) {
   );
 }
 
-/** A path as a shell takes it. */
+/** A path quoted for a shell. */
 function shellQuote(path: string): string {
   return /^[\w@%+=:,./~-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

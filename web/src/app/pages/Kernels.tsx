@@ -13,7 +13,7 @@ const SOURCES = [
   ["utilisation", "Utilisation"],
 ] as const;
 
-/** Kernels of the timeline or, where counters were measured, how well they use the device. */
+/** Kernels of the timeline or, with counters, their utilisation of the device. */
 export function Kernels({ context }: { context: RunContext }) {
   const { run, route } = context;
   const { open = "" } = route.query;
@@ -46,7 +46,7 @@ export function Kernels({ context }: { context: RunContext }) {
   );
 }
 
-/** What Nsight Compute measured of the kernels of this run. */
+/** Counters of Nsight Compute for the kernels of this run. */
 function Utilisation({ context }: { context: RunContext }) {
   const { run, version } = context;
   const loaded = useLoaded<Document>({ path: "utilisation", params: { run: run.name }, version });

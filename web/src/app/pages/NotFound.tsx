@@ -2,7 +2,7 @@ import { useApp } from "../context";
 import { runHref } from "../routing/route";
 import { mostSimilarName } from "../runs/choice";
 
-/** An address that leads nowhere, and where one may have wanted to go. */
+/** Page for an unknown address. */
 export function NotFound({ path }: { path: string }) {
   return (
     <div class="message">
@@ -17,7 +17,7 @@ export function NotFound({ path }: { path: string }) {
   );
 }
 
-/** A run that is not below the served folder (any more). */
+/** Page for a run that is not in the served folder. */
 export function UnknownRun({ name }: { name: string }) {
   const { listing } = useApp();
   const similar = listing && mostSimilarName(listing.runs, name);

@@ -55,7 +55,7 @@ function Pending({ loaded }: { loaded: Loaded<Table> }) {
   ) : null;
 }
 
-/** The document with its table of operators grouped otherwise; without one until that is there. */
+/** The document with a regrouped table of operators; without a table until that is loaded. */
 export function withTable(document: Document, table: Table | undefined): Document {
   const isOperators = (block: Block) => block.type === "table" && block.id === "operators";
   const sections = document.sections.map((section) => ({

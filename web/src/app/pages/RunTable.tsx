@@ -13,7 +13,7 @@ interface RunTableProps {
   onChange(changes: Query): void;
 }
 
-/** The runs with what they hold; two can be marked to be compared. */
+/** Table of runs; two can be selected for a comparison. */
 export function RunTable({ runs, order, query, onChange }: RunTableProps) {
   const now = useNow(10_000);
   const sortable = (name: Order, title: string, numeric = true) => (
@@ -111,7 +111,7 @@ function ariaSort(name: Order, order: Order) {
   return name === "name" ? ("ascending" as const) : ("descending" as const);
 }
 
-/** Seconds since 1970, looked at every so often. */
+/** Seconds since 1970, updated every `every_ms`. */
 function useNow(every_ms: number): number {
   const [now, setNow] = useState(() => Date.now() / 1000);
   useEffect(() => {

@@ -9,15 +9,15 @@ import { linksOfWatch } from "../links";
 import { useDocumentState } from "../routing/useDocumentState";
 import { UnknownRun } from "./NotFound";
 
-/** A watcher tells something new every second. */
+/** Polling interval: a watcher reports every second. */
 const EVERY_MS = 1500;
 
-/** The state of a watched program as people see it. */
+/** Label of the state of a watched program. */
 export function stateLabel(state: string): string {
   return state === "" ? "unreadable" : state === "gone" ? "watcher stopped" : state;
 }
 
-/** A program while it is watched: what its cycles take, and what was found. */
+/** Page of a watched program: step times and incidents. */
 export function Watch({ name }: { name: string }) {
   const { client, listing } = useApp();
   const listed = listing?.watches.find((program) => program.name === name);
@@ -42,11 +42,11 @@ export function Watch({ name }: { name: string }) {
 
 interface WatchState {
   answer?: WatchAnswer;
-  /** Why there is nothing newer; null where there is. */
+  /** Error of the last request; null without one. */
   error: ApiError | null;
 }
 
-/** What the watcher says, again and again until it ended; begun anew when its state is another. */
+/** Polls the watcher until it has ended; restarts when its state changes. */
 function useWatch(name: string, state: string): WatchState & { retry: () => void } {
   const { client } = useApp();
   const [seen, setSeen] = useState<WatchState>({ error: null });

@@ -1,6 +1,6 @@
-/** One call of a stack, as far as the profiler wrote it in its usual form. */
+/** One call of a call stack. */
 export interface Frame {
-  /** The function, or all there is. */
+  /** The function, or the raw text of an unknown format. */
   name: string;
   /** `folder/file.py:12`, short; "" where unknown. */
   place: string;
