@@ -5,7 +5,7 @@ import { type Scale, scaleOfChanges, spanOn } from "./scale";
 
 type Row = AttributionBlock["rows"][number];
 
-/** Where a change comes from: a bar per part, to the right for more time, to the left for less. */
+/** Parts of a change: a bar each, to the right for more time, to the left for less. */
 export function Attribution({ block }: { block: AttributionBlock }) {
   const scale = scaleOfChanges(block.rows);
   return (

@@ -8,7 +8,7 @@ interface ClockSwitchProps {
   store: StateStore;
 }
 
-/** Chooses the clock of a document that has sections of both; otherwise there is nothing to see. */
+/** Switches the clock of a document with sections of both; else nothing. */
 export function ClockSwitch({ document, store: { state, onState } }: ClockSwitchProps) {
   const chosen = currentClock(document, state.clock);
   if (!chosen) return null;

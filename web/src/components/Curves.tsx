@@ -29,7 +29,7 @@ export function Curves({ block }: { block: CurvesBlock }) {
   };
   const pressX = useRef(0);
   const click = (event: MouseEvent) => {
-    // What was dragged is a zoom, not a click.
+    // A drag zooms, it is no click.
     if (Math.abs(event.clientX - pressX.current) < 4) follow();
   };
   const toggle = (index: number) => {
@@ -97,7 +97,7 @@ function showAll(plot: uPlot): void {
   plot.setScale("x", { min: xs[0] ?? 0, max: xs.at(-1) ?? 1 });
 }
 
-/** What a key does to a plot; false where it means nothing. */
+/** Handles a key of the plot; false for other keys. */
 function handleKey(plot: uPlot, { key }: KeyboardEvent): boolean {
   if (key === "ArrowLeft") moveView(plot, -0.1);
   else if (key === "ArrowRight") moveView(plot, 0.1);

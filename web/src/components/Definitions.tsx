@@ -5,7 +5,7 @@ export interface Definition {
   help: string;
 }
 
-/** What words mean, folded away: hovering is not for everyone. */
+/** Definitions of terms, collapsed, for readers who cannot hover. */
 export function Definitions({ of, meanings }: { of: string; meanings: Definition[] }) {
   const explained = meanings.filter(({ help }) => help);
   if (!explained.length) return null;

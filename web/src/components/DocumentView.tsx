@@ -18,7 +18,7 @@ export interface DocumentViewProps {
   nav?: boolean;
 }
 
-/** A whole document: the answer, the list of sections, the sections. */
+/** A document: headline, list of sections, sections. */
 export function DocumentView({ document, links, state, onState, nav = true }: DocumentViewProps) {
   const [localState, setLocalState] = useState<DocumentState>({});
   const store = useMemo(() => (onState ? { state: state ?? {}, onState } : null), [state, onState]);

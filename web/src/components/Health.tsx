@@ -9,7 +9,7 @@ const TONE: Record<HealthBlock["items"][number]["severity"], Tone> = {
   info: "notice",
 };
 
-/** What is wrong with a recording, what that means for the figures, and what to do. */
+/** Problems of a recording, their consequence and advice. */
 export function Health({ block }: { block: HealthBlock }) {
   if (!block.items.length) {
     return (
@@ -43,7 +43,7 @@ export function Health({ block }: { block: HealthBlock }) {
   );
 }
 
-/** Two clauses as sentences. */
+/** Clauses as sentences. */
 function joinSentences(...clauses: string[]): string {
   return clauses
     .filter(Boolean)

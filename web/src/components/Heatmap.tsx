@@ -10,10 +10,10 @@ import { LinksContext } from "./links";
 import { useDrawing } from "./useDrawing";
 
 const KEYS = "Arrow keys move between cells.";
-/** Places of the scale that are named: roots make a quarter of the value half of the way. */
+/** Labelled values of the scale, as shares of the largest; the scale is a square root. */
 const TICKS = [0, 0.25, 1];
 
-/** Rows x columns of numbers, told by colour; whoever points at a cell, or goes to it, reads it. */
+/** Rows x columns of numbers as colours; the current cell is read out below. */
 export function Heatmap({ block }: { block: HeatmapBlock }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const layout = useRef<HeatLayout | null>(null);

@@ -11,7 +11,7 @@ import { useDrawing } from "./useDrawing";
 
 const KEYS = "Arrow keys move between bars, Enter zooms in, Escape zooms out.";
 
-/** A tree as nested bars; a click makes a bar as wide as the page, and there is a table of it. */
+/** A tree as nested bars, with a table; a click zooms to a bar. */
 export function Icicle({ block }: { block: IcicleBlock }) {
   const [state, setState] = useBlockState("icicles", block.id);
   const layout = useMemo(() => layoutTree(block), [block]);

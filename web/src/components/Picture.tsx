@@ -1,7 +1,7 @@
 import type { Picture as PictureBlock } from "../document/types";
 import { Prose } from "./Prose";
 
-/** From here on a drawing cannot be read when it is made as narrow as a phone, in its own pixels. */
+/** Width in pixels from which a drawing scrolls on a phone instead of shrinking. */
 const WIDE = 700;
 
 /** A drawing.  As an image nothing in it can run, whatever names it holds. */

@@ -18,11 +18,11 @@ import {
 } from "./scatter/layout";
 
 const KEYS = "Arrow keys move between points, Enter opens details.";
-/** Where nobody knows the width yet. */
+/** Width before it is measured. */
 const USUAL_WIDTH = 720;
 const NARROWEST = 280;
 
-/** Points below roofs, on logarithmic axes; a point leads to what it stands for. */
+/** Points below rooflines, on logarithmic axes; a point links to its operator. */
 export function Scatter({ block }: { block: ScatterBlock }) {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
@@ -47,7 +47,7 @@ export function Scatter({ block }: { block: ScatterBlock }) {
     }
     event.preventDefault();
   };
-  // What was read last stays: its link is below the picture.
+  // The last point stays current: its link is below the picture.
   const hover = ({ target }: MouseEvent) => {
     const at = (target as Element).getAttribute("data-at");
     if (at !== null) setCurrent(Number(at));
@@ -168,7 +168,7 @@ function Points({ block, plot, current, onCurrent, hrefOf }: PointsProps) {
         );
         const href = hrefOf(point);
         if (!href) return <g key={at}>{circle}</g>;
-        // Fingers cannot hover: their first touch tells, the second follows.
+        // Touch has no hover: the first touch selects, the second opens.
         const click = (event: MouseEvent) => {
           const touched = (event as PointerEvent).pointerType === "touch";
           if (touched && at !== current) event.preventDefault();
@@ -220,7 +220,7 @@ function Names({ block, plot, lines }: NamesProps) {
   );
 }
 
-/** How wide an element is, and again whenever that changes. */
+/** The width of an element. */
 function useWidth(element: { current: HTMLElement | null }): number {
   const [width, setWidth] = useState(USUAL_WIDTH);
   useEffect(() => {

@@ -77,7 +77,7 @@ export function Table({ block, state: outerState, onState: onOuterState }: Table
               </colgroup>
               <Head columns={arrangement.columns} sort={arrangement.sort} onSort={sortBy} />
               <Body
-                // A table shown whole and one of rows in view share nothing.
+                // A full table and a virtual one share no state.
                 key={long ? "long" : "short"}
                 block={block}
                 arranged={arrangement}
@@ -104,7 +104,7 @@ export function Table({ block, state: outerState, onState: onOuterState }: Table
   );
 }
 
-/** On paper long texts have about so many digits more than they need at least. */
+/** Width that long texts get on paper beyond their minimum, in digits. */
 const PAPER = 40;
 
 /**

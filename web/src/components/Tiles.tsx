@@ -5,7 +5,7 @@ import { Definitions } from "./Definitions";
 import { Icon, iconOfTone } from "./Icon";
 import { LinksContext } from "./links";
 
-/** Figures one sees first. */
+/** Key figures. */
 export function Tiles({ block }: { block: TilesBlock }) {
   return (
     <div>

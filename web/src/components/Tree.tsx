@@ -27,7 +27,7 @@ const STATES: Record<State, { mark: string; meaning: string }> = {
 const FIGURES = 2;
 const KEYS = "Arrow keys move between rows, collapse and expand.";
 
-/** Two sides as one tree: a row per node, folded where both are equal. */
+/** Call trees of base and new as one: a row per node, collapsed where both are equal. */
 export function Tree({ block }: { block: TreeBlock }) {
   const [state, setState] = useBlockState("tables", block.id);
   const links = useContext(LinksContext);
@@ -129,12 +129,12 @@ export function Tree({ block }: { block: TreeBlock }) {
 
 const AS_IT_COMES = { toggled: new Set<number>(), search: "", onlyDifferences: false };
 
-/** How to read a number: means over cycles are whole mostly. */
+/** Kind of a number: means over steps are mostly integers. */
 function integerKind(kind: Kind, value: number | null | undefined): Kind {
   return kind === "number" && Number.isInteger(value) ? "count" : kind;
 }
 
-/** A side with the figures that are shown. */
+/** A side with its main figures only. */
 function withMainFigures(side: TreeSide): TreeSide {
   return { ...side, details: side.details.slice(0, FIGURES) };
 }

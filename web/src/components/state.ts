@@ -1,4 +1,4 @@
-// What a reader changes while reading; the app keeps it in the address of the page.
+// View state of tables and trees; the app keeps it in the address of the page.
 
 import { createContext } from "preact";
 import { useContext, useState } from "preact/hooks";
@@ -22,7 +22,7 @@ export interface DocumentState {
   /** By the id of the block. */
   tables?: Record<string, TableState>;
   icicles?: Record<string, IcicleState>;
-  /** Whose time is shown; undefined as the document has it first. */
+  /** The clock; undefined for the default of the document. */
   clock?: Clock | undefined;
 }
 
@@ -36,7 +36,7 @@ export const StateContext = createContext<StateStore | null>(null);
 
 type BlockStates = { tables: TableState; icicles: IcicleState };
 
-/** The state of one block: kept outside where someone does, otherwise here. */
+/** The state of one block: from the context, or else local. */
 export function useBlockState<Group extends keyof BlockStates>(
   group: Group,
   id: string,

@@ -1,9 +1,9 @@
-// Numbers for people, worded as `model/units.py` words them; `vectors.json` holds both to it.
+// Formats numbers as `model/units.py` does; `vectors.json` tests both.
 
 import type { Kind } from "../document/types";
 import { groupDigits, threeDigits, toFixedHalfEven } from "./rounding";
 
-/** What stands for a number there is none of. */
+/** Text for a missing number. */
 export const NONE = "-";
 
 /** A number in words: digits and, where it has one, its unit. */
@@ -55,7 +55,7 @@ const HUNDRED_PERCENT: Partial<Record<Kind, number>> = { share: 1, percent: 100 
 const ONLY_FACTORS = 10;
 const MANY_TIMES = 1_000_000;
 
-/** With a sign, for changes: a plus is told, a minus is a real one; beyond ten times a factor. */
+/** With a sign, for changes; beyond ten times as a factor. */
 export function formatSigned(kind: Kind, value: number): string {
   const times = 1 + value / (HUNDRED_PERCENT[kind] ?? Infinity);
   if (times > MANY_TIMES) return `> ${groupDigits(toFixedHalfEven(MANY_TIMES, 0))} x`;

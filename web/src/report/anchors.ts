@@ -8,7 +8,7 @@ import type { Clock, Document } from "../document/types";
 export interface Anchor {
   section: string;
   search: string;
-  /** Whose time is shown, where that is not what the document has first. */
+  /** The clock, unless it is the default of the document. */
   clock?: Clock | undefined;
 }
 

@@ -17,7 +17,7 @@ interface CanvasProps {
   layout: Layout;
   scroller: RefObject<HTMLDivElement | null>;
   onToggle(key: string): void;
-  /** What is chosen: it stays in sight when a panel takes some of the height. */
+  /** The selection: it stays in view when a panel opens. */
   chosen: Spot | null;
   onUnfold(track: number): void;
   onPick(slice: DrawnSlice | null): void;
@@ -132,7 +132,7 @@ export function Canvas(props: CanvasProps) {
   );
 }
 
-/** Marks what is beneath the pointer and words it. */
+/** Marks the slice below the pointer; the content of its tooltip. */
 function hover(engine: Engine, hit: Hit | null, x: number, y: number): TooltipContent | null {
   engine.cursor = y > 0 ? x : null;
   engine.hovered = hit?.slice ?? null;

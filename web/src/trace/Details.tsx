@@ -10,10 +10,10 @@ interface DetailsProps {
   onJump(place: Place): void;
 }
 
-/** What a link leads to, before the name of it. */
+/** Prefix of a link by its page. */
 const PAGES = { operators: "Operator", kernels: "Kernel", modules: "Module" };
 
-/** Everything about the chosen slice. */
+/** Details of the selected slice. */
 export function Details({ details, hrefOf, onJump }: DetailsProps) {
   if (details.error) return <ErrorNotice error={details.error} />;
   const slice = details.value;
@@ -100,7 +100,7 @@ interface MergedProps {
   onZoom(): void;
 }
 
-/** Slices too short to be told apart at this zoom. */
+/** Slices merged at this zoom. */
 export function Merged({ slice, name, onZoom }: MergedProps) {
   return (
     <div class="trace-details">

@@ -1,7 +1,7 @@
 import { ApiError } from "../api/client";
 import type { Progress } from "../api/types";
 
-/** Says in a sentence what went wrong, and what to do. */
+/** An error with its hint and a retry. */
 export function ErrorNotice({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const hint = error instanceof ApiError ? error.hint : "";
   return (
@@ -17,7 +17,7 @@ export function ErrorNotice({ error, onRetry }: { error: Error; onRetry?: () => 
   );
 }
 
-/** What the server does while one waits. */
+/** Progress of the server. */
 export function ProgressNotice({ progress }: { progress: Progress | null }) {
   const share = progress?.share ?? null;
   return (

@@ -14,7 +14,7 @@ interface PanelProps {
   onOpen(id: string): void;
 }
 
-/** What is known about what was chosen, below the timeline. */
+/** Details of the selection, below the timeline. */
 export function Panel({ tabs, open, onOpen }: PanelProps) {
   const current = tabs.find((tab) => tab.id === open) ?? tabs[0];
   if (!current) return null;

@@ -20,7 +20,7 @@ interface ToolbarProps {
   range: Range | null;
   loading: boolean;
   clock: Answer<ClockInfo>;
-  /** Whether the program's own clock is shown. */
+  /** Whether times are without profiler overhead. */
   withoutOverhead: boolean;
   over: readonly Over[];
   run(command: Command): void;
@@ -69,7 +69,7 @@ export function Toolbar(props: ToolbarProps) {
   );
 }
 
-/** Which clock is shown, and what is drawn over slices; their colours are the legend. */
+/** Switch of the clock, and buttons of overlays in the colours they are drawn in. */
 function OverlayButtons({ clock, withoutOverhead, over, run }: ToolbarProps) {
   const { value } = clock;
   const hasClock = value !== null && value.source !== "none";

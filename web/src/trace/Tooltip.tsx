@@ -15,7 +15,7 @@ export interface TooltipProps {
   height: number;
 }
 
-/** What is beneath the pointer; kept apart so that nothing else is drawn anew as it moves. */
+/** Tooltip of the slice below the pointer: a move renders this component only. */
 export function Tooltip({ bind, width, height }: TooltipProps) {
   const [content, show] = useState<TooltipContent | null>(null);
   bind.current = show;
@@ -38,7 +38,7 @@ export function Tooltip({ bind, width, height }: TooltipProps) {
   );
 }
 
-/** Words for a slice, or for several in one. */
+/** Lines for a slice, or for merged slices. */
 export function sliceLines(slice: { count: number; dur_ns: number; busy_ns: number }): string[] {
   if (slice.count === 1) return [format("time_ns", slice.dur_ns)];
   return [

@@ -19,7 +19,7 @@ import { levelOf } from "./windows";
 
 /** How long a movement takes, roughly: it covers most of the way in this time. */
 const GLIDE_MS = 55;
-/** How long a view is left alone before it counts as chosen. */
+/** Time without movement after which a view is settled, in milliseconds. */
 const REST_MS = 250;
 /** Rows beyond the edges that are asked for as well. */
 const OVERSCAN = 300;
@@ -71,7 +71,7 @@ export class Engine {
     this.bands = busiest(timeline.tracks);
     this.loader = new Loader(api, timeline.length_ns, this.names, {
       onData: () => {
-        // What comes late is told of a pointer that rests, too.
+        // Late data also updates the tooltip of a resting pointer.
         this.onMoved();
         this.redraw();
       },

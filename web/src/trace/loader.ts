@@ -107,7 +107,7 @@ export class Loader {
     });
   }
 
-  /** Ends requests for what nobody looks at any more. */
+  /** Aborts requests for what is no longer in view. */
   private dropStale(level: number, view: View): void {
     for (const request of this.running) {
       const far = request.to < view.from || request.from > view.to;

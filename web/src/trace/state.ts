@@ -1,4 +1,4 @@
-// What of the trace view is in the address, so that a link shows the same picture.
+// State of the trace view in the address, so that a link shows the same view.
 
 import { asClock } from "../components/clocks";
 import type { Clock } from "../document/types";
@@ -17,11 +17,11 @@ export interface TraceState {
   collapsed?: string[];
   /** Deep tracks, by id, of which all rows are shown. */
   deep?: number[];
-  /** Whose time is shown; the recorded one unless given. */
+  /** The clock; as recorded unless given. */
   clock?: Clock;
   /** Whether the critical path is shown: 1. */
   path?: number;
-  /** Whether what recording cost is shown, which it is unless this is 0. */
+  /** Whether profiler overhead is shown: unless this is 0. */
   recording?: number;
 }
 

@@ -26,7 +26,7 @@ export function useEngine(
   const [loading, setLoading] = useState(false);
   const [error, setError] = useState<Error | null>(null);
   const [settled, setRested] = useState<Range | null>(null);
-  /** What the address says about the view, as far as we know. */
+  /** The view in the address, as last read or written. */
   const address = useRef<{ from?: number | undefined; to?: number | undefined }>({});
   const publish = useRef(onState);
   publish.current = onState;

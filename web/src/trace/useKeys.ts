@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { type Command, commandOf } from "./keys";
 
-/** Keys reach the timeline wherever the focus is, unless something is typed there. */
+/** Keys of the timeline work with any focus but in text fields. */
 export function useKeys(run: (command: Command) => void, paused: boolean): void {
   const latest = useRef(run);
   latest.current = run;

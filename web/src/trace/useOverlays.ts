@@ -44,7 +44,7 @@ export function useOverlays(
       // The view itself, not the address: that follows once the view stands still.
       const { from, to } = addressOf(engine.aim, engine.timeline.length_ns);
       const next = withoutOverhead ? undefined : ("own" as const);
-      // What is in view stays in view, at the same time where that cannot be told.
+      // What is in view stays in view, at the same position where the other clock is not known.
       const here = { from, to };
       const viewOnClock =
         from === undefined || to === undefined

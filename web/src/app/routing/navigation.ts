@@ -5,7 +5,7 @@ export type Navigate = (route: Route, how?: "push" | "replace") => void;
 
 const changes = new EventTarget();
 
-/** Go to a place; "replace" where going back should not stop at what was before. */
+/** Goes to a route; "replace" adds no entry to the history. */
 export const navigate: Navigate = (route, how = "push") => {
   const hash = formatRoute(route);
   if (hash === location.hash) return;
@@ -14,7 +14,7 @@ export const navigate: Navigate = (route, how = "push") => {
   changes.dispatchEvent(new Event("change"));
 };
 
-/** The place the address names, now and whenever it changes. */
+/** The current route. */
 export function useRoute(): Route {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {

@@ -5,7 +5,7 @@ import { documentStateChanges, isOnlySearch, readDocumentState } from "./documen
 import { navigate } from "./navigation";
 import { formatRoute, updateQuery } from "./route";
 
-/** What is sorted, searched and opened on the page, kept in its address. */
+/** State of the tables and trees of the page, kept in its address. */
 export function useDocumentState(): [DocumentState, (next: DocumentState) => void] {
   const { route } = useApp();
   const address = formatRoute(route);

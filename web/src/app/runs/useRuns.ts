@@ -7,12 +7,12 @@ const EVERY_MS = 2000;
 
 export interface Listing {
   listing: RunsAnswer | undefined;
-  /** Why the last request failed; null when it did not. */
+  /** Error of the last request; null without one. */
   error: ApiError | null;
   reconnections: number;
 }
 
-/** The runs, looked up every two seconds while somebody looks at the page. */
+/** The runs, polled every two seconds while the page is visible. */
 export function useRuns(client: Client): Listing & { retry: () => void } {
   const [state, setState] = useState<Listing>({
     listing: undefined,
@@ -35,7 +35,7 @@ export function useRuns(client: Client): Listing & { retry: () => void } {
   return { ...state, retry: () => retry(null) };
 }
 
-/** The same object where nothing changed, so that nothing is drawn anew. */
+/** The state with an answer; the same object where nothing changed. */
 export function withAnswer(before: Listing, answer: RunsAnswer): Listing {
   const same = before.listing?.generation === answer.generation;
   if (same && !before.error) return before;

@@ -7,7 +7,7 @@ export const ROW = 22;
 export interface View {
   /** Node that fills the width; -1 for the whole. */
   zoomed: number;
-  /** Node told about; -1 for none. */
+  /** Node below the pointer or selected by keys; -1 for none. */
   current: number;
   /** Small letters; empty for no search. */
   search: string;

@@ -24,13 +24,13 @@ const FEATURES = tableFeatures({
   sortedRowModel: createSortedRowModel(),
 });
 
-/** Column without cells whose filter sees the whole row. */
+/** Column without cells, whose filter sees all of a row. */
 const ROW_FILTER = "*row";
 
 type Row = { at: number };
 type Value = string | number | undefined;
 
-/** A table that can be arranged again and again without reading its columns anew. */
+/** Arranges a table for a state; its columns are read once. */
 export type Arranger = (state: TableState) => Arrangement;
 
 export interface Arrangement {

@@ -86,7 +86,7 @@ export interface Piece {
   isMatch: boolean;
 }
 
-/** A text in pieces, those found by a word of the query told apart. */
+/** A text split into pieces that match a word of the query and pieces that do not. */
 export function splitMatches(text: string, words: string[]): Piece[] {
   const matched = new Uint8Array(text.length);
   const small = text.toLowerCase();

@@ -1,7 +1,7 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
-/** Milliseconds after a change: whoever sorts or scrolls does not wait for widths to be measured. */
+/** Delay of measuring after a change, in milliseconds: sorting and scrolling do not wait. */
 const LATER = 120;
 
 /** Tells the style sheet which names do not fit: only those offer to be opened. */
