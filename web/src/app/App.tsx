@@ -53,7 +53,7 @@ export function App({ base }: { base: URL }) {
         )}
         <main ref={main} tabIndex={-1}>
           {listing && <Page route={route} />}
-          {!listing && !error && <ProgressMessage progress={null} what="the list of runs" />}
+          {!listing && !error && <ProgressMessage progress={null} label="the list of runs" />}
           {!listing && error && <ErrorMessage error={error} onRetry={retry} />}
         </main>
         <Help open={helping} onClose={() => setHelping(false)} />

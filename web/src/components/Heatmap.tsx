@@ -76,7 +76,7 @@ function CellReadout({ block, cell }: { block: HeatmapBlock; cell: Cell }) {
 
 /** What the colours and marks mean. */
 function Scale({ block }: { block: HeatmapBlock }) {
-  const most = largest(block);
+  const max = largest(block);
   const incomplete = block.rows.some(({ values }) => values.includes(null));
   return (
     <ul class="legend">
@@ -86,7 +86,7 @@ function Scale({ block }: { block: HeatmapBlock }) {
           <span class="colours" />
           {TICKS.map((part) => (
             <span key={part} class="tick" style={{ left: `${100 * Math.sqrt(part)}%` }}>
-              {format(block.kind, part * most)}
+              {format(block.kind, part * max)}
             </span>
           ))}
         </span>

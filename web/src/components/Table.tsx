@@ -113,12 +113,12 @@ const PAPER = 40;
  */
 function columnWidth(measures: Measures, all: Measures[]): Record<string, string> {
   const { width, grows } = measures;
-  const least = `${width.toFixed(1)}ch + ${PADDING}rem`;
+  const min = `${width.toFixed(1)}ch + ${PADDING}rem`;
   const more = `${grows.toFixed(4)} * max(0px, 100cqi - 2px - var(--least))`;
   const onPaper = (column: Measures) => column.width + PAPER * column.grows + 1;
   const part = onPaper(measures) / all.reduce((sum, column) => sum + onPaper(column), 0);
   return {
-    "--column": grows ? `calc(${least} + ${more})` : `calc(${least})`,
+    "--column": grows ? `calc(${min} + ${more})` : `calc(${min})`,
     "--paper": `${(100 * part).toFixed(1)}%`,
   };
 }
@@ -126,7 +126,7 @@ function columnWidth(measures: Measures, all: Measures[]): Record<string, string
 /** At least what its columns need; more only where a column can use it. */
 function tableWidth(measures: Measures[]): Record<string, string> {
   const digits = measures.reduce((sum, { width }) => sum + width, 0);
-  const least = `calc(${digits.toFixed(1)}ch + ${measures.length * PADDING}rem)`;
+  const min = `calc(${digits.toFixed(1)}ch + ${measures.length * PADDING}rem)`;
   const grows = measures.some((column) => column.grows > 0);
-  return { "--least": least, "--width": grows ? "100%" : least };
+  return { "--least": min, "--width": grows ? "100%" : min };
 }

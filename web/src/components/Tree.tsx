@@ -60,7 +60,7 @@ export function Tree({ block }: { block: TreeBlock }) {
     setCurrent(move.node);
     body.current?.querySelector<HTMLElement>(`[data-node="${move.node}"]`)?.focus();
   };
-  const missing = block.total - visibleNodes(block, AS_IT_COMES).length;
+  const missing = block.total - visibleNodes(block, INITIAL_VIEW).length;
   return (
     <figure class="tree">
       <Caption title={block.title} />
@@ -127,7 +127,7 @@ export function Tree({ block }: { block: TreeBlock }) {
   );
 }
 
-const AS_IT_COMES = { toggled: new Set<number>(), search: "", onlyDifferences: false };
+const INITIAL_VIEW = { toggled: new Set<number>(), search: "", onlyDifferences: false };
 
 /** Kind of a number: means over steps are mostly integers. */
 function integerKind(kind: Kind, value: number | null | undefined): Kind {

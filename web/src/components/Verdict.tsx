@@ -51,12 +51,12 @@ function Interval({ block }: { block: VerdictBlock }) {
   const { change, low, high } = block;
   if (change === null || low === null || high === null) return null;
   const scale = scaleAround([change, low, high]);
-  const [least, most] = roundOutward(low, high).map((end) => formatSigned("share", end));
-  const description = `${formatSigned("share", change)}, between ${least} and ${most}`;
+  const [min, max] = roundOutward(low, high).map((end) => formatSigned("share", end));
+  const description = `${formatSigned("share", change)}, between ${min} and ${max}`;
   const ends = spreadLabels([
     { at: scale(0), text: "0" },
-    { at: scale(low), text: least as string },
-    { at: scale(high), text: most as string },
+    { at: scale(low), text: min as string },
+    { at: scale(high), text: max as string },
   ]);
   return (
     <div class="interval" role="img" aria-label={description} title={description}>

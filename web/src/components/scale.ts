@@ -19,11 +19,11 @@ export interface Changed {
 }
 
 /** How far beyond the largest change an interval may stretch the scale. */
-const REACH = 1.35;
+const MAX_STRETCH = 1.35;
 
 /** One scale for bars and their intervals; an interval much wider than any bar is cut off. */
 export function scaleOfChanges(rows: Changed[]): Scale {
-  const reach = REACH * Math.max(...rows.map(({ change }) => Math.abs(change)), 0);
+  const reach = MAX_STRETCH * Math.max(...rows.map(({ change }) => Math.abs(change)), 0);
   const ends = rows.flatMap(({ change, low, high }) => [
     change,
     Math.max(low ?? change, -reach),

@@ -47,8 +47,8 @@ function AnchoredDocument({ document: report }: { document: Document }) {
   useEffect(() => {
     const go = () => {
       const { section, search, clock } = readAnchor(location.hash);
-      if (clock) setState((before) => ({ ...before, clock }));
-      if (search) setState((before) => stateWithSearch(report, before, section, search));
+      if (clock) setState((previous) => ({ ...previous, clock }));
+      if (search) setState((previous) => stateWithSearch(report, previous, section, search));
       document.getElementById(section)?.scrollIntoView();
     };
     go();

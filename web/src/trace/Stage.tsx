@@ -45,7 +45,7 @@ export function Stage(props: TraceViewProps & { timeline: Timeline }) {
   const flows = useAnswer(fetchFlows, [api, flowRange]);
   const {
     clock,
-    over,
+    overlays,
     arrows: path,
     commands: ofClock,
   } = useOverlays(props, engine, settled, onState);
@@ -152,7 +152,7 @@ export function Stage(props: TraceViewProps & { timeline: Timeline }) {
   return (
     <div class="trace">
       <Toolbar
-        {...{ api, loading, search, searchBox, clock, over }}
+        {...{ api, loading, search, searchBox, clock, overlays }}
         withoutOverhead={state.clock === "own"}
         onSearch={setSearch}
         q={state.q ?? ""}

@@ -6,7 +6,7 @@ import type { Range, TraceApi } from "./api";
 import { Export } from "./Export";
 import type { Command } from "./keys";
 import { SearchBox } from "./SearchBox";
-import type { ClockInfo, Flows, Over } from "./types";
+import type { ClockInfo, Flows, Overlay } from "./types";
 import type { Answer } from "./useAnswer";
 import type { Search } from "./useSearch";
 
@@ -22,7 +22,7 @@ interface ToolbarProps {
   clock: Answer<ClockInfo>;
   /** Whether times are without profiler overhead. */
   withoutOverhead: boolean;
-  over: readonly Over[];
+  overlays: readonly Overlay[];
   run(command: Command): void;
 }
 
@@ -70,7 +70,7 @@ export function Toolbar(props: ToolbarProps) {
 }
 
 /** Switch of the clock, and buttons of overlays in the colours they are drawn in. */
-function OverlayButtons({ clock, withoutOverhead, over, run }: ToolbarProps) {
+function OverlayButtons({ clock, withoutOverhead, overlays, run }: ToolbarProps) {
   const { value } = clock;
   const hasClock = value !== null && value.source !== "none";
   return (
@@ -79,7 +79,7 @@ function OverlayButtons({ clock, withoutOverhead, over, run }: ToolbarProps) {
         type="button"
         class="button"
         title="Highlight the critical path; the rest is dimmed (C)"
-        aria-pressed={over.includes("path")}
+        aria-pressed={overlays.includes("path")}
         onClick={() => run("path")}
       >
         <span class="swatch path" />
@@ -90,7 +90,7 @@ function OverlayButtons({ clock, withoutOverhead, over, run }: ToolbarProps) {
           type="button"
           class="button"
           title={`Host time spent on recording: ${format("time_ns", value.recording_ns)} on all threads (R)`}
-          aria-pressed={over.includes("recording")}
+          aria-pressed={overlays.includes("recording")}
           onClick={() => run("recording")}
         >
           <span class="swatch recording" />

@@ -20,7 +20,7 @@ export interface TraceViewProps {
   api: TraceApi;
   state: TraceState;
   /** Keys given as undefined are to leave the address; keys not given stay. */
-  onState(next: StateChange, how: "push" | "replace"): void;
+  onState(next: StateChange, mode: "push" | "replace"): void;
   /** Where a page of this run is that looks for something, e.g. the operator of a slice. */
   hrefOf(page: "operators" | "kernels" | "modules", search: string): string;
 }

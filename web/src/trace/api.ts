@@ -8,7 +8,7 @@ import type {
   ClockInfo,
   CounterPoints,
   Flows,
-  Over,
+  Overlay,
   SearchResult,
   SliceDetails,
   Timeline,
@@ -29,7 +29,7 @@ export type Range = readonly [from: number, to: number];
 export interface TraceApi {
   tracks(call?: Call): Promise<Timeline>;
   slices(window: Window, call?: Call): Promise<SlicesAnswer>;
-  overlay(of: Over, window: Window, call?: Call): Promise<SlicesAnswer>;
+  overlay(of: Overlay, window: Window, call?: Call): Promise<SlicesAnswer>;
   counters(window: Window, call?: Call): Promise<CounterPoints>;
   slice(id: number, call?: Call): Promise<SliceDetails>;
   flows(range: Range, tracks: readonly number[], call?: Call): Promise<Flows>;

@@ -47,7 +47,7 @@ const READABLE = 4.5;
 export const DIM = FAMILY_NAMES.length * SHADES;
 export const COLOURS = DIM + 1;
 /** The colours of what is drawn over slices, which a theme adds. */
-export const OF_OVER = { recording: COLOURS, path: COLOURS + 1 } as const;
+export const OVERLAY_COLOURS = { recording: COLOURS, path: COLOURS + 1 } as const;
 
 /** Number of the colour of a slice; names that differ in digits only get the same. */
 export function colourOf(kind: Track["kind"], name: string): number {

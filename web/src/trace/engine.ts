@@ -13,7 +13,7 @@ import { valueAt } from "./paintCurves";
 import { paintOverview, paintRuler } from "./paintRuler";
 import { SlicePainter } from "./paintSlices";
 import { currentTheme } from "./theme";
-import type { Over, Timeline, Track } from "./types";
+import type { Overlay, Timeline, Track } from "./types";
 import { between, clamp, fitAll, nsPerPixel, type View } from "./view";
 import { levelOf } from "./windows";
 
@@ -183,8 +183,8 @@ export class Engine {
       ...{ view, theme, steps, length, range, ratio: devicePixelRatio || 1 },
       ...{ height: this.height, top: this.top, layout: this.layout, names: this.names },
       ...{ selected: this.selected, hovered: this.hovered, arrows: this.arrows },
-      over: this.loader.over,
-      overOf: (over, track) => this.overOf(over, track),
+      overlays: this.loader.overlays,
+      overlayOf: (overlay, track) => this.overlayOf(overlay, track),
       slicesOf: (track) => this.slicesOf(track),
       curvesOf: (track) => this.curvesOf(track),
     });
@@ -216,13 +216,13 @@ export class Engine {
     return this.loader.curves.pieces(track, levelOf(nsPerPixel(this.view)), this.view);
   }
 
-  private overOf(over: Over, track: number) {
-    return this.loader[over].pieces(track, levelOf(nsPerPixel(this.view)), this.view);
+  private overlayOf(overlay: Overlay, track: number) {
+    return this.loader[overlay].pieces(track, levelOf(nsPerPixel(this.view)), this.view);
   }
 
   /** Says what is drawn over slices. */
-  drawOver(over: readonly Over[]): void {
-    this.loader.over = over;
+  setOverlays(overlays: readonly Overlay[]): void {
+    this.loader.overlays = overlays;
     this.redraw();
   }
 

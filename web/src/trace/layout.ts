@@ -7,7 +7,7 @@ export const HEADER = 26;
 export const CURVE = 44;
 const GAP = 6;
 /** Host tracks with more rows than this open with fewer, and a handle for the rest. */
-const DEEP = 16;
+const DEEP_ROWS = 16;
 const FIRST_ROWS = 12;
 
 export interface GroupItem {
@@ -101,7 +101,7 @@ function trackItem(track: Track, y: number, open: boolean, all: boolean): TrackI
     const height = (isCurve(track) && open ? CURVE : ROW) + GAP;
     return { type, track, y, height, open, rows: 1, unfolded: null };
   }
-  const deep = track.kind === "host" && track.rows > DEEP;
+  const deep = track.kind === "host" && track.rows > DEEP_ROWS;
   const rows = deep && !all ? FIRST_ROWS : Math.max(1, track.rows);
   const height = (deep ? rows + 1 : rows) * ROW + GAP;
   return { type, track, y, height, open, rows, unfolded: deep ? all : null };

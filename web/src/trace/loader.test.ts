@@ -100,7 +100,7 @@ it("asks for what is drawn over slices only while it is", async () => {
   await vi.runAllTimersAsync();
   expect(slices).toHaveBeenCalled();
   expect(overlay).not.toHaveBeenCalled();
-  loader.over = ["path"];
+  loader.overlays = ["path"];
   loader.show(view, [track]);
   await vi.runAllTimersAsync();
   expect(overlay.mock.calls.map(([of]: unknown[]) => of)).toContain("path");

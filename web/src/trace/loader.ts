@@ -5,17 +5,17 @@ import { isCurve } from "./layout";
 import type { Names } from "./names";
 import type { Curve } from "./paintCurves";
 import { byTrack, type TrackSlices } from "./rows";
-import type { Over, Track } from "./types";
+import type { Overlay, Track } from "./types";
 import { nsPerPixel, type View } from "./view";
 import { levelOf, type Request, type Span, Windows } from "./windows";
 
 /** Time given to further movement before the server is asked. */
 const PAUSE_MS = 30;
-const MOST_SLICES = 3_000_000;
-const MOST_POINTS = 500_000;
+const MAX_SLICES = 3_000_000;
+const MAX_POINTS = 500_000;
 
 /** Which route a request goes to. */
-type Source = "slices" | "curves" | Over;
+type Source = "slices" | "curves" | Overlay;
 
 interface Running extends Request {
   source: Source;
@@ -37,12 +37,12 @@ export interface LoaderEvents {
 }
 
 export class Loader {
-  readonly slices = new Windows<TrackSlices>(MOST_SLICES);
-  readonly curves = new Windows<Curve>(MOST_POINTS);
-  readonly recording = new Windows<TrackSlices>(MOST_SLICES);
-  readonly path = new Windows<TrackSlices>(MOST_SLICES);
+  readonly slices = new Windows<TrackSlices>(MAX_SLICES);
+  readonly curves = new Windows<Curve>(MAX_POINTS);
+  readonly recording = new Windows<TrackSlices>(MAX_SLICES);
+  readonly path = new Windows<TrackSlices>(MAX_SLICES);
   /** What is drawn over slices just now. */
-  over: readonly Over[] = [];
+  overlays: readonly Overlay[] = [];
   private running: Running[] = [];
   private timer: ReturnType<typeof setTimeout> | null = null;
   private visible: VisiblePart | null = null;
@@ -96,13 +96,13 @@ export class Loader {
 
   /** Requests for what is neither known nor on its way. */
   private requests(tracks: readonly Track[], level: number, span: Span) {
-    const sources: Source[] = ["curves", "slices", ...this.over];
+    const sources: Source[] = ["curves", "slices", ...this.overlays];
     return sources.flatMap((source) => {
       const curves = source === "curves";
       const ids = tracks.filter((track) => isCurve(track) === curves).map((track) => track.id);
       return this[source]
         .missingRequests(ids, level, span, this.length)
-        .filter((request) => !this.running.some((other) => isCovered(other, request, source)))
+        .filter((request) => !this.running.some((other) => covers(other, request, source)))
         .map((request) => ({ ...request, source }));
     });
   }
@@ -144,7 +144,11 @@ export class Loader {
     }
   }
 
-  private async fetchSlices(request: Request, source: "slices" | Over, call: Call): Promise<void> {
+  private async fetchSlices(
+    request: Request,
+    source: "slices" | Overlay,
+    call: Call,
+  ): Promise<void> {
     const { head, slices } = await (source === "slices"
       ? this.api.slices(request, call)
       : this.api.overlay(source, request, call));
@@ -164,10 +168,10 @@ export class Loader {
   }
 }
 
-function isCovered(running: Running, other: Request, source: Source): boolean {
-  if (running.source !== source || running.level !== other.level || running.abort.signal.aborted)
+function covers(running: Running, request: Request, source: Source): boolean {
+  if (running.source !== source || running.level !== request.level || running.abort.signal.aborted)
     return false;
   const tracks = new Set(running.tracks);
-  const same = running.from <= other.from && running.to >= other.to;
-  return same && other.tracks.every((track) => tracks.has(track));
+  const same = running.from <= request.from && running.to >= request.to;
+  return same && request.tracks.every((track) => tracks.has(track));
 }

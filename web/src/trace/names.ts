@@ -4,8 +4,8 @@ import { colourOf, DIM } from "./colours";
 import type { Track } from "./types";
 
 /** Characters below which a name tells nothing. */
-const FEWEST = 2;
-const MOST_WIDTHS = 50_000;
+const MIN_CHARACTERS = 2;
+const MAX_WIDTHS = 50_000;
 
 /** Stands for "not yet" in a table of colours: there are fewer colours. */
 export const UNKNOWN = 255;
@@ -70,7 +70,7 @@ export class Names {
   width(text: string, measure: (text: string) => number): number {
     let width = this.widths.get(text);
     if (width === undefined) {
-      if (this.widths.size > MOST_WIDTHS) this.widths.clear();
+      if (this.widths.size > MAX_WIDTHS) this.widths.clear();
       width = measure(text);
       this.widths.set(text, width);
     }
@@ -83,7 +83,7 @@ export class Names {
     const fullWidth = this.width(name, measure);
     if (fullWidth <= room) return name;
     let characters = Math.floor((name.length * room) / fullWidth);
-    while (characters >= FEWEST) {
+    while (characters >= MIN_CHARACTERS) {
       const text = `${name.slice(0, characters)}…`;
       if (this.width(text, measure) <= room) return text;
       characters--;

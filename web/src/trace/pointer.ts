@@ -15,7 +15,7 @@ export interface PointerEvents {
 }
 
 /** Pixels a hand may tremble in a click. */
-const TREMBLE = 4;
+const CLICK_TOLERANCE = 4;
 
 /** Listens on the canvases; returns how to stop. */
 export function listen(canvases: Canvases, engine: Engine, events: PointerEvents): () => void {
@@ -89,7 +89,7 @@ function onMain(
       }
       if (fingers.size === 2) pinch(fingers, event, engine, events);
       else if (begin) {
-        begin.moved ||= Math.hypot(x - begin.x, y - begin.y) > TREMBLE;
+        begin.moved ||= Math.hypot(x - begin.x, y - begin.y) > CLICK_TOLERANCE;
         if (begin.moved && begin.range) {
           events.onRange(orderedRange(begin.time, toTime(engine.view, x), length), false);
         } else if (begin.moved) {
@@ -169,7 +169,7 @@ function onRuler(
     options,
     (begin, event, done) => {
       const time = toTime(engine.view, event.offsetX);
-      const moved = Math.abs(event.offsetX - begin.x) > TREMBLE;
+      const moved = Math.abs(event.offsetX - begin.x) > CLICK_TOLERANCE;
       if (moved || !done) events.onRange(orderedRange(begin.time, time, length), done);
       else events.onRange(null, true);
     },
@@ -235,7 +235,7 @@ function onDrag(
   );
 }
 
-function orderedRange(start: number, other: number, length: number): Range {
+function orderedRange(start: number, end: number, length: number): Range {
   const clampTime = (time: number) => Math.min(Math.max(time, 0), length);
-  return [clampTime(Math.min(start, other)), clampTime(Math.max(start, other))];
+  return [clampTime(Math.min(start, end)), clampTime(Math.max(start, end))];
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { COLOURS, DIM, OF_OVER } from "./colours";
+import { COLOURS, DIM, OVERLAY_COLOURS } from "./colours";
 import { type ExampleSlice, pieceOf } from "./example";
 import { DEFAULT_FOLDING, layOut } from "./layout";
 import { Names } from "./names";
@@ -76,7 +76,7 @@ it("what a search does not find is dim and has no name", () => {
 });
 
 it("what is drawn over slices has its own colour and no name", () => {
-  const { strips } = drawStrips([[1, 0, 0, 90, 0]], { fixed: OF_OVER.recording });
-  expect(strips.pixels[5]! & 0xff0000).toBe(OF_OVER.recording << 16);
+  const { strips } = drawStrips([[1, 0, 0, 90, 0]], { fixed: OVERLAY_COLOURS.recording });
+  expect(strips.pixels[5]! & 0xff0000).toBe(OVERLAY_COLOURS.recording << 16);
   expect(strips.labels).toEqual([]);
 });

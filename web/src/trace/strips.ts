@@ -36,14 +36,14 @@ export class Strips {
   /** How many slices the frame looked at. */
   slices = 0;
   private colours = new Uint32Array(0);
-  private most = 0;
+  private max = 0;
 
   /** Begins a frame of so many pixels of the page. */
   begin(width: number, height: number, ratio: number, fills: readonly string[]): void {
     const wide = Math.max(1, Math.round(width * ratio));
-    this.most = Math.ceil(height / ROW) + 2;
-    if (this.width !== wide || this.pixels.length < wide * this.most) {
-      this.pixels = new Uint32Array(wide * this.most);
+    this.max = Math.ceil(height / ROW) + 2;
+    if (this.width !== wide || this.pixels.length < wide * this.max) {
+      this.pixels = new Uint32Array(wide * this.max);
     } else {
       this.pixels.fill(0, 0, this.tops.length * wide);
     }
@@ -68,7 +68,7 @@ export class Strips {
   ): void {
     const first = Math.max(0, Math.floor((top - item.y) / ROW));
     const last = Math.min(item.rows - 1, Math.floor((bottom - item.y) / ROW));
-    for (let row = first; row <= last && this.tops.length < this.most; row++) {
+    for (let row = first; row <= last && this.tops.length < this.max; row++) {
       const y = rowTop(item, row) - top + 1;
       const line = this.tops.length * this.width;
       this.tops.push(y);

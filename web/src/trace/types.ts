@@ -104,7 +104,7 @@ export interface Flows {
 }
 
 /** Overlays: profiler overhead, critical path. */
-export type Over = "recording" | "path";
+export type Overlay = "recording" | "path";
 
 /** `api/timeline/clock`: step time as recorded, and without profiler overhead. */
 export interface ClockInfo {

@@ -14,8 +14,8 @@ export interface Choice {
   merged: DrawnSlice | null;
   /** What is chosen, as soon as it is. */
   spot: Spot | null;
-  pick(slice: DrawnSlice | null, how?: "push" | "replace"): void;
-  jump(place: Place, how?: "push" | "replace"): void;
+  pick(slice: DrawnSlice | null, mode?: "push" | "replace"): void;
+  jump(place: Place, mode?: "push" | "replace"): void;
   /** Chooses a slice beside the chosen one and follows it. */
   walk(slice: DrawnSlice): void;
   /** Brings what is chosen into full view. */
@@ -27,7 +27,7 @@ interface ChoiceContext {
   engine: Engine;
   /** Whether the address said at first what to show: a link shows what its author saw. */
   placed: boolean;
-  onState(next: StateChange, how: "push" | "replace"): void;
+  onState(next: StateChange, mode: "push" | "replace"): void;
   scrollTo(spot: Spot): void;
 }
 
@@ -56,20 +56,20 @@ export function useChoice(
     const view = reveal(aim, place.from_ns, to, timeline.length_ns);
     if (view !== aim) engine.glide(view);
   };
-  const pick = (slice: DrawnSlice | null, how: "push" | "replace" = "push") => {
+  const pick = (slice: DrawnSlice | null, mode: "push" | "replace" = "push") => {
     keepPosition.current = false;
     setSpot(slice);
     setMerged(slice && slice.id < 0 ? slice : null);
     const id = slice && slice.id >= 0 ? slice.id : undefined;
     seen.current = id;
-    if (id !== select) onState({ select: id }, how);
+    if (id !== select) onState({ select: id }, mode);
   };
-  const jump = (place: Place, how: "push" | "replace" = "push") => {
+  const jump = (place: Place, mode: "push" | "replace" = "push") => {
     keepPosition.current = false;
     setSpot(place);
     setMerged(null);
     seen.current = place.id;
-    if (place.id !== select) onState({ select: place.id }, how);
+    if (place.id !== select) onState({ select: place.id }, mode);
     show(place);
   };
   const walk = (slice: DrawnSlice) => {

@@ -21,7 +21,7 @@ export function useEngine(
   timeline: Timeline,
   layout: Layout,
   state: TraceState,
-  onState: (next: StateChange, how: "push" | "replace") => void,
+  onState: (next: StateChange, mode: "push" | "replace") => void,
 ): EngineState {
   const [loading, setLoading] = useState(false);
   const [error, setError] = useState<Error | null>(null);

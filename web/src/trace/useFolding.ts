@@ -18,7 +18,7 @@ interface FoldingState {
 export function useFolding(
   timeline: Timeline,
   state: TraceState,
-  onState: (next: StateChange, how: "push" | "replace") => void,
+  onState: (next: StateChange, mode: "push" | "replace") => void,
 ): FoldingState {
   const { collapsed = [], deep = [] } = state;
   const layout = useMemo(

@@ -4,13 +4,13 @@ import type { Engine } from "./engine";
 import type { Command } from "./keys";
 import type { StateChange } from "./state";
 import type { TraceViewProps } from "./TraceView";
-import type { ClockInfo, Flows, Over } from "./types";
+import type { ClockInfo, Flows, Overlay } from "./types";
 import { type Answer, useAnswer } from "./useAnswer";
 import { addressOf } from "./view";
 
 interface Overlays {
   clock: Answer<ClockInfo>;
-  over: readonly Over[];
+  overlays: readonly Overlay[];
   /** Where the critical path in view changes its track. */
   arrows: Flows | null;
   commands: Record<Extract<Command, "clock" | "path" | "recording">, () => void>;
@@ -21,7 +21,7 @@ export function useOverlays(
   { api, state }: TraceViewProps,
   engine: Engine,
   settled: Range | null,
-  onState: (next: StateChange, how: "push" | "replace") => void,
+  onState: (next: StateChange, mode: "push" | "replace") => void,
 ): Overlays {
   const isReady = settled !== null;
   const clock = useAnswer(isReady ? (call) => api.clock(call) : null, [api, isReady]);
@@ -29,11 +29,11 @@ export function useOverlays(
   const withoutOverhead = state.clock === "own";
   const path = isReady && state.path === 1;
   const recording = hasClock && !withoutOverhead && state.recording !== 0;
-  const over: Over[] = [
+  const overlays: Overlay[] = [
     ...(path ? ["path" as const] : []),
     ...(recording ? ["recording" as const] : []),
   ];
-  useEffect(() => engine.drawOver(over), [engine, over.join()]);
+  useEffect(() => engine.setOverlays(overlays), [engine, overlays.join()]);
   const pathRange = path ? settled : null;
   const arrows = useAnswer(pathRange && ((call) => api.path(pathRange, call)), [api, pathRange]);
   const commands = {
@@ -56,5 +56,5 @@ export function useOverlays(
       viewOnClock.then((view) => onState({ clock: next, range: undefined, ...view }, "push"));
     },
   };
-  return { clock, over, arrows: arrows.value, commands };
+  return { clock, overlays, arrows: arrows.value, commands };
 }

@@ -41,8 +41,8 @@ export function useLoaded<T>(request: LoadRequest | null): Loaded<T> {
     if (!request || cache.get(key) !== undefined) return;
     const stop = new AbortController();
     const update = (change: Partial<Outcome>) =>
-      setOutcome((before) => {
-        const value = before.address === address ? before.value : undefined;
+      setOutcome((previous) => {
+        const value = previous.address === address ? previous.value : undefined;
         return { value, key, address, ...change };
       });
     update({});

@@ -6,16 +6,16 @@ import type { Loaded } from "../api/useLoaded";
 interface LoadedContentProps<T> {
   loaded: Loaded<T>;
   /** What is loading, e.g. "the analysis". */
-  what: string;
+  label: string;
   children: (value: T) => ComponentChildren;
 }
 
 /** The loaded content, progress while it loads, or the error. */
-export function LoadedContent<T>({ loaded, what, children }: LoadedContentProps<T>) {
+export function LoadedContent<T>({ loaded, label, children }: LoadedContentProps<T>) {
   const { value, error, loading, progress, retry } = loaded;
   return (
     <>
-      {loading && <ProgressMessage progress={progress} what={what} />}
+      {loading && <ProgressMessage progress={progress} label={label} />}
       {error && <ErrorMessage error={error} onRetry={retry} />}
       {value !== undefined && children(value)}
     </>
@@ -23,9 +23,9 @@ export function LoadedContent<T>({ loaded, what, children }: LoadedContentProps<
 }
 
 /** Progress of a request; fades in after a moment. */
-export function ProgressMessage({ progress, what }: { progress: Progress | null; what: string }) {
+export function ProgressMessage({ progress, label }: { progress: Progress | null; label: string }) {
   const share = progress?.share ?? null;
-  const doing = progress?.doing || `loading ${what}`;
+  const doing = progress?.doing || `loading ${label}`;
   return (
     <div class="working" role="status">
       <progress {...(share === null ? {} : { value: share })} max={1} aria-label={doing} />

@@ -8,15 +8,15 @@ import { LoadedContent } from "./LoadedContent";
 interface LoadedDocumentProps {
   loaded: Loaded<Document>;
   /** What is loading, e.g. "the analysis". */
-  what: string;
+  label: string;
   links: Links;
 }
 
 /** A whole document with its headline; its state is in the address. */
-export function LoadedDocument({ loaded, what, links }: LoadedDocumentProps) {
+export function LoadedDocument({ loaded, label, links }: LoadedDocumentProps) {
   const [state, onState] = useDocumentState();
   return (
-    <LoadedContent loaded={loaded} what={what}>
+    <LoadedContent loaded={loaded} label={label}>
       {(document) => <DocumentView {...{ document, links, state, onState }} nav={false} />}
     </LoadedContent>
   );

@@ -5,7 +5,7 @@ import { chosenPart, spansOf } from "../runs/choice";
 import { Picker } from "./Picker";
 
 /** Above this, the list can be filtered. */
-const MOST_LISTED = 16;
+const MAX_LISTED = 16;
 
 /** Process and span, each where there is more than one. */
 export function PartPickers({ run, route }: { run: Run; route: Extract<Route, { at: "run" }> }) {
@@ -21,7 +21,7 @@ export function PartPickers({ run, route }: { run: Run; route: Extract<Route, { 
   };
   return (
     <>
-      {workers.length > MOST_LISTED && (
+      {workers.length > MAX_LISTED && (
         <Picker
           label="Process"
           items={run.workers}
@@ -30,7 +30,7 @@ export function PartPickers({ run, route }: { run: Run; route: Extract<Route, { 
           onPick={(name) => choose({ worker: name })}
         />
       )}
-      {workers.length <= MOST_LISTED && isChoice(workers, worker) && (
+      {workers.length <= MAX_LISTED && isChoice(workers, worker) && (
         <Choice
           label="Process"
           names={workers}

@@ -69,7 +69,7 @@ function Comparison({ params, base, second, runs, now }: ComparisonProps) {
   return (
     <div class="comparison">
       {version !== now && <ChangedBar onShow={() => setVersion(now)} />}
-      <LoadedDocument loaded={loaded} what="the comparison" links={links} />
+      <LoadedDocument loaded={loaded} label="the comparison" links={links} />
     </div>
   );
 }

@@ -17,7 +17,7 @@ export function DocumentPage({
   const loaded = useAnswer<Document>(context, "document", { page });
   const links = useLinks(context);
   return (
-    <LoadedContent loaded={loaded} what="the analysis">
+    <LoadedContent loaded={loaded} label="the analysis">
       {(document) => (
         <Sections title={`${pageTitle(page)} of ${run}`} document={document} links={links}>
           {children}

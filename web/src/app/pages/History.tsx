@@ -15,7 +15,7 @@ export function History({ name }: { name: string }) {
   return (
     <div class="comparison">
       {version !== now && <ChangedBar onShow={() => setVersion(now)} />}
-      <LoadedDocument loaded={loaded} what="the history" links={NO_LINKS} />
+      <LoadedDocument loaded={loaded} label="the history" links={NO_LINKS} />
     </div>
   );
 }

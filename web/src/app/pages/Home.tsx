@@ -86,8 +86,8 @@ function Runs({ listing, query }: { listing: RunsAnswer; query: Query }) {
   const { q = "", base = "", new: second = "" } = query;
   const order = ORDERS.find((name) => name === query.sort) ?? "changed_s";
   const runs = sortRuns(filterRuns(listing.runs, q), order);
-  const change = (changes: Query, how: "push" | "replace" = "push") =>
-    navigate({ at: "home", query: updateQuery(query, changes) }, how);
+  const change = (changes: Query, mode: "push" | "replace" = "push") =>
+    navigate({ at: "home", query: updateQuery(query, changes) }, mode);
   return (
     <div class="home">
       <header class="home-head">

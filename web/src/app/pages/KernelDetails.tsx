@@ -19,7 +19,7 @@ export function KernelDetails({ context, name }: { context: RunContext; name: st
       </p>
       <LinksContext.Provider value={useLinks(context)}>
         <h3>Launched by</h3>
-        <LoadedContent loaded={launches} what="its launches">
+        <LoadedContent loaded={launches} label="its launches">
           {(table) => (
             <TotalList table={table} by="operator" link="operator" unnamed="launch not recorded" />
           )}

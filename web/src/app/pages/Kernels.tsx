@@ -50,5 +50,5 @@ export function Kernels({ context }: { context: RunContext }) {
 function Utilisation({ context }: { context: RunContext }) {
   const { run, version } = context;
   const loaded = useLoaded<Document>({ path: "utilisation", params: { run: run.name }, version });
-  return <LoadedDocument loaded={loaded} what="the counters" links={useLinks(context)} />;
+  return <LoadedDocument loaded={loaded} label="the counters" links={useLinks(context)} />;
 }

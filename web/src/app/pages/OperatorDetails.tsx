@@ -40,7 +40,7 @@ export function OperatorDetails({
       </p>
       <LinksContext.Provider value={links}>
         <h3>Launched kernels</h3>
-        <LoadedContent loaded={kernels} what="its kernels">
+        <LoadedContent loaded={kernels} label="its kernels">
           {(table) =>
             table.rows ? (
               <TotalList table={table} by="short_name" link="kernel" unnamed="unnamed" />
@@ -50,7 +50,7 @@ export function OperatorDetails({
           }
         </LoadedContent>
         <h3>Call stacks</h3>
-        <LoadedContent loaded={stacks} what="its call stacks">
+        <LoadedContent loaded={stacks} label="its call stacks">
           {(table) => <CallStacks table={table} />}
         </LoadedContent>
       </LinksContext.Provider>

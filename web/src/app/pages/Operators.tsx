@@ -30,7 +30,7 @@ export function Operators({ context }: { context: RunContext }) {
   return (
     <div class={open ? "with-details" : ""}>
       <div>
-        <LoadedContent loaded={page} what="the operators">
+        <LoadedContent loaded={page} label="the operators">
           {(document) => (
             <Sections
               title={`Operators of ${route.run}`}
@@ -51,7 +51,7 @@ export function Operators({ context }: { context: RunContext }) {
 function Pending({ loaded }: { loaded: Loaded<Table> }) {
   if (loaded.error) return <ErrorMessage error={loaded.error} onRetry={loaded.retry} />;
   return loaded.loading ? (
-    <ProgressMessage progress={loaded.progress} what="the operators" />
+    <ProgressMessage progress={loaded.progress} label="the operators" />
   ) : null;
 }
 

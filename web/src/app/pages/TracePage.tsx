@@ -22,14 +22,14 @@ export function TracePage({ context }: { context: RunContext }) {
       <TraceView
         key={key}
         api={api}
-        renderProgress={(progress) => <ProgressMessage progress={progress} what="the timeline" />}
+        renderProgress={(progress) => <ProgressMessage progress={progress} label="the timeline" />}
         renderError={(error, again) => <ErrorMessage error={asApiError(error)} onRetry={again} />}
         state={state}
-        onState={(next, how) => {
+        onState={(next, mode) => {
           // Of the address as it is now: a view may come to rest before its change is drawn.
           const now = parseRoute(location.hash);
           if (placeOf(now) !== placeOf(route)) return;
-          navigate({ ...now, query: updateQuery(now.query, writeState(next)) }, how);
+          navigate({ ...now, query: updateQuery(now.query, writeState(next)) }, mode);
         }}
         hrefOf={(page, search) =>
           runHref(run.name, page, route.query, {

@@ -10,7 +10,7 @@ import { useDocumentState } from "../routing/useDocumentState";
 import { UnknownRun } from "./NotFound";
 
 /** Polling interval: a watcher reports every second. */
-const EVERY_MS = 1500;
+const POLL_MS = 1500;
 
 /** Label of the state of a watched program. */
 export function stateLabel(state: string): string {
@@ -27,7 +27,7 @@ export function Watch({ name }: { name: string }) {
   const links = useMemo(() => answer && linksOfWatch(answer, client), [incidents, name, client]);
   if (!listed && !answer) return <UnknownRun name={name} />;
   if (!answer && error) return <ErrorMessage error={error} onRetry={retry} />;
-  if (!answer || !links) return <ProgressMessage progress={null} what="the watcher" />;
+  if (!answer || !links) return <ProgressMessage progress={null} label="the watcher" />;
   return (
     <div class="watch">
       {error && (
@@ -58,11 +58,11 @@ function useWatch(name: string, state: string): WatchState & { retry: () => void
         if (!signal.aborted) setSeen({ answer, error: null });
         return answer.state !== "ended";
       } catch (error) {
-        if (!signal.aborted) setSeen((before) => ({ ...before, error: asApiError(error) }));
+        if (!signal.aborted) setSeen((previous) => ({ ...previous, error: asApiError(error) }));
         return true;
       }
     };
-    return poll(request, EVERY_MS);
+    return poll(request, POLL_MS);
   }, [client, name, state, attempt]);
   return { ...seen, retry: () => retry(null) };
 }

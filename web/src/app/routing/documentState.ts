@@ -5,7 +5,7 @@ import { asClock } from "../../components/clocks";
 import type { DocumentState, IcicleState, TableState } from "../../components/state";
 import type { Query } from "./route";
 
-const AS_THEY_COME = "*";
+const UNSORTED = "*";
 const ENTRY = /^(sort|find|cols|node)\.(.+)$/;
 
 /** The state of all tables and trees in the address. */
@@ -58,11 +58,11 @@ function changedEntries<T>(
 }
 
 function readSort(text: string): TableState["sort"] {
-  if (text === AS_THEY_COME) return null;
+  if (text === UNSORTED) return null;
   return { key: text.replace(/^-/, ""), descending: text.startsWith("-") };
 }
 
 function writeSort(sort: TableState["sort"]): string {
   if (sort === undefined) return "";
-  return sort === null ? AS_THEY_COME : `${sort.descending ? "-" : ""}${sort.key}`;
+  return sort === null ? UNSORTED : `${sort.descending ? "-" : ""}${sort.key}`;
 }

@@ -1,15 +1,15 @@
 import { useEffect, useState } from "preact/hooks";
 import { formatRoute, parseRoute, type Route } from "./route";
 
-export type Navigate = (route: Route, how?: "push" | "replace") => void;
+export type Navigate = (route: Route, mode?: "push" | "replace") => void;
 
 const changes = new EventTarget();
 
 /** Goes to a route; "replace" adds no entry to the history. */
-export const navigate: Navigate = (route, how = "push") => {
+export const navigate: Navigate = (route, mode = "push") => {
   const hash = formatRoute(route);
   if (hash === location.hash) return;
-  if (how === "push") history.pushState(null, "", hash);
+  if (mode === "push") history.pushState(null, "", hash);
   else history.replaceState(null, "", hash);
   changes.dispatchEvent(new Event("change"));
 };

@@ -13,8 +13,8 @@ export function useDocumentState(): [DocumentState, (next: DocumentState) => voi
     const state = readDocumentState(route.query);
     const change = (next: DocumentState) => {
       const changes = documentStateChanges(state, next);
-      const how = isOnlySearch(route.query, changes) ? "replace" : "push";
-      navigate({ ...route, query: updateQuery(route.query, changes) }, how);
+      const mode = isOnlySearch(route.query, changes) ? "replace" : "push";
+      navigate({ ...route, query: updateQuery(route.query, changes) }, mode);
     };
     return [state, change];
   }, [address]);

@@ -49,7 +49,7 @@ export function togglePair(query: Query, run: string): { base: string; new: stri
   return base ? { base, new: run } : { base: run, new: second };
 }
 
-const CALLED_BASE = /(?:^|[/_.-])(?:base|baseline|before|main|normal|reference)(?:$|[/_.-])/;
+const BASE_NAME = /(?:^|[/_.-])(?:base|baseline|before|main|normal|reference)(?:$|[/_.-])/;
 
 /** A run to compare with: same folder first, then a name such as "base", then a similar name. */
 export function suggestedPartner(
@@ -60,7 +60,7 @@ export function suggestedPartner(
   const folder = folderOf(chosen);
   const rank = (name: string) => [
     commonStart(folderOf(name), folder),
-    role === "base" && CALLED_BASE.test(name) ? 1 : 0,
+    role === "base" && BASE_NAME.test(name) ? 1 : 0,
     commonStart(name, chosen),
   ];
   return best(otherNames(runs, chosen), rank);

@@ -3,7 +3,7 @@ import { type ApiError, asApiError, type Client } from "../../api/client";
 import { poll } from "../api/polling";
 import type { RunsAnswer } from "../api/types";
 
-const EVERY_MS = 2000;
+const POLL_MS = 2000;
 
 export interface Listing {
   listing: RunsAnswer | undefined;
@@ -24,24 +24,24 @@ export function useRuns(client: Client): Listing & { retry: () => void } {
     const request = async (signal: AbortSignal) => {
       try {
         const answer = await client.json<RunsAnswer>("runs", {}, { signal });
-        if (!signal.aborted) setState((before) => withAnswer(before, answer));
+        if (!signal.aborted) setState((previous) => withAnswer(previous, answer));
       } catch (error) {
-        if (!signal.aborted) setState((before) => ({ ...before, error: asApiError(error) }));
+        if (!signal.aborted) setState((previous) => ({ ...previous, error: asApiError(error) }));
       }
       return true;
     };
-    return poll(request, EVERY_MS);
+    return poll(request, POLL_MS);
   }, [client, attempt]);
   return { ...state, retry: () => retry(null) };
 }
 
 /** The state with an answer; the same object where nothing changed. */
-export function withAnswer(before: Listing, answer: RunsAnswer): Listing {
-  const same = before.listing?.generation === answer.generation;
-  if (same && !before.error) return before;
+export function withAnswer(previous: Listing, answer: RunsAnswer): Listing {
+  const same = previous.listing?.generation === answer.generation;
+  if (same && !previous.error) return previous;
   return {
-    listing: same ? before.listing : answer,
+    listing: same ? previous.listing : answer,
     error: null,
-    reconnections: before.reconnections + (before.error ? 1 : 0),
+    reconnections: previous.reconnections + (previous.error ? 1 : 0),
   };
 }

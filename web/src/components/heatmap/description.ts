@@ -4,7 +4,7 @@ import type { Column, Heatmap, Table } from "../../document/types";
 import { format } from "../../format/format";
 import { type Cell, worstCells } from "./layout";
 
-const MOST_ROWS = 50;
+const MAX_ROWS = 50;
 
 /** One cell: where it is and what it holds. */
 export function cellText(block: Heatmap, cell: Cell): { place: string; value: string } {
@@ -27,7 +27,7 @@ export function summary(block: Heatmap): string {
 
 /** The largest cells as a table. */
 export function heatTable(block: Heatmap): Table {
-  const cells = worstCells(block, MOST_ROWS);
+  const cells = worstCells(block, MAX_ROWS);
   const texts = (values: string[]): Column["data"] => {
     const distinct = [...new Set(values)];
     return { codes: values.map((value) => distinct.indexOf(value)), texts: distinct };

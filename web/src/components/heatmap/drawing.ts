@@ -35,7 +35,7 @@ export function drawHeat(canvas: HTMLCanvasElement, block: Heatmap, current: Cel
 
 function drawCells(context: CanvasRenderingContext2D, block: Heatmap, layout: HeatLayout): void {
   const colours = heatColours();
-  const most = largest(block);
+  const max = largest(block);
   const { left, top, cellWidth, cellHeight } = layout;
   const gap = (size: number) => (size >= ROOM_FOR_GAP ? 1 : 0);
   const nothing = colourOf("--quiet");
@@ -51,7 +51,7 @@ function drawCells(context: CanvasRenderingContext2D, block: Heatmap, layout: He
         context.fillRect(x + width / 2 - 2, y + height / 2 - 0.5, 4, 1);
         continue;
       }
-      context.fillStyle = colourAt(colours, onScale(value, most));
+      context.fillStyle = colourAt(colours, onScale(value, max));
       context.fillRect(x, y, width, height);
     }
   }

@@ -26,16 +26,16 @@ export function figuresOf(block: Icicle, node: number): [title: string, text: st
   ];
 }
 
-const MOST_ROWS = 2000;
+const MAX_ROWS = 2000;
 
 /** The nodes as rows; the largest where there are too many. */
 export function icicleTable(block: Icicle): Table {
   const all = block.value.map((_, node) => node);
   const nodes =
-    all.length > MOST_ROWS
+    all.length > MAX_ROWS
       ? all
           .sort((left, right) => (block.value[right] ?? 0) - (block.value[left] ?? 0))
-          .slice(0, MOST_ROWS)
+          .slice(0, MAX_ROWS)
       : all;
   const column = { help: "", main: true, bar: false, link: "" as const };
   return {

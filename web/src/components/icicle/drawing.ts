@@ -90,11 +90,11 @@ function hashOf(text: string): number {
 /** As much of a text as there is room for. */
 function fitText(context: CanvasRenderingContext2D, text: string, room: number): string {
   if (context.measureText(text).width <= room) return text;
-  let [least, most] = [0, text.length];
-  while (least < most) {
-    const middle = (least + most + 1) >> 1;
-    if (context.measureText(`${text.slice(0, middle)}…`).width <= room) least = middle;
-    else most = middle - 1;
+  let [min, max] = [0, text.length];
+  while (min < max) {
+    const middle = (min + max + 1) >> 1;
+    if (context.measureText(`${text.slice(0, middle)}…`).width <= room) min = middle;
+    else max = middle - 1;
   }
-  return least > 1 ? `${text.slice(0, least)}…` : "";
+  return min > 1 ? `${text.slice(0, min)}…` : "";
 }

@@ -53,7 +53,7 @@ export function layoutTree({ parent, value }: Tree): Layout {
     }
     next[node] = from[node] as number;
   }
-  const depths = depth.reduce((most, level) => Math.max(most, level + 1), 0);
+  const depths = depth.reduce((max, level) => Math.max(max, level + 1), 0);
   return { from, to, depth, end, depths };
 }
 

@@ -27,16 +27,16 @@ const RIGHT = 10;
 const TOP = 20;
 const BOTTOM = 40;
 /** Powers of ten an axis covers. */
-const LEAST_DECADES = 2;
-const MOST_DECADES = 6;
+const MIN_DECADES = 2;
+const MAX_DECADES = 6;
 const TICK_ROOM = 34;
-const NEARLY_ALL = 0.995;
+const MAIN_SHARE = 0.995;
 const SMALLEST = 3.5;
 const LARGEST = 20;
 const LETTER = 6.1;
 const LINE = 13;
-const MOST_NAMES = 8;
-const MOST_LETTERS = 28;
+const MAX_NAMES = 8;
+const MAX_LETTERS = 28;
 
 /** The axes in a width: room for all points and for the corners of the roofs. */
 export function layoutScatter(block: Scatter, width: number): Plot {
@@ -45,7 +45,7 @@ export function layoutScatter(block: Scatter, width: number): Plot {
   const flat = block.roofs.filter(({ slopes }) => !slopes).map(({ value }) => value);
   const corners = slope ? flat.map((value) => value / slope) : [];
   const [left, right, top, bottom] = [LEFT, width - RIGHT, TOP, height - BOTTOM];
-  const mainPoints = mainPart(block.points);
+  const mainPoints = withoutTinyPoints(block.points);
   const xs = [...mainPoints.map(({ x }) => x), ...corners];
   const ys = [...mainPoints.map(({ y }) => y), ...flat];
   return {
@@ -56,11 +56,11 @@ export function layoutScatter(block: Scatter, width: number): Plot {
 }
 
 /** Those that make up nearly all of the size: tiny ones far away would take all the room. */
-function mainPart(points: Point[]): Point[] {
+function withoutTinyPoints(points: Point[]): Point[] {
   const total = points.reduce((sum, { size }) => sum + size, 0);
   let before = 0;
   return points.filter(({ size }) => {
-    const counts = before <= NEARLY_ALL * total;
+    const counts = before <= MAIN_SHARE * total;
     before += size;
     return counts;
   });
@@ -75,9 +75,9 @@ function axis(values: number[], from: number, to: number, margin: number): Axis 
   const positive = values.filter((value) => value > 0);
   let low = (positive.length ? Math.min(...positive) : 1) / margin;
   let high = (positive.length ? Math.max(...positive) : 1) * margin;
-  const widen = Math.max(1, Math.sqrt(10 ** LEAST_DECADES / (high / low)));
+  const widen = Math.max(1, Math.sqrt(10 ** MIN_DECADES / (high / low)));
   [low, high] = [low / widen, high * widen];
-  low = Math.max(low, high / 10 ** MOST_DECADES);
+  low = Math.max(low, high / 10 ** MAX_DECADES);
   const decades = Math.log10(high / low);
   const at = (value: number) => {
     const part = Math.log10(Math.min(Math.max(value, low), high) / low) / decades;
@@ -134,9 +134,9 @@ export function roofLines(block: Scatter, { x, y, left, right }: Plot): RoofLine
 
 /** Areas are sizes: the radius of each point. */
 export function radii(points: Point[], width: number): number[] {
-  const most = Math.max(0, ...points.map(({ size }) => size)) || 1;
-  const mainPart = width < 500 ? 0.7 * LARGEST : LARGEST;
-  return points.map(({ size }) => Math.max(SMALLEST, mainPart * Math.sqrt(size / most)));
+  const max = Math.max(0, ...points.map(({ size }) => size)) || 1;
+  const maxRadius = width < 500 ? 0.7 * LARGEST : LARGEST;
+  return points.map(({ size }) => Math.max(SMALLEST, maxRadius * Math.sqrt(size / max)));
 }
 
 interface Box {
@@ -166,7 +166,7 @@ export function placeNames(block: Scatter, plot: Plot, lines: RoofLine[]): Name[
   const names = new Set<string>();
   const placed: Name[] = [];
   for (const [at, point] of block.points.entries()) {
-    if (placed.length >= MOST_NAMES || at >= 3 * MOST_NAMES) break;
+    if (placed.length >= MAX_NAMES || at >= 3 * MAX_NAMES) break;
     const text = shortName(point.name);
     const circle = circles[at];
     if (names.has(text) || !circle) continue;
@@ -226,7 +226,7 @@ function over(box: Box): (other: Box) => boolean {
 
 function shortName(name: string): string {
   const last = name.split("::").at(-1) ?? name;
-  return last.length <= MOST_LETTERS ? last : `${last.slice(0, MOST_LETTERS - 1)}…`;
+  return last.length <= MAX_LETTERS ? last : `${last.slice(0, MAX_LETTERS - 1)}…`;
 }
 
 const STEPS: Record<string, ["x" | "y", number]> = {
@@ -257,7 +257,7 @@ const PREFIXES: [size: number, prefix: string][] = [
 
 /** A power of ten as axes have it: `10 T`, `0.01`. */
 export function tickLabel(value: number): string {
-  const [size, prefix] = PREFIXES.find(([least]) => value >= least * 0.999) ?? [1, ""];
+  const [size, prefix] = PREFIXES.find(([min]) => value >= min * 0.999) ?? [1, ""];
   const digits = Number((value / size).toPrecision(1));
   return prefix ? `${digits} ${prefix}` : String(digits);
 }

@@ -53,7 +53,7 @@ function NumberCell({ column, value, measures, row }: CellProps) {
   if (value === null) return <td class="number none">{NONE}</td>;
   const { digits, unit } = formatParts(column.kind, value);
   const missing = missingDecimals(digits, measures.decimals);
-  const share = measures.most > 0 ? Math.min(Math.max(Number(value) / measures.most, 0), 1) : 0;
+  const share = measures.max > 0 ? Math.min(Math.max(Number(value) / measures.max, 0), 1) : 0;
   return (
     <td
       class={share > 0 ? "number barred" : "number"}

@@ -43,6 +43,6 @@ describe("measures", () => {
 
   it("draw bars relative to the largest number", () => {
     const share = column("share", "share", [0.1, 0.4, null], { bar: true });
-    expect(columnMeasures([share], 3, false)[0]?.most).toBe(0.4);
+    expect(columnMeasures([share], 3, false)[0]?.max).toBe(0.4);
   });
 });

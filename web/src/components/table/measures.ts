@@ -15,7 +15,7 @@ export interface Measures {
   /** Letters of the longest unit. */
   unit: number;
   /** What a bar over the whole cell stands for. */
-  most: number;
+  max: number;
 }
 
 const SAMPLE = 400;
@@ -37,23 +37,22 @@ export function columnMeasures(columns: Column[], rows: number, fillsPage: boole
 
 function longestText(columns: Column[], measures: Measures[]): number {
   const widths = measures.map(({ width }, at) => (isNumeric(columns[at] as Column) ? 0 : width));
-  const most = Math.max(...widths);
-  return most > 0 ? widths.indexOf(most) : -1;
+  const max = Math.max(...widths);
+  return max > 0 ? widths.indexOf(max) : -1;
 }
 
 function measure(column: Column, rows: number): Measures {
   const words = Array.from({ length: Math.min(rows, SAMPLE) }, (_, row) =>
     formatParts(column.kind, valueAt(column, row)),
   );
-  const longest = (lengths: number[]) =>
-    lengths.reduce((most, length) => Math.max(most, length), 0);
+  const longest = (lengths: number[]) => lengths.reduce((max, length) => Math.max(max, length), 0);
   // A title may take two lines; bold letters are wider, and an arrow stands beside them.
   const title = longest(column.title.split(" ").map(widthOf)) + 2.5;
   if (!isNumeric(column)) {
     const text = usual(words.map(({ digits }) => widthOf(digits))) + 1;
     const width = Math.max(Math.min(text, TEXT.kept), title, TEXT.least);
     const grows = Math.max(Math.min(text, TEXT.most) - width, 0);
-    return { width, grows, decimals: 0, unit: 0, most: 0 };
+    return { width, grows, decimals: 0, unit: 0, max: 0 };
   }
   const decimals = longest(words.map(({ digits }) => digits.split(".")[1]?.length ?? 0));
   const unit = longest(words.map((word) => word.unit.length));
@@ -65,19 +64,19 @@ function measure(column: Column, rows: number): Measures {
     (unit ? unit + 1 : 0) +
     0.5;
   const width = Math.max(number, title, column.bar ? 8 : 5);
-  return { width, grows: 0, decimals, unit, most: mostOf(column) };
+  return { width, grows: 0, decimals, unit, max: mostOf(column) };
 }
 
 /** What nearly all texts have room in: single long ones give way. */
 function usual(widths: number[]): number {
   const sorted = widths.toSorted((left, right) => left - right);
-  const most = sorted.at(-1) ?? 0;
-  return most <= TEXT.kept ? most : (sorted[Math.ceil(sorted.length * 0.95) - 1] ?? 0);
+  const max = sorted.at(-1) ?? 0;
+  return max <= TEXT.kept ? max : (sorted[Math.ceil(sorted.length * 0.95) - 1] ?? 0);
 }
 
 function mostOf(column: Column): number {
   if (!column.bar || !("values" in column.data)) return 0;
-  return column.data.values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
+  return column.data.values.reduce<number>((max, value) => Math.max(max, value ?? 0), 0);
 }
 
 /** Decimals a number lacks to have as many as its neighbours, in digits; its point counts for half. */

@@ -2,12 +2,15 @@ import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
 /** Delay of measuring after a change, in milliseconds: sorting and scrolling do not wait. */
-const LATER = 120;
+const MEASURE_DELAY_MS = 120;
 
 /** Tells the style sheet which names do not fit: only those offer to be opened. */
 export function useCutNames(scrolled: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
-    const timer = setTimeout(() => scrolled.current && markCutNames(scrolled.current), LATER);
+    const timer = setTimeout(
+      () => scrolled.current && markCutNames(scrolled.current),
+      MEASURE_DELAY_MS,
+    );
     return () => clearTimeout(timer);
   });
   useLayoutEffect(() => {
