@@ -34,7 +34,8 @@ def timeline(page: Page, site: str) -> Locator:
     expect(drawn).to_be_visible(timeout=LONG)
     expect(page.get_by_role("button", name="stream 7", exact=True)).to_be_visible(timeout=LONG)
     # The last button comes when the clocks are known, and takes a line from the timeline.
-    expect(page.get_by_role("button", name="Profiler overhead", exact=True)).to_be_visible(timeout=LONG)
+    overhead = page.get_by_role("button", name="Profiler overhead", exact=True)
+    expect(overhead).to_be_visible(timeout=LONG)
     return drawn
 
 
