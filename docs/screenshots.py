@@ -46,9 +46,9 @@ def drawn(page: Page | Frame) -> None:
     """Until a kernel is chosen in the trace view, in its colours: a search dims the others."""
     box = page.get_by_role("searchbox", name="Search slices by name")
     box.fill(KERNEL, timeout=PATIENCE_MS)
-    page.get_by_role("status").filter(has_text="found").first.wait_for(timeout=PATIENCE_MS)
+    page.get_by_role("status").filter(has_text="matches").first.wait_for(timeout=PATIENCE_MS)
     box.press("Enter")
-    page.get_by_role("region", name="What was chosen").get_by_role("heading", level=3).wait_for()
+    page.get_by_role("region", name="Selection").get_by_role("heading", level=3).wait_for()
     box.fill("")
 
 

@@ -108,12 +108,12 @@ def test_unmarked_recordings_say_what_comparisons_go_by(
     text = answer("analyze", name)
     assert "no steps are marked; the " in text
     if told["repetitions"] is None:
-        assert "timesink cycles finds" not in text
+        assert "timesink steps finds" not in text
         return
     found = find_cycles(recording(shared, name))
     assert told["repetitions"]["count"] == found.count
     assert told["repetitions"]["median_us"] == pytest.approx(found.median_ns / 1000, abs=0.001)
-    assert f"timesink cycles finds {found.count} repetition" in text
+    assert f"timesink steps finds {found.count} repetition" in text
     (run,) = json.loads(answer("cycles", name, "--format", "json"))["runs"]
     assert run["median_ns"] == pytest.approx(1000 * told["repetitions"]["median_us"], abs=1)
     length = units.duration_ns(found.median_ns)

@@ -58,7 +58,7 @@ def test_from_an_operator_over_its_kernels_into_the_trace(page: Page, site: str)
     expect(of_kernel).to_contain_text("aten::cudnn_convolution", timeout=LONG)
     of_kernel.get_by_role("link", name="in the trace").click()
     headed(page, "Trace of unet")
-    expect(page.get_by_role("region", name="What was chosen")).to_contain_text("xmma", timeout=LONG)
+    expect(page.get_by_role("region", name="Selection")).to_contain_text("xmma", timeout=LONG)
 
 
 def test_operators_are_grouped_as_the_address_says(page: Page, site: str):
@@ -139,7 +139,7 @@ def test_names_are_text(page: Page, site: str):
 
 def test_an_unknown_run_is_a_sentence(page: Page, site: str):
     page.goto(f"{site}#/run/nothing/overview")
-    headed(page, "There is no run nothing")
+    headed(page, "Run not found: nothing")
     page.get_by_role("link", name="All runs").click()
     headed(page, "Runs")
 

@@ -50,13 +50,13 @@ def test_both_programs_are_a_tree_that_leads_to_their_timelines(page: Page, site
     expect(edits).to_contain_text("aten::item added", timeout=LONG)
     assert is_seen(edits)
     tree = page.get_by_role("treegrid", name="Calls of both programs")
-    page.get_by_label("Only what differs").check()
+    page.get_by_label("Only differences").check()
     item = tree.get_by_role("row", name="aten::item").first
     expect(item).to_have_class("state-added")
     expect(item.get_by_role("link", name="timeline of base")).to_have_count(0)
     item.get_by_role("link", name="timeline of new").click()
-    found = page.get_by_role("status").filter(has_text="found")
-    expect(found.first).to_be_visible(timeout=LONG)
+    matches = page.get_by_role("status").filter(has_text="matches")
+    expect(matches.first).to_be_visible(timeout=LONG)
 
 
 def is_seen(part: Locator) -> bool:

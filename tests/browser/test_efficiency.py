@@ -34,8 +34,8 @@ def test_a_point_is_read_and_leads_to_its_operator(page: Page, site: str):
     point = roofline(page).get_by_role("link").last
     name = (point.get_attribute("aria-label") or "").split()[0]
     point.hover()
-    expect(page.locator("figure.scatter > .told")).to_contain_text(name)
-    expect(page.locator("figure.scatter > .told")).to_contain_text("of the roof")
+    expect(page.locator("figure.scatter > .readout")).to_contain_text(name)
+    expect(page.locator("figure.scatter > .readout")).to_contain_text("of the roof")
     point.click()
     expect(page).to_have_url(re.compile("/run/unet/operators"))
     details = page.get_by_role("complementary", name=f"Operator {name}")
@@ -57,7 +57,7 @@ def test_in_a_report_a_point_leads_to_the_row_on_a_phone_too(page: Page, tmp_pat
     expect(roofline(page)).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     roofline(page).press("Home")
-    told = page.locator("figure.scatter > .told")
+    told = page.locator("figure.scatter > .readout")
     expect(told.locator("b")).to_have_text("aten::mm")
     told.get_by_role("link").click()
     search = page.get_by_role("searchbox", name="Search in Operators", exact=True)

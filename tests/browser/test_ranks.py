@@ -23,7 +23,7 @@ def heat_map(page: Page) -> Locator:
 
 
 def told(page: Page) -> Locator:
-    return page.locator("figure.heatmap > .told")
+    return page.locator("figure.heatmap > .readout")
 
 
 def test_the_report_names_the_rank_what_to_try_and_the_largest_cells(
@@ -111,8 +111,8 @@ def test_from_the_map_of_the_app_to_the_late_rank_and_to_another(page: Page, sit
         row = re.compile(rf"^rank{rank} .*waiting for others: [\d.]+ {waits}")
         expect(page.get_by_role("row", name=row)).to_be_visible()
     heat_map(page).press("ArrowDown")
-    told(page).get_by_role("link", name="look at rank13").click()
-    chosen = page.get_by_role("button", name="Worker: rank13")
+    told(page).get_by_role("link", name="Open rank13").click()
+    chosen = page.get_by_role("button", name="Process: rank13")
     expect(chosen).to_be_visible(timeout=LONG)
     expect(page.get_by_role("heading", level=1)).to_contain_text(
         "Rank 13 makes the others wait", timeout=LONG
@@ -122,8 +122,8 @@ def test_from_the_map_of_the_app_to_the_late_rank_and_to_another(page: Page, sit
     ).to_contain_text("rank13 makes the others wait")
     # There are more workers than a plain list holds.
     chosen.click()
-    page.get_by_role("combobox", name="Worker: type to filter").fill("k16")
+    page.get_by_role("combobox", name="Process: type to filter").fill("k16")
     expect(page.get_by_role("option")).to_have_text(["rank16"])
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Worker: rank16")).to_be_visible()
+    expect(page.get_by_role("button", name="Process: rank16")).to_be_visible()
     assert "worker=rank16" in page.url

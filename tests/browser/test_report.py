@@ -146,7 +146,7 @@ def test_the_clock_is_switched_and_kept_in_the_address(page: Page, tmp_path: Pat
     expect(page).to_have_url(re.compile("#more.*clock=recorded"))
     page.reload()
     expect(time).to_contain_text("84.70 ms")
-    page.get_by_text("The program's own").click()
+    page.get_by_text("Without profiler overhead").click()
     expect(page).not_to_have_url(re.compile("clock="))
 
 

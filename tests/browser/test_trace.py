@@ -34,7 +34,8 @@ def timeline(page: Page, site: str) -> Locator:
     expect(drawn).to_be_visible(timeout=LONG)
     expect(page.get_by_role("button", name="stream 7", exact=True)).to_be_visible(timeout=LONG)
     # The last button comes when the clocks are known, and takes a line from the timeline.
-    expect(page.get_by_role("button", name="Recording", exact=True)).to_be_visible(timeout=LONG)
+    overhead = page.get_by_role("button", name="Profiler overhead", exact=True)
+    expect(overhead).to_be_visible(timeout=LONG)
     return drawn
 
 
@@ -133,7 +134,7 @@ def test_the_panel_does_not_cover_what_was_clicked(page: Page, site: str, deep: 
     page.locator("canvas[data-slices]").first.wait_for()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + group + row * height + 9)
     expect(page.get_by_role("heading", name="call 27")).to_be_visible()
-    panel = page.get_by_label("What was chosen").bounding_box()
+    panel = page.get_by_label("Selection", exact=True).bounding_box()
     assert panel is not None
     below = "([top, limit]) => document.querySelector('.scroller').scrollTop > top - limit"
     limit = panel["y"] - box["y"]
@@ -169,9 +170,9 @@ def test_a_kernel_is_found_and_leads_to_what_launched_it(page: Page, timeline: L
     expect(timeline).to_be_visible()
     page.keyboard.press("/")
     page.keyboard.type(KERNEL)
-    expect(page.get_by_role("status").first).to_contain_text("found")
+    expect(page.get_by_role("status").first).to_contain_text("matches")
     page.keyboard.press("Enter")
-    details = page.get_by_role("region", name="What was chosen")
+    details = page.get_by_role("region", name="Selection")
     expect(details.get_by_role("heading", level=3)).to_contain_text(KERNEL)
     expect(details.get_by_text("stream 7", exact=False).first).to_be_visible()
     expect(
@@ -190,7 +191,7 @@ def test_the_address_brings_back_what_was_seen(page: Page, timeline: Locator):
     window(page)
     page.get_by_role("searchbox", name="Search slices by name").fill(KERNEL)
     page.get_by_role("searchbox", name="Search slices by name").press("Enter")
-    details = page.get_by_role("region", name="What was chosen")
+    details = page.get_by_role("region", name="Selection")
     expect(details.get_by_role("heading", level=3)).to_contain_text(KERNEL)
     expect(page).to_have_url(re.compile("select="))
     seen = page.url
@@ -209,7 +210,7 @@ def test_a_range_is_summed_up(page: Page, timeline: Locator):
     page.mouse.move(box["x"] + box["width"] * 0.8, middle, steps=4)
     page.mouse.up()
     page.keyboard.up("Shift")
-    details = page.get_by_role("region", name="What was chosen")
+    details = page.get_by_role("region", name="Selection")
     expect(details.get_by_role("tab", name=re.compile("Range"))).to_be_visible()
     expect(details.get_by_role("table").first).to_contain_text("aten::")
 
@@ -232,9 +233,9 @@ def test_the_own_clock_keeps_what_is_in_view(page: Page, timeline: Locator):
     page.goto("about:blank")
     page.goto(f"{address}?from=4000000&to=9000000")
     expect(timeline).to_be_visible(timeout=LONG)
-    recording = page.get_by_role("button", name="Recording", exact=True)
+    recording = page.get_by_role("button", name="Profiler overhead", exact=True)
     expect(recording).to_have_attribute("aria-pressed", "true", timeout=LONG)
-    page.get_by_text("The program's own").click()
+    page.get_by_text("Without profiler overhead").click()
     expect(page).to_have_url(re.compile("clock=own"))
     expect(recording).to_have_count(0, timeout=LONG)
     page.get_by_role("radio", name="As recorded").wait_for(state="attached")
@@ -245,7 +246,7 @@ def test_the_own_clock_keeps_what_is_in_view(page: Page, timeline: Locator):
 
 def test_the_critical_path_stands_out(page: Page, timeline: Locator):
     # Merged slices of the whole recording are as many as there are pixels.
-    page.get_by_role("button", name="Recording", exact=True).click(timeout=LONG)
+    page.get_by_role("button", name="Profiler overhead", exact=True).click(timeout=LONG)
     expect(page).to_have_url(re.compile("recording=0"))
     page.wait_for_load_state("networkidle")
     before = colours(timeline)

@@ -1,4 +1,4 @@
-"""`timesink behaviour`."""
+"""`timesink functions`."""
 
 from __future__ import annotations
 

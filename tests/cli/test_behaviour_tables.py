@@ -107,4 +107,4 @@ def test_export_as_a_timeline_is_declined(decline, table: Path, tmp_path: Path) 
 def test_a_trace_is_no_table(decline, tmp_path: Path) -> None:
     message, hint = decline("export", timesink.sample(), "-o", tmp_path / "a.csv", code=2)
     assert "only a behaviour table" in message
-    assert "timesink behaviour" in hint
+    assert "timesink functions" in hint

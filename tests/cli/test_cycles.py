@@ -1,4 +1,4 @@
-"""`timesink cycles`."""
+"""`timesink steps`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`timesink diagnose`."""
+"""`timesink slow-steps`."""
 
 from __future__ import annotations
 

@@ -17,93 +17,68 @@ from typing import Any, NoReturn, TypeAlias
 from timesink import __version__
 from timesink.errors import TimesinkError, reason_of
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "analyze": (
-        "timesink.cli.analyze",
-        (
-            "Say where the time goes: steps, operators, kernels, memory, modules, ranks, "
-            "and what to try."
-        ),
-    ),
-    "whatif": (
-        "timesink.cli.whatif",
-        "Say what a cycle would take if parts of the program took another time, or none.",
-    ),
-    "compare": (
-        "timesink.cli.compare",
-        "Say what changed between two runs, cycle by cycle, and why.",
-    ),
-    "ab": (
-        "timesink.cli.ab",
-        "Run two versions of a program in turn until it is decided whether one is slower.",
-    ),
-    "gate": (
-        "timesink.cli.gate",
-        "Say whether a run passes beside another one: the exit code is 3 where it does not.",
-    ),
-    "baseline": (
-        "timesink.cli.baseline_history",
-        "Keep what a run says under a name, to compare others with it.",
-    ),
-    "history": (
-        "timesink.cli.baseline_history",
-        "Say at which commits of a series cycle time, device time and counts changed.",
-    ),
-    "diagnose": (
-        "timesink.cli.diagnose",
-        "Say which cycles of a run take longer than its others, and why.",
-    ),
-    "watch": (
-        "timesink.cli.watch",
-        "Watch a program that runs, and say which cycles take longer than their workload explains.",
-    ),
-    "behaviour": (
-        "timesink.cli.cycles_behaviour",
-        "Say what functions cost cycle by cycle, and how loaded the hardware was meanwhile.",
-    ),
-    "cycles": (
-        "timesink.cli.cycles_behaviour",
-        "Find the repeating unit of a run: steps, passes, layers.",
-    ),
-    "kernels": ("timesink.cli.kernels_peaks", "Say how well kernels use the hardware."),
-    "peaks": (
-        "timesink.cli.kernels_peaks",
-        "Say what devices can do at most, or measure it on the one at hand.",
-    ),
-    "record": (
-        "timesink.cli.record",
-        "Run a program and record some of its cycles: a timeline, and counters on the same clock.",
-    ),
-    "lab": (
-        "timesink.cli.lab",
-        "Measure how often a diagnosis is right: record programs with faults put in, and score.",
-    ),
-    "ncu": (
-        "timesink.cli.ncu",
-        "Measure how well the kernels of a program use the GPU, with Nsight Compute.",
-    ),
-    "info": (
-        "timesink.cli.info",
-        "Say what is in a trace: device, ranks, steps, counts, spans, health.",
-    ),
-    "query": ("timesink.cli.query_export", "Ask the tables of a trace in SQL."),
-    "export": (
-        "timesink.cli.query_export",
-        "Write a trace as a folder of Parquet files, or as clean Chrome JSON.",
-    ),
-    "serve": ("timesink.cli.serve", "Look at every run below a folder in the browser."),
-    "demo": ("timesink.cli.demo", "Show what timesink does, on a bundled recording."),
-    "cache": ("timesink.cli.cache", "Show or clear the cache of traces already read."),
-    "completion": ("timesink.cli", "Print a shell completion script."),
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "every day": {
+        "analyze": ("timesink.cli.analyze", "Show where time goes and what to try."),
+        "compare": ("timesink.cli.compare", "Compare two runs: what changed, and why."),
+        "record": ("timesink.cli.record", "Run a program and record some steps."),
+        "serve": ("timesink.cli.serve", "Browse the runs of a folder."),
+    },
+    "in CI": {
+        "gate": ("timesink.cli.gate", "Fail when a run is slower than another."),
+        "ab": ("timesink.cli.ab", "Run two versions in turn until decided."),
+        "baseline": ("timesink.cli.baseline_history", "Store a run to compare later ones with."),
+        "history": ("timesink.cli.baseline_history", "Find the commits where times changed."),
+    },
+    "while serving": {
+        "watch": ("timesink.cli.watch", "Watch a running program for slow steps."),
+    },
+    "deeper": {
+        "whatif": ("timesink.cli.whatif", "Predict the step time after a change."),
+        "slow-steps": ("timesink.cli.slow_steps", "Explain the slow steps of one run."),
+        "steps": ("timesink.cli.steps_functions", "Find the steps, and how long each takes."),
+        "functions": ("timesink.cli.steps_functions", "List functions and hardware load per step."),
+        "kernels": ("timesink.cli.kernels_peaks", "Show how well kernels use the hardware."),
+        "ncu": ("timesink.cli.ncu", "Measure kernels with Nsight Compute."),
+        "peaks": ("timesink.cli.kernels_peaks", "List or measure the peaks of devices."),
+        "info": ("timesink.cli.info", "Show what a recording holds."),
+        "query": ("timesink.cli.query_export", "Query the tables of a recording in SQL."),
+    },
+    "housekeeping": {
+        "export": ("timesink.cli.query_export", "Write a recording as Parquet or Chrome JSON."),
+        "demo": ("timesink.cli.demo", "Analyze a recording that comes with timesink."),
+        "cache": ("timesink.cli.cache", "Show or clear the cache of recordings."),
+        "completion": ("timesink.cli", "Print a shell completion script."),
+    },
 }
-"""Subcommands in the order of the help: the module of each, and the first line of its own help.
+"""Subcommands by what they are for, in the order of the help: module, and what the command does.
 
 A module bears the name of its command, or of both where two belong together; `completion` stands in
 this one, for it prints the parser.  A module of one command has its docstring, `add_arguments` and
 `run`; one of two has the same for each in `PARTS`.
 """
 
-_EPILOG = "exit codes: 0 fine, 1 cannot be done or judged, 2 wrong usage, 3 beyond a limit"
+COMMANDS: dict[str, tuple[str, str]] = {
+    **{name: row for rows in GROUPS.values() for name, row in rows.items()},
+    "lab": ("timesink.cli.lab", "Measure how often a diagnosis is right."),
+}
+"""Every subcommand; `lab` is for those who develop timesink, and does not stand in the help."""
+
+FORMER_NAMES = {"cycles": "steps", "behaviour": "functions", "diagnose": "slow-steps"}
+"""Names that commands had, which work as before."""
+
+_EPILOG = """timesink COMMAND --help shows the options of a command, with examples.
+
+exit codes: 0 fine, 1 cannot be done or judged, 2 wrong usage, 3 beyond a limit"""
+
+
+def _overview() -> str:
+    """What timesink is for, and its commands by what they are for."""
+    lines = ["Find where accelerator programs spend their time, and what changed between two runs."]
+    for group, rows in GROUPS.items():
+        lines += ["", f"{group}:"]
+        lines += [f"  {name:<11} {summary.rstrip('.')}" for name, (_, summary) in rows.items()]
+    return "\n".join(lines)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -118,6 +93,8 @@ _MEANT = {
     "diff": "compare",
     "sql": "query",
     "convert": "export",
+    "slow": "slow-steps",
+    **FORMER_NAMES,
 }
 """What other tools call a command."""
 
@@ -172,20 +149,39 @@ class _Parser(argparse.ArgumentParser):
         super().error(_visible(message))
 
 
+class _TopParser(_Parser):
+    """The parser of the command line as a whole: its description has the commands in groups."""
+
+    def format_help(self) -> str:
+        """The help without argparse's own list of the commands."""
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        formatter.start_section("options")
+        formatter.add_arguments(action for action in self._actions if action.option_strings)
+        formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
+
 @functools.cache
 def _parsers_of(*complete: str) -> tuple[_Parser, Mapping[str, _Parser]]:
     """A parser that knows every command by name, and the arguments of some; and those of each."""
-    parser = _Parser(
+    parser = _TopParser(
         prog="timesink",
-        description="Where does the time go? Accelerator traces as fast, honest tables.",
+        usage="timesink [-h] [--version] COMMAND ...",
+        description=_overview(),
         epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"timesink {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, prog="timesink", parser_class=_Parser
+    )
     for name, (_, summary) in COMMANDS.items():
         command = commands.add_parser(
             name,
-            help=summary[0].lower() + summary[1:].rstrip("."),
+            help=summary.rstrip("."),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.add_argument(
@@ -241,7 +237,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not words:
         _parsers_of()[0].print_help()
         return 0
-    meant = next((word for word in words if not word.startswith("-")), "")
+    place = next((k for k, word in enumerate(words) if not word.startswith("-")), None)
+    if place is not None:
+        words[place] = FORMER_NAMES.get(words[place], words[place])
+    meant = "" if place is None else words[place]
     debug = False
     try:
         # Arguments of the other commands would only be built to be ignored.

@@ -47,8 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--sort COLUMN", "order a table by this column, the largest first")
     add_option(parser, "--filter TEXT", "only rows of a table that hold this text, in any case")
     add_option(parser, "--group-by", "what operator rows are", choices=GROUPS, default="")
-    clocks = "times of the program by itself, or as recorded; a single table is as recorded"
-    add_option(parser, "--clock", clocks, choices=("own", "recorded"))
+    clocks = (
+        "times without profiler overhead (corrected, the default), or as recorded (recorded, the "
+        "default of a single table)"
+    )
+    names = ("corrected", "recorded", "own")
+    add_option(parser, "--clock {corrected,recorded}", clocks, choices=names)
     views = f"print one table: {', '.join(VIEWS)}"
     device = "device to hold efficiency against, e.g. H200; its name in the recording"
     add_option(parser, "--device NAME", device, type=not_empty)
@@ -80,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     names = ("steps", "group_by", "device", "peaks", "formulas", *CHOICE)
     with read_options(options, *names) as asked:
         analysis = analyze_place(
-            options.path, **asked, clock=options.clock or "own", engine=engine_from(options)
+            options.path, **asked, clock=options.clock or "corrected", engine=engine_from(options)
         )
     if not isinstance(analysis, Analysis):
         _give_list(analysis, form, options)

@@ -231,7 +231,7 @@ def run_export(options: argparse.Namespace) -> int:
         if not trace.has_behaviour:
             raise UsageError(
                 f"{output}: only a behaviour table is written as one file",
-                "give -o a folder, or make the table first:  timesink behaviour TRACE -o FILE",
+                "give -o a folder, or make the table first:  timesink functions TRACE -o FILE",
             )
         write_behaviour(trace.behaviour, output)
         remember(output)

@@ -81,8 +81,7 @@ def _host_pace(
         return
     base, new = (side[own] for side in functions.times)
     large = np.maximum(base, new) > _LEAST_TOLD * max(base.sum(), new.sum())
-    is_even = abs(factor - 1) >= _LEAST_PACE
-    is_even &= _share_near(functions.times, own, factor) >= _MOST
+    is_even = abs(factor - 1) >= _LEAST_PACE and _share_near(functions.times, own, factor) >= _MOST
     if not is_even:
         # By all sorts of factors, and yet nearly everywhere, with no place that stands out.
         factor = float(new.sum() / max(base.sum(), 1.0))

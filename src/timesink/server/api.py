@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _LONGEST_MARKER = 1000
 _MOST_FILES = 8
 """Files of Nsight Compute that are read for one page."""
-CLOCKS = ("recorded", "own")
+CLOCKS = ("recorded", "own", "corrected")
 _OF_ALL_WORKERS = ("overview", "distributed")
 """Pages that compare workers; the others need one."""
 _PAGE_ROWS = 1000
@@ -364,7 +364,7 @@ _OVER_TIMELINE = ("overlay", "clock", "other_clock", "path")
 
 def _of_timeline(name: str, desk: Desk, query: Query) -> Any:
     """What a timeline says: plain values, a range of it as a table, or as a file for viewers."""
-    sort = TimelineSort(query.choice("clock", *CLOCKS) == "own", name in _OVER_TIMELINE)
+    sort = TimelineSort(query.choice("clock", *CLOCKS) in CLOCKS[1:], name in _OVER_TIMELINE)
     timeline = _timeline(desk, query, sort)
     from timesink.answers.timeline.routes import ROUTES, aggregate_block, export  # noqa: PLC0415
     from timesink.output.json import to_json  # noqa: PLC0415 - loads what draws timelines

@@ -154,7 +154,7 @@ class CycleIntake:
         self._columns: set[str] = set()
         self._gone: Counter[str] = Counter()
         self._is_over = False
-        self._thread = threading.Thread(target=self._read, name="timesink cycles", daemon=True)
+        self._thread = threading.Thread(target=self._read, name="timesink steps", daemon=True)
 
     def start(self) -> None:
         self._thread.start()

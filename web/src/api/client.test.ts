@@ -4,20 +4,20 @@ import type { Progress } from "./types";
 
 const BASE = new URL("http://server/prefix/");
 const ready = (value: unknown) => Response.json(value);
-const working = (doing: string, share: number | null = null) =>
+const progressResponse = (doing: string, share: number | null = null) =>
   Response.json({ doing, share, waited_s: 1 }, { status: 202 });
-const refused = (status: number, error: string, hint = "") =>
+const errorResponse = (status: number, error: string, hint = "") =>
   Response.json({ error, hint }, { status });
 
 /** A client whose server gives these answers one after the other. */
 function clientOf(...answers: (Response | Error)[]) {
-  const asked: string[] = [];
+  const urls: string[] = [];
   const waits: number[] = [];
   const client = createClient(
     BASE,
     async (url) => {
-      asked.push(url);
-      const answer = answers[asked.length - 1];
+      urls.push(url);
+      const answer = answers[urls.length - 1];
       if (!answer) throw new Error("asked too often");
       if (answer instanceof Error) throw answer;
       return answer;
@@ -27,7 +27,7 @@ function clientOf(...answers: (Response | Error)[]) {
       signal?.throwIfAborted();
     },
   );
-  return { client, asked, waits };
+  return { client, asked: urls, waits };
 }
 
 const errorOf = (promise: Promise<unknown>) =>
@@ -45,39 +45,47 @@ test("addresses lie below the base, without what is not given", () => {
 
 describe("an answer that takes longer", () => {
   test("is asked for again at the same address until it is there", async () => {
-    const { client, asked } = clientOf(working("reading"), working("reading"), ready({ rows: 3 }));
+    const { client, asked: urls } = clientOf(
+      progressResponse("reading"),
+      progressResponse("reading"),
+      ready({ rows: 3 }),
+    );
     expect(await client.json("table", { run: "a" })).toEqual({ rows: 3 });
-    expect(new Set(asked).size).toBe(1);
-    expect(asked).toHaveLength(3);
+    expect(new Set(urls).size).toBe(1);
+    expect(urls).toHaveLength(3);
   });
 
   test("is asked for soon at first, and then less often", async () => {
-    const answers = Array.from({ length: 6 }, () => working("reading"));
+    const answers = Array.from({ length: 6 }, () => progressResponse("reading"));
     const { client, waits } = clientOf(...answers, ready({}));
     await client.json("document");
     expect(waits).toEqual([50, 50, 50, 50, 300, 300]);
   });
 
   test("tells how far it is", async () => {
-    const told: Progress[] = [];
-    const { client } = clientOf(working("reading", 0.4), working("thinking"), ready({}));
-    await client.json("document", {}, { onProgress: (progress) => told.push(progress) });
-    expect(told.map(({ doing, share }) => [doing, share])).toEqual([
+    const reports: Progress[] = [];
+    const { client } = clientOf(
+      progressResponse("reading", 0.4),
+      progressResponse("thinking"),
+      ready({}),
+    );
+    await client.json("document", {}, { onProgress: (progress) => reports.push(progress) });
+    expect(reports.map(({ doing, share }) => [doing, share])).toEqual([
       ["reading", 0.4],
       ["thinking", null],
     ]);
   });
 
   test("is not asked for again once nobody waits", async () => {
-    const { client, asked } = clientOf(working("reading"), ready({}));
+    const { client, asked: urls } = clientOf(progressResponse("reading"), ready({}));
     const stop = new AbortController();
-    const asking = { signal: stop.signal, onProgress: () => stop.abort() };
-    expect((await errorOf(client.json("document", {}, asking))).name).toBe("AbortError");
-    expect(asked).toHaveLength(1);
+    const options = { signal: stop.signal, onProgress: () => stop.abort() };
+    expect((await errorOf(client.json("document", {}, options))).name).toBe("AbortError");
+    expect(urls).toHaveLength(1);
   });
 
   test("waits longer for a server that has too much to do", async () => {
-    const { client, waits } = clientOf(refused(503, "too much at once"), ready({}));
+    const { client, waits } = clientOf(errorResponse(503, "too much at once"), ready({}));
     await client.json("document");
     expect(waits).toEqual([1000]);
   });
@@ -85,7 +93,7 @@ describe("an answer that takes longer", () => {
 
 describe("what goes wrong", () => {
   test("is told in the server's words, as sentences", async () => {
-    const { client } = clientOf(refused(404, "no run is named 'x'", "it has a, b"));
+    const { client } = clientOf(errorResponse(404, "no run is named 'x'", "it has a, b"));
     expect(await errorOf(client.json("document"))).toMatchObject({
       message: "No run is named 'x'.",
       hint: "It has a, b.",
@@ -110,7 +118,7 @@ describe("what goes wrong", () => {
 });
 
 test("bytes come as they are", async () => {
-  const { client } = clientOf(working("reading"), new Response(new Uint8Array([1, 2, 3])));
+  const { client } = clientOf(progressResponse("reading"), new Response(new Uint8Array([1, 2, 3])));
   expect(new Uint8Array(await client.binary("timeline/slices"))).toEqual(new Uint8Array([1, 2, 3]));
 });
 

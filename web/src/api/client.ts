@@ -1,15 +1,15 @@
-// Asks the server: waits while it works, and words what goes wrong as sentences.
+// Requests to the server: polls while an answer is computed; errors are sentences.
 
 import type { Params, Progress } from "./types";
 
 const ASK_AGAIN_MS = 300;
-/** What is there soon is asked for sooner: the server itself waits a while before it says so. */
+/** The first polls follow sooner: the server itself waits before it answers 202. */
 const FIRST_ASK_AGAIN_MS = 50;
 const FIRST_TRIES = 4;
 const BUSY_MS = 1000;
 const BUSY_TRIES = 20;
 
-/** What went wrong and what to do, as sentences. */
+/** An error and what to do about it, as sentences. */
 export class ApiError extends Error {
   constructor(
     message: string,
@@ -22,15 +22,15 @@ export class ApiError extends Error {
   }
 }
 
-export interface Asking {
+export interface RequestOptions {
   signal?: AbortSignal | undefined;
-  /** Told whenever the server says that it is still at work. */
+  /** Called for each answer 202. */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 export interface Client {
-  json<T>(path: string, params?: Params, asking?: Asking): Promise<T>;
-  binary(path: string, params?: Params, asking?: Asking): Promise<ArrayBuffer>;
+  json<T>(path: string, params?: Params, options?: RequestOptions): Promise<T>;
+  binary(path: string, params?: Params, options?: RequestOptions): Promise<ArrayBuffer>;
   href(path: string, params?: Params): string;
 }
 
@@ -40,7 +40,7 @@ type Wait = (ms: number, signal?: AbortSignal) => Promise<void>;
 /** A client of the server whose addresses begin with `base`. */
 export function createClient(
   base: URL,
-  ask: Fetch = (url, init) => fetch(url, init),
+  fetchUrl: Fetch = (url, init) => fetch(url, init),
   wait: Wait = delay,
 ): Client {
   const href = (path: string, params: Params = {}) => {
@@ -51,11 +51,15 @@ export function createClient(
     return url.href;
   };
 
-  async function answer(path: string, params?: Params, { signal, onProgress }: Asking = {}) {
+  async function answer(
+    path: string,
+    params?: Params,
+    { signal, onProgress }: RequestOptions = {},
+  ) {
     for (let busy = 0, waited = 0; ; ) {
-      const response = await reached(ask, href(path, params), signal);
+      const response = await send(fetchUrl, href(path, params), signal);
       if (response.status === 202) {
-        onProgress?.(await said<Progress>(response));
+        onProgress?.(await readJson<Progress>(response));
         waited += 1;
         await wait(waited <= FIRST_TRIES ? FIRST_ASK_AGAIN_MS : ASK_AGAIN_MS, signal);
       } else if (response.status === 503 && busy < BUSY_TRIES) {
@@ -73,30 +77,33 @@ export function createClient(
 
   return {
     href,
-    json: async <T>(path: string, params?: Params, asking?: Asking) =>
-      said<T>(await answer(path, params, asking)),
-    binary: async (path, params, asking) => (await answer(path, params, asking)).arrayBuffer(),
+    json: async <T>(path: string, params?: Params, options?: RequestOptions) =>
+      readJson<T>(await answer(path, params, options)),
+    binary: async (path, params, options) => (await answer(path, params, options)).arrayBuffer(),
   };
 }
 
-/** Whether an error only says that nobody waits for the answer any more. */
+/** Whether an error comes from an aborted request. */
 export function isAborted(error: unknown): boolean {
   return error instanceof DOMException && error.name === "AbortError";
 }
 
-/** Any error as one that can be shown. */
+/** Any error as an ApiError. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  const told = error instanceof Error ? error.message : String(error);
-  return new ApiError("The page failed to show this.", `It says: ${told}`, 0);
+  const text = error instanceof Error ? error.message : String(error);
+  return new ApiError("The page could not show this.", `Error: ${text}`, 0);
 }
 
-async function reached(ask: Fetch, url: string, signal: AbortSignal | undefined) {
+async function send(fetchUrl: Fetch, url: string, signal: AbortSignal | undefined) {
   try {
-    return await ask(url, { ...(signal && { signal }), headers: { Accept: "application/json" } });
+    return await fetchUrl(url, {
+      ...(signal && { signal }),
+      headers: { Accept: "application/json" },
+    });
   } catch (error) {
     if (isAborted(error)) throw error;
-    const hint = "Is timesink still running? The page asks again by itself.";
+    const hint = "Is timesink still running? The page retries automatically.";
     throw new ApiError("The server does not answer.", hint, 0);
   }
 }
@@ -106,22 +113,26 @@ async function failure(response: Response): Promise<ApiError> {
     const { error, hint } = (await response.json()) as { error: string; hint?: string };
     return new ApiError(asSentence(error), asSentence(hint ?? ""), response.status);
   } catch {
-    const told = `The server answered ${response.status} ${response.statusText}`.trim();
-    return new ApiError(asSentence(told), "Its log may say more.", response.status);
+    const text = `The server answered ${response.status} ${response.statusText}`.trim();
+    return new ApiError(
+      asSentence(text),
+      "See the log of the server for details.",
+      response.status,
+    );
   }
 }
 
-async function said<T>(response: Response): Promise<T> {
+async function readJson<T>(response: Response): Promise<T> {
   try {
     return (await response.json()) as T;
   } catch (error) {
     if (isAborted(error)) throw error;
-    const hint = "Reload the page: the server may be another version than the page.";
+    const hint = "Reload the page: page and server may have different versions.";
     throw new ApiError("The server's answer cannot be read.", hint, response.status);
   }
 }
 
-/** Words of the server as a sentence: "no run is named x" -> "No run is named x." */
+/** A message of the server as a sentence: "no run is named x" -> "No run is named x." */
 export function asSentence(words: string): string {
   const text = words.trim();
   if (!text) return "";
@@ -135,7 +146,7 @@ function delay(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);
-      reject(new DOMException("nobody waits any more", "AbortError"));
+      reject(new DOMException("request cancelled", "AbortError"));
     };
     const timer = setTimeout(() => {
       signal?.removeEventListener("abort", stop);

@@ -1,4 +1,4 @@
-/** How far an answer is that takes longer (status 202). */
+/** Progress of an answer that takes longer (status 202). */
 export interface Progress {
   doing: string;
   share: number | null;

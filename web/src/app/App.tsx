@@ -6,7 +6,7 @@ import { useFocusOnHeading } from "./layout/focus";
 import { Header } from "./layout/Header";
 import { Help } from "./layout/Help";
 import { useKeys } from "./layout/keyboard";
-import { Failure, Working } from "./layout/Shown";
+import { ErrorMessage, ProgressMessage } from "./layout/LoadedContent";
 import { Compare } from "./pages/Compare";
 import { History } from "./pages/History";
 import { Home } from "./pages/Home";
@@ -19,12 +19,12 @@ import { placeOf, type Route } from "./routing/route";
 import { titleOf } from "./routing/title";
 import { useRuns } from "./runs/useRuns";
 
-/** Everything: the header, the page the address names, and what is said about the connection. */
+/** The app: header, the page of the address, and connection errors. */
 export function App({ base }: { base: URL }) {
   const client = useMemo(() => createClient(base), [base]);
   const cache = useMemo(() => new Cache(), []);
   const route = useRoute();
-  const { listing, error, contact, retry } = useRuns(client);
+  const { listing, error, reconnections, retry } = useRuns(client);
   const [helping, setHelping] = useState(false);
   const main = useRef<HTMLElement>(null);
   const onTrace = route.at === "run" && route.page === "trace";
@@ -40,10 +40,10 @@ export function App({ base }: { base: URL }) {
   });
 
   return (
-    <AppProvider value={{ base, client, cache, route, listing, contact }}>
+    <AppProvider value={{ base, client, cache, route, listing, reconnections }}>
       <div class={`app ${onTrace ? "fills" : ""}`}>
         <button type="button" class="skip button" onClick={() => main.current?.focus()}>
-          Skip to the content
+          Skip to content
         </button>
         <Header onHelp={() => setHelping(true)} />
         {error && listing && (
@@ -53,8 +53,8 @@ export function App({ base }: { base: URL }) {
         )}
         <main ref={main} tabIndex={-1}>
           {listing && <Page route={route} />}
-          {!listing && !error && <Working progress={null} what="the list of runs" />}
-          {!listing && error && <Failure error={error} onRetry={retry} />}
+          {!listing && !error && <ProgressMessage progress={null} label="the list of runs" />}
+          {!listing && error && <ErrorMessage error={error} onRetry={retry} />}
         </main>
         <Help open={helping} onClose={() => setHelping(false)} />
       </div>

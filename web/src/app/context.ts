@@ -5,16 +5,16 @@ import type { Cache } from "./api/cache";
 import type { RunsAnswer } from "./api/types";
 import type { Route } from "./routing/route";
 
-/** What every part of the app may need. */
+/** Shared state of the app. */
 export interface App {
   base: URL;
   client: Client;
   cache: Cache;
   route: Route;
-  /** What is below the served folder; undefined until it is known. */
+  /** The runs; undefined until loaded. */
   listing: RunsAnswer | undefined;
-  /** How often the server was found again after it had not answered. */
-  contact: number;
+  /** How often the connection to the server came back. */
+  reconnections: number;
 }
 
 const AppContext = createContext<App | null>(null);
@@ -22,6 +22,6 @@ export const AppProvider = AppContext.Provider;
 
 export function useApp(): App {
   const app = useContext(AppContext);
-  if (!app) throw new Error("outside of the app");
+  if (!app) throw new Error("useApp needs an AppProvider around it");
   return app;
 }

@@ -23,9 +23,9 @@ test("moments of a clock are shown on that clock", () => {
   const moment = (links: Links) => links.hrefOfCell("moment", "5000", { dur_ns: 100 });
   expect(routeOf(moment(onMemory)).query).toMatchObject({ from: "4950", worker: "rank0" });
   expect(routeOf(moment(onMemory)).query.clock).toBeUndefined();
-  const own = onMemory.onClock?.("own") as Links;
-  expect(routeOf(moment(own)).query).toMatchObject({ from: "4950", clock: "own" });
-  expect(routeOf(own.hrefOfCell("module", "norm", {})).query.clock).toBeUndefined();
+  const reload = onMemory.onClock?.("own") as Links;
+  expect(routeOf(moment(reload)).query).toMatchObject({ from: "4950", clock: "own" });
+  expect(routeOf(reload.hrefOfCell("module", "norm", {})).query.clock).toBeUndefined();
 });
 
 test("an incident leads to its comparison, else to its report, and a report to itself", () => {
@@ -37,11 +37,11 @@ test("an incident leads to its comparison, else to its report, and a report to i
   };
   const answer = { name: "a", state: "alarm", gone: false, incidents, document: {} as never };
   const links = linksOfWatch(answer, createClient(new URL("http://here/")));
-  const written = (id: string) => `http://here/api/watch/report?name=a&incident=${id}`;
+  const query = (id: string) => `http://here/api/watch/report?name=a&incident=${id}`;
   expect(routeOf(links.hrefOfCell("incident", "1", {}))).toEqual({ at: "compare", query: pair });
-  expect(links.hrefOfCell("incident", "2", {})).toBe(written("2"));
+  expect(links.hrefOfCell("incident", "2", {})).toBe(query("2"));
   expect(links.hrefOfCell("incident", "3", {})).toBeNull();
-  expect(links.hrefOfCell("report", "report", { id: "1" })).toBe(written("1"));
+  expect(links.hrefOfCell("report", "report", { id: "1" })).toBe(query("1"));
 });
 
 describe("an operator", () => {

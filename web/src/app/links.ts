@@ -1,10 +1,10 @@
-// Where names and moments lead: from an operator to its kernels, from a kernel to the trace.
+// Links between pages: from an operator to its kernels, from a kernel to the trace.
 
 import type { Client } from "../api/client";
 import { type Links, NO_LINKS, type RowValues, type Side } from "../components/links";
 import type { Clock, Link } from "../document/types";
 import type { Run, WatchAnswer } from "./api/types";
-import { changedQuery, formatRoute, type Query, type RunPage, runHref } from "./routing/route";
+import { formatRoute, type Query, type RunPage, runHref, updateQuery } from "./routing/route";
 
 const PAGE_OF_SECTION: Readonly<Record<string, RunPage>> = {
   operators: "operators",
@@ -26,24 +26,24 @@ const PAGE_OF_SECTION: Readonly<Record<string, RunPage>> = {
   "rank-groups": "distributed",
   trace: "trace",
 };
-/** Around a moment without a length: what a screen shows of it. */
+/** Range shown on each side of a moment, in nanoseconds. */
 const AROUND_NS = 500_000;
 
-/** The addresses behind cells and cards of a run's pages; their moments are those of a clock. */
+/** Links of the pages of a run; times are of `clock`. */
 export function linksOfRun(run: string, page: RunPage, query: Query, clock?: Clock): Links {
   const to = (target: RunPage, more: Query) =>
     runHref(run, target, query, clock && more.from ? { ...more, clock } : more);
-  const opened = (target: RunPage, open: string, dims: string, find = open) => {
+  const detailsHref = (target: RunPage, open: string, dims: string, find = open) => {
     if (page !== target) return to(target, { [`find.${target}`]: find, open, dims });
-    return formatRoute({ at: "run", run, page, query: changedQuery(query, { open, dims }) });
+    return formatRoute({ at: "run", run, page, query: updateQuery(query, { open, dims }) });
   };
   return {
     hrefOfCell(link, text, row) {
       switch (link) {
         case "operator":
-          return opened("operators", text, textOf(row, "input_dims"));
+          return detailsHref("operators", text, textOf(row, "input_dims"));
         case "kernel":
-          return opened("kernels", fullName(text, row), "", text);
+          return detailsHref("kernels", fullKernelName(text, row), "", text);
         case "module":
           return to("modules", { "find.modules": text });
         case "worker":
@@ -61,8 +61,8 @@ export function linksOfRun(run: string, page: RunPage, query: Query, clock?: Clo
 }
 
 /**
- * Of a comparison, names lead nowhere: they may be of either run; places are of the new one, moments
- * of the timeline of either, where it has one only.
+ * Links of a comparison: names have none, since they may be of either run; sections are of the new
+ * run; moments lead to either timeline, if that run has one process and one span.
  */
 export function linksOfComparison(runs: Record<Side, Run>): Links {
   const to = (page: RunPage, more: Query) => runHref(runs.new.name, page, {}, more);
@@ -71,15 +71,17 @@ export function linksOfComparison(runs: Record<Side, Run>): Links {
     hrefOfLink: (link) => hrefOfLink(link, to),
     hrefOfMoment(side, at, name) {
       const { name: run, timeline, workers } = runs[side];
-      const alone = workers.length === 1 && workers[0]?.spans.length === 1;
-      // What stands for numbers is not in the trace.
+      const isSinglePart = workers.length === 1 && workers[0]?.spans.length === 1;
+      // "#" stands for numbers, which the trace has instead.
       const q = name.split("#")[0] as string;
-      return timeline && alone ? runHref(run, "trace", {}, { ...rangeQuery(at, at), q }) : null;
+      return timeline && isSinglePart
+        ? runHref(run, "trace", {}, { ...rangeQuery(at, at), q })
+        : null;
     },
   };
 }
 
-/** Of a watched program, incidents lead to what changed, or else to what was written of them. */
+/** Links of a watched program: incidents lead to their comparison, or else to their report. */
 export function linksOfWatch({ name, incidents }: WatchAnswer, client: Client): Links {
   const reportOf = (incident: string) =>
     incidents[incident]?.report ? client.href("watch/report", { name, incident }) : null;
@@ -95,7 +97,7 @@ export function linksOfWatch({ name, incidents }: WatchAnswer, client: Client): 
   };
 }
 
-/** The state of the trace view that shows a range with some of its surroundings. */
+/** State of the trace view that shows a range with a margin. */
 export function rangeQuery(from: number, to: number, select?: number): Query {
   const length = to - from;
   const margin = length > 0 ? length * 0.5 : AROUND_NS;
@@ -120,8 +122,8 @@ export function pageOfSection(section: string): RunPage {
   return PAGE_OF_SECTION[section] ?? "overview";
 }
 
-/** Kernels are shown by their short names; requests need the whole one. */
-function fullName(text: string, row: RowValues): string {
+/** Kernels are shown by short names; requests need full names. */
+function fullKernelName(text: string, row: RowValues): string {
   return row.short_name === text ? textOf(row, "name") || text : text;
 }
 

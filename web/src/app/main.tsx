@@ -22,9 +22,9 @@ export async function render(): Promise<void> {
 }
 
 function placeToDraw(): HTMLElement {
-  const found = document.getElementById(PLACE);
-  found?.replaceChildren();
-  if (found) return found;
+  const existing = document.getElementById(PLACE);
+  existing?.replaceChildren();
+  if (existing) return existing;
   const place = document.createElement("div");
   place.id = PLACE;
   document.body.append(place);
@@ -33,8 +33,8 @@ function placeToDraw(): HTMLElement {
 
 function addStyles(): void {
   const href = new URL("static/app.css", base).href;
-  const known = [...document.querySelectorAll<HTMLLinkElement>("link[rel=stylesheet]")];
-  if (known.some((link) => link.href === href)) return;
+  const links = [...document.querySelectorAll<HTMLLinkElement>("link[rel=stylesheet]")];
+  if (links.some((link) => link.href === href)) return;
   const link = document.createElement("link");
   Object.assign(link, { rel: "stylesheet", href });
   document.head.append(link);

@@ -5,12 +5,12 @@ import { Table } from "./Table";
 
 interface AsTableProps {
   summary: string;
-  /** Made when it is asked for, and again when what it is made `of` changes. */
+  /** Called when opened, and again when `of` changes. */
   make(): TableBlock;
   of: unknown;
 }
 
-/** A drawing as a table, folded away. */
+/** A collapsed table with the data of a drawing. */
 export function AsTable({ summary, make, of }: AsTableProps) {
   const [open, setOpen] = useState(false);
   const table = useMemo(() => (open ? make() : null), [open, of]);

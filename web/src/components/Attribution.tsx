@@ -1,11 +1,11 @@
 import type { Attribution as AttributionBlock } from "../document/types";
-import { format, signed } from "../format/format";
+import { format, formatSigned } from "../format/format";
 import { Caption } from "./Caption";
 import { type Scale, scaleOfChanges, spanOn } from "./scale";
 
 type Row = AttributionBlock["rows"][number];
 
-/** Where a change comes from: a bar per part, to the right for more time, to the left for less. */
+/** Parts of a change: a bar each, to the right for more time, to the left for less. */
 export function Attribution({ block }: { block: AttributionBlock }) {
   const scale = scaleOfChanges(block.rows);
   return (
@@ -34,9 +34,9 @@ export function Attribution({ block }: { block: AttributionBlock }) {
         </tbody>
         <tfoot>
           <tr>
-            <th scope="row">all</th>
+            <th scope="row">total</th>
             <td />
-            <td class="number">{signed(block.kind, block.change)}</td>
+            <td class="number">{formatSigned(block.kind, block.change)}</td>
             <td class="sides" />
           </tr>
         </tfoot>
@@ -51,11 +51,11 @@ function AttributionRow(props: { row: Row; block: AttributionBlock; scale: Scale
   const interval =
     row.low === null || row.high === null
       ? ""
-      : `, between ${signed(kind, row.low)} and ${signed(kind, row.high)}`;
+      : `, between ${formatSigned(kind, row.low)} and ${formatSigned(kind, row.high)}`;
   const noise = row.sure ? "" : ", within the noise";
-  const told = `${row.name}: ${signed(kind, row.change)}${interval}${noise}. ${row.help}`;
+  const description = `${row.name}: ${formatSigned(kind, row.change)}${interval}${noise}. ${row.help}`;
   return (
-    <tr class={row.sure ? "" : "unsure"} title={told}>
+    <tr class={row.sure ? "" : "unsure"} title={description}>
       <th scope="row">{row.name}</th>
       <td class="bar">
         <div class="zero" style={{ left: `${scale(0)}%` }} />
@@ -69,7 +69,7 @@ function AttributionRow(props: { row: Row; block: AttributionBlock; scale: Scale
       </td>
       <td class="number">
         {!row.sure && <span class="noise">noise </span>}
-        {signed(kind, row.change)}
+        {formatSigned(kind, row.change)}
       </td>
       <td class="number sides">
         {format(kind, row.base)} → {format(kind, row.new)}

@@ -1,7 +1,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 
-/** Titles said just above a block: its caption need not say them again. */
+/** Titles just above a block, which its caption does not repeat. */
 export const TitlesAbove = createContext<string[]>([]);
 
 /** The title of a block. */

@@ -1,4 +1,4 @@
-// What cards of findings and of causes have in common.
+// Common parts of the cards of findings and causes.
 
 import type { ComponentChild } from "preact";
 import { useContext } from "preact/hooks";
@@ -10,12 +10,12 @@ import { roomForTail, splitName } from "./table/names";
 
 interface CardsProps {
   children: ComponentChild[];
-  /** What to say where there is no card, and how. */
+  /** Text without any card, and its tone. */
   empty: string;
   tone: "good" | "notice";
 }
 
-/** Cards in their order, or why there is none. */
+/** Cards, or a note without any. */
 export function Cards({ children, empty, tone }: CardsProps) {
   if (children.length) return <ol class="cards">{children}</ol>;
   return (
@@ -26,7 +26,7 @@ export function Cards({ children, empty, tone }: CardsProps) {
   );
 }
 
-/** What to try. */
+/** Advice of a card. */
 export function Advice({ text }: { text: string }) {
   if (!text) return null;
   return (
@@ -40,7 +40,7 @@ export function Advice({ text }: { text: string }) {
   );
 }
 
-/** What shows it, and where to look at it; folded away where it would push others out of sight. */
+/** Evidence and links of a card, collapsed. */
 export function Evidence({ lines, links }: { lines: string[]; links: Link[] }) {
   if (!lines.length && !links.length) return null;
   return (
@@ -85,7 +85,7 @@ function CardLinks({ links }: { links: Link[] }) {
   );
 }
 
-/** Part of a whole as a short bar with its words. */
+/** A share as a short bar with text. */
 export function ShareBar({ share, words }: { share: number; words: string }) {
   return (
     <span class="share-bar">

@@ -1,10 +1,10 @@
 import type { Cause, Causes as CausesBlock, Tone } from "../document/types";
-import { format, signed } from "../format/format";
+import { format, formatSigned } from "../format/format";
 import { Advice, Cards, Evidence, ShareBar } from "./CardParts";
 import { Icon, iconOfTone } from "./Icon";
 import { Prose } from "./Prose";
 
-/** Why it changed, or what is odd: the weightiest first. */
+/** Causes of a change, or anomalies, largest first. */
 export function Causes({ block }: { block: CausesBlock }) {
   return (
     <Cards empty={block.empty} tone="notice">
@@ -16,7 +16,7 @@ export function Causes({ block }: { block: CausesBlock }) {
 }
 
 function CauseCard({ item }: { item: Cause }) {
-  // What a straggler costs is no change: it has no sign.
+  // The cost of a straggler is no change: it has no sign.
   const isCost = item.role === "straggler";
   const tone: Tone = item.role === "cause" || isCost ? "bad" : "warning";
   return (
@@ -25,7 +25,7 @@ function CauseCard({ item }: { item: Cause }) {
         <Icon name={iconOfTone(tone)} size={14} />
         <span class="badge">{item.role}</span>
         {item.explained !== null && (
-          <span class="gain">{(isCost ? format : signed)(item.kind, item.explained)}</span>
+          <span class="gain">{(isCost ? format : formatSigned)(item.kind, item.explained)}</span>
         )}
         {item.share !== null && (
           <ShareBar

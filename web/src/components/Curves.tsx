@@ -5,8 +5,8 @@ import type { Curves as CurvesBlock } from "../document/types";
 import { format } from "../format/format";
 import { Caption } from "./Caption";
 import { placeWord } from "./curves/axes";
+import { describeCurves } from "./curves/description";
 import { moveView, seriesColour } from "./curves/plotting";
-import { curvesTold } from "./curves/telling";
 import { usePlot } from "./curves/usePlot";
 import { Icon } from "./Icon";
 import { LinksContext } from "./links";
@@ -27,10 +27,10 @@ export function Curves({ block }: { block: CurvesBlock }) {
     const href = hrefAt(cursor);
     if (href) location.assign(href);
   };
-  const pressedAt = useRef(0);
+  const pressX = useRef(0);
   const click = (event: MouseEvent) => {
-    // What was dragged is a zoom, not a click.
-    if (Math.abs(event.clientX - pressedAt.current) < 4) follow();
+    // A drag zooms, it is no click.
+    if (Math.abs(event.clientX - pressX.current) < 4) follow();
   };
   const toggle = (index: number) => {
     const next = new Set(hidden);
@@ -40,7 +40,7 @@ export function Curves({ block }: { block: CurvesBlock }) {
   const reset = () => plot.current && showAll(plot.current);
   const key = (event: KeyboardEvent) => {
     if (event.key === "Enter") follow();
-    if (plot.current && pressed(plot.current, event)) event.preventDefault();
+    if (plot.current && handleKey(plot.current, event)) event.preventDefault();
   };
   return (
     <figure class="curves">
@@ -79,11 +79,11 @@ export function Curves({ block }: { block: CurvesBlock }) {
         ref={element}
         tabIndex={0}
         role="application"
-        aria-label={`${curvesTold(block)} Arrow keys move, plus and minus zoom, 0 shows all.`}
-        title={hrefAt(0) ? "Click: show this moment in the trace" : undefined}
+        aria-label={`${describeCurves(block)} Arrow keys move, plus and minus zoom, 0 shows all.`}
+        title={hrefAt(0) ? "Click to show this moment in the trace" : undefined}
         onKeyDown={key}
         onMouseDownCapture={(event) => {
-          pressedAt.current = event.clientX;
+          pressX.current = event.clientX;
         }}
         onClick={click}
       />
@@ -97,8 +97,8 @@ function showAll(plot: uPlot): void {
   plot.setScale("x", { min: xs[0] ?? 0, max: xs.at(-1) ?? 1 });
 }
 
-/** What a key does to a plot; false where it means nothing. */
-function pressed(plot: uPlot, { key }: KeyboardEvent): boolean {
+/** Handles a key of the plot; false for other keys. */
+function handleKey(plot: uPlot, { key }: KeyboardEvent): boolean {
   if (key === "ArrowLeft") moveView(plot, -0.1);
   else if (key === "ArrowRight") moveView(plot, 0.1);
   else if (key === "+" || key === "=") moveView(plot, 0, 0.5);

@@ -136,14 +136,14 @@ describe("a document of two clocks", () => {
   });
 
   it("says which one to whoever keeps its state, and nothing for the first", () => {
-    let kept: DocumentState = { clock: "recorded" };
+    let latest: DocumentState = { clock: "recorded" };
     const onState = (state: DocumentState) => {
-      kept = state;
+      latest = state;
     };
-    show({ document: both, state: kept, onState });
+    show({ document: both, state: latest, onState });
     expect(texts()).toContain("84.7 ms");
-    act(() => choice("The program's own").querySelector("input")!.click());
-    expect(kept.clock).toBeUndefined();
+    act(() => choice("Without profiler overhead").querySelector("input")!.click());
+    expect(latest.clock).toBeUndefined();
   });
 
   it("shows that of the document where it says which", () => {
@@ -152,8 +152,8 @@ describe("a document of two clocks", () => {
   });
 
   it("has nothing to choose where it speaks of one", () => {
-    const one = { ...both, sections: both.sections.slice(0, 2) };
-    show({ document: one, state: { clock: "recorded" }, onState: () => {} });
+    const singleClock = { ...both, sections: both.sections.slice(0, 2) };
+    show({ document: singleClock, state: { clock: "recorded" }, onState: () => {} });
     expect(texts()).toEqual(["always", "18.6 ms"]);
     expect(host.querySelector(".switch")).toBeNull();
   });
@@ -178,14 +178,14 @@ describe("a table in a document", () => {
   });
 
   it("shows what its state says, and tells changes to whoever keeps it", () => {
-    let kept: DocumentState = { tables: { kernels: { search: "large" } } };
+    let latest: DocumentState = { tables: { kernels: { search: "large" } } };
     const onState = (state: DocumentState) => {
-      kept = state;
+      latest = state;
     };
-    show({ document: page(KERNELS), state: kept, onState });
+    show({ document: page(KERNELS), state: latest, onState });
     expect(cells()).toEqual(["large"]);
     act(() => host.querySelector<HTMLButtonElement>("thead button")?.click());
-    expect(kept.tables?.kernels).toEqual({
+    expect(latest.tables?.kernels).toEqual({
       search: "large",
       sort: { key: "name", descending: false },
     });

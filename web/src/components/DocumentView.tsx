@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Document } from "../document/types";
 import { ClockSwitch } from "./ClockSwitch";
-import { sectionsOf, shownClock } from "./clocks";
+import { currentClock, sectionsOf } from "./clocks";
 import { Headline } from "./Headline";
 import { type Links, LinksContext, NO_LINKS } from "./links";
 import { SectionList } from "./SectionList";
@@ -18,23 +18,20 @@ export interface DocumentViewProps {
   nav?: boolean;
 }
 
-/** A whole document: the answer, the list of sections, the sections. */
+/** A document: headline, list of sections, sections. */
 export function DocumentView({ document, links, state, onState, nav = true }: DocumentViewProps) {
-  const [own, setOwn] = useState<DocumentState>({});
-  const keeper = useMemo(
-    () => (onState ? { state: state ?? {}, onState } : null),
-    [state, onState],
-  );
-  const kept = keeper ?? { state: own, onState: setOwn };
-  const clock = shownClock(document, kept.state.clock);
+  const [localState, setLocalState] = useState<DocumentState>({});
+  const store = useMemo(() => (onState ? { state: state ?? {}, onState } : null), [state, onState]);
+  const current = store ?? { state: localState, onState: setLocalState };
+  const clock = currentClock(document, current.state.clock);
   const sections = useMemo(() => sectionsOf(document, clock), [document, clock]);
   const beside = nav && sections.length > 1;
   return (
     <LinksContext.Provider value={links ?? NO_LINKS}>
-      <StateContext.Provider value={keeper}>
+      <StateContext.Provider value={store}>
         <article class={`document ${beside ? "with-nav" : ""}`}>
           <Headline document={document}>
-            <ClockSwitch document={document} keeper={kept} />
+            <ClockSwitch document={document} store={current} />
           </Headline>
           {beside && <SectionNav sections={sections} />}
           <SectionList document={document} sections={sections} />

@@ -1,6 +1,6 @@
 import type { Facts as FactsBlock } from "../document/types";
 
-/** Labels and what they stand for. */
+/** Labels with their values. */
 export function Facts({ block }: { block: FactsBlock }) {
   return (
     <dl class="facts">

@@ -5,7 +5,7 @@ import { Prose } from "./Prose";
 
 const TONE: Record<Finding["severity"], Tone> = { high: "bad", medium: "warning", low: "notice" };
 
-/** What was found and what to try, the gravest first. */
+/** Findings with advice, by severity. */
 export function Findings({ block }: { block: FindingsBlock }) {
   return (
     <Cards empty={block.empty} tone="good">

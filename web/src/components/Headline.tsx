@@ -4,16 +4,16 @@ import { Icon, iconOfTone } from "./Icon";
 import { Prose } from "./Prose";
 import { firstSentence } from "./sentences";
 
-/** From here on a sentence is set smaller. */
+/** Characters from which a headline has smaller type. */
 const LONG = 110;
 
-/** What was read and the answer in a sentence: the first thing one sees. */
+/** Subject and headline of a document. */
 export function Headline({
   document,
   children,
 }: {
   document: Document;
-  /** What stands below the answer, e.g. a switch. */
+  /** Content below the headline, e.g. a switch. */
   children?: ComponentChildren;
 }) {
   const [first, rest] = firstSentence(document.headline);

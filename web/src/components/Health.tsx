@@ -9,13 +9,13 @@ const TONE: Record<HealthBlock["items"][number]["severity"], Tone> = {
   info: "notice",
 };
 
-/** What is wrong with a recording, what that means for the figures, and what to do. */
+/** Problems of a recording, their consequence and advice. */
 export function Health({ block }: { block: HealthBlock }) {
   if (!block.items.length) {
     return (
       <p class="note tone-good">
         <Icon name="good" />
-        <span>Nothing is wrong with the recording.</span>
+        <span>No problems found in the recording.</span>
       </p>
     );
   }
@@ -31,9 +31,9 @@ export function Health({ block }: { block: HealthBlock }) {
                 <span class="badge">{item.severity}</span> {item.title}
                 {item.count > 1 && <span class="quiet"> × {format("count", item.count)}</span>}
               </h3>
-              {item.told && <p class="told">{item.told}</p>}
+              {item.told && <p class="readout">{item.told}</p>}
               <p>
-                <Prose text={joined(item.consequence, item.advice)} />
+                <Prose text={joinSentences(item.consequence, item.advice)} />
               </p>
             </div>
           </li>
@@ -43,8 +43,8 @@ export function Health({ block }: { block: HealthBlock }) {
   );
 }
 
-/** Two clauses as sentences. */
-function joined(...clauses: string[]): string {
+/** Clauses as sentences. */
+function joinSentences(...clauses: string[]): string {
   return clauses
     .filter(Boolean)
     .map((clause) => clause[0]?.toUpperCase() + clause.slice(1).replace(/\.?$/, "."))

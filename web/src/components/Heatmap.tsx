@@ -3,22 +3,22 @@ import type { Heatmap as HeatmapBlock } from "../document/types";
 import { format } from "../format/format";
 import { AsTable } from "./AsTable";
 import { Caption } from "./Caption";
+import { cellText, heatTable, summary } from "./heatmap/description";
 import { drawHeat } from "./heatmap/drawing";
 import { type Cell, cellAfter, cellAt, type HeatLayout, largest, NO_CELL } from "./heatmap/layout";
-import { heatTable, summary, toldCell } from "./heatmap/telling";
 import { LinksContext } from "./links";
 import { useDrawing } from "./useDrawing";
 
-const KEYS = "Arrow keys go from cell to cell.";
-/** Places of the scale that are named: roots make a quarter of the value half of the way. */
+const KEYS = "Arrow keys move between cells.";
+/** Labelled values of the scale, as shares of the largest; the scale is a square root. */
 const TICKS = [0, 0.25, 1];
 
-/** Rows x columns of numbers, told by colour; whoever points at a cell, or goes to it, reads it. */
+/** Rows x columns of numbers as colours; the current cell is read out below. */
 export function Heatmap({ block }: { block: HeatmapBlock }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const layout = useRef<HeatLayout | null>(null);
   const [current, setCurrent] = useState<Cell>(NO_CELL);
-  const described = useMemo(() => summary(block), [block]);
+  const description = useMemo(() => summary(block), [block]);
   useDrawing(canvas, () => {
     if (canvas.current) layout.current = drawHeat(canvas.current, block, current);
   });
@@ -41,17 +41,17 @@ export function Heatmap({ block }: { block: HeatmapBlock }) {
         ref={canvas}
         tabIndex={0}
         role="application"
-        aria-label={`${block.title}. ${described} ${KEYS} The table below has the largest cells.`}
+        aria-label={`${block.title}. ${description} ${KEYS} The table below has the largest cells.`}
         onMouseMove={point}
         onClick={point}
         onMouseLeave={() => setCurrent(NO_CELL)}
         onKeyDown={key}
       />
-      <p class="told" aria-live="polite">
+      <p class="readout" aria-live="polite">
         {current.row >= 0 ? (
-          <Told block={block} cell={current} />
+          <CellReadout block={block} cell={current} />
         ) : (
-          `Point at a cell to read it. ${KEYS}`
+          `Point at a cell to read its value. ${KEYS}`
         )}
       </p>
       <AsTable summary="The largest cells as a table" make={() => heatTable(block)} of={block} />
@@ -59,9 +59,9 @@ export function Heatmap({ block }: { block: HeatmapBlock }) {
   );
 }
 
-function Told({ block, cell }: { block: HeatmapBlock; cell: Cell }) {
+function CellReadout({ block, cell }: { block: HeatmapBlock; cell: Cell }) {
   const { hrefOfCell } = useContext(LinksContext);
-  const { place, value } = toldCell(block, cell);
+  const { place, value } = cellText(block, cell);
   const row = block.rows[cell.row];
   const href = row?.worker ? hrefOfCell("worker", row.worker, {}) : null;
   return (
@@ -69,14 +69,14 @@ function Told({ block, cell }: { block: HeatmapBlock; cell: Cell }) {
       <b>{place}</b>
       <span>{value}</span>
       {row?.about && <span>{row.about}</span>}
-      {href && <a href={href}>look at {row?.worker}</a>}
+      {href && <a href={href}>Open {row?.worker}</a>}
     </>
   );
 }
 
 /** What the colours and marks mean. */
 function Scale({ block }: { block: HeatmapBlock }) {
-  const most = largest(block);
+  const max = largest(block);
   const incomplete = block.rows.some(({ values }) => values.includes(null));
   return (
     <ul class="legend">
@@ -86,7 +86,7 @@ function Scale({ block }: { block: HeatmapBlock }) {
           <span class="colours" />
           {TICKS.map((part) => (
             <span key={part} class="tick" style={{ left: `${100 * Math.sqrt(part)}%` }}>
-              {format(block.kind, part * most)}
+              {format(block.kind, part * max)}
             </span>
           ))}
         </span>

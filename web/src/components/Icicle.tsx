@@ -3,15 +3,15 @@ import type { Icicle as IcicleBlock } from "../document/types";
 import { AsTable } from "./AsTable";
 import { Caption } from "./Caption";
 import { Icon } from "./Icon";
+import { figuresOf, icicleTable, nameOf } from "./icicle/description";
 import { drawIcicle, ROW, viewRange } from "./icicle/drawing";
 import { layoutTree, neighbour, nodeAt, pathTo } from "./icicle/layout";
-import { figuresOf, icicleTable, nameOf } from "./icicle/telling";
 import { useBlockState } from "./state";
 import { useDrawing } from "./useDrawing";
 
-const KEYS = "Arrow keys go from bar to bar, Enter zooms, Escape goes back.";
+const KEYS = "Arrow keys move between bars, Enter zooms in, Escape zooms out.";
 
-/** A tree as nested bars; a click makes a bar as wide as the page, and there is a table of it. */
+/** A tree as nested bars, with a table; a click zooms to a bar. */
 export function Icicle({ block }: { block: IcicleBlock }) {
   const [state, setState] = useBlockState("icicles", block.id);
   const layout = useMemo(() => layoutTree(block), [block]);
@@ -38,7 +38,7 @@ export function Icicle({ block }: { block: IcicleBlock }) {
     else return;
     event.preventDefault();
   };
-  const told = current >= 0 ? current : zoomed;
+  const focusedNode = current >= 0 ? current : zoomed;
   return (
     <figure class="icicle">
       <Caption title={block.title} />
@@ -74,11 +74,11 @@ export function Icicle({ block }: { block: IcicleBlock }) {
         }}
         onKeyDown={key}
       />
-      <p class="told" aria-live="polite">
-        {told >= 0 ? (
-          <Told block={block} node={told} />
+      <p class="readout" aria-live="polite">
+        {focusedNode >= 0 ? (
+          <NodeReadout block={block} node={focusedNode} />
         ) : (
-          `The wider a bar, the longer it takes. Click one to zoom in. ${KEYS}`
+          `The width of a bar is its time. Click a bar to zoom in. ${KEYS}`
         )}
       </p>
       <AsTable summary="The tree as a table" make={() => icicleTable(block)} of={block} />
@@ -86,7 +86,7 @@ export function Icicle({ block }: { block: IcicleBlock }) {
   );
 }
 
-function Told({ block, node }: { block: IcicleBlock; node: number }) {
+function NodeReadout({ block, node }: { block: IcicleBlock; node: number }) {
   return (
     <>
       <b>{nameOf(block, node)}</b>

@@ -36,7 +36,7 @@ export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
   );
 }
 
-const OF_TONE: Record<Tone, IconName> = {
+const TONE_ICONS: Record<Tone, IconName> = {
   plain: "notice",
   good: "good",
   notice: "notice",
@@ -44,7 +44,7 @@ const OF_TONE: Record<Tone, IconName> = {
   bad: "bad",
 };
 
-/** The icon of a tone; plain things have none of their own and are told like notices. */
+/** The icon of a tone; "plain" has that of a notice. */
 export function iconOfTone(tone: Tone): IconName {
-  return OF_TONE[tone] ?? "notice";
+  return TONE_ICONS[tone] ?? "notice";
 }

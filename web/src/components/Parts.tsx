@@ -2,7 +2,7 @@ import type { Parts as PartsBlock } from "../document/types";
 import { format } from "../format/format";
 import { Caption } from "./Caption";
 import { partColour } from "./colours";
-import { Meanings } from "./Meanings";
+import { Definitions } from "./Definitions";
 
 /** A whole and its parts, as one bar and as a table that is its legend. */
 export function Parts({ block }: { block: PartsBlock }) {
@@ -10,7 +10,7 @@ export function Parts({ block }: { block: PartsBlock }) {
   return (
     <figure class="parts">
       <Caption title={block.title} />
-      <div class="whole" aria-hidden="true">
+      <div class="stacked-bar" aria-hidden="true">
         {block.parts.map(
           (part, index) =>
             part.value > 0 && (
@@ -42,7 +42,7 @@ export function Parts({ block }: { block: PartsBlock }) {
           <tr>
             <th scope="row">
               <span class="swatch" />
-              all
+              total
             </th>
             <td class="number">{format(block.kind, block.total)}</td>
             <td />
@@ -50,7 +50,10 @@ export function Parts({ block }: { block: PartsBlock }) {
           </tr>
         </tfoot>
       </table>
-      <Meanings of="parts" meanings={block.parts.map(({ name, help }) => ({ term: name, help }))} />
+      <Definitions
+        of="parts"
+        meanings={block.parts.map(({ name, help }) => ({ term: name, help }))}
+      />
     </figure>
   );
 }

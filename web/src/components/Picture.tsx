@@ -1,7 +1,7 @@
 import type { Picture as PictureBlock } from "../document/types";
 import { Prose } from "./Prose";
 
-/** From here on a drawing cannot be read when it is made as narrow as a phone, in its own pixels. */
+/** Width in pixels from which a drawing scrolls on a phone instead of shrinking. */
 const WIDE = 700;
 
 /** A drawing.  As an image nothing in it can run, whatever names it holds. */
@@ -27,8 +27,8 @@ export function Picture({ block }: { block: PictureBlock }) {
 
 /** Size of a drawing by its viewBox; zeros where it has none. */
 export function sizeOf(svg: string): { width: number; height: number } {
-  const found = /<svg[^>]*\sviewBox\s*=\s*["']\s*([^"']+)["']/.exec(svg);
-  const [, , width = 0, height = 0] = (found?.[1] ?? "")
+  const viewBox = /<svg[^>]*\sviewBox\s*=\s*["']\s*([^"']+)["']/.exec(svg);
+  const [, , width = 0, height = 0] = (viewBox?.[1] ?? "")
     .trim()
     .split(/[\s,]+/)
     .map(Number);

@@ -1,4 +1,4 @@
-/** A sentence of ours: what stands between backticks is set as code, everything as text. */
+/** Text in which backticks mark code; no other markup. */
 export function Prose({ text }: { text: string }) {
   const pieces = text.split("`");
   // Without a partner the last backtick is one of the text.

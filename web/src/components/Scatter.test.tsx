@@ -29,15 +29,15 @@ afterEach(() => {
 });
 
 function show(links = LINKS): SVGElement {
-  const shown = (
+  const content = (
     <LinksContext.Provider value={links}>
       <Scatter block={BLOCK} />
     </LinksContext.Provider>
   );
-  act(() => render(shown, host));
+  act(() => render(content, host));
   return host.querySelector("[role=application]") as SVGElement;
 }
-const told = () => host.querySelector(".told")?.textContent;
+const readout = () => host.querySelector(".readout")?.textContent;
 
 describe("points below roofs", () => {
   it("lead to what they stand for, and their names are text", () => {
@@ -49,22 +49,22 @@ describe("points below roofs", () => {
   });
 
   it("are read by keys, and followed by Enter", () => {
-    const drawn = show();
+    const svg = show();
     const press = (key: string) =>
       act(() => {
-        drawn.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+        svg.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
       });
-    expect(drawn.getAttribute("aria-label")).toContain("2 points");
+    expect(svg.getAttribute("aria-label")).toContain("2 points");
     // Names of attributes of drawings are told apart by case.
-    expect(drawn.getAttribute("tabindex")).toBe("0");
+    expect(svg.getAttribute("tabindex")).toBe("0");
     press("ArrowLeft");
-    expect(told()).toContain(EVIL);
+    expect(readout()).toContain(EVIL);
     press("ArrowLeft");
-    expect(told()).toContain("aten::add8x8bound by memorytime per step 90 nsTFLOP/s 1.000");
+    expect(readout()).toContain("aten::add8x8bound by memorytime per step 90 nsTFLOP/s 1.000");
     press("Enter");
     expect(location.hash).toBe("#operators?aten%3A%3Aadd");
     press("Escape");
-    expect(told()).toContain("Point at one");
+    expect(readout()).toContain("Point at a circle");
   });
 
   it("are drawn without links where nothing can be followed", () => {
@@ -83,7 +83,7 @@ it("a figure leads to the section that tells more", () => {
     share: 0.4,
     tone: "plain",
   } as const;
-  const shown = (
+  const content = (
     <LinksContext.Provider value={LINKS}>
       <Tiles
         block={{
@@ -96,7 +96,7 @@ it("a figure leads to the section that tells more", () => {
       />
     </LinksContext.Provider>
   );
-  act(() => render(shown, host));
+  act(() => render(content, host));
   const links = [...host.querySelectorAll("dt a")].map((link) => link.textContent);
   expect(links).toEqual(["MFU"]);
 });

@@ -4,25 +4,25 @@ import { AsTable } from "./AsTable";
 import { Caption } from "./Caption";
 import { partColour } from "./colours";
 import { LinksContext } from "./links";
+import { figuresOf, scatterTable, summary } from "./scatter/description";
 import {
   isBeyond,
   layoutScatter,
   type Plot,
-  placedNames,
+  placeNames,
   pointAfter,
   type RoofLine,
   radii,
   roofLines,
   tickLabel,
 } from "./scatter/layout";
-import { figuresOf, scatterTable, summary } from "./scatter/telling";
 
-const KEYS = "Arrow keys go from point to point, Enter follows.";
-/** Where nobody knows the width yet. */
+const KEYS = "Arrow keys move between points, Enter opens details.";
+/** Width before it is measured. */
 const USUAL_WIDTH = 720;
 const NARROWEST = 280;
 
-/** Points below roofs, on logarithmic axes; a point leads to what it stands for. */
+/** Points below rooflines, on logarithmic axes; a point links to its operator. */
 export function Scatter({ block }: { block: ScatterBlock }) {
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
@@ -30,7 +30,7 @@ export function Scatter({ block }: { block: ScatterBlock }) {
   const { hrefOfCell, hrefOfLink } = useContext(LinksContext);
   const plot = useMemo(() => layoutScatter(block, width), [block, width]);
   const lines = useMemo(() => roofLines(block, plot), [block, plot]);
-  const described = useMemo(() => summary(block), [block]);
+  const description = useMemo(() => summary(block), [block]);
   const hrefOf = ({ name }: Point) => {
     const link = { label: name, section: block.section, search: name, from_ns: null, to_ns: null };
     return (block.link && hrefOfCell(block.link, name, {})) || hrefOfLink(link);
@@ -47,7 +47,7 @@ export function Scatter({ block }: { block: ScatterBlock }) {
     }
     event.preventDefault();
   };
-  // What was read last stays: its link is below the picture.
+  // The last point stays current: its link is below the picture.
   const hover = ({ target }: MouseEvent) => {
     const at = (target as Element).getAttribute("data-at");
     if (at !== null) setCurrent(Number(at));
@@ -62,8 +62,8 @@ export function Scatter({ block }: { block: ScatterBlock }) {
           </li>
         ))}
         <li class="quiet">area: {block.size_title}</li>
-        {block.points.some((each) => isBeyond(plot, each)) && (
-          <li class="quiet">pale: beyond the axes</li>
+        {block.points.some((point) => isBeyond(plot, point)) && (
+          <li class="quiet">pale: outside the axes</li>
         )}
       </ul>
       {block.note && <p class="quiet">{block.note}</p>}
@@ -75,7 +75,7 @@ export function Scatter({ block }: { block: ScatterBlock }) {
           viewBox={`0 0 ${plot.width} ${plot.height}`}
           tabindex={0}
           role="application"
-          aria-label={`${block.title}. ${described} ${KEYS} The table below has all points.`}
+          aria-label={`${block.title}. ${description} ${KEYS} The table below has all points.`}
           onKeyDown={key}
           onMouseMove={hover}
         >
@@ -90,7 +90,7 @@ export function Scatter({ block }: { block: ScatterBlock }) {
         </svg>
         {/* biome-ignore-end lint/a11y/noNoninteractiveTabindex: the keys go through the points */}
       </div>
-      <p class="told" aria-live="polite">
+      <p class="readout" aria-live="polite">
         {point ? (
           <>
             <b>{point.name}</b>
@@ -99,10 +99,10 @@ export function Scatter({ block }: { block: ScatterBlock }) {
             {figuresOf(block, current).map((text) => (
               <span key={text}>{text}</span>
             ))}
-            {href && <a href={href}>look at it</a>}
+            {href && <a href={href}>Show details</a>}
           </>
         ) : (
-          `Point at one to read it. ${KEYS}`
+          `Point at a circle to read its values. ${KEYS}`
         )}
       </p>
       <AsTable summary="The points as a table" make={() => scatterTable(block)} of={block} />
@@ -168,7 +168,7 @@ function Points({ block, plot, current, onCurrent, hrefOf }: PointsProps) {
         );
         const href = hrefOf(point);
         if (!href) return <g key={at}>{circle}</g>;
-        // Fingers cannot hover: their first touch tells, the second follows.
+        // Touch has no hover: the first touch selects, the second opens.
         const click = (event: MouseEvent) => {
           const touched = (event as PointerEvent).pointerType === "touch";
           if (touched && at !== current) event.preventDefault();
@@ -198,15 +198,15 @@ interface NamesProps {
 
 /** Of roofs, and of points where there is room. */
 function Names({ block, plot, lines }: NamesProps) {
-  const names = useMemo(() => placedNames(block, plot, lines), [block, plot, lines]);
+  const names = useMemo(() => placeNames(block, plot, lines), [block, plot, lines]);
   return (
     <g class="names">
-      {lines.map(({ name, label: { x, y, turned } }) => (
+      {lines.map(({ name, label: { x, y, angle } }) => (
         <text
           key={name}
-          text-anchor={turned ? "middle" : "end"}
-          transform={`translate(${x} ${y}) rotate(${turned})`}
-          dy={turned ? -6 : 0}
+          text-anchor={angle ? "middle" : "end"}
+          transform={`translate(${x} ${y}) rotate(${angle})`}
+          dy={angle ? -6 : 0}
         >
           {name}
         </text>
@@ -220,13 +220,13 @@ function Names({ block, plot, lines }: NamesProps) {
   );
 }
 
-/** How wide an element is, and again whenever that changes. */
+/** The width of an element. */
 function useWidth(element: { current: HTMLElement | null }): number {
   const [width, setWidth] = useState(USUAL_WIDTH);
   useEffect(() => {
     const measure = () => {
-      const found = element.current?.clientWidth;
-      if (found) setWidth(Math.max(found, NARROWEST));
+      const clientWidth = element.current?.clientWidth;
+      if (clientWidth) setWidth(Math.max(clientWidth, NARROWEST));
     };
     measure();
     const observer = new ResizeObserver(measure);

@@ -10,7 +10,7 @@ interface SectionListProps {
   sections: Section[];
 }
 
-/** Sections one after the other; moments in them are of their clock, or else of the document's. */
+/** Sections; times in them are of their clock, or else of the document's. */
 export function SectionList({ document, sections }: SectionListProps) {
   const links = useContext(LinksContext);
   const byClock = useMemo(

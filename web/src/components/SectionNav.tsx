@@ -41,9 +41,9 @@ function sectionInView(sections: Section[]): string | undefined {
   // At the ends of the page the first and the last section are read, however short they are.
   if (scrollTop <= 0) return sections[0]?.id;
   if (scrollTop + clientHeight >= scrollHeight - 2) return sections.at(-1)?.id;
-  const begun = sections.filter(({ id }) => {
+  const started = sections.filter(({ id }) => {
     const element = document.getElementById(id);
     return element !== null && element.getBoundingClientRect().top < clientHeight * 0.3;
   });
-  return (begun.at(-1) ?? sections[0])?.id;
+  return (started.at(-1) ?? sections[0])?.id;
 }

@@ -4,8 +4,8 @@ import { TitlesAbove } from "./Caption";
 import { Prose } from "./Prose";
 
 /**
- * A section with its title; a verdict has its causes, and what follows them, beside it, and what
- * comes before it above.
+ * A section with its title; blocks from the causes on stand beside a verdict, blocks before it
+ * above.
  */
 export function SectionView({ section }: { section: Section }) {
   const { id, title, lead, blocks } = section;

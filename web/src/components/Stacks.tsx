@@ -6,7 +6,7 @@ import { partColour } from "./colours";
 /** One bar of parts per step, all on one scale. */
 export function Stacks({ block }: { block: StacksBlock }) {
   const totals = block.labels.map((_, at) => sum(block.parts.map(({ values }) => values[at] ?? 0)));
-  const most = Math.max(...totals, Number.MIN_VALUE);
+  const max = Math.max(...totals, Number.MIN_VALUE);
   return (
     <figure class="stacks">
       <Caption title={block.title} />
@@ -25,7 +25,7 @@ export function Stacks({ block }: { block: StacksBlock }) {
               <tr key={label}>
                 <th scope="row">{label}</th>
                 <td>
-                  <div class="bar" style={{ width: `${(100 * (totals[at] ?? 0)) / most}%` }}>
+                  <div class="bar" style={{ width: `${(100 * (totals[at] ?? 0)) / max}%` }}>
                     {block.parts.map((part, index) => (
                       <div
                         key={part.id}

@@ -1,11 +1,11 @@
 import { useContext } from "preact/hooks";
 import type { Tile, Tiles as TilesBlock } from "../document/types";
-import { worded } from "../format/format";
+import { formatParts } from "../format/format";
+import { Definitions } from "./Definitions";
 import { Icon, iconOfTone } from "./Icon";
 import { LinksContext } from "./links";
-import { Meanings } from "./Meanings";
 
-/** Figures one sees first. */
+/** Key figures. */
 export function Tiles({ block }: { block: TilesBlock }) {
   return (
     <div>
@@ -14,7 +14,7 @@ export function Tiles({ block }: { block: TilesBlock }) {
           <TileView key={tile.label} tile={tile} />
         ))}
       </dl>
-      <Meanings
+      <Definitions
         of="figures"
         meanings={block.tiles.map(({ label, help }) => ({ term: label, help }))}
       />
@@ -23,7 +23,7 @@ export function Tiles({ block }: { block: TilesBlock }) {
 }
 
 function TileView({ tile }: { tile: Tile }) {
-  const { digits, unit } = worded(tile.kind, tile.value);
+  const { digits, unit } = formatParts(tile.kind, tile.value);
   const { hrefOfLink } = useContext(LinksContext);
   const { label, section } = tile;
   const href = section && hrefOfLink({ label, section, search: "", from_ns: null, to_ns: null });

@@ -73,7 +73,7 @@ describe("a tree of two sides", () => {
   it("is folded where both are equal, and says how much is there", () => {
     show();
     expect(names()).toEqual(["aten::to", "aten::linear", "aten::item", "gemm"]);
-    expect(rows()[0]?.textContent).toContain("1 sorts of calls below it");
+    expect(rows()[0]?.textContent).toContain("1 call sites below");
     act(() => host.querySelector<HTMLElement>("button.turn")?.click());
     expect(names()[1]).toBe("copy");
     expect(host.querySelector(".table-note")).toBeNull();

@@ -1,59 +1,66 @@
 import { useContext, useMemo, useRef, useState } from "preact/hooks";
 import type { Kind, Tree as TreeBlock, TreeSide } from "../document/types";
-import { format, signed } from "../format/format";
+import { format, formatSigned } from "../format/format";
 import { Caption } from "./Caption";
 import { Icon } from "./Icon";
 import { type Links, LinksContext } from "./links";
 import { useBlockState } from "./state";
 import { Marked } from "./table/Cell";
 import { roomForTail, splitName } from "./table/names";
-import { keyMove, nameOf, type Seen, type State, seenNodes, stateOf } from "./tree/rows";
+import {
+  moveForKey,
+  nameOf,
+  type State,
+  stateOf,
+  type VisibleNode,
+  visibleNodes,
+} from "./tree/rows";
 
 const STATES: Record<State, { mark: string; meaning: string }> = {
   added: { mark: "+", meaning: "only in new" },
   removed: { mark: "−", meaning: "only in base" },
-  changed: { mark: "~", meaning: "changed, in number or below" },
-  varies: { mark: "?", meaning: "varies from cycle to cycle" },
-  same: { mark: "", meaning: "the same" },
+  changed: { mark: "~", meaning: "changed: number of calls, or calls below" },
+  varies: { mark: "?", meaning: "varies from step to step" },
+  same: { mark: "", meaning: "unchanged" },
 };
 /** Figures of each side that are shown: calls, device time. */
 const FIGURES = 2;
-const KEYS = "Arrow keys go from row to row, fold and unfold.";
+const KEYS = "Arrow keys move between rows, collapse and expand.";
 
-/** Two sides as one tree: a row per node, folded where both are equal. */
+/** Call trees of base and new as one: a row per node, collapsed where both are equal. */
 export function Tree({ block }: { block: TreeBlock }) {
   const [state, setState] = useBlockState("tables", block.id);
   const links = useContext(LinksContext);
   const body = useRef<HTMLTableSectionElement>(null);
-  const [turned, setTurned] = useState<ReadonlySet<number>>(new Set());
-  const [differing, setDiffering] = useState(false);
+  const [toggled, setToggled] = useState<ReadonlySet<number>>(new Set());
+  const [onlyDifferences, setOnlyDifferences] = useState(false);
   const [current, setCurrent] = useState(0);
   const search = state.search ?? "";
-  const seen = useMemo(
-    () => seenNodes(block, { turned, search: search.toLowerCase(), differing }),
-    [block, turned, search, differing],
+  const visible = useMemo(
+    () => visibleNodes(block, { toggled, search: search.toLowerCase(), onlyDifferences }),
+    [block, toggled, search, onlyDifferences],
   );
-  const sides = useMemo(() => [block.base, block.new].map(measured), [block]);
+  const sides = useMemo(() => [block.base, block.new].map(withMainFigures), [block]);
   const present = useMemo(() => new Set(block.depth.map((_, at) => stateOf(block, at))), [block]);
   const placed = useMemo(() => hasPlaces(block, links), [block, links]);
-  const stop = seen.some(({ node }) => node === current) ? current : seen[0]?.node;
+  const stop = visible.some(({ node }) => node === current) ? current : visible[0]?.node;
   const turn = (node: number) => {
-    const next = new Set(turned);
+    const next = new Set(toggled);
     if (!next.delete(node)) next.add(node);
-    setTurned(next);
+    setToggled(next);
   };
   const key = (event: KeyboardEvent) => {
     // In a link, Enter follows it.
     if (event.key === "Enter" && (event.target as Element).closest("a")) return;
-    const at = seen.findIndex(({ node }) => node === stop);
-    const move = keyMove(block, seen, at, event.key);
+    const at = visible.findIndex(({ node }) => node === stop);
+    const move = moveForKey(block, visible, at, event.key);
     if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     if (move.turn) turn(move.node);
     setCurrent(move.node);
     body.current?.querySelector<HTMLElement>(`[data-node="${move.node}"]`)?.focus();
   };
-  const missing = block.total - seenNodes(block, AS_IT_COMES).length;
+  const missing = block.total - visibleNodes(block, INITIAL_VIEW).length;
   return (
     <figure class="tree">
       <Caption title={block.title} />
@@ -74,10 +81,10 @@ export function Tree({ block }: { block: TreeBlock }) {
         <label class="only">
           <input
             type="checkbox"
-            checked={differing}
-            onChange={(event) => setDiffering(event.currentTarget.checked)}
+            checked={onlyDifferences}
+            onChange={(event) => setOnlyDifferences(event.currentTarget.checked)}
           />
-          Only what differs
+          Only differences
         </label>
         <span class="room" />
         <Legend present={present} />
@@ -89,61 +96,65 @@ export function Tree({ block }: { block: TreeBlock }) {
             <Heads sides={sides} placed={placed} />
           </thead>
           <tbody ref={body}>
-            {seen.map((one) => (
+            {visible.map((row) => (
               <Row
-                key={one.node}
+                key={row.node}
                 block={block}
                 sides={sides}
-                one={one}
+                row={row}
                 search={search.toLowerCase()}
-                stop={one.node === stop}
+                stop={row.node === stop}
                 links={placed ? links : null}
                 onTurn={() => {
-                  setCurrent(one.node);
-                  turn(one.node);
+                  setCurrent(row.node);
+                  turn(row.node);
                 }}
-                onFocus={() => setCurrent(one.node)}
+                onFocus={() => setCurrent(row.node)}
               />
             ))}
           </tbody>
         </table>
-        {!seen.length && (
+        {!visible.length && (
           <p class="empty">
-            {search ? "No call matches the search." : "Both programs make the same calls."}
+            {search
+              ? "No call matches the search."
+              : "No differences: both programs make the same calls."}
           </p>
         )}
       </div>
-      {missing > 0 && <p class="table-note">{missing} more rows do not fit into this page.</p>}
+      {missing > 0 && <p class="table-note">{missing} more rows are not shown.</p>}
     </figure>
   );
 }
 
-const AS_IT_COMES = { turned: new Set<number>(), search: "", differing: false };
+const INITIAL_VIEW = { toggled: new Set<number>(), search: "", onlyDifferences: false };
 
-/** How to read a number: means over cycles are whole mostly. */
-function whole(kind: Kind, value: number | null | undefined): Kind {
+/** Kind of a number: means over steps are mostly integers. */
+function integerKind(kind: Kind, value: number | null | undefined): Kind {
   return kind === "number" && Number.isInteger(value) ? "count" : kind;
 }
 
-/** A side with the figures that are shown. */
-function measured(side: TreeSide): TreeSide {
+/** A side with its main figures only. */
+function withMainFigures(side: TreeSide): TreeSide {
   return { ...side, details: side.details.slice(0, FIGURES) };
 }
 
 function hasPlaces(block: TreeBlock, links: Links): boolean {
   return (["base", "new"] as const).some((side) => {
-    const moment = block[side].moments_ns.find((one) => one !== null);
+    const moment = block[side].moments_ns.find((moment_ns) => moment_ns !== null);
     return moment != null && links.hrefOfMoment(side, moment, "") !== null;
   });
 }
 
 function Legend({ present }: { present: Set<State> }) {
-  const told = (Object.keys(STATES) as State[]).filter((one) => one !== "same" && present.has(one));
+  const states = (Object.keys(STATES) as State[]).filter(
+    (state) => state !== "same" && present.has(state),
+  );
   return (
     <ul class="legend">
-      {told.map((one) => (
-        <li key={one}>
-          <span class={`mark state-${one}`}>{STATES[one].mark}</span> {STATES[one].meaning}
+      {states.map((state) => (
+        <li key={state}>
+          <span class={`mark state-${state}`}>{STATES[state].mark}</span> {STATES[state].meaning}
         </li>
       ))}
     </ul>
@@ -187,7 +198,7 @@ function Heads({ sides, placed }: { sides: TreeSide[]; placed: boolean }) {
 interface RowProps {
   block: TreeBlock;
   sides: TreeSide[];
-  one: Seen;
+  row: VisibleNode;
   search: string;
   /** Whether the Tab key stops here. */
   stop: boolean;
@@ -197,8 +208,8 @@ interface RowProps {
   onFocus: () => void;
 }
 
-function Row({ block, sides, one, search, stop, links, onTurn, onFocus }: RowProps) {
-  const { node, open } = one;
+function Row({ block, sides, row, search, stop, links, onTurn, onFocus }: RowProps) {
+  const { node, open } = row;
   const [name, state] = [nameOf(block, node), stateOf(block, node)];
   const [head, tail] = splitName(name);
   const folded = block.folded[node] ?? 0;
@@ -224,7 +235,7 @@ function Row({ block, sides, one, search, stop, links, onTurn, onFocus }: RowPro
               class="turn"
               tabIndex={-1}
               onClick={onTurn}
-              aria-label={open ? `Fold ${name}` : `Unfold ${name}`}
+              aria-label={open ? `Collapse ${name}` : `Expand ${name}`}
             >
               <Icon name="down" size={12} />
             </button>
@@ -240,9 +251,9 @@ function Row({ block, sides, one, search, stop, links, onTurn, onFocus }: RowPro
           </span>
           <span class="visually-hidden">, {STATES[state].meaning}</span>
           {!open && folded > 0 && (
-            <span class="folded" title={`${folded} sorts of calls below it`}>
+            <span class="folded" title={`${folded} call sites below`}>
               {folded}
-              <span class="visually-hidden"> sorts of calls below it</span>
+              <span class="visually-hidden"> call sites below</span>
             </span>
           )}
         </span>
@@ -254,13 +265,13 @@ function Row({ block, sides, one, search, stop, links, onTurn, onFocus }: RowPro
           const differs = at === 0 && values[node] !== other;
           return (
             <td key={label + title} class={`number ${differs ? "differs" : ""}`}>
-              {absent ? "" : format(whole(kind, values[node]), values[node])}
+              {absent ? "" : format(integerKind(kind, values[node]), values[node])}
             </td>
           );
         });
       })}
       <td class="number change">
-        {state === "same" || !last[0] || !change ? "" : signed(last[0].kind, change)}
+        {state === "same" || !last[0] || !change ? "" : formatSigned(last[0].kind, change)}
       </td>
       {links && (
         <td class="places">

@@ -1,8 +1,8 @@
 import type { Verdict as VerdictBlock } from "../document/types";
-import { format, signed } from "../format/format";
+import { format, formatSigned } from "../format/format";
 import { Icon, type IconName } from "./Icon";
 import { Prose } from "./Prose";
-import { apart, outward, scaleAround, spanOn } from "./scale";
+import { roundOutward, scaleAround, spanOn, spreadLabels } from "./scale";
 
 const LOOKS: Record<VerdictBlock["verdict"], [IconName, tone: string]> = {
   regression: ["slower", "bad"],
@@ -20,7 +20,7 @@ export function Verdict({ block }: { block: VerdictBlock }) {
       <div class="word">
         <Icon name={icon} size={30} />
         <strong>{block.word}</strong>
-        {block.change !== null && <span class="change">{signed("share", block.change)}</span>}
+        {block.change !== null && <span class="change">{formatSigned("share", block.change)}</span>}
       </div>
       <p class="sentence">
         <Prose text={block.sentence} />
@@ -51,15 +51,15 @@ function Interval({ block }: { block: VerdictBlock }) {
   const { change, low, high } = block;
   if (change === null || low === null || high === null) return null;
   const scale = scaleAround([change, low, high]);
-  const [least, most] = outward(low, high).map((end) => signed("share", end));
-  const told = `${signed("share", change)}, between ${least} and ${most}`;
-  const ends = apart([
+  const [min, max] = roundOutward(low, high).map((end) => formatSigned("share", end));
+  const description = `${formatSigned("share", change)}, between ${min} and ${max}`;
+  const ends = spreadLabels([
     { at: scale(0), text: "0" },
-    { at: scale(low), text: least as string },
-    { at: scale(high), text: most as string },
+    { at: scale(low), text: min as string },
+    { at: scale(high), text: max as string },
   ]);
   return (
-    <div class="interval" role="img" aria-label={told} title={told}>
+    <div class="interval" role="img" aria-label={description} title={description}>
       <div class="axis">
         <div class="zero" style={{ left: `${scale(0)}%` }} />
         <div class="range" style={spanOn(scale, low, high)} />

@@ -1,25 +1,25 @@
-// Sections that speak of one clock or the other, of which a page shows one at a time.
+// Sections of two clocks, of which a page shows one at a time.
 
 import type { Clock, Document, Section } from "../document/types";
 
 export const CLOCKS = [
-  ["own", "The program's own"],
+  ["own", "Without profiler overhead"],
   ["recorded", "As recorded"],
 ] as const;
 
-/** The clock a document speaks of first, where it has sections of both; else undefined. */
-export function firstClock({ sections, clock: its }: Document): Clock | undefined {
+/** The default clock of a document with sections of both; else undefined. */
+export function firstClock({ sections, clock: documentClock }: Document): Clock | undefined {
   const clocks = sections.flatMap(({ clock }) => clock || []);
-  return new Set(clocks).size > 1 ? its || clocks[0] : undefined;
+  return new Set(clocks).size > 1 ? documentClock || clocks[0] : undefined;
 }
 
-/** The clock to show: the one that was chosen, where there is a choice. */
-export function shownClock(document: Document, chosen: Clock | undefined): Clock | undefined {
+/** The clock to show: the selected one, where there is a choice. */
+export function currentClock(document: Document, chosen: Clock | undefined): Clock | undefined {
   const first = firstClock(document);
   return first && (chosen ?? first);
 }
 
-/** The sections of a clock, and those that speak of none. */
+/** The sections of a clock, and those of none. */
 export function sectionsOf({ sections }: Document, clock: Clock | undefined): Section[] {
   return clock ? sections.filter((section) => !section.clock || section.clock === clock) : sections;
 }

@@ -1,4 +1,4 @@
-// Where cells and cards lead: the app gives addresses of its pages, a report anchors of its own.
+// Links of cells and cards: pages in the app, anchors in a report.
 
 import { createContext } from "preact";
 import type { Clock, Column, Link } from "../document/types";
@@ -26,5 +26,5 @@ export const NO_LINKS: Links = {
   hrefOfMoment: () => null,
 };
 
-/** Set by `DocumentView`; whoever shows blocks on their own provides it himself. */
+/** Set by `DocumentView`; blocks outside of one need their own provider. */
 export const LinksContext = createContext<Links>(NO_LINKS);

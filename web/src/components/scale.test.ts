@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { apart, outward, scaleAround, scaleOfChanges, spanOn } from "./scale";
+import { roundOutward, scaleAround, scaleOfChanges, spanOn, spreadLabels } from "./scale";
 
 describe("scales of changes", () => {
   it("always show zero", () => {
@@ -32,13 +32,13 @@ describe("scales of changes", () => {
 });
 
 it("rounds intervals outward, as sentences do", () => {
-  expect(outward(0.08463, 0.37455)).toEqual([0.084, 0.375]);
-  expect(outward(-0.0649, 0.123)).toEqual([-0.065, 0.123]);
+  expect(roundOutward(0.08463, 0.37455)).toEqual([0.084, 0.375]);
+  expect(roundOutward(-0.0649, 0.123)).toEqual([-0.065, 0.123]);
 });
 
 it("keeps labels of an interval apart, and leaves out a zero in their way", () => {
   const labels = (low: number, high: number) =>
-    apart([
+    spreadLabels([
       { at: 4, text: "0" },
       { at: low, text: "+490.6 %" },
       { at: high, text: "+587.4 %" },

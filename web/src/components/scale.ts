@@ -19,11 +19,11 @@ export interface Changed {
 }
 
 /** How far beyond the largest change an interval may stretch the scale. */
-const REACH = 1.35;
+const MAX_STRETCH = 1.35;
 
 /** One scale for bars and their intervals; an interval much wider than any bar is cut off. */
 export function scaleOfChanges(rows: Changed[]): Scale {
-  const reach = REACH * Math.max(...rows.map(({ change }) => Math.abs(change)), 0);
+  const reach = MAX_STRETCH * Math.max(...rows.map(({ change }) => Math.abs(change)), 0);
   const ends = rows.flatMap(({ change, low, high }) => [
     change,
     Math.max(low ?? change, -reach),
@@ -39,7 +39,7 @@ export function spanOn(scale: Scale, from: number, to: number): { left: string; 
 }
 
 /** An interval in tenths of a percent that leaves out nothing of it, as the sentences have it. */
-export function outward(low: number, high: number): [low: number, high: number] {
+export function roundOutward(low: number, high: number): [low: number, high: number] {
   // Not moved by what a computer adds to the last of its digits.
   return [Math.floor(low * 1000 + 1e-6) / 1000, Math.ceil(high * 1000 - 1e-6) / 1000];
 }
@@ -54,7 +54,7 @@ export interface Label {
 const LETTER = 3.4;
 
 /** Labels of zero and of both ends without overlap: near ones are pushed apart, and a near zero goes. */
-export function apart([zero, low, high]: [Label, Label, Label]): Label[] {
+export function spreadLabels([zero, low, high]: [Label, Label, Label]): Label[] {
   const half = ({ text }: Label) => (text.length * LETTER) / 2;
   const missing = Math.max(half(low) + half(high) - (high.at - low.at), 0);
   const ends = [

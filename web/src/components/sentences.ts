@@ -1,8 +1,8 @@
 /** The first sentence (with the next where it is only a word or two) and the rest. */
-export function firstSentence(text: string, least = 30): [first: string, rest: string] {
-  for (const found of text.matchAll(/[.!?] (?=[A-Z0-9"`])/g)) {
-    const end = found.index + 1;
-    if (end >= least) return [text.slice(0, end), text.slice(end + 1)];
+export function firstSentence(text: string, min = 30): [first: string, rest: string] {
+  for (const boundary of text.matchAll(/[.!?] (?=[A-Z0-9"`])/g)) {
+    const end = boundary.index + 1;
+    if (end >= min) return [text.slice(0, end), text.slice(end + 1)];
   }
   return [text, ""];
 }

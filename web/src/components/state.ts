@@ -1,4 +1,4 @@
-// What a reader changes while reading; the app keeps it in the address of the page.
+// View state of tables and trees; the app keeps it in the address of the page.
 
 import { createContext } from "preact";
 import { useContext, useState } from "preact/hooks";
@@ -22,30 +22,30 @@ export interface DocumentState {
   /** By the id of the block. */
   tables?: Record<string, TableState>;
   icicles?: Record<string, IcicleState>;
-  /** Whose time is shown; undefined as the document has it first. */
+  /** The clock; undefined for the default of the document. */
   clock?: Clock | undefined;
 }
 
-export interface StateKeeper {
+export interface StateStore {
   state: DocumentState;
   onState(state: DocumentState): void;
 }
 
 /** Set by `DocumentView` where the state is kept outside; null where each block keeps its own. */
-export const StateContext = createContext<StateKeeper | null>(null);
+export const StateContext = createContext<StateStore | null>(null);
 
-type Kept = { tables: TableState; icicles: IcicleState };
+type BlockStates = { tables: TableState; icicles: IcicleState };
 
-/** The state of one block: kept outside where someone does, otherwise here. */
-export function useBlockState<Group extends keyof Kept>(
+/** The state of one block: from the context, or else local. */
+export function useBlockState<Group extends keyof BlockStates>(
   group: Group,
   id: string,
-): [Kept[Group], (next: Kept[Group]) => void] {
-  const keeper = useContext(StateContext);
-  const [own, setOwn] = useState<Kept[Group]>({});
-  if (!keeper) return [own, setOwn];
-  const of = (keeper.state[group] ?? {}) as Record<string, Kept[Group]>;
-  const change = (next: Kept[Group]) =>
-    keeper.onState({ ...keeper.state, [group]: { ...of, [id]: next } });
+): [BlockStates[Group], (next: BlockStates[Group]) => void] {
+  const store = useContext(StateContext);
+  const [localState, setLocalState] = useState<BlockStates[Group]>({});
+  if (!store) return [localState, setLocalState];
+  const of = (store.state[group] ?? {}) as Record<string, BlockStates[Group]>;
+  const change = (next: BlockStates[Group]) =>
+    store.onState({ ...store.state, [group]: { ...of, [id]: next } });
   return [of[id] ?? {}, change];
 }

@@ -6,8 +6,8 @@ const KEY = "timesink-theme";
 
 export function chosenTheme(): Theme {
   try {
-    const kept = localStorage.getItem(KEY);
-    return kept === "light" || kept === "dark" ? kept : "auto";
+    const stored = localStorage.getItem(KEY);
+    return stored === "light" || stored === "dark" ? stored : "auto";
   } catch {
     return "auto"; // A page opened from disk may have no storage.
   }

@@ -14,7 +14,7 @@ export type Kind =
   | "percent" // 0 to 100
   | "p_value"; // how likely chance alone is
 
-/** What a thing means for the reader; never told by colour alone. */
+/** Meaning for the reader; never shown by colour alone. */
 export type Tone = "plain" | "good" | "notice" | "warning" | "bad";
 
 export interface Document {
@@ -37,7 +37,7 @@ export interface Document {
   tone: Tone;
   version: string;
   sections: Section[];
-  /** Whose time it speaks of, but for sections that say otherwise; "" or missing for the recorded. */
+  /** Clock of its times, unless a section has its own; "" or missing for as recorded. */
   clock?: Clock | "";
 }
 
@@ -48,11 +48,11 @@ export interface Section {
   /** A sentence below the title. */
   lead: string;
   blocks: Block[];
-  /** Whose time it speaks of where there are sections of either; else "" or missing. */
+  /** Clock of its times where there are sections of both; else "" or missing. */
   clock?: Clock | "";
 }
 
-/** The time the program takes by itself, or the one it was recorded with. */
+/** Without profiler overhead ("own"), or as recorded. */
 export type Clock = "own" | "recorded";
 
 export type Block =
@@ -85,7 +85,7 @@ export interface Facts {
   rows: [label: string, value: string][];
 }
 
-/** Figures one sees first. */
+/** Key figures. */
 export interface Tiles {
   type: "tiles";
   tiles: Tile[];
@@ -143,7 +143,7 @@ export interface Finding {
   title: string;
   sentence: string;
   advice: string;
-  /** What mending it may save, as a clause; may be empty. */
+  /** Estimated saving, as a clause; may be empty. */
   gain: string;
   evidence: string[];
   links: Link[];
@@ -174,7 +174,7 @@ export interface Verdict {
   change: number | null;
   low: number | null;
   high: number | null;
-  /** How sure, how many cycles, at which level: a clause each. */
+  /** Confidence, number of steps, level: a clause each. */
   notes: string[];
 }
 
@@ -250,7 +250,7 @@ export interface Column {
   main: boolean;
   /** Whether numbers get a bar behind them. */
   bar: boolean;
-  /** Changes: a plus is told as well. */
+  /** Changes: positive values have a plus sign. */
   signed?: boolean;
   /** What a click on a cell leads to in the app; "" for nothing. */
   link: "" | "operator" | "kernel" | "module" | "moment" | "worker" | "incident" | "report";
@@ -278,7 +278,7 @@ export interface Curves {
   labels: string[];
   /** Whether zero is in sight; of levels, differences matter. */
   from_zero: boolean;
-  /** Whether x counts from midnight: moments are then told as times of day. */
+  /** Whether x counts from midnight: moments are then times of day. */
   of_day?: boolean;
 }
 
@@ -312,7 +312,7 @@ export interface Icicle {
   details: { title: string; kind: Kind; values: (number | null)[] }[];
 }
 
-/** Two sides as one tree, nodes in pre-order, with what became of each. */
+/** Call trees of base and new as one, nodes in pre-order, with the state of each. */
 export interface Tree {
   type: "tree";
   id: string;
@@ -333,11 +333,11 @@ export interface TreeSide {
   label: string;
   /** Figures of each node: calls, device time, ... */
   details: Icicle["details"];
-  /** Where in its trace each node comes first; null where it does not, empty where nobody knows. */
+  /** Where in its trace each node comes first; null where it does not, empty where not known. */
   moments_ns: (number | null)[];
 }
 
-/** Rows x columns of one number each, told by colour; nothing is below zero. */
+/** Rows x columns of one number each, as colours; no value is negative. */
 export interface Heatmap {
   type: "heatmap";
   id: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Kind } from "../document/types";
-import { format, parse, signed } from "./format";
+import { format, formatSigned, parse } from "./format";
 import vectors from "./vectors.json";
 
 describe("format", () => {
@@ -29,14 +29,14 @@ describe("format", () => {
 
 describe("signed", () => {
   it("tells the direction of a change, and none of what rounds to nothing", () => {
-    expect(signed("time_ns", 1_500)).toBe("+1.50 us");
-    expect(signed("share", -0.231)).toBe("−23.1 %");
-    expect(signed("share", -0.0001)).toBe("0.0 %");
+    expect(formatSigned("time_ns", 1_500)).toBe("+1.50 us");
+    expect(formatSigned("share", -0.231)).toBe("−23.1 %");
+    expect(formatSigned("share", -0.0001)).toBe("0.0 %");
   });
   it("tells a change of more than ten times as a factor", () => {
-    expect(signed("share", 8.99)).toBe("+899.0 %");
-    expect(signed("percent", 1_150)).toBe("12.5 x");
-    expect(signed("share", 60_016_632)).toBe("> 1 000 000 x");
+    expect(formatSigned("share", 8.99)).toBe("+899.0 %");
+    expect(formatSigned("percent", 1_150)).toBe("12.5 x");
+    expect(formatSigned("share", 60_016_632)).toBe("> 1 000 000 x");
   });
 });
 

@@ -1,7 +1,7 @@
 // Decimals rounded as Python rounds them, so that page and terminal show the same digits.
 
 /** `value` with `digits` decimals; what lies exactly between two goes to the even one. */
-export function fixed(value: number, digits: number): string {
+export function toFixedHalfEven(value: number, digits: number): string {
   // Exactly between: an odd number of halves of the last place, which binary numbers can only
   // hold as an odd number of 2^-(digits + 1).
   const halves = Math.abs(value) * 2 ** (digits + 1);
@@ -21,8 +21,8 @@ export function threeDigits(value: number): string {
 }
 
 /** Groups of three digits before the point, with spaces between. */
-export function grouped(text: string): string {
-  const [whole = "", fraction] = text.split(".");
-  const spaced = whole.replace(/\B(?=(\d{3})+$)/g, " ");
+export function groupDigits(text: string): string {
+  const [integer = "", fraction] = text.split(".");
+  const spaced = integer.replace(/\B(?=(\d{3})+$)/g, " ");
   return fraction === undefined ? spaced : `${spaced}.${fraction}`;
 }

@@ -4,11 +4,11 @@ import { Icon } from "../components/Icon";
 import type { DocumentState } from "../components/state";
 import { ThemeToggle } from "../components/ThemeToggle";
 import type { Document } from "../document/types";
-import { anchor, anchorLinks, readAnchor, searchedState } from "./anchors";
-import type { Read } from "./document";
+import { anchor, anchorLinks, readAnchor, stateWithSearch } from "./anchors";
+import type { ReadResult } from "./document";
 
 /** The page of a report; without a document it says why. */
-export function Report({ read }: { read: Read }) {
+export function Report({ read }: { read: ReadResult }) {
   return (
     <div class="report">
       <header class="masthead">
@@ -28,11 +28,11 @@ export function Report({ read }: { read: Read }) {
       </header>
       <main>
         {"document" in read ? (
-          <Anchored document={read.document} />
+          <AnchoredDocument document={read.document} />
         ) : (
           <p class="note tone-bad" role="alert">
             <Icon name="bad" />
-            <span>{read.problem} Write it again with timesink.</span>
+            <span>{read.problem} Create the report again with timesink.</span>
           </p>
         )}
       </main>
@@ -41,20 +41,20 @@ export function Report({ read }: { read: Read }) {
 }
 
 /** A document whose links are anchors of this page: `#kernels?search=gemm` goes there and looks. */
-function Anchored({ document: shown }: { document: Document }) {
+function AnchoredDocument({ document: report }: { document: Document }) {
   const [state, setState] = useState<DocumentState>({});
-  const links = useMemo(() => anchorLinks(shown), [shown]);
+  const links = useMemo(() => anchorLinks(report), [report]);
   useEffect(() => {
     const go = () => {
       const { section, search, clock } = readAnchor(location.hash);
-      if (clock) setState((before) => ({ ...before, clock }));
-      if (search) setState((before) => searchedState(shown, before, section, search));
+      if (clock) setState((previous) => ({ ...previous, clock }));
+      if (search) setState((previous) => stateWithSearch(report, previous, section, search));
       document.getElementById(section)?.scrollIntoView();
     };
     go();
     addEventListener("hashchange", go);
     return () => removeEventListener("hashchange", go);
-  }, [shown]);
+  }, [report]);
   useEffect(() => {
     // Links to sections do not name the clock; the address does, so that it can be passed on.
     const keep = () => {
@@ -66,5 +66,5 @@ function Anchored({ document: shown }: { document: Document }) {
     addEventListener("hashchange", keep);
     return () => removeEventListener("hashchange", keep);
   }, [state.clock]);
-  return <DocumentView document={shown} links={links} state={state} onState={setState} />;
+  return <DocumentView document={report} links={links} state={state} onState={setState} />;
 }

@@ -8,7 +8,7 @@ import type { Clock, Document } from "../document/types";
 export interface Anchor {
   section: string;
   search: string;
-  /** Whose time is shown, where that is not what the document has first. */
+  /** The clock, unless it is the default of the document. */
   clock?: Clock | undefined;
 }
 
@@ -41,7 +41,7 @@ export function anchorLinks(document: Document): Links {
 }
 
 /** The state in which the tables of a section show what is searched; others stay as they are. */
-export function searchedState(
+export function stateWithSearch(
   document: Document,
   state: DocumentState,
   section: string,

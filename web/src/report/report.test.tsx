@@ -4,7 +4,7 @@ import { act } from "preact/test-utils";
 import { describe, expect, it } from "vitest";
 import { column, table } from "../components/testing";
 import type { Document } from "../document/types";
-import { anchor, anchorLinks, readAnchor, searchedState } from "./anchors";
+import { anchor, anchorLinks, readAnchor, stateWithSearch } from "./anchors";
 import { readDocument } from "./document";
 import { Report } from "./Report";
 
@@ -32,10 +32,10 @@ describe("the document of a report", () => {
   });
 
   it.each([
-    ["missing", undefined, "holds no document"],
+    ["missing", undefined, "holds no data"],
     ["cut off", '{"schema": "timesink/doc', "cannot be read"],
-    ["of another program", '{"schema": "other/1"}', "cannot show other/1"],
-    ["nothing", "null", "cannot show"],
+    ["of another program", '{"schema": "other/1"}', "unknown format other/1"],
+    ["nothing", "null", "cannot be shown"],
   ])("%s is told in a sentence", (_, text, sentence) => {
     const host = document.createElement("div");
     act(() => render(<Report read={readDocument(text)} />, host));
@@ -59,7 +59,7 @@ describe("anchors", () => {
   });
 
   it("make the tables of the section look for it", () => {
-    const state = searchedState(DOCUMENT, {}, "kernels", "gemm");
+    const state = stateWithSearch(DOCUMENT, {}, "kernels", "gemm");
     expect(state.tables?.kernels?.search).toBe("gemm");
   });
 });

@@ -2,14 +2,14 @@ import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Range } from "./api";
 import type { Engine } from "./engine";
-import type { Hit, Shown } from "./hit";
+import type { DrawnSlice, Hit } from "./hit";
 import { isCurve, type Layout } from "./layout";
 import { Names, valueText } from "./Names";
 import type { Spot } from "./paint";
 import { axisOf } from "./paintCurves";
 import { OVERVIEW, RULER } from "./paintRuler";
 import { listen } from "./pointer";
-import { sliceLines, type Told, Tooltip } from "./Tooltip";
+import { sliceLines, Tooltip, type TooltipContent } from "./Tooltip";
 import { lengthText } from "./ticks";
 
 interface CanvasProps {
@@ -17,10 +17,10 @@ interface CanvasProps {
   layout: Layout;
   scroller: RefObject<HTMLDivElement | null>;
   onToggle(key: string): void;
-  /** What is chosen: it stays in sight when a panel takes some of the height. */
+  /** The selection: it stays in view when a panel opens. */
   chosen: Spot | null;
   onUnfold(track: number): void;
-  onPick(slice: Shown | null): void;
+  onPick(slice: DrawnSlice | null): void;
   onRange(range: Range | null): void;
 }
 
@@ -32,7 +32,7 @@ export function Canvas(props: CanvasProps) {
   const overview = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
   const [top, setTop] = useState(0);
-  const tip = useRef<(told: Told | null) => void>(() => {});
+  const showTooltip = useRef<(content: TooltipContent | null) => void>(() => {});
   const latest = useRef({ onPick, onRange });
   latest.current = { onPick, onRange };
 
@@ -54,12 +54,12 @@ export function Canvas(props: CanvasProps) {
       if (engine.cursor === null) return;
       const hit = engine.hit(pointer.x, pointer.y);
       const dragged = canvases.main.classList.contains("dragged");
-      tip.current(dragged ? null : hover(engine, hit, pointer.x, pointer.y));
+      showTooltip.current(dragged ? null : hover(engine, hit, pointer.x, pointer.y));
     };
     const stop = listen(canvases, engine, {
       onHover: (hit, x, y) => {
         Object.assign(pointer, { x, y });
-        tip.current(hover(engine, hit, x, y));
+        showTooltip.current(hover(engine, hit, x, y));
       },
       onPick: (slice) => latest.current.onPick(slice),
       onDouble: (slice) => latest.current.onRange([slice.from_ns, slice.from_ns + slice.dur_ns]),
@@ -120,20 +120,20 @@ export function Canvas(props: CanvasProps) {
               style={{ ...wide, height: `${size.height}px` }}
               tabIndex={0}
               role="application"
-              aria-label="Timeline. Arrow keys go from slice to slice, W A S D zoom and move, question mark lists all keys."
+              aria-label="Timeline. Arrow keys move between slices, W A S D zoom and move, question mark lists all keys."
             />
           </div>
         </div>
         <div class="over" style={wide}>
-          <Tooltip bind={tip} {...size} />
+          <Tooltip bind={showTooltip} {...size} />
         </div>
       </div>
     </div>
   );
 }
 
-/** Marks what is beneath the pointer and words it. */
-function hover(engine: Engine, hit: Hit | null, x: number, y: number): Told | null {
+/** Marks the slice below the pointer; the content of its tooltip. */
+function hover(engine: Engine, hit: Hit | null, x: number, y: number): TooltipContent | null {
   engine.cursor = y > 0 ? x : null;
   engine.hovered = hit?.slice ?? null;
   engine.redraw();
@@ -149,7 +149,7 @@ function hover(engine: Engine, hit: Hit | null, x: number, y: number): Told | nu
   }
   if (!hit.slice) return null;
   const { code } = hit.slice;
-  const [title, whole] = [engine.names.short(code), engine.names.text(code)];
-  const lines = [...sliceLines(hit.slice), ...(title === whole ? [] : [whole])];
+  const [title, fullName] = [engine.names.short(code), engine.names.text(code)];
+  const lines = [...sliceLines(hit.slice), ...(title === fullName ? [] : [fullName])];
   return { x, y, title, lines };
 }

@@ -1,23 +1,23 @@
 import { format } from "../format/format";
-import type { Shown } from "./hit";
-import { Trouble } from "./Trouble";
+import { ErrorNotice } from "./ErrorNotice";
+import type { DrawnSlice } from "./hit";
 import type { Place, SliceDetails } from "./types";
-import type { Answered } from "./useAnswer";
+import type { Answer } from "./useAnswer";
 
 interface DetailsProps {
-  details: Answered<SliceDetails>;
+  details: Answer<SliceDetails>;
   hrefOf(page: SliceDetails["links"][number]["page"], search: string): string;
   onJump(place: Place): void;
 }
 
-/** What a link leads to, before the name of it. */
+/** Prefix of a link by its page. */
 const PAGES = { operators: "Operator", kernels: "Kernel", modules: "Module" };
 
-/** Everything about the chosen slice. */
+/** Details of the selected slice. */
 export function Details({ details, hrefOf, onJump }: DetailsProps) {
-  if (details.error) return <Trouble error={details.error} />;
+  if (details.error) return <ErrorNotice error={details.error} />;
   const slice = details.value;
-  if (!slice) return <p class="told">Looking it up …</p>;
+  if (!slice) return <p class="quiet">Loading …</p>;
   return (
     <div class="trace-details">
       <div class="main">
@@ -49,7 +49,7 @@ export function Details({ details, hrefOf, onJump }: DetailsProps) {
           onJump={onJump}
         />
         <Places
-          title="Around, outermost first"
+          title="Enclosing slices, outermost first"
           rows={slice.around.map((place) => ({ label: "", place }))}
           onJump={onJump}
         />
@@ -82,11 +82,11 @@ function Places({ title, rows, onJump }: PlacesProps) {
       <ol class="places">
         {rows.map(({ label, place }) => (
           <li key={`${label}${place.id}`}>
-            {label && <span class="told">{label} </span>}
+            {label && <span class="quiet">{label} </span>}
             <button type="button" class="jump" onClick={() => onJump(place)}>
               {place.name}
             </button>
-            <span class="told"> {format("time_ns", place.dur_ns)}</span>
+            <span class="quiet"> {format("time_ns", place.dur_ns)}</span>
           </li>
         ))}
       </ol>
@@ -95,23 +95,23 @@ function Places({ title, rows, onJump }: PlacesProps) {
 }
 
 interface MergedProps {
-  slice: Shown;
+  slice: DrawnSlice;
   name: string;
   onZoom(): void;
 }
 
-/** Slices too short to be told apart at this zoom. */
+/** Slices merged at this zoom. */
 export function Merged({ slice, name, onZoom }: MergedProps) {
   return (
     <div class="trace-details">
       <div class="main">
-        <h3>{format("count", slice.count)} slices, too short to tell apart here</h3>
+        <h3>{format("count", slice.count)} slices, too short to draw one by one</h3>
         <p>
-          They take {format("time_ns", slice.busy_ns)} of {format("time_ns", slice.dur_ns)}; most of
+          They take {format("time_ns", slice.busy_ns)} of {format("time_ns", slice.dur_ns)}. Most of
           it is <strong>{name}</strong>.
         </p>
         <button type="button" class="button" onClick={onZoom}>
-          Zoom in on them (F)
+          Zoom in (F)
         </button>
       </div>
     </div>

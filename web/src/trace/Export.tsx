@@ -16,14 +16,14 @@ export function Export({ api, range }: { api: TraceApi; range: Range | null }) {
       <div class="menu">
         <p>Downloads a trace file. Open it at ui.perfetto.dev.</p>
         <a class="button" href={api.exportUrl()} download>
-          The whole recording
+          Whole recording
         </a>
         {range ? (
           <a class="button" href={api.exportUrl(range)} download>
-            The chosen range of {format("time_ns", range[1] - range[0])}
+            Selected range of {format("time_ns", range[1] - range[0])}
           </a>
         ) : (
-          <p class="told">Drag on the ruler to choose a range to export.</p>
+          <p class="quiet">Drag on the ruler to select a range to export.</p>
         )}
       </div>
     </details>

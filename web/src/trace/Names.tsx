@@ -27,10 +27,10 @@ const OVERSCAN = 400;
 
 /** Names of groups and tracks, beside their rows. */
 export function Names({ layout, top, height, onToggle, onUnfold }: NamesProps) {
-  const shown = visibleItems(layout, top - OVERSCAN, top + height + OVERSCAN);
+  const items = visibleItems(layout, top - OVERSCAN, top + height + OVERSCAN);
   return (
     <div class="trace-names">
-      {shown.map((item) => (
+      {items.map((item) => (
         <Fragment key={keyOf(item)}>
           <Name item={item} onToggle={() => onToggle(keyOf(item))} />
           {item.type === "track" && item.unfolded !== null && (
@@ -69,7 +69,7 @@ function Name({ item, onToggle }: { item: Item; onToggle(): void }) {
   const group = item.type === "group";
   const [name, title] = group
     ? [item.name, `${item.name}: ${item.tracks} tracks`]
-    : [item.track.name, told(item.track)];
+    : [item.track.name, trackTitle(item.track)];
   if (!group && item.track.rows <= 1 && (item.open || !isCurve(item.track))) {
     return (
       <div class="trace-name" style={place} title={title}>
@@ -92,7 +92,7 @@ function Name({ item, onToggle }: { item: Item; onToggle(): void }) {
   );
 }
 
-function told({ name, group, events, rows, unit, kind, lowest, highest }: Track): string {
+function trackTitle({ name, group, events, rows, unit, kind, lowest, highest }: Track): string {
   const where = `${name}, ${group}`;
   if (kind === "counter" || kind === "memory") {
     const [low, high] = [lowest, highest].map((value) => valueText(value, unit));

@@ -14,12 +14,12 @@ interface PanelProps {
   onOpen(id: string): void;
 }
 
-/** What is known about what was chosen, below the timeline. */
+/** Details of the selection, below the timeline. */
 export function Panel({ tabs, open, onOpen }: PanelProps) {
-  const shown = tabs.find((tab) => tab.id === open) ?? tabs[0];
-  if (!shown) return null;
+  const current = tabs.find((tab) => tab.id === open) ?? tabs[0];
+  if (!current) return null;
   return (
-    <section class="trace-panel" aria-label="What was chosen">
+    <section class="trace-panel" aria-label="Selection">
       <div class="tabs">
         <div role="tablist">
           {tabs.map((tab) => (
@@ -27,19 +27,24 @@ export function Panel({ tabs, open, onOpen }: PanelProps) {
               key={tab.id}
               type="button"
               role="tab"
-              aria-selected={tab === shown}
+              aria-selected={tab === current}
               onClick={() => onOpen(tab.id)}
             >
               {tab.title}
             </button>
           ))}
         </div>
-        <button type="button" class="icon-button close" aria-label="Close" onClick={shown.onClose}>
+        <button
+          type="button"
+          class="icon-button close"
+          aria-label="Close"
+          onClick={current.onClose}
+        >
           <Icon name="close" />
         </button>
       </div>
       <div class="content" role="tabpanel">
-        {shown.content}
+        {current.content}
       </div>
     </section>
   );

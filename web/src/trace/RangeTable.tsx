@@ -2,8 +2,8 @@ import { useMemo } from "preact/hooks";
 import { type Links, LinksContext, NO_LINKS } from "../components/links";
 import { Table } from "../components/Table";
 import type { Range, TraceApi } from "./api";
+import { ErrorNotice, ProgressNotice } from "./ErrorNotice";
 import type { TraceViewProps } from "./TraceView";
-import { Trouble, Waiting } from "./Trouble";
 import { useAnswer } from "./useAnswer";
 
 interface RangeTableProps {
@@ -26,8 +26,8 @@ export function RangeTable({ api, range, tracks, hrefOf }: RangeTableProps) {
         link in pages ? hrefOf(pages[link as keyof typeof pages], text) : null,
     };
   }, [hrefOf]);
-  if (error) return <Trouble error={error} />;
-  if (!value) return <Waiting progress={progress} />;
+  if (error) return <ErrorNotice error={error} />;
+  if (!value) return <ProgressNotice progress={progress} />;
   return (
     <LinksContext.Provider value={links}>
       <Table block={value} />

@@ -2,8 +2,8 @@ import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../components/Icon";
 import { format } from "../format/format";
-import type { Found } from "./types";
-import type { Answered } from "./useAnswer";
+import type { SearchResult } from "./types";
+import type { Answer } from "./useAnswer";
 import type { Search } from "./useSearch";
 
 interface SearchBoxProps {
@@ -32,7 +32,7 @@ export function SearchBox({ q, onSearch, search, box }: SearchBoxProps) {
     const timer = setTimeout(() => send(text), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
-  const total = search.found.value?.total ?? 0;
+  const total = search.result.value?.total ?? 0;
   return (
     <div class="trace-search">
       <Icon name="search" />
@@ -48,18 +48,18 @@ export function SearchBox({ q, onSearch, search, box }: SearchBoxProps) {
           if (event.key === "Escape") event.currentTarget.blur();
           if (event.key !== "Enter") return;
           send(text);
-          search.step(event.shiftKey ? -1 : 1, text !== q || search.found.loading);
+          search.step(event.shiftKey ? -1 : 1, text !== q || search.result.loading);
         }}
       />
       {q && (
         <>
-          <span class="told" role="status">
-            {hitsText(search.found, search.hit)}
+          <span class="quiet" role="status">
+            {hitsText(search.result, search.hit)}
           </span>
           <button
             type="button"
             class="icon-button"
-            aria-label="Previous hit"
+            aria-label="Previous match"
             disabled={!total}
             onClick={() => search.step(-1)}
           >
@@ -68,7 +68,7 @@ export function SearchBox({ q, onSearch, search, box }: SearchBoxProps) {
           <button
             type="button"
             class="icon-button"
-            aria-label="Next hit"
+            aria-label="Next match"
             disabled={!total}
             onClick={() => search.step(1)}
           >
@@ -80,9 +80,9 @@ export function SearchBox({ q, onSearch, search, box }: SearchBoxProps) {
   );
 }
 
-function hitsText({ value, loading }: Answered<Found>, hit: number): string {
+function hitsText({ value, loading }: Answer<SearchResult>, hit: number): string {
   if (!value) return loading ? "searching" : "";
-  if (!value.total) return "nothing found";
+  if (!value.total) return "no matches";
   const total = format("count", value.total);
-  return hit < 0 ? `${total} found` : `${format("count", hit + 1)} of ${total}`;
+  return hit < 0 ? `${total} matches` : `${format("count", hit + 1)} of ${total}`;
 }

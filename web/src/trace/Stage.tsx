@@ -5,16 +5,16 @@ import { format } from "../format/format";
 import type { Range } from "./api";
 import { Canvas } from "./Canvas";
 import { Details, Merged } from "./Details";
-import { FoundNames } from "./FoundNames";
+import { ErrorNotice } from "./ErrorNotice";
 import { KeySheet } from "./KeySheet";
 import type { Command } from "./keys";
 import { isCurve } from "./layout";
 import { Panel, type Tab } from "./Panel";
 import type { Spot } from "./paint";
 import { RangeTable } from "./RangeTable";
+import { SearchResults } from "./SearchResults";
 import { Toolbar } from "./Toolbar";
 import type { TraceViewProps } from "./TraceView";
-import { Trouble } from "./Trouble";
 import type { Timeline } from "./types";
 import { useAnswer } from "./useAnswer";
 import { useBatched } from "./useBatched";
@@ -32,7 +32,7 @@ export function Stage(props: TraceViewProps & { timeline: Timeline }) {
   const { api, timeline, state, hrefOf } = props;
   const onState = useBatched(props.onState);
   const { layout, toggle, unfold, reveal } = useFolding(timeline, state, onState);
-  const { engine, loading, error, rested } = useEngine(api, timeline, layout, state, onState);
+  const { engine, loading, error, settled } = useEngine(api, timeline, layout, state, onState);
   const [tab, setTab] = useState("slice");
   const [help, setHelp] = useState(false);
   const [arrows, setArrows] = useState(false);
@@ -40,15 +40,15 @@ export function Stage(props: TraceViewProps & { timeline: Timeline }) {
   const searchBox = useRef<HTMLInputElement>(null);
   const tracks = useMemo(() => new Map(timeline.tracks.map((it) => [it.id, it])), [timeline]);
 
-  const shownFlows = arrows && rested ? rested : null;
-  const askFlows = shownFlows && ((call: object) => api.flows(shownFlows, [], call));
-  const flows = useAnswer(askFlows, [api, shownFlows]);
+  const flowRange = arrows && settled ? settled : null;
+  const fetchFlows = flowRange && ((call: object) => api.flows(flowRange, [], call));
+  const flows = useAnswer(fetchFlows, [api, flowRange]);
   const {
     clock,
-    over,
+    overlays,
     arrows: path,
     commands: ofClock,
-  } = useOverlays(props, engine, rested, onState);
+  } = useOverlays(props, engine, settled, onState);
   /** A slice to scroll to once its row is shown. */
   const hidden = useRef<Spot | null>(null);
   const scrollTo = (spot: Spot) => {
@@ -92,11 +92,11 @@ export function Stage(props: TraceViewProps & { timeline: Timeline }) {
     const { spot } = choice;
     const { aim, view } = engine;
     const middle = spot ? toX(view, spot.from_ns + spot.dur_ns / 2) : -1;
-    const seen = middle >= 0 && middle <= view.width ? middle : view.width / 2;
-    engine.glide(zoomAt(aim, engine.cursor ?? seen, factor, timeline.length_ns));
+    const center = middle >= 0 && middle <= view.width ? middle : view.width / 2;
+    engine.glide(zoomAt(aim, engine.cursor ?? center, factor, timeline.length_ns));
   };
   const walk = (way: "next" | "previous" | "outer" | "inner") => {
-    const slice = choice.spot ? engine.towards(choice.spot, way) : engine.firstSpot();
+    const slice = choice.spot ? engine.adjacentSlice(choice.spot, way) : engine.firstSpot();
     if (!slice) return;
     choice.walk(slice);
     setTab("slice");
@@ -141,26 +141,26 @@ export function Stage(props: TraceViewProps & { timeline: Timeline }) {
   if (state.range) {
     const title = `Range of ${format("time_ns", state.range[1] - state.range[0])}`;
     const content = (
-      <RangeTable {...{ api, hrefOf }} range={state.range} tracks={shownTracks(engine)} />
+      <RangeTable {...{ api, hrefOf }} range={state.range} tracks={visibleTracks(engine)} />
     );
     tabs.push({ id: "range", title, content, onClose: clear });
   }
   if (state.q) {
-    const content = <FoundNames found={search.found} q={state.q} onSearch={setSearch} />;
+    const content = <SearchResults result={search.result} q={state.q} onSearch={setSearch} />;
     tabs.push({ id: "search", title: "Search", content, onClose: () => setSearch("") });
   }
   return (
     <div class="trace">
       <Toolbar
-        {...{ api, loading, search, searchBox, clock, over }}
-        own={state.clock === "own"}
+        {...{ api, loading, search, searchBox, clock, overlays }}
+        withoutOverhead={state.clock === "own"}
         onSearch={setSearch}
         q={state.q ?? ""}
         flows={arrows ? flows : null}
         range={state.range ?? null}
         run={(command) => commands[command]()}
       />
-      {error && <Trouble error={error} onAgain={() => engine.redraw()} />}
+      {error && <ErrorNotice error={error} onRetry={() => engine.redraw()} />}
       <Canvas
         {...{ engine, layout, scroller }}
         chosen={spot}
@@ -184,14 +184,14 @@ export function Stage(props: TraceViewProps & { timeline: Timeline }) {
 }
 
 /** Tracks that a range is about: those of open groups, or all. */
-function shownTracks({
+function visibleTracks({
   layout,
   timeline,
 }: {
   layout: { byTrack: Map<number, unknown> };
   timeline: Timeline;
 }) {
-  const shown = [...layout.byTrack.keys()];
+  const visible = [...layout.byTrack.keys()];
   const slices = timeline.tracks.filter((track) => !isCurve(track));
-  return slices.every(({ id }) => layout.byTrack.has(id)) ? [] : shown;
+  return slices.every(({ id }) => layout.byTrack.has(id)) ? [] : visible;
 }

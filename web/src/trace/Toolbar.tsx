@@ -6,8 +6,8 @@ import type { Range, TraceApi } from "./api";
 import { Export } from "./Export";
 import type { Command } from "./keys";
 import { SearchBox } from "./SearchBox";
-import type { Flows, Over, OwnClock } from "./types";
-import type { Answered } from "./useAnswer";
+import type { ClockInfo, Flows, Overlay } from "./types";
+import type { Answer } from "./useAnswer";
 import type { Search } from "./useSearch";
 
 interface ToolbarProps {
@@ -16,13 +16,13 @@ interface ToolbarProps {
   onSearch(q: string): void;
   searchBox: RefObject<HTMLInputElement | null>;
   search: Search;
-  flows: Answered<Flows> | null;
+  flows: Answer<Flows> | null;
   range: Range | null;
   loading: boolean;
-  clock: Answered<OwnClock>;
-  /** Whether the program's own clock is shown. */
-  own: boolean;
-  over: readonly Over[];
+  clock: Answer<ClockInfo>;
+  /** Whether times are without profiler overhead. */
+  withoutOverhead: boolean;
+  overlays: readonly Overlay[];
   run(command: Command): void;
 }
 
@@ -32,7 +32,12 @@ export function Toolbar(props: ToolbarProps) {
     <div class="trace-bar" role="toolbar" aria-label="Timeline">
       <SearchBox q={q} onSearch={onSearch} search={search} box={searchBox} />
       <div class="buttons">
-        <button type="button" class="button" title="Show everything (0)" onClick={() => run("fit")}>
+        <button
+          type="button"
+          class="button"
+          title="Fit the whole recording (0)"
+          onClick={() => run("fit")}
+        >
           Fit all
         </button>
         <button type="button" class="button" title="Zoom in (W)" onClick={() => run("zoom in")}>
@@ -44,13 +49,13 @@ export function Toolbar(props: ToolbarProps) {
         <button
           type="button"
           class="button"
-          title="Arrows from launches to device work (L)"
+          title="Arrows from kernel launches to device work (L)"
           aria-pressed={flows !== null}
           onClick={() => run("flows")}
         >
           Flows
         </button>
-        {flows && <span class="told">{flowsText(flows)}</span>}
+        {flows && <span class="quiet">{flowsText(flows)}</span>}
         <OverlayButtons {...props} />
         <Export api={api} range={range} />
         <button type="button" class="button" title="Keys (?)" onClick={() => run("help")}>
@@ -64,64 +69,64 @@ export function Toolbar(props: ToolbarProps) {
   );
 }
 
-/** Which clock is shown, and what is drawn over slices; their colours are the legend. */
-function OverlayButtons({ clock, own, over, run }: ToolbarProps) {
+/** Switch of the clock, and buttons of overlays in the colours they are drawn in. */
+function OverlayButtons({ clock, withoutOverhead, overlays, run }: ToolbarProps) {
   const { value } = clock;
-  const known = value !== null && value.source !== "none";
+  const hasClock = value !== null && value.source !== "none";
   return (
     <>
       <button
         type="button"
         class="button"
-        title="What decides how long it takes; the rest is dimmed (C)"
-        aria-pressed={over.includes("path")}
+        title="Highlight the critical path; the rest is dimmed (C)"
+        aria-pressed={overlays.includes("path")}
         onClick={() => run("path")}
       >
         <span class="swatch path" />
         Critical path
       </button>
-      {known && !own && (
+      {hasClock && !withoutOverhead && (
         <button
           type="button"
           class="button"
-          title={`Time of the host that went into recording, ${format("time_ns", value.recording_ns)} on all threads (R)`}
-          aria-pressed={over.includes("recording")}
+          title={`Host time spent on recording: ${format("time_ns", value.recording_ns)} on all threads (R)`}
+          aria-pressed={overlays.includes("recording")}
           onClick={() => run("recording")}
         >
           <span class="swatch recording" />
-          Recording
+          Profiler overhead
         </button>
       )}
-      {known && (
+      {hasClock && (
         <span title={clockText(value)}>
           <Switch
-            label="Clock"
+            label="Times"
             options={CLOCKS}
-            chosen={own ? "own" : "recorded"}
+            chosen={withoutOverhead ? "own" : "recorded"}
             onChoose={() => run("clock")}
           />
         </span>
       )}
-      {value && !known && (
-        <span class="told" title={`${value.why}.`}>
-          Own clock not known
+      {value && !hasClock && (
+        <span class="quiet" title={`${value.why}.`}>
+          Profiler overhead not known
         </span>
       )}
     </>
   );
 }
 
-function clockText({ own_cycle_us, recorded_cycle_us, ci95_us, source }: OwnClock): string {
+function clockText({ own_cycle_us, recorded_cycle_us, ci95_us, source }: ClockInfo): string {
   const time = (us: number | null) => format("time_ns", (us ?? 0) * 1000);
   const between = source === "estimated" && ci95_us;
-  const sure = between ? `, between ${time(between[0])} and ${time(between[1])}` : "";
-  return `A cycle takes ${time(own_cycle_us)} by itself (${source}${sure}), and ${time(recorded_cycle_us)} as recorded (O)`;
+  const interval = between ? `, 95 % between ${time(between[0])} and ${time(between[1])}` : "";
+  return `Step time without profiler overhead: ${time(own_cycle_us)} (${source}${interval}); as recorded: ${time(recorded_cycle_us)} (O)`;
 }
 
-function flowsText({ value, error }: Answered<Flows>): string {
+function flowsText({ value, error }: Answer<Flows>): string {
   if (error) return error.message;
   if (!value) return "";
-  const shown = value.from.length;
+  const loaded = value.from.length;
   const total = format("count", value.total);
-  return shown < value.total ? `${format("count", shown)} of ${total}` : total;
+  return loaded < value.total ? `${format("count", loaded)} of ${total}` : total;
 }

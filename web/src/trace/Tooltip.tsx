@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { format } from "../format/format";
 
-export interface Told {
+export interface TooltipContent {
   x: number;
   y: number;
   title: string;
@@ -10,38 +10,40 @@ export interface Told {
 
 export interface TooltipProps {
   /** Gets the function that shows something, or with null nothing. */
-  bind: { current: (told: Told | null) => void };
+  bind: { current: (content: TooltipContent | null) => void };
   width: number;
   height: number;
 }
 
-/** What is beneath the pointer; kept apart so that nothing else is drawn anew as it moves. */
+/** Tooltip of the slice below the pointer: a move renders this component only. */
 export function Tooltip({ bind, width, height }: TooltipProps) {
-  const [told, show] = useState<Told | null>(null);
+  const [content, show] = useState<TooltipContent | null>(null);
   bind.current = show;
-  if (!told) return null;
+  if (!content) return null;
   const place = {
-    ...(told.x > width / 2 ? { right: `${width - told.x + 14}px` } : { left: `${told.x + 14}px` }),
-    ...(told.y > height / 2
-      ? { bottom: `${height - told.y + 12}px` }
-      : { top: `${told.y + 16}px` }),
+    ...(content.x > width / 2
+      ? { right: `${width - content.x + 14}px` }
+      : { left: `${content.x + 14}px` }),
+    ...(content.y > height / 2
+      ? { bottom: `${height - content.y + 12}px` }
+      : { top: `${content.y + 16}px` }),
   };
   return (
     <div class="trace-tooltip" style={place} aria-hidden="true">
-      <strong>{told.title}</strong>
-      {told.lines.map((line) => (
+      <strong>{content.title}</strong>
+      {content.lines.map((line) => (
         <div key={line}>{line}</div>
       ))}
     </div>
   );
 }
 
-/** Words for a slice, or for several in one. */
+/** Lines for a slice, or for merged slices. */
 export function sliceLines(slice: { count: number; dur_ns: number; busy_ns: number }): string[] {
   if (slice.count === 1) return [format("time_ns", slice.dur_ns)];
   return [
-    `${format("count", slice.count)} slices; this one takes most`,
-    `${format("time_ns", slice.busy_ns)} within ${format("time_ns", slice.dur_ns)}`,
-    "zoom in to tell them apart",
+    `${format("count", slice.count)} slices; this name takes most of the time`,
+    `${format("time_ns", slice.busy_ns)} busy in ${format("time_ns", slice.dur_ns)}`,
+    "zoom in to see each",
   ];
 }

@@ -20,23 +20,23 @@ export interface TraceViewProps {
   api: TraceApi;
   state: TraceState;
   /** Keys given as undefined are to leave the address; keys not given stay. */
-  onState(next: StateChange, how: "push" | "replace"): void;
+  onState(next: StateChange, mode: "push" | "replace"): void;
   /** Where a page of this run is that looks for something, e.g. the operator of a slice. */
   hrefOf(page: "operators" | "kernels" | "modules", search: string): string;
 }
 
 /** What the page shows while there is no timeline, or none at all. */
-interface Instead {
-  waiting(progress: Progress | null): ComponentChildren;
-  failed(error: Error, again: () => void): ComponentChildren;
+interface Fallbacks {
+  renderProgress(progress: Progress | null): ComponentChildren;
+  renderError(error: Error, retry: () => void): ComponentChildren;
 }
 
-export function TraceView({ waiting, failed, ...props }: TraceViewProps & Instead) {
+export function TraceView({ renderProgress, renderError, ...props }: TraceViewProps & Fallbacks) {
   const [attempt, setAttempt] = useState(0);
   const { api } = props;
   const timeline = useAnswer((call) => api.tracks(call), [api, attempt]);
-  if (timeline.error) return <>{failed(timeline.error, () => setAttempt(attempt + 1))}</>;
-  if (!timeline.value) return <>{waiting(timeline.progress)}</>;
+  if (timeline.error) return <>{renderError(timeline.error, () => setAttempt(attempt + 1))}</>;
+  if (!timeline.value) return <>{renderProgress(timeline.progress)}</>;
   if (!timeline.value.tracks.length) {
     return <p class="trace-waiting">This recording has no events, so there is no timeline.</p>;
   }

@@ -1,12 +1,20 @@
 // The server's timeline routes as functions.
 
-import type { Asking, Client } from "../api/client";
+import type { Client, RequestOptions } from "../api/client";
 import type { Params } from "../api/types";
 import type { Clock, Table } from "../document/types";
 import { decodeSlices, type SlicesAnswer } from "./decode";
-import type { CounterPoints, Flows, Found, Over, OwnClock, SliceDetails, Timeline } from "./types";
+import type {
+  ClockInfo,
+  CounterPoints,
+  Flows,
+  Overlay,
+  SearchResult,
+  SliceDetails,
+  Timeline,
+} from "./types";
 
-export type Call = Asking;
+export type Call = RequestOptions;
 
 /** A part of the recording as seen on so many pixels. */
 export interface Window {
@@ -21,17 +29,17 @@ export type Range = readonly [from: number, to: number];
 export interface TraceApi {
   tracks(call?: Call): Promise<Timeline>;
   slices(window: Window, call?: Call): Promise<SlicesAnswer>;
-  overlay(of: Over, window: Window, call?: Call): Promise<SlicesAnswer>;
+  overlay(of: Overlay, window: Window, call?: Call): Promise<SlicesAnswer>;
   counters(window: Window, call?: Call): Promise<CounterPoints>;
   slice(id: number, call?: Call): Promise<SliceDetails>;
   flows(range: Range, tracks: readonly number[], call?: Call): Promise<Flows>;
   /** Where the critical path goes from one track to another. */
   path(range: Range, call?: Call): Promise<Flows>;
-  clock(call?: Call): Promise<OwnClock>;
+  clock(call?: Call): Promise<ClockInfo>;
   /** Where a range is on the other clock. */
   otherClock(range: Range, call?: Call): Promise<{ from_ns: number; to_ns: number }>;
   aggregate(range: Range, tracks: readonly number[], call?: Call): Promise<Table>;
-  search(q: string, call?: Call): Promise<Found>;
+  search(q: string, call?: Call): Promise<SearchResult>;
   /** Address of a trace file of the range, or of everything. */
   exportUrl(range?: Range): string;
 }

@@ -47,7 +47,7 @@ const READABLE = 4.5;
 export const DIM = FAMILY_NAMES.length * SHADES;
 export const COLOURS = DIM + 1;
 /** The colours of what is drawn over slices, which a theme adds. */
-export const OF_OVER = { recording: COLOURS, path: COLOURS + 1 } as const;
+export const OVERLAY_COLOURS = { recording: COLOURS, path: COLOURS + 1 } as const;
 
 /** Number of the colour of a slice; names that differ in digits only get the same. */
 export function colourOf(kind: Track["kind"], name: string): number {
@@ -100,8 +100,8 @@ function readable(hue: number, saturation: number, lightness: number, text: stri
 }
 
 /** Contrast of two colours as WCAG counts it: 1 to 21. */
-export function contrast(one: string, other: string): number {
-  const [a, b] = [luminance(one), luminance(other)];
+export function contrast(first: string, second: string): number {
+  const [a, b] = [luminance(first), luminance(second)];
   return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 }
 

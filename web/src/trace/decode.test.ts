@@ -13,7 +13,7 @@ const ARRAYS: [name: string, type: string, data: ArrayBufferView & { length: num
 ];
 
 /** An answer as the server writes it. */
-function encoded(arrays: typeof ARRAYS): ArrayBuffer {
+function encode(arrays: typeof ARRAYS): ArrayBuffer {
   const head = { slices: 3, names: { 3: "größe", 4: "<b>" }, resolution_ns: 64 };
   const listed = arrays.map(([name, type, data]) => [name, type, data.length]);
   const text = new TextEncoder().encode(JSON.stringify({ ...head, arrays: listed }));
@@ -30,13 +30,13 @@ function encoded(arrays: typeof ARRAYS): ArrayBuffer {
 
 describe("an answer", () => {
   it("is read as it was written", () => {
-    const { head, slices } = decodeSlices(encoded(ARRAYS));
+    const { head, slices } = decodeSlices(encode(ARRAYS));
     expect(head.names).toEqual({ 3: "größe", 4: "<b>" });
     expect([...slices.start]).toEqual([0, 10.5, 2 ** 50]);
     expect([...slices.count]).toEqual([1, 20, 1]);
     expect([...slices.id]).toEqual([8, -1, 9]);
   });
   it("that lacks something is refused in a sentence", () => {
-    expect(() => decodeSlices(encoded(ARRAYS.slice(0, 7)))).toThrow('without its array "id"');
+    expect(() => decodeSlices(encode(ARRAYS.slice(0, 7)))).toThrow('lacks its array "id"');
   });
 });

@@ -23,19 +23,19 @@ export function decodeSlices(buffer: ArrayBuffer): SlicesAnswer {
   const text = new TextDecoder().decode(new Uint8Array(buffer, 4, headLength));
   const head = JSON.parse(text) as SlicesHead;
   const arrays: Record<string, ArrayBufferView> = {};
-  let offset = padded(4 + headLength);
+  let offset = alignTo8(4 + headLength);
   for (const [name, type, length] of head.arrays) {
     const Kind = TYPES[type as keyof typeof TYPES];
-    if (!Kind) throw new Error(`The timeline came with an array of unknown type ${type}.`);
+    if (!Kind) throw new Error(`The timeline holds an array of unknown type ${type}.`);
     arrays[name] = new Kind(buffer, offset, length);
-    offset = padded(offset + length * Kind.BYTES_PER_ELEMENT);
+    offset = alignTo8(offset + length * Kind.BYTES_PER_ELEMENT);
   }
   for (const name of NEEDED) {
-    if (!arrays[name]) throw new Error(`The timeline came without its array "${name}".`);
+    if (!arrays[name]) throw new Error(`The timeline lacks its array "${name}".`);
   }
   return { head, slices: arrays as unknown as Slices };
 }
 
-function padded(bytes: number): number {
+function alignTo8(bytes: number): number {
   return (bytes + 7) & ~7;
 }

@@ -3,7 +3,7 @@
 import type { Range, TraceApi } from "./api";
 import { plainColour } from "./colours";
 import { contextOf } from "./context";
-import { type Hit, hitAt, neighbour, type Shown, sliceAt } from "./hit";
+import { type DrawnSlice, type Hit, hitAt, neighbour, sliceAt } from "./hit";
 import { isCurve, type Layout, ROW, rowTop, visibleItems } from "./layout";
 import { Loader } from "./loader";
 import { Names } from "./names";
@@ -13,13 +13,13 @@ import { valueAt } from "./paintCurves";
 import { paintOverview, paintRuler } from "./paintRuler";
 import { SlicePainter } from "./paintSlices";
 import { currentTheme } from "./theme";
-import type { Over, Timeline, Track } from "./types";
+import type { Overlay, Timeline, Track } from "./types";
 import { between, clamp, fitAll, nsPerPixel, type View } from "./view";
 import { levelOf } from "./windows";
 
 /** How long a movement takes, roughly: it covers most of the way in this time. */
 const GLIDE_MS = 55;
-/** How long a view is left alone before it counts as chosen. */
+/** Time without movement after which a view is settled, in milliseconds. */
 const REST_MS = 250;
 /** Rows beyond the edges that are asked for as well. */
 const OVERSCAN = 300;
@@ -56,7 +56,7 @@ export class Engine {
   private readonly painter = new SlicePainter();
   private readonly bands: Track[];
   private canvases: Canvases | null = null;
-  private shown = { view: this.view, top: 0 };
+  private lastDrawn = { view: this.view, top: 0 };
   private frame = 0;
   private last = 0;
   private rest: ReturnType<typeof setTimeout> | null = null;
@@ -71,7 +71,7 @@ export class Engine {
     this.bands = busiest(timeline.tracks);
     this.loader = new Loader(api, timeline.length_ns, this.names, {
       onData: () => {
-        // What comes late is told of a pointer that rests, too.
+        // Late data also updates the tooltip of a resting pointer.
         this.onMoved();
         this.redraw();
       },
@@ -98,7 +98,7 @@ export class Engine {
     this.height = height;
     this.view = { ...this.view, width: Math.max(1, width) };
     if (this.goal) this.goal = { ...this.goal, width: this.view.width };
-    this.loader.overview = { view: this.whole, tracks: this.bands };
+    this.loader.overview = { view: this.fullView, tracks: this.bands };
     this.redraw();
   }
 
@@ -145,21 +145,21 @@ export class Engine {
     if (this.goal) {
       const share = 1 - Math.exp(-Math.min(now - this.last, 50) / GLIDE_MS);
       const near = Math.abs(this.goal.from - this.view.from) < nsPerPixel(this.goal) / 2;
-      const sized =
+      const isScaled =
         Math.abs(this.goal.to - this.goal.from - (this.view.to - this.view.from)) <
         nsPerPixel(this.goal);
-      this.view = near && sized ? this.goal : between(this.view, this.goal, share);
-      if (near && sized) this.goal = null;
+      this.view = near && isScaled ? this.goal : between(this.view, this.goal, share);
+      if (near && isScaled) this.goal = null;
       else this.redraw();
     }
     this.last = now;
-    if (this.view !== this.shown.view || this.top !== this.shown.top) this.moved();
-    this.loader.want(this.view, this.askedTracks());
+    if (this.view !== this.lastDrawn.view || this.top !== this.lastDrawn.top) this.viewMoved();
+    this.loader.show(this.view, this.tracksToLoad());
     this.draw();
   }
 
-  private moved(): void {
-    this.shown = { view: this.view, top: this.top };
+  private viewMoved(): void {
+    this.lastDrawn = { view: this.view, top: this.top };
     this.onMoved();
     if (this.rest) clearTimeout(this.rest);
     this.rest = setTimeout(() => {
@@ -168,7 +168,7 @@ export class Engine {
     }, REST_MS);
   }
 
-  private askedTracks(): Track[] {
+  private tracksToLoad(): Track[] {
     const top = this.top - OVERSCAN;
     const items = visibleItems(this.layout, top, this.top + this.height + OVERSCAN);
     return items.flatMap((item) => (item.type === "track" ? [item.track] : []));
@@ -177,34 +177,34 @@ export class Engine {
   private draw(): void {
     const { canvases, view, theme, timeline, range } = this;
     if (!canvases) return;
-    const began = performance.now();
+    const startTime = performance.now();
     const { steps, length_ns: length } = timeline;
     paint(contextOf(canvases.main, view.width, this.height), this.painter, {
       ...{ view, theme, steps, length, range, ratio: devicePixelRatio || 1 },
       ...{ height: this.height, top: this.top, layout: this.layout, names: this.names },
       ...{ selected: this.selected, hovered: this.hovered, arrows: this.arrows },
-      over: this.loader.over,
-      overOf: (over, track) => this.overOf(over, track),
+      overlays: this.loader.overlays,
+      overlayOf: (overlay, track) => this.overlayOf(overlay, track),
       slicesOf: (track) => this.slicesOf(track),
       curvesOf: (track) => this.curvesOf(track),
     });
     // For those who measure: what the last frame held and how long it took to draw.
     canvases.main.dataset.slices = String(this.painter.slices);
-    canvases.main.dataset.ms = (performance.now() - began).toFixed(2);
+    canvases.main.dataset.ms = (performance.now() - startTime).toFixed(2);
     const ruler = contextOf(canvases.ruler, view.width, canvases.ruler.clientHeight);
     paintRuler(ruler, view, steps, range, this.cursor, theme);
-    const whole = this.whole;
-    const level = levelOf(nsPerPixel(whole));
+    const fullView = this.fullView;
+    const level = levelOf(nsPerPixel(fullView));
     const bands = this.bands.map((track) => ({
       colour: theme.palette.fills[plainColour(track.kind)]!,
       pieces: this.loader.slices.pieces(track.id, level, { from: 0, to: length }),
     }));
     const overview = contextOf(canvases.overview, view.width, canvases.overview.clientHeight);
-    paintOverview(overview, whole, view, bands, range, theme);
+    paintOverview(overview, fullView, view, bands, range, theme);
   }
 
   /** The whole recording on the overview. */
-  get whole(): View {
+  get fullView(): View {
     return { from: 0, to: Math.max(1, this.timeline.length_ns), width: this.view.width };
   }
 
@@ -216,13 +216,13 @@ export class Engine {
     return this.loader.curves.pieces(track, levelOf(nsPerPixel(this.view)), this.view);
   }
 
-  private overOf(over: Over, track: number) {
-    return this.loader[over].pieces(track, levelOf(nsPerPixel(this.view)), this.view);
+  private overlayOf(overlay: Overlay, track: number) {
+    return this.loader[overlay].pieces(track, levelOf(nsPerPixel(this.view)), this.view);
   }
 
   /** Says what is drawn over slices. */
-  drawOver(over: readonly Over[]): void {
-    this.loader.over = over;
+  setOverlays(overlays: readonly Overlay[]): void {
+    this.loader.overlays = overlays;
     this.redraw();
   }
 
@@ -238,18 +238,18 @@ export class Engine {
   }
 
   /** A slice in sight where keys can begin. */
-  firstSpot(): Shown | null {
+  firstSpot(): DrawnSlice | null {
     for (const item of visibleItems(this.layout, this.top, this.top + this.height)) {
       if (item.type !== "track" || isCurve(item.track)) continue;
       const before = { row: 0, from_ns: this.view.from - 1, dur_ns: 0 };
-      const found = neighbour(this.slicesOf(item.track.id), before, 1);
-      if (found) return found;
+      const slice = neighbour(this.slicesOf(item.track.id), before, 1);
+      if (slice) return slice;
     }
     return null;
   }
 
   /** The slice a key leads to: along the row, or to the row above or below. */
-  towards(spot: Spot, way: "next" | "previous" | "outer" | "inner"): Shown | null {
+  adjacentSlice(spot: Spot, way: "next" | "previous" | "outer" | "inner"): DrawnSlice | null {
     const { loader, view } = this;
     const span = { from: view.from - (view.to - view.from), to: view.to + (view.to - view.from) };
     const pieces = loader.slices.pieces(spot.track, levelOf(nsPerPixel(view)), span);
@@ -257,8 +257,8 @@ export class Engine {
     if (way === "previous") return neighbour(pieces, spot, -1);
     if (way === "outer") return sliceAt(pieces, spot.row - 1, spot.from_ns, nsPerPixel(view));
     const inner = { row: spot.row + 1, from_ns: spot.from_ns - 1, dur_ns: 1 };
-    const found = neighbour(pieces, inner, 1);
-    return found && found.from_ns < spot.from_ns + spot.dur_ns ? found : null;
+    const slice = neighbour(pieces, inner, 1);
+    return slice && slice.from_ns < spot.from_ns + spot.dur_ns ? slice : null;
   }
 
   /** Where to scroll so that a slice can be seen; null where it can be already. */

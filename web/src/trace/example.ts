@@ -3,7 +3,7 @@
 import { byTrack } from "./rows";
 import type { Slices } from "./types";
 
-export type Written = [
+export type ExampleSlice = [
   track: number,
   row: number,
   start: number,
@@ -13,8 +13,8 @@ export type Written = [
 ];
 
 /** Slices in the order given; ids count from 0, merged ones have none. */
-export function slicesOf(written: Written[]): Slices {
-  const column = (of: (slice: Written, index: number) => number) => written.map(of);
+export function slicesOf(slices: ExampleSlice[]): Slices {
+  const column = (of: (slice: ExampleSlice, index: number) => number) => slices.map(of);
   return {
     track: Uint16Array.from(column(([track]) => track)),
     row: Uint16Array.from(column(([, row]) => row)),
@@ -28,8 +28,8 @@ export function slicesOf(written: Written[]): Slices {
 }
 
 /** A piece that shows all of a track. */
-export function pieceOf(written: Written[], track: number, from: number, to: number) {
-  const data = byTrack(slicesOf(written), [track]).get(track)!;
+export function pieceOf(slices: ExampleSlice[], track: number, from: number, to: number) {
+  const data = byTrack(slicesOf(slices), [track]).get(track)!;
   const answer = { key: "", size: 1, used: 0, tracks: [track] };
   return { from, to, chunk: { from, to, level: 0, data, answer } };
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { pieceOf, slicesOf, type Written } from "./example";
+import { type ExampleSlice, pieceOf, slicesOf } from "./example";
 import { hitAt, neighbour, sliceAt } from "./hit";
-import { AS_OPENED, layOut, rowTop } from "./layout";
+import { DEFAULT_FOLDING, layOut, rowTop } from "./layout";
 import { byTrack, firstEndingAfter, rowCount } from "./rows";
 
-const WRITTEN: Written[] = [
+const WRITTEN: ExampleSlice[] = [
   [1, 0, 0, 100, 7],
   [1, 0, 100, 50, 8],
   [1, 0, 400, 100, 9],
@@ -51,7 +51,7 @@ describe("the slice at a place", () => {
       lowest: 0,
       highest: 0,
     } as const;
-    const layout = layOut([track], AS_OPENED);
+    const layout = layOut([track], DEFAULT_FOLDING);
     const y = rowTop(layout.byTrack.get(1)!, 2) + 5;
     expect(hitAt(layout, y, 15, 0, () => pieces)?.slice?.code).toBe(5);
     expect(hitAt(layout, y, 500, 0, () => pieces)).toMatchObject({ row: 2, slice: null });

@@ -5,7 +5,7 @@ import { firstEndingAfter, rowCount, type TrackSlices } from "./rows";
 import type { Piece } from "./windows";
 
 /** A slice as it is drawn: one, or several merged (`id` -1). */
-export interface Shown {
+export interface DrawnSlice {
   track: number;
   row: number;
   from_ns: number;
@@ -18,7 +18,7 @@ export interface Shown {
 
 export type PiecesOf = (track: number) => Piece<TrackSlices>[];
 
-export function shownAt(part: TrackSlices, index: number): Shown {
+export function drawnSlice(part: TrackSlices, index: number): DrawnSlice {
   const { slices } = part;
   return {
     track: slices.track[index]!,
@@ -38,18 +38,18 @@ export function sliceAt(
   row: number,
   time: number,
   slack: number,
-): Shown | null {
-  let best: Shown | null = null;
+): DrawnSlice | null {
+  let best: DrawnSlice | null = null;
   let nearest = slack;
   for (const { from, to, chunk } of pieces) {
     if (time < from - slack || time > to + slack || row >= rowCount(chunk.data)) continue;
     const end = chunk.data.begin[row + 1]!;
     for (let i = firstEndingAfter(chunk.data, row, time - slack); i < end; i++) {
-      const shown = shownAt(chunk.data, i);
-      if (shown.from_ns > time + slack) break;
-      const away = Math.max(shown.from_ns - time, time - shown.from_ns - shown.dur_ns, 0);
+      const slice = drawnSlice(chunk.data, i);
+      if (slice.from_ns > time + slack) break;
+      const away = Math.max(slice.from_ns - time, time - slice.from_ns - slice.dur_ns, 0);
       if (away > nearest || (best && away === nearest)) continue;
-      best = shown;
+      best = slice;
       nearest = away;
     }
   }
@@ -59,7 +59,7 @@ export function sliceAt(
 export interface Hit {
   item: TrackItem;
   row: number;
-  slice: Shown | null;
+  slice: DrawnSlice | null;
 }
 
 /** What is at a height of the layout and a time. */
@@ -82,7 +82,7 @@ export function neighbour(
   pieces: readonly Piece<TrackSlices>[],
   of: { row: number; from_ns: number; dur_ns: number },
   by: 1 | -1,
-): Shown | null {
+): DrawnSlice | null {
   const ordered = by === 1 ? pieces : [...pieces].reverse();
   for (const { chunk } of ordered) {
     if (of.row >= rowCount(chunk.data)) continue;
@@ -92,11 +92,11 @@ export function neighbour(
     if (by === 1) {
       let i = firstEndingAfter(chunk.data, of.row, of.from_ns + of.dur_ns);
       while (i < end && start[i]! < of.from_ns + of.dur_ns) i++;
-      if (i < end) return shownAt(chunk.data, i);
+      if (i < end) return drawnSlice(chunk.data, i);
     } else {
       let i = Math.min(firstEndingAfter(chunk.data, of.row, of.from_ns), end - 1);
       while (i >= begin && start[i]! >= of.from_ns) i--;
-      if (i >= begin) return shownAt(chunk.data, i);
+      if (i >= begin) return drawnSlice(chunk.data, i);
     }
   }
   return null;

@@ -57,26 +57,26 @@ const KEYS: Record<string, Command> = {
 export const SHEET: [keys: string[], what: string][] = [
   [["W", "S"], "zoom in and out at the pointer; also Ctrl + wheel or a pinch"],
   [["A", "D"], "move left and right; also Shift + wheel, or drag"],
-  [["0"], "show everything"],
-  [["←", "→"], "previous and next slice of the row"],
-  [["↑", "↓"], "slice around, first slice within"],
-  [["F"], "bring the chosen slice into full view"],
-  [["M"], "choose the time of the chosen slice as a range; also double click"],
-  [["Shift + drag"], "choose a range of time; also drag on the ruler"],
-  [["L"], "show or hide arrows from launches to device work"],
-  [["C"], "show or hide the critical path: what decides how long it takes"],
-  [["R"], "show or hide what recording cost"],
-  [["O"], "switch between the program's own clock and the recorded one"],
-  [["/"], "search; Enter and Shift + Enter go through what was found, N and P as well"],
+  [["0"], "fit the whole recording"],
+  [["←", "→"], "previous and next slice in the row"],
+  [["↑", "↓"], "enclosing slice, first nested slice"],
+  [["F"], "zoom to the selected slice"],
+  [["M"], "select the time of the slice as a range; also double click"],
+  [["Shift + drag"], "select a time range; also drag on the ruler"],
+  [["L"], "show or hide arrows from kernel launches to device work"],
+  [["C"], "show or hide the critical path"],
+  [["R"], "show or hide profiler overhead"],
+  [["O"], "switch between times without profiler overhead and as recorded"],
+  [["/"], "search; Enter and Shift + Enter (or N and P) step through matches"],
   [["PgUp", "PgDn"], "scroll through tracks"],
-  [["Esc"], "clear choice, range and search, one by one"],
-  [["?"], "show or hide this sheet"],
+  [["Esc"], "clear selection, range and search, one at a time"],
+  [["?"], "show or hide this help"],
 ];
 
-type Pressed = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">;
+type KeyPress = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">;
 
 /** What a key asks for; null where it is not ours. */
-export function commandOf({ key, ctrlKey, metaKey, altKey }: Pressed): Command | null {
+export function commandOf({ key, ctrlKey, metaKey, altKey }: KeyPress): Command | null {
   if (ctrlKey || metaKey || altKey) return null;
   return KEYS[key.toLowerCase()] ?? null;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
-  AS_OPENED,
+  DEFAULT_FOLDING,
   type Folding,
   HEADER,
   itemAt,
@@ -26,7 +26,7 @@ const TRACKS = [
 
 describe("laying out", () => {
   it("puts tracks of a group together below its header", () => {
-    const { items } = layOut(TRACKS, AS_OPENED);
+    const { items } = layOut(TRACKS, DEFAULT_FOLDING);
     const names = items.map((item) => (item.type === "group" ? item.name : item.track.id));
     expect(names).toEqual(["process", 1, 3, "GPU", 2, 4]);
   });
@@ -35,30 +35,30 @@ describe("laying out", () => {
       track(5, "GPU, counters", 1, "counter"),
       track(6, "GPU, counters", 1, "memory"),
     ];
-    const shown = (tracks: Track[], ...turned: string[]) => [
-      ...layOut(tracks, { ...AS_OPENED, turned: new Set(turned) }).byTrack.keys(),
+    const visible = (tracks: Track[], ...turned: string[]) => [
+      ...layOut(tracks, { ...DEFAULT_FOLDING, toggled: new Set(turned) }).byTrack.keys(),
     ];
-    expect(shown([...TRACKS, ...curves])).toEqual([1, 3, 2, 4]);
-    expect(shown([...TRACKS, ...curves], "GPU, counters")).toEqual([1, 3, 2, 4, 5, 6]);
-    expect(shown(curves)).toEqual([5, 6]);
+    expect(visible([...TRACKS, ...curves])).toEqual([1, 3, 2, 4]);
+    expect(visible([...TRACKS, ...curves], "GPU, counters")).toEqual([1, 3, 2, 4, 5, 6]);
+    expect(visible(curves)).toEqual([5, 6]);
   });
   it("leaves its streams, a row each, where a device is closed", () => {
     const tracks = [track(1, "GPU", 3, "device"), track(2, "GPU", 2, "annotation")];
-    const closed = layOut(tracks, { ...AS_OPENED, turned: new Set(["GPU"]) });
+    const closed = layOut(tracks, { ...DEFAULT_FOLDING, toggled: new Set(["GPU"]) });
     expect([...closed.byTrack.values()].map(({ track, rows }) => [track.id, rows])).toEqual([
       [1, 1],
     ]);
-    const again = layOut(tracks, { ...AS_OPENED, turned: new Set(["GPU", trackKey(1)]) });
+    const again = layOut(tracks, { ...DEFAULT_FOLDING, toggled: new Set(["GPU", trackKey(1)]) });
     expect(again.byTrack.get(1)?.rows).toBe(3);
   });
   it("leaves no hole and no overlap", () => {
-    const { items, height } = layOut(TRACKS, AS_OPENED);
+    const { items, height } = layOut(TRACKS, DEFAULT_FOLDING);
     for (const [i, item] of items.entries()) {
       expect(item.y + item.height).toBe(items[i + 1]?.y ?? height);
     }
   });
   it("hides tracks of closed groups and rows of closed tracks", () => {
-    const closed = layOut(TRACKS, { ...AS_OPENED, turned: new Set(["GPU", trackKey(1)]) });
+    const closed = layOut(TRACKS, { ...DEFAULT_FOLDING, toggled: new Set(["GPU", trackKey(1)]) });
     expect([...closed.byTrack.keys()]).toEqual([1, 3, 2]);
     expect(closed.byTrack.get(1)?.rows).toBe(1);
   });
@@ -69,22 +69,22 @@ describe("deep tracks", () => {
   const rows = (folding: Folding) =>
     [...layOut(tracks, folding).byTrack.values()].map((item) => [item.rows, item.unfolded]);
   it("of the host open with their first rows, and a row for the handle", () => {
-    expect(rows(AS_OPENED)).toEqual([
+    expect(rows(DEFAULT_FOLDING)).toEqual([
       [12, false],
       [30, null],
     ]);
-    const item = layOut(tracks, AS_OPENED).byTrack.get(1)!;
+    const item = layOut(tracks, DEFAULT_FOLDING).byTrack.get(1)!;
     expect(rowAt(item, rowTop(item, 11) + ROW)).toBeNull();
     expect(item.height).toBeGreaterThan(13 * ROW);
   });
   it("show all rows once they are unfolded, and one once they are closed", () => {
-    expect(rows({ ...AS_OPENED, unfolded: new Set([1]) })[0]).toEqual([30, true]);
-    expect(rows({ turned: new Set([trackKey(1)]), unfolded: new Set([1]) })[0]).toEqual([1, null]);
+    expect(rows({ ...DEFAULT_FOLDING, unfolded: new Set([1]) })[0]).toEqual([30, true]);
+    expect(rows({ toggled: new Set([trackKey(1)]), unfolded: new Set([1]) })[0]).toEqual([1, null]);
   });
 });
 
 describe("finding", () => {
-  const layout = layOut(TRACKS, AS_OPENED);
+  const layout = layOut(TRACKS, DEFAULT_FOLDING);
   const first = layout.byTrack.get(1)!;
   it("an item by its height", () => {
     expect(itemAt(layout, 0)).toMatchObject({ type: "group", name: "process" });
@@ -99,8 +99,8 @@ describe("finding", () => {
     expect(rowAt(curve, curve.y + curve.height - 1)).toBe(0);
   });
   it("what is in sight", () => {
-    const shown = visibleItems(layout, HEADER + 1, HEADER + 2);
-    expect(shown).toEqual([first]);
+    const items = visibleItems(layout, HEADER + 1, HEADER + 2);
+    expect(items).toEqual([first]);
     expect(visibleItems(layout, 0, layout.height)).toEqual(layout.items);
   });
 });

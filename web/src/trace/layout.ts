@@ -7,7 +7,7 @@ export const HEADER = 26;
 export const CURVE = 44;
 const GAP = 6;
 /** Host tracks with more rows than this open with fewer, and a handle for the rest. */
-const DEEP = 16;
+const DEEP_ROWS = 16;
 const FIRST_ROWS = 12;
 
 export interface GroupItem {
@@ -47,7 +47,7 @@ export function trackKey(id: number): string {
 /** What differs from how a timeline opens. */
 export interface Folding {
   /** Names of groups and keys of tracks that are closed, or open where they would be closed. */
-  turned: ReadonlySet<string>;
+  toggled: ReadonlySet<string>;
   /** Deep tracks of which all rows are shown. */
   unfolded: ReadonlySet<number>;
 }
@@ -56,7 +56,7 @@ export function isCurve(track: Track): boolean {
   return track.kind === "counter" || track.kind === "memory";
 }
 
-export const AS_OPENED: Folding = { turned: new Set(), unfolded: new Set() };
+export const DEFAULT_FOLDING: Folding = { toggled: new Set(), unfolded: new Set() };
 
 /** Streams that stay in sight where their device is closed; those that do little do not. */
 function isMain({ kind, group }: Track): boolean {
@@ -69,8 +69,8 @@ function isMain({ kind, group }: Track): boolean {
  * Groups of curves are closed at first, unless there is nothing else.  Of a closed device, each
  * stream keeps a row.
  */
-export function layOut(tracks: readonly Track[], { turned, unfolded }: Folding): Layout {
-  const bare = tracks.every(isCurve);
+export function layOut(tracks: readonly Track[], { toggled, unfolded }: Folding): Layout {
+  const onlyCurves = tracks.every(isCurve);
   const groups = new Map<string, Track[]>();
   for (const track of tracks) {
     const members = groups.get(track.group);
@@ -81,12 +81,12 @@ export function layOut(tracks: readonly Track[], { turned, unfolded }: Folding):
   const byTrack = new Map<number, TrackItem>();
   let y = 0;
   for (const [name, members] of groups) {
-    const open = turned.has(name) !== (bare || !members.every(isCurve));
+    const open = toggled.has(name) !== (onlyCurves || !members.every(isCurve));
     items.push({ type: "group", name, y, height: HEADER, open, tracks: members.length });
     y += HEADER;
     for (const track of open ? members : members.filter(isMain)) {
-      const whole = turned.has(trackKey(track.id)) !== open;
-      const item = trackItem(track, y, whole, unfolded.has(track.id));
+      const isOpen = toggled.has(trackKey(track.id)) !== open;
+      const item = trackItem(track, y, isOpen, unfolded.has(track.id));
       items.push(item);
       byTrack.set(track.id, item);
       y += item.height;
@@ -101,7 +101,7 @@ function trackItem(track: Track, y: number, open: boolean, all: boolean): TrackI
     const height = (isCurve(track) && open ? CURVE : ROW) + GAP;
     return { type, track, y, height, open, rows: 1, unfolded: null };
   }
-  const deep = track.kind === "host" && track.rows > DEEP;
+  const deep = track.kind === "host" && track.rows > DEEP_ROWS;
   const rows = deep && !all ? FIRST_ROWS : Math.max(1, track.rows);
   const height = (deep ? rows + 1 : rows) * ROW + GAP;
   return { type, track, y, height, open, rows, unfolded: deep ? all : null };
@@ -109,13 +109,13 @@ function trackItem(track: Track, y: number, open: boolean, all: boolean): TrackI
 
 /** Items that touch the stretch from `top` to `bottom`. */
 export function visibleItems(layout: Layout, top: number, bottom: number): Item[] {
-  const shown: Item[] = [];
+  const visible: Item[] = [];
   for (let i = firstBelow(layout.items, top); i < layout.items.length; i++) {
     const item = layout.items[i]!;
     if (item.y >= bottom) break;
-    shown.push(item);
+    visible.push(item);
   }
-  return shown;
+  return visible;
 }
 
 export function itemAt(layout: Layout, y: number): Item | null {

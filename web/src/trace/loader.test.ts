@@ -21,14 +21,14 @@ const track = {
   highest: 0,
 } as Track;
 
-function loading(slices: TraceApi["slices"]) {
-  const told = { loading: [] as boolean[], errors: [] as (Error | null)[] };
+function createLoader(slices: TraceApi["slices"]) {
+  const events = { loading: [] as boolean[], errors: [] as (Error | null)[] };
   const loader = new Loader({ slices } as TraceApi, LENGTH, new Names(), {
     onData: () => {},
-    onLoading: (now) => told.loading.push(now),
-    onError: (error) => told.errors.push(error),
+    onLoading: (now) => events.loading.push(now),
+    onError: (error) => events.errors.push(error),
   });
-  return { loader, told };
+  return { loader, told: events };
 }
 
 function answer() {
@@ -37,40 +37,40 @@ function answer() {
 }
 
 it("asks for what is in view first, then for what lies to both sides", async () => {
-  const asked: Window[] = [];
-  const { loader } = loading(async (window) => {
-    asked.push(window);
+  const windows: Window[] = [];
+  const { loader } = createLoader(async (window) => {
+    windows.push(window);
     return answer();
   });
-  loader.want({ from: 100_000, to: 101_024, width: 1024 }, [track]);
+  loader.show({ from: 100_000, to: 101_024, width: 1024 }, [track]);
   await vi.runAllTimersAsync();
-  expect(asked[0]!.from).toBeLessThanOrEqual(100_000);
-  expect(asked[0]!.to).toBeGreaterThanOrEqual(101_024);
-  expect(Math.min(...asked.map(({ from }) => from))).toBeLessThanOrEqual(100_000 - 1024);
-  expect(Math.max(...asked.map(({ to }) => to))).toBeGreaterThanOrEqual(101_024 + 1024);
+  expect(windows[0]!.from).toBeLessThanOrEqual(100_000);
+  expect(windows[0]!.to).toBeGreaterThanOrEqual(101_024);
+  expect(Math.min(...windows.map(({ from }) => from))).toBeLessThanOrEqual(100_000 - 1024);
+  expect(Math.max(...windows.map(({ to }) => to))).toBeGreaterThanOrEqual(101_024 + 1024);
 });
 
 it("asks nothing that is there already", async () => {
   const slices = vi.fn(async () => answer());
-  const { loader } = loading(slices);
+  const { loader } = createLoader(slices);
   const view = { from: 100_000, to: 101_024, width: 1024 };
-  loader.want(view, [track]);
+  loader.show(view, [track]);
   await vi.runAllTimersAsync();
   const before = slices.mock.calls.length;
-  loader.want({ ...view, from: 100_200, to: 101_224 }, [track]);
+  loader.show({ ...view, from: 100_200, to: 101_224 }, [track]);
   await vi.runAllTimersAsync();
   expect(slices.mock.calls.length).toBe(before);
 });
 
 it("breaks off what nobody looks at any more", async () => {
   const signals: AbortSignal[] = [];
-  const { loader } = loading((_, call) => {
+  const { loader } = createLoader((_, call) => {
     signals.push(call!.signal!);
     return new Promise(() => {});
   });
-  loader.want({ from: 0, to: 1024, width: 1024 }, [track]);
+  loader.show({ from: 0, to: 1024, width: 1024 }, [track]);
   await vi.advanceTimersByTimeAsync(50);
-  loader.want({ from: 500_000, to: 501_024, width: 1024 }, [track]);
+  loader.show({ from: 500_000, to: 501_024, width: 1024 }, [track]);
   await vi.advanceTimersByTimeAsync(50);
   expect(signals.map((signal) => signal.aborted)).toEqual([true, false]);
 });
@@ -79,12 +79,12 @@ it("tells a failure once and waits for the next movement", async () => {
   const slices = vi.fn(async () => {
     throw new Error("The server does not answer.");
   });
-  const { loader, told } = loading(slices);
-  loader.want({ from: 0, to: 1024, width: 1024 }, [track]);
+  const { loader, told: events } = createLoader(slices);
+  loader.show({ from: 0, to: 1024, width: 1024 }, [track]);
   await vi.runAllTimersAsync();
   expect(slices).toHaveBeenCalledTimes(1);
-  expect(told.errors.map((error) => error?.message)).toEqual(["The server does not answer."]);
-  expect(told.loading.at(-1)).toBe(false);
+  expect(events.errors.map((error) => error?.message)).toEqual(["The server does not answer."]);
+  expect(events.loading.at(-1)).toBe(false);
 });
 
 it("asks for what is drawn over slices only while it is", async () => {
@@ -96,12 +96,12 @@ it("asks for what is drawn over slices only while it is", async () => {
     onError: (error) => expect(error).toBeNull(),
   });
   const view = { from: 0, to: LENGTH, width: 1024 };
-  loader.want(view, [track]);
+  loader.show(view, [track]);
   await vi.runAllTimersAsync();
   expect(slices).toHaveBeenCalled();
   expect(overlay).not.toHaveBeenCalled();
-  loader.over = ["path"];
-  loader.want(view, [track]);
+  loader.overlays = ["path"];
+  loader.show(view, [track]);
   await vi.runAllTimersAsync();
   expect(overlay.mock.calls.map(([of]: unknown[]) => of)).toContain("path");
   expect(loader.path.pieces(track.id, 10, view)).not.toEqual([]);

@@ -5,17 +5,17 @@ import { isCurve } from "./layout";
 import type { Names } from "./names";
 import type { Curve } from "./paintCurves";
 import { byTrack, type TrackSlices } from "./rows";
-import type { Over, Track } from "./types";
+import type { Overlay, Track } from "./types";
 import { nsPerPixel, type View } from "./view";
 import { levelOf, type Request, type Span, Windows } from "./windows";
 
 /** Time given to further movement before the server is asked. */
 const PAUSE_MS = 30;
-const MOST_SLICES = 3_000_000;
-const MOST_POINTS = 500_000;
+const MAX_SLICES = 3_000_000;
+const MAX_POINTS = 500_000;
 
 /** Which route a request goes to. */
-type Source = "slices" | "curves" | Over;
+type Source = "slices" | "curves" | Overlay;
 
 interface Running extends Request {
   source: Source;
@@ -23,7 +23,7 @@ interface Running extends Request {
   abort: AbortController;
 }
 
-interface Wanted {
+interface VisiblePart {
   view: View;
   tracks: readonly Track[];
 }
@@ -37,17 +37,17 @@ export interface LoaderEvents {
 }
 
 export class Loader {
-  readonly slices = new Windows<TrackSlices>(MOST_SLICES);
-  readonly curves = new Windows<Curve>(MOST_POINTS);
-  readonly recording = new Windows<TrackSlices>(MOST_SLICES);
-  readonly path = new Windows<TrackSlices>(MOST_SLICES);
+  readonly slices = new Windows<TrackSlices>(MAX_SLICES);
+  readonly curves = new Windows<Curve>(MAX_POINTS);
+  readonly recording = new Windows<TrackSlices>(MAX_SLICES);
+  readonly path = new Windows<TrackSlices>(MAX_SLICES);
   /** What is drawn over slices just now. */
-  over: readonly Over[] = [];
+  overlays: readonly Overlay[] = [];
   private running: Running[] = [];
   private timer: ReturnType<typeof setTimeout> | null = null;
-  private wanted: Wanted | null = null;
+  private visible: VisiblePart | null = null;
   /** What the overview shows: asked for when there is nothing else to do. */
-  overview: Wanted | null = null;
+  overview: VisiblePart | null = null;
 
   constructor(
     private readonly api: TraceApi,
@@ -57,23 +57,23 @@ export class Loader {
   ) {}
 
   /** Says what is in view; asked for after a moment, as movement goes on. */
-  want(view: View, tracks: readonly Track[]): void {
-    this.wanted = { view, tracks };
+  show(view: View, tracks: readonly Track[]): void {
+    this.visible = { view, tracks };
     this.timer ??= setTimeout(() => {
       this.timer = null;
-      this.ask();
+      this.sendRequests();
     }, PAUSE_MS);
   }
 
   stop(): void {
     if (this.timer) clearTimeout(this.timer);
-    this.wanted = null;
+    this.visible = null;
     for (const request of this.running) request.abort.abort();
   }
 
-  private ask(): void {
-    if (!this.wanted) return;
-    const { view, tracks } = this.wanted;
+  private sendRequests(): void {
+    if (!this.visible) return;
+    const { view, tracks } = this.visible;
     const level = levelOf(nsPerPixel(view));
     this.dropStale(level, view);
     const needed = this.requests(tracks, level, view);
@@ -85,7 +85,7 @@ export class Loader {
         this.start({ ...request, ahead: true });
       }
     }
-    this.tell();
+    this.reportLoading();
   }
 
   private overviewRequests() {
@@ -96,18 +96,18 @@ export class Loader {
 
   /** Requests for what is neither known nor on its way. */
   private requests(tracks: readonly Track[], level: number, span: Span) {
-    const sources: Source[] = ["curves", "slices", ...this.over];
+    const sources: Source[] = ["curves", "slices", ...this.overlays];
     return sources.flatMap((source) => {
       const curves = source === "curves";
       const ids = tracks.filter((track) => isCurve(track) === curves).map((track) => track.id);
       return this[source]
-        .missing(ids, level, span, this.length)
+        .missingRequests(ids, level, span, this.length)
         .filter((request) => !this.running.some((other) => covers(other, request, source)))
         .map((request) => ({ ...request, source }));
     });
   }
 
-  /** Ends requests for what nobody looks at any more. */
+  /** Aborts requests for what is no longer in view. */
   private dropStale(level: number, view: View): void {
     for (const request of this.running) {
       const far = request.to < view.from || request.from > view.to;
@@ -134,17 +134,21 @@ export class Loader {
       this.events.onData();
     } catch (error) {
       if (running.abort.signal.aborted) return;
-      this.wanted = null; // Not asked for again until someone moves.
+      this.visible = null; // Not asked for again until someone moves.
       this.events.onError(error as Error);
     } finally {
       this.running = this.running.filter((other) => other !== running);
-      if (this.wanted && !running.abort.signal.aborted)
-        this.want(this.wanted.view, this.wanted.tracks);
-      this.tell();
+      if (this.visible && !running.abort.signal.aborted)
+        this.show(this.visible.view, this.visible.tracks);
+      this.reportLoading();
     }
   }
 
-  private async fetchSlices(request: Request, source: "slices" | Over, call: Call): Promise<void> {
+  private async fetchSlices(
+    request: Request,
+    source: "slices" | Overlay,
+    call: Call,
+  ): Promise<void> {
     const { head, slices } = await (source === "slices"
       ? this.api.slices(request, call)
       : this.api.overlay(source, request, call));
@@ -159,14 +163,15 @@ export class Loader {
     this.curves.add(request, parts, points);
   }
 
-  private tell(): void {
+  private reportLoading(): void {
     this.events.onLoading(this.running.some((request) => !request.ahead));
   }
 }
 
-function covers(one: Running, other: Request, source: Source): boolean {
-  if (one.source !== source || one.level !== other.level || one.abort.signal.aborted) return false;
-  const tracks = new Set(one.tracks);
-  const same = one.from <= other.from && one.to >= other.to;
-  return same && other.tracks.every((track) => tracks.has(track));
+function covers(running: Running, request: Request, source: Source): boolean {
+  if (running.source !== source || running.level !== request.level || running.abort.signal.aborted)
+    return false;
+  const tracks = new Set(running.tracks);
+  const same = running.from <= request.from && running.to >= request.to;
+  return same && request.tracks.every((track) => tracks.has(track));
 }

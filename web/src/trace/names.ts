@@ -4,22 +4,22 @@ import { colourOf, DIM } from "./colours";
 import type { Track } from "./types";
 
 /** Characters below which a name tells nothing. */
-const FEWEST = 2;
-const MOST_WIDTHS = 50_000;
+const MIN_CHARACTERS = 2;
+const MAX_WIDTHS = 50_000;
 
 /** Stands for "not yet" in a table of colours: there are fewer colours. */
 export const UNKNOWN = 255;
 
 export class Names {
   private readonly texts = new Map<number, string>();
-  private readonly shortened = new Map<number, string>();
+  private readonly shortNames = new Map<number, string>();
   private readonly tables = new Map<string, Uint8Array>();
   private readonly widths = new Map<string, number>();
-  private wanted = "";
+  private query = "";
   private highest = 0;
 
   add(names: Record<string, string>, short: Record<string, string> = {}): void {
-    for (const [key, name] of Object.entries(short)) this.shortened.set(Number(key), name);
+    for (const [key, name] of Object.entries(short)) this.shortNames.set(Number(key), name);
     for (const [key, name] of Object.entries(names)) {
       const code = Number(key);
       this.texts.set(code, name);
@@ -33,7 +33,7 @@ export class Names {
 
   /** What is written on a slice: kernels go without return types and arguments. */
   short(code: number): string {
-    return this.shortened.get(code) ?? this.text(code);
+    return this.shortNames.get(code) ?? this.text(code);
   }
 
   /** Colours by code, `UNKNOWN` where `colour` is to be asked. */
@@ -49,8 +49,8 @@ export class Names {
   /** Number of the colour of a name; `DIM` where a search goes on that does not find it. */
   colour(kind: Track["kind"], code: number): number {
     const table = this.colours(kind);
-    const known = table[code]!;
-    if (known !== UNKNOWN) return known;
+    const cached = table[code]!;
+    if (cached !== UNKNOWN) return cached;
     const colour = this.matches(code) ? colourOf(kind, this.text(code)) : DIM;
     table[code] = colour;
     return colour;
@@ -58,19 +58,19 @@ export class Names {
 
   /** Sets what is searched for; "" for nothing. */
   search(text: string): void {
-    if (text.toLowerCase() === this.wanted) return;
-    this.wanted = text.toLowerCase();
+    if (text.toLowerCase() === this.query) return;
+    this.query = text.toLowerCase();
     this.tables.clear();
   }
 
   private matches(code: number): boolean {
-    return !this.wanted || this.text(code).toLowerCase().includes(this.wanted);
+    return !this.query || this.text(code).toLowerCase().includes(this.query);
   }
 
   width(text: string, measure: (text: string) => number): number {
     let width = this.widths.get(text);
     if (width === undefined) {
-      if (this.widths.size > MOST_WIDTHS) this.widths.clear();
+      if (this.widths.size > MAX_WIDTHS) this.widths.clear();
       width = measure(text);
       this.widths.set(text, width);
     }
@@ -78,12 +78,12 @@ export class Names {
   }
 
   /** The name as far as there is room; "" where too little of it would be left. */
-  cut(code: number, room: number, measure: (text: string) => number): string {
+  truncate(code: number, room: number, measure: (text: string) => number): string {
     const name = this.short(code);
-    const whole = this.width(name, measure);
-    if (whole <= room) return name;
-    let characters = Math.floor((name.length * room) / whole);
-    while (characters >= FEWEST) {
+    const fullWidth = this.width(name, measure);
+    if (fullWidth <= room) return name;
+    let characters = Math.floor((name.length * room) / fullWidth);
+    while (characters >= MIN_CHARACTERS) {
       const text = `${name.slice(0, characters)}…`;
       if (this.width(text, measure) <= room) return text;
       characters--;

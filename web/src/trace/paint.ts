@@ -1,14 +1,14 @@
 // Draws a frame of the timeline from what is known; asks for nothing.
 
 import type { Range } from "./api";
-import { OF_OVER } from "./colours";
+import { OVERLAY_COLOURS } from "./colours";
 import { isCurve, type Layout, ROW, rowTop, type TrackItem, visibleItems } from "./layout";
 import type { Names } from "./names";
 import { type Curve, paintCurve } from "./paintCurves";
 import { AT_BOTTOM, AT_TOP, type SlicePainter } from "./paintSlices";
 import type { TrackSlices } from "./rows";
 import type { Theme } from "./theme";
-import type { Over, Place, Timeline } from "./types";
+import type { Overlay, Place, Timeline } from "./types";
 import { toX, type View } from "./view";
 import type { Piece } from "./windows";
 
@@ -31,11 +31,11 @@ export interface Frame {
   hovered: Spot | null;
   /** Those of the critical path are in its colour. */
   arrows: readonly { from: Spot; to: Spot; strong: boolean; path?: boolean }[];
-  over: readonly Over[];
+  overlays: readonly Overlay[];
   range: Range | null;
   slicesOf(track: number): Piece<TrackSlices>[];
   curvesOf(track: number): Piece<Curve>[];
-  overOf(over: Over, track: number): Piece<TrackSlices>[];
+  overlayOf(overlay: Overlay, track: number): Piece<TrackSlices>[];
 }
 
 type Context = CanvasRenderingContext2D;
@@ -59,11 +59,11 @@ export function paint(context: Context, painter: SlicePainter, frame: Frame): vo
   }
   painter.draw(context, theme, names);
   const { slices } = painter;
-  if (frame.over.includes("recording")) {
-    paintOver(painter, frame, "recording", OF_OVER.recording);
+  if (frame.overlays.includes("recording")) {
+    paintOverlay(painter, frame, "recording", OVERLAY_COLOURS.recording);
     painter.draw(context, theme, names, AT_BOTTOM);
   }
-  if (frame.over.includes("path")) paintPath(context, painter, frame);
+  if (frame.overlays.includes("path")) paintPath(context, painter, frame);
   painter.slices = slices;
   paintHeaders(context, frame);
   paintRange(context, frame);
@@ -79,18 +79,23 @@ function paintPath(context: Context, painter: SlicePainter, frame: Frame): void 
   context.globalAlpha = 0.72;
   context.fillRect(0, 0, view.width, height);
   context.globalAlpha = 1;
-  paintOver(painter, frame, "path", null);
+  paintOverlay(painter, frame, "path", null);
   painter.draw(context, theme, names);
-  paintOver(painter, frame, "path", OF_OVER.path);
+  paintOverlay(painter, frame, "path", OVERLAY_COLOURS.path);
   painter.draw(context, theme, names, AT_TOP);
 }
 
-function paintOver(painter: SlicePainter, frame: Frame, over: Over, fixed: number | null): void {
+function paintOverlay(
+  painter: SlicePainter,
+  frame: Frame,
+  overlay: Overlay,
+  fixed: number | null,
+): void {
   const { view, height, top, layout, theme, names } = frame;
   painter.begin(view.width, height, frame.ratio, theme.palette.fills);
   for (const item of visibleItems(layout, top, top + height)) {
     if (item.type === "group" || isCurve(item.track)) continue;
-    const pieces = frame.overOf(over, item.track.id);
+    const pieces = frame.overlayOf(overlay, item.track.id);
     painter.track(item, pieces, names, view, top, top + height, fixed);
   }
 }
@@ -141,7 +146,7 @@ function paintArrows(context: Context, frame: Frame): void {
   // Many arrows together shall not hide what is beneath them.
   const faint = Math.min(0.35, Math.max(0.08, 20 / frame.arrows.length));
   for (const { from, to, strong, path } of frame.arrows) {
-    context.strokeStyle = path ? theme.palette.fills[OF_OVER.path]! : theme.text;
+    context.strokeStyle = path ? theme.palette.fills[OVERLAY_COLOURS.path]! : theme.text;
     context.fillStyle = context.strokeStyle;
     const source = layout.byTrack.get(from.track);
     const target = layout.byTrack.get(to.track);

@@ -35,13 +35,13 @@ it("the overview adds up how busy each pixel is", () => {
 });
 
 it("values of an axis have their unit, and no digits that say nothing", () => {
-  const told = [
+  const cases = [
     [0, "%"],
     [129.2, "W"],
     [1980, "MHz"],
     [2048, "B"],
     [75_900_000, "B/s"],
   ] as const;
-  const texts = told.map(([value, unit]) => valueText(value, unit));
+  const texts = cases.map(([value, unit]) => valueText(value, unit));
   expect(texts).toEqual(["0 %", "129.2 W", "1 980 MHz", "2.0 KiB", "72.4 MiB/s"]);
 });

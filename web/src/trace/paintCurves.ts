@@ -9,7 +9,7 @@ import type { Piece } from "./windows";
 
 export type Curve = CounterPoints["tracks"][number];
 
-const AIR = 4;
+const CURVE_MARGIN = 4;
 
 export function paintCurve(
   context: CanvasRenderingContext2D,
@@ -20,8 +20,8 @@ export function paintCurve(
   theme: Theme,
 ): void {
   const [base, highest] = axisOf(item.track);
-  const height = item.height - 2 * AIR;
-  const bottom = item.y - top + AIR + height;
+  const height = item.height - 2 * CURVE_MARGIN;
+  const bottom = item.y - top + CURVE_MARGIN + height;
   const scale = height / (highest - base || 1);
   const yOf = (value: number) => bottom - (value - base) * scale;
   context.fillStyle = theme.line;

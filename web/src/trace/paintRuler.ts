@@ -73,17 +73,17 @@ function paintSteps(context: Context, view: View, steps: Timeline["steps"], them
 /** How busy each of a few tracks is along the recording, and which part is in view. */
 export function paintOverview(
   context: Context,
-  whole: View,
+  fullView: View,
   view: View,
   bands: readonly { colour: string; pieces: readonly Piece<TrackSlices>[] }[],
   range: Range | null,
   theme: Theme,
 ): void {
   context.fillStyle = theme.ground;
-  context.fillRect(0, 0, whole.width, OVERVIEW);
+  context.fillRect(0, 0, fullView.width, OVERVIEW);
   const height = Math.floor((OVERVIEW - 6) / Math.max(1, bands.length));
   for (const [i, band] of bands.entries()) {
-    const busy = busyShares(band.pieces, whole);
+    const busy = busyShares(band.pieces, fullView);
     context.fillStyle = band.colour;
     for (let x = 0; x < busy.length; x++) {
       if (!busy[x]) continue;
@@ -94,37 +94,37 @@ export function paintOverview(
   if (range) {
     context.fillStyle = theme.accent;
     context.globalAlpha = 0.3;
-    const from = toX(whole, range[0]);
-    context.fillRect(from, 0, Math.max(1, toX(whole, range[1]) - from), OVERVIEW);
+    const from = toX(fullView, range[0]);
+    context.fillRect(from, 0, Math.max(1, toX(fullView, range[1]) - from), OVERVIEW);
   }
-  const from = toX(whole, view.from);
-  const to = Math.max(toX(whole, view.to), from + 3);
+  const from = toX(fullView, view.from);
+  const to = Math.max(toX(fullView, view.to), from + 3);
   context.fillStyle = theme.sunken;
   context.globalAlpha = 0.7;
   context.fillRect(0, 0, from, OVERVIEW);
-  context.fillRect(to, 0, whole.width - to, OVERVIEW);
+  context.fillRect(to, 0, fullView.width - to, OVERVIEW);
   context.globalAlpha = 1;
   context.strokeStyle = theme.accent;
   context.lineWidth = 2;
   context.strokeRect(
     Math.max(1, from),
     1,
-    Math.min(to, whole.width - 1) - Math.max(1, from),
+    Math.min(to, fullView.width - 1) - Math.max(1, from),
     OVERVIEW - 2,
   );
 }
 
 /** Part of each pixel that the outermost row is busy. */
-export function busyShares(pieces: readonly Piece<TrackSlices>[], whole: View): Float32Array {
-  const shares = new Float32Array(Math.ceil(whole.width));
+export function busyShares(pieces: readonly Piece<TrackSlices>[], fullView: View): Float32Array {
+  const shares = new Float32Array(Math.ceil(fullView.width));
   for (const { from, to, chunk } of pieces) {
     if (rowCount(chunk.data) < 1) continue;
     const { start, dur, busy } = chunk.data.slices;
     const end = chunk.data.begin[1]!;
     for (let i = firstEndingAfter(chunk.data, 0, from); i < end && start[i]! < to; i++) {
       const density = dur[i]! > 0 ? busy[i]! / dur[i]! : 0;
-      const first = toX(whole, start[i]!);
-      spread(shares, first, Math.max(toX(whole, start[i]! + dur[i]!), first), density);
+      const first = toX(fullView, start[i]!);
+      spread(shares, first, Math.max(toX(fullView, start[i]! + dur[i]!), first), density);
     }
   }
   return shares;

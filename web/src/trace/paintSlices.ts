@@ -16,7 +16,7 @@ export interface Line {
   height: number;
 }
 
-const WHOLE: Line = { top: 0, height: HEIGHT };
+const FULL_ROW: Line = { top: 0, height: HEIGHT };
 export const AT_TOP: Line = { top: -1, height: 2 };
 export const AT_BOTTOM: Line = { top: HEIGHT - 4, height: 5 };
 
@@ -24,7 +24,7 @@ export class SlicePainter extends Strips {
   private readonly strip = document.createElement("canvas");
 
   /** Puts on the canvas what was collected; as a line of some height at the edge of its rows. */
-  draw(context: CanvasRenderingContext2D, theme: Theme, names: Names, line: Line = WHOLE): void {
+  draw(context: CanvasRenderingContext2D, theme: Theme, names: Names, line: Line = FULL_ROW): void {
     if (!this.tops.length) return;
     const { width, tops, strip } = this;
     const rows = this.pixels.length / width;
@@ -43,16 +43,16 @@ export class SlicePainter extends Strips {
     context.fillStyle = theme.palette.text;
     const measure = (text: string) => context.measureText(text).width;
     for (const label of this.labels) {
-      const text = fitted(label, names, measure);
+      const text = fitLabel(label, names, measure);
       if (text) context.fillText(text, label.x + PADDING, label.y + HEIGHT / 2 + 0.5);
     }
   }
 }
 
 /** The name as far as it fits, with the count of merged slices before it. */
-function fitted(label: Label, names: Names, measure: (text: string) => number): string {
+function fitLabel(label: Label, names: Names, measure: (text: string) => number): string {
   const count = label.count > 1 ? `${label.count} × ` : "";
   const room = label.room - (count ? names.width(count, measure) : 0);
-  const name = names.cut(label.code, room, measure);
+  const name = names.truncate(label.code, room, measure);
   return name && count + name;
 }

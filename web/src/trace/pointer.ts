@@ -2,20 +2,20 @@
 
 import type { Range } from "./api";
 import type { Canvases, Engine } from "./engine";
-import type { Hit, Shown } from "./hit";
+import type { DrawnSlice, Hit } from "./hit";
 import { clamp, nsPerPixel, panBy, toTime, zoomAt } from "./view";
 
 export interface PointerEvents {
   onHover(hit: Hit | null, x: number, y: number): void;
-  onPick(slice: Shown | null): void;
-  onDouble(slice: Shown): void;
+  onPick(slice: DrawnSlice | null): void;
+  onDouble(slice: DrawnSlice): void;
   /** A range while it is drawn (`done` false) and when it is; null for a mere click. */
   onRange(range: Range | null, done: boolean): void;
   scrollBy(pixels: number): void;
 }
 
 /** Pixels a hand may tremble in a click. */
-const TREMBLE = 4;
+const CLICK_TOLERANCE = 4;
 
 /** Listens on the canvases; returns how to stop. */
 export function listen(canvases: Canvases, engine: Engine, events: PointerEvents): () => void {
@@ -89,9 +89,9 @@ function onMain(
       }
       if (fingers.size === 2) pinch(fingers, event, engine, events);
       else if (begin) {
-        begin.moved ||= Math.hypot(x - begin.x, y - begin.y) > TREMBLE;
+        begin.moved ||= Math.hypot(x - begin.x, y - begin.y) > CLICK_TOLERANCE;
         if (begin.moved && begin.range) {
-          events.onRange(ordered(begin.time, toTime(engine.view, x), length), false);
+          events.onRange(orderedRange(begin.time, toTime(engine.view, x), length), false);
         } else if (begin.moved) {
           engine.show(panBy(engine.view, finger.x - x, length));
           events.scrollBy(finger.y - y);
@@ -109,7 +109,7 @@ function onMain(
     if (begin && event.type === "pointerup") {
       const { offsetX: x, offsetY: y } = event;
       if (begin.moved && begin.range) {
-        events.onRange(ordered(begin.time, toTime(engine.view, x), length), true);
+        events.onRange(orderedRange(begin.time, toTime(engine.view, x), length), true);
       } else if (!begin.moved) {
         events.onPick(engine.hit(x, y)?.slice ?? null);
       }
@@ -140,14 +140,14 @@ function pinch(
   engine: Engine,
   events: PointerEvents,
 ): void {
-  const [one, two] = [...fingers.values()] as [Finger, Finger];
+  const [first, second] = [...fingers.values()] as [Finger, Finger];
   const before = {
-    middle: (one.x + two.x) / 2,
-    apart: Math.abs(one.x - two.x),
-    y: (one.y + two.y) / 2,
+    middle: (first.x + second.x) / 2,
+    apart: Math.abs(first.x - second.x),
+    y: (first.y + second.y) / 2,
   };
   const moved = fingers.get(event.pointerId)!;
-  const other = moved === one ? two : one;
+  const other = moved === first ? second : first;
   const middle = (event.offsetX + other.x) / 2;
   const apart = Math.abs(event.offsetX - other.x);
   const length = engine.timeline.length_ns;
@@ -164,13 +164,13 @@ function onRuler(
   options: Options,
 ): void {
   const length = engine.timeline.length_ns;
-  drags(
+  onDrag(
     canvas,
     options,
     (begin, event, done) => {
       const time = toTime(engine.view, event.offsetX);
-      const moved = Math.abs(event.offsetX - begin.x) > TREMBLE;
-      if (moved || !done) events.onRange(ordered(begin.time, time, length), done);
+      const moved = Math.abs(event.offsetX - begin.x) > CLICK_TOLERANCE;
+      if (moved || !done) events.onRange(orderedRange(begin.time, time, length), done);
       else events.onRange(null, true);
     },
     (x) => toTime(engine.view, x),
@@ -181,18 +181,18 @@ function onRuler(
 function onOverview(canvas: HTMLCanvasElement, engine: Engine, options: Options): void {
   const length = engine.timeline.length_ns;
   let grip = 0;
-  drags(
+  onDrag(
     canvas,
     options,
     (_, event) => {
       const { view } = engine;
-      const from = toTime(engine.whole, event.offsetX) - grip;
+      const from = toTime(engine.fullView, event.offsetX) - grip;
       engine.show(clamp({ ...view, from, to: from + view.to - view.from }, length));
     },
     (x) => {
-      const { view, whole } = engine;
-      const time = toTime(whole, x);
-      const slack = 4 * nsPerPixel(whole);
+      const { view, fullView } = engine;
+      const time = toTime(fullView, x);
+      const slack = 4 * nsPerPixel(fullView);
       const inside = time >= view.from - slack && time <= view.to + slack;
       grip = inside ? time - view.from : (view.to - view.from) / 2;
       return time;
@@ -201,7 +201,7 @@ function onOverview(canvas: HTMLCanvasElement, engine: Engine, options: Options)
 }
 
 /** Follows one pointer from press to release. */
-function drags(
+function onDrag(
   canvas: HTMLCanvasElement,
   options: Options,
   move: (begin: { x: number; time: number }, event: PointerEvent, done: boolean) => void,
@@ -235,7 +235,7 @@ function drags(
   );
 }
 
-function ordered(one: number, other: number, length: number): Range {
-  const within = (time: number) => Math.min(Math.max(time, 0), length);
-  return [within(Math.min(one, other)), within(Math.max(one, other))];
+function orderedRange(start: number, end: number, length: number): Range {
+  const clampTime = (time: number) => Math.min(Math.max(time, 0), length);
+  return [clampTime(Math.min(start, end)), clampTime(Math.max(start, end))];
 }

@@ -1,4 +1,4 @@
-// What of the trace view is in the address, so that a link shows the same picture.
+// State of the trace view in the address, so that a link shows the same view.
 
 import { asClock } from "../components/clocks";
 import type { Clock } from "../document/types";
@@ -17,11 +17,11 @@ export interface TraceState {
   collapsed?: string[];
   /** Deep tracks, by id, of which all rows are shown. */
   deep?: number[];
-  /** Whose time is shown; the recorded one unless given. */
+  /** The clock; as recorded unless given. */
   clock?: Clock;
   /** Whether the critical path is shown: 1. */
   path?: number;
-  /** Whether what recording cost is shown, which it is unless this is 0. */
+  /** Whether profiler overhead is shown: unless this is 0. */
   recording?: number;
 }
 
@@ -53,15 +53,15 @@ export function readState(entries: Readonly<Record<string, string | undefined>>)
 /** The change as entries of a query; "" for those that are to vanish. */
 export function writeState(change: StateChange): Record<string, string> {
   const entries: Record<string, string> = {};
-  for (const [key, value] of Object.entries(change)) entries[key] = worded(value);
+  for (const [key, value] of Object.entries(change)) entries[key] = formatValue(value);
   return entries;
 }
 
-function worded(value: TraceState[keyof TraceState]): string {
+function formatValue(value: TraceState[keyof TraceState]): string {
   if (value === undefined) return "";
   if (!Array.isArray(value)) return typeof value === "number" ? digits(value) : value;
   return value
-    .map((part) => (typeof part === "number" ? digits(part) : escaped(part)))
+    .map((part) => (typeof part === "number" ? digits(part) : escapeName(part)))
     .join(typeof value[0] === "number" ? "-" : "|");
 }
 
@@ -69,7 +69,7 @@ function digits(value: number): string {
   return String(Math.max(0, Math.round(value)));
 }
 
-function escaped(name: string): string {
+function escapeName(name: string): string {
   return name.replace(/[%|]/g, encodeURIComponent);
 }
 

@@ -36,20 +36,20 @@ export class Strips {
   /** How many slices the frame looked at. */
   slices = 0;
   private colours = new Uint32Array(0);
-  private most = 0;
+  private max = 0;
 
   /** Begins a frame of so many pixels of the page. */
   begin(width: number, height: number, ratio: number, fills: readonly string[]): void {
     const wide = Math.max(1, Math.round(width * ratio));
-    this.most = Math.ceil(height / ROW) + 2;
-    if (this.width !== wide || this.pixels.length < wide * this.most) {
-      this.pixels = new Uint32Array(wide * this.most);
+    this.max = Math.ceil(height / ROW) + 2;
+    if (this.width !== wide || this.pixels.length < wide * this.max) {
+      this.pixels = new Uint32Array(wide * this.max);
     } else {
       this.pixels.fill(0, 0, this.tops.length * wide);
     }
     this.width = wide;
     this.ratio = ratio;
-    this.colours = packed(fills);
+    this.colours = packColours(fills);
     this.tops = [];
     this.labels = [];
     this.slices = 0;
@@ -68,7 +68,7 @@ export class Strips {
   ): void {
     const first = Math.max(0, Math.floor((top - item.y) / ROW));
     const last = Math.min(item.rows - 1, Math.floor((bottom - item.y) / ROW));
-    for (let row = first; row <= last && this.tops.length < this.most; row++) {
+    for (let row = first; row <= last && this.tops.length < this.max; row++) {
       const y = rowTop(item, row) - top + 1;
       const line = this.tops.length * this.width;
       this.tops.push(y);
@@ -86,7 +86,7 @@ export class Strips {
     row: number,
     y: number,
     line: number,
-    drawn: number,
+    firstFree: number,
     piece: Piece<TrackSlices>,
     names: Names,
     view: View,
@@ -100,7 +100,7 @@ export class Strips {
     const left = Math.max(0, Math.round((piece.from - view.from) * scale));
     const right = Math.min(this.width, Math.round((piece.to - view.from) * scale));
     const end = data.begin[row + 1]!;
-    let edge = Math.max(drawn, left);
+    let edge = Math.max(firstFree, left);
     for (let i = firstEndingAfter(data, row, piece.from); i < end; i++) {
       const from = (start[i]! - view.from) * scale;
       if (from >= right) break;
@@ -112,10 +112,10 @@ export class Strips {
       if (width < 1) continue;
       edge = until;
       const code = name[i]!;
-      const known = table[code]!;
-      const colour = fixed ?? (known === UNKNOWN ? names.colour(kind, code) : known);
+      const tableColour = table[code]!;
+      const colour = fixed ?? (tableColour === UNKNOWN ? names.colour(kind, code) : tableColour);
       let pixel = colours[colour]!;
-      if (count[i]! > 1) pixel = thinned(pixel, busy[i]! / (dur[i]! || 1));
+      if (count[i]! > 1) pixel = fade(pixel, busy[i]! / (dur[i]! || 1));
       if (width === 1) {
         pixels[line + x] = pixel;
         continue;
@@ -144,7 +144,7 @@ export class Strips {
 }
 
 /** Colours as they lie in an image: red first, opaque. */
-function packed(fills: readonly string[]): Uint32Array<ArrayBuffer> {
+function packColours(fills: readonly string[]): Uint32Array<ArrayBuffer> {
   const bytes = fills.flatMap((fill) => {
     const value = Number.parseInt(fill.slice(1), 16);
     return [value >> 16, (value >> 8) & 255, value & 255, 255];
@@ -153,7 +153,7 @@ function packed(fills: readonly string[]): Uint32Array<ArrayBuffer> {
 }
 
 /** The colour of merged slices: the less busy, the fainter. */
-function thinned(pixel: number, share: number): number {
+function fade(pixel: number, share: number): number {
   const alpha = Math.round(255 * Math.min(1, FAINTEST + (1 - FAINTEST) * share));
   return ((pixel & 0xffffff) | (alpha << 24)) >>> 0;
 }

@@ -23,7 +23,7 @@ export function currentTheme(): Theme {
   const ground = value("--ground");
   const dark = Number.parseInt(ground.slice(1, 3), 16) < 128;
   const { fills, text } = palette(dark);
-  const over = [value("--over-recording"), value("--over-path")];
+  const overlays = [value("--over-recording"), value("--over-path")];
   return {
     dark,
     ground,
@@ -35,6 +35,6 @@ export function currentTheme(): Theme {
     accent: value("--accent"),
     curve: value("--part-3"),
     font: value("--sans"),
-    palette: { fills: [...fills, ...over], text },
+    palette: { fills: [...fills, ...overlays], text },
   };
 }

@@ -13,8 +13,8 @@ describe("steps of the ruler", () => {
     [21e9, 60e9],
     [70 * 60e9, 120 * 60e9],
     [30 * 3600e9, 48 * 3600e9],
-  ])("%d becomes the round %d", (least, step) => {
-    expect(niceStep(least)).toBe(step);
+  ])("%d becomes the round %d", (min, step) => {
+    expect(niceStep(min)).toBe(step);
   });
 });
 

@@ -39,14 +39,14 @@ export function ticks(
 }
 
 /** 1, 2 or 5 times a power of ten, at least `least` and at least a nanosecond; long ones by the clock. */
-export function niceStep(least: number): number {
-  if (least <= 1) return 1;
-  if (least > 12 * HOUR) return DAY * niceStep(least / DAY);
-  if (least > 20 * SECOND) return LONG_STEPS.find((step) => step >= least)!;
-  const power = 10 ** Math.floor(Math.log10(least));
+export function niceStep(min: number): number {
+  if (min <= 1) return 1;
+  if (min > 12 * HOUR) return DAY * niceStep(min / DAY);
+  if (min > 20 * SECOND) return LONG_STEPS.find((step) => step >= min)!;
+  const power = 10 ** Math.floor(Math.log10(min));
   for (const times of [1, 2, 5]) {
     // Rounding of logarithms must not make 10 of 1.
-    if (times * power >= least * (1 - 1e-9)) return times * power;
+    if (times * power >= min * (1 - 1e-9)) return times * power;
   }
   return 10 * power;
 }

@@ -103,23 +103,23 @@ export interface Flows {
   to: Place[];
 }
 
-/** What is drawn over slices: time that went into recording, the path that decides how long it takes. */
-export type Over = "recording" | "path";
+/** Overlays: profiler overhead, critical path. */
+export type Overlay = "recording" | "path";
 
-/** `api/timeline/clock`: how long a cycle takes as recorded, and by itself. */
-export interface OwnClock {
+/** `api/timeline/clock`: step time as recorded, and without profiler overhead. */
+export interface ClockInfo {
   recorded_cycle_us: number;
   own_cycle_us: number | null;
   ci95_us: [low: number, high: number] | null;
   source: "measured" | "estimated" | "none";
-  /** Why it is not known, as a sentence. */
+  /** Why the overhead is not known, as a sentence. */
   why: string;
-  /** What of the host's time, on all threads, went into recording. */
+  /** Host time spent on recording, on all threads. */
   recording_ns: number;
 }
 
 /** `api/timeline/search?q=&from=&to=` */
-export interface Found {
+export interface SearchResult {
   /** Slices that match in the whole recording. */
   total: number;
   names: { name: string; count: number; total_ns: number }[];

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Progress } from "../api/types";
 import type { Call } from "./api";
 
-export interface Answered<T> {
+export interface Answer<T> {
   /** The last answer; stays while the next one is on its way. */
   value: T | null;
   error: Error | null;
@@ -17,25 +17,25 @@ const NOTHING = { value: null, error: null, progress: null, loading: false };
  * is outdated is broken off.  `ask` null asks nothing.
  */
 export function useAnswer<T>(
-  ask: ((call: Call) => Promise<T>) | null,
+  request: ((call: Call) => Promise<T>) | null,
   inputs: readonly unknown[],
   pause = 0,
-): Answered<T> {
-  const [answered, setAnswered] = useState<Answered<T>>(NOTHING);
+): Answer<T> {
+  const [answer, setAnswer] = useState<Answer<T>>(NOTHING);
   useEffect(() => {
-    if (!ask) {
-      setAnswered(NOTHING);
+    if (!request) {
+      setAnswer(NOTHING);
       return;
     }
     const abort = new AbortController();
-    setAnswered((last) => ({ ...last, error: null, progress: null, loading: true }));
-    const tell = (next: Partial<Answered<T>>) => {
-      if (!abort.signal.aborted) setAnswered((last) => ({ ...last, ...next }));
+    setAnswer((last) => ({ ...last, error: null, progress: null, loading: true }));
+    const update = (next: Partial<Answer<T>>) => {
+      if (!abort.signal.aborted) setAnswer((last) => ({ ...last, ...next }));
     };
     const timer = setTimeout(() => {
-      ask({ signal: abort.signal, onProgress: (progress) => tell({ progress }) }).then(
-        (value) => tell({ value, loading: false }),
-        (error: Error) => tell({ value: null, error, loading: false }),
+      request({ signal: abort.signal, onProgress: (progress) => update({ progress }) }).then(
+        (value) => update({ value, loading: false }),
+        (error: Error) => update({ value: null, error, loading: false }),
       );
     }, pause);
     return () => {
@@ -43,5 +43,5 @@ export function useAnswer<T>(
       abort.abort();
     };
   }, inputs);
-  return answered;
+  return answer;
 }

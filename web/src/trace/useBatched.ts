@@ -1,23 +1,23 @@
 import { useRef } from "preact/hooks";
 import type { StateChange } from "./state";
 
-type OnState = (next: StateChange, how: "push" | "replace") => void;
+type OnState = (next: StateChange, mode: "push" | "replace") => void;
 
 /** Changes made at once reach the address as one, so that none undoes another. */
 export function useBatched(onState: OnState): OnState {
   const latest = useRef(onState);
   latest.current = onState;
-  const waiting = useRef<{ next: StateChange; how: "push" | "replace" } | null>(null);
-  const batched = useRef<OnState>((next, how) => {
+  const waiting = useRef<{ next: StateChange; mode: "push" | "replace" } | null>(null);
+  const batch = useRef<OnState>((next, mode) => {
     const before = waiting.current;
-    const pushed = how === "push" || before?.how === "push";
-    waiting.current = { next: { ...before?.next, ...next }, how: pushed ? "push" : "replace" };
+    const pushed = mode === "push" || before?.mode === "push";
+    waiting.current = { next: { ...before?.next, ...next }, mode: pushed ? "push" : "replace" };
     if (before) return;
     queueMicrotask(() => {
-      const { next: all, how: way } = waiting.current!;
+      const { next: all, mode: way } = waiting.current!;
       waiting.current = null;
       latest.current(all, way);
     });
   });
-  return batched.current;
+  return batch.current;
 }

@@ -1,53 +1,53 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { TraceApi } from "./api";
 import type { Engine } from "./engine";
-import type { Shown } from "./hit";
+import type { DrawnSlice } from "./hit";
 import type { Spot } from "./paint";
 import type { StateChange } from "./state";
 import type { Flows, Place, SliceDetails } from "./types";
-import { type Answered, useAnswer } from "./useAnswer";
+import { type Answer, useAnswer } from "./useAnswer";
 import { focusOn, reveal } from "./view";
 
 export interface Choice {
-  details: Answered<SliceDetails>;
+  details: Answer<SliceDetails>;
   /** Slices in one that were chosen; they have no id, hence no address. */
-  merged: Shown | null;
+  merged: DrawnSlice | null;
   /** What is chosen, as soon as it is. */
   spot: Spot | null;
-  pick(slice: Shown | null, how?: "push" | "replace"): void;
-  jump(place: Place, how?: "push" | "replace"): void;
+  pick(slice: DrawnSlice | null, mode?: "push" | "replace"): void;
+  jump(place: Place, mode?: "push" | "replace"): void;
   /** Chooses a slice beside the chosen one and follows it. */
-  walk(slice: Shown): void;
+  walk(slice: DrawnSlice): void;
   /** Brings what is chosen into full view. */
   focus(): void;
 }
 
-interface Around {
+interface ChoiceContext {
   api: TraceApi;
   engine: Engine;
   /** Whether the address said at first what to show: a link shows what its author saw. */
   placed: boolean;
-  onState(next: StateChange, how: "push" | "replace"): void;
+  onState(next: StateChange, mode: "push" | "replace"): void;
   scrollTo(spot: Spot): void;
 }
 
 /** The chosen slice: in the address, in the engine, and what the server knows about it. */
 export function useChoice(
-  { api, engine, placed, onState, scrollTo }: Around,
+  { api, engine, placed, onState, scrollTo }: ChoiceContext,
   select: number | undefined,
   flows: Flows | null,
   path: Flows | null,
 ): Choice {
-  const [merged, setMerged] = useState<Shown | null>(null);
+  const [merged, setMerged] = useState<DrawnSlice | null>(null);
   const [spot, setSpot] = useState<Spot | null>(null);
   /** The slice we know to be in sight, as it was chosen there. */
   const seen = useRef<number | undefined>(undefined);
   /** Whether the first slice is to be left where it is. */
-  const stays = useRef(placed);
-  const asked = select === undefined ? null : (call: object) => api.slice(select, call);
-  const answered = useAnswer(asked, [api, select]);
+  const keepPosition = useRef(placed);
+  const fetchDetails = select === undefined ? null : (call: object) => api.slice(select, call);
+  const answer = useAnswer(fetchDetails, [api, select]);
   // What is known about another slice is not about this one.
-  const details = answered.value?.id === select ? answered : { ...answered, value: null };
+  const details = answer.value?.id === select ? answer : { ...answer, value: null };
 
   const show = (place: Spot) => {
     scrollTo(place);
@@ -56,23 +56,23 @@ export function useChoice(
     const view = reveal(aim, place.from_ns, to, timeline.length_ns);
     if (view !== aim) engine.glide(view);
   };
-  const pick = (slice: Shown | null, how: "push" | "replace" = "push") => {
-    stays.current = false;
+  const pick = (slice: DrawnSlice | null, mode: "push" | "replace" = "push") => {
+    keepPosition.current = false;
     setSpot(slice);
     setMerged(slice && slice.id < 0 ? slice : null);
     const id = slice && slice.id >= 0 ? slice.id : undefined;
     seen.current = id;
-    if (id !== select) onState({ select: id }, how);
+    if (id !== select) onState({ select: id }, mode);
   };
-  const jump = (place: Place, how: "push" | "replace" = "push") => {
-    stays.current = false;
+  const jump = (place: Place, mode: "push" | "replace" = "push") => {
+    keepPosition.current = false;
     setSpot(place);
     setMerged(null);
     seen.current = place.id;
-    if (place.id !== select) onState({ select: place.id }, how);
+    if (place.id !== select) onState({ select: place.id }, mode);
     show(place);
   };
-  const walk = (slice: Shown) => {
+  const walk = (slice: DrawnSlice) => {
     pick(slice, "replace");
     show(slice);
   };
@@ -85,9 +85,9 @@ export function useChoice(
     if (!place) return;
     setMerged(null);
     setSpot(place);
-    if (stays.current) scrollTo(place);
+    if (keepPosition.current) scrollTo(place);
     else if (seen.current !== place.id) show(place);
-    stays.current = false;
+    keepPosition.current = false;
     seen.current = place.id;
   }, [details.value]);
   const arrows = useMemo(() => arrowsOf(details.value, flows, path), [details.value, flows, path]);
@@ -114,10 +114,10 @@ function arrowsOf(
   const pairs = (of: Flows | null) => (of?.from ?? []).map((from, i) => ({ from, to: of!.to[i]! }));
   const all = pairs(flows).map((pair) => ({ ...pair, strong: false }));
   const along = pairs(path).map((pair) => ({ ...pair, strong: false, path: true }));
-  const own = (slice?.flows ?? []).map(({ direction, place }) => ({
+  const sliceFlows = (slice?.flows ?? []).map(({ direction, place }) => ({
     from: direction === "to" ? slice! : place,
     to: direction === "to" ? place : slice!,
     strong: true,
   }));
-  return [...all, ...along, ...own];
+  return [...all, ...along, ...sliceFlows];
 }

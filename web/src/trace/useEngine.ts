@@ -12,7 +12,7 @@ interface EngineState {
   loading: boolean;
   error: Error | null;
   /** What is in view once it stands still. */
-  rested: Range | null;
+  settled: Range | null;
 }
 
 /** The engine of a timeline; its view and the address follow each other. */
@@ -21,23 +21,23 @@ export function useEngine(
   timeline: Timeline,
   layout: Layout,
   state: TraceState,
-  onState: (next: StateChange, how: "push" | "replace") => void,
+  onState: (next: StateChange, mode: "push" | "replace") => void,
 ): EngineState {
   const [loading, setLoading] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  const [rested, setRested] = useState<Range | null>(null);
-  /** What the address says about the view, as far as we know. */
-  const told = useRef<{ from?: number | undefined; to?: number | undefined }>({});
-  const tell = useRef(onState);
-  tell.current = onState;
+  const [settled, setRested] = useState<Range | null>(null);
+  /** The view in the address, as last read or written. */
+  const address = useRef<{ from?: number | undefined; to?: number | undefined }>({});
+  const publish = useRef(onState);
+  publish.current = onState;
 
   const engine = useMemo(() => {
     const onRest = (view: View) => {
       setRested([view.from, view.to]);
       const next = addressOf(view, timeline.length_ns);
-      if (next.from === told.current.from && next.to === told.current.to) return;
-      told.current = next;
-      tell.current(next, "replace");
+      if (next.from === address.current.from && next.to === address.current.to) return;
+      address.current = next;
+      publish.current(next, "replace");
     };
     const events = { onLoading: setLoading, onError: setError, onRest };
     return new Engine(api, timeline, layout, events);
@@ -47,14 +47,14 @@ export function useEngine(
   useEffect(() => engine.arrange(layout), [engine, layout]);
   useEffect(() => {
     const { from, to } = state;
-    if (from === told.current.from && to === told.current.to) return;
+    if (from === address.current.from && to === address.current.to) return;
     const first = engine.height === 0;
-    told.current = { from, to };
+    address.current = { from, to };
     const { width } = engine.view;
-    const known = from !== undefined && to !== undefined;
-    const view = known ? { from, to, width } : fitAll(timeline.length_ns, width);
+    const hasRange = from !== undefined && to !== undefined;
+    const view = hasRange ? { from, to, width } : fitAll(timeline.length_ns, width);
     if (first) engine.show(view);
     else engine.glide(view);
   }, [engine, state.from, state.to]);
-  return { engine, loading, error, rested };
+  return { engine, loading, error, settled };
 }

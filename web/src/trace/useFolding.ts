@@ -4,7 +4,7 @@ import type { Spot } from "./paint";
 import type { StateChange, TraceState } from "./state";
 import type { Timeline } from "./types";
 
-interface Folded {
+interface FoldingState {
   layout: Layout;
   /** Opens or closes a group or a track, by its key. */
   toggle(key: string): void;
@@ -18,15 +18,15 @@ interface Folded {
 export function useFolding(
   timeline: Timeline,
   state: TraceState,
-  onState: (next: StateChange, how: "push" | "replace") => void,
-): Folded {
+  onState: (next: StateChange, mode: "push" | "replace") => void,
+): FoldingState {
   const { collapsed = [], deep = [] } = state;
   const layout = useMemo(
-    () => layOut(timeline.tracks, { turned: new Set(collapsed), unfolded: new Set(deep) }),
+    () => layOut(timeline.tracks, { toggled: new Set(collapsed), unfolded: new Set(deep) }),
     [timeline, collapsed.join("|"), deep.join()],
   );
-  const toggle = (key: string) => onState({ collapsed: toggled(collapsed, key) }, "replace");
-  const unfold = (track: number) => onState({ deep: toggled(deep, track) }, "replace");
+  const toggle = (key: string) => onState({ collapsed: toggleEntry(collapsed, key) }, "replace");
+  const unfold = (track: number) => onState({ deep: toggleEntry(deep, track) }, "replace");
   const reveal = ({ track, row }: Spot) => {
     const group = timeline.tracks.find(({ id }) => id === track)?.group;
     const item = layout.byTrack.get(track);
@@ -41,7 +41,7 @@ export function useFolding(
 }
 
 /** A list with one more entry, or without it; undefined where nothing is left. */
-function toggled<T>(list: readonly T[], entry: T): T[] | undefined {
+function toggleEntry<T>(list: readonly T[], entry: T): T[] | undefined {
   const rest = list.filter((other) => other !== entry);
   if (rest.length === list.length) rest.push(entry);
   return rest.length ? rest : undefined;

@@ -1,12 +1,12 @@
 import { useEffect, useRef } from "preact/hooks";
 import { type Command, commandOf } from "./keys";
 
-/** Keys reach the timeline wherever the focus is, unless something is typed there. */
+/** Keys of the timeline work with any focus but in text fields. */
 export function useKeys(run: (command: Command) => void, paused: boolean): void {
   const latest = useRef(run);
   latest.current = run;
   useEffect(() => {
-    const pressed = (event: KeyboardEvent) => {
+    const onKeyDown = (event: KeyboardEvent) => {
       const target = event.target as Element;
       if (paused || event.defaultPrevented || target.matches("input, textarea, select")) return;
       const command = commandOf(event);
@@ -15,7 +15,7 @@ export function useKeys(run: (command: Command) => void, paused: boolean): void 
       event.preventDefault();
       latest.current(command);
     };
-    document.addEventListener("keydown", pressed);
-    return () => document.removeEventListener("keydown", pressed);
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
   }, [paused]);
 }

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TraceApi } from "./api";
 import type { Engine } from "./engine";
-import type { Found, Place } from "./types";
-import { type Answered, useAnswer } from "./useAnswer";
+import type { Place, SearchResult } from "./types";
+import { type Answer, useAnswer } from "./useAnswer";
 
 export interface Search {
-  found: Answered<Found>;
+  result: Answer<SearchResult>;
   /** Which hit is shown; -1 before the first. */
   hit: number;
   /**
@@ -23,7 +23,7 @@ export function useSearch(
   onHit: (place: Place) => void,
 ): Search {
   const [hit, setHit] = useState(-1);
-  const found = useAnswer(q ? (call) => api.search(q, call) : null, [api, q]);
+  const result = useAnswer(q ? (call) => api.search(q, call) : null, [api, q]);
   /** A step asked for before the answer came. */
   const early = useRef<1 | -1 | null>(null);
   useEffect(() => setHit(-1), [q]);
@@ -31,8 +31,8 @@ export function useSearch(
     engine.names.search(q);
     engine.redraw();
   }, [engine, q]);
-  const step = (by: 1 | -1, soon = found.loading) => {
-    const hits = found.value?.hits ?? [];
+  const step = (by: 1 | -1, soon = result.loading) => {
+    const hits = result.value?.hits ?? [];
     early.current = soon ? by : null;
     if (!hits.length || soon) return;
     const next = hit < 0 ? firstInView(hits, engine.view.from, by) : hit + by;
@@ -41,9 +41,9 @@ export function useSearch(
     onHit(hits[index]!);
   };
   useEffect(() => {
-    if (early.current && !found.loading) step(early.current);
-  }, [found.loading]);
-  return { found, hit, step };
+    if (early.current && !result.loading) step(early.current);
+  }, [result.loading]);
+  return { result, hit, step };
 }
 
 /** Where going through hits begins: at the left edge of the view, or before it. */

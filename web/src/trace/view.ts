@@ -33,13 +33,13 @@ export function fitAll(length: number, width: number): View {
 
 /** Keeps the view on the recording, and its span when it is pushed against an end. */
 export function clamp(view: View, length: number): View {
-  const whole = Math.max(length, SHORTEST_NS);
-  const longest = whole * (1 + 2 * MARGIN);
+  const fullSpan = Math.max(length, SHORTEST_NS);
+  const longest = fullSpan * (1 + 2 * MARGIN);
   const span = Math.min(Math.max(view.to - view.from, SHORTEST_NS), longest);
   const middle = (view.from + view.to) / 2;
-  const margin = Math.min(span, whole) * MARGIN;
+  const margin = Math.min(span, fullSpan) * MARGIN;
   const lowest = -margin;
-  const highest = Math.max(whole + margin - span, lowest);
+  const highest = Math.max(fullSpan + margin - span, lowest);
   const from = Math.min(Math.max(middle - span / 2, lowest), highest);
   return { from, to: from + span, width: view.width };
 }
@@ -47,8 +47,8 @@ export function clamp(view: View, length: number): View {
 /** Zooms so that the time beneath `x` stays there; `factor` above 1 shows more detail. */
 export function zoomAt(view: View, x: number, factor: number, length: number): View {
   const time = toTime(view, x);
-  const whole = Math.max(length, SHORTEST_NS) * (1 + 2 * MARGIN);
-  const span = Math.min(Math.max((view.to - view.from) / factor, SHORTEST_NS), whole);
+  const fullSpan = Math.max(length, SHORTEST_NS) * (1 + 2 * MARGIN);
+  const span = Math.min(Math.max((view.to - view.from) / factor, SHORTEST_NS), fullSpan);
   const from = time - (x / view.width) * span;
   return clamp({ from, to: from + span, width: view.width }, length);
 }
@@ -79,11 +79,11 @@ export function reveal(view: View, from: number, to: number, length: number): Vi
 /** A step of a movement that ends at `goal`: zooms evenly, not fast at first. */
 export function between(view: View, goal: View, share: number): View {
   const span = view.to - view.from;
-  const wanted = goal.to - goal.from;
+  const goalSpan = goal.to - goal.from;
   if (share >= 1) return goal;
-  const next = span * (wanted / span) ** share;
+  const next = span * (goalSpan / span) ** share;
   // The share of the way that this span stands for, so that both edges arrive together.
-  const done = Math.abs(wanted - span) > 1e-9 * span ? (next - span) / (wanted - span) : share;
+  const done = Math.abs(goalSpan - span) > 1e-9 * span ? (next - span) / (goalSpan - span) : share;
   const from = view.from + (goal.from - view.from) * done;
   return { from, to: from + next, width: goal.width };
 }

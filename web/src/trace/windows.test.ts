@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { levelOf, tiled, Windows } from "./windows";
+import { alignToTiles, levelOf, Windows } from "./windows";
 
 const LENGTH = 1_000_000;
 
@@ -19,16 +19,19 @@ describe("resolution and tiles", () => {
     expect(2 ** levelOf(1000)).toBeLessThanOrEqual(1000);
   });
   it("stay the same while one moves within a tile", () => {
-    expect(tiled({ from: 700, to: 1500 }, 0, LENGTH)).toEqual({ from: 512, to: 1536 });
-    expect(tiled({ from: 710, to: 1510 }, 0, LENGTH)).toEqual({ from: 512, to: 1536 });
-    expect(tiled({ from: -50, to: 2 * LENGTH }, 10, LENGTH)).toEqual({ from: 0, to: LENGTH });
+    expect(alignToTiles({ from: 700, to: 1500 }, 0, LENGTH)).toEqual({ from: 512, to: 1536 });
+    expect(alignToTiles({ from: 710, to: 1510 }, 0, LENGTH)).toEqual({ from: 512, to: 1536 });
+    expect(alignToTiles({ from: -50, to: 2 * LENGTH }, 10, LENGTH)).toEqual({
+      from: 0,
+      to: LENGTH,
+    });
   });
 });
 
 describe("what is missing", () => {
   it("is asked for once, for all tracks that lack it", () => {
     const { store } = windows();
-    expect(store.missing([1, 2], 0, { from: 0, to: 512 }, LENGTH)).toEqual([
+    expect(store.missingRequests([1, 2], 0, { from: 0, to: 512 }, LENGTH)).toEqual([
       { from: 0, to: 512, level: 0, pixels: 512, tracks: [1, 2] },
     ]);
   });
@@ -36,15 +39,17 @@ describe("what is missing", () => {
     const { store, add } = windows();
     add(0, 0, 512, [1]);
     add(3, 0, 8192, [2]);
-    const asked = store.missing([1, 2], 0, { from: 0, to: 1024 }, LENGTH);
-    expect(asked).toMatchObject([
+    const requests = store.missingRequests([1, 2], 0, { from: 0, to: 1024 }, LENGTH);
+    expect(requests).toMatchObject([
       { from: 512, to: 1024, tracks: [1] },
       { from: 0, to: 1024, tracks: [2] },
     ]);
   });
   it("is nothing beyond the recording", () => {
     const { store } = windows();
-    expect(store.missing([1], 0, { from: LENGTH + 600, to: LENGTH + 700 }, LENGTH)).toEqual([]);
+    expect(store.missingRequests([1], 0, { from: LENGTH + 600, to: LENGTH + 700 }, LENGTH)).toEqual(
+      [],
+    );
   });
 });
 
@@ -54,8 +59,8 @@ describe("what is shown", () => {
     add(0, 0, 512, [1]);
     add(4, 0, 8192, [1]);
     add(9, 0, LENGTH, [1]);
-    const shown = store.pieces(1, 0, { from: 100, to: 9000 });
-    expect(shown.map(({ from, to, chunk }) => [from, to, chunk.level])).toEqual([
+    const pieces = store.pieces(1, 0, { from: 100, to: 9000 });
+    expect(pieces.map(({ from, to, chunk }) => [from, to, chunk.level])).toEqual([
       [100, 512, 0],
       [512, 8192, 4],
       [8192, 9000, 9],
@@ -69,12 +74,12 @@ describe("what is shown", () => {
 describe("what is kept", () => {
   it("is bounded; the longest unused goes first", () => {
     const { store, add } = windows(3);
-    const held = (track: number) => store.pieces(track, 0, { from: 0, to: 512 }).length > 0;
+    const isStored = (track: number) => store.pieces(track, 0, { from: 0, to: 512 }).length > 0;
     add(0, 0, 512, [1]);
     add(0, 0, 512, [2]);
     add(0, 0, 512, [3]);
-    expect(held(1)).toBe(true);
+    expect(isStored(1)).toBe(true);
     add(0, 0, 512, [4]);
-    expect([1, 2, 3, 4].map(held)).toEqual([true, false, false, true]);
+    expect([1, 2, 3, 4].map(isStored)).toEqual([true, false, false, true]);
   });
 });

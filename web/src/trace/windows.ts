@@ -43,7 +43,7 @@ export function levelOf(nsPerPixel: number): number {
 }
 
 /** The span widened to whole tiles, within the recording. */
-export function tiled(span: Span, level: number, length: number): Span {
+export function alignToTiles(span: Span, level: number, length: number): Span {
   const tile = TILE_PIXELS * 2 ** level;
   const from = Math.max(0, Math.floor(span.from / tile) * tile);
   const to = Math.min(length, Math.ceil(span.to / tile) * tile);
@@ -54,7 +54,7 @@ export class Windows<Data> {
   private readonly tracks = new Map<number, Chunk<Data>[]>();
   private readonly answers = new Map<string, Answer>();
   private clock = 0;
-  private held = 0;
+  private totalSize = 0;
   private readonly limit: number;
 
   /** Holds answers of at most `limit` in size together, forgetting the longest unused. */
@@ -68,7 +68,7 @@ export class Windows<Data> {
     if (this.answers.has(key)) return;
     const answer = { key, size, used: ++this.clock, tracks: [...request.tracks] };
     this.answers.set(key, answer);
-    this.held += size;
+    this.totalSize += size;
     for (const track of request.tracks) {
       const data = parts.get(track);
       if (data === undefined) continue;
@@ -85,7 +85,7 @@ export class Windows<Data> {
     const chunks = this.tracks.get(track);
     if (!chunks) return [];
     const byFitness = [...chunks].sort((a, b) => distance(a, level) - distance(b, level));
-    const found: Piece<Data>[] = [];
+    const pieces: Piece<Data>[] = [];
     let gaps: Span[] = [span];
     for (const chunk of byFitness) {
       if (!gaps.length) break;
@@ -97,22 +97,22 @@ export class Windows<Data> {
           left.push(gap);
           continue;
         }
-        found.push({ from, to, chunk });
+        pieces.push({ from, to, chunk });
         chunk.answer.used = ++this.clock;
         if (gap.from < from) left.push({ from: gap.from, to: from });
         if (to < gap.to) left.push({ from: to, to: gap.to });
       }
       gaps = left;
     }
-    return found.sort((a, b) => a.from - b.from);
+    return pieces.sort((a, b) => a.from - b.from);
   }
 
   /** What to ask for so that the span is known at this level; tracks that lack the same together. */
-  missing(tracks: readonly number[], level: number, span: Span, length: number): Request[] {
-    const wanted = tiled(span, level, length);
+  missingRequests(tracks: readonly number[], level: number, span: Span, length: number): Request[] {
+    const aligned = alignToTiles(span, level, length);
     const requests = new Map<string, Request>();
     for (const track of tracks) {
-      for (const { from, to } of this.gaps(track, level, wanted)) {
+      for (const { from, to } of this.gaps(track, level, aligned)) {
         const key = `${from}/${to}`;
         const pixels = Math.max(1, Math.ceil((to - from) / 2 ** level));
         const request = requests.get(key) ?? { from, to, level, pixels, tracks: [] };
@@ -123,8 +123,8 @@ export class Windows<Data> {
     return [...requests.values()];
   }
 
-  private gaps(track: number, level: number, wanted: Span): Span[] {
-    let gaps = wanted.to > wanted.from ? [wanted] : [];
+  private gaps(track: number, level: number, aligned: Span): Span[] {
+    let gaps = aligned.to > aligned.from ? [aligned] : [];
     for (const chunk of this.tracks.get(track) ?? []) {
       if (chunk.level !== level) continue;
       gaps = gaps.flatMap((gap) =>
@@ -138,12 +138,12 @@ export class Windows<Data> {
   }
 
   private forget(newest: Answer): void {
-    if (this.held <= this.limit) return;
+    if (this.totalSize <= this.limit) return;
     for (const answer of [...this.answers.values()].sort((a, b) => a.used - b.used)) {
-      if (this.held <= this.limit * 0.8) return;
+      if (this.totalSize <= this.limit * 0.8) return;
       if (answer === newest) continue;
       this.answers.delete(answer.key);
-      this.held -= answer.size;
+      this.totalSize -= answer.size;
       for (const track of answer.tracks) {
         const left = (this.tracks.get(track) ?? []).filter((chunk) => chunk.answer !== answer);
         this.tracks.set(track, left);

@@ -71,7 +71,9 @@ from timesink.sources.kept_answers import KeptAnswer
 from timesink.sources.opening import find_chosen, key_of, open_recording, open_trace
 
 SCHEMA = "timesink/analysis/1"
-OWN, RECORDED = CLOCKS = ("own", "recorded")
+OWN, RECORDED = ("own", "recorded")
+CLOCKS = {"corrected": OWN, "own": OWN, "recorded": RECORDED}
+"""Clocks as people call them; `own` is the word of JSON for times without profiler overhead."""
 """Times of the program by itself, or as its profiler has them."""
 _OVERHEAD = ("heavy_profiling", "profiler_overhead")
 """Health that says what the own clock takes out."""
@@ -188,7 +190,7 @@ class Analysis:
 
     def begun(self, clock: str) -> Trace:
         """The trace with whose beginning moments on a clock begin: of whole ones it is the same."""
-        return self.own if clock == OWN and self.own and self.whole is not None else self.trace
+        return self.own if CLOCKS.get(clock) == OWN and self.own and self.whole is not None else self.trace
 
     @cached_property
     def played(self) -> PlayedRun:
@@ -291,6 +293,7 @@ class Analysis:
         ['name', 'input_dims', 'calls']
         """
         check_group(group_by or "", view)
+        clock = CLOCKS.get(clock, clock)
         chosen, about = self.group_by if group_by is None else group_by, find_view(view)
         if about.is_played:
             return about.analysis(self.played)
@@ -312,7 +315,7 @@ class Analysis:
         about = find_view(view)
         if about.is_played or about.is_of_roofs:
             return RECORDED if self.timeline is self.trace else OWN
-        return OWN if clock == OWN and self.own is not None else RECORDED
+        return OWN if CLOCKS.get(clock) == OWN and self.own is not None else RECORDED
 
     def clock_caption(self, view: str, clock: str = RECORDED) -> str:
         """Whether the times of a table hold profiler overhead; nothing where no clock matters.
@@ -328,7 +331,7 @@ class Analysis:
             return "Times are without profiler overhead."
         if not tells_clocks_apart(self.own_clock):
             return "Times are as recorded."
-        return "Times are as recorded, with profiler overhead; --clock own shows them without it."
+        return "Times are as recorded, with profiler overhead; --clock corrected shows them without it."
 
     def _with_own(self, table: pl.DataFrame, about: View, group_by: str) -> pl.DataFrame:
         """A table of calls, with their time on the host by itself."""
@@ -485,7 +488,8 @@ def analyze(
     """
     check_group(group_by)
     if clock not in CLOCKS:
-        raise UsageError(f"there is no clock {clock!r}", f"choose one of {', '.join(CLOCKS)}")
+        raise UsageError(f"there is no clock {clock!r}", "choose corrected or recorded")
+    clock = CLOCKS[clock]
     wanted = None if steps is None else step_choice(steps)
     limits = Limits(device, peaks, formulas)
     opened = _opened(source)

@@ -166,7 +166,7 @@ def _repetitions(run: Analysed) -> str:
     many = units.counted(found.count, "repetitions")
     where = f" in {found.processes} processes" * (found.processes > 1)
     length = f"{units.duration_ns(found.median_ns)} as recorded" + " (median)" * (found.count > 1)
-    return f"; timesink cycles finds {many} of {cut_middle(name, _ANCHOR)}{where}, {length}"
+    return f"; timesink steps finds {many} of {cut_middle(name, _ANCHOR)}{where}, {length}"
 
 
 _ANCHOR = 48

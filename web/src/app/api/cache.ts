@@ -1,4 +1,4 @@
-/** Answers by address and state of the run; the least recently used go first. */
+/** Answers by address and run version; least recently used entries are evicted. */
 export class Cache {
   readonly #answers = new Map<string, unknown>();
 

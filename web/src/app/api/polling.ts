@@ -1,32 +1,32 @@
-/** Looks at once, again every so often while somebody sees the page, and until `look` says false. */
-export function lookRegularly(
-  look: (signal: AbortSignal) => Promise<boolean>,
+/** Calls `request` now and every `every_ms` while the page is visible, until it returns false. */
+export function poll(
+  request: (signal: AbortSignal) => Promise<boolean>,
   every_ms: number,
 ): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let asking: AbortController | null = null;
-  let over = false;
+  let controller: AbortController | null = null;
+  let hasEnded = false;
 
-  async function again() {
+  async function repeat() {
     clearTimeout(timer);
-    asking?.abort();
+    controller?.abort();
     const current = new AbortController();
-    asking = current;
-    const goesOn = await look(current.signal);
+    controller = current;
+    const continues = await request(current.signal);
     if (current.signal.aborted) return;
-    over = !goesOn;
-    if (goesOn && !document.hidden) timer = setTimeout(again, every_ms);
+    hasEnded = !continues;
+    if (continues && !document.hidden) timer = setTimeout(repeat, every_ms);
   }
 
-  const lookOrRest = () => {
+  const onVisibilityChange = () => {
     if (document.hidden) clearTimeout(timer);
-    else if (!over) void again();
+    else if (!hasEnded) void repeat();
   };
-  void again();
-  document.addEventListener("visibilitychange", lookOrRest);
+  void repeat();
+  document.addEventListener("visibilitychange", onVisibilityChange);
   return () => {
-    document.removeEventListener("visibilitychange", lookOrRest);
+    document.removeEventListener("visibilitychange", onVisibilityChange);
     clearTimeout(timer);
-    asking?.abort();
+    controller?.abort();
   };
 }

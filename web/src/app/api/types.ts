@@ -1,27 +1,27 @@
 import type { Document } from "../../document/types";
 
-/** `api/runs`: what is below the served folder. */
+/** `api/runs`: the contents of the served folder. */
 export interface RunsAnswer {
   logdir: string;
   version: string;
-  /** Another one whenever anything changed. */
+  /** Changes whenever anything changed. */
   generation: string | number;
   runs: Run[];
-  /** Runs of two versions in turn: each folder is one comparison. */
-  ab: RunsInTurn[];
-  /** Programs that are, or were, watched. */
-  watches: Watched[];
-  /** Series of commits in the store of baselines. */
+  /** Folders of `timesink ab`: each is one comparison. */
+  ab: AbRuns[];
+  /** Programs of `timesink watch`. */
+  watches: WatchedProgram[];
+  /** Histories in the store of baselines. */
   histories: string[];
 }
 
-export interface Watched {
+export interface WatchedProgram {
   name: string;
-  /** As its watcher says; "gone" where it no longer does, "" where that cannot be read. */
+  /** State by its watcher; "gone" without a watcher, "" where it cannot be read. */
   state: string;
 }
 
-/** `api/watch`: what a watcher told last. */
+/** `api/watch`: the last report of a watcher. */
 export interface WatchAnswer {
   name: string;
   state: string;
@@ -31,13 +31,13 @@ export interface WatchAnswer {
   document: Document;
 }
 
-export interface RunsInTurn {
+export interface AbRuns {
   name: string;
-  /** How many are compared. */
+  /** Number of compared runs. */
   runs: number;
   complete: boolean;
   changed_s: number;
-  /** The run with a timeline of each side that has one. */
+  /** The run with a timeline, of base and of new. */
   timelines: { base?: string; new?: string };
 }
 
@@ -45,13 +45,13 @@ export interface Run {
   name: string;
   workers: { name: string; spans: string[] }[];
   bytes: number;
-  /** When the youngest file changed, seconds since 1970. */
+  /** Last change of a file, seconds since 1970. */
   changed_s: number;
   /** Whether it is being written to. */
   growing: boolean;
-  /** Whether it has a trace to look at. */
+  /** Whether it has a trace. */
   timeline: boolean;
-  /** Whether it has a table of cycles, as baselines have. */
+  /** Whether it has a table of steps, as baselines have. */
   behaviour: boolean;
   /** Files of Nsight Compute in its folder. */
   counters: string[];

@@ -3,15 +3,15 @@ import { type ApiError, asApiError, isAborted } from "../../api/client";
 import type { Params, Progress } from "../../api/types";
 import { useApp } from "../context";
 
-export interface Wanted {
+export interface LoadRequest {
   path: string;
   params: Params;
-  /** State of what is asked about: an answer about another state is not taken from the cache. */
+  /** Version of the run: part of the cache key. */
   version: string;
 }
 
 export interface Loaded<T> {
-  /** The answer; an earlier one about the same thing while a newer is on its way. */
+  /** The answer; the previous version of it while a newer one is loading. */
   value: T | undefined;
   progress: Progress | null;
   error: ApiError | null;
@@ -27,46 +27,46 @@ interface Outcome {
   error?: ApiError;
 }
 
-/** What the server answers; asked once per address and version, given up when the page is left. */
-export function useLoaded<T>(wanted: Wanted | null): Loaded<T> {
-  const { client, cache, contact } = useApp();
+/** Loads an answer once per address and version; aborts when the page is left. */
+export function useLoaded<T>(request: LoadRequest | null): Loaded<T> {
+  const { client, cache, reconnections } = useApp();
   const [attempt, retry] = useReducer((count: number, _: unknown) => count + 1, 0);
   const [outcome, setOutcome] = useState<Outcome>({ key: "", address: "" });
-  const address = wanted ? client.href(wanted.path, wanted.params) : "";
-  const key = wanted ? `${address} ${wanted.version}` : "";
+  const address = request ? client.href(request.path, request.params) : "";
+  const key = request ? `${address} ${request.version}` : "";
   const cached = key ? cache.get<T>(key) : undefined;
   const current = outcome.key === key ? outcome : null;
 
   useEffect(() => {
-    if (!wanted || cache.get(key) !== undefined) return;
+    if (!request || cache.get(key) !== undefined) return;
     const stop = new AbortController();
-    const tell = (told: Partial<Outcome>) =>
-      setOutcome((before) => {
-        const value = before.address === address ? before.value : undefined;
-        return { value, key, address, ...told };
+    const update = (change: Partial<Outcome>) =>
+      setOutcome((previous) => {
+        const value = previous.address === address ? previous.value : undefined;
+        return { value, key, address, ...change };
       });
-    tell({});
+    update({});
     client
-      .json<T>(wanted.path, wanted.params, {
+      .json<T>(request.path, request.params, {
         signal: stop.signal,
-        onProgress: (progress) => tell({ progress }),
+        onProgress: (progress) => update({ progress }),
       })
       .then((value) => {
         if (stop.signal.aborted) return;
         cache.set(key, value);
-        tell({ value });
+        update({ value });
       })
       .catch((error: unknown) => {
-        if (!isAborted(error) && !stop.signal.aborted) tell({ error: asApiError(error) });
+        if (!isAborted(error) && !stop.signal.aborted) update({ error: asApiError(error) });
       });
     return () => stop.abort();
   }, [key, attempt]);
 
-  // What a lost connection kept away is asked for again as soon as the server answers.
+  // Requests that failed for lack of a connection are repeated when the server is back.
   const lost = current?.error?.status === 0;
   useEffect(() => {
     if (lost) retry(null);
-  }, [contact]);
+  }, [reconnections]);
 
   const earlier = outcome.address === address ? (outcome.value as T | undefined) : undefined;
   const value = cached ?? earlier;

@@ -1,20 +1,20 @@
-/** Says that there is something newer without taking away what one reads. */
+/** Offers a newer version without replacing the one being read. */
 export function ChangedBar({ onShow }: { onShow: () => void }) {
   return (
     <p class="notice-bar" role="status">
-      The recording changed since this was read.
+      The recording has changed since this page was loaded.
       <button type="button" class="button" onClick={onShow}>
-        Show it
+        Reload
       </button>
     </p>
   );
 }
 
-/** Says that more is to come, so that nobody takes half of a recording for the whole. */
+/** Notice that the recording is not complete. */
 export function GrowingBar() {
   return (
     <p class="notice-bar" role="status">
-      This is still being written: what is shown is what was there when it was read.
+      This run is still being recorded. The page shows what was written when it was loaded.
     </p>
   );
 }

@@ -10,7 +10,7 @@ import { pagesOf } from "../runs/choice";
 import { PartPickers } from "./PartPickers";
 import { RunPicker } from "./RunPicker";
 
-/** What is looked at, and the pages there are of it. */
+/** Pickers of the current run or pair, and tabs of its pages. */
 export function Header({ onHelp }: { onHelp: () => void }) {
   const { route, listing } = useApp();
   const runs = listing?.runs ?? [];
@@ -22,8 +22,8 @@ export function Header({ onHelp }: { onHelp: () => void }) {
           timesink
         </a>
         <div class="subject-pickers">
-          {route.at === "run" && <OfRun route={route} runs={runs} />}
-          {route.at === "compare" && !route.query.ab && <OfPair route={route} runs={runs} />}
+          {route.at === "run" && <RunPickers route={route} runs={runs} />}
+          {route.at === "compare" && !route.query.ab && <PairPickers route={route} runs={runs} />}
           {route.at === "compare" && <span class="logdir">{route.query.ab}</span>}
           {route.at === "watch" && <span class="logdir">{route.name}</span>}
           {route.at === "home" && listing && <span class="logdir">{listing.logdir}</span>}
@@ -35,8 +35,8 @@ export function Header({ onHelp }: { onHelp: () => void }) {
               href={formatRoute(route)}
               target="_blank"
               rel="noopener"
-              aria-label="Open in a window of its own"
-              title="Open in a window of its own: its address holds what you see"
+              aria-label="Open in a new window"
+              title="Open in a new window, with an address to share"
             >
               <Icon name="link" />
             </a>
@@ -58,7 +58,13 @@ export function Header({ onHelp }: { onHelp: () => void }) {
   );
 }
 
-function OfRun({ route, runs }: { route: Extract<Route, { at: "run" }>; runs: readonly Run[] }) {
+function RunPickers({
+  route,
+  runs,
+}: {
+  route: Extract<Route, { at: "run" }>;
+  runs: readonly Run[];
+}) {
   const run = runs.find(({ name }) => name === route.run);
   const page = route.page;
   return (
@@ -70,12 +76,12 @@ function OfRun({ route, runs }: { route: Extract<Route, { at: "run" }>; runs: re
         onPick={(name) => navigate({ at: "run", run: name, page, query: {} })}
       />
       {run && <PartPickers run={run} route={route} />}
-      {run?.growing && <span class="tag recording">recording</span>}
+      {run?.growing && <span class="tag recording">in progress</span>}
     </>
   );
 }
 
-function OfPair({ route, runs }: { route: Route; runs: readonly Run[] }) {
+function PairPickers({ route, runs }: { route: Route; runs: readonly Run[] }) {
   const { base = "", new: second = "" } = route.query;
   const choose = (pair: { base: string; new: string }) =>
     navigate({ at: "compare", query: { ...route.query, ...pair } });
@@ -109,20 +115,20 @@ function OfPair({ route, runs }: { route: Route; runs: readonly Run[] }) {
 
 function Tabs({ route, listing }: { route: Route; listing: RunsAnswer | undefined }) {
   const runs = listing?.runs ?? [];
-  const inTurn = listing?.ab.find(({ name }) => name === route.query.ab)?.timelines;
-  // The pages of a comparison's new run are those one goes to from there.
-  const pairOf = inTurn ?? { base: route.query.base, new: route.query.new };
+  const abTimelines = listing?.ab.find(({ name }) => name === route.query.ab)?.timelines;
+  // From a comparison the tabs lead to the pages of its new run.
+  const pairOf = abTimelines ?? { base: route.query.base, new: route.query.new };
   const run = route.at === "run" ? route.run : pairOf.new || pairOf.base;
   if ((route.at !== "run" && route.at !== "compare") || !run) return null;
-  const known = runs.find(({ name }) => name === run);
-  if (runs.length > 0 && !known) return null;
+  const listed = runs.find(({ name }) => name === run);
+  if (runs.length > 0 && !listed) return null;
   const current = route.at === "run" ? route.page : "compare";
-  const kept = route.at === "run" ? route.query : {};
+  const query = route.at === "run" ? route.query : {};
   const pair = route.at === "compare" ? route.query : { new: run };
   const tabs = [
-    ...pagesOf(known).map((page) => ({
+    ...pagesOf(listed).map((page) => ({
       page: page as string,
-      href: runHref(run, page, kept),
+      href: runHref(run, page, query),
     })),
     { page: "compare", href: formatRoute({ at: "compare", query: pair }) },
   ];

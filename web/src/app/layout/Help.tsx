@@ -4,20 +4,20 @@ import { useApp } from "../context";
 import { isFramed } from "../routing/frame";
 
 const KEYS: [keys: string[], does: string][] = [
-  [["?"], "show this"],
-  [["/"], "search on the page"],
-  [["Esc"], "close details, lists and this"],
-  [["Tab"], "go through links, tables and buttons; Enter follows"],
+  [["?"], "show this help"],
+  [["/"], "go to the search box"],
+  [["Esc"], "close details, menus and this help"],
+  [["Tab"], "move between links, tables and buttons; Enter opens"],
 ];
 const TRACE_KEYS: [keys: string[], does: string][] = [
   [["W", "S"], "zoom in and out"],
   [["A", "D"], "move left and right"],
-  [["F"], "fit what is chosen"],
+  [["F"], "zoom to the selected slice"],
   [["/"], "search in the trace"],
-  [["?"], "all keys of the trace"],
+  [["?"], "all keys of the trace view"],
 ];
 
-/** Which keys there are and where to read more. */
+/** Keyboard help. */
 export function Help({ open, onClose }: { open: boolean; onClose: () => void }) {
   const { listing } = useApp();
   const dialog = useRef<HTMLDialogElement>(null);
@@ -37,9 +37,9 @@ export function Help({ open, onClose }: { open: boolean; onClose: () => void }) 
       <h3>In the trace</h3>
       <Keys rows={TRACE_KEYS} />
       <p class="quiet">
-        The address of the page holds everything you see: copy it to show it to someone else
-        {isFramed() && ", out of a window of its own (the arrow above)"}. Names of operators,
-        kernels, modules and moments lead to each other.
+        The page address holds the current view: copy it to share the view
+        {isFramed() && ", from a new window (the arrow above)"}. Operators, kernels, modules and
+        times link to each other.
       </p>
       {listing && <p class="quiet">timesink {listing.version}</p>}
     </dialog>

@@ -1,38 +1,38 @@
 import type { Run } from "../api/types";
 import { navigate } from "../routing/navigation";
-import { changedQuery, type Query, type Route } from "../routing/route";
+import { type Query, type Route, updateQuery } from "../routing/route";
 import { chosenPart, spansOf } from "../runs/choice";
 import { Picker } from "./Picker";
 
-/** More are not chosen from a plain list. */
-const MOST_LISTED = 16;
+/** Above this, the list can be filtered. */
+const MAX_LISTED = 16;
 
-/** Worker and span, each where there is more than one. */
+/** Process and span, each where there is more than one. */
 export function PartPickers({ run, route }: { run: Run; route: Extract<Route, { at: "run" }> }) {
   const { worker, span } = chosenPart(run, route.query);
   const workers = run.workers.map(({ name }) => name);
   const spans = spansOf(run, worker);
-  // Another worker or span is another recording: places and rows of this one mean nothing there.
+  // Another process or span is another recording: times and rows do not carry over.
   const choose = (part: Query) => {
-    const kept = Object.entries(route.query).filter(
+    const query = Object.entries(route.query).filter(
       ([key]) => key.startsWith("sort.") || key === "group",
     );
-    navigate({ ...route, query: changedQuery(Object.fromEntries(kept), part) });
+    navigate({ ...route, query: updateQuery(Object.fromEntries(query), part) });
   };
   return (
     <>
-      {workers.length > MOST_LISTED && (
+      {workers.length > MAX_LISTED && (
         <Picker
-          label="Worker"
+          label="Process"
           items={run.workers}
           chosen={worker}
-          placeholder="choose a worker"
+          placeholder="choose a process"
           onPick={(name) => choose({ worker: name })}
         />
       )}
-      {workers.length <= MOST_LISTED && isChoice(workers, worker) && (
+      {workers.length <= MAX_LISTED && isChoice(workers, worker) && (
         <Choice
-          label="Worker"
+          label="Process"
           names={workers}
           chosen={worker}
           onChoose={(name) => choose({ worker: name })}
@@ -50,7 +50,7 @@ export function PartPickers({ run, route }: { run: Run; route: Extract<Route, { 
   );
 }
 
-/** Whether there is something to choose: several, or another than was asked for. */
+/** Whether to show a choice: several names, or one that does not exist. */
 function isChoice(names: readonly string[], chosen: string): boolean {
   return names.length > 1 || (chosen !== "" && !names.includes(chosen));
 }
@@ -63,12 +63,12 @@ interface ChoiceProps {
 }
 
 function Choice({ label, names, chosen, onChoose }: ChoiceProps) {
-  const known = names.includes(chosen);
+  const isListed = names.includes(chosen);
   return (
     <label class="choice">
       <span class="picker-label">{label}</span>
       <select value={chosen} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
-        {!known && <option value={chosen}>{chosen} (not there)</option>}
+        {!isListed && <option value={chosen}>{chosen} (not found)</option>}
         {names.map((name) => (
           <option key={name} value={name}>
             {name}

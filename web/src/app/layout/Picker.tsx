@@ -3,22 +3,22 @@ import { useId, useRef, useState } from "preact/hooks";
 import { Icon } from "../../components/Icon";
 import { filterRuns } from "../runs/choice";
 
-/** Rows of a list at once; typing finds the others. */
-const MOST_SHOWN = 200;
+/** Rows of a list at once; typing filters. */
+const MAX_ROWS = 200;
 
 interface PickerProps<Item extends { name: string }> {
-  /** What is picked, e.g. "Run", "Worker". */
+  /** Kind of item, e.g. "Run", "Process". */
   label: string;
   items: readonly Item[];
   chosen: string;
-  /** What to say where nothing is chosen. */
+  /** Text without a selection. */
   placeholder: string;
   onPick(name: string): void;
-  /** What stands behind a name. */
+  /** Content after a name. */
   mark?(item: Item): ComponentChildren;
 }
 
-/** One of many by name: type to narrow the list, arrows to move, Enter to take. */
+/** A filterable list: type to filter, arrows to move, Enter to select. */
 export function Picker<Item extends { name: string }>(props: PickerProps<Item>) {
   const { label, items, chosen, placeholder, onPick, mark } = props;
   const id = useId();
@@ -26,11 +26,11 @@ export function Picker<Item extends { name: string }>(props: PickerProps<Item>) 
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const button = useRef<HTMLButtonElement>(null);
-  const found = filterRuns(items, text);
-  const active = found[Math.min(at, found.length - 1)];
-  // The list moves with the arrows: what is active is among the shown.
-  const from = Math.max(0, Math.min(at - MOST_SHOWN / 2, found.length - MOST_SHOWN));
-  const shown = found.slice(from, from + MOST_SHOWN);
+  const matches = filterRuns(items, text);
+  const active = matches[Math.min(at, matches.length - 1)];
+  // The visible rows follow the active one.
+  const from = Math.max(0, Math.min(at - MAX_ROWS / 2, matches.length - MAX_ROWS));
+  const visible = matches.slice(from, from + MAX_ROWS);
 
   const show = () => {
     setText("");
@@ -53,7 +53,7 @@ export function Picker<Item extends { name: string }>(props: PickerProps<Item>) 
   const onKeyDown = (event: KeyboardEvent) => {
     const moves: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
     const move = moves[event.key];
-    if (move) setAt(Math.max(0, Math.min(found.length - 1, at + move)));
+    if (move) setAt(Math.max(0, Math.min(matches.length - 1, at + move)));
     else if (event.key === "Enter" && active) pick(active.name);
     else if (event.key === "Escape") close();
     else return;
@@ -92,7 +92,7 @@ export function Picker<Item extends { name: string }>(props: PickerProps<Item>) 
             aria-label={`${label}: type to filter`}
             aria-expanded="true"
             aria-controls={`${id}-list`}
-            aria-activedescendant={active && `${id}-${found.indexOf(active)}`}
+            aria-activedescendant={active && `${id}-${matches.indexOf(active)}`}
             autocomplete="off"
             placeholder="Type to filter"
             value={text}
@@ -104,7 +104,7 @@ export function Picker<Item extends { name: string }>(props: PickerProps<Item>) 
             onKeyDown={onKeyDown}
           />
           <div class="options" id={`${id}-list`} role="listbox" aria-label={label}>
-            {shown.map((item, index) => (
+            {visible.map((item, index) => (
               // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the keys
               // biome-ignore lint/a11y/useFocusableInteractive: the input keeps the focus
               <div
@@ -123,12 +123,10 @@ export function Picker<Item extends { name: string }>(props: PickerProps<Item>) 
                 {mark?.(item)}
               </div>
             ))}
-            {found.length === 0 && (
-              <p class="none">No {label.toLowerCase()} has this in its name.</p>
-            )}
-            {found.length > shown.length && (
+            {matches.length === 0 && <p class="none">No {label.toLowerCase()} matches.</p>}
+            {matches.length > visible.length && (
               <p class="none">
-                {shown.length} of {found.length}; type to find the others.
+                {visible.length} of {matches.length} shown; type to filter.
               </p>
             )}
           </div>

@@ -2,14 +2,14 @@ import type { Run } from "../api/types";
 import { Picker } from "./Picker";
 
 interface RunPickerProps {
-  /** What is picked, e.g. "Run", "Base". */
+  /** Label, e.g. "Run", "Base". */
   label: string;
   runs: readonly Run[];
   chosen: string;
   onPick(name: string): void;
 }
 
-/** A run out of many. */
+/** Picker of a run. */
 export function RunPicker({ label, runs, chosen, onPick }: RunPickerProps) {
   return (
     <Picker
@@ -18,7 +18,7 @@ export function RunPicker({ label, runs, chosen, onPick }: RunPickerProps) {
       chosen={chosen}
       placeholder="choose a run"
       onPick={onPick}
-      mark={(run) => run.growing && <span class="tag recording">recording</span>}
+      mark={(run) => run.growing && <span class="tag recording">in progress</span>}
     />
   );
 }

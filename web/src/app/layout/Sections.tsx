@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { ClockSwitch } from "../../components/ClockSwitch";
-import { sectionsOf, shownClock } from "../../components/clocks";
+import { currentClock, sectionsOf } from "../../components/clocks";
 import { type Links, LinksContext } from "../../components/links";
 import { SectionList } from "../../components/SectionList";
 import { StateContext } from "../../components/state";
@@ -9,27 +9,27 @@ import type { Document } from "../../document/types";
 import { useDocumentState } from "../routing/useDocumentState";
 
 interface SectionsProps {
-  /** What the page is called, for the outline of the page. */
+  /** Heading for screen readers. */
   title: string;
   document: Document;
   links: Links;
-  /** What stands beside the subject, e.g. a switch. */
+  /** Content beside the subject, e.g. a switch. */
   children?: ComponentChildren;
 }
 
-/** The sections of a document below a line that says what was read: the answer is on the overview. */
+/** Sections of a document below its subject, without its headline. */
 export function Sections({ title, document, links, children }: SectionsProps) {
   const [state, onState] = useDocumentState();
-  const keeper = useMemo(() => ({ state, onState }), [state, onState]);
-  const sections = sectionsOf(document, shownClock(document, state.clock));
+  const store = useMemo(() => ({ state, onState }), [state, onState]);
+  const sections = sectionsOf(document, currentClock(document, state.clock));
   return (
     <LinksContext.Provider value={links}>
-      <StateContext.Provider value={keeper}>
+      <StateContext.Provider value={store}>
         <article class="document">
           <header class="page-head">
             <h1 class="visually-hidden">{title}</h1>
             <p class="quiet">{document.subject}</p>
-            <ClockSwitch document={document} keeper={keeper} />
+            <ClockSwitch document={document} store={store} />
             {children}
           </header>
           <SectionList document={document} sections={sections} />

@@ -2,9 +2,9 @@ import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 /**
- * Begins every page at its heading: screen readers say where one is, Tab goes on from there.
+ * Focuses the heading of a new page, for screen readers and the Tab key.
  *
- * The heading may come later than the page; nobody who went elsewhere meanwhile is called back.
+ * Waits for a heading that loads later, unless the focus has moved meanwhile.
  */
 export function useFocusOnHeading(main: RefObject<HTMLElement | null>, place: string): void {
   const first = useRef(true);

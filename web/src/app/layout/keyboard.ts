@@ -1,6 +1,6 @@
 import { useEffect } from "preact/hooks";
 
-/** `?` for help and `/` for the search of the page; the trace view has keys of its own. */
+/** `?` for help and `/` for the search of the page; the trace view has its own keys. */
 export function useKeys(onHelp: () => void, onTrace: boolean): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {

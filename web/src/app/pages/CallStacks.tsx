@@ -3,7 +3,7 @@ import { format } from "../../format/format";
 import { type Frame, framesOf } from "./frames";
 import { cell } from "./totals";
 
-const SHOWN_FRAMES = 6;
+const FIRST_FRAMES = 6;
 const FIGURES: ReadonlySet<Column["kind"]> = new Set(["count", "time_ns"]);
 
 /** Each call stack of an operator with how often and how long; the innermost call first. */
@@ -11,8 +11,9 @@ export function CallStacks({ table }: { table: Table }) {
   const stacks = table.columns.find(({ key }) => key === "call_stack");
   const rows = stacks ? rowsByTime(table) : [];
   if (!stacks || rows.every((row) => !cell(stacks, row))) {
-    const told = "None were recorded. With torch.profiler, with_stack=True records them.";
-    return <p class="quiet">{table.note || told}</p>;
+    const advice =
+      "No call stacks were recorded. torch.profiler records them with with_stack=True.";
+    return <p class="quiet">{table.note || advice}</p>;
   }
   const figures = table.columns.filter(({ main, kind }) => main && FIGURES.has(kind));
   return (
@@ -32,7 +33,9 @@ export function CallStacks({ table }: { table: Table }) {
         ))}
       </ol>
       {table.total_rows > table.rows && (
-        <p class="quiet">{table.total_rows - table.rows} more stacks take less time.</p>
+        <p class="quiet">
+          {table.total_rows - table.rows} more stacks, with less time, are not shown.
+        </p>
       )}
     </>
   );
@@ -49,16 +52,14 @@ function rowsByTime(table: Table): number[] {
 }
 
 function Frames({ frames }: { frames: Frame[] }) {
-  const rest = frames.slice(SHOWN_FRAMES);
-  if (!frames.length) return <p class="quiet">No stack was recorded for these calls.</p>;
+  const rest = frames.slice(FIRST_FRAMES);
+  if (!frames.length) return <p class="quiet">No call stack was recorded for these calls.</p>;
   return (
     <>
-      <FrameList frames={frames.slice(0, SHOWN_FRAMES)} />
+      <FrameList frames={frames.slice(0, FIRST_FRAMES)} />
       {rest.length > 0 && (
         <details>
-          <summary>
-            {rest.length === 1 ? "one more call" : `${rest.length} more calls`} around it
-          </summary>
+          <summary>{rest.length === 1 ? "1 more caller" : `${rest.length} more callers`}</summary>
           <FrameList frames={rest} />
         </details>
       )}
@@ -69,9 +70,9 @@ function Frames({ frames }: { frames: Frame[] }) {
 function FrameList({ frames }: { frames: Frame[] }) {
   return (
     <ol class="frames">
-      {frames.map(({ name, place, whole }, index) => (
+      {frames.map(({ name, place, raw }, index) => (
         // A function may call itself: only its place in the stack tells two calls apart.
-        <li key={`${index} ${whole}`} title={whole}>
+        <li key={`${index} ${raw}`} title={raw}>
           {name} <span class="quiet">{place}</span>
         </li>
       ))}

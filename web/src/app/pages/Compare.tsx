@@ -17,11 +17,11 @@ export function Compare() {
   const { base = "", new: second = "", ab = "" } = route.query;
   if (!listing) return null;
   const { runs } = listing;
-  const inTurn = listing.ab.find(({ name }) => name === ab);
-  if (ab && !inTurn) return <UnknownRun name={ab} />;
-  if (inTurn) {
-    const version = `${inTurn.runs}@${inTurn.changed_s}`;
-    const pair = { base: inTurn.timelines.base ?? "", second: inTurn.timelines.new ?? "" };
+  const abRuns = listing.ab.find(({ name }) => name === ab);
+  if (ab && !abRuns) return <UnknownRun name={ab} />;
+  if (abRuns) {
+    const version = `${abRuns.runs}@${abRuns.changed_s}`;
+    const pair = { base: abRuns.timelines.base ?? "", second: abRuns.timelines.new ?? "" };
     return <Comparison key={`ab ${ab}`} params={{ ab }} {...pair} runs={runs} now={version} />;
   }
   const unknown = [base, second].find((name) => name && !runs.some((run) => run.name === name));
@@ -42,13 +42,13 @@ export function Compare() {
 }
 
 interface ComparisonProps {
-  /** What the request names. */
+  /** Parameters of the request. */
   params: Query;
   /** The runs whose timelines are linked to. */
   base: string;
   second: string;
   runs: readonly Run[];
-  /** Another one when what is compared has changed. */
+  /** Version of the compared runs. */
   now: string;
 }
 
@@ -69,7 +69,7 @@ function Comparison({ params, base, second, runs, now }: ComparisonProps) {
   return (
     <div class="comparison">
       {version !== now && <ChangedBar onShow={() => setVersion(now)} />}
-      <LoadedDocument loaded={loaded} what="the comparison" links={links} />
+      <LoadedDocument loaded={loaded} label="the comparison" links={links} />
     </div>
   );
 }
@@ -88,11 +88,11 @@ function ChooseTwo({ chosen, isBase, runs }: ChooseTwoProps) {
       <h1>Compare two runs</h1>
       {chosen ? (
         <p>
-          {chosen} is chosen as the {isBase ? "base" : "new run"}. Choose the{" "}
-          {isBase ? "new run" : "base"} above: what changed from base to new is explained here.
+          {chosen} is the {isBase ? "base" : "new run"}. Choose the {isBase ? "new run" : "base"}{" "}
+          above to see what changed and why.
         </p>
       ) : (
-        <p>Choose a base and a new run above: what changed between them is explained here.</p>
+        <p>Choose a base and a new run above to see what changed and why.</p>
       )}
       {partner && (
         <p>
@@ -101,7 +101,7 @@ function ChooseTwo({ chosen, isBase, runs }: ChooseTwoProps) {
           </a>
         </p>
       )}
-      {runs.length === 1 && <p>There is one run only; record another and it appears here.</p>}
+      {runs.length === 1 && <p>There is only one run. Record another one: it appears here.</p>}
     </div>
   );
 }

@@ -2,24 +2,24 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../../components/Icon";
 import { format } from "../../format/format";
-import type { Found, Place } from "../../trace/types";
+import type { Place, SearchResult } from "../../trace/types";
 import { rangeQuery } from "../links";
 import { navigate } from "../routing/navigation";
-import { changedQuery, runHref } from "../routing/route";
-import { type OfRun, useAnswer } from "./ofRun";
+import { runHref, updateQuery } from "../routing/route";
+import { type RunContext, useAnswer } from "./runContext";
 
 interface DetailsProps {
-  of: OfRun;
+  context: RunContext;
   /** "Operator" or "Kernel". */
   kind: string;
   name: string;
   children: ComponentChildren;
 }
 
-/** What is known about one row, beside the table it stands in. */
-export function Details({ of, kind, name, children }: DetailsProps) {
-  const { route } = of;
-  const closed = { ...route, query: changedQuery(route.query, { open: "", dims: "" }) };
+/** Details of a row, beside its table. */
+export function Details({ context, kind, name, children }: DetailsProps) {
+  const { route } = context;
+  const closed = { ...route, query: updateQuery(route.query, { open: "", dims: "" }) };
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     const before = document.activeElement;
@@ -58,30 +58,34 @@ export function Details({ of, kind, name, children }: DetailsProps) {
   );
 }
 
-/** To where this name takes longest in the trace; to all its places while that is not known. */
-export function TraceLink({ of, name }: { of: OfRun; name: string }) {
-  const { value } = useAnswer<Found>(of, "timeline/search", of.run.timeline ? { q: name } : null);
-  if (!of.run.timeline) return null;
+/** Link to the longest call of a name in the trace; to a search until that is loaded. */
+export function TraceLink({ context, name }: { context: RunContext; name: string }) {
+  const { value } = useAnswer<SearchResult>(
+    context,
+    "timeline/search",
+    context.run.timeline ? { q: name } : null,
+  );
+  if (!context.run.timeline) return null;
   const longest = value && longestOf(value, name);
   const query = longest
     ? { q: name, ...rangeQuery(longest.from_ns, longest.from_ns + longest.dur_ns, longest.id) }
     : { q: name };
   return (
-    <a class="button" href={runHref(of.run.name, "trace", of.route.query, query)}>
+    <a class="button" href={runHref(context.run.name, "trace", context.route.query, query)}>
       <Icon name="search" />
       {longest ? longestWords(value, longest) : "Find in the trace"}
     </a>
   );
 }
 
-function longestWords(found: Found, { dur_ns }: Place): string {
-  const many = found.total > found.hits.length;
-  const which = many ? `Longest of the first ${found.hits.length}` : "Longest";
+function longestWords(result: SearchResult, { dur_ns }: Place): string {
+  const many = result.total > result.hits.length;
+  const which = many ? `Longest of the first ${result.hits.length} calls` : "Longest call";
   return `${which} in the trace, ${format("time_ns", dur_ns)}`;
 }
 
-/** Of the places that are found, the longest with this name; the server cuts names that are long. */
-export function longestOf({ hits }: Found, name: string): Place | undefined {
+/** The longest match with this name; the server truncates long names. */
+export function longestOf({ hits }: SearchResult, name: string): Place | undefined {
   const exact = hits.filter((hit) => hit.name === name);
   const cut = hits.filter((hit) => name.startsWith(hit.name));
   return (exact.length ? exact : cut).toSorted((a, b) => b.dur_ns - a.dur_ns)[0];

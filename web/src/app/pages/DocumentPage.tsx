@@ -1,22 +1,28 @@
 import type { ComponentChildren } from "preact";
 import type { Document } from "../../document/types";
+import { LoadedContent } from "../layout/LoadedContent";
 import { Sections } from "../layout/Sections";
-import { Shown } from "../layout/Shown";
 import { pageTitle } from "../routing/pageTitle";
-import { type OfRun, useAnswer, useLinks } from "./ofRun";
+import { type RunContext, useAnswer, useLinks } from "./runContext";
 
-/** A page of the analysis as the server wrote it: efficiency, memory, modules, workers. */
-export function DocumentPage({ of, children }: { of: OfRun; children?: ComponentChildren }) {
-  const { page, run } = of.route;
-  const loaded = useAnswer<Document>(of, "document", { page });
-  const links = useLinks(of);
+/** A page of the analysis: efficiency, memory, modules, distributed. */
+export function DocumentPage({
+  context,
+  children,
+}: {
+  context: RunContext;
+  children?: ComponentChildren;
+}) {
+  const { page, run } = context.route;
+  const loaded = useAnswer<Document>(context, "document", { page });
+  const links = useLinks(context);
   return (
-    <Shown loaded={loaded} what="the analysis">
+    <LoadedContent loaded={loaded} label="the analysis">
       {(document) => (
         <Sections title={`${pageTitle(page)} of ${run}`} document={document} links={links}>
           {children}
         </Sections>
       )}
-    </Shown>
+    </LoadedContent>
   );
 }

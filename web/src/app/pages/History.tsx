@@ -6,7 +6,7 @@ import { useApp } from "../context";
 import { ChangedBar } from "../layout/ChangedBar";
 import { LoadedDocument } from "../layout/LoadedDocument";
 
-/** A series of commits: when levels changed, and by how much. */
+/** History of a baseline: which commits changed the step time, and by how much. */
 export function History({ name }: { name: string }) {
   const { listing } = useApp();
   const now = String(listing?.generation);
@@ -15,7 +15,7 @@ export function History({ name }: { name: string }) {
   return (
     <div class="comparison">
       {version !== now && <ChangedBar onShow={() => setVersion(now)} />}
-      <LoadedDocument loaded={loaded} what="the history" links={NO_LINKS} />
+      <LoadedDocument loaded={loaded} label="the history" links={NO_LINKS} />
     </div>
   );
 }

@@ -1,11 +1,11 @@
 import { Icon } from "../../components/Icon";
-import type { RunsAnswer, RunsInTurn, Watched } from "../api/types";
+import type { AbRuns, RunsAnswer, WatchedProgram } from "../api/types";
 import { useApp } from "../context";
 import { navigate } from "../routing/navigation";
-import { changedQuery, formatRoute, type Query } from "../routing/route";
-import { filterRuns, type Order, orderedRuns } from "../runs/choice";
+import { formatRoute, type Query, updateQuery } from "../routing/route";
+import { filterRuns, type Order, sortRuns } from "../runs/choice";
 import { RunTable } from "./RunTable";
-import { stateWord } from "./Watch";
+import { stateLabel } from "./Watch";
 
 const ORDERS: readonly Order[] = ["name", "bytes", "changed_s"];
 
@@ -16,7 +16,7 @@ export function Home() {
   return (
     <>
       {listing.watches.length > 0 && <WatchedPrograms watches={listing.watches} />}
-      {listing.ab.length > 0 && <InTurn folders={listing.ab} />}
+      {listing.ab.length > 0 && <AbComparisons folders={listing.ab} />}
       {listing.runs.length > 0 && <Runs listing={listing} query={route.query} />}
       {!listing.runs.length && !listing.ab.length && !listing.watches.length && (
         <NoRuns listing={listing} />
@@ -26,15 +26,15 @@ export function Home() {
   );
 }
 
-/** Programs somebody watches, or did, each with its state. */
-function WatchedPrograms({ watches }: { watches: readonly Watched[] }) {
+/** Programs of `timesink watch` with their state. */
+function WatchedPrograms({ watches }: { watches: readonly WatchedProgram[] }) {
   return (
     <section class="home">
       <header class="home-head">
         <h2>Watched programs</h2>
         {watches.map(({ name, state }) => (
           <a key={name} class="button" href={formatRoute({ at: "watch", name, query: {} })}>
-            {name} <span class={`tag watch-${state}`}>{stateWord(state)}</span>
+            {name} <span class={`tag watch-${state}`}>{stateLabel(state)}</span>
           </a>
         ))}
       </header>
@@ -42,12 +42,12 @@ function WatchedPrograms({ watches }: { watches: readonly Watched[] }) {
   );
 }
 
-/** Runs of two versions in turn, each folder one comparison; the youngest first. */
-function InTurn({ folders }: { folders: readonly RunsInTurn[] }) {
+/** Folders of `timesink ab`, newest first. */
+function AbComparisons({ folders }: { folders: readonly AbRuns[] }) {
   return (
     <section class="home">
       <header class="home-head">
-        <h2>Two versions in turn</h2>
+        <h2>A/B comparisons</h2>
         {folders
           .toSorted((a, b) => b.changed_s - a.changed_s)
           .map(({ name, runs, complete }) => (
@@ -58,7 +58,7 @@ function InTurn({ folders }: { folders: readonly RunsInTurn[] }) {
               title={`Compare ${runs} runs of ${name}`}
             >
               {name} <span class="quiet">{runs} runs</span>
-              {!complete && <span class="tag recording">not complete</span>}
+              {!complete && <span class="tag recording">incomplete</span>}
             </a>
           ))}
       </header>
@@ -66,7 +66,7 @@ function InTurn({ folders }: { folders: readonly RunsInTurn[] }) {
   );
 }
 
-/** Series of commits, each with a page of when levels changed. */
+/** Histories of baselines. */
 function Histories({ names }: { names: string[] }) {
   return (
     <section class="home">
@@ -85,14 +85,14 @@ function Histories({ names }: { names: string[] }) {
 function Runs({ listing, query }: { listing: RunsAnswer; query: Query }) {
   const { q = "", base = "", new: second = "" } = query;
   const order = ORDERS.find((name) => name === query.sort) ?? "changed_s";
-  const shown = orderedRuns(filterRuns(listing.runs, q), order);
-  const change = (changes: Query, how: "push" | "replace" = "push") =>
-    navigate({ at: "home", query: changedQuery(query, changes) }, how);
+  const runs = sortRuns(filterRuns(listing.runs, q), order);
+  const change = (changes: Query, mode: "push" | "replace" = "push") =>
+    navigate({ at: "home", query: updateQuery(query, changes) }, mode);
   return (
     <div class="home">
       <header class="home-head">
         <h1>Runs</h1>
-        <p class="quiet">{q ? `${shown.length} of ${listing.runs.length}` : listing.runs.length}</p>
+        <p class="quiet">{q ? `${runs.length} of ${listing.runs.length}` : listing.runs.length}</p>
         <label class="search">
           <span class="visually-hidden">Filter runs</span>
           <Icon name="search" />
@@ -108,11 +108,11 @@ function Runs({ listing, query }: { listing: RunsAnswer; query: Query }) {
       {base && (
         <PairBar base={base} second={second} onClear={() => change({ base: "", new: "" })} />
       )}
-      {shown.length ? (
-        <RunTable runs={shown} order={order} query={query} onChange={change} />
+      {runs.length ? (
+        <RunTable runs={runs} order={order} query={query} onChange={change} />
       ) : (
         <p class="message">
-          No run has “{q}” in its name.{" "}
+          No run name contains “{q}”.{" "}
           <button type="button" class="button" onClick={() => change({ q: "" })}>
             Show all
           </button>
@@ -122,7 +122,7 @@ function Runs({ listing, query }: { listing: RunsAnswer; query: Query }) {
   );
 }
 
-/** The runs that are marked for a comparison. */
+/** The runs selected for a comparison. */
 function PairBar({ base, second, onClear }: { base: string; second: string; onClear: () => void }) {
   return (
     <div class="notice-bar pair-bar" role="status">
@@ -147,7 +147,7 @@ function PairBar({ base, second, onClear }: { base: string; second: string; onCl
         </>
       ) : (
         <span>
-          Base <b>{base}</b>: mark the run to compare it with.
+          Base <b>{base}</b>: select the run to compare it with.
         </span>
       )}
       <button type="button" class="button" onClick={onClear}>
@@ -162,19 +162,19 @@ function NoRuns({ listing }: { listing: RunsAnswer }) {
   return (
     <div class="message">
       <h1>No runs yet</h1>
-      <p>{folder} holds no recording. They appear here by themselves; to make one:</p>
+      <p>{folder} contains no recordings. New ones appear here automatically. To record one:</p>
       <pre>
-        <code>timesink record -o {quoted(`${folder}/base`)} -- python train.py</code>
+        <code>timesink record -o {shellQuote(`${folder}/base`)} -- python train.py</code>
       </pre>
       <p class="quiet">
-        Traces of torch.profiler (*.pt.trace.json), Nsight Systems (*.sqlite) and rocprofv3 work as
-        well: put them into a folder below it.
+        Traces of torch.profiler (*.pt.trace.json), Nsight Systems (*.sqlite) and rocprofv3 work
+        too: put them into a subfolder.
       </p>
     </div>
   );
 }
 
-/** A path as a shell takes it. */
-function quoted(path: string): string {
+/** A path quoted for a shell. */
+function shellQuote(path: string): string {
   return /^[\w@%+=:,./~-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

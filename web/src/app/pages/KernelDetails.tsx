@@ -1,34 +1,29 @@
 import { LinksContext } from "../../components/links";
 import type { Table } from "../../document/types";
-import { Shown } from "../layout/Shown";
+import { LoadedContent } from "../layout/LoadedContent";
 import { Details, TraceLink } from "./Details";
-import { type OfRun, useAnswer, useLinks } from "./ofRun";
+import { type RunContext, useAnswer, useLinks } from "./runContext";
 import { TotalList } from "./TotalList";
 
 /** A kernel: which operators launch it and how, where it is in the trace. */
-export function KernelDetails({ of, name }: { of: OfRun; name: string }) {
-  const launches = useAnswer<Table>(of, "table", {
+export function KernelDetails({ context, name }: { context: RunContext; name: string }) {
+  const launches = useAnswer<Table>(context, "table", {
     view: "kernel-launches",
     column: "name",
     equals: name,
   });
   return (
-    <Details of={of} kind="Kernel" name={name}>
+    <Details context={context} kind="Kernel" name={name}>
       <p class="details-links">
-        <TraceLink of={of} name={name} />
+        <TraceLink context={context} name={name} />
       </p>
-      <LinksContext.Provider value={useLinks(of)}>
+      <LinksContext.Provider value={useLinks(context)}>
         <h3>Launched by</h3>
-        <Shown loaded={launches} what="its launches">
+        <LoadedContent loaded={launches} label="its launches">
           {(table) => (
-            <TotalList
-              table={table}
-              by="operator"
-              link="operator"
-              unnamed="a launch that was not recorded"
-            />
+            <TotalList table={table} by="operator" link="operator" unnamed="launch not recorded" />
           )}
-        </Shown>
+        </LoadedContent>
       </LinksContext.Provider>
     </Details>
   );

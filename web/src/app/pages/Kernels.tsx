@@ -3,24 +3,24 @@ import type { Document } from "../../document/types";
 import { useLoaded } from "../api/useLoaded";
 import { LoadedDocument } from "../layout/LoadedDocument";
 import { navigate } from "../routing/navigation";
-import { changedQuery } from "../routing/route";
+import { updateQuery } from "../routing/route";
 import { DocumentPage } from "./DocumentPage";
 import { KernelDetails } from "./KernelDetails";
-import { type OfRun, useLinks } from "./ofRun";
+import { type RunContext, useLinks } from "./runContext";
 
 const SOURCES = [
   ["timeline", "Timeline"],
   ["utilisation", "Utilisation"],
 ] as const;
 
-/** Kernels of the timeline or, where counters were measured, how well they use the device. */
-export function Kernels({ of }: { of: OfRun }) {
-  const { run, route } = of;
+/** Kernels of the timeline or, with counters, their utilisation of the device. */
+export function Kernels({ context }: { context: RunContext }) {
+  const { run, route } = context;
   const { open = "" } = route.query;
   const counted = run.counters.length > 0 && (!run.timeline || route.query.show === "utilisation");
   const choose = (show: string) => {
     const changes = { show: show === "utilisation" ? show : "", open: "" };
-    navigate({ ...route, query: changedQuery(route.query, changes) });
+    navigate({ ...route, query: updateQuery(route.query, changes) });
   };
   const source = run.timeline && run.counters.length > 0 && (
     <Switch
@@ -34,21 +34,21 @@ export function Kernels({ of }: { of: OfRun }) {
     return (
       <>
         {source && <div class="page-head">{source}</div>}
-        <Utilisation of={of} />
+        <Utilisation context={context} />
       </>
     );
   }
   return (
     <div class={open ? "with-details" : ""}>
-      <DocumentPage of={of}>{source}</DocumentPage>
-      {open && <KernelDetails of={of} name={open} />}
+      <DocumentPage context={context}>{source}</DocumentPage>
+      {open && <KernelDetails context={context} name={open} />}
     </div>
   );
 }
 
-/** What Nsight Compute measured of the kernels of this run. */
-function Utilisation({ of }: { of: OfRun }) {
-  const { run, version } = of;
+/** Counters of Nsight Compute for the kernels of this run. */
+function Utilisation({ context }: { context: RunContext }) {
+  const { run, version } = context;
   const loaded = useLoaded<Document>({ path: "utilisation", params: { run: run.name }, version });
-  return <LoadedDocument loaded={loaded} what="the counters" links={useLinks(of)} />;
+  return <LoadedDocument loaded={loaded} label="the counters" links={useLinks(context)} />;
 }

@@ -1,13 +1,13 @@
 import { useApp } from "../context";
 import { runHref } from "../routing/route";
-import { mostAlike } from "../runs/choice";
+import { mostSimilarName } from "../runs/choice";
 
-/** An address that leads nowhere, and where one may have wanted to go. */
+/** Page for an unknown address. */
 export function NotFound({ path }: { path: string }) {
   return (
     <div class="message">
-      <h1>There is no page {path}</h1>
-      <p>The address may be cut short or of another version of timesink.</p>
+      <h1>Page not found: {path}</h1>
+      <p>The address may be incomplete, or of another version of timesink.</p>
       <p>
         <a class="button primary" href="#/">
           All runs
@@ -17,24 +17,24 @@ export function NotFound({ path }: { path: string }) {
   );
 }
 
-/** A run that is not below the served folder (any more). */
+/** Page for a run that is not in the served folder. */
 export function UnknownRun({ name }: { name: string }) {
   const { listing } = useApp();
-  const alike = listing && mostAlike(listing.runs, name);
+  const similar = listing && mostSimilarName(listing.runs, name);
   return (
     <div class="message">
-      <h1>There is no run {name}</h1>
+      <h1>Run not found: {name}</h1>
       <p>
-        It is not below {listing?.logdir ?? "the served folder"}: it may have been moved, or be
-        still to come. It is shown as soon as it is there.
+        It is not in {listing?.logdir ?? "the served folder"}. It may have been moved, or not be
+        recorded yet. The page opens as soon as the run exists.
       </p>
       <p class="next">
         <a class="button primary" href="#/">
           All runs
         </a>
-        {alike && (
-          <a class="button" href={runHref(alike, "overview")}>
-            {alike}
+        {similar && (
+          <a class="button" href={runHref(similar, "overview")}>
+            {similar}
           </a>
         )}
       </p>

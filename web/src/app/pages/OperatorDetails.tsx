@@ -1,50 +1,58 @@
 import { Icon } from "../../components/Icon";
 import { LinksContext } from "../../components/links";
 import type { Table } from "../../document/types";
-import { Shown } from "../layout/Shown";
+import { LoadedContent } from "../layout/LoadedContent";
 import { runHref } from "../routing/route";
 import { CallStacks } from "./CallStacks";
 import { Details, TraceLink } from "./Details";
-import { type OfRun, useAnswer, useLinks } from "./ofRun";
+import { type RunContext, useAnswer, useLinks } from "./runContext";
 import { TotalList } from "./TotalList";
 
 /** An operator: its kernels, who calls it, where it is in the trace. */
-export function OperatorDetails({ of, name, dims }: { of: OfRun; name: string; dims: string }) {
-  const kernels = useAnswer<Table>(of, "table", {
+export function OperatorDetails({
+  context,
+  name,
+  dims,
+}: {
+  context: RunContext;
+  name: string;
+  dims: string;
+}) {
+  const kernels = useAnswer<Table>(context, "table", {
     view: "kernel-launches",
     column: "operator",
     equals: name,
   });
-  const stacks = useAnswer<Table>(of, "stacks", { operator: name, dims });
-  const links = useLinks(of);
-  const kernelsPage = runHref(of.run.name, "kernels", of.route.query, {
+  const stacks = useAnswer<Table>(context, "stacks", { operator: name, dims });
+  const links = useLinks(context);
+  const kernelsPage = runHref(context.run.name, "kernels", context.route.query, {
     "find.kernel-launches": name,
   });
   return (
-    <Details of={of} kind="Operator" name={name}>
+    <Details context={context} kind="Operator" name={name}>
       {dims && <p class="quiet mono">{dims}</p>}
       <p class="details-links">
-        <TraceLink of={of} name={name} />
+        <TraceLink context={context} name={name} />
         <a class="button" href={kernelsPage}>
           <Icon name="link" />
-          On the kernels page
+          Show on the Kernels page
         </a>
       </p>
       <LinksContext.Provider value={links}>
-        <h3>Kernels it launches</h3>
-        <Shown loaded={kernels} what="its kernels">
+        <h3>Launched kernels</h3>
+        <LoadedContent loaded={kernels} label="its kernels">
           {(table) =>
             table.rows ? (
               <TotalList table={table} by="short_name" link="kernel" unnamed="unnamed" />
             ) : (
-              <p class="quiet">None itself: what it calls may launch some.</p>
+              <p class="quiet">None directly. Operators it calls may launch kernels.</p>
             )
           }
-        </Shown>
+        </LoadedContent>
         <h3>Call stacks</h3>
-        <Shown loaded={stacks} what="its call stacks">
+        <LoadedContent loaded={stacks} label="its call stacks">
           {(table) => <CallStacks table={table} />}
-        </Shown>
+        </LoadedContent>
       </LinksContext.Provider>
     </Details>
   );

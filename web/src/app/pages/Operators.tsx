@@ -1,12 +1,12 @@
 import { Switch } from "../../components/Switch";
 import type { Block, Document, Table } from "../../document/types";
 import type { Loaded } from "../api/useLoaded";
+import { ErrorMessage, LoadedContent, ProgressMessage } from "../layout/LoadedContent";
 import { Sections } from "../layout/Sections";
-import { Failure, Shown, Working } from "../layout/Shown";
 import { navigate } from "../routing/navigation";
-import { changedQuery } from "../routing/route";
+import { updateQuery } from "../routing/route";
 import { OperatorDetails } from "./OperatorDetails";
-import { type OfRun, useAnswer, useLinks } from "./ofRun";
+import { type RunContext, useAnswer, useLinks } from "./runContext";
 
 const GROUPS = [
   ["name", "Name"],
@@ -15,22 +15,22 @@ const GROUPS = [
 ] as const;
 
 /** Operators by name, by shapes or by call stack, with details of the one that is open. */
-export function Operators({ of }: { of: OfRun }) {
-  const { route } = of;
+export function Operators({ context }: { context: RunContext }) {
+  const { route } = context;
   const { open = "", dims = "" } = route.query;
   const group = GROUPS.map(([name]) => name).find((name) => name === route.query.group) ?? "name";
-  const page = useAnswer<Document>(of, "document", { page: "operators" });
+  const page = useAnswer<Document>(context, "document", { page: "operators" });
   const other = group === "name" ? null : { view: "operators", group_by: group };
-  const grouped = useAnswer<Table>(of, "table", other);
-  const links = useLinks(of);
+  const grouped = useAnswer<Table>(context, "table", other);
+  const links = useLinks(context);
   const choose = (name: string) => {
     const changes = { group: name === "name" ? "" : name, open: "", dims: "" };
-    navigate({ ...route, query: changedQuery(route.query, changes) });
+    navigate({ ...route, query: updateQuery(route.query, changes) });
   };
   return (
     <div class={open ? "with-details" : ""}>
       <div>
-        <Shown loaded={page} what="the operators">
+        <LoadedContent loaded={page} label="the operators">
           {(document) => (
             <Sections
               title={`Operators of ${route.run}`}
@@ -41,19 +41,21 @@ export function Operators({ of }: { of: OfRun }) {
               {other && <Pending loaded={grouped} />}
             </Sections>
           )}
-        </Shown>
+        </LoadedContent>
       </div>
-      {open && <OperatorDetails of={of} name={open} dims={dims} />}
+      {open && <OperatorDetails context={context} name={open} dims={dims} />}
     </div>
   );
 }
 
 function Pending({ loaded }: { loaded: Loaded<Table> }) {
-  if (loaded.error) return <Failure error={loaded.error} onRetry={loaded.retry} />;
-  return loaded.loading ? <Working progress={loaded.progress} what="the operators" /> : null;
+  if (loaded.error) return <ErrorMessage error={loaded.error} onRetry={loaded.retry} />;
+  return loaded.loading ? (
+    <ProgressMessage progress={loaded.progress} label="the operators" />
+  ) : null;
 }
 
-/** The document with its table of operators grouped otherwise; without one until that is there. */
+/** The document with a regrouped table of operators; without a table until that is loaded. */
 export function withTable(document: Document, table: Table | undefined): Document {
   const isOperators = (block: Block) => block.type === "table" && block.id === "operators";
   const sections = document.sections.map((section) => ({

@@ -10,10 +10,10 @@ import { Kernels } from "./Kernels";
 import { UnknownRun } from "./NotFound";
 import { Operators } from "./Operators";
 import { Overview } from "./Overview";
-import type { OfRun, RunRoute } from "./ofRun";
+import type { RunContext, RunRoute } from "./runContext";
 import { TracePage } from "./TracePage";
 
-const PAGES: Readonly<Record<Page, FunctionComponent<{ of: OfRun }>>> = {
+const PAGES: Readonly<Record<Page, FunctionComponent<{ context: RunContext }>>> = {
   overview: Overview,
   operators: Operators,
   efficiency: DocumentPage,
@@ -43,18 +43,18 @@ export function RunPage({ route }: { route: RunRoute }) {
 }
 
 /** Shows the recording as it was when the page was opened, until the reader asks for the newest. */
-function Pinned(of: Omit<OfRun, "version">) {
-  const newest = versionOf(of.run);
+function Pinned(page: Omit<RunContext, "version">) {
+  const newest = versionOf(page.run);
   const [version, setVersion] = useState(newest);
-  const Content = PAGES[of.route.page];
+  const Content = PAGES[page.route.page];
   return (
     <>
       {version !== newest ? (
         <ChangedBar onShow={() => setVersion(newest)} />
       ) : (
-        of.run.growing && <GrowingBar />
+        page.run.growing && <GrowingBar />
       )}
-      <Content of={{ ...of, version }} />
+      <Content context={{ ...page, version }} />
     </>
   );
 }
@@ -65,8 +65,8 @@ function NoTimeline({ run }: { run: Run }) {
       <h1>{run.name} has no timeline</h1>
       <p>
         {run.growing
-          ? "It is being recorded; what it holds is shown as soon as it is written."
-          : "It holds no trace that this page could show."}
+          ? "It is still being recorded. Its pages open as soon as the trace is written."
+          : "It contains no trace."}
       </p>
       <p class="next">
         {run.behaviour && (
@@ -79,7 +79,7 @@ function NoTimeline({ run }: { run: Run }) {
             class="button"
             href={formatRoute({ at: "run", run: run.name, page: "kernels", query: {} })}
           >
-            Its counters
+            Show kernel counters
           </a>
         )}
         <a href="#/">All runs</a>

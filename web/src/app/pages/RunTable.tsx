@@ -4,7 +4,7 @@ import { format, NONE } from "../../format/format";
 import type { Run } from "../api/types";
 import { type Query, runHref } from "../routing/route";
 import { ago } from "../runs/ago";
-import { type Order, toggledPair } from "../runs/choice";
+import { type Order, togglePair } from "../runs/choice";
 
 interface RunTableProps {
   runs: readonly Run[];
@@ -13,7 +13,7 @@ interface RunTableProps {
   onChange(changes: Query): void;
 }
 
-/** The runs with what they hold; two can be marked to be compared. */
+/** Table of runs; two can be selected for a comparison. */
 export function RunTable({ runs, order, query, onChange }: RunTableProps) {
   const now = useNow(10_000);
   const sortable = (name: Order, title: string, numeric = true) => (
@@ -33,16 +33,16 @@ export function RunTable({ runs, order, query, onChange }: RunTableProps) {
           </th>
           {sortable("name", "Run", false)}
           <th scope="col" class="holds-column">
-            Holds
+            Contents
           </th>
           <th scope="col" class="numeric">
-            Workers
+            Processes
           </th>
           <th scope="col" class="numeric">
             Spans
           </th>
           {sortable("bytes", "Size")}
-          {sortable("changed_s", "Changed")}
+          {sortable("changed_s", "Modified")}
         </tr>
       </thead>
       <tbody>
@@ -70,7 +70,7 @@ function RunRow({ run, now, query, onChange }: RunRowProps) {
             type="checkbox"
             checked={role !== ""}
             aria-label={`Compare ${run.name}`}
-            onChange={() => onChange(toggledPair(query, run.name))}
+            onChange={() => onChange(togglePair(query, run.name))}
           />
           {role && <span class="tag">{role}</span>}
         </label>
@@ -79,18 +79,18 @@ function RunRow({ run, now, query, onChange }: RunRowProps) {
         <a href={runHref(run.name, run.timeline || !run.counters.length ? "overview" : "kernels")}>
           {run.name}
         </a>
-        {run.growing && <span class="tag recording">recording</span>}
+        {run.growing && <span class="tag recording">in progress</span>}
       </th>
       <td class="holds-column">
         {run.timeline && <span class="tag">timeline</span>}
-        {run.behaviour && <span class="tag">cycles</span>}
+        {run.behaviour && <span class="tag">steps</span>}
         {run.counters.length > 0 && (
           <span class="tag" title={run.counters.join(", ")}>
             kernel counters
           </span>
         )}
       </td>
-      <td class="numeric" data-label={run.workers.length === 1 ? "worker" : "workers"}>
+      <td class="numeric" data-label={run.workers.length === 1 ? "process" : "processes"}>
         {run.workers.length || NONE}
       </td>
       <td class="numeric" data-label={spans === 1 ? "span" : "spans"}>
@@ -111,7 +111,7 @@ function ariaSort(name: Order, order: Order) {
   return name === "name" ? ("ascending" as const) : ("descending" as const);
 }
 
-/** Seconds since 1970, looked at every so often. */
+/** Seconds since 1970, updated every `every_ms`. */
 function useNow(every_ms: number): number {
   const [now, setNow] = useState(() => Date.now() / 1000);
   useEffect(() => {

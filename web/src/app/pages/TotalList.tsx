@@ -6,14 +6,14 @@ import { type Total, totalsBy } from "./totals";
 
 interface TotalListProps {
   table: Table;
-  /** Column whose names are listed, and what they lead to. */
+  /** Column whose names are listed, and the kind of their links. */
   by: string;
   link: Column["link"];
-  /** Instead of a name that is not known. */
+  /** Text for a missing name. */
   unnamed: string;
 }
 
-/** Names with the time they take: whole names have room that a table would not give them. */
+/** Full names with their total time, call count and share. */
 export function TotalList({ table, by, link, unnamed }: TotalListProps) {
   const totals = totalsBy(table, by);
   const all = totals.reduce((sum, { total_ns }) => sum + total_ns, 0);

@@ -2,15 +2,15 @@ import { useMemo } from "preact/hooks";
 import { asApiError } from "../../api/client";
 import { fetchTraceApi, readState, TraceView, writeState } from "../../trace/TraceView";
 import { useApp } from "../context";
-import { Failure, Working } from "../layout/Shown";
+import { ErrorMessage, ProgressMessage } from "../layout/LoadedContent";
 import { navigate } from "../routing/navigation";
-import { changedQuery, parseRoute, placeOf, runHref } from "../routing/route";
-import type { OfRun } from "./ofRun";
+import { parseRoute, placeOf, runHref, updateQuery } from "../routing/route";
+import type { RunContext } from "./runContext";
 
 /** The timeline of a worker and span. */
-export function TracePage({ of }: { of: OfRun }) {
+export function TracePage({ context }: { context: RunContext }) {
   const { client } = useApp();
-  const { run, worker, span, version, route } = of;
+  const { run, worker, span, version, route } = context;
   const state = readState(route.query);
   const { clock } = state;
   const key = [run.name, worker, span, version, clock].join("\n");
@@ -22,14 +22,14 @@ export function TracePage({ of }: { of: OfRun }) {
       <TraceView
         key={key}
         api={api}
-        waiting={(progress) => <Working progress={progress} what="the timeline" />}
-        failed={(error, again) => <Failure error={asApiError(error)} onRetry={again} />}
+        renderProgress={(progress) => <ProgressMessage progress={progress} label="the timeline" />}
+        renderError={(error, again) => <ErrorMessage error={asApiError(error)} onRetry={again} />}
         state={state}
-        onState={(next, how) => {
+        onState={(next, mode) => {
           // Of the address as it is now: a view may come to rest before its change is drawn.
           const now = parseRoute(location.hash);
           if (placeOf(now) !== placeOf(route)) return;
-          navigate({ ...now, query: changedQuery(now.query, writeState(next)) }, how);
+          navigate({ ...now, query: updateQuery(now.query, writeState(next)) }, mode);
         }}
         hrefOf={(page, search) =>
           runHref(run.name, page, route.query, {

@@ -1,33 +1,33 @@
 import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
 import { type ApiError, asApiError } from "../../api/client";
 import { DocumentView } from "../../components/DocumentView";
-import { lookRegularly } from "../api/polling";
+import { poll } from "../api/polling";
 import type { WatchAnswer } from "../api/types";
 import { useApp } from "../context";
-import { Failure, Working } from "../layout/Shown";
+import { ErrorMessage, ProgressMessage } from "../layout/LoadedContent";
 import { linksOfWatch } from "../links";
 import { useDocumentState } from "../routing/useDocumentState";
 import { UnknownRun } from "./NotFound";
 
-/** A watcher tells something new every second. */
-const EVERY_MS = 1500;
+/** Polling interval: a watcher reports every second. */
+const POLL_MS = 1500;
 
-/** The state of a watched program as people see it. */
-export function stateWord(state: string): string {
-  return state === "" ? "cannot be read" : state === "gone" ? "watcher gone" : state;
+/** Label of the state of a watched program. */
+export function stateLabel(state: string): string {
+  return state === "" ? "unreadable" : state === "gone" ? "watcher stopped" : state;
 }
 
-/** A program while it is watched: what its cycles take, and what was found. */
+/** Page of a watched program: step times and incidents. */
 export function Watch({ name }: { name: string }) {
   const { client, listing } = useApp();
-  const listed = listing?.watches.find((one) => one.name === name);
+  const listed = listing?.watches.find((program) => program.name === name);
   const { answer, error, retry } = useWatch(name, listed?.state ?? "");
   const [state, onState] = useDocumentState();
   const incidents = JSON.stringify(answer?.incidents);
   const links = useMemo(() => answer && linksOfWatch(answer, client), [incidents, name, client]);
   if (!listed && !answer) return <UnknownRun name={name} />;
-  if (!answer && error) return <Failure error={error} onRetry={retry} />;
-  if (!answer || !links) return <Working progress={null} what="the watcher" />;
+  if (!answer && error) return <ErrorMessage error={error} onRetry={retry} />;
+  if (!answer || !links) return <ProgressMessage progress={null} label="the watcher" />;
   return (
     <div class="watch">
       {error && (
@@ -40,29 +40,29 @@ export function Watch({ name }: { name: string }) {
   );
 }
 
-interface Seen {
+interface WatchState {
   answer?: WatchAnswer;
-  /** Why there is nothing newer; null where there is. */
+  /** Error of the last request; null without one. */
   error: ApiError | null;
 }
 
-/** What the watcher says, again and again until it ended; begun anew when its state is another. */
-function useWatch(name: string, state: string): Seen & { retry: () => void } {
+/** Polls the watcher until it has ended; restarts when its state changes. */
+function useWatch(name: string, state: string): WatchState & { retry: () => void } {
   const { client } = useApp();
-  const [seen, setSeen] = useState<Seen>({ error: null });
+  const [seen, setSeen] = useState<WatchState>({ error: null });
   const [attempt, retry] = useReducer((count: number, _: unknown) => count + 1, 0);
   useEffect(() => {
-    const look = async (signal: AbortSignal) => {
+    const request = async (signal: AbortSignal) => {
       try {
         const answer = await client.json<WatchAnswer>("watch", { name }, { signal });
         if (!signal.aborted) setSeen({ answer, error: null });
         return answer.state !== "ended";
       } catch (error) {
-        if (!signal.aborted) setSeen((before) => ({ ...before, error: asApiError(error) }));
+        if (!signal.aborted) setSeen((previous) => ({ ...previous, error: asApiError(error) }));
         return true;
       }
     };
-    return lookRegularly(look, EVERY_MS);
+    return poll(request, POLL_MS);
   }, [client, name, state, attempt]);
   return { ...seen, retry: () => retry(null) };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Document, Table } from "../../document/types";
-import type { Found, Place } from "../../trace/types";
+import type { Place, SearchResult } from "../../trace/types";
 import { longestOf } from "./Details";
 import { withTable } from "./Operators";
 import { totalsBy } from "./totals";
@@ -10,9 +10,9 @@ const table = (id: string, rows = 1) => ({ type: "table", id, title: id, rows })
 test("operators grouped otherwise take the place of those by name", () => {
   const blocks = [table("operators"), table("launch-sites")];
   const document = { sections: [{ id: "operators", blocks }] } as unknown as Document;
-  const shown = (grouped?: Table) => withTable(document, grouped).sections[0]?.blocks;
-  expect(shown(table("operators", 7))).toMatchObject([{ rows: 7 }, { id: "launch-sites" }]);
-  expect(shown()).toMatchObject([{ id: "launch-sites" }]);
+  const texts = (grouped?: Table) => withTable(document, grouped).sections[0]?.blocks;
+  expect(texts(table("operators", 7))).toMatchObject([{ rows: 7 }, { id: "launch-sites" }]);
+  expect(texts()).toMatchObject([{ id: "launch-sites" }]);
 });
 
 test("launches of one kernel are added up, the kernel that takes most first", () => {
@@ -33,16 +33,16 @@ test("launches of one kernel are added up, the kernel that takes most first", ()
 
 describe("the longest place of a name", () => {
   const place = (id: number, name: string, dur_ns: number) => ({ id, name, dur_ns }) as Place;
-  const found = (...hits: Place[]): Found => ({ total: hits.length, names: [], hits });
+  const longest = (...hits: Place[]): SearchResult => ({ total: hits.length, names: [], hits });
 
   test("is not that of a longer name", () => {
     const hits = [place(1, "aten::mm", 5), place(2, "aten::mm", 7), place(3, "aten::mm_out", 90)];
-    expect(longestOf(found(...hits), "aten::mm")?.id).toBe(2);
+    expect(longestOf(longest(...hits), "aten::mm")?.id).toBe(2);
   });
   test("is found though the server cuts long names", () => {
-    expect(longestOf(found(place(4, "void gemm", 5)), "void gemm<128>")?.id).toBe(4);
+    expect(longestOf(longest(place(4, "void gemm", 5)), "void gemm<128>")?.id).toBe(4);
   });
   test("is none where nothing is found", () => {
-    expect(longestOf(found(), "aten::mm")).toBeUndefined();
+    expect(longestOf(longest(), "aten::mm")).toBeUndefined();
   });
 });

@@ -1,11 +1,11 @@
-/** One call of a stack, as far as the profiler wrote it in its usual form. */
+/** One call of a call stack. */
 export interface Frame {
-  /** The function, or all there is. */
+  /** The function, or the raw text of an unknown format. */
   name: string;
   /** `folder/file.py:12`, short; "" where unknown. */
   place: string;
   /** As recorded. */
-  whole: string;
+  raw: string;
 }
 
 const FRAME = /^(.*)\((\d+)\): (.*)$/;
@@ -19,9 +19,9 @@ export function framesOf(stack: string | number | null): Frame[] {
     .map(frameOf);
 }
 
-function frameOf(whole: string): Frame {
-  const [, file, line, name] = FRAME.exec(whole) ?? [];
-  if (!file || !name) return { name: whole, place: "", whole };
+function frameOf(text: string): Frame {
+  const [, file, line, name] = FRAME.exec(text) ?? [];
+  if (!file || !name) return { name: text, place: "", raw: text };
   const short = file.split("/").slice(-2).join("/");
-  return { name, place: `${short}:${line}`, whole };
+  return { name, place: `${short}:${line}`, raw: text };
 }

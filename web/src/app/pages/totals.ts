@@ -1,6 +1,6 @@
 import type { Column, Table } from "../../document/types";
 
-/** Rows of a table that have the same name, added up. */
+/** Sum over the rows of a table with the same name. */
 export interface Total {
   name: string;
   calls: number;
@@ -9,7 +9,7 @@ export interface Total {
   row: Record<string, string | number | null>;
 }
 
-/** What each name in a column takes, the most first. */
+/** Totals by name, largest first. */
 export function totalsBy(table: Table, key: string): Total[] {
   const totals = new Map<string, Total>();
   for (let index = 0; index < table.rows; index += 1) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { documentStateChanges, isOnlySearch, readDocumentState } from "./documentState";
-import { changedQuery } from "./route";
+import { updateQuery } from "./route";
 
 test("what a reader changes in tables and trees is read back from the address", () => {
   const state = {
@@ -22,7 +22,7 @@ test("what is taken back leaves the address, other entries stay", () => {
   const query = { worker: "rank0", "find.operators": "conv", "sort.operators": "-calls" };
   const before = readDocumentState(query);
   const after = { ...before, tables: { operators: {} } };
-  expect(changedQuery(query, documentStateChanges(before, after))).toEqual({ worker: "rank0" });
+  expect(updateQuery(query, documentStateChanges(before, after))).toEqual({ worker: "rank0" });
 });
 
 test("typing a search is told apart from sorting", () => {

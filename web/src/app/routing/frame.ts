@@ -1,10 +1,10 @@
-// In a frame, as TensorBoard's tab is, the address bar shows the place of another page.
+// In a frame, such as TensorBoard's tab, the address bar shows another page.
 
 const KEY = "timesink.place";
 
 export const isFramed = (): boolean => window.parent !== window;
 
-/** Keep where the reader is, for when the page around the frame is loaded anew. */
+/** Stores the address, for a reload of the page around the frame. */
 export function keepPlace(hash: string): void {
   if (!isFramed()) return;
   try {
@@ -14,12 +14,12 @@ export function keepPlace(hash: string): void {
   }
 }
 
-/** Go to where the reader was before the page around the frame was loaded anew. */
+/** Restores the address after a reload of the page around the frame. */
 export function restorePlace(): void {
   if (!isFramed() || location.hash) return;
   try {
-    const kept = sessionStorage.getItem(KEY);
-    if (kept?.startsWith("#/")) history.replaceState(null, "", kept);
+    const hash = sessionStorage.getItem(KEY);
+    if (hash?.startsWith("#/")) history.replaceState(null, "", hash);
   } catch {
     // As above.
   }

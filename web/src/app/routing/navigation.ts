@@ -1,20 +1,20 @@
 import { useEffect, useState } from "preact/hooks";
 import { formatRoute, parseRoute, type Route } from "./route";
 
-export type Navigate = (route: Route, how?: "push" | "replace") => void;
+export type Navigate = (route: Route, mode?: "push" | "replace") => void;
 
 const changes = new EventTarget();
 
-/** Go to a place; "replace" where going back should not stop at what was before. */
-export const navigate: Navigate = (route, how = "push") => {
+/** Goes to a route; "replace" adds no entry to the history. */
+export const navigate: Navigate = (route, mode = "push") => {
   const hash = formatRoute(route);
   if (hash === location.hash) return;
-  if (how === "push") history.pushState(null, "", hash);
+  if (mode === "push") history.pushState(null, "", hash);
   else history.replaceState(null, "", hash);
   changes.dispatchEvent(new Event("change"));
 };
 
-/** The place the address names, now and whenever it changes. */
+/** The current route. */
 export function useRoute(): Route {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { changedQuery, formatRoute, parseRoute, placeOf, type Route, runHref } from "./route";
+import { formatRoute, parseRoute, placeOf, type Route, runHref, updateQuery } from "./route";
 import { titleOf } from "./title";
 
 describe("addresses", () => {
@@ -51,7 +51,7 @@ test("a link to another page keeps worker and span and drops the rest", () => {
 });
 
 test("state that is cleared leaves the address", () => {
-  expect(changedQuery({ q: "conv", sort: "calls" }, { q: "", group: "shape" })).toEqual({
+  expect(updateQuery({ q: "conv", sort: "calls" }, { q: "", group: "shape" })).toEqual({
     sort: "calls",
     group: "shape",
   });
@@ -69,7 +69,7 @@ test.each([
   ["#/compare?base=a&new=b", "a → b · timesink"],
   ["#/compare?ab=runs%2Fpr", "runs/pr · timesink"],
   ["#/history/main", "@main · timesink"],
-  ["#/nonsense", "No such page · timesink"],
+  ["#/nonsense", "Page not found · timesink"],
 ])("the title of the window says where one is: %s", (hash, title) => {
   expect(titleOf(parseRoute(hash))).toBe(title);
 });

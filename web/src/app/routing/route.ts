@@ -1,5 +1,5 @@
-// Where the reader is, as an address: everything that can be linked to is in the hash, so that the
-// app works below any prefix and inside TensorBoard's frame.
+// Routes of the app: all of their state is in the hash, so that the app works below any prefix and
+// inside TensorBoard's frame.
 
 /** Pages of one run, in the order of the tabs. */
 export const RUN_PAGES = [
@@ -15,7 +15,7 @@ export const RUN_PAGES = [
 
 export type RunPage = (typeof RUN_PAGES)[number];
 
-/** What a page keeps in its address: the worker, a search, what is open. */
+/** State of a page in its address: process, search, open details. */
 export type Query = Readonly<Record<string, string>>;
 
 export type Route =
@@ -26,12 +26,12 @@ export type Route =
   | { at: "watch"; name: string; query: Query }
   | { at: "unknown"; path: string; query: Query };
 
-/** The place a hash names; one that names none is `unknown`, never an error. */
+/** The route of a hash; `unknown` where there is none, never an error. */
 export function parseRoute(hash: string): Route {
   const [path = "", search = ""] = split(hash.replace(/^#/, ""), "?");
   const query = parseQuery(search);
   const unknown: Route = { at: "unknown", path, query };
-  const parts = path.split("/").filter(Boolean).map(decoded);
+  const parts = path.split("/").filter(Boolean).map(tryDecode);
   if (parts.includes(null)) return unknown;
   const [first, ...rest] = parts as string[];
   if (first === undefined) return { at: "home", query };
@@ -44,7 +44,7 @@ export function parseRoute(hash: string): Route {
   return unknown;
 }
 
-/** The hash of a place; `parseRoute` reads it back. */
+/** The hash of a route, the inverse of `parseRoute`. */
 export function formatRoute(route: Route): string {
   const search = formatQuery(route.query);
   switch (route.at) {
@@ -63,18 +63,18 @@ export function formatRoute(route: Route): string {
   }
 }
 
-/** A page of a run; worker, span and clock are kept from the query given, further state is added. */
-export function runHref(run: string, page: RunPage, kept: Query = {}, more: Query = {}): string {
-  const { worker = "", span = "", clock = "" } = kept;
+/** Address of a page of a run: process, span and clock of `query`, with the state of `more`. */
+export function runHref(run: string, page: RunPage, query: Query = {}, more: Query = {}): string {
+  const { worker = "", span = "", clock = "" } = query;
   return formatRoute({ at: "run", run, page, query: { worker, span, clock, ...more } });
 }
 
 /** A query with some entries changed; "" removes one. */
-export function changedQuery(query: Query, changes: Query): Query {
+export function updateQuery(query: Query, changes: Query): Query {
   return Object.fromEntries(Object.entries({ ...query, ...changes }).filter(([, text]) => text));
 }
 
-/** What the reader would call another page: focus and scrolling begin anew there. */
+/** Identifies a page: another key resets focus and scrolling. */
 export function placeOf(route: Route): string {
   if (route.at === "run") return `run ${route.run} ${route.page}`;
   if (route.at === "history" || route.at === "watch") return `${route.at} ${route.name}`;
@@ -101,7 +101,7 @@ function formatQuery(query: Query): string {
   return filled.length ? `?${new URLSearchParams(filled)}` : "";
 }
 
-function decoded(part: string): string | null {
+function tryDecode(part: string): string | null {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -1,7 +1,7 @@
 import { pageTitle } from "./pageTitle";
 import type { Route } from "./route";
 
-/** For the title of the window and the history of the browser. */
+/** Title of the browser window. */
 export function titleOf(route: Route): string {
   switch (route.at) {
     case "home":
@@ -18,6 +18,6 @@ export function titleOf(route: Route): string {
     case "watch":
       return `Watch · ${route.name} · timesink`;
     case "unknown":
-      return "No such page · timesink";
+      return "Page not found · timesink";
   }
 }

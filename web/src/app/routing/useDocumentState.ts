@@ -3,9 +3,9 @@ import type { DocumentState } from "../../components/state";
 import { useApp } from "../context";
 import { documentStateChanges, isOnlySearch, readDocumentState } from "./documentState";
 import { navigate } from "./navigation";
-import { changedQuery, formatRoute } from "./route";
+import { formatRoute, updateQuery } from "./route";
 
-/** What is sorted, searched and opened on the page, kept in its address. */
+/** State of the tables and trees of the page, kept in its address. */
 export function useDocumentState(): [DocumentState, (next: DocumentState) => void] {
   const { route } = useApp();
   const address = formatRoute(route);
@@ -13,8 +13,8 @@ export function useDocumentState(): [DocumentState, (next: DocumentState) => voi
     const state = readDocumentState(route.query);
     const change = (next: DocumentState) => {
       const changes = documentStateChanges(state, next);
-      const how = isOnlySearch(route.query, changes) ? "replace" : "push";
-      navigate({ ...route, query: changedQuery(route.query, changes) }, how);
+      const mode = isOnlySearch(route.query, changes) ? "replace" : "push";
+      navigate({ ...route, query: updateQuery(route.query, changes) }, mode);
     };
     return [state, change];
   }, [address]);

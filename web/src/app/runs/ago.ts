@@ -5,7 +5,7 @@ const UNITS: [seconds: number, word: string][] = [
 ];
 const WEEK_S = 7 * 86_400;
 
-/** How long ago a moment was, for people; the day where that is easier to grasp. */
+/** Time since a moment, in words; from a week on its date. */
 export function ago(moment_s: number, now_s: number): string {
   const past = now_s - moment_s;
   if (past >= WEEK_S) return new Date(moment_s * 1000).toISOString().slice(0, 10);

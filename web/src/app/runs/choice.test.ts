@@ -3,11 +3,11 @@ import type { Run } from "../api/types";
 import {
   chosenPart,
   filterRuns,
-  mostAlike,
-  orderedRuns,
+  mostSimilarName,
   pagesOf,
+  sortRuns,
   suggestedPartner,
-  toggledPair,
+  togglePair,
   versionOf,
 } from "./choice";
 import { withAnswer } from "./useRuns";
@@ -39,8 +39,8 @@ describe("the part of a run that is shown", () => {
     expect(chosenPart(run("a"), { worker: "rank9" })).toEqual({ worker: "rank9", span: "1" });
   });
   test("is what the address says, even if there is no such span", () => {
-    const asked = { worker: "rank9", span: "7" };
-    expect(chosenPart(run("a"), asked)).toEqual(asked);
+    const query = { worker: "rank9", span: "7" };
+    expect(chosenPart(run("a"), query)).toEqual(query);
   });
 });
 
@@ -51,25 +51,25 @@ describe("the list of runs", () => {
     ]);
   });
   test("counts as people do", () => {
-    expect(names(orderedRuns([run("run10"), run("run2")], "name"))).toEqual(["run2", "run10"]);
+    expect(names(sortRuns([run("run10"), run("run2")], "name"))).toEqual(["run2", "run10"]);
   });
   test("has the newest first", () => {
     const runs = [run("old", { changed_s: 1 }), run("new", { changed_s: 9 })];
-    expect(names(orderedRuns(runs, "changed_s"))).toEqual(["new", "old"]);
+    expect(names(sortRuns(runs, "changed_s"))).toEqual(["new", "old"]);
   });
 });
 
 describe("a pair to compare", () => {
   test("begins with the base", () => {
-    expect(toggledPair({}, "a")).toEqual({ base: "a", new: "" });
-    expect(toggledPair({ base: "a" }, "b")).toEqual({ base: "a", new: "b" });
+    expect(togglePair({}, "a")).toEqual({ base: "a", new: "" });
+    expect(togglePair({ base: "a" }, "b")).toEqual({ base: "a", new: "b" });
   });
   test("changes its second run when a third is marked", () => {
-    expect(toggledPair({ base: "a", new: "b" }, "c")).toEqual({ base: "a", new: "c" });
+    expect(togglePair({ base: "a", new: "b" }, "c")).toEqual({ base: "a", new: "c" });
   });
   test("keeps the other run when one is unmarked", () => {
-    expect(toggledPair({ base: "a", new: "b" }, "a")).toEqual({ base: "b", new: "" });
-    expect(toggledPair({ base: "a", new: "b" }, "b")).toEqual({ base: "a", new: "" });
+    expect(togglePair({ base: "a", new: "b" }, "a")).toEqual({ base: "b", new: "" });
+    expect(togglePair({ base: "a", new: "b" }, "b")).toEqual({ base: "a", new: "" });
   });
   test("is suggested from the same folder, a base by its name", () => {
     const runs = ["base", "faults/gpu_clock", "faults/gpu_contention", "faults/normal"].map(
@@ -83,8 +83,8 @@ describe("a pair to compare", () => {
 
 test("a run that is not there is taken for one of a like name, if there is one", () => {
   const runs = [run("resnet50"), run("zoo")];
-  expect(mostAlike(runs, "resnet18")).toBe("resnet50");
-  expect(mostAlike(runs, "bert")).toBeUndefined();
+  expect(mostSimilarName(runs, "resnet18")).toBe("resnet50");
+  expect(mostSimilarName(runs, "bert")).toBeUndefined();
 });
 
 test("a run of counters alone has no pages of a timeline", () => {
@@ -107,14 +107,14 @@ describe("looking for runs", () => {
     watches: [],
     histories: [],
   });
-  const found = withAnswer({ listing: undefined, error: null, contact: 0 }, answer("1"));
+  const state = withAnswer({ listing: undefined, error: null, reconnections: 0 }, answer("1"));
 
   test("changes nothing while the server has nothing new", () => {
-    expect(withAnswer(found, answer("1"))).toBe(found);
-    expect(withAnswer(found, answer("2")).listing?.generation).toBe("2");
+    expect(withAnswer(state, answer("1"))).toBe(state);
+    expect(withAnswer(state, answer("2")).listing?.generation).toBe("2");
   });
   test("notices that the server is back", () => {
-    const lost = { ...found, error: { status: 0 } as never };
-    expect(withAnswer(lost, answer("1"))).toEqual({ ...found, contact: 1 });
+    const lost = { ...state, error: { status: 0 } as never };
+    expect(withAnswer(lost, answer("1"))).toEqual({ ...state, reconnections: 1 });
   });
 });

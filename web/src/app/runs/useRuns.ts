@@ -1,43 +1,47 @@
 import { useEffect, useReducer, useState } from "preact/hooks";
 import { type ApiError, asApiError, type Client } from "../../api/client";
-import { lookRegularly } from "../api/polling";
+import { poll } from "../api/polling";
 import type { RunsAnswer } from "../api/types";
 
-const EVERY_MS = 2000;
+const POLL_MS = 2000;
 
 export interface Listing {
   listing: RunsAnswer | undefined;
-  /** Why the last request failed; null when it did not. */
+  /** Error of the last request; null without one. */
   error: ApiError | null;
-  contact: number;
+  reconnections: number;
 }
 
-/** The runs, looked up every two seconds while somebody looks at the page. */
+/** The runs, polled every two seconds while the page is visible. */
 export function useRuns(client: Client): Listing & { retry: () => void } {
-  const [state, setState] = useState<Listing>({ listing: undefined, error: null, contact: 0 });
+  const [state, setState] = useState<Listing>({
+    listing: undefined,
+    error: null,
+    reconnections: 0,
+  });
   const [attempt, retry] = useReducer((count: number, _: unknown) => count + 1, 0);
   useEffect(() => {
-    const look = async (signal: AbortSignal) => {
+    const request = async (signal: AbortSignal) => {
       try {
         const answer = await client.json<RunsAnswer>("runs", {}, { signal });
-        if (!signal.aborted) setState((before) => withAnswer(before, answer));
+        if (!signal.aborted) setState((previous) => withAnswer(previous, answer));
       } catch (error) {
-        if (!signal.aborted) setState((before) => ({ ...before, error: asApiError(error) }));
+        if (!signal.aborted) setState((previous) => ({ ...previous, error: asApiError(error) }));
       }
       return true;
     };
-    return lookRegularly(look, EVERY_MS);
+    return poll(request, POLL_MS);
   }, [client, attempt]);
   return { ...state, retry: () => retry(null) };
 }
 
-/** The same object where nothing changed, so that nothing is drawn anew. */
-export function withAnswer(before: Listing, answer: RunsAnswer): Listing {
-  const same = before.listing?.generation === answer.generation;
-  if (same && !before.error) return before;
+/** The state with an answer; the same object where nothing changed. */
+export function withAnswer(previous: Listing, answer: RunsAnswer): Listing {
+  const same = previous.listing?.generation === answer.generation;
+  if (same && !previous.error) return previous;
   return {
-    listing: same ? before.listing : answer,
+    listing: same ? previous.listing : answer,
     error: null,
-    contact: before.contact + (before.error ? 1 : 0),
+    reconnections: previous.reconnections + (previous.error ? 1 : 0),
   };
 }

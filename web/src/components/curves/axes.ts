@@ -52,6 +52,6 @@ export function labelWords(labels: string[], places: number[]): string[] {
 /** Words for moments, all in the unit that suits the distance between them. */
 export function momentWords(moments: number[]): string[] {
   const step = Math.abs((moments[1] ?? 0) - (moments[0] ?? 0)) || 1;
-  const [size, unit] = SECONDS.find(([each]) => step >= each) ?? [1, "ns"];
+  const [size, unit] = SECONDS.find(([size]) => step >= size) ?? [1, "ns"];
   return moments.map((moment) => `${Number((moment / size).toFixed(3))} ${unit}`);
 }

@@ -8,7 +8,7 @@ import { CLOCK_STEPS, clockWord, gridSteps, gridWord, labelWords, momentWords } 
 /** Height of the words above a mark, in pixels: above the plot, where they hide no curve. */
 const LABEL = 18;
 
-export interface PlotWishes {
+export interface PlotSettings {
   width: number;
   height: number;
   hidden: ReadonlySet<number>;
@@ -24,18 +24,18 @@ export function seriesColour(index: number): string {
 }
 
 /** Options for a block in the colours of now; `latest` gives it as it is when it is drawn. */
-export function plotOptions(latest: () => Curves, wishes: PlotWishes): uPlot.Options {
+export function plotOptions(latest: () => Curves, settings: PlotSettings): uPlot.Options {
   const block = latest();
-  const axis = axisLooks();
+  const axis = axisStyle();
   const steps = gridSteps(block.kind);
   return {
-    width: wishes.width,
-    height: wishes.height,
+    width: settings.width,
+    height: settings.height,
     legend: { show: false },
     padding: [hasMarks(block) ? LABEL + 4 : 12, 12, 0, 0],
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false, setScale: true } },
     scales: { x: { time: false }, y: { range: heights(block) } },
-    series: [{}, ...block.series.map((_, index) => seriesLooks(block, index, wishes.hidden))],
+    series: [{}, ...block.series.map((_, index) => seriesStyle(block, index, settings.hidden))],
     bands: bandsOf(block),
     axes: [
       {
@@ -55,8 +55,8 @@ export function plotOptions(latest: () => Curves, wishes: PlotWishes): uPlot.Opt
     ],
     hooks: {
       draw: [(plot) => drawMarks(plot, latest().marks)],
-      setCursor: [(plot) => wishes.onCursor(plot.cursor.idx ?? null)],
-      setScale: [(plot, key) => key === "x" && wishes.onZoom(isZoomed(plot))],
+      setCursor: [(plot) => settings.onCursor(plot.cursor.idx ?? null)],
+      setScale: [(plot, key) => key === "x" && settings.onZoom(isZoomed(plot))],
     },
   };
 }
@@ -80,7 +80,7 @@ function bandsOf(block: Curves): uPlot.Band[] {
   );
 }
 
-function axisLooks(): uPlot.Axis {
+function axisStyle(): uPlot.Axis {
   const line = { stroke: colourOf("--line"), width: 1 };
   return {
     stroke: colourOf("--quiet"),
@@ -97,7 +97,7 @@ function heights({ from_zero }: Curves): uPlot.Range.Config {
     : { min: { pad }, max: { pad: 2 * pad } };
 }
 
-function seriesLooks(block: Curves, index: number, hidden: ReadonlySet<number>): uPlot.Series {
+function seriesStyle(block: Curves, index: number, hidden: ReadonlySet<number>): uPlot.Series {
   const { name, shape } = block.series[index] as Curves["series"][number];
   const stroke = colourOf(seriesColour(index));
   const { linear, stepped, points } = uPlot.paths;
@@ -141,7 +141,7 @@ function drawMarks(plot: uPlot, marks: Curves["marks"]): void {
   ctx.font = `${12 * ratio}px ${colourOf("--sans")}`;
   ctx.lineWidth = ratio;
   ctx.setLineDash([4 * ratio, 3 * ratio]);
-  let told = 0;
+  let labelEnd = 0;
   for (const { x, label } of marks) {
     const at = plot.valToPos(x, "x", true);
     if (at < bbox.left || at > bbox.left + bbox.width) continue;
@@ -152,8 +152,8 @@ function drawMarks(plot: uPlot, marks: Curves["marks"]): void {
     const room = ctx.measureText(label).width / 2;
     const middle = Math.min(Math.max(at, bbox.left + room), bbox.left + bbox.width - room);
     // Words that would stand on those before are left out; the line says where it is.
-    if (middle - room < told) continue;
-    told = middle + room + 4 * ratio;
+    if (middle - room < labelEnd) continue;
+    labelEnd = middle + room + 4 * ratio;
     ctx.fillText(label, middle, bbox.top - 5 * ratio);
   }
   ctx.restore();

@@ -3,24 +3,24 @@ import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import type { Curves } from "../../document/types";
 import { onThemeChange } from "../theme";
-import { hasMarks, isZoomed, type PlotWishes, plotOptions } from "./plotting";
+import { hasMarks, isZoomed, type PlotSettings, plotOptions } from "./plotting";
 
 const HEIGHT = 240;
 
-export type CurveWishes = Omit<PlotWishes, "width" | "height">;
+export type CurveSettings = Omit<PlotSettings, "width" | "height">;
 
 /** Draws curves into an element as wide as it is, and anew when colours change. */
 export function usePlot(
   element: RefObject<HTMLElement | null>,
   block: Curves,
-  wishes: CurveWishes,
+  settings: CurveSettings,
 ): RefObject<uPlot | null> {
   const plot = useRef<uPlot | null>(null);
-  const latest = useRef(wishes);
-  latest.current = wishes;
-  const shown = useRef(block);
+  const latest = useRef(settings);
+  latest.current = settings;
+  const current = useRef(block);
   const drawn = useRef(block);
-  shown.current = block;
+  current.current = block;
   const form = formOf(block);
   useEffect(() => {
     const host = element.current;
@@ -30,11 +30,11 @@ export function usePlot(
       plot.current?.destroy();
       const size = { width: host.clientWidth, height: HEIGHT };
       plot.current = new uPlot(
-        plotOptions(() => shown.current, { ...latest.current, ...size }),
-        dataOf(shown.current),
+        plotOptions(() => current.current, { ...latest.current, ...size }),
+        dataOf(current.current),
         host,
       );
-      drawn.current = shown.current;
+      drawn.current = current.current;
     };
     draw();
     const observer = new ResizeObserver(() =>
@@ -56,9 +56,9 @@ export function usePlot(
   }, [block]);
   useEffect(() => {
     for (const index of block.series.keys()) {
-      plot.current?.setSeries(index + 1, { show: !wishes.hidden.has(index) });
+      plot.current?.setSeries(index + 1, { show: !settings.hidden.has(index) });
     }
-  }, [form, wishes.hidden]);
+  }, [form, settings.hidden]);
   return plot;
 }
 

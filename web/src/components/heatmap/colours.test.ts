@@ -11,9 +11,11 @@ describe("colours between stops", () => {
 
 describe("the scales of both themes", () => {
   const css = readFileSync(new URL("../../style/tokens.css", import.meta.url), "utf8");
-  const found = [...css.matchAll(/--heat-(\d): (#[\da-f]{6});/g)];
-  const light = found.filter((_, at) => at < 6).map((each) => lightness(each[2] ?? ""));
-  const dark = found.filter((_, at) => at >= 6 && at < 12).map((each) => lightness(each[2] ?? ""));
+  const matches = [...css.matchAll(/--heat-(\d): (#[\da-f]{6});/g)];
+  const light = matches.filter((_, at) => at < 6).map((match) => lightness(match[2] ?? ""));
+  const dark = matches
+    .filter((_, at) => at >= 6 && at < 12)
+    .map((match) => lightness(match[2] ?? ""));
 
   it("go one way in lightness, so that they are read without seeing hues", () => {
     const steps = (values: number[]) =>

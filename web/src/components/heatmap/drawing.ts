@@ -14,7 +14,7 @@ export function drawHeat(canvas: HTMLCanvasElement, block: Heatmap, current: Cel
   const font = `${FONT_PX}px ${colourOf("--sans")}`;
   if (context) context.font = font;
   const names = block.rows.map(({ name, marked }) =>
-    marked ? `▸ ${shortened(name)}` : shortened(name),
+    marked ? `▸ ${shorten(name)}` : shorten(name),
   );
   const widest = context ? Math.max(...names.map((name) => context.measureText(name).width), 0) : 0;
   const layout = layoutHeat(block, canvas.clientWidth, widest);
@@ -35,7 +35,7 @@ export function drawHeat(canvas: HTMLCanvasElement, block: Heatmap, current: Cel
 
 function drawCells(context: CanvasRenderingContext2D, block: Heatmap, layout: HeatLayout): void {
   const colours = heatColours();
-  const most = largest(block);
+  const max = largest(block);
   const { left, top, cellWidth, cellHeight } = layout;
   const gap = (size: number) => (size >= ROOM_FOR_GAP ? 1 : 0);
   const nothing = colourOf("--quiet");
@@ -51,7 +51,7 @@ function drawCells(context: CanvasRenderingContext2D, block: Heatmap, layout: He
         context.fillRect(x + width / 2 - 2, y + height / 2 - 0.5, 4, 1);
         continue;
       }
-      context.fillStyle = colourAt(colours, onScale(value, most));
+      context.fillStyle = colourAt(colours, onScale(value, max));
       context.fillRect(x, y, width, height);
     }
   }
@@ -66,7 +66,7 @@ function drawRowNames(
   const nth = everyNth(names.length, layout.cellHeight, FONT_PX + 2);
   context.textAlign = "right";
   const y = (row: number) => layout.top + (row + 0.5) * layout.cellHeight;
-  const marked = block.rows.flatMap((each, row) => (each.marked ? [row] : []));
+  const marked = block.rows.flatMap((heatRow, row) => (heatRow.marked ? [row] : []));
   const apart = (row: number) =>
     marked.every((other) => Math.abs(other - row) * layout.cellHeight >= FONT_PX);
   for (const [row, name] of names.entries()) {
@@ -86,7 +86,7 @@ function drawColumnNames(
   context.font = `${FONT_PX}px ${colourOf("--sans")}`;
   context.textAlign = "center";
   context.fillStyle = colourOf("--quiet");
-  const names = block.columns.map(shortened);
+  const names = block.columns.map(shorten);
   const needed = Math.max(...names.map((name) => context.measureText(name).width), 0) + 8;
   const nth = everyNth(names.length, layout.cellWidth, needed);
   for (let column = 0; column < names.length; column += nth) {
@@ -108,6 +108,6 @@ function drawFrame(context: CanvasRenderingContext2D, layout: HeatLayout, cell: 
   );
 }
 
-function shortened(name: string): string {
+function shorten(name: string): string {
   return name.length <= LETTERS ? name : `${name.slice(0, LETTERS - 1)}…`;
 }

@@ -21,9 +21,9 @@ function map(values: (number | null)[][]): Heatmap {
     row_title: "rank",
     column_title: "step",
     columns: (values[0] ?? []).map((_, at) => String(at)),
-    rows: values.map((each, at) => ({
+    rows: values.map((rowValues, at) => ({
       name: String(at),
-      values: each,
+      values: rowValues,
       about: "",
       worker: "",
       marked: false,

@@ -29,12 +29,12 @@ const HEIGHTS: [most: number, height: number][] = [
   [48, 14],
   [96, 9],
 ];
-const LEAST_HEIGHT = 6;
+const MIN_HEIGHT = 6;
 
 /** Places of all cells in a width, with room for names of rows of a width. */
 export function layoutHeat(block: Heatmap, width: number, names: number): HeatLayout {
   const left = Math.min(Math.max(names + 10, NARROWEST), width / 3);
-  const height = HEIGHTS.find(([most]) => block.rows.length <= most)?.[1] ?? LEAST_HEIGHT;
+  const height = HEIGHTS.find(([max]) => block.rows.length <= max)?.[1] ?? MIN_HEIGHT;
   const cellWidth = Math.min((width - left) / Math.max(block.columns.length, 1), WIDEST_CELL);
   return {
     left,
@@ -66,16 +66,16 @@ const MOVES: Record<string, [rows: number, columns: number]> = {
 
 /** The cell a key leads to; null for keys that lead nowhere. */
 export function cellAfter(block: Heatmap, cell: Cell, key: string): Cell | null {
-  const most = { row: block.rows.length - 1, column: block.columns.length - 1 };
+  const max = { row: block.rows.length - 1, column: block.columns.length - 1 };
   if (key === "Home") return { ...cell, column: 0, row: Math.max(cell.row, 0) };
-  if (key === "End") return { ...cell, column: most.column, row: Math.max(cell.row, 0) };
+  if (key === "End") return { ...cell, column: max.column, row: Math.max(cell.row, 0) };
   const move = MOVES[key];
   if (!move) return null;
   if (cell.row < 0) return worstCells(block, 1)[0] ?? { row: 0, column: 0 };
-  const within = (value: number, last: number) => Math.min(Math.max(value, 0), last);
+  const clampIndex = (value: number, last: number) => Math.min(Math.max(value, 0), last);
   return {
-    row: within(cell.row + move[0], most.row),
-    column: within(cell.column + move[1], most.column),
+    row: clampIndex(cell.row + move[0], max.row),
+    column: clampIndex(cell.column + move[1], max.column),
   };
 }
 
@@ -89,24 +89,24 @@ export function everyNth(count: number, room: number, needed: number): number {
 }
 
 /** The largest cells, the largest first; cells without anything are left out. */
-export function worstCells(block: Heatmap, most: number): Cell[] {
+export function worstCells(block: Heatmap, max: number): Cell[] {
   const cells = block.rows.flatMap(({ values }, row) =>
     values.flatMap((value, column) => (value ? [{ row, column, value }] : [])),
   );
   cells.sort((a, b) => b.value - a.value);
-  return cells.slice(0, most).map(({ row, column }) => ({ row, column }));
+  return cells.slice(0, max).map(({ row, column }) => ({ row, column }));
 }
 
 /** The largest value there is; 0 where there is none. */
 export function largest(block: Heatmap): number {
-  let most = 0;
+  let max = 0;
   for (const { values } of block.rows) {
-    for (const value of values) if (value !== null && value > most) most = value;
+    for (const value of values) if (value !== null && value > max) max = value;
   }
-  return most;
+  return max;
 }
 
 /** How far along the scale of colours a value is: roots, so that one large value hides no other. */
-export function onScale(value: number, most: number): number {
-  return most > 0 ? Math.sqrt(Math.min(Math.max(value / most, 0), 1)) : 0;
+export function onScale(value: number, max: number): number {
+  return max > 0 ? Math.sqrt(Math.min(Math.max(value / max, 0), 1)) : 0;
 }

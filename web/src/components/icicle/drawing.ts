@@ -7,7 +7,7 @@ export const ROW = 22;
 export interface View {
   /** Node that fills the width; -1 for the whole. */
   zoomed: number;
-  /** Node told about; -1 for none. */
+  /** Node below the pointer or selected by keys; -1 for none. */
   current: number;
   /** Small letters; empty for no search. */
   search: string;
@@ -38,8 +38,10 @@ export function drawIcicle(
   context.scale(ratio, ratio);
   context.font = `12px ${colourOf("--sans")}`;
   context.textBaseline = "middle";
-  const looks = icicleLooks();
-  const found = block.texts.map((text) => !view.search || text.toLowerCase().includes(view.search));
+  const style = icicleStyle();
+  const matches = block.texts.map(
+    (text) => !view.search || text.toLowerCase().includes(view.search),
+  );
   const [from, to] = viewRange(layout, view.zoomed);
   const size = width / (to - from || 1);
   for (let node = 0; node < layout.from.length; ) {
@@ -51,21 +53,21 @@ export function drawIcicle(
     }
     const top = (layout.depth[node] as number) * ROW;
     const code = block.codes[node] as number;
-    context.globalAlpha = found[code] ? 1 : 0.3;
-    context.fillStyle = looks.fills[hashOf(block.texts[code] ?? "") % HUES] as string;
+    context.globalAlpha = matches[code] ? 1 : 0.3;
+    context.fillStyle = style.fills[hashOf(block.texts[code] ?? "") % HUES] as string;
     context.fillRect(left, top, Math.max(right - left - 1, 0.5), ROW - 1);
     if (right - left > 24) {
-      context.globalAlpha = found[code] ? 1 : 0.7;
-      context.fillStyle = looks.text;
+      context.globalAlpha = matches[code] ? 1 : 0.7;
+      context.fillStyle = style.text;
       context.fillText(
-        fitted(context, block.texts[code] ?? "", right - left - 9),
+        fitText(context, block.texts[code] ?? "", right - left - 9),
         left + 4,
         top + ROW / 2,
       );
     }
     if (node === view.current) {
       context.globalAlpha = 1;
-      context.strokeStyle = looks.text;
+      context.strokeStyle = style.text;
       context.lineWidth = 2;
       context.strokeRect(left + 1, top + 1, Math.max(right - left - 3, 1), ROW - 3);
     }
@@ -73,7 +75,7 @@ export function drawIcicle(
   }
 }
 
-function icicleLooks(): { fills: string[]; text: string } {
+function icicleStyle(): { fills: string[]; text: string } {
   const fills = Array.from({ length: HUES }, (_, at) => colourOf(`--icicle-${at + 1}`));
   return { fills, text: colourOf("--text") };
 }
@@ -86,13 +88,13 @@ function hashOf(text: string): number {
 }
 
 /** As much of a text as there is room for. */
-function fitted(context: CanvasRenderingContext2D, text: string, room: number): string {
+function fitText(context: CanvasRenderingContext2D, text: string, room: number): string {
   if (context.measureText(text).width <= room) return text;
-  let [least, most] = [0, text.length];
-  while (least < most) {
-    const middle = (least + most + 1) >> 1;
-    if (context.measureText(`${text.slice(0, middle)}…`).width <= room) least = middle;
-    else most = middle - 1;
+  let [min, max] = [0, text.length];
+  while (min < max) {
+    const middle = (min + max + 1) >> 1;
+    if (context.measureText(`${text.slice(0, middle)}…`).width <= room) min = middle;
+    else max = middle - 1;
   }
-  return least > 1 ? `${text.slice(0, least)}…` : "";
+  return min > 1 ? `${text.slice(0, min)}…` : "";
 }

@@ -22,11 +22,11 @@ export function layoutTree({ parent, value }: Tree): Layout {
   const depth = new Uint16Array(count);
   const end = new Int32Array(count);
   const below = new Float64Array(count);
-  let whole = 0;
+  let total = 0;
   for (let node = 0; node < count; node++) {
     const above = parent[node] as number;
     depth[node] = above < 0 ? 0 : (depth[above] as number) + 1;
-    if (above < 0) whole += value[node] as number;
+    if (above < 0) total += value[node] as number;
     else below[above] = (below[above] as number) + (value[node] as number);
   }
   for (let node = count - 1; node >= 0; node--) {
@@ -43,7 +43,7 @@ export function layoutTree({ parent, value }: Tree): Layout {
     const above = parent[node] as number;
     if (above < 0) {
       from[node] = root;
-      root = to[node] = root + (whole > 0 ? (value[node] as number) / whole : 0);
+      root = to[node] = root + (total > 0 ? (value[node] as number) / total : 0);
     } else {
       const room = (to[above] as number) - (from[above] as number);
       const base = Math.max(value[above] as number, below[above] as number);
@@ -53,7 +53,7 @@ export function layoutTree({ parent, value }: Tree): Layout {
     }
     next[node] = from[node] as number;
   }
-  const depths = depth.reduce((most, each) => Math.max(most, each + 1), 0);
+  const depths = depth.reduce((max, level) => Math.max(max, level + 1), 0);
   return { from, to, depth, end, depths };
 }
 

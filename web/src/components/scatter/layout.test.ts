@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { scatter } from "../testing";
+import { scatterTable, summary } from "./description";
 import {
   isBeyond,
   layoutScatter,
-  placedNames,
+  placeNames,
   pointAfter,
   radii,
   roofLines,
   tickLabel,
 } from "./layout";
-import { scatterTable, summary } from "./telling";
 
 const [MM, COPY] = [
   { name: "aten::mm", x: 400, y: 5e14, size: 900 },
@@ -52,7 +52,7 @@ describe("roofs", () => {
     const [slope, high, low] = roofLines(BLOCK, PLOT);
     expect(slope?.to[0]).toBeCloseTo(high?.from[0] ?? 0);
     expect(slope?.to[1]).toBeCloseTo(high?.from[1] ?? 0);
-    expect(slope?.label.turned).toBeLessThan(0);
+    expect(slope?.label.angle).toBeLessThan(0);
     expect(low?.from[0]).toBeCloseTo(PLOT.x.at(1e14 / 5e12));
     expect(low?.to[0]).toBe(PLOT.right);
   });
@@ -85,9 +85,9 @@ describe("points", () => {
     const same = Array.from({ length: 30 }, (_, at) => ({ ...MM, x: 400 + at, size: 900 - at }));
     const near = { name: "aten::bmm", x: 420, y: 5e14, size: 500 };
     const block = scatter([...same, near, COPY]);
-    const names = placedNames(block, PLOT, roofLines(block, PLOT));
+    const names = placeNames(block, PLOT, roofLines(block, PLOT));
     expect(names.map(({ text }) => text)).toEqual(["mm"]);
-    expect(placedNames(BLOCK, PLOT, []).map(({ text }) => text)).toEqual(["mm", "add"]);
+    expect(placeNames(BLOCK, PLOT, []).map(({ text }) => text)).toEqual(["mm", "add"]);
   });
 
   it("are reached by arrow keys, the largest first", () => {

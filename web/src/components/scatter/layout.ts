@@ -27,16 +27,16 @@ const RIGHT = 10;
 const TOP = 20;
 const BOTTOM = 40;
 /** Powers of ten an axis covers. */
-const LEAST_DECADES = 2;
-const MOST_DECADES = 6;
+const MIN_DECADES = 2;
+const MAX_DECADES = 6;
 const TICK_ROOM = 34;
-const NEARLY_ALL = 0.995;
+const MAIN_SHARE = 0.995;
 const SMALLEST = 3.5;
 const LARGEST = 20;
 const LETTER = 6.1;
 const LINE = 13;
-const MOST_NAMES = 8;
-const MOST_LETTERS = 28;
+const MAX_NAMES = 8;
+const MAX_LETTERS = 28;
 
 /** The axes in a width: room for all points and for the corners of the roofs. */
 export function layoutScatter(block: Scatter, width: number): Plot {
@@ -45,9 +45,9 @@ export function layoutScatter(block: Scatter, width: number): Plot {
   const flat = block.roofs.filter(({ slopes }) => !slopes).map(({ value }) => value);
   const corners = slope ? flat.map((value) => value / slope) : [];
   const [left, right, top, bottom] = [LEFT, width - RIGHT, TOP, height - BOTTOM];
-  const told = largest(block.points);
-  const xs = [...told.map(({ x }) => x), ...corners];
-  const ys = [...told.map(({ y }) => y), ...flat];
+  const mainPoints = withoutTinyPoints(block.points);
+  const xs = [...mainPoints.map(({ x }) => x), ...corners];
+  const ys = [...mainPoints.map(({ y }) => y), ...flat];
   return {
     ...{ width, height, left, right, top, bottom },
     x: axis(xs, left, right, 2.5),
@@ -56,11 +56,11 @@ export function layoutScatter(block: Scatter, width: number): Plot {
 }
 
 /** Those that make up nearly all of the size: tiny ones far away would take all the room. */
-function largest(points: Point[]): Point[] {
+function withoutTinyPoints(points: Point[]): Point[] {
   const total = points.reduce((sum, { size }) => sum + size, 0);
   let before = 0;
   return points.filter(({ size }) => {
-    const counts = before <= NEARLY_ALL * total;
+    const counts = before <= MAIN_SHARE * total;
     before += size;
     return counts;
   });
@@ -72,12 +72,12 @@ export function isBeyond({ x, y }: Plot, point: Point): boolean {
 }
 
 function axis(values: number[], from: number, to: number, margin: number): Axis {
-  const known = values.filter((value) => value > 0);
-  let low = (known.length ? Math.min(...known) : 1) / margin;
-  let high = (known.length ? Math.max(...known) : 1) * margin;
-  const widen = Math.max(1, Math.sqrt(10 ** LEAST_DECADES / (high / low)));
+  const positive = values.filter((value) => value > 0);
+  let low = (positive.length ? Math.min(...positive) : 1) / margin;
+  let high = (positive.length ? Math.max(...positive) : 1) * margin;
+  const widen = Math.max(1, Math.sqrt(10 ** MIN_DECADES / (high / low)));
   [low, high] = [low / widen, high * widen];
-  low = Math.max(low, high / 10 ** MOST_DECADES);
+  low = Math.max(low, high / 10 ** MAX_DECADES);
   const decades = Math.log10(high / low);
   const at = (value: number) => {
     const part = Math.log10(Math.min(Math.max(value, low), high) / low) / decades;
@@ -100,7 +100,7 @@ export interface RoofLine {
   from: [x: number, y: number];
   to: [x: number, y: number];
   /** Where the name stands, and how it is turned, in degrees. */
-  label: { x: number; y: number; turned: number };
+  label: { x: number; y: number; angle: number };
 }
 
 /** Slopes up to the highest roof; flat roofs from where the steepest slope meets them. */
@@ -115,8 +115,8 @@ export function roofLines(block: Scatter, { x, y, left, right }: Plot): RoofLine
     if (start >= end) continue;
     const from: [number, number] = [x.at(start), y.at(start * value)];
     const to: [number, number] = [x.at(end), y.at(end * value)];
-    const turned = (Math.atan2(to[1] - from[1], to[0] - from[0]) * 180) / Math.PI;
-    const label = { x: (from[0] + to[0]) / 2, y: (from[1] + to[1]) / 2, turned };
+    const angle = (Math.atan2(to[1] - from[1], to[0] - from[0]) * 180) / Math.PI;
+    const label = { x: (from[0] + to[0]) / 2, y: (from[1] + to[1]) / 2, angle };
     lines.push({ name, from, to, label });
   }
   let free = -Infinity;
@@ -127,16 +127,16 @@ export function roofLines(block: Scatter, { x, y, left, right }: Plot): RoofLine
     const above = to[1] - 4;
     const place = above - LINE >= free ? above : Math.max(to[1] + LINE, free + LINE);
     free = place;
-    lines.push({ name, from, to, label: { x: Math.max(right - 4, left), y: place, turned: 0 } });
+    lines.push({ name, from, to, label: { x: Math.max(right - 4, left), y: place, angle: 0 } });
   }
   return lines;
 }
 
 /** Areas are sizes: the radius of each point. */
 export function radii(points: Point[], width: number): number[] {
-  const most = Math.max(0, ...points.map(({ size }) => size)) || 1;
-  const largest = width < 500 ? 0.7 * LARGEST : LARGEST;
-  return points.map(({ size }) => Math.max(SMALLEST, largest * Math.sqrt(size / most)));
+  const max = Math.max(0, ...points.map(({ size }) => size)) || 1;
+  const maxRadius = width < 500 ? 0.7 * LARGEST : LARGEST;
+  return points.map(({ size }) => Math.max(SMALLEST, maxRadius * Math.sqrt(size / max)));
 }
 
 interface Box {
@@ -153,24 +153,24 @@ export interface Name {
 }
 
 /** Names of the largest points, each once, where there is room for them beside their points. */
-export function placedNames(block: Scatter, plot: Plot, lines: RoofLine[]): Name[] {
+export function placeNames(block: Scatter, plot: Plot, lines: RoofLine[]): Name[] {
   const sizes = radii(block.points, plot.width);
   const circles = block.points.map(({ x, y }, at): Box => {
     const r = sizes[at] ?? SMALLEST;
     return around(plot.x.at(x), plot.y.at(y), r, r);
   });
   const taken = lines.flatMap(({ name, from, to, label }) => [
-    ...dotted(from, to),
-    ...(label.turned ? [] : [boxOf(name, label.x - LETTER * name.length, label.y)]),
+    ...boxesAlong(from, to),
+    ...(label.angle ? [] : [boxOf(name, label.x - LETTER * name.length, label.y)]),
   ]);
   const names = new Set<string>();
   const placed: Name[] = [];
   for (const [at, point] of block.points.entries()) {
-    if (placed.length >= MOST_NAMES || at >= 3 * MOST_NAMES) break;
+    if (placed.length >= MAX_NAMES || at >= 3 * MAX_NAMES) break;
     const text = shortName(point.name);
     const circle = circles[at];
     if (names.has(text) || !circle) continue;
-    const found = candidates(text, circle).find(({ x, y }) => {
+    const position = candidates(text, circle).find(({ x, y }) => {
       const box = boxOf(text, x, y);
       const inside =
         box.left >= plot.left &&
@@ -179,10 +179,10 @@ export function placedNames(block: Scatter, plot: Plot, lines: RoofLine[]): Name
         box.bottom <= plot.bottom;
       return inside && ![...taken, ...circles.filter((_, other) => other !== at)].some(over(box));
     });
-    if (!found) continue;
+    if (!position) continue;
     names.add(text);
-    taken.push(boxOf(text, found.x, found.y));
-    placed.push({ text, ...found });
+    taken.push(boxOf(text, position.x, position.y));
+    placed.push({ text, ...position });
   }
   return placed;
 }
@@ -205,7 +205,7 @@ function around(x: number, y: number, across: number, up: number): Box {
 }
 
 /** A line as a row of small boxes. */
-function dotted([x1, y1]: [number, number], [x2, y2]: [number, number]): Box[] {
+function boxesAlong([x1, y1]: [number, number], [x2, y2]: [number, number]): Box[] {
   const count = Math.ceil(Math.hypot(x2 - x1, y2 - y1) / 6);
   const along = (part: number) => around(x1 + part * (x2 - x1), y1 + part * (y2 - y1), 2, 2);
   return Array.from({ length: count }, (_, at) => along(at / count));
@@ -226,7 +226,7 @@ function over(box: Box): (other: Box) => boolean {
 
 function shortName(name: string): string {
   const last = name.split("::").at(-1) ?? name;
-  return last.length <= MOST_LETTERS ? last : `${last.slice(0, MOST_LETTERS - 1)}…`;
+  return last.length <= MAX_LETTERS ? last : `${last.slice(0, MAX_LETTERS - 1)}…`;
 }
 
 const STEPS: Record<string, ["x" | "y", number]> = {
@@ -257,7 +257,7 @@ const PREFIXES: [size: number, prefix: string][] = [
 
 /** A power of ten as axes have it: `10 T`, `0.01`. */
 export function tickLabel(value: number): string {
-  const [size, prefix] = PREFIXES.find(([least]) => value >= least * 0.999) ?? [1, ""];
+  const [size, prefix] = PREFIXES.find(([min]) => value >= min * 0.999) ?? [1, ""];
   const digits = Number((value / size).toPrecision(1));
   return prefix ? `${digits} ${prefix}` : String(digits);
 }

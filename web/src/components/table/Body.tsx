@@ -1,7 +1,7 @@
 import type { Ref, RefObject } from "preact";
 import { useState } from "preact/hooks";
 import type { Table } from "../../document/types";
-import type { Arranged } from "./arranging";
+import type { Arrangement } from "./arrangement";
 import { Cell } from "./Cell";
 import type { Measures } from "./measures";
 import { useCutNames } from "./useCutNames";
@@ -15,26 +15,26 @@ export const PRINTED_ROWS = 50;
 
 export interface BodyProps {
   block: Table;
-  arranged: Arranged;
+  arranged: Arrangement;
   measures: Measures[];
   scrolled: RefObject<HTMLElement | null>;
   printing: boolean;
   /** Names are shown whole, however long. */
-  wholeNames: boolean;
+  fullNames: boolean;
   /** Whether each name that is cut is a stop of the Tab key. */
   tabbed: boolean;
 }
 
 /** The rows; of many only those in view are there. */
 export function Body(props: BodyProps) {
-  const { block, arranged, measures, scrolled, printing, wholeNames, tabbed } = props;
+  const { block, arranged, measures, scrolled, printing, fullNames, tabbed } = props;
   const virtual = arranged.rows.length > PLAIN_ROWS && !printing;
   const [toggled, setToggled] = useState<ReadonlySet<number>>(new Set());
-  const isOpen = (row: number) => toggled.has(row) !== wholeNames;
+  const isOpen = (row: number) => toggled.has(row) !== fullNames;
   useCutNames(scrolled);
   const { items, above, below, measure } = useVirtualRows(arranged.rows, scrolled, {
     enabled: virtual,
-    opened: wholeNames || toggled.size > 0,
+    opened: fullNames || toggled.size > 0,
   });
   const toggle = (row: number) => {
     const next = new Set(toggled);
@@ -64,7 +64,7 @@ export function Body(props: BodyProps) {
       ))}
     </tr>
   );
-  const names = wholeNames ? "whole-names" : "";
+  const names = fullNames ? "full-names" : "";
   if (!virtual) {
     const rows = arranged.rows.slice(0, PRINTED_ROWS);
     return <tbody class={names}>{rows.map((row, at) => line(row, at))}</tbody>;

@@ -1,11 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useContext } from "preact/hooks";
 import type { Column } from "../../document/types";
-import { NONE, worded } from "../../format/format";
+import { formatParts, NONE } from "../../format/format";
 import { LinksContext, type RowValues } from "../links";
 import { type Measures, missingDecimals } from "./measures";
 import { mayBeCut, roomForTail, splitName } from "./names";
-import { foundPieces } from "./search";
+import { splitMatches } from "./search";
 import { isNumeric } from "./values";
 
 export interface CellProps {
@@ -41,7 +41,7 @@ export function Cell(props: CellProps) {
             tabIndex={props.tabbed ? undefined : -1}
             onClick={props.onOpen}
             aria-expanded={props.open}
-            aria-label={`Whole name: ${text}`}
+            aria-label={`Full name: ${text}`}
           />
         )}
       </span>
@@ -51,9 +51,9 @@ export function Cell(props: CellProps) {
 
 function NumberCell({ column, value, measures, row }: CellProps) {
   if (value === null) return <td class="number none">{NONE}</td>;
-  const { digits, unit } = worded(column.kind, value);
+  const { digits, unit } = formatParts(column.kind, value);
   const missing = missingDecimals(digits, measures.decimals);
-  const share = measures.most > 0 ? Math.min(Math.max(Number(value) / measures.most, 0), 1) : 0;
+  const share = measures.max > 0 ? Math.min(Math.max(Number(value) / measures.max, 0), 1) : 0;
   return (
     <td
       class={share > 0 ? "number barred" : "number"}
@@ -101,8 +101,8 @@ export function Marked({ text, words }: { text: string; words: string[] }) {
   if (!words.length) return <>{text}</>;
   return (
     <>
-      {foundPieces(text, words).map((piece, at) =>
-        piece.found ? <mark key={at}>{piece.text}</mark> : piece.text,
+      {splitMatches(text, words).map((piece, at) =>
+        piece.isMatch ? <mark key={at}>{piece.text}</mark> : piece.text,
       )}
     </>
   );

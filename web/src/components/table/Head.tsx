@@ -1,11 +1,11 @@
 import type { Column } from "../../document/types";
 import { Icon } from "../Icon";
-import type { Arranged } from "./arranging";
+import type { Arrangement } from "./arrangement";
 import { isNumeric } from "./values";
 
 export interface HeadProps {
   columns: Column[];
-  sort: Arranged["sort"];
+  sort: Arrangement["sort"];
   onSort: (column: Column) => void;
 }
 

@@ -3,23 +3,23 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Table } from "../../document/types";
 import { Icon } from "../Icon";
 import type { TableState } from "../state";
-import type { Arranged } from "./arranging";
-import { copyText, rowsTold, toTsv } from "./copying";
+import type { Arrangement } from "./arrangement";
+import { copyText, rowCountText, toTsv } from "./clipboard";
 
 export interface ToolbarProps {
   block: Table;
-  arranged: Arranged;
+  arranged: Arrangement;
   state: TableState;
   onState: (state: TableState) => void;
   /** Rows that are there: fewer on paper. */
-  shown: number;
-  wholeNames: boolean;
-  onWholeNames: (whole: boolean) => void;
+  visibleRows: number;
+  fullNames: boolean;
+  onFullNames: (isFull: boolean) => void;
 }
 
 /** Search, choice of columns, copying, and how many rows there are. */
 export function Toolbar(props: ToolbarProps) {
-  const { block, arranged, state, onState, shown } = props;
+  const { block, arranged, state, onState, visibleRows } = props;
   return (
     <div class="toolbar">
       <label class="search">
@@ -29,13 +29,13 @@ export function Toolbar(props: ToolbarProps) {
           type="search"
           class="input"
           placeholder="Search"
-          title="Words that must be found, and conditions such as calls>100 or >10us (of the column sorted by)"
+          title="Words to find, and conditions such as calls>100 or >10us (on the sorted column)"
           value={state.search ?? ""}
           onInput={(event) => onState({ ...state, search: event.currentTarget.value || undefined })}
         />
       </label>
       <span class="rows" role="status">
-        {rowsTold(block, arranged.rows.length, shown)}
+        {rowCountText(block, arranged.rows.length, visibleRows)}
       </span>
       <span class="room" />
       {block.columns.length > 1 && <ColumnMenu {...props} />}
@@ -44,7 +44,7 @@ export function Toolbar(props: ToolbarProps) {
   );
 }
 
-function CopyButton({ arranged }: { arranged: Arranged }) {
+function CopyButton({ arranged }: { arranged: Arrangement }) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
@@ -56,7 +56,7 @@ function CopyButton({ arranged }: { arranged: Arranged }) {
     setCopied(true);
   };
   return (
-    <button type="button" class="button" onClick={copy} title="Copy the rows for a spreadsheet">
+    <button type="button" class="button" onClick={copy} title="Copy the rows as tab-separated text">
       <Icon name={copied ? "good" : "copy"} size={14} />
       <span aria-live="polite">{copied ? "Copied" : "Copy"}</span>
     </button>
@@ -64,27 +64,29 @@ function CopyButton({ arranged }: { arranged: Arranged }) {
 }
 
 function ColumnMenu(props: ToolbarProps) {
-  const { block, arranged, state, onState, wholeNames, onWholeNames } = props;
+  const { block, arranged, state, onState, fullNames, onFullNames } = props;
   const menu = useRef<HTMLDetailsElement>(null);
   useClosing(menu);
-  const shown = new Set(arranged.columns.map(({ key }) => key));
+  const visibleKeys = new Set(arranged.columns.map(({ key }) => key));
   const toggle = (key: string) => {
     const next = block.columns.map((column) => column.key);
-    const columns = next.filter((each) => (each === key ? !shown.has(each) : shown.has(each)));
+    const columns = next.filter((columnKey) =>
+      columnKey === key ? !visibleKeys.has(columnKey) : visibleKeys.has(columnKey),
+    );
     if (columns.length) onState({ ...state, columns });
   };
-  const more = block.columns.length - shown.size;
+  const more = block.columns.length - visibleKeys.size;
   return (
     <details class="menu" ref={menu}>
-      <summary class="button" title="Columns to show, and what they mean">
+      <summary class="button" title="Choose columns and read what they mean">
         <Icon name="columns" size={14} />
         Columns{more > 0 && <span class="quiet"> +{more}</span>}
       </summary>
       <fieldset>
-        <legend class="visually-hidden">Columns to show, and what they mean</legend>
+        <legend class="visually-hidden">Choose columns and read what they mean</legend>
         {block.columns.map(({ key, title, help }) => (
           <label key={key}>
-            <input type="checkbox" checked={shown.has(key)} onChange={() => toggle(key)} />
+            <input type="checkbox" checked={visibleKeys.has(key)} onChange={() => toggle(key)} />
             <span>
               {title}
               {help && <small>{help}</small>}
@@ -92,8 +94,8 @@ function ColumnMenu(props: ToolbarProps) {
           </label>
         ))}
         <label class="names">
-          <input type="checkbox" checked={wholeNames} onChange={() => onWholeNames(!wholeNames)} />
-          Show long names whole
+          <input type="checkbox" checked={fullNames} onChange={() => onFullNames(!fullNames)} />
+          Show full names
         </label>
         {state.columns && (
           <button
@@ -101,7 +103,7 @@ function ColumnMenu(props: ToolbarProps) {
             class="button"
             onClick={() => onState({ ...state, columns: undefined })}
           >
-            As before
+            Reset
           </button>
         )}
       </fieldset>

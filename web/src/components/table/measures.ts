@@ -1,7 +1,7 @@
 // How wide columns are and where their points stand, from what is in them.
 
 import type { Column } from "../../document/types";
-import { worded } from "../../format/format";
+import { formatParts } from "../../format/format";
 import { widthOf } from "./names";
 import { isNumeric, valueAt } from "./values";
 
@@ -15,7 +15,7 @@ export interface Measures {
   /** Letters of the longest unit. */
   unit: number;
   /** What a bar over the whole cell stands for. */
-  most: number;
+  max: number;
 }
 
 const SAMPLE = 400;
@@ -26,62 +26,62 @@ const TEXT = { least: 6, kept: 20, most: 64 };
  * Measures of the columns shown; columns of long texts share what room is left as they need it.  In a
  * table as wide as the page (`whole`) the longest text takes it in any case.
  */
-export function measured(columns: Column[], rows: number, whole: boolean): Measures[] {
+export function columnMeasures(columns: Column[], rows: number, fillsPage: boolean): Measures[] {
   const measures = columns.map((column) => measure(column, rows));
-  const wanted = measures.reduce((sum, { grows }) => sum + grows, 0);
-  if (wanted > 0) return measures.map((each) => ({ ...each, grows: each.grows / wanted }));
+  const growth = measures.reduce((sum, { grows }) => sum + grows, 0);
+  if (growth > 0) return measures.map((column) => ({ ...column, grows: column.grows / growth }));
   // A table of short words is easier to read along its rows when it is narrow.
-  const longest = whole ? longestText(columns, measures) : -1;
-  return measures.map((each, at) => ({ ...each, grows: at === longest ? 1 : 0 }));
+  const longest = fillsPage ? longestText(columns, measures) : -1;
+  return measures.map((column, at) => ({ ...column, grows: at === longest ? 1 : 0 }));
 }
 
 function longestText(columns: Column[], measures: Measures[]): number {
   const widths = measures.map(({ width }, at) => (isNumeric(columns[at] as Column) ? 0 : width));
-  const most = Math.max(...widths);
-  return most > 0 ? widths.indexOf(most) : -1;
+  const max = Math.max(...widths);
+  return max > 0 ? widths.indexOf(max) : -1;
 }
 
 function measure(column: Column, rows: number): Measures {
   const words = Array.from({ length: Math.min(rows, SAMPLE) }, (_, row) =>
-    worded(column.kind, valueAt(column, row)),
+    formatParts(column.kind, valueAt(column, row)),
   );
-  const longest = (lengths: number[]) => lengths.reduce((most, each) => Math.max(most, each), 0);
+  const longest = (lengths: number[]) => lengths.reduce((max, length) => Math.max(max, length), 0);
   // A title may take two lines; bold letters are wider, and an arrow stands beside them.
   const title = longest(column.title.split(" ").map(widthOf)) + 2.5;
   if (!isNumeric(column)) {
     const text = usual(words.map(({ digits }) => widthOf(digits))) + 1;
     const width = Math.max(Math.min(text, TEXT.kept), title, TEXT.least);
     const grows = Math.max(Math.min(text, TEXT.most) - width, 0);
-    return { width, grows, decimals: 0, unit: 0, most: 0 };
+    return { width, grows, decimals: 0, unit: 0, max: 0 };
   }
   const decimals = longest(words.map(({ digits }) => digits.split(".")[1]?.length ?? 0));
   const unit = longest(words.map((word) => word.unit.length));
-  const whole = longest(words.map(({ digits }) => (digits.split(".")[0] ?? "").length));
+  const integerDigits = longest(words.map(({ digits }) => (digits.split(".")[0] ?? "").length));
   const number =
-    whole +
+    integerDigits +
     Number(column.signed ?? false) +
     (decimals ? decimals + 0.5 : 0) +
     (unit ? unit + 1 : 0) +
     0.5;
   const width = Math.max(number, title, column.bar ? 8 : 5);
-  return { width, grows: 0, decimals, unit, most: mostOf(column) };
+  return { width, grows: 0, decimals, unit, max: mostOf(column) };
 }
 
 /** What nearly all texts have room in: single long ones give way. */
 function usual(widths: number[]): number {
   const sorted = widths.toSorted((left, right) => left - right);
-  const most = sorted.at(-1) ?? 0;
-  return most <= TEXT.kept ? most : (sorted[Math.ceil(sorted.length * 0.95) - 1] ?? 0);
+  const max = sorted.at(-1) ?? 0;
+  return max <= TEXT.kept ? max : (sorted[Math.ceil(sorted.length * 0.95) - 1] ?? 0);
 }
 
 function mostOf(column: Column): number {
   if (!column.bar || !("values" in column.data)) return 0;
-  return column.data.values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
+  return column.data.values.reduce<number>((max, value) => Math.max(max, value ?? 0), 0);
 }
 
 /** Decimals a number lacks to have as many as its neighbours, in digits; its point counts for half. */
 export function missingDecimals(digits: string, decimals: number): number {
   if (!decimals) return 0;
-  const own = digits.split(".")[1]?.length;
-  return own === undefined ? decimals + 0.5 : decimals - own;
+  const present = digits.split(".")[1]?.length;
+  return present === undefined ? decimals + 0.5 : decimals - present;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { column, table } from "../testing";
-import { foundPieces, readQuery, rowMatches } from "./search";
+import { readQuery, rowMatches, splitMatches } from "./search";
 
 const KERNELS = table([
   column("name", "text", ["vectorized<4>", "gemm", "softmax"]),
@@ -8,43 +8,43 @@ const KERNELS = table([
   column("calls", "count", [1, 100, null]),
 ]);
 
-function found(search: string, sortedBy?: string): number[] {
+function matchingRows(search: string, sortedBy?: string): number[] {
   const query = readQuery(KERNELS, search, sortedBy);
   return [0, 1, 2].filter((row) => rowMatches(KERNELS, row, query));
 }
 
 describe("a search", () => {
   it("finds rows with all its words, in any case", () => {
-    expect(found("GEMM")).toEqual([1]);
-    expect(found("gemm softmax")).toEqual([]);
+    expect(matchingRows("GEMM")).toEqual([1]);
+    expect(matchingRows("gemm softmax")).toEqual([]);
   });
 
   it("understands conditions with units, by key, title or the beginning of either", () => {
-    expect(found("device_total_ns>10us")).toEqual([1, 2]);
-    expect(found("devicetotal<=20us")).toEqual([0, 1]);
-    expect(found("dev>=3ms")).toEqual([2]);
+    expect(matchingRows("device_total_ns>10us")).toEqual([1, 2]);
+    expect(matchingRows("devicetotal<=20us")).toEqual([0, 1]);
+    expect(matchingRows("dev>=3ms")).toEqual([2]);
   });
 
   it("means the sorted column where a condition names none", () => {
-    expect(found(">10us", "device_total_ns")).toEqual([1, 2]);
+    expect(matchingRows(">10us", "device_total_ns")).toEqual([1, 2]);
   });
 
   it("finds no row that lacks the number", () => {
-    expect(found("calls<1000")).toEqual([0, 1]);
+    expect(matchingRows("calls<1000")).toEqual([0, 1]);
   });
 
   it("takes what is no condition as a word: names hold < and > too", () => {
-    expect(found("vectorized<4")).toEqual([0]);
-    expect(found("<4>")).toEqual([0]);
+    expect(matchingRows("vectorized<4")).toEqual([0]);
+    expect(matchingRows("<4>")).toEqual([0]);
   });
 });
 
 describe("marks", () => {
-  it("cover what was found, also where words overlap", () => {
-    const marked = foundPieces("Softmax", ["soft", "ftm"]);
+  it("cover all matches, also where words overlap", () => {
+    const marked = splitMatches("Softmax", ["soft", "ftm"]);
     expect(marked).toEqual([
-      { text: "Softm", found: true },
-      { text: "ax", found: false },
+      { text: "Softm", isMatch: true },
+      { text: "ax", isMatch: false },
     ]);
   });
 });

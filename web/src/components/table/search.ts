@@ -42,9 +42,9 @@ function readCondition(
   token: string,
   sortedBy: string | undefined,
 ): Condition | null {
-  const found = /^([\w-]*)(>=|<=|>|<|=)(.+)$/.exec(token);
-  if (!found) return null;
-  const [, name = "", operator, number = ""] = found;
+  const match = /^([\w-]*)(>=|<=|>|<|=)(.+)$/.exec(token);
+  if (!match) return null;
+  const [, name = "", operator, number = ""] = match;
   const column = name
     ? columnNamed(table, name)
     : table.columns.find(({ key }) => key === sortedBy && key);
@@ -54,12 +54,12 @@ function readCondition(
 }
 
 function columnNamed(table: Table, name: string): Column | undefined {
-  const wanted = plain(name);
+  const prefix = plain(name);
   const numeric = table.columns.filter(isNumeric);
   const names = (column: Column) => [plain(column.key), plain(column.title)];
   return (
-    numeric.find((column) => names(column).includes(wanted)) ??
-    numeric.find((column) => names(column).some((each) => each.startsWith(wanted)))
+    numeric.find((column) => names(column).includes(prefix)) ??
+    numeric.find((column) => names(column).some((candidate) => candidate.startsWith(prefix)))
   );
 }
 
@@ -70,8 +70,8 @@ function plain(name: string): string {
 /** Whether a row answers a query. */
 export function rowMatches(table: Table, row: number, query: Query): boolean {
   const holds = query.conditions.every(({ column, operator, value }) => {
-    const found = valueAt(column, row);
-    return typeof found === "number" && HOLDS[operator](found, value);
+    const cellValue = valueAt(column, row);
+    return typeof cellValue === "number" && HOLDS[operator](cellValue, value);
   });
   if (!holds || !query.words.length) return holds;
   const texts = table.columns
@@ -83,22 +83,22 @@ export function rowMatches(table: Table, row: number, query: Query): boolean {
 
 export interface Piece {
   text: string;
-  found: boolean;
+  isMatch: boolean;
 }
 
-/** A text in pieces, those found by a word of the query told apart. */
-export function foundPieces(text: string, words: string[]): Piece[] {
-  const found = new Uint8Array(text.length);
+/** A text split into pieces that match a word of the query and pieces that do not. */
+export function splitMatches(text: string, words: string[]): Piece[] {
+  const matched = new Uint8Array(text.length);
   const small = text.toLowerCase();
   for (const word of words) {
     for (let at = small.indexOf(word); at >= 0; at = small.indexOf(word, at + word.length)) {
-      found.fill(1, at, at + word.length);
+      matched.fill(1, at, at + word.length);
     }
   }
   const pieces: Piece[] = [];
   for (let from = 0, to = 0; from < text.length; from = to) {
-    while (to < text.length && found[to] === found[from]) to++;
-    pieces.push({ text: text.slice(from, to), found: found[from] === 1 });
+    while (to < text.length && matched[to] === matched[from]) to++;
+    pieces.push({ text: text.slice(from, to), isMatch: matched[from] === 1 });
   }
   return pieces;
 }

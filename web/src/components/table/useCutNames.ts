@@ -1,13 +1,16 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
-/** Milliseconds after a change: whoever sorts or scrolls does not wait for widths to be measured. */
-const LATER = 120;
+/** Delay of measuring after a change, in milliseconds: sorting and scrolling do not wait. */
+const MEASURE_DELAY_MS = 120;
 
 /** Tells the style sheet which names do not fit: only those offer to be opened. */
 export function useCutNames(scrolled: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
-    const timer = setTimeout(() => scrolled.current && markCutNames(scrolled.current), LATER);
+    const timer = setTimeout(
+      () => scrolled.current && markCutNames(scrolled.current),
+      MEASURE_DELAY_MS,
+    );
     return () => clearTimeout(timer);
   });
   useLayoutEffect(() => {

@@ -21,10 +21,10 @@ export function isNumeric(column: Column): boolean {
 }
 
 /** The keys of the columns to show: those asked for, in the order of the table, or the main ones. */
-export function shownKeys(table: Table, asked: string[] | undefined): string[] {
+export function visibleKeys(table: Table, requested: string[] | undefined): string[] {
   const all = table.columns.map(({ key }) => key);
-  const found = all.filter((key) => asked?.includes(key));
-  if (found.length) return found;
+  const matching = all.filter((key) => requested?.includes(key));
+  if (matching.length) return matching;
   const main = table.columns.filter((column) => column.main).map(({ key }) => key);
   return main.length ? main : all;
 }

@@ -4,7 +4,7 @@ import type { Tree } from "../../document/types";
 
 export type State = "added" | "removed" | "changed" | "varies" | "same";
 
-export interface Seen {
+export interface VisibleNode {
   node: number;
   /** Whether there is something below it, and whether that is seen; undefined without any. */
   open: boolean | undefined;
@@ -12,11 +12,11 @@ export interface Seen {
 
 export interface View {
   /** Nodes that are not as the document has them: folded ones opened, others closed. */
-  turned: ReadonlySet<number>;
+  toggled: ReadonlySet<number>;
   /** What names must hold, in small letters; "" for anything. */
   search: string;
   /** Only what both sides do not have alike. */
-  differing: boolean;
+  onlyDifferences: boolean;
 }
 
 export function nameOf(tree: Tree, node: number): string {
@@ -43,18 +43,21 @@ export function parentOf(tree: Tree, node: number): number {
 }
 
 /** The nodes to be seen, in order: what is searched is found wherever it is folded away. */
-export function seenNodes(tree: Tree, { turned, search, differing }: View): Seen[] {
-  const wanted = search ? found(tree, search) : null;
-  const seen: Seen[] = [];
+export function visibleNodes(
+  tree: Tree,
+  { toggled, search, onlyDifferences }: View,
+): VisibleNode[] {
+  const matches = search ? matchingNodes(tree, search) : null;
+  const seen: VisibleNode[] = [];
   for (let node = 0; node < tree.depth.length; ) {
     const end = endOf(tree, node);
-    const hides = differing && stateOf(tree, node) === "same";
-    if (hides || (wanted && !wanted.has(node))) {
+    const hides = onlyDifferences && stateOf(tree, node) === "same";
+    if (hides || (matches && !matches.has(node))) {
       node = end;
       continue;
     }
     const folded = (tree.folded[node] as number) > 0;
-    const open = below(wanted, node, end) || folded === turned.has(node);
+    const open = below(matches, node, end) || folded === toggled.has(node);
     seen.push({ node, open: end > node + 1 ? open : undefined });
     node = open ? node + 1 : end;
   }
@@ -62,14 +65,14 @@ export function seenNodes(tree: Tree, { turned, search, differing }: View): Seen
 }
 
 /** Whether anything below a node is wanted. */
-function below(wanted: Set<number> | null, node: number, end: number): boolean {
-  if (!wanted) return false;
-  for (let at = node + 1; at < end; at++) if (wanted.has(at)) return true;
+function below(matches: Set<number> | null, node: number, end: number): boolean {
+  if (!matches) return false;
+  for (let at = node + 1; at < end; at++) if (matches.has(at)) return true;
   return false;
 }
 
 /** Nodes whose names hold a text, and those that lead to them. */
-function found(tree: Tree, search: string): Set<number> {
+function matchingNodes(tree: Tree, search: string): Set<number> {
   const nodes = new Set<number>();
   for (let node = 0; node < tree.depth.length; node++) {
     if (!nameOf(tree, node).toLowerCase().includes(search)) continue;
@@ -84,11 +87,11 @@ export interface Move {
 }
 
 /** Where a key leads from a row, and whether it folds or unfolds it; null for other keys. */
-export function keyMove(tree: Tree, seen: Seen[], at: number, key: string): Move | null {
+export function moveForKey(tree: Tree, seen: VisibleNode[], at: number, key: string): Move | null {
   const here = seen[at];
   if (!here) return null;
   const to = (index: number) => ({
-    node: (seen[Math.max(0, Math.min(index, seen.length - 1))] as Seen).node,
+    node: (seen[Math.max(0, Math.min(index, seen.length - 1))] as VisibleNode).node,
     turn: false,
   });
   const turn = { node: here.node, turn: true };

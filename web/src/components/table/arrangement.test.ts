@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { column, table } from "../testing";
-import { arranger, nextSort } from "./arranging";
+import { createArranger, nextSort } from "./arrangement";
 
 const NAME = column("name", "text", ["gemm2", "copy", null, "gemm10"]);
 const TIME = column("time", "time_ns", [5_000, null, 20_000, 100]);
 const KERNELS = table([NAME, TIME], { sort: { key: "time", descending: true } });
 
 describe("arranging", () => {
-  const arrange = arranger(KERNELS);
+  const arrange = createArranger(KERNELS);
 
   it("begins in the order the document says, what is missing last", () => {
     expect(arrange({}).rows).toEqual([2, 0, 3, 1]);
@@ -32,7 +32,8 @@ describe("arranging", () => {
 
   it("shows the columns asked for, or the main ones", () => {
     const more = table([NAME, TIME, column("grid", "text", ["1", "2", "3", "4"], { main: false })]);
-    const keys = (columns?: string[]) => arranger(more)({ columns }).columns.map(({ key }) => key);
+    const keys = (columns?: string[]) =>
+      createArranger(more)({ columns }).columns.map(({ key }) => key);
     expect(keys()).toEqual(["name", "time"]);
     expect(keys(["grid", "name"])).toEqual(["name", "grid"]);
     expect(keys(["gone"])).toEqual(["name", "time"]);

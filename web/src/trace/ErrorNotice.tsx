@@ -1,15 +1,15 @@
 import { ApiError } from "../api/client";
 import type { Progress } from "../api/types";
 
-/** Says in a sentence what went wrong, and what to do. */
-export function Trouble({ error, onAgain }: { error: Error; onAgain?: () => void }) {
+/** An error with its hint and a retry. */
+export function ErrorNotice({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const hint = error instanceof ApiError ? error.hint : "";
   return (
-    <div class="trace-trouble" role="alert">
+    <div class="trace-error" role="alert">
       <p>{error.message}</p>
       {hint && <p class="hint">{hint}</p>}
-      {onAgain && (
-        <button type="button" class="button" onClick={onAgain}>
+      {onRetry && (
+        <button type="button" class="button" onClick={onRetry}>
           Try again
         </button>
       )}
@@ -17,8 +17,8 @@ export function Trouble({ error, onAgain }: { error: Error; onAgain?: () => void
   );
 }
 
-/** What the server does while one waits. */
-export function Waiting({ progress }: { progress: Progress | null }) {
+/** Progress of the server. */
+export function ProgressNotice({ progress }: { progress: Progress | null }) {
   const share = progress?.share ?? null;
   return (
     <div class="trace-waiting" role="status">

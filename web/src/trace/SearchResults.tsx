@@ -1,25 +1,25 @@
 import { format } from "../format/format";
-import { Trouble } from "./Trouble";
-import type { Found } from "./types";
-import type { Answered } from "./useAnswer";
+import { ErrorNotice } from "./ErrorNotice";
+import type { SearchResult } from "./types";
+import type { Answer } from "./useAnswer";
 
-interface FoundNamesProps {
-  found: Answered<Found>;
+interface SearchResultsProps {
+  result: Answer<SearchResult>;
   q: string;
   onSearch(q: string): void;
 }
 
 /** Names that a search found, the most time first. */
-export function FoundNames({ found, q, onSearch }: FoundNamesProps) {
-  if (found.error) return <Trouble error={found.error} />;
-  if (!found.value) return <p class="told">Searching …</p>;
-  if (!found.value.total) return <p class="told">No slice has “{q}” in its name.</p>;
-  const { hits, total, names } = found.value;
+export function SearchResults({ result, q, onSearch }: SearchResultsProps) {
+  if (result.error) return <ErrorNotice error={result.error} />;
+  if (!result.value) return <p class="quiet">Searching …</p>;
+  if (!result.value.total) return <p class="quiet">No slice name contains “{q}”.</p>;
+  const { hits, total, names } = result.value;
   return (
-    <div class="trace-found">
+    <div class="trace-results">
       {hits.length < total && (
-        <p class="told">
-          Enter goes through the first {format("count", hits.length)} of {format("count", total)}.
+        <p class="quiet">
+          Enter steps through the first {format("count", hits.length)} of {format("count", total)}.
         </p>
       )}
       <table>

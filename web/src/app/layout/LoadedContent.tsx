@@ -3,42 +3,42 @@ import type { ApiError } from "../../api/client";
 import type { Progress } from "../../api/types";
 import type { Loaded } from "../api/useLoaded";
 
-interface ShownProps<T> {
+interface LoadedContentProps<T> {
   loaded: Loaded<T>;
-  /** What is on its way, e.g. "the analysis". */
-  what: string;
+  /** What is loading, e.g. "the analysis". */
+  label: string;
   children: (value: T) => ComponentChildren;
 }
 
-/** What the server answered; meanwhile how far it is, and what went wrong if anything did. */
-export function Shown<T>({ loaded, what, children }: ShownProps<T>) {
+/** The loaded content, progress while it loads, or the error. */
+export function LoadedContent<T>({ loaded, label, children }: LoadedContentProps<T>) {
   const { value, error, loading, progress, retry } = loaded;
   return (
     <>
-      {loading && <Working progress={progress} what={what} />}
-      {error && <Failure error={error} onRetry={retry} />}
+      {loading && <ProgressMessage progress={progress} label={label} />}
+      {error && <ErrorMessage error={error} onRetry={retry} />}
       {value !== undefined && children(value)}
     </>
   );
 }
 
-/** How far long work is; seen only if it takes longer than a blink. */
-export function Working({ progress, what }: { progress: Progress | null; what: string }) {
+/** Progress of a request; fades in after a moment. */
+export function ProgressMessage({ progress, label }: { progress: Progress | null; label: string }) {
   const share = progress?.share ?? null;
-  const doing = progress?.doing || `Waiting for ${what}`;
+  const doing = progress?.doing || `loading ${label}`;
   return (
     <div class="working" role="status">
       <progress {...(share === null ? {} : { value: share })} max={1} aria-label={doing} />
       <p>
-        {capitalised(doing)}
+        {capitalise(doing)}
         {share !== null && <span class="share"> {Math.round(share * 100)} %</span>}
       </p>
     </div>
   );
 }
 
-/** What went wrong, what it may be, and what to do next. */
-export function Failure({ error, onRetry }: { error: ApiError; onRetry: () => void }) {
+/** An error with its hint and a retry. */
+export function ErrorMessage({ error, onRetry }: { error: ApiError; onRetry: () => void }) {
   return (
     <div class="failure" role="alert">
       <h2>{error.message}</h2>
@@ -53,6 +53,6 @@ export function Failure({ error, onRetry }: { error: ApiError; onRetry: () => vo
   );
 }
 
-function capitalised(text: string): string {
+function capitalise(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

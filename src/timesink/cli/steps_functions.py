@@ -29,31 +29,31 @@ from timesink.cli.outputs import (
 from timesink.errors import UsageError
 from timesink.recorder.processes import sayable_values
 
-# -- timesink cycles -------------------------------------------------------------------------------
+# -- timesink steps -------------------------------------------------------------------------------
 
-CYCLES = r"""Find the repeating unit of a run: steps, passes, layers.
+STEPS = r"""Find the repeating unit of a run: steps, passes, layers.
 
 Profiler steps come first, then an annotation that repeats, then the Python call on top of the
 program's loop, then the period of the kernel sequence.  Where nothing is seen to repeat, that is
 said instead of a guess.
 
-  timesink cycles trace.json.gz
-  timesink cycles trace.json.gz --marker decode_step
-  timesink cycles trace.json.gz --by layer --format csv
+  timesink steps trace.json.gz
+  timesink steps trace.json.gz --marker decode_step
+  timesink steps trace.json.gz --by layer --format csv
 """
 
 _CYCLES_FORMATS = ("text", "csv", "md", "json")
 
 
-def add_cycles_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `timesink cycles`."""
+def add_steps_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink steps`."""
     add_input(parser)
     add_cycle_options(parser, counters=False)
     add_option(parser, "--pid P", "only this process")
     add_output(parser, "write to a file; .txt, .csv, .md, .json choose the format", _CYCLES_FORMATS)
 
 
-def run_cycles(options: argparse.Namespace) -> int:
+def run_steps(options: argparse.Namespace) -> int:
     """Find cycles and say which, as the options ask."""
     form = answer_form(options, _CYCLES_FORMATS, options.path)
     from timesink.answers.cycles import cycles, cycles_document  # noqa: PLC0415 - --help should not wait for it
@@ -71,15 +71,15 @@ def run_cycles(options: argparse.Namespace) -> int:
     return 0
 
 
-# -- timesink behaviour ----------------------------------------------------------------------------
+# -- timesink functions ----------------------------------------------------------------------------
 
-BEHAVIOUR = """Say what functions cost cycle by cycle, and how loaded the hardware was meanwhile.
+FUNCTIONS = """Say what functions cost cycle by cycle, and how loaded the hardware was meanwhile.
 
 Counters are those in the trace, or in a `counters.csv` beside it.  The table has a row per cycle,
 function, device and counter; `-o` keeps it for a comparison.
 
-  timesink behaviour trace.json.gz
-  timesink behaviour trace.json.gz --marker decode_step -o run.behaviour.parquet
+  timesink functions trace.json.gz
+  timesink functions trace.json.gz --marker decode_step -o run.behaviour.parquet
   timesink compare base.behaviour.parquet new.behaviour.parquet
 """
 
@@ -87,8 +87,8 @@ _BEHAVIOUR_FORMATS = ("text", "csv", "json")
 _TABLES = (".parquet", ".csv", ".csv.gz")
 
 
-def add_behaviour_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `timesink behaviour`."""
+def add_functions_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink functions`."""
     add_input(parser)
     add_cycle_options(parser)
     add_option(parser, "--top N", "functions to show", type=row_count, default=15)
@@ -96,7 +96,7 @@ def add_behaviour_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser, what, _BEHAVIOUR_FORMATS)
 
 
-def run_behaviour(options: argparse.Namespace) -> int:
+def run_functions(options: argparse.Namespace) -> int:
     """Report on what the options name, as they ask."""
     output: Path | None = options.output
     is_table = output is not None and output.name.lower().endswith(_TABLES)
@@ -135,6 +135,6 @@ def run_behaviour(options: argparse.Namespace) -> int:
 
 
 PARTS = {
-    "cycles": (CYCLES, add_cycles_arguments, run_cycles),
-    "behaviour": (BEHAVIOUR, add_behaviour_arguments, run_behaviour),
+    "steps": (STEPS, add_steps_arguments, run_steps),
+    "functions": (FUNCTIONS, add_functions_arguments, run_functions),
 }

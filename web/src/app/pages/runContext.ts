@@ -8,8 +8,8 @@ import { formatRoute, type Route } from "../routing/route";
 
 export type RunRoute = Extract<Route, { at: "run" }>;
 
-/** What every page of a run is given. */
-export interface OfRun {
+/** Run, process and span of a page. */
+export interface RunContext {
   run: Run;
   route: RunRoute;
   worker: string;
@@ -18,15 +18,15 @@ export interface OfRun {
   version: string;
 }
 
-/** An answer about the shown worker and span; null asks for nothing. */
-export function useAnswer<T>(of: OfRun, path: string, more: Params | null): Loaded<T> {
-  const { run, worker, span, version } = of;
+/** An answer about the current process and span; null requests nothing. */
+export function useAnswer<T>(context: RunContext, path: string, more: Params | null): Loaded<T> {
+  const { run, worker, span, version } = context;
   const params = { run: run.name, worker, span, ...more };
   return useLoaded<T>(more === null ? null : { path, params, version });
 }
 
-/** Where the names and moments of the page lead. */
-export function useLinks({ route }: OfRun): Links {
+/** Links of the names and times of the page. */
+export function useLinks({ route }: RunContext): Links {
   const address = formatRoute(route);
   return useMemo(() => linksOfRun(route.run, route.page, route.query), [address]);
 }

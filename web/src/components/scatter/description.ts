@@ -30,8 +30,8 @@ export function summary(block: Scatter): string {
 /** All points as a table. */
 export function scatterTable(block: Scatter): Table {
   const texts = (values: string[]): Column["data"] => {
-    const known = [...new Set(values)];
-    return { codes: values.map((value) => known.indexOf(value)), texts: known };
+    const distinct = [...new Set(values)];
+    return { codes: values.map((value) => distinct.indexOf(value)), texts: distinct };
   };
   const column = (key: string, title: string, data: Column["data"]): Column => ({
     ...{ key, title, kind: "text", help: "", main: true, bar: false, link: "", data },

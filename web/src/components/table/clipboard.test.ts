@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { column, table } from "../testing";
-import { rowsTold, toTsv } from "./copying";
+import { rowCountText, toTsv } from "./clipboard";
 
 describe("copied rows", () => {
   it("have titles with units and exact numbers, and stay in their cells", () => {
@@ -13,16 +13,16 @@ describe("copied rows", () => {
 });
 
 describe("how many rows", () => {
-  const whole = table([column("calls", "count", [1, 2, 3])]);
+  const calls = table([column("calls", "count", [1, 2, 3])]);
 
   it("says what matches, what was left out and what is not shown", () => {
-    expect(rowsTold(whole, 3, 3)).toBe("3 rows");
-    expect(rowsTold(whole, 1, 1)).toBe("1 of 3 rows match");
-    expect(rowsTold({ ...whole, total_rows: 5 }, 1, 1)).toBe(
-      "1 of 3 rows match; 2 more were left out",
+    expect(rowCountText(calls, 3, 3)).toBe("3 rows");
+    expect(rowCountText(calls, 1, 1)).toBe("1 of 3 rows match");
+    expect(rowCountText({ ...calls, total_rows: 5 }, 1, 1)).toBe(
+      "1 of 3 rows match; 2 more not included",
     );
-    expect(rowsTold({ ...whole, total_rows: 1200 }, 3, 2)).toBe(
-      "3 of 1 200 rows, the rest was left out; the first 2 are shown",
+    expect(rowCountText({ ...calls, total_rows: 1200 }, 3, 2)).toBe(
+      "first 3 of 1 200 rows; first 2 shown",
     );
   });
 });

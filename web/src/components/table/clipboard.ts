@@ -42,15 +42,15 @@ export async function copyText(text: string): Promise<void> {
 }
 
 /** How many rows there are, match and are shown, in words. */
-export function rowsTold(block: Table, matching: number, shown: number): string {
+export function rowCountText(block: Table, matching: number, visible: number): string {
   const { rows, total_rows: all } = block;
   const count = (value: number) => format("count", value);
-  const told: string[] = [];
+  const clauses: string[] = [];
   if (matching < rows) {
-    told.push(`${count(matching)} of ${count(rows)} rows match`);
-    if (rows < all) told.push(`${count(all - rows)} more were left out`);
-  } else if (rows < all) told.push(`${count(rows)} of ${count(all)} rows, the rest was left out`);
-  else told.push(`${count(rows)} ${rows === 1 ? "row" : "rows"}`);
-  if (shown < matching) told.push(`the first ${count(shown)} are shown`);
-  return told.join("; ");
+    clauses.push(`${count(matching)} of ${count(rows)} rows match`);
+    if (rows < all) clauses.push(`${count(all - rows)} more not included`);
+  } else if (rows < all) clauses.push(`first ${count(rows)} of ${count(all)} rows`);
+  else clauses.push(`${count(rows)} ${rows === 1 ? "row" : "rows"}`);
+  if (visible < matching) clauses.push(`first ${count(visible)} shown`);
+  return clauses.join("; ");
 }

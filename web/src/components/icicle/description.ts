@@ -11,14 +11,14 @@ export function nameOf(block: Icicle, node: number): string {
 
 /** A node's figures, with their titles. */
 export function figuresOf(block: Icicle, node: number): [title: string, text: string][] {
-  const whole = block.value.reduce(
+  const total = block.value.reduce(
     (sum, value, at) => sum + (block.parent[at] === -1 ? value : 0),
     0,
   );
   const value = block.value[node] ?? 0;
   return [
     ["", format(block.kind, value)],
-    ["", `${format("share", whole > 0 ? value / whole : null)} of all`],
+    ["", `${format("share", total > 0 ? value / total : null)} of the total`],
     ...block.details.map(({ title, kind, values }): [string, string] => [
       title,
       format(kind, values[node]),
@@ -26,16 +26,16 @@ export function figuresOf(block: Icicle, node: number): [title: string, text: st
   ];
 }
 
-const MOST_ROWS = 2000;
+const MAX_ROWS = 2000;
 
 /** The nodes as rows; the largest where there are too many. */
 export function icicleTable(block: Icicle): Table {
   const all = block.value.map((_, node) => node);
   const nodes =
-    all.length > MOST_ROWS
+    all.length > MAX_ROWS
       ? all
           .sort((left, right) => (block.value[right] ?? 0) - (block.value[left] ?? 0))
-          .slice(0, MOST_ROWS)
+          .slice(0, MAX_ROWS)
       : all;
   const column = { help: "", main: true, bar: false, link: "" as const };
   return {
@@ -56,7 +56,7 @@ export function icicleTable(block: Icicle): Table {
           codes: nodes.map((_, at) => at),
           texts: nodes.map((node) =>
             pathTo(block.parent, node)
-              .map((each) => nameOf(block, each))
+              .map((ancestor) => nameOf(block, ancestor))
               .join(" › "),
           ),
         },

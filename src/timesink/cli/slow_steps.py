@@ -3,10 +3,10 @@
 PATH is a recording, a folder of them (one per rank), or a behaviour table.  Every process is looked
 at for itself: its slow cycles are set against the typical ones.
 
-  timesink diagnose trace.json.gz
-  timesink diagnose run/ --rank 3 --marker decode_step
-  timesink diagnose run.behaviour.parquet --cycles decode -o why.md
-  timesink diagnose trace.json.gz -o report.html
+  timesink slow-steps trace.json.gz
+  timesink slow-steps run/ --rank 3 --marker decode_step
+  timesink slow-steps run.behaviour.parquet --cycles decode -o why.md
+  timesink slow-steps trace.json.gz -o report.html
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _IN_FOLDER = ("md", "json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `timesink diagnose`."""
+    """Options of `timesink slow-steps`."""
     what = "a recording, a folder of them, or a table"
     add_option(parser, "path PATH", what, completed="file")
     which = parser.add_argument_group("what to look at")

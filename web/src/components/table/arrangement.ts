@@ -13,7 +13,7 @@ import { storeReactivityBindings } from "@tanstack/table-core/store-reactivity-b
 import type { Column, Table } from "../../document/types";
 import type { TableState } from "../state";
 import { type Query, readQuery, rowMatches } from "./search";
-import { shownKeys, valueAt } from "./values";
+import { valueAt, visibleKeys } from "./values";
 
 const FEATURES = tableFeatures({
   coreReactivityFeature: storeReactivityBindings(),
@@ -24,16 +24,16 @@ const FEATURES = tableFeatures({
   sortedRowModel: createSortedRowModel(),
 });
 
-/** Column without cells whose filter sees the whole row. */
-const WHOLE_ROW = "*row";
+/** Column without cells, whose filter sees all of a row. */
+const ROW_FILTER = "*row";
 
 type Row = { at: number };
 type Value = string | number | undefined;
 
-/** A table that can be arranged again and again without reading its columns anew. */
-export type Arranger = (state: TableState) => Arranged;
+/** Arranges a table for a state; its columns are read once. */
+export type Arranger = (state: TableState) => Arrangement;
 
-export interface Arranged {
+export interface Arrangement {
   columns: Column[];
   /** Indices into the columns. */
   rows: number[];
@@ -42,7 +42,7 @@ export interface Arranged {
 }
 
 /** Prepares a block for sorting, searching and choosing columns. */
-export function arranger(block: Table): Arranger {
+export function createArranger(block: Table): Arranger {
   const table = constructTable({
     features: FEATURES,
     data: Array.from({ length: block.rows }, (_, at): Row => ({ at })),
@@ -51,12 +51,12 @@ export function arranger(block: Table): Arranger {
   return (state) => {
     const sort = state.sort === undefined ? block.sort : state.sort;
     const query = readQuery(block, state.search ?? "", sort?.key);
-    const shown = new Set(shownKeys(block, state.columns));
+    const visibleKeySet = new Set(visibleKeys(block, state.columns));
     table.setSorting(sort ? [{ id: sort.key, desc: sort.descending }] : []);
-    const searching = query.words.length > 0 || query.conditions.length > 0;
-    table.setColumnFilters(searching ? [{ id: WHOLE_ROW, value: query }] : []);
+    const isSearch = query.words.length > 0 || query.conditions.length > 0;
+    table.setColumnFilters(isSearch ? [{ id: ROW_FILTER, value: query }] : []);
     table.setColumnVisibility(
-      Object.fromEntries(block.columns.map(({ key }) => [key, shown.has(key)])),
+      Object.fromEntries(block.columns.map(({ key }) => [key, visibleKeySet.has(key)])),
     );
     const visible = new Set(table.getVisibleLeafColumns().map(({ id }) => id));
     return {
@@ -69,19 +69,19 @@ export function arranger(block: Table): Arranger {
 }
 
 function sortable(column: Column) {
-  const orderOf = ordering(column);
+  const rankOf = sortRank(column);
   return {
     id: column.key,
     // What is missing is undefined to TanStack, which then puts it last either way.
     accessorFn: (row: Row): Value => valueAt(column, row.at) ?? undefined,
     sortFn: (left: { original: Row }, right: { original: Row }) =>
-      orderOf(left.original.at) - orderOf(right.original.at),
+      rankOf(left.original.at) - rankOf(right.original.at),
     sortUndefined: "last" as const,
   };
 }
 
 /** A number for each row to sort by: its own, or the place of its text among the texts. */
-function ordering({ data }: Column): (row: number) => number {
+function sortRank({ data }: Column): (row: number) => number {
   if ("values" in data) return (row) => data.values[row] ?? 0;
   let places: Map<number, number> | undefined;
   return (row) => {
@@ -100,7 +100,7 @@ function placesOf(texts: string[]): Map<number, number> {
 
 function searchable(block: Table) {
   return {
-    id: WHOLE_ROW,
+    id: ROW_FILTER,
     accessorFn: (row: Row): Value => row.at,
     filterFn: (row: { original: Row }, _: string, query: Query) =>
       rowMatches(block, row.original.at, query),

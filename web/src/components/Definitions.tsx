@@ -1,14 +1,14 @@
 import { Icon } from "./Icon";
 
-export interface Meaning {
+export interface Definition {
   term: string;
   help: string;
 }
 
-/** What words mean, folded away: hovering is not for everyone. */
-export function Meanings({ of, meanings }: { of: string; meanings: Meaning[] }) {
-  const told = meanings.filter(({ help }) => help);
-  if (!told.length) return null;
+/** Definitions of terms, collapsed, for readers who cannot hover. */
+export function Definitions({ of, meanings }: { of: string; meanings: Definition[] }) {
+  const explained = meanings.filter(({ help }) => help);
+  if (!explained.length) return null;
   return (
     <details class="meanings">
       <summary>
@@ -16,7 +16,7 @@ export function Meanings({ of, meanings }: { of: string; meanings: Meaning[] }) 
         What the {of} mean
       </summary>
       <dl>
-        {told.map(({ term, help }) => (
+        {explained.map(({ term, help }) => (
           <div key={term}>
             <dt>{term}</dt>
             <dd>{help}</dd>
