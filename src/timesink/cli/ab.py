@@ -106,7 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     cycles = partial(whole_number, things="steps")
     default = AbPlan()
     plain = f"steps to time, at least (default: {default.plain})"
-    add_option(one, "--plain --unprofiled N", plain, type=cycles)
+    add_option(one, "--unprofiled --plain N", plain, dest="plain", type=cycles)
     least = f"seconds to time, at least (default: {default.plain_s:g})"
     add_option(one, "--seconds S", least, type=seconds)
     skip = f"steps to leave out first (default: {DEFAULT_SKIP})"

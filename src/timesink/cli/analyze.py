@@ -2,7 +2,7 @@
 
   timesink analyze trace.json.gz
   timesink analyze trace.json.gz -o report.html
-  timesink analyze trace.json.gz --view operators --group-by name --sort device
+  timesink analyze trace.json.gz --view operators --group-by stack --sort calls
   timesink analyze run/ --rank 3
 
 The report begins with the bottleneck and the biggest saving.  The parts of an average step, the

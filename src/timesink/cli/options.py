@@ -192,7 +192,7 @@ def add_input(parser: argparse.ArgumentParser) -> None:
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """Which trace of a folder."""
     add_option(parser, "--worker NAME", "process of a folder, by the name in its file names")
-    add_option(parser, "--span N", "recording of this process, from 1 where it has several", type=int)
+    add_option(parser, "--span N", "number of the trace, from 1, where this process has several", type=int)
     add_option(parser, "--rank N", "rank of a folder, from 0", type=rank_number)
 
 
