@@ -233,7 +233,7 @@ def run_query(trace: Trace, sql: str, limits: QueryLimits | None = None) -> pl.D
     limits = limits or QueryLimits()
     code = _TEXT_OR_COMMENT.sub(lambda found: "''" if found[0][0] == "'" else " ", sql)
     if _CHANGE.match(code):
-        raise QueryError("a trace is not changed by queries", 'example: "select * from steps"')
+        raise QueryError("queries cannot change a trace", 'example: "select * from steps"')
     reading = _READS_FILES.search(code)
     if reading:
         only = f"a query sees the tables of the recording only, not {reading[1]}"
@@ -257,7 +257,7 @@ def run_query(trace: Trace, sql: str, limits: QueryLimits | None = None) -> pl.D
         raise QueryError(f"the query cannot be answered: {reason}", _hint(error, sql)) from None
     if answer.height > limits.rows:
         raise QueryLimitError(
-            f"the answer has more than {limits.rows} rows",
+            f"the result has more than {limits.rows} rows",
             "add a limit to the query, or allow more with --limit ROWS",
         )
     size = answer.estimated_size()
