@@ -34,7 +34,7 @@ def table(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
 
 
-@pytest.mark.parametrize("command", ["behaviour", "compare", "cycles"])
+@pytest.mark.parametrize("command", ["functions", "compare", "steps"])
 def test_every_command_says_alike_what_a_cycle_is(command: str) -> None:
     parser = argparse.ArgumentParser()
     _, add_arguments, _ = parts_of(command)
@@ -160,7 +160,7 @@ def test_unequal_work_is_said_beside_a_table(run: Run, place: Path) -> None:
     new = write_table(place / "b.csv", layer)
     for form in ("csv", "md", "report", "html"):
         outcome = run("compare", base, new, "--format", form)
-        assert outcome.err.startswith("a vs b: cycles do not hold the same work")
+        assert outcome.err.startswith("a vs b: base and new do not do the same work per step")
 
 
 # -- outputs ---------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def test_a_page_of_roles_told_apart(run: Run, wide_case: Path) -> None:
 
 def test_a_page_has_every_table(decline: Decline, case: Path) -> None:
     message, hint = decline("compare", case, "--top", "3", "--format", "html", code=2)
-    assert message == "html has no choice of tables"
+    assert message == "html always has all tables and rows"
     assert "--top" in hint
 
 
@@ -258,7 +258,7 @@ def test_csv_holds_two_groups_of_explored_roles(decline: Decline, tmp_path: Path
         for number, fault in enumerate([None, None, SLOW_CLOCK, {"gpu_sm_frequency": 0.5}])
     ]
     message, hint = decline("compare", *paths, "--format", "csv")
-    assert "of 3 groups of roles" in message
+    assert "of 3 groups of processes" in message
     assert "--pid" not in hint
 
 

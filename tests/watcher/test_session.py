@@ -294,10 +294,10 @@ def test_what_could_not_be_told_of_the_workload_is_counted(watched):
     one = begin(is_recording=False)
     pass_on(one, cycles, 50, at_once=50)
     one.intake.processes[4711].failed = 12
-    note = {"event": "remark", "text": "the workload of a cycle could not be told (KeyError: 'x')"}
+    note = {"event": "remark", "text": "the workload of a step could not be read (KeyError: 'x')"}
     (one.place.control / "4711.jsonl").write_text(json.dumps(note) + "\n")
     one.end(None, lambda: False)
-    text = "the workload of 12 of 50 cycles could not be told (KeyError: 'x')"
+    text = "the workload of 12 of 50 steps could not be read (KeyError: 'x')"
     assert told(one, "status.json")["remarks"] == [text]
     assert said.count(text) == 1
 

@@ -444,7 +444,7 @@ def test_what_a_program_sends_at_its_end_is_taken():
 
 def test_files_that_are_no_status_are_let_be(tmp_path):
     (tmp_path / "gone.json").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(UnreadableError, match="nothing is watched there"):
+    with pytest.raises(UnreadableError, match="no watch in this folder"):
         status_of(str(tmp_path))
 
 

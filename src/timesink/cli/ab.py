@@ -1,4 +1,4 @@
-"""Run two versions of a program in turn until it is decided whether one is slower.
+"""Run two versions in turn until decided.
 
   timesink ab -o runs/pr --base 'python train.py' --new 'python fused.py'
   timesink ab -o runs/pr --base-ref main -- python train.py          a commit against the work tree
@@ -7,8 +7,8 @@
   timesink ab --resume runs/pr                                       continue after an interruption
 
 Runs of one program differ by a percent or more.  So both versions run many times, in turn, without
-a profiler, and runs next to each other are compared.  It ends when the change is certain, when it
-is certainly below --detect, or when --budget is used up.  A last run of each version is recorded
+a profiler, and runs next to each other are compared.  It ends when a change is certain, when it is
+certainly below --detect, or when --budget is used up.  A last run of each version is recorded
 with a timeline, for  timesink compare DIR.
 
 Commits are checked out into temporary folders; your work tree is not touched.  Ctrl-C keeps all

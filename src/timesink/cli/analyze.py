@@ -1,4 +1,4 @@
-"""Show where the time of a recording goes and what to try.
+"""Show where time goes and what to try.
 
   timesink analyze trace.json.gz
   timesink analyze trace.json.gz -o report.html

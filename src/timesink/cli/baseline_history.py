@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # -- timesink baseline -----------------------------------------------------------------------------
 
-BASELINE = """Store a run under a name, to compare later runs with it.
+BASELINE = """Store a run to compare later ones with.
 
   timesink baseline save main runs/main
   timesink baseline save main runs/main1 runs/main2 runs/main3
@@ -208,14 +208,14 @@ def _list(found: Sequence[Listed], options: argparse.Namespace) -> None:
 
 # -- timesink history ------------------------------------------------------------------------------
 
-HISTORY = """Find the commits where step time, device time or counts changed.
+HISTORY = """Find the commits where times changed.
 
   timesink baseline add main runs/nightly
   timesink history @main
   timesink history @main --signal cycle_ns -o history.html
 
 Each  timesink baseline add NAME RUN  adds a commit to the history.  Counts are compared exactly;
-changes of times are named where noise does not explain them.
+step time and device time where noise does not explain a change.
 """
 
 _HISTORY_FORMATS = ("text", "json", "md", "html", "csv")

@@ -1,4 +1,4 @@
-"""Analyze recordings that come with timesink.
+"""Analyze a recording that comes with timesink.
 
   timesink demo
   timesink demo -o pages/demo.html

@@ -1,4 +1,4 @@
-"""Fail when a run is slower than another one.
+"""Fail when a run is slower than another.
 
   timesink gate runs/main runs/new
   timesink gate @main runs/new --budget budgets.toml --fail-on 5% -o comment.md

@@ -1,9 +1,9 @@
-"""Show what a recording holds: device, ranks, steps, counts and trace health.
+"""Show what a recording holds.
 
   timesink info trace.json.gz
   timesink info runs/ -o info.html
 
-A folder is described trace by trace, with totals.
+Lists device, ranks, steps, counts and trace health; of a folder trace by trace, with totals.
 """
 
 from __future__ import annotations

@@ -233,7 +233,7 @@ def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, fo
 
 # -- timesink peaks --------------------------------------------------------------------------------
 
-PEAKS = """List the peaks of devices, or measure those of this machine.
+PEAKS = """List or measure the peaks of devices.
 
   timesink peaks
   timesink peaks H200

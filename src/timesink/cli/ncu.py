@@ -1,4 +1,4 @@
-"""Measure the kernels of a program with Nsight Compute.
+"""Measure kernels with Nsight Compute.
 
   timesink ncu -- python train.py                     every kernel: time and three utilisations
   timesink ncu --every 7 -- python train.py           one launch in seven of each kernel

@@ -183,7 +183,7 @@ def _show(result: pl.DataFrame, options: argparse.Namespace, form: str) -> int:
 
 # -- timesink export -------------------------------------------------------------------------------
 
-EXPORT = """Write a recording as Parquet files or as clean Chrome JSON.
+EXPORT = """Write a recording as Parquet or Chrome JSON.
 
   timesink export trace.json.gz -o tables/          Parquet, one file per table
   timesink export damaged.json.gz -o mended.json.gz JSON that Perfetto opens

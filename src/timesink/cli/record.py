@@ -1,4 +1,4 @@
-"""Run a program and record some of its steps: a timeline, and counters on the same clock.
+"""Run a program and record some steps.
 
   timesink record -- python train.py                    skip 5 steps, time 20, record 20
   timesink record -o runs/base --steps 50 --skip 10 -- torchrun --nproc-per-node 8 train.py
@@ -12,8 +12,8 @@ with each call of a Python function (train_step, Model.forward, package.module:f
 with a range of torch.profiler.record_function.  torch.profiler runs only during the recorded steps.
 The unprofiled steps before them show the profiler overhead.
 
-The folder gets trace.json.gz (one per rank), counters.csv and run.json, for  timesink analyze  and
-compare.  The program runs to its end, unless --stop is given; the exit code is that of the program.
+The folder gets trace.json.gz (one per rank), counters.csv on the same clock, and run.json, for
+timesink analyze  and  compare.  The program runs to its end, unless --stop is given; the exit code is that of the program.
 Recording needs only Python (`pip install timesink --no-deps`); without torch it has counters only.
 """
 

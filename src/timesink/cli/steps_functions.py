@@ -31,7 +31,7 @@ from timesink.recorder.processes import sayable_values
 
 # -- timesink steps -------------------------------------------------------------------------------
 
-STEPS = r"""Find the steps of a run and how long each takes.
+STEPS = r"""Find the steps, and how long each takes.
 
   timesink steps trace.json.gz
   timesink steps trace.json.gz --marker decode_step
@@ -73,7 +73,7 @@ def run_steps(options: argparse.Namespace) -> int:
 
 # -- timesink functions ----------------------------------------------------------------------------
 
-FUNCTIONS = """List what functions take in each step, and the hardware load meanwhile.
+FUNCTIONS = """List functions and hardware load per step.
 
   timesink functions trace.json.gz
   timesink functions trace.json.gz --marker decode_step -o run.behaviour.parquet

@@ -1,4 +1,4 @@
-r"""Predict the step time after a change of the program.
+r"""Predict the step time after a change.
 
   timesink whatif trace.json.gz
   timesink whatif trace.json.gz --scale 'kernel:flash*=0.5' --remove sync:aten::item

@@ -51,7 +51,7 @@ def test_a_process_that_is_not_there(marker):
 
 def test_a_process_without_cycles():
     trace = trace_of([*(note("part", 1_000 * at, 990) for at in range(10)), *work(0, 9, pid="7")])
-    with pytest.raises(NotFoundError, match="no cycles found in process 7"):
+    with pytest.raises(NotFoundError, match="no steps found in process 7"):
         find_cycles(trace, pid="7")
 
 

@@ -133,7 +133,7 @@ def test_only_the_last_plain_cycles_are_kept(place: RecordingFolder, monkeypatch
     assert run["complete"]
     assert run["overhead"]["plain_cycles_us"] == [1.1, 1.2]
     assert run["cycles"]["plain"] == 2
-    assert "plain cycles are kept, 2 are not" in run["notes"][0]
+    assert "unprofiled steps are kept, 2 are not" in run["notes"][0]
 
 
 def test_timeline_that_cannot_be_kept(place: RecordingFolder):
