@@ -23,7 +23,7 @@ def table(tmp_path: Path) -> Path:
 def test_info(run, table: Path) -> None:
     said = run("info", table).out
     assert " ".join(said.split()).startswith(
-        "result_perf_data.csv.gz: behaviour of 2 functions in 2 cycles of about 745.5 ms; "
+        "result_perf_data.csv.gz: behaviour of 2 functions in 2 steps of about 745.5 ms; "
         "no timeline "
     )
     for told in ("944615, node1 944615", "GPU 7, Host", "marked by Scheduler.run_batch"):

@@ -177,7 +177,7 @@ def test_function_as_marker_in_a_program_that_fails(tmp_path: Path):
     run = told.run
     assert run["cycles"]["by"] == "function"
     assert run["cycles"]["recorded"] == 7
-    assert run["why_partial"] == "the program ended with ValueError, after 7 of 20 cycles"
+    assert run["why_partial"] == "the program ended with ValueError, after 7 of 20 steps"
     assert (run["complete"], run["exit"]["code"]) == (False, 1)
     marks = told.marks()
     assert marks[:3] == ["ProfilerStep#2", "next_token", "pass"]
@@ -205,7 +205,7 @@ print(any(event.name.startswith("Optimizer.step") for event in profiler.events()
 def test_profiler_of_the_program_goes_first(tmp_path: Path):
     told = forked(tmp_path, OWN_PROFILER, "--skip", "2", "--plain", "0", "--counters", "none")
     assert (told.code, told.out) == (0, "True\n")
-    why = "the program started torch.profiler itself, after 4 of 20 cycles"
+    why = "the program started torch.profiler itself, after 4 of 20 steps"
     assert told.run["why_partial"] == why
     assert len(told.events()) > 100
 

@@ -47,7 +47,7 @@ def test_info_says_how_it_was_recorded(run, usual: Path):
         "python train.py --lr 0.1",
         "6 cycles by optimizer step AdamW, 5 before them skipped, complete",
         "AMD EPYC 9654, 16 cores, 128.0 GiB, Linux 6.1",
-        "cycles +2.0 % with it (980.0 us → 1.00 ms)",
+        "steps +2.0 % with it (980.0 us → 1.00 ms)",
         "every 500.0 us, 1.2 % of a core, its clock 3.20 us from the trace's",
         "python 3.12.3, timesink 0.1.0, torch 2.11.0",
         "Nothing odd was found",
@@ -189,8 +189,8 @@ def test_counters_alone_are_shown(run, tmp_path: Path):
 def test_counters_alone_may_be_all_there_is(run, tmp_path: Path):
     cycles = {"by": None, "name": None, "asked": 20, "skipped": 0, "recorded": 0}
     told = run("info", recorded_counters(tmp_path, complete=True, cycles=cycles)).out
-    assert "counters alone, complete" in told
-    assert "of 20 cycles" not in told
+    assert "only counters, complete" in told
+    assert "of 20 steps" not in told
 
 
 def test_missing_counters_take_a_line_for_each_reason(run, tmp_path: Path):
