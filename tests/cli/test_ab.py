@@ -215,7 +215,7 @@ def test_a_new_plan_takes_the_place_of_an_old_one_and_of_nothing_else(tmp_path: 
 def test_runs_in_turn_are_no_recording(decline, once_ended, words: tuple[str, ...]):
     _, folder = once_ended(1.0, 3)
     what, hint = decline(*(str(folder) if word == "AB" else word for word in words))
-    assert f"{folder}: runs of two versions in turn, 4 of base and 4 of new" in what
+    assert f"{folder}: runs of two versions (4 of base and 4 of new)" in what
     assert f"timesink compare {folder} compares them" in hint
 
 

@@ -390,7 +390,7 @@ class TestWrongUsage:
         rules.write_text("mine tiny\n")
         for source in (file, rules):
             options = ("--families", rules, "--format", "text", "-o", source, "--force")
-            assert "is what is read" in decline("kernels", file, *options)[0]
+            assert "this is the input" in decline("kernels", file, *options)[0]
 
     def test_existing_output(self, decline, file: Path, other: Path):
         message, hint = decline("kernels", file, "--format", "text", "-o", other)

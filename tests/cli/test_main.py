@@ -115,7 +115,7 @@ def test_an_answer_goes_to_a_new_folder_and_replaces_only_answers(
         assert run(*command).code == 0
     output.write_text("my own notes")
     message, hint = decline(*command)
-    assert "already exists, and is not as timesink wrote it" in message
+    assert "already exists, and timesink did not write it" in message
     assert "--force" in hint
     assert output.read_text() == "my own notes"
     message, _ = decline(*command[:-1], output / name)
@@ -236,7 +236,7 @@ def test_what_is_read_is_never_overwritten(decline, tmp_path: Path, command: str
     link.symlink_to(trace)
     for path, output in ((trace, trace), (tmp_path, trace), (trace, link), (link, trace)):
         message, _ = decline(*write_over(command, path, output))
-        assert "is what is read" in message
+        assert "this is the input" in message
     assert trace.read_bytes() == before
 
 
@@ -253,7 +253,7 @@ def test_an_export_is_not_written_over_itself(run, decline, tmp_path: Path):
     run("export", timesink.sample(), "-o", tables)
     for output in (tables, tables / "trace.json"):
         message, _ = decline("export", tables, "-o", output, "--force")
-        assert "is what is read" in message
+        assert "this is the input" in message
     assert timesink.open(tables).device.height == 982
 
 

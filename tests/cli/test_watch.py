@@ -131,7 +131,7 @@ def test_a_program_that_ends_at_once(run, tmp_path):
     assert "no step was seen" in told.err
     assert run("watch", "status", folder).out.startswith("The program ended after 0 s")
     assert run("watch", "status", folder, "--format", "json").json["watch"]["exit"]["code"] == 5
-    assert "runs no more" in run("watch", "off", folder).err
+    assert "the watcher is not running" in run("watch", "off", folder).err
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)])
@@ -139,7 +139,7 @@ def test_files_of_a_watch_are_not_written_over(decline, tmp_path, force):
     folder = WatchedProgram(tmp_path / "w").write().folder
     before = (folder / "status.json").read_text()
     message, _ = decline("watch", "status", folder, "-o", folder / "status.json", *force)
-    assert message.endswith("is what is read, and is not overwritten")
+    assert message.endswith("this is the input and is not overwritten")
     assert (folder / "status.json").read_text() == before
 
 

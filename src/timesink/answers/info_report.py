@@ -323,7 +323,7 @@ def recording_facts(run: RecordedRun | None) -> list[Fact]:
 
 
 def plain_headline(run: RecordedRun | None) -> str:
-    """How many unprofiled steps there are, and how long they take; empty where they do not count."""
+    """How many unprofiled steps there are and how long they take; empty if they do not count."""
     if run is None or not run.cycles.plain or not run.plain_ns:
         return ""
     middle = units.brief_ns(statistics.median(run.plain_ns))
@@ -331,7 +331,7 @@ def plain_headline(run: RecordedRun | None) -> str:
 
 
 def plain_text(run: RecordedRun) -> str:
-    """Unprofiled steps with the range of their lengths, and the device's share where it was timed."""
+    """Unprofiled steps with the range of their times, and the device's share if it was timed."""
     said, plain = plain_headline(run).replace(" unprofiled steps", "", 1), run.plain_ns
     if said:
         said += f", {units.brief_ns(min(plain))} to {units.brief_ns(max(plain))}"
@@ -352,7 +352,8 @@ def _recorded(run: RecordedRun) -> str:
     if cycles.by == WHOLE_PROGRAM:
         counted = f"the {WHOLE_PROGRAM}"
     if run.asked_plain:
-        counted = f"{units.counted(cycles.plain or 0, 'unprofiled steps')}{f' by {by}' if by else ''}"
+        plain = units.counted(cycles.plain or 0, "unprofiled steps")
+        counted = f"{plain} by {by}" if by else plain
     if run.complete and cycles.by is None and cycles.recorded == 0:
         # A program without PyTorch has no steps to lose.
         counted = "only counters"

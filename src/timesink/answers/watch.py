@@ -211,7 +211,7 @@ def watch_document(found: WatchAnswer) -> Document:
     )
     sections = [
         Section("episodes", "Steps that took longer than expected", (_episodes(found), *slow)),
-        Section("expected", "Accuracy of the expected times", (Facts(tuple(facts)), _phases(found))),
+        Section("expected", "Accuracy of expected times", (Facts(tuple(facts)), _phases(found))),
     ]
     return Document(
         "watch", f"timesink: {Path(found.path).name}", found.path, found.headline,

@@ -92,14 +92,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(sides, "--new CMD", "command of the new version")
     add_option(sides, "--base-ref REF", "commit of the base")
     add_option(sides, "--new-ref REF", "commit of the new version (default: the work tree)")
-    add_option(sides, "--setup CMD", "command that prepares each commit, run once before the first run")
+    add_option(sides, "--setup CMD", "command that prepares each commit, before its first run")
     python = "Python of the base, which runs the program after the dashes"
     add_option(sides, "--base-python PY", python, completed="file")
     add_option(sides, "--new-python PY", "Python of the new version", completed="file")
     until = parser.add_argument_group("when to stop")
     smallest = f"smallest change that matters, in percent (default: {DETECT_PCT:g}%%)"
     add_option(until, "--detect PERCENT", smallest, type=_detect)
-    add_option(until, "--budget TIME", "time for all runs, e.g. 90s, 10min or 1h (default: 10min)", type=_seconds)
+    add_option(
+        until, "--budget TIME", "time for all runs, e.g. 90s or 1h (default: 10min)", type=_seconds
+    )
     runs = "most runs of each version (default: as many as the budget allows)"
     add_option(until, "--runs N", runs, type=partial(whole_number, things="runs"))
     one = parser.add_argument_group("each run")
@@ -114,9 +116,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     marker = "function or annotation that begins a step (default: the optimizer ends one)"
     add_option(one, "--marker NAME", marker)
     add_option(one, "--no-timeline", "leave out the last run of each version with a timeline")
-    add_option(one, "--counters LIST", "counters of the runs with a timeline, as for  timesink record (default: all)")
+    add_option(one, "--counters LIST", "counters of runs with a timeline (default: all)")
     add_option(one, "--seed N", "seed of the order of runs (default: random)", type=_seed)
-    add_option(one, "--show-output", f"show the output of the programs instead of writing {LOG_FILE} per run")
+    add_option(one, "--show-output", f"show output of the programs instead of writing {LOG_FILE}")
     add_limit(parser)
     add_option(parser, "--quiet", "print only the result")
     add_program(parser, "ab")

@@ -49,8 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--steps RANGE", "only these steps, e.g. 5-8 or 5,7,9 (default: all)")
     add_top(parser)
     add_option(parser, "--sort COLUMN", "sort a table by this column, largest first")
-    add_option(parser, "--filter TEXT", "only rows of a table with this text, in upper or lower case")
-    add_option(parser, "--group-by", "what a row of operators stands for", choices=GROUPS, default="")
+    add_option(parser, "--filter TEXT", "only rows of a table that contain this text, in any case")
+    add_option(parser, "--group-by", "what a row of operators is", choices=GROUPS, default="")
     clocks = (
         "corrected: times without profiler overhead (the default); recorded: times as recorded "
         "(the default with --view)"

@@ -68,7 +68,9 @@ def add_baseline_arguments(parser: argparse.ArgumentParser) -> None:
         _add_store(one)
     for name in ("save", "add", "show", "remove"):
         add_option(made[name], "name NAME", "name of letters, digits, . _ and -; may begin with @")
-    _add_run(made["save"], "recording to store, or a folder of one per rank; several are equal runs", many=True)
+    _add_run(
+        made["save"], "recording to store, or a folder of one per rank; or several runs", many=True
+    )
     add_force(made["save"])
     runs = "recordings of one commit, with or without a timeline, or folders of  timesink ab"
     add_option(made["add"], "runs RUN", runs, completed="file", nargs="+")
@@ -86,7 +88,12 @@ def add_baseline_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_store(parser: argparse.ArgumentParser) -> None:
-    add_option(parser, "--store DIR", "folder or URL of the baselines (default: .timesink/baselines)", type=not_empty)
+    add_option(
+        parser,
+        "--store DIR",
+        "folder or URL of baselines (default: .timesink/baselines)",
+        type=not_empty,
+    )
 
 
 def _add_run(parser: argparse.ArgumentParser, what: str, *, many: bool = False) -> None:

@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, TextIO
 from timesink.answers.comparison.gate_result import Gate, Limit
 from timesink.cli import outputs, say
 from timesink.cli.options import (
-    CYCLE_TYPES,
     add_cycle_options,
     add_cycle_type,
     add_engine_options,
@@ -434,7 +433,12 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     passes = add_limit(parser)
     what = "TOML file with limits for program, counts, device time, operators, ..."
     add_option(passes, "--budget FILE", what, completed="file")
-    add_option(passes, "--store DIR", "folder or URL of the baselines (default: .timesink/baselines)", type=not_empty)
+    add_option(
+        passes,
+        "--store DIR",
+        "folder or URL of baselines (default: .timesink/baselines)",
+        type=not_empty,
+    )
     return which
 
 
@@ -511,7 +515,7 @@ def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
         raise UsageError("a view is one table, as text or csv", "leave out --format or --table")
     if form in _WITHOUT_CHOICE and (options.table or options.top):
         left_out = "--table" if options.table else "--top"
-        raise UsageError(f"{form} always has all tables and rows", f"leave out {left_out}, or try csv")
+        raise UsageError(f"{form} always has all tables", f"leave out {left_out}, or try csv")
     if _needs_gate(options, form):
         _check_gate(options)
     outputs.check_answer(options, form, *(options.paths if folder is None else ()))

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     place, what = Path("timesink-demo.html"), "HTML page to write (default: %(default)s)"
     add_option(parser, "-o --output FILE", what, type=file_only, default=place)
     add_force(parser)
-    add_option(parser, "--no-cache", "read the files themselves and store nothing in the cache")
+    add_option(parser, "--no-cache", "read the files and store nothing in the cache")
 
 
 def run(options: argparse.Namespace) -> int:

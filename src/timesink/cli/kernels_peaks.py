@@ -48,9 +48,9 @@ KERNELS = r"""Show how well kernels use the hardware.
   timesink kernels kernels.csv --calls > table.txt
   timesink kernels before.csv after.csv -o compare.html
 
-FILE is output of Nsight Compute (CSV or text), a file of `timesink ncu`, a kernel table, or a trace,
-which has times but no hardware counters.  --trace adds the recording of the same program, and so
-utilisation per operator and module.
+FILE is output of Nsight Compute (CSV or text), a file of `timesink ncu`, a kernel table, or a
+trace, which has times but no hardware counters.  --trace adds the recording of the same program,
+and so utilisation per operator and module.
 """
 
 BY = ("name", "full-name", "family", "operator", "module", "module-class")
@@ -80,12 +80,19 @@ def add_kernels_arguments(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("how to evaluate")
     low = "utilisation below this share counts as low, e.g. 25%% (default: 1/3)"
     add_option(how, "--low X", low, type=fraction, default=1 / 3)
-    add_option(how, "--families FILE", "your rules for kernel families, used before the built-in ones", completed="file")
+    add_option(
+        how, "--families FILE", "your rules for kernel families, applied first", completed="file"
+    )
     launches = partial(whole_number, things="launches")
     add_option(how, "--every N", "the file has every N-th launch only", type=launches)
     matched = "share of launches that --trace must match (default: 80%%)"
     add_option(how, "--min-aligned SHARE", matched, type=fraction_or_all, default=0.8)
-    add_option(how, "--device NAME", "device of the roofline, e.g. H200 (default: from the file)", type=_device_name)
+    add_option(
+        how,
+        "--device NAME",
+        "device of the roofline, e.g. H200 (default: as measured)",
+        type=_device_name,
+    )
     peaks = "peaks of the device: a CSV file, dram=4.0TB/s,fp16_tensor=790TFLOP/s, or published"
     add_option(how, "--peaks SPEC", peaks)
     add_choice(parser)
@@ -259,7 +266,12 @@ def add_peaks_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(group, "--seconds N", about, type=seconds)
     types = f"precisions to measure, of {', '.join(ARITHMETIC)} (default: all)"
     add_option(group, "--precisions LIST", types, type=_peak_precisions)
-    add_option(group, "--device NAME", "PyTorch device, e.g. cuda:1 or cpu (default: the current one)", type=not_empty)
+    add_option(
+        group,
+        "--device NAME",
+        "PyTorch device, e.g. cuda:1 or cpu (default: the current one)",
+        type=not_empty,
+    )
     add_output(parser, "write to a file; .json, .csv and .md choose the format", _PEAKS_FORMATS)
 
 
@@ -277,7 +289,9 @@ def run_peaks(options: argparse.Namespace) -> int:
         return _measure_peaks(options)
     lost = next((one for one in ("seconds", "precisions", "device") if getattr(options, one)), None)
     if lost:
-        raise UsageError(f"--{lost} goes with {MEASURE} only", f"add it: timesink peaks {MEASURE} --{lost}")
+        raise UsageError(
+            f"--{lost} goes with {MEASURE} only", f"add it: timesink peaks {MEASURE} --{lost}"
+        )
     form = outputs.format_of(options, _PEAKS_FORMATS)
     if options.output is not None:
         outputs.check_output(options.output, None, force=options.force)

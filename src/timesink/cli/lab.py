@@ -78,7 +78,9 @@ def add_ranks_arguments(parser: argparse.ArgumentParser) -> None:
     naming = "name files by rank, or as PyTorch's handler does: host_pid.time (default: rank)"
     add_option(parser, "--naming", naming, choices=("rank", "handler"), default="rank")
     processes = partial(whole_number, things="processes")
-    add_option(parser, "--jobs N", "processes that write files (default: one per core)", type=processes)
+    add_option(
+        parser, "--jobs N", "processes that write files (default: one per core)", type=processes
+    )
 
 
 def _add_counts(parser: argparse.ArgumentParser, counts: Iterable[tuple[str, int, str]]) -> None:
@@ -188,7 +190,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         accepted(float, f"a number of {unit}", lambda value: 0 < value < _LONGEST)
         for unit in ("minutes", "seconds")
     )
-    add_option(parser, "--minutes M", "minutes for all runs: start none that would end later", type=minutes)
+    add_option(parser, "--minutes M", "minutes for all runs (default: no limit)", type=minutes)
     longer = "seconds after which a run is given up (default: %(default)g)"
     add_option(parser, "--deadline S", longer, type=seconds, default=300.0)
     pack = "also pack recordings into .tar.xz files of at most 15 MB in this folder"
@@ -243,7 +245,7 @@ def _tell(outcome: Outcome, folder: Path, minutes: float | None) -> int:
         say(f"no run was started: {minutes:g} min are too short for one; allow more with --minutes")
         return 1
     if outcome.left:
-        say(f"no time was left for {counted(len(outcome.left), 'runs')}: the same command continues")
+        say(f"no time for {counted(len(outcome.left), 'runs')}: the same command continues")
     if outcome.failed:
         names = ", ".join(one.folder for one in outcome.failed)
         say(f"{counted(len(outcome.failed), 'runs')} failed: {names}")
@@ -275,7 +277,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_ranks_arguments(made["ranks"])
     add_option(made["score"], "folder DIR", "folder of  timesink lab run", completed="folder")
     add_format(made["score"], _FORMATS)
-    add_option(made["score"], "--no-cache", "read the files themselves and store nothing in the cache")
+    add_option(made["score"], "--no-cache", "read the files and store nothing in the cache")
     add_output(made["score"], "write to a file (.txt, .md, .json)")
 
 

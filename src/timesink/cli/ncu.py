@@ -106,9 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser, f"--keep-report FILE{REPORT_SUFFIX}", report, completed="file", type=_ncu_report
     )
-    which = (
-        "ncu to run (default: $TIMESINK_NCU, else the one in PATH, else the newest installed)"
-    )
+    which = "ncu to run (default: $TIMESINK_NCU, else the one in PATH, else the newest installed)"
     add_option(parser, "--ncu PATH", which, type=not_empty)
     add_option(parser, "--dry-run", "print the commands without running them")
     add_program(parser, "ncu")

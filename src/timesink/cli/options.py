@@ -192,13 +192,13 @@ def add_input(parser: argparse.ArgumentParser) -> None:
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """Which trace of a folder."""
     add_option(parser, "--worker NAME", "process of a folder, by the name in its file names")
-    add_option(parser, "--span N", "number of the trace, from 1, where this process has several", type=int)
+    add_option(parser, "--span N", "number of a trace of this process, from 1", type=int)
     add_option(parser, "--rank N", "rank of a folder, from 0", type=rank_number)
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """How to read, for commands that choose what to read themselves."""
-    add_option(parser, "--no-cache", "read the file itself and store nothing in the cache")
+    add_option(parser, "--no-cache", "read the file and store nothing in the cache")
     jobs = "processes that read files (default: one per core)"
     add_option(parser, "--jobs N", jobs, type=process_count)
 
@@ -208,7 +208,7 @@ def add_cycle_options(parser: argparse.ArgumentParser, *, counters: bool = True)
     group = parser.add_argument_group("how steps are found")
     marker = "annotation, call or kernel that begins each step; * matches any text"
     add_option(group, "--marker NAME", marker)
-    add_option(group, "--by", "find steps by this method only (default: all)", choices=CYCLE_METHODS)
+    add_option(group, "--by", "use this method only (default: all)", choices=CYCLE_METHODS)
     if counters:
         what = "CSV file that says which counters belong to which functions"
         add_option(group, "--map FILE", what, completed="file")
@@ -358,7 +358,7 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("distributed reading")
     where = "read on this machine or on a Ray cluster (default: %(default)s)"
     add_option(group, "--engine", where, choices=ENGINES, default="local")
-    address = "address of a Ray cluster, HOST:PORT or auto (default: RAY_ADDRESS, else this machine)"
+    address = "Ray cluster, HOST:PORT or auto (default: RAY_ADDRESS, else this machine)"
     add_option(group, "--ray-address ADDRESS", address, type=not_empty)
 
 

@@ -55,8 +55,8 @@ QUERY = r"""Query the tables of a recording in SQL.
   timesink query trace.json.gz \
     "select name, sum(dur_ns) ns from device where kind = 'kernel' group by name order by ns desc"
 
-Tables: host, device, collectives, memory, counters, flows, event_args, tracks, steps.  Their columns
-are in docs/tables.md.
+Tables: host, device, collectives, memory, counters, flows, event_args, tracks, steps.  Their
+columns are in docs/tables.md.
 """
 
 _QUERY_FORMATS = ("text", "json", "csv", "md")
@@ -71,9 +71,7 @@ def add_query_arguments(parser: argparse.ArgumentParser) -> None:
     what = "write the whole result to a file; .json and .csv choose the format"
     add_output(parser, what, ("text", "json", "csv"))
     limits = parser.add_argument_group("limits (exit code 3: beyond one of them)")
-    what = (
-        f"memory of the query, e.g. 500MB (default: half of the machine's, at most {_SHOWN})"
-    )
+    what = f"memory of the query, e.g. 500MB (default: half of the machine's, at most {_SHOWN})"
     add_option(limits, "--max-memory SIZE", what, type=memory_size)
     time = "seconds for the query (default: 60)"
     add_option(limits, "--timeout S", time, type=seconds, default=60.0)
@@ -189,7 +187,7 @@ EXPORT = """Write a recording as Parquet or Chrome JSON.
   timesink export damaged.json.gz -o mended.json.gz JSON that Perfetto opens
   timesink export x_perf_data.csv.gz -o x.parquet   a behaviour table in another format
   timesink export RUN -o own.json.gz --own-clock --critical-path
-                                                    without profiler overhead, with the critical path
+                                                    without profiler overhead, with critical path
 
 timesink opens a Parquet folder like the trace it was made from.
 """

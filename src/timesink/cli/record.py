@@ -12,9 +12,9 @@ with each call of a Python function (train_step, Model.forward, package.module:f
 with a range of torch.profiler.record_function.  torch.profiler runs only during the recorded steps.
 The unprofiled steps before them show the profiler overhead.
 
-The folder gets trace.json.gz (one per rank), counters.csv on the same clock, and run.json, for
-timesink analyze  and  compare.  The program runs to its end, unless --stop is given; the exit code is that of the program.
-Recording needs only Python (`pip install timesink --no-deps`); without torch it has counters only.
+The folder gets trace.json.gz (one per rank), counters.csv on the same clock, and run.json.  The
+program runs to its end, unless --stop is given; the exit code is that of the program.  Recording
+needs only Python (`pip install timesink --no-deps`); without torch it has counters only.
 """
 
 from __future__ import annotations

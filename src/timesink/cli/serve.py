@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help=address)
     port = "port to listen on; 0 takes a free one (default: %(default)s)"
     add_option(parser, "--port N", port, type=_port, default=6006)
-    add_option(parser, "--path-prefix /PATH", "prefix of every address, e.g. behind a proxy (default: none)", default="")
+    add_option(parser, "--path-prefix /PATH", "prefix of every address (default: none)", default="")
     name = "further host name to accept, e.g. that of a proxy"
     add_option(parser, "--allow-host NAME", name, action="append", default=[], type=not_empty)
     add_option(parser, "--follow-links", "also serve what symbolic links lead to")

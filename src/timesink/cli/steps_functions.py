@@ -110,7 +110,9 @@ def run_functions(options: argparse.Namespace) -> int:
             endings = ", ".join((*_TABLES, ".json", ".txt"))
             raise UsageError(error.message, f"end the name in {endings}, or add --format") from None
     if is_table and form != "table":
-        raise UsageError(f"{output}: this ending is for a table, not for {form}", "leave out --format")
+        raise UsageError(
+            f"{output}: this ending is for a table, not for {form}", "leave out --format"
+        )
     check_answer(options, form, options.path, options.map)
     from timesink.answers.behaviour import behaviour, behaviour_document  # noqa: PLC0415 - --help should not wait
     from timesink.formats.behaviour import behaviour_csv, write_behaviour  # noqa: PLC0415

@@ -87,7 +87,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )  # fmt: skip
     add_output(made["status"], "write to a file; .txt, .md, .json choose the format", _FORMATS)
     learn, judge = made["learn"], made["judge"]
-    add_option(learn, "rows ROWS", "table of normal steps: CSV, CSV.gz or Parquet", completed="file")
+    add_option(
+        learn, "rows ROWS", "table of normal steps: CSV, CSV.gz or Parquet", completed="file"
+    )
     add_place(learn, "FILE", "model file to write", required=True)
     add_force(learn)
     rate = "accepted false alarms: a share of the steps, or N/hour (default: 2%%)"
@@ -170,7 +172,7 @@ def _add_recording(group: argparse._ArgumentGroup) -> None:
         type=accepted(size_bytes, "a size such as 500M or 2G"),
         default=WatchPlan.quota_bytes,
     )
-    counters = "counters as for  timesink record: all, none, groups and names (default: %(default)s)"
+    counters = "counters: all, none, or groups and names (default: %(default)s)"
     add_option(group, "--counters LIST", counters, default="all")
     add_option(group, "--no-record", "raise alarms without recording")
 

@@ -198,7 +198,7 @@ def metrics_of(status: Mapping[str, Any]) -> Iterator[Metric]:
     for name, meaning, amount in (
         ("cycles_total", "steps of the program so far", status.get("cycles")),
         ("cycles_dropped_total", "steps that the watcher missed", status.get("dropped")),
-        ("cycles_outside_total", "steps with a workload unlike what was learned", status.get("outside")),
+        ("cycles_outside_total", "steps with an unknown workload", status.get("outside")),
         ("alarms_total", "alarms so far", alarms.get("raised")),
         ("brief_total", "slow-downs too short for an alarm", alarms.get("brief")),
         ("alarms_open", "open alarms", len(alarms.get("open") or ())),

@@ -480,7 +480,7 @@ class WatchSession:
             if not self.plan.is_recording:
                 raise Refused("recording is switched off (--no-record)")
             self.desk.references.forget()
-            return "A new reference of healthy steps will be recorded soon; the present ones stay until then."
+            return "A new reference recording is made soon; the present ones stay until then."
         if self._learning is not None:
             raise Refused("it is learning already")
         if self._judge is None:

@@ -313,9 +313,7 @@ class Analysis:
             return "Times are without profiler overhead."
         if not tells_clocks_apart(self.own_clock):
             return "Times are as recorded."
-        return (
-            "Times are as recorded, with profiler overhead; --clock corrected shows them without it."
-        )
+        return "Times are as recorded, with profiler overhead; --clock corrected leaves it out."
 
     def _with_own(self, table: pl.DataFrame, about: View, group_by: str) -> pl.DataFrame:
         """A table of calls, with their time on the host by itself."""
