@@ -14,7 +14,7 @@ import pytest
 
 import timesink
 from builders import training_trace, write
-from timesink.cli import COMMANDS, FORMER_NAMES, GROUPS, info, main
+from timesink.cli import COMMANDS, FORMER_NAMES, GROUPS, build_parser, info, main
 from timesink.errors import UnreadableError
 
 SQL = "select * from host"
@@ -51,6 +51,27 @@ def test_help_of_every_command(run):
     assert {name: one.code for name, one in told.items()} == dict.fromkeys(COMMANDS, 0)
     begin = {name: one.out.startswith(f"usage: timesink {name}") for name, one in told.items()}
     assert begin == dict.fromkeys(COMMANDS, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "former", "alias"),
+    [
+        ("record", ("--cycles", "7", "--plain", "3"), ("--steps", "7", "--unprofiled", "3")),
+        ("record", ("--plain-only",), ("--unprofiled-only",)),
+        ("ab", ("--plain", "3"), ("--unprofiled", "3")),
+        ("watch run", ("--cycles", "7", "--plain", "3"), ("--steps", "7", "--unprofiled", "3")),
+        ("compare x y", ("--cycles", "decode"), ("--steps", "decode")),
+        ("gate x y", ("--cycles", "decode"), ("--steps", "decode")),
+        ("slow-steps x", ("--cycles", "decode"), ("--steps", "decode")),
+    ],
+)
+def test_options_go_by_the_words_of_the_glossary_too(
+    command: str, former: tuple[str, ...], alias: tuple[str, ...]
+):
+    parse = build_parser().parse_args
+    meant = parse([*command.split(), *former])
+    assert parse([*command.split(), *alias]) == meant
+    assert meant != parse(command.split())
 
 
 @pytest.mark.parametrize(
