@@ -234,7 +234,8 @@ def reading_of(options: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 def add_top(parser: argparse._ActionsContainer) -> None:
     """How much to show."""
-    add_option(parser, "--top N", "rows per table", type=row_count)
+    what = "rows per table (default: 10; pages and single tables have more)"
+    add_option(parser, "--top N", what, type=row_count)
 
 
 def add_rank(parser: argparse._ActionsContainer) -> None:

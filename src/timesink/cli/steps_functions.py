@@ -92,7 +92,9 @@ def add_functions_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink functions`."""
     add_input(parser)
     add_cycle_options(parser)
-    add_option(parser, "--top N", "functions to show", type=row_count, default=15)
+    add_option(
+        parser, "--top N", "functions to show (default: %(default)s)", type=row_count, default=15
+    )
     what = "write to a file; .parquet, .csv and .csv.gz keep the table, .json and .txt the rest"
     add_output(parser, what, _BEHAVIOUR_FORMATS)
 
