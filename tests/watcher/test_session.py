@@ -111,7 +111,7 @@ def test_an_alarm_becomes_an_incident_and_closes(watched):
     assert incident["state"] == "closed"
     assert incident["observed_us"] / incident["expected_us"] > 1.2
     assert incident["lost_us"] > 50_000
-    assert "Nothing was recorded: no profiler here." in incident["remarks"]
+    assert "Not recorded: no profiler here." in incident["remarks"]
     events = (one.place.folder / "alarms.jsonl").read_text().splitlines()
     first, second, *_, last = map(json.loads, events)
     assert (first["event"], first["incident"]) == ("alarm", kept["id"])
@@ -313,12 +313,12 @@ def test_requests_that_cannot_be_met_are_refused(watched):
     begin, cycles, said = watched
     one = begin()
     pass_on(one, cycles, 50, at_once=50)
-    assert "learns from the last cycles" in ask(one, "accept")["done"]
+    assert "learns from the latest steps" in ask(one, "accept")["done"]
     assert "learns already" in ask(one, "accept")["refused"]
     pass_on(one, cycles, 10)
-    assert "the cycles of now were not learned, the model stays: not asked" in said
+    assert "not learned from the present steps, the model stays: not asked" in said
     one._judge = None
-    assert "nothing was learned yet" in ask(one, "accept")["refused"]
+    assert "it has not learned yet" in ask(one, "accept")["refused"]
     assert "off" in ask(one, "off")["done"]
     for what in ("off", "accept", "reference"):
         assert ask(one, what)["refused"] == "watching is off"

@@ -158,7 +158,7 @@ def test_durations_are_a_histogram():
     lines = [line for line in text.splitlines() if "duration" in line]
     name, of = "timesink_cycle_duration_seconds", 'phase="learning"'
     assert lines[:3] == [
-        f"# HELP {name} durations of all cycles", f"# TYPE {name} histogram",
+        f"# HELP {name} times of all steps", f"# TYPE {name} histogram",
         f'{name}_bucket{{{of},le="0.0001"}} 2',
     ]  # fmt: skip
     assert lines[-4:] == [
@@ -284,11 +284,11 @@ def test_metrics_are_served_by_the_family_of_the_address():
     ("status", "headline"),
     [
         ({"state": "learning", "learned": {"cycles": 2841, "of": 150, "seconds_left": 12.2}},
-         "Learning what cycles take: 2 841 are enough, it waits 12 s more (--learn-seconds)."),
+         "Learning step times: 2 841 steps are enough, it waits 12 s more (--learn-seconds)."),
         ({"state": "ended", "exit": {"code": None, "signal": "SIGKILL"}},
-         "The program ended by SIGKILL: 0 cycles, no incident."),
+         "The program ended by SIGKILL: 0 steps, no incident."),
         ({"state": "ended", "exit": {"code": 7, "signal": ""}},
-         "The program ended with code 7: 0 cycles, no incident."),
+         "The program ended with code 7: 0 steps, no incident."),
     ],
 )  # fmt: skip
 def test_how_a_program_does_in_a_sentence(status, headline):
