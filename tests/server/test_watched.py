@@ -140,7 +140,7 @@ def test_without_curves_the_rest_is_shown_and_says_so(tmp_path: Path, content: b
     WatchedProgram(tmp_path).write()
     (tmp_path / "series.json").write_bytes(content)
     answer = Browser.of(tmp_path).get("api/watch", name=tmp_path.name)
-    assert answer["document"]["headline"].startswith("Cycles take what is expected")
+    assert answer["document"]["headline"].startswith("Step times are as expected")
     notes = [one["text"] for one in answer["document"]["sections"][0]["blocks"] if "text" in one]
     assert any("series.json" in one for one in notes)
 

@@ -314,7 +314,7 @@ def test_requests_that_cannot_be_met_are_refused(watched):
     one = begin()
     pass_on(one, cycles, 50, at_once=50)
     assert "learns from the latest steps" in ask(one, "accept")["done"]
-    assert "learns already" in ask(one, "accept")["refused"]
+    assert "it is learning already" in ask(one, "accept")["refused"]
     pass_on(one, cycles, 10)
     assert "not learned from the present steps, the model stays: not asked" in said
     one._judge = None
@@ -400,8 +400,8 @@ def test_more_cycles_are_learned_from_once_unless_they_are_slow(
 @pytest.mark.parametrize(
     ("source", "renamed", "why"),
     [
-        ("decode_step", "batch_size", "those of decode_step, these of optimizer step SGD"),
-        ("", "tokens", "tell tokens, which these do not"),
+        ("decode_step", "batch_size", "come from decode_step, these from optimizer step SGD"),
+        ("", "tokens", "have tokens, which these lack"),
     ],
 )
 def test_a_model_of_another_program_is_not_used(watched, tmp_path, source, renamed, why):
@@ -413,7 +413,7 @@ def test_a_model_of_another_program_is_not_used(watched, tmp_path, source, renam
     (tmp_path / "model.json").write_bytes(learn_live(rows, source=source).to_json())
     one = begin(is_recording=False)
     pass_on(one, cycles, 50, times=3, at_once=50)
-    assert any(why in line and "it learns instead" in line for line in said)
+    assert any(why in line and "learning instead" in line for line in said)
     assert (one.state, one.desk.raised) == ("learning", 0)
     one.end(None, lambda: False)
 

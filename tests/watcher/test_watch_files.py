@@ -69,7 +69,7 @@ def test_the_nearest_reference_has_the_phase_and_workload(tmp_path):
     found = references.nearest("decode", {"batch_size": 40.0})
     assert (found.reference.name, found.remark == "") == ("b", False)
     assert references.nearest("prefill", {"batch_size": 17.0}).remark == ""
-    assert "no nearer one" in references.nearest("mixed", {"batch_size": 4.0}).remark
+    assert "has decode steps" in references.nearest("mixed", {"batch_size": 4.0}).remark
 
 
 def test_common_workloads_are_wanted_once(tmp_path):
@@ -227,7 +227,7 @@ def test_a_watcher_answers_what_it_is_asked(tmp_path, monkeypatch):
         until = threading.Timer(0.05, journal.obey_commands, (place, obey))
         until.start()
         if obey is refuse:
-            with pytest.raises(CollectError, match="off is refused: watching is off"):
+            with pytest.raises(CollectError, match="off is not possible: watching is off"):
                 journal.ask_watcher(tmp_path / "w", "off")
         else:
             assert journal.ask_watcher(tmp_path / "w", "off") == "OFF"
@@ -526,7 +526,7 @@ def test_a_restless_start_is_said_and_limits_are_those_of_alarms():
     series = WatchedSeries(0)
     series.add(judged, rows)
     [remark] = series.calmer_remarks(model, [])
-    assert "now they take 20.0 to 20.0 ms: limits are wider than they need be" in remark
+    assert "now they take 20.0 to 20.0 ms, so limits are too wide" in remark
     assert series.calmer_remarks(model, ["an alarm"]) == []
     [phase] = series.phases(model.limits.lasting)
     assert phase["expected_us"] < phase["lasting_us"] < phase["limit_us"]
