@@ -272,7 +272,7 @@ def test_a_full_disk_is_said_once(watched, monkeypatch):
 @pytest.mark.parametrize(
     ("notes", "why"),
     [
-        ([], "no Python of the program let the agent in"),
+        ([], "no Python process loaded the agent"),
         ([{"event": "python"}], "torch was never imported"),
         ([{"event": "torch"}], "decode_step was never called"),
         ([{"event": "torch"}, {"event": "remark", "text": "a coroutine"}], ": a coroutine"),

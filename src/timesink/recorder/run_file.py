@@ -209,20 +209,20 @@ def _versions(first: Recorded | None, processes: Sequence[ProcessNotes]) -> dict
 # Why a recording has less than was asked for, in words.
 
 NO_PYTHON = (
-    "no Python of the program let the recorder in: it is no Python program, "
-    "runs with -I, -E or -S, or something on the way to it replaced PYTHONPATH"
+    "no Python process loaded the recorder: the program is not Python, "
+    "runs with -I, -E or -S, or PYTHONPATH was replaced"
 )
 NO_TORCH = "the program did not import torch: counters only"
 _IN_THE_WAY = (
     (
         "own_profiler",
         "the program's own profiler was running when recording was due",
-        "switch the program's own profiler off: two at a time break each other",
+        "switch the program's own profiler off: only one can run at a time",
     ),
     (
         "elsewhere",
-        "cycles ran on several threads, and a recording follows only one",
-        "let one thread do the work, or name what one thread does again and again",
+        "steps ran on several threads, and a recording follows only one",
+        "run the steps on one thread, or name a function of one thread with --marker",
     ),
 )
 """What notes of cycles tell of, why there is no recording then, and what to do."""

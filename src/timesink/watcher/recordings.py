@@ -194,7 +194,7 @@ class Recorder:
 UNTOLD = "the workload of a step could not be read"
 """The agent says it of the first; how many there are is known here."""
 _MOST_PROCESSES = 200
-_NO_PYTHON = "no Python of the program let the agent in (python -E or -I, or another PYTHONPATH?)"
+_NO_PYTHON = "no Python process loaded the agent (python -E or -I, or another PYTHONPATH?)"
 
 
 def notes_in(control: Path) -> list[ProcessNotes]:

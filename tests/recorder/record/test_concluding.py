@@ -197,7 +197,7 @@ def test_secrets_of_the_command_are_not_kept(place: RecordingFolder):
 def test_program_that_tidies_up(place: RecordingFolder):
     """Notes are lost with the folder they lie in; the counters are not."""
     shutil.rmtree(place.control)
-    assert "no Python of the program let the recorder in" in concluded(place)["why_partial"]
+    assert "no Python process loaded the recorder" in concluded(place)["why_partial"]
     assert files(place) == ["run.json"]
 
 

@@ -48,7 +48,7 @@ def pace(**more: object) -> dict[str, object]:
             (TORCH, pace(seen=1, elsewhere=9)),
             RecordPlan(),
             "on several threads",
-            "let one thread do",
+            "run the steps on one thread",
         ),
     ],
 )
