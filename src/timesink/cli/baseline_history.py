@@ -88,12 +88,8 @@ def add_baseline_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_store(parser: argparse.ArgumentParser) -> None:
-    add_option(
-        parser,
-        "--store DIR",
-        "folder or URL of baselines (default: .timesink/baselines)",
-        type=not_empty,
-    )
+    store = "folder or URL of baselines (default: TIMESINK_BASELINES, else .timesink/baselines)"
+    add_option(parser, "--store DIR", store, type=not_empty)
 
 
 def _add_run(parser: argparse.ArgumentParser, what: str, *, many: bool = False) -> None:

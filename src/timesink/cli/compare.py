@@ -433,12 +433,8 @@ def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     passes = add_limit(parser)
     what = "TOML file with limits for program, counts, device time, operators, ..."
     add_option(passes, "--budget FILE", what, completed="file")
-    add_option(
-        passes,
-        "--store DIR",
-        "folder or URL of baselines (default: .timesink/baselines)",
-        type=not_empty,
-    )
+    store = "folder or URL of baselines (default: TIMESINK_BASELINES, else .timesink/baselines)"
+    add_option(passes, "--store DIR", store, type=not_empty)
     return which
 
 
