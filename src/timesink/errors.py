@@ -105,7 +105,7 @@ class UnreadableError(TimesinkError):
         said = f"{path}: only counters; no calls, kernels or steps"
         if recorded:
             seen = f"timesink info {shlex.quote(str(path))}"
-            return cls(f"{said} ({recorded})", f"see the counters with  {seen}")
+            return cls(f"{said} ({recorded})", f"{seen}  shows the counters")
         return cls(
             said,
             "give the trace of the same run; a counter CSV beside it is read with it",

@@ -42,7 +42,7 @@ def test_info_of_a_folder(run, tmp_path: Path, table: Path) -> None:
     other.mkdir()
     (other / table.name).write_bytes(table.read_bytes())
     said = run("info", tmp_path).out
-    assert "4 cycles in 2 behaviour tables" in said
+    assert "4 steps in 2 behaviour tables" in said
     assert "later/" in said
     assert "processes" in said
 

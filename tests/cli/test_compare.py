@@ -14,7 +14,8 @@ import pytest
 from compared_runs import SLOW_CLOCK, process_table, write_case, write_table, write_timeline
 from timesink.analyses.cycles import METHODS
 from timesink.answers.comparison.pairing import CYCLE_TYPES
-from timesink.cli import compare, parts_of
+from timesink.cli import options as cli_options
+from timesink.cli import parts_of
 
 Run = Callable[..., Any]
 Decline = Callable[..., tuple[str, str]]
@@ -125,7 +126,7 @@ def test_what_chooses_one_pair_is_named_and_does(
 
 
 def test_sorts_of_cycles_are_those_of_the_comparison() -> None:
-    assert compare.CYCLE_TYPES == CYCLE_TYPES
+    assert cli_options.CYCLE_TYPES == CYCLE_TYPES
 
 
 def test_a_table_of_families_without_rows_says_so(run: Run, case: Path) -> None:

@@ -154,7 +154,7 @@ def refuse_ab(folder: Path) -> None:
     sides = " and ".join(f"{sum(run.side == side for run in ab.runs)} of {side}" for side in SIDES)
     raise UnreadableError(
         f"{folder}: runs of two versions ({sides}), not one recording",
-        f"compare them with  timesink compare {said}, or name one run, such as {said}/{BASE}/01",
+        f"timesink compare {said}  compares them; or name one run, such as {said}/{BASE}/01",
     )
 
 
