@@ -225,7 +225,7 @@ def test_unequal_work_is_said_beside_tables(
     shared: Path, form: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["compare", str(case(shared, CASES[0])), "--format", form]) == 0
-    assert "do not hold the same work" in capfd.readouterr().err
+    assert "do not do the same work per step" in capfd.readouterr().err
 
 
 def test_waiting_for_the_device_is_not_lost(shared: Path) -> None:

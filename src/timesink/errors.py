@@ -86,7 +86,7 @@ class UnreadableError(TimesinkError):
     @classmethod
     def no_timeline(cls, path: Path | str) -> UnreadableError:
         return cls(
-            f"{path}: counters of kernels without a timeline",
+            f"{path}: kernel counters without a timeline",
             f"try  timesink kernels {shlex.quote(str(path))}; "
             "for a timeline, record the program with torch.profiler or nsys",
         )
@@ -102,19 +102,19 @@ class UnreadableError(TimesinkError):
     @classmethod
     def only_counters(cls, path: Path | str, recorded: str = "") -> UnreadableError:
         """`recorded` says why, where a recorder made them; else they belong to some trace."""
-        said = f"{path}: holds counters only: no calls, no kernels and so no cycles"
+        said = f"{path}: only counters; no calls, kernels or steps"
         if recorded:
             seen = f"timesink info {shlex.quote(str(path))}"
             return cls(f"{said} ({recorded})", f"{seen}  shows the counters")
         return cls(
             said,
-            "give the trace they were sampled for; counters in a CSV beside it are read with it",
+            "give the trace of the same run; a counter CSV beside it is read with it",
         )
 
     @classmethod
     def none_fits(cls, path: Path | str, names: list[str]) -> UnreadableError:
         shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-        return cls(f"{path}: no trace fits the choice of worker, span or rank", f"it holds {shown}")
+        return cls(f"{path}: no trace fits --worker, --span or --rank", f"it has {shown}")
 
 
 class MissingPathError(UnreadableError):
@@ -153,13 +153,13 @@ class OutputError(TimesinkError):
     @classmethod
     def not_ours(cls, path: Path | str) -> OutputError:
         """Only what timesink wrote, as its content says, is replaced unasked."""
-        why = "already exists, and is not as timesink wrote it"
+        why = "already exists, and timesink did not write it"
         return cls(f"{path}: {why}", "add --force to overwrite it, or choose another -o")
 
     @classmethod
     def overwrites(cls, path: Path | str) -> OutputError:
         """Writing would destroy what is read."""
-        return cls(f"{path}: is what is read, and is not overwritten", "choose another -o")
+        return cls(f"{path}: this is the input and is not overwritten", "choose another -o")
 
     @classmethod
     def unwritable(cls, path: Path | str, why: OSError | str) -> OutputError:
@@ -175,12 +175,12 @@ class NoCyclesError(NotFoundError):
 
     def __init__(self, message: str, marks: Sequence[str] = (), otherwise: str = "") -> None:
         options = ", ".join(f"--marker {shlex.quote(name)}" for name in marks)
-        super().__init__(message, f"name what marks a cycle: {options}" if marks else otherwise)
+        super().__init__(message, f"name what marks a step: {options}" if marks else otherwise)
         self.marks = tuple(marks)
 
     @classmethod
     def nothing_repeats(cls, message: str, marks: Sequence[str]) -> NoCyclesError:
-        hint = "name what marks a cycle with --marker NAME, or record with profiler steps"
+        hint = "name what marks a step with --marker NAME, or record with profiler.step()"
         return cls(message, marks, hint)
 
     @classmethod
@@ -211,6 +211,6 @@ def own_text(path: Path, option: str, hint: str) -> str:
     except IsADirectoryError:
         raise UsageError(f"{option}: {path} is a folder", hint) from None
     except UnicodeDecodeError:
-        raise UsageError(f"{option}: {path} is no text", hint) from None
+        raise UsageError(f"{option}: {path} is not text", hint) from None
     except OSError as error:
         raise UnreadableError.denied(path, error) from error

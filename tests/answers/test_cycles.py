@@ -47,7 +47,7 @@ def test_a_folder_keeps_what_can_be_told(served):
     write(served.parent / "short.json", [other, other | {"name": "g", "ts": 9}])
     report = timesink.cycles(served.parent, cache=False)
     assert [run.label for run in report.runs] == ["served"]
-    assert "no cycles found" in report.refused[0].message
+    assert "no steps found" in report.refused[0].message
 
 
 def test_json_says_everything(served):

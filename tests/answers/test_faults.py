@@ -50,8 +50,8 @@ def test_counters_that_are_not_there_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ("instances_count", "times", "not in the table, and so not known: instances_count (how"),
-        ("mu_pct", "level", "not in the table, and so not known: mu_pct (how high counters were)"),
+        ("instances_count", "times", "not in the table, so not known: instances_count (how"),
+        ("mu_pct", "level", "not in the table, so not known: mu_pct (how high counters were)"),
     ],
 )
 def test_what_a_table_does_not_say(tmp_path: Path, before: str, after: str, said: str) -> None:

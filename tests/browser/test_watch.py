@@ -37,7 +37,7 @@ def test_a_page_follows_the_watcher_and_its_incidents_lead_on(
     page.goto(site)
     page.get_by_role("link", name="serving watching").click()
     headline = page.get_by_role("heading", level=1)
-    expect(headline).to_contain_text("Cycles take what is expected")
+    expect(headline).to_contain_text("Step times are as expected")
     shown = page.get_by_role("figure", name="decode", exact=True)
     plot = shown.locator(".plot")
     assert "limit from" in (plot.get_attribute("aria-label") or "")
@@ -71,14 +71,14 @@ def test_a_page_says_when_the_watcher_is_gone_and_rests_when_the_program_ended(
 ):
     page.goto(f"{site}#/watch/serving")
     headline = page.get_by_role("heading", level=1)
-    expect(headline).to_contain_text("Cycles take what is expected")
+    expect(headline).to_contain_text("Step times are as expected")
     program.now_us -= 20 * SECOND_US
     program.write()
-    expect(headline).to_contain_text("The watcher is gone")
+    expect(headline).to_contain_text("The watcher has ended")
     # Half a file: what was known stays, with a sentence.
     (program.folder / "status.json").write_text('{"state": "watch')
     expect(page.get_by_role("alert")).to_contain_text("damaged")
-    expect(headline).to_contain_text("The watcher is gone")
+    expect(headline).to_contain_text("The watcher has ended")
     program.state = "ended"
     program.write()
     expect(headline).to_contain_text("The program ended after 10 min")

@@ -31,11 +31,11 @@ REFUSED = {
     "no program to run": ["--base-ref", "main"],
     "--base without --new": ["--base", "python train.py"],
     "--new-python without --base-python": ["--new-python", "python3", "--", "train.py"],
-    "--base and --new are whole commands": ["--base", "a", "--new", "b", "--", "c"],
+    "--base and --new are complete commands": ["--base", "a", "--new", "b", "--", "c"],
     "--base 'a \"b': No closing quotation": ["--base", 'a "b', "--new", "c"],
     "--new-ref without --base-ref": ["--new-ref", "HEAD", "--base", "a", "--new", "b"],
     "--setup is for work trees": ["--setup", "make", "--base", "a", "--new", "b"],
-    "--resume goes on with the plan of runs": ["--resume", "runs", "--detect", "2%"],
+    "--resume continues with the options of runs": ["--resume", "runs", "--detect", "2%"],
 }
 
 
@@ -85,7 +85,7 @@ def test_what_is_damaged_or_no_folder_is_not_gone_on_with(
 
 def test_a_plan_without_a_command_is_not_gone_on_with(decline, tmp_path: Path):
     write_ab(replace(begun(), new=AbSide()), tmp_path)
-    assert "names no command to run" in decline("ab", "--resume", tmp_path)[0]
+    assert "no command to run" in decline("ab", "--resume", tmp_path)[0]
 
 
 @pytest.mark.parametrize("words", [["compare"], ["gate"], ["baseline", "add", "main"]])
@@ -215,7 +215,7 @@ def test_a_new_plan_takes_the_place_of_an_old_one_and_of_nothing_else(tmp_path: 
 def test_runs_in_turn_are_no_recording(decline, once_ended, words: tuple[str, ...]):
     _, folder = once_ended(1.0, 3)
     what, hint = decline(*(str(folder) if word == "AB" else word for word in words))
-    assert f"{folder}: runs of two versions in turn, 4 of base and 4 of new" in what
+    assert f"{folder}: runs of two versions (4 of base and 4 of new)" in what
     assert f"timesink compare {folder} compares them" in hint
 
 

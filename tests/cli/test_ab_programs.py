@@ -105,9 +105,9 @@ def test_ctrl_c_keeps_what_there_is(repository: Path):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode == 130
-    assert f"go on with  timesink ab --resume {out}" in err
+    assert f"continue with  timesink ab --resume {out}" in err
     assert "new: " in err
-    assert "the work tree as it is" in err
+    assert "the work tree" in err
     assert not [pid for pid in members if is_alive(pid)]
     assert left_of_trees(repository) == []
     ab = read_ab(out)
@@ -127,5 +127,5 @@ def test_a_side_that_fails_is_told_with_its_last_words(tmp_path: Path):
     assert "timesink: base/01 failed: exit code 1\n" in err
     assert "  RuntimeError: 42\n" in err
     assert "timesink: base: 2 runs in a row failed (exit code 1)\n" in err
-    assert f"hint: what it said is in {tmp_path}/runs/base/02/output.txt" in err
+    assert f"hint: its output is in {tmp_path}/runs/base/02/output.txt" in err
     assert [run.folder for run in read_ab(tmp_path / "runs").runs] == ["base/01", "base/02"]

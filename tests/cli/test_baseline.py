@@ -106,7 +106,7 @@ def test_a_baseline_is_not_overwritten_by_a_report(run, decline, store):
     for words in (("compare", "@main", timesink.sample(), "--format", "json"),
                   ("baseline", "budgets", "@main")):  # fmt: skip
         message, _ = decline(*words, "-o", file, "--force")
-        assert message == f"{file}: cannot be written (names of baselines end like this)"
+        assert message == f"{file}: cannot be written (this ending is kept for baselines)"
     assert file.read_bytes() == kept
 
 

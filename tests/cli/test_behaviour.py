@@ -129,7 +129,7 @@ def test_where_nothing_repeats(decline, tmp_path: Path):
 
 def test_a_table_has_no_other_format(decline, trace: Path, tmp_path: Path):
     words = ("behaviour", trace, "-o", tmp_path / "run.parquet", "--format", "json")
-    assert "holds a table, not json" in decline(*words, code=2)[0]
+    assert "this ending is for a table, not for json" in decline(*words, code=2)[0]
 
 
 def test_from_python(trace: Path):

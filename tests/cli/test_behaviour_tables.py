@@ -23,7 +23,7 @@ def table(tmp_path: Path) -> Path:
 def test_info(run, table: Path) -> None:
     said = run("info", table).out
     assert " ".join(said.split()).startswith(
-        "result_perf_data.csv.gz: behaviour of 2 functions in 2 cycles of about 745.5 ms; "
+        "result_perf_data.csv.gz: behaviour of 2 functions in 2 steps of about 745.5 ms; "
         "no timeline "
     )
     for told in ("944615, node1 944615", "GPU 7, Host", "marked by Scheduler.run_batch"):
@@ -42,7 +42,7 @@ def test_info_of_a_folder(run, tmp_path: Path, table: Path) -> None:
     other.mkdir()
     (other / table.name).write_bytes(table.read_bytes())
     said = run("info", tmp_path).out
-    assert "4 cycles in 2 behaviour tables" in said
+    assert "4 steps in 2 behaviour tables" in said
     assert "later/" in said
     assert "processes" in said
 

@@ -14,7 +14,8 @@ import pytest
 from compared_runs import SLOW_CLOCK, process_table, write_case, write_table, write_timeline
 from timesink.analyses.cycles import METHODS
 from timesink.answers.comparison.pairing import CYCLE_TYPES
-from timesink.cli import compare, parts_of
+from timesink.cli import options as cli_options
+from timesink.cli import parts_of
 
 Run = Callable[..., Any]
 Decline = Callable[..., tuple[str, str]]
@@ -34,7 +35,7 @@ def table(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
 
 
-@pytest.mark.parametrize("command", ["behaviour", "compare", "cycles"])
+@pytest.mark.parametrize("command", ["functions", "compare", "steps"])
 def test_every_command_says_alike_what_a_cycle_is(command: str) -> None:
     parser = argparse.ArgumentParser()
     _, add_arguments, _ = parts_of(command)
@@ -125,7 +126,7 @@ def test_what_chooses_one_pair_is_named_and_does(
 
 
 def test_sorts_of_cycles_are_those_of_the_comparison() -> None:
-    assert compare.CYCLE_TYPES == CYCLE_TYPES
+    assert cli_options.CYCLE_TYPES == CYCLE_TYPES
 
 
 def test_a_table_of_families_without_rows_says_so(run: Run, case: Path) -> None:
@@ -160,7 +161,7 @@ def test_unequal_work_is_said_beside_a_table(run: Run, place: Path) -> None:
     new = write_table(place / "b.csv", layer)
     for form in ("csv", "md", "report", "html"):
         outcome = run("compare", base, new, "--format", form)
-        assert outcome.err.startswith("a vs b: cycles do not hold the same work")
+        assert outcome.err.startswith("a vs b: base and new do not do the same work per step")
 
 
 # -- outputs ---------------------------------------------------------------------------------------
@@ -198,7 +199,7 @@ def test_a_page_of_roles_told_apart(run: Run, wide_case: Path) -> None:
 
 def test_a_page_has_every_table(decline: Decline, case: Path) -> None:
     message, hint = decline("compare", case, "--top", "3", "--format", "html", code=2)
-    assert message == "html has no choice of tables"
+    assert message == "html always has all tables"
     assert "--top" in hint
 
 
@@ -258,7 +259,7 @@ def test_csv_holds_two_groups_of_explored_roles(decline: Decline, tmp_path: Path
         for number, fault in enumerate([None, None, SLOW_CLOCK, {"gpu_sm_frequency": 0.5}])
     ]
     message, hint = decline("compare", *paths, "--format", "csv")
-    assert "of 3 groups of roles" in message
+    assert "of 3 groups of processes" in message
     assert "--pid" not in hint
 
 
@@ -281,7 +282,7 @@ def test_what_is_read_is_never_overwritten(decline: Decline, tmp_path: Path) -> 
     before = path.read_bytes()
     for source in (path, tmp_path / "in"):
         message, _ = decline("compare", source, source, "-o", path, "--force")
-        assert "is what is read" in message
+        assert "this is the input" in message
     assert path.read_bytes() == before
 
 

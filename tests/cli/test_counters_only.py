@@ -88,7 +88,7 @@ def test_info_of_the_fixed_width_table(tmp_path: Path, capsys: pytest.CaptureFix
 def test_analyze_points_to_kernels(calls: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["analyze", str(calls)]) == 1
     said = capsys.readouterr().err
-    assert f"{calls}: counters of kernels without a timeline" in said
+    assert f"{calls}: kernel counters without a timeline" in said
     assert f"timesink kernels {calls}" in said
 
 

@@ -14,8 +14,7 @@ def test_an_address_without_its_engine_is_wrong_usage(
 ) -> None:
     assert main(["analyze", "anywhere", "--ray-address", "head:6379"]) == 2
     assert capsys.readouterr().err == (
-        "timesink: an address of a Ray cluster is of no use to the local engine\n"
-        "hint: choose the engine as well: --engine ray\n"
+        "timesink: --ray-address does not go with the local engine\nhint: add --engine ray\n"
     )
 
 

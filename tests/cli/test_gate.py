@@ -355,8 +355,8 @@ class TestUsage:
             path.write_text("nothing to read")
         for given in (paths, paths[:1]):
             message, _ = decline("compare", *given, "--fail-on", "5%", code=2)
-            assert "told apart" in message
-        assert f"{paths[0]}: is one run" in message
+            assert "grouped" in message
+        assert f"{paths[0]}: this is one run" in message
 
     def test_a_budget_that_is_none_is_refused_before_anything_is_read(
         self, decline: Decline, tmp_path: Path

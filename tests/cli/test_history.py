@@ -52,7 +52,7 @@ def test_a_file_that_is_none_of_ours_stays(decline, tmp_path, words):
     dear = tmp_path / "dear.txt"
     dear.write_text("dear")
     message, hint = decline(*words, "-o", dear)
-    assert message.endswith("already exists, and is not as timesink wrote it")
+    assert message.endswith("already exists, and timesink did not write it")
     assert "--force" in hint
     assert dear.read_text() == "dear"
 

@@ -175,7 +175,7 @@ class TestCalls:
 
     def test_several_files_need_a_column_for_the_run(self, ask, decline, file: Path, other: Path):
         message, hint = decline("kernels", file, other, "--calls", code=2)
-        assert "do not go in one such table" in message
+        assert "a table of calls is of one file" in message
         assert "--format csv" in hint
         told = rows(ask("kernels", file, other, "--calls", "--format", "csv").out)
         assert [row["run"] for row in told] == 4 * ["run.csv"] + 2 * ["other.csv"]
@@ -309,7 +309,7 @@ class TestSeveral:
 
     def test_a_timeline_belongs_to_one(self, decline, file: Path, other: Path):
         message, _ = decline("kernels", file, other, "--trace", timesink.sample(), code=2)
-        assert message == "--trace belongs to one file"
+        assert message == "--trace goes with one file"
 
 
 class TestPictures:
@@ -378,7 +378,7 @@ class TestWrongUsage:
             (("--calls", "--format", "svg"), "a page or picture shows the whole report"),
             (("--device", "H100"), "--device: 'H100' does not tell which of several devices it is"),
             (("--picture", "strip"), "--picture is for svg and png"),
-            (("--format", "png"), "a PNG is no text"),
+            (("--format", "png"), "a PNG cannot be printed"),
             (("-o", "out.pdf"), "out.pdf: .pdf is not a format of this command"),
         ],
     )
@@ -390,7 +390,7 @@ class TestWrongUsage:
         rules.write_text("mine tiny\n")
         for source in (file, rules):
             options = ("--families", rules, "--format", "text", "-o", source, "--force")
-            assert "is what is read" in decline("kernels", file, *options)[0]
+            assert "this is the input" in decline("kernels", file, *options)[0]
 
     def test_existing_output(self, decline, file: Path, other: Path):
         message, hint = decline("kernels", file, "--format", "text", "-o", other)

@@ -18,7 +18,7 @@ def test_a_run_is_written_with_what_is_true_about_it(tmp_path: Path, capsys):
     words = ["lab", "ranks", "-o", str(folder), *SMALL, "--tensor", "2", "--seed", "7"]
     assert main([*words, "--straggler", "slow_clock:3", "--straggler", "gc_pause:1:10%"]) == 0
     said = capsys.readouterr().out
-    assert "Put in: slow_clock (gpu_clock), rank 3, in 2 of 2 steps; the run takes " in said
+    assert "Injected: slow_clock (gpu_clock), rank 3, in 2 of 2 steps; the run takes " in said
     assert said.endswith(f"Next: timesink analyze {folder}\n")
     truth = json.loads((folder / "truth.json").read_text())
     assert (truth["plan"]["ranks"], truth["plan"]["tensor"], truth["plan"]["seed"]) == (4, 2, 7)
@@ -36,7 +36,7 @@ def test_files_are_named_as_the_handler_of_pytorch_does(tmp_path: Path, capsys):
     folder = tmp_path / "run"
     words = ["lab", "ranks", "-o", str(folder), *SMALL, "--ranks-per-node", "2"]
     assert main([*words, "--naming", "handler"]) == 0
-    assert "No rank is slow on purpose." in capsys.readouterr().out
+    assert "No rank is slow." in capsys.readouterr().out
     found = timesink.find_recordings(folder)
     assert [one.worker for one in found] == [
         "node000_4000", "node000_4007", "node001_4000", "node001_4007",

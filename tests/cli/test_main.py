@@ -14,7 +14,7 @@ import pytest
 
 import timesink
 from builders import training_trace, write
-from timesink.cli import COMMANDS, FORMER_NAMES, GROUPS, info, main
+from timesink.cli import COMMANDS, FORMER_NAMES, GROUPS, build_parser, info, main
 from timesink.errors import UnreadableError
 
 SQL = "select * from host"
@@ -51,6 +51,27 @@ def test_help_of_every_command(run):
     assert {name: one.code for name, one in told.items()} == dict.fromkeys(COMMANDS, 0)
     begin = {name: one.out.startswith(f"usage: timesink {name}") for name, one in told.items()}
     assert begin == dict.fromkeys(COMMANDS, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "former", "alias"),
+    [
+        ("record", ("--cycles", "7", "--plain", "3"), ("--steps", "7", "--unprofiled", "3")),
+        ("record", ("--plain-only",), ("--unprofiled-only",)),
+        ("ab", ("--plain", "3"), ("--unprofiled", "3")),
+        ("watch run", ("--cycles", "7", "--plain", "3"), ("--steps", "7", "--unprofiled", "3")),
+        ("compare x y", ("--cycles", "decode"), ("--steps", "decode")),
+        ("gate x y", ("--cycles", "decode"), ("--steps", "decode")),
+        ("slow-steps x", ("--cycles", "decode"), ("--steps", "decode")),
+    ],
+)
+def test_options_go_by_the_words_of_the_glossary_too(
+    command: str, former: tuple[str, ...], alias: tuple[str, ...]
+):
+    parse = build_parser().parse_args
+    meant = parse([*command.split(), *former])
+    assert parse([*command.split(), *alias]) == meant
+    assert meant != parse(command.split())
 
 
 @pytest.mark.parametrize(
@@ -115,7 +136,7 @@ def test_an_answer_goes_to_a_new_folder_and_replaces_only_answers(
         assert run(*command).code == 0
     output.write_text("my own notes")
     message, hint = decline(*command)
-    assert "already exists, and is not as timesink wrote it" in message
+    assert "already exists, and timesink did not write it" in message
     assert "--force" in hint
     assert output.read_text() == "my own notes"
     message, _ = decline(*command[:-1], output / name)
@@ -236,7 +257,7 @@ def test_what_is_read_is_never_overwritten(decline, tmp_path: Path, command: str
     link.symlink_to(trace)
     for path, output in ((trace, trace), (tmp_path, trace), (trace, link), (link, trace)):
         message, _ = decline(*write_over(command, path, output))
-        assert "is what is read" in message
+        assert "this is the input" in message
     assert trace.read_bytes() == before
 
 
@@ -253,7 +274,7 @@ def test_an_export_is_not_written_over_itself(run, decline, tmp_path: Path):
     run("export", timesink.sample(), "-o", tables)
     for output in (tables, tables / "trace.json"):
         message, _ = decline("export", tables, "-o", output, "--force")
-        assert "is what is read" in message
+        assert "this is the input" in message
     assert timesink.open(tables).device.height == 982
 
 

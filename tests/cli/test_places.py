@@ -81,4 +81,4 @@ def test_what_is_read_by_a_pattern_is_not_overwritten(
     output = run / "rank_0" / "trace.json"
     place = f"{run}/*/trace.json"
     assert main(["analyze", place, "-o", str(output), "--force"]) == 1
-    assert "is what is read" in capsys.readouterr().err
+    assert "this is the input" in capsys.readouterr().err

@@ -127,7 +127,7 @@ def test_folder_with_several_traces_asks_which(run, decline, tmp_path: Path):
 def test_a_query_that_would_change_the_trace_is_declined(query):
     answer = query("drop table host")
     assert answer.code == 1
-    assert "not changed by queries" in answer.err
+    assert "queries cannot change a trace" in answer.err
 
 
 def test_an_output_of_an_unknown_format_is_wrong_usage(query, tmp_path):

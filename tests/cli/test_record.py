@@ -77,7 +77,7 @@ class TestTraining:
     def test_folder_holds_a_recording_and_nothing_else(self, training: Recording):
         assert (training.code, training.out) == (0, "trained\n")
         assert training.files == ["counters.csv", "run.json", "trace.json.gz"]
-        assert "Recorded 6 cycles (by optimizer step AdamW)" in training.err
+        assert "Recorded 6 steps (by optimizer step AdamW)" in training.err
         assert training.err.splitlines()[-1] == f"Next: timesink analyze {training.folder}"
 
     def test_cycles_are_those_asked_for(self, training: Recording):
@@ -177,7 +177,7 @@ def test_function_as_marker_in_a_program_that_fails(tmp_path: Path):
     run = told.run
     assert run["cycles"]["by"] == "function"
     assert run["cycles"]["recorded"] == 7
-    assert run["why_partial"] == "the program ended with ValueError, after 7 of 20 cycles"
+    assert run["why_partial"] == "the program ended with ValueError, after 7 of 20 steps"
     assert (run["complete"], run["exit"]["code"]) == (False, 1)
     marks = told.marks()
     assert marks[:3] == ["ProfilerStep#2", "next_token", "pass"]
@@ -205,7 +205,7 @@ print(any(event.name.startswith("Optimizer.step") for event in profiler.events()
 def test_profiler_of_the_program_goes_first(tmp_path: Path):
     told = forked(tmp_path, OWN_PROFILER, "--skip", "2", "--plain", "0", "--counters", "none")
     assert (told.code, told.out) == (0, "True\n")
-    why = "the program started torch.profiler itself, after 4 of 20 cycles"
+    why = "the program started torch.profiler itself, after 4 of 20 steps"
     assert told.run["why_partial"] == why
     assert len(told.events()) > 100
 
@@ -227,13 +227,13 @@ def test_plain_cycles_alone(tmp_path: Path, run, decline):
     assert told.run["cycles"]["plain"] == 7
     assert "profiler" not in told.err
     said = told.err.splitlines()[-1]
-    assert said.startswith("Recorded 7 plain cycles of ")
+    assert said.startswith("Recorded 7 unprofiled steps of ")
     assert said.endswith(f"(median), no timeline in {told.folder}")
     info = " ".join(run("info", told.folder).out.split())
-    assert "7 plain cycles by optimizer step SGD, 2 before them skipped, complete" in info
+    assert "7 unprofiled steps by optimizer step SGD, 2 before them skipped, complete" in info
     assert "Nothing odd was found" in info
     message, hint = decline("analyze", told.folder)
-    assert message == f"{told.folder}: 7 plain cycles without a timeline"
+    assert message == f"{told.folder}: 7 unprofiled steps without a timeline"
     assert "timesink info" in hint
 
 
@@ -241,8 +241,8 @@ def test_plain_cycles_alone(tmp_path: Path, run, decline):
 @pytest.mark.parametrize(
     ("end", "why"),
     [
-        ("os.kill(os.getpid(), 9)", "the program was killed, after 4 of 5 plain cycles"),
-        ("os._exit(1)", "the program ended with os._exit, after 4 of 5 plain cycles"),
+        ("os.kill(os.getpid(), 9)", "the program was killed, after 4 of 5 unprofiled steps"),
+        ("os._exit(1)", "the program ended with os._exit, after 4 of 5 unprofiled steps"),
     ],
 )
 def test_program_that_ends_among_its_plain_cycles(tmp_path: Path, end: str, why: str):

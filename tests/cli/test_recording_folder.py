@@ -45,9 +45,9 @@ def test_info_says_how_it_was_recorded(run, usual: Path):
     told = run("info", usual).out
     for said in (
         "python train.py --lr 0.1",
-        "6 cycles by optimizer step AdamW, 5 before them skipped, complete",
+        "6 steps by optimizer step AdamW, 5 before them skipped, complete",
         "AMD EPYC 9654, 16 cores, 128.0 GiB, Linux 6.1",
-        "cycles +2.0 % with it (980.0 us → 1.00 ms)",
+        "steps +2.0 % with it (980.0 us → 1.00 ms)",
         "every 500.0 us, 1.2 % of a core, its clock 3.20 us from the trace's",
         "python 3.12.3, timesink 0.1.0, torch 2.11.0",
         "Nothing odd was found",
@@ -108,8 +108,8 @@ def test_compare_says_what_weakens_its_verdict_and_follows_the_description(
     told = plain(run("compare", usual, new).out)
     assert "new: the recording ended early: interrupted, after 4 of 6 cycles" in told
     assert (
-        "new: with the profiler cycles took 2.5 times as long, 1.00 ms instead of 400.0 us: "
-        "times of host code, and all that waits for it, are inflated"
+        "new: with the profiler steps took 2.5 times as long, 1.00 ms instead of 400.0 us: "
+        "times of host code, and of what waits for it, are too long"
     ) in told
 
 
@@ -189,8 +189,8 @@ def test_counters_alone_are_shown(run, tmp_path: Path):
 def test_counters_alone_may_be_all_there_is(run, tmp_path: Path):
     cycles = {"by": None, "name": None, "asked": 20, "skipped": 0, "recorded": 0}
     told = run("info", recorded_counters(tmp_path, complete=True, cycles=cycles)).out
-    assert "counters alone, complete" in told
-    assert "of 20 cycles" not in told
+    assert "only counters, complete" in told
+    assert "of 20 steps" not in told
 
 
 def test_missing_counters_take_a_line_for_each_reason(run, tmp_path: Path):
@@ -203,7 +203,7 @@ def test_missing_counters_take_a_line_for_each_reason(run, tmp_path: Path):
 @pytest.mark.parametrize("command", ["analyze", "cycles", "behaviour", "diagnose"])
 def test_counters_alone_have_no_calls(decline, tmp_path: Path, command: str):
     message, hint = decline(command, recorded_counters(tmp_path))
-    assert "counters only: no calls, no kernels and so no cycles" in message
+    assert "only counters; no calls, kernels or steps" in message
     assert "(the program did not use PyTorch)" in message
     assert hint.startswith(f"timesink info {tmp_path}")
 
@@ -212,7 +212,7 @@ def test_counters_alone_compare_with_nothing(decline, tmp_path: Path):
     message, _ = decline(
         "compare", recorded(tmp_path / "base"), recorded_counters(tmp_path / "new")
     )
-    assert "counters only" in message
+    assert "only counters" in message
 
 
 def test_a_program_killed_before_its_first_cycle(run, tmp_path: Path):

@@ -59,7 +59,7 @@ def test_what_is_of_one_run_says_what_it_needs(folder: Path, capsys: pytest.Capt
     assert "holds 2" in error
     assert "bert-small.json.gz --view kernels" in error
     assert main(["analyze", str(folder), "--rank", "1"]) == 1
-    assert "it holds bert-small, gpu_only_trace" in capsys.readouterr().err
+    assert "it has bert-small, gpu_only_trace" in capsys.readouterr().err
     assert main(["analyze", str(folder), "--worker", "bert-small"]) == 0
     assert "different runs" not in capsys.readouterr().out
 

@@ -63,7 +63,7 @@ def of_odd(tables):
 
 def test_from_learning_to_an_answer(run, tables, usual):
     model, said = usual
-    assert said.startswith("Learned from 1 440 cycles of 24 runs: ")
+    assert said.startswith("Learned from 1 440 steps of 24 runs: ")
     answers = [
         run("watch", "judge", model, tables / name, "--format", "json").json
         for name in ("new.csv.gz", "new.parquet", "new_ms.csv")
@@ -96,7 +96,7 @@ def test_what_is_refused(decline, tmp_path):
     for text, what in (
         ("", "the table is empty"),
         ("duration_us\n", "no rows"),
-        ("a,b\n1,2\n", "how long a cycle took"),
+        ("a,b\n1,2\n", "no column has the time of a step"),
     ):
         (tmp_path / "odd.csv").write_text(text)
         assert what in decline("watch", "learn", tmp_path / "odd.csv", *out)[0]
@@ -118,8 +118,8 @@ def test_what_cannot_be_watched_is_refused(decline, run, tmp_path):
     model = ("--model", tmp_path / "none.json")
     assert "none.json: no such file" in decline("watch", "-o", tmp_path / "w", *model, *program)[0]
     assert not (tmp_path / "w").exists()
-    assert "nothing is watched there" in decline("watch", "status", tmp_path)[0]
-    assert "nothing is watched there" in decline("watch", "accept", tmp_path)[0]
+    assert "no watch in this folder" in decline("watch", "status", tmp_path)[0]
+    assert "no watch in this folder" in decline("watch", "accept", tmp_path)[0]
     assert run("watch", "--metrics", "70000", *program).code == 2
     assert run("watch", "--help").code == run("watch", "run", "--help").code == 0
 
@@ -128,10 +128,10 @@ def test_a_program_that_ends_at_once(run, tmp_path):
     folder = tmp_path / "w"
     told = run("watch", "-o", folder, "--counters", "none", "--", "sh", "-c", "exit 5")
     assert told.code == 5
-    assert "no cycle was seen" in told.err
+    assert "no step was seen" in told.err
     assert run("watch", "status", folder).out.startswith("The program ended after 0 s")
     assert run("watch", "status", folder, "--format", "json").json["watch"]["exit"]["code"] == 5
-    assert "runs no more" in run("watch", "off", folder).err
+    assert "the watcher is not running" in run("watch", "off", folder).err
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)])
@@ -139,7 +139,7 @@ def test_files_of_a_watch_are_not_written_over(decline, tmp_path, force):
     folder = WatchedProgram(tmp_path / "w").write().folder
     before = (folder / "status.json").read_text()
     message, _ = decline("watch", "status", folder, "-o", folder / "status.json", *force)
-    assert message.endswith("is what is read, and is not overwritten")
+    assert message.endswith("this is the input and is not overwritten")
     assert (folder / "status.json").read_text() == before
 
 

@@ -113,7 +113,7 @@ def test_a_file_workers_cannot_see_says_what_to_do(
     error = done[far_away].error
 
     assert error is not None
-    assert error.message.startswith(f"{far_away.path}: not to be seen from the Ray worker on ")
+    assert error.message.startswith(f"{far_away.path}: not visible to the Ray worker on ")
     assert "URLs" in error.hint
 
 

@@ -45,5 +45,5 @@ def test_a_file_that_the_worker_does_not_see(
 
     assert value is None
     assert error is not None
-    assert error.message.startswith("rank0.json: not to be seen from the Ray worker on ")
+    assert error.message.startswith("rank0.json: not visible to the Ray worker on ")
     assert answer(str(tmp_path), echo, pickle.dumps("no recording")) == (b"no recording", None)

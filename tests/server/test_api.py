@@ -203,7 +203,7 @@ def test_export_is_a_download_with_a_plain_name(browser: Browser):
     [
         ("api/document", {}, 400, "'run' is missing"),
         ("api/document", {**UNET, "run": "other"}, 404, "no run is named 'other'"),
-        ("api/document", {**UNET, "worker": "other"}, 404, "no worker is named 'other'"),
+        ("api/document", {**UNET, "worker": "other"}, 404, "no process is named 'other'"),
         ("api/document", {**UNET, "page": "other"}, 400, "overview, operators"),
         ("api/document", {**UNET, "steps": "x"}, 400, "steps"),
         ("api/table", {**UNET, "view": "other"}, 400, "'view' is 'other'"),

@@ -169,7 +169,7 @@ def test_every_view_of_the_registry_exists():
         ("overview?run=run&worker=rank0", 400, "'span' is missing", "span="),
         ("diff?run=run&worker=rank0&span=1", 400, "'exp_run' is missing", "exp_run="),
         ("overview?run=other&worker=rank0&span=1", 404, "no run is named 'other'", "runs"),
-        ("overview?run=run&worker=rank9&span=1", 404, "no worker is named 'rank9'", "rank0"),
+        ("overview?run=run&worker=rank9&span=1", 404, "no process is named 'rank9'", "rank0"),
         ("overview?run=run&worker=rank0&span=7", 404, "no span '7'", "1, 2"),
         ("workers?run=run&view=Nonsense", 404, "no view is named", "Overview"),
         ("overview?run=run&worker=rank2&span=1", 422, "not a trace", "give a profiler trace"),

@@ -38,11 +38,11 @@ def test_watched_programs_are_listed_with_their_state(tmp_path: Path):
 @pytest.mark.parametrize(
     ("state", "headline"),
     [
-        ("waiting", "Waiting for the first cycle."),
-        ("learning", "Learning what cycles take: 412 of 1 000."),
-        ("watching", "Cycles take what is expected: 24 812 cycles, no incident."),
-        ("off", "Watching was switched off after 24 812 cycles, no incident."),
-        ("ended", "The program ended after 10 min: 24 812 cycles, no incident."),
+        ("waiting", "Waiting for the first step."),
+        ("learning", "Learning step times: 412 of 1 000 steps."),
+        ("watching", "Step times are as expected: 24 812 steps, no incident."),
+        ("off", "Watching was switched off after 24 812 steps, no incident."),
+        ("ended", "The program ended after 10 min: 24 812 steps, no incident."),
     ],
 )
 def test_a_page_says_the_state(tmp_path: Path, state: str, headline: str):
@@ -57,7 +57,7 @@ def test_an_incident_leads_to_its_comparison_and_its_report(tmp_path: Path):
     browser = Browser.of(tmp_path)
     answer = browser.get("api/watch", name=tmp_path.name)
     slow, took = answer["document"]["headline"].split(" take ")
-    assert slow == "Decode cycles of process 4243"
+    assert slow == "Decode steps of process 4243"
     assert took == "31.2 ms instead of 24.0 ms (+30.0 %), for 60 s."
     found = answer["incidents"][INCIDENT]
     assert found["report"]
@@ -101,14 +101,14 @@ def test_an_incident_without_recording_says_why(tmp_path: Path):
 def test_a_watcher_that_no_longer_writes_is_gone(tmp_path: Path):
     program = WatchedProgram(tmp_path).write()
     document = status_document(program.status(), None, now_us=program.now_us + 185_000_000)
-    assert document.headline.startswith("The watcher is gone: it wrote last 3 min ago.")
+    assert document.headline.startswith("The watcher has ended: its last status is 3 min old.")
     assert document.tone == "warning"
 
 
 def test_the_same_is_told_on_a_terminal(tmp_path: Path):
     program = WatchedProgram(tmp_path).with_incident()
     told = to_text(status_document(program.status(), program.series(), now_us=program.now_us))
-    assert "Decode cycles of process 4243 take 31.2 ms instead of 24.0 ms" in told
+    assert "Decode steps of process 4243 take 31.2 ms instead of 24.0 ms" in told
     assert all(word in told for word in (INCIDENT, "gpu_clock", "avg_input_length", "1.3 %"))
 
 
@@ -140,7 +140,7 @@ def test_without_curves_the_rest_is_shown_and_says_so(tmp_path: Path, content: b
     WatchedProgram(tmp_path).write()
     (tmp_path / "series.json").write_bytes(content)
     answer = Browser.of(tmp_path).get("api/watch", name=tmp_path.name)
-    assert answer["document"]["headline"].startswith("Cycles take what is expected")
+    assert answer["document"]["headline"].startswith("Step times are as expected")
     notes = [one["text"] for one in answer["document"]["sections"][0]["blocks"] if "text" in one]
     assert any("series.json" in one for one in notes)
 

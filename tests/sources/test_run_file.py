@@ -151,7 +151,7 @@ def test_what_a_recorder_still_works_on_is_no_recording(tmp_path: Path):
     control = RecordingFolder(tmp_path).control
     control.mkdir()
     write(control / "raw.json", training_trace(1))
-    with pytest.raises(UnreadableError, match="a recording that has not ended"):
+    with pytest.raises(UnreadableError, match="this recording is not finished"):
         find_recordings(tmp_path)
 
 

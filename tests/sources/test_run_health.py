@@ -28,12 +28,12 @@ def test_nothing_odd():
 
 def test_ended_early():
     cut = {"complete": False, "why_partial": "interrupted", "processes": of_process(cycles=2)}
-    assert said(**cut) == {"partial_recording": "interrupted (2 of 6 cycles)"}
+    assert said(**cut) == {"partial_recording": "interrupted (2 of 6 steps)"}
 
 
 def test_no_cycle_at_all():
-    cut = {"complete": False, "why_partial": "no cycle was seen", "processes": of_process(cycles=0)}
-    assert said(**cut) == {"lost_recording": "no cycle was seen"}
+    cut = {"complete": False, "why_partial": "no step was seen", "processes": of_process(cycles=0)}
+    assert said(**cut) == {"lost_recording": "no step was seen"}
 
 
 def test_a_whole_program_has_no_cycles_to_miss():
@@ -43,7 +43,7 @@ def test_a_whole_program_has_no_cycles_to_miss():
 
 def test_one_process_of_a_run_may_be_cut():
     assert said(processes=of_process(complete=False, cycles=6)) == {
-        "partial_recording": "the recorder does not say why"
+        "partial_recording": "the reason is not known"
     }
 
 
@@ -108,3 +108,9 @@ def test_missing_counters_are_named_once_with_their_reason():
         "missing_counters": "gpu_nvlink_*: not supported by this device\n"
         "gpu_pcie_*, gpu_power_mw: no permission"
     }
+
+
+def test_reasons_of_earlier_recorders_name_their_cycles_once():
+    why = "interrupted, after 2 of 6 cycles"
+    cut = {"complete": False, "why_partial": why, "processes": of_process(cycles=2)}
+    assert said(**cut) == {"partial_recording": why}

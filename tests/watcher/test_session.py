@@ -111,7 +111,7 @@ def test_an_alarm_becomes_an_incident_and_closes(watched):
     assert incident["state"] == "closed"
     assert incident["observed_us"] / incident["expected_us"] > 1.2
     assert incident["lost_us"] > 50_000
-    assert "Nothing was recorded: no profiler here." in incident["remarks"]
+    assert "Not recorded: no profiler here." in incident["remarks"]
     events = (one.place.folder / "alarms.jsonl").read_text().splitlines()
     first, second, *_, last = map(json.loads, events)
     assert (first["event"], first["incident"]) == ("alarm", kept["id"])
@@ -272,7 +272,7 @@ def test_a_full_disk_is_said_once(watched, monkeypatch):
 @pytest.mark.parametrize(
     ("notes", "why"),
     [
-        ([], "no Python of the program let the agent in"),
+        ([], "no Python process loaded the agent"),
         ([{"event": "python"}], "torch was never imported"),
         ([{"event": "torch"}], "decode_step was never called"),
         ([{"event": "torch"}, {"event": "remark", "text": "a coroutine"}], ": a coroutine"),
@@ -294,10 +294,10 @@ def test_what_could_not_be_told_of_the_workload_is_counted(watched):
     one = begin(is_recording=False)
     pass_on(one, cycles, 50, at_once=50)
     one.intake.processes[4711].failed = 12
-    note = {"event": "remark", "text": "the workload of a cycle could not be told (KeyError: 'x')"}
+    note = {"event": "remark", "text": "the workload of a step could not be read (KeyError: 'x')"}
     (one.place.control / "4711.jsonl").write_text(json.dumps(note) + "\n")
     one.end(None, lambda: False)
-    text = "the workload of 12 of 50 cycles could not be told (KeyError: 'x')"
+    text = "the workload of 12 of 50 steps could not be read (KeyError: 'x')"
     assert told(one, "status.json")["remarks"] == [text]
     assert said.count(text) == 1
 
@@ -313,12 +313,12 @@ def test_requests_that_cannot_be_met_are_refused(watched):
     begin, cycles, said = watched
     one = begin()
     pass_on(one, cycles, 50, at_once=50)
-    assert "learns from the last cycles" in ask(one, "accept")["done"]
-    assert "learns already" in ask(one, "accept")["refused"]
+    assert "learns from the latest steps" in ask(one, "accept")["done"]
+    assert "it is learning already" in ask(one, "accept")["refused"]
     pass_on(one, cycles, 10)
-    assert "the cycles of now were not learned, the model stays: not asked" in said
+    assert "not learned from the present steps, the model stays: not asked" in said
     one._judge = None
-    assert "nothing was learned yet" in ask(one, "accept")["refused"]
+    assert "it has not learned yet" in ask(one, "accept")["refused"]
     assert "off" in ask(one, "off")["done"]
     for what in ("off", "accept", "reference"):
         assert ask(one, what)["refused"] == "watching is off"
@@ -400,8 +400,8 @@ def test_more_cycles_are_learned_from_once_unless_they_are_slow(
 @pytest.mark.parametrize(
     ("source", "renamed", "why"),
     [
-        ("decode_step", "batch_size", "those of decode_step, these of optimizer step SGD"),
-        ("", "tokens", "tell tokens, which these do not"),
+        ("decode_step", "batch_size", "come from decode_step, these from optimizer step SGD"),
+        ("", "tokens", "have tokens, which these lack"),
     ],
 )
 def test_a_model_of_another_program_is_not_used(watched, tmp_path, source, renamed, why):
@@ -413,7 +413,7 @@ def test_a_model_of_another_program_is_not_used(watched, tmp_path, source, renam
     (tmp_path / "model.json").write_bytes(learn_live(rows, source=source).to_json())
     one = begin(is_recording=False)
     pass_on(one, cycles, 50, times=3, at_once=50)
-    assert any(why in line and "it learns instead" in line for line in said)
+    assert any(why in line and "learning instead" in line for line in said)
     assert (one.state, one.desk.raised) == ("learning", 0)
     one.end(None, lambda: False)
 

@@ -69,7 +69,7 @@ def test_the_nearest_reference_has_the_phase_and_workload(tmp_path):
     found = references.nearest("decode", {"batch_size": 40.0})
     assert (found.reference.name, found.remark == "") == ("b", False)
     assert references.nearest("prefill", {"batch_size": 17.0}).remark == ""
-    assert "no nearer one" in references.nearest("mixed", {"batch_size": 4.0}).remark
+    assert "has decode steps" in references.nearest("mixed", {"batch_size": 4.0}).remark
 
 
 def test_common_workloads_are_wanted_once(tmp_path):
@@ -158,7 +158,7 @@ def test_durations_are_a_histogram():
     lines = [line for line in text.splitlines() if "duration" in line]
     name, of = "timesink_cycle_duration_seconds", 'phase="learning"'
     assert lines[:3] == [
-        f"# HELP {name} durations of all cycles", f"# TYPE {name} histogram",
+        f"# HELP {name} times of all steps", f"# TYPE {name} histogram",
         f'{name}_bucket{{{of},le="0.0001"}} 2',
     ]  # fmt: skip
     assert lines[-4:] == [
@@ -227,7 +227,7 @@ def test_a_watcher_answers_what_it_is_asked(tmp_path, monkeypatch):
         until = threading.Timer(0.05, journal.obey_commands, (place, obey))
         until.start()
         if obey is refuse:
-            with pytest.raises(CollectError, match="off is refused: watching is off"):
+            with pytest.raises(CollectError, match="off is not possible: watching is off"):
                 journal.ask_watcher(tmp_path / "w", "off")
         else:
             assert journal.ask_watcher(tmp_path / "w", "off") == "OFF"
@@ -284,11 +284,11 @@ def test_metrics_are_served_by_the_family_of_the_address():
     ("status", "headline"),
     [
         ({"state": "learning", "learned": {"cycles": 2841, "of": 150, "seconds_left": 12.2}},
-         "Learning what cycles take: 2 841 are enough, it waits 12 s more (--learn-seconds)."),
+         "Learning step times: 2 841 steps are enough, it waits 12 s more (--learn-seconds)."),
         ({"state": "ended", "exit": {"code": None, "signal": "SIGKILL"}},
-         "The program ended by SIGKILL: 0 cycles, no incident."),
+         "The program ended by SIGKILL: 0 steps, no incident."),
         ({"state": "ended", "exit": {"code": 7, "signal": ""}},
-         "The program ended with code 7: 0 cycles, no incident."),
+         "The program ended with code 7: 0 steps, no incident."),
     ],
 )  # fmt: skip
 def test_how_a_program_does_in_a_sentence(status, headline):
@@ -444,7 +444,7 @@ def test_what_a_program_sends_at_its_end_is_taken():
 
 def test_files_that_are_no_status_are_let_be(tmp_path):
     (tmp_path / "gone.json").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(UnreadableError, match="nothing is watched there"):
+    with pytest.raises(UnreadableError, match="no watch in this folder"):
         status_of(str(tmp_path))
 
 
@@ -526,7 +526,7 @@ def test_a_restless_start_is_said_and_limits_are_those_of_alarms():
     series = WatchedSeries(0)
     series.add(judged, rows)
     [remark] = series.calmer_remarks(model, [])
-    assert "now they take 20.0 to 20.0 ms: limits are wider than they need be" in remark
+    assert "now they take 20.0 to 20.0 ms, so limits are too wide" in remark
     assert series.calmer_remarks(model, ["an alarm"]) == []
     [phase] = series.phases(model.limits.lasting)
     assert phase["expected_us"] < phase["lasting_us"] < phase["limit_us"]

@@ -76,7 +76,7 @@ def test_a_folder_is_gone_on_with(tmp_path):
         assert (incident["id"], incident["state"]) == (begun.id, "closed")
         with pytest.raises(OutputError, match="is recording there"):
             plan_in_place(plan, force=False)
-    assert said == ["going on with what was learned before (--force: begin anew)"]
+    assert said == ["using the model in this folder (--force starts again)"]
     other = plan_in_place(replace(plan, command=("false",)), force=False)
     with _session(other, said.append) as one:
         assert one.state == "waiting"

@@ -108,5 +108,5 @@ def test_a_watcher_that_is_killed_does_not_end_the_program(watch, tmp_path):
     assert is_alive(pid)
     ask = [sys.executable, "-m", "timesink", "watch", "status"]
     told = subprocess.run(ask, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    assert told.startswith("The watcher is gone")
+    assert told.startswith("The watcher has ended")
     (tmp_path / "stop").touch()

@@ -197,7 +197,7 @@ def diagnose(
     pairing.check_cycle_type(cycle_type)
     if isinstance(given, Path) and find_cases(given):
         raise UsageError(
-            f"{given}: holds a normal and an abnormal run",
+            f"{given}: two runs, a normal and an abnormal one",
             "compare them with timesink compare, or give one of the two",
         )
     finding = CycleSearch(marker, by, metric_map)

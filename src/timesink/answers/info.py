@@ -131,7 +131,7 @@ def _is_plain(trace: info_report.TraceInfo) -> bool:
 
 def _behaviour_text(tables: Sequence[BehaviourCounts]) -> str:
     """How many cycles there are, of how many functions, in a sentence."""
-    cycles = units.counted(sum(table.cycles for table in tables), "cycles")
+    cycles = units.counted(sum(table.cycles for table in tables), "steps")
     if len(tables) > 1:
         return f"{cycles} in {units.counted(len(tables), 'behaviour tables')}"
     (table,) = tables
@@ -200,10 +200,10 @@ def _behaviour_facts(trace: info_report.TraceInfo, table: BehaviourCounts) -> li
     listed = [
         ("vendor", TITLES.get(metadata.vendor, metadata.vendor)),
         (
-            "cycles",
+            "steps",
             f"{units.count(table.cycles)}, marked by {units.listed(table.anchors) or 'nothing'}",
         ),
-        ("cycle", f"{units.duration_ns(table.cycle_ns)} (median)"),
+        ("step", f"{units.duration_ns(table.cycle_ns)} (median)"),
         ("processes", units.listed(table.processes)),
         ("devices", units.listed(table.devices)),
         ("functions", units.count(table.functions)),

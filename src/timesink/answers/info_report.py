@@ -233,7 +233,7 @@ def run_query(trace: Trace, sql: str, limits: QueryLimits | None = None) -> pl.D
     limits = limits or QueryLimits()
     code = _TEXT_OR_COMMENT.sub(lambda found: "''" if found[0][0] == "'" else " ", sql)
     if _CHANGE.match(code):
-        raise QueryError("a trace is not changed by queries", 'example: "select * from steps"')
+        raise QueryError("queries cannot change a trace", 'example: "select * from steps"')
     reading = _READS_FILES.search(code)
     if reading:
         only = f"a query sees the tables of the recording only, not {reading[1]}"
@@ -257,7 +257,7 @@ def run_query(trace: Trace, sql: str, limits: QueryLimits | None = None) -> pl.D
         raise QueryError(f"the query cannot be answered: {reason}", _hint(error, sql)) from None
     if answer.height > limits.rows:
         raise QueryLimitError(
-            f"the answer has more than {limits.rows} rows",
+            f"the result has more than {limits.rows} rows",
             "add a limit to the query, or allow more with --limit ROWS",
         )
     size = answer.estimated_size()
@@ -312,7 +312,7 @@ def recording_facts(run: RecordedRun | None) -> list[Fact]:
             f"{command[:_LONGEST_COMMAND]} ..." if len(command) > _LONGEST_COMMAND else command,
         ),
         ("recorded", _recorded(run)),
-        ("plain cycles", plain_text(run)),
+        ("unprofiled steps", plain_text(run)),
         ("machine", ", ".join(filter(None, (host.cpu, cores, memory, host.system)))),
         ("profiler", _overhead(run.overhead)),
         ("sampler", _sampler(run)),
@@ -323,16 +323,16 @@ def recording_facts(run: RecordedRun | None) -> list[Fact]:
 
 
 def plain_headline(run: RecordedRun | None) -> str:
-    """How many plain cycles there are, and how long they take; empty where they do not count."""
+    """How many unprofiled steps there are and how long they take; empty if they do not count."""
     if run is None or not run.cycles.plain or not run.plain_ns:
         return ""
     middle = units.brief_ns(statistics.median(run.plain_ns))
-    return f"{units.counted(len(run.plain_ns), 'plain cycles')} of {middle} (median)"
+    return f"{units.counted(len(run.plain_ns), 'unprofiled steps')} of {middle} (median)"
 
 
 def plain_text(run: RecordedRun) -> str:
-    """Plain cycles with the range of their lengths, and the device's share where it was timed."""
-    said, plain = plain_headline(run).replace(" plain cycles", "", 1), run.plain_ns
+    """Unprofiled steps with the range of their times, and the device's share if it was timed."""
+    said, plain = plain_headline(run).replace(" unprofiled steps", "", 1), run.plain_ns
     if said:
         said += f", {units.brief_ns(min(plain))} to {units.brief_ns(max(plain))}"
         device = [one for one in run.overhead.plain_device_us[-len(plain) :] if one is not None]
@@ -345,17 +345,18 @@ def _recorded(run: RecordedRun) -> str:
     cycles = run.cycles
     by = f"{cycles.by} {cycles.name}" if cycles.by and cycles.name else cycles.by or ""
     recorded, asked = cycles.recorded, cycles.asked
-    count = "" if recorded is None else units.counted(recorded, "cycles")
+    count = "" if recorded is None else units.counted(recorded, "steps")
     if recorded is not None and asked is not None and asked != recorded:
-        count = f"{units.count(recorded)} of {units.counted(asked, 'cycles')}"
+        count = f"{units.count(recorded)} of {units.counted(asked, 'steps')}"
     counted = " ".join(filter(None, (count, f"by {by}" if by else "")))
     if cycles.by == WHOLE_PROGRAM:
         counted = f"the {WHOLE_PROGRAM}"
     if run.asked_plain:
-        counted = f"{units.counted(cycles.plain or 0, 'plain cycles')}{f' by {by}' if by else ''}"
+        plain = units.counted(cycles.plain or 0, "unprofiled steps")
+        counted = f"{plain} by {by}" if by else plain
     if run.complete and cycles.by is None and cycles.recorded == 0:
-        # A program without PyTorch has no cycles to lose.
-        counted = "counters alone"
+        # A program without PyTorch has no steps to lose.
+        counted = "only counters"
     skipped = f"{units.count(cycles.skipped)} before them skipped" if cycles.skipped else ""
     state = {True: "complete", False: "partial", None: ""}[run.complete]
     return ", ".join(filter(None, (counted, skipped, state)))
@@ -365,7 +366,7 @@ def _overhead(overhead: RunOverhead) -> str:
     ratio = overhead.ratio
     if ratio is None:
         return ""
-    said = f"cycles {100 * (ratio - 1):+.1f} % with it"
+    said = f"steps {100 * (ratio - 1):+.1f} % with it"
     plain, profiled = overhead.cycle_us, overhead.cycle_profiled_us
     if plain and profiled:
         said += f" ({from_to(units.brief_ns(1000 * plain), units.brief_ns(1000 * profiled))})"

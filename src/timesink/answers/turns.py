@@ -74,18 +74,18 @@ class RecordedTurn:
         return plan if timeline else replace(plan, plain_s=self.plan.plain_s, plain_only=True)
 
 
-_NO_CYCLE = "no cycle was timed"
-_ENDLESS = f"{_NO_CYCLE} in all the time there is"
+_NO_CYCLE = "no step was timed"
+_ENDLESS = f"{_NO_CYCLE} within the time for all runs"
 
 
 def _why_failed(told: Mapping[str, Any], ended: ProgramEnd, *, timeline: bool) -> str:
     if ended.status == TIMED_OUT and ended.code != TIMED_OUT:
         timed = told["cycles"]["recorded" if timeline else "plain"]
-        return "took longer than all runs should" if timed else _ENDLESS
+        return "took longer than the time for all runs" if timed else _ENDLESS
     if ended.status:
         return f"killed by {ended.signal}" if ended.signal else f"exit code {ended.status}"
     if len(told["processes"]) > 1 and not timeline:
-        return f"{len(told['processes'])} processes were timed: ab takes programs of one"
+        return f"{len(told['processes'])} processes were timed: ab needs a program of one process"
     if told["cycles"]["recorded" if timeline else "plain"]:
         return ""
     return told["why_partial"] or _NO_CYCLE
@@ -248,8 +248,8 @@ class Turns:
         in_a_row = len(worked) - max((n for n, one in enumerate(worked, 1) if one), default=0)
         log = self.folder / run.folder / LOG_FILE
         unseen = not run.exit or run.failed.startswith(_NO_CYCLE)
-        hint = "name what a cycle is with --marker NAME; " * unseen
-        hint += f"what it said is in {log}" if log.exists() else "run it by itself"
+        hint = "name what begins a step with --marker NAME; " * unseen
+        hint += f"its output is in {log}" if log.exists() else "run it by itself"
         runs = "the first run" if in_a_row == 1 else f"{in_a_row} runs in a row"
         raise CollectError(f"{run.side}: {runs} failed ({run.failed})", hint)
 

@@ -78,22 +78,22 @@ class WatchAnswer:
     def headline(self) -> str:
         """The answer in a sentence."""
         told, total = self.judged.accuracy, len(self.judged.expected.cycles)
-        cycles = units.counted(total, "cycles")
+        cycles = units.counted(total, "steps")
         if not told.rows:
             return f"None of {cycles} can be judged."
         most = self.judged.episodes[:1]
         if not most:
-            return f"No cycle of {units.count(told.rows)} took longer than expected."
+            return f"No step of {units.count(told.rows)} took longer than expected."
         [worst] = most
         lost = units.duration_ns(1000 * sum(max(0, one.lost_us) for one in self.judged.episodes))
         where = f" of {worst.run}" if worst.run else ""
         change = units.change(worst.expected_us, worst.observed_us)
         every = self.judged.episodes
-        slow = units.counted(sum(one.cycles for one in every), "cycles")
+        slow = units.counted(sum(one.cycles for one in every), "steps")
         return (
             f"{slow} of {units.count(told.rows)}, in {units.counted(len(every), 'episodes')}, took "
             f"longer than expected and lost {lost}; most in "
-            f"{units.counted(worst.cycles, 'cycles')}{where} "
+            f"{units.counted(worst.cycles, 'steps')}{where} "
             f"from row {units.count(worst.first_row)} on ({change})."
         )
 
@@ -158,12 +158,12 @@ def learned_sentences(model: DurationModel) -> Iterator[str]:
     """What was learned, for people."""
     median, mean, close = model.error_pct
     yield (
-        f"Learned from {units.counted(model.cycles, 'cycles')} of "
+        f"Learned from {units.counted(model.cycles, 'steps')} of "
         f"{units.counted(model.runs, 'runs')}: {model.kind}."
     )
     unseen = "runs" if model.runs >= HELD_RUNS else "stretches of time"
     yield (
-        f"On {unseen} it did not see, half of the cycles are within {median:.2f} %, "
+        f"On {unseen} it did not see, half of the steps are within {median:.2f} %, "
         f"{close:.1f} % within 10 %; the mean error is {mean:.1f} %."
     )
     if model.empty or model.unusable:
@@ -172,11 +172,11 @@ def learned_sentences(model: DurationModel) -> Iterator[str]:
             f"{units.count(model.unusable)} without a usable duration."
         )
     if not model.features:
-        yield "No column tells what a cycle had to do: all are expected to take the same."
+        yield "No column describes the workload: all steps are expected to take the same time."
     elif model.kind != "boosted trees" and not has_boosting():
         yield "For a better model: pip install 'timesink[watch]', then learn again."
     if model.limits.extrapolated:
-        yield "False alarms are to be rarer than these cycles can tell: limits are extrapolated."
+        yield "These steps are too few for so rare false alarms: limits are extrapolated."
 
 
 def watch_document(found: WatchAnswer) -> Document:
@@ -185,7 +185,7 @@ def watch_document(found: WatchAnswer) -> Document:
     left, model = values["left_out"], found.judged.model
     told = found.judged.accuracy
     facts = [
-        ("cycles", units.count(values["rows"])),
+        ("steps", units.count(values["rows"])),
         ("judged", units.count(told.rows)),
         ("unlike what was learned", units.count(left["outside"])),
         ("did nothing", units.count(left["empty"])),
@@ -197,21 +197,21 @@ def watch_document(found: WatchAnswer) -> Document:
             ("mean error", f"{told.mape_pct:.2f} %"),
             ("within 10 %", f"{told.within_10pct:.1f} %"),
             (
-                "cycles beyond a limit",
+                "steps beyond a limit",
                 f"{units.count(told.alarms)} ({100 * values['alarm_rate']:.2g} %)",
             ),
         ]
     facts += [
-        ("model", f"{model.kind}, {units.counted(model.cycles, 'cycles')}"),
-        ("false alarms asked for", f"{100 * model.limits.rate:.2g} % of cycles"),
+        ("model", f"{model.kind}, {units.counted(model.cycles, 'steps')}"),
+        ("accepted false alarms", f"{100 * model.limits.rate:.2g} % of steps"),
     ]
     slow = tuple(
-        Text(f"{name or 'The run'} is slower from its first cycles on, by {value:.0f} %.")
+        Text(f"{name or 'The run'} is slower from its first step on, by {value:.0f} %.")
         for name, value in found.judged.slow_runs.items()
     )
     sections = [
-        Section("episodes", "Cycles that took longer than expected", (_episodes(found), *slow)),
-        Section("expected", "How well cycles are known", (Facts(tuple(facts)), _phases(found))),
+        Section("episodes", "Steps that took longer than expected", (_episodes(found), *slow)),
+        Section("expected", "Accuracy of expected times", (Facts(tuple(facts)), _phases(found))),
     ]
     return Document(
         "watch", f"timesink: {Path(found.path).name}", found.path, found.headline,
@@ -237,7 +237,7 @@ def _episodes(found: WatchAnswer) -> Table:
         rows,
         values,
         total_rows=len(every),
-        note="" if every else "No cycle took longer than expected.",
+        note="" if every else "No step took longer than expected.",
     )
 
 
@@ -255,5 +255,5 @@ def _phases(found: WatchAnswer) -> Table:
         "",
         [*every.values()],
         values,
-        note="" if every else "No cycle is judged.",
+        note="" if every else "No step could be judged.",
     )

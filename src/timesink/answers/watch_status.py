@@ -94,7 +94,7 @@ def status_document(
     sections = (
         Section("now", "Now", tuple(_now(now, remarks))),
         Section("incidents", "Incidents", tuple(_incidents(now, folders or {}))),
-        Section("latency", "Cycles beside what is expected", tuple(_latency(now, drawn))),
+        Section("latency", "Step time and what is expected", tuple(_latency(now, drawn))),
         Section("workload", "Workload", tuple(_amounts(now.workload))),
         Section("counters", "Counters", tuple(_amounts(now.counters))),
         Section("over-time", "Workload and counters over time", tuple(_over_time(drawn)),
@@ -105,19 +105,19 @@ def status_document(
         "watch",
         f"timesink: {subject or 'watch'}",
         subject or "a watched program",
-        f"{_gone(now, now_us)} What it said then: {_headline(now)}" if gone else _headline(now),
+        f"{_gone(now, now_us)} Its last status: {_headline(now)}" if gone else _headline(now),
         sections=tuple(one for one in sections if one.blocks),
         tone="warning" if gone else _TONES.get(now.state, "plain"),
     )
 
 
 def _gone(now: WatchStatus, now_us: int) -> str:
-    return f"The watcher is gone: it wrote last {_long(now_us - now.time_us)} ago."
+    return f"The watcher has ended: its last status is {_long(now_us - now.time_us)} old."
 
 
 def _headline(now: WatchStatus) -> str:
     """The answer in a sentence."""
-    learned, seen = now.learned or LearnedSoFar(), units.counted(now.cycles, "cycles")
+    learned, seen = now.learned or LearnedSoFar(), units.counted(now.cycles, "steps")
     found = units.counted(len(now.incidents), "incidents") if now.incidents else "no incident"
     if now.state == "alarm":
         return _alarm(now)
@@ -125,13 +125,13 @@ def _headline(now: WatchStatus) -> str:
         if learned.of and learned.cycles >= learned.of:
             left = learned.seconds_left
             waits = f"it waits {left:.0f} s more (--learn-seconds)" if left else "the model is made"
-            return f"Learning what cycles take: {units.count(learned.cycles)} are enough, {waits}."
+            return f"Learning step times: {units.count(learned.cycles)} steps are enough, {waits}."
         of = f" of {units.count(learned.of)}" if learned.of else ""
-        return f"Learning what cycles take: {units.count(learned.cycles)}{of}."
+        return f"Learning step times: {units.count(learned.cycles)}{of} steps."
     whole = "" if now.started_us is None else f" after {_long(now.time_us - now.started_us)}"
     told = {
-        "waiting": "Waiting for the first cycle.",
-        "watching": f"Cycles take what is expected: {seen}, {found}.",
+        "waiting": "Waiting for the first step.",
+        "watching": f"Step times are as expected: {seen}, {found}.",
         "off": f"Watching was switched off after {seen}, {found}.",
         "ended": f"The program ended{whole}{_exit(now)}: {seen}, {found}.",
     }
@@ -149,7 +149,7 @@ def _alarm(now: WatchStatus) -> str:
     opened = now.alarms.open if now.alarms else ()
     judged = [one for one in opened if one.expected_us and one.observed_us is not None]
     if not judged:
-        return "Cycles take longer than expected."
+        return "Steps take longer than expected."
     worst = max(judged, key=lambda one: one.lost_us or 0)
     took, expected = 1e3 * (worst.observed_us or 0), 1e3 * (worst.expected_us or 0)
     slow = cycles_of(worst.phase, worst.stream)
@@ -166,29 +166,29 @@ def _alarm(now: WatchStatus) -> str:
 
 def _now(now: WatchStatus, remarks: Sequence[str]) -> Iterator[Block]:
     learned, alarms = now.learned, now.alarms
-    tiles = [Tile("cycles", now.cycles, "count", "cycles the program has made so far")]
+    tiles = [Tile("steps", now.cycles, "count", "steps of the program so far")]
     if now.state == "learning" and learned is not None and learned.of:
         share = min(1.0, learned.cycles / learned.of)
-        tiles.append(Tile("learned", share, "share", "of the cycles to learn from", share))
+        tiles.append(Tile("learned", share, "share", "of the steps to learn from", share))
     lost = sum(one.lost_us or 0 for one in now.incidents)
     still = sum(one.state == "open" for one in now.incidents)
     tiles += [
         Tile("alarms", alarms.raised if alarms else 0, "count", "raised so far"),
-        Tile("open incidents", still, "count", "that have not ended", None,
+        Tile("open incidents", still, "count", "not over yet", None,
              "bad" if still else "plain", "incidents"),
-        Tile("lost", 1e3 * lost, "time_ns", "in all incidents, beyond what is expected"),
+        Tile("lost", 1e3 * lost, "time_ns", "in all incidents, beyond the expected time"),
         Tile("unlike learned", now.outside, "count",
-             "cycles with a workload unlike any that was learned: they are not judged"),
+             "steps with a workload unlike any that was learned: they are not judged"),
     ]  # fmt: skip
     if alarms is not None and alarms.brief:
-        why = "times that cycles were slow, but as usual again within a second or so: no alarm"
+        why = "slow-downs that were over within about a second: no alarm"
         tiles.append(Tile("brief", alarms.brief, "count", why))
     if now.dropped:
-        why = "cycles the watcher was not told of, for it did not keep up"
+        why = "steps the watcher missed, as it did not keep up"
         tiles.append(Tile("dropped", now.dropped, "count", why, None, "notice"))
     yield Tiles(tuple(tiles))
     if now.recorder is not None and now.recorder.on:
-        yield Text("The recorder is on: these cycles are slower and are not judged.", "notice")
+        yield Text("A recording is under way: these steps are slower and are not judged.", "notice")
     elif now.recorder is not None and now.recorder.why_not:
         yield Text(f"Not recorded: {now.recorder.why_not}", "notice")
     for remark in remarks:
@@ -243,7 +243,7 @@ def _latency(now: WatchStatus, drawn: WatchSeries | None) -> Iterator[Block]:
         drawn_as = zip(_CURVES, values, strict=True)
         yield Curves(
             f"latency-{phase}",
-            phase or "all cycles",
+            phase or "all steps",
             "time_ns",
             _moments(drawn, t_s, midnight_us),
             tuple(
@@ -322,7 +322,7 @@ def _watcher(now: WatchStatus) -> Iterator[Block]:
         if now.own.rss_bytes is not None:
             rows.append(("its memory", units.size_bytes(now.own.rss_bytes)))
         if now.own.judged_share is not None:
-            rows.append(("cycles judged", units.share(now.own.judged_share, 1)))
+            rows.append(("steps judged", units.share(now.own.judged_share, 1)))
     rows += [] if now.learned is None else _learned(now.learned)
     if now.references:
         names = [str(one.get("name", "-") if isinstance(one, dict) else one)
@@ -341,7 +341,7 @@ def _watcher(now: WatchStatus) -> Iterator[Block]:
 
 def _learned(learned: LearnedSoFar) -> Iterator[tuple[str, str]]:
     if learned.kind:
-        yield "model", f"{learned.kind}, {units.counted(learned.cycles, 'cycles')}"
+        yield "model", f"{learned.kind}, {units.counted(learned.cycles, 'steps')}"
     if learned.range_us is not None and all(learned.range_us):
         low, high = (1e3 * (end or 0) for end in learned.range_us)
         yield "steps while it learned", units.range_ns(low, high)
@@ -431,14 +431,14 @@ def status_of(place: str) -> dict[str, Any]:
             told_values(where / STATUS_FILE)
             why = "damaged, or not of a watcher" if (where / WATCH_FILE).exists() else "missing"
             raise UnreadableError(
-                f"{where / WATCH_FILE}: {why}, so this is no folder of a watch",
+                f"{where / WATCH_FILE}: {why}; this is not the folder of a watch",
                 "name the folder of  timesink watch -o DIR, or the place of --summary",
             )
     every = shared_statuses(place)
     hosts = {name: _marked(status, file=f"{name}.json") for name, status in every}
     if not hosts:
         raise UnreadableError(
-            f"{without_password(place)}: nothing is watched there",
+            f"{without_password(place)}: no watch in this folder",
             "name the folder of  timesink watch -o DIR, or the place of --summary",
         )
     return {"schema": STATUS_SCHEMA, "hosts": hosts}

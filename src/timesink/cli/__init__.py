@@ -20,7 +20,7 @@ from timesink.errors import TimesinkError, reason_of
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "every day": {
         "analyze": ("timesink.cli.analyze", "Show where time goes and what to try."),
-        "compare": ("timesink.cli.compare", "Compare two runs: what changed, and why."),
+        "compare": ("timesink.cli.compare", "Compare two runs and name what changed."),
         "record": ("timesink.cli.record", "Run a program and record some steps."),
         "serve": ("timesink.cli.serve", "Browse the runs of a folder."),
     },

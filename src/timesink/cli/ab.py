@@ -1,18 +1,18 @@
-"""Run two versions of a program in turn until it is decided whether one is slower.
+"""Run two versions in turn until decided.
 
   timesink ab -o runs/pr --base 'python train.py' --new 'python fused.py'
-  timesink ab -o runs/pr --base-ref main -- python train.py          a commit, and the work tree
+  timesink ab -o runs/pr --base-ref main -- python train.py          a commit against the work tree
   timesink ab -o runs/pr --base-ref v1 --new-ref HEAD --setup 'make ext' -- python train.py
   timesink ab -o runs/pr --base-python old/bin/python --new-python new/bin/python -- train.py
-  timesink ab --resume runs/pr                                       go on with one that was stopped
+  timesink ab --resume runs/pr                                       continue after an interruption
 
-Runs of one program differ by a percent or more.  So both versions run many times, briefly, in
-turn; cycles are timed without a profiler, and neighbours in time are compared.  It ends when the
-change is certain, when it is certain to be smaller than --detect, or when the budget is used up.
-One run more of each side has a timeline, for  timesink compare DIR.
+Runs of one program differ by a percent or more.  So both versions run many times, in turn, without
+a profiler, and runs next to each other are compared.  It ends when a change is certain, when it is
+certainly below --detect, or when --budget is used up.  A last run of each version is recorded
+with a timeline, for  timesink compare DIR.
 
-Commits are checked out into temporary folders, which go again in the end; your own work tree is
-left alone.  Ctrl-C keeps what there is.
+Commits are checked out into temporary folders; your work tree is not touched.  Ctrl-C keeps all
+finished runs.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from timesink.errors import CollectError, TimesinkError, UnreadableError, UsageE
 from timesink.model.diagnosis import SIDES
 from timesink.model.units import counted, interval_pct, signed_pct
 from timesink.recorder.counter_probes import wanted
-from timesink.recorder.folder import RecordingFolder
+from timesink.recorder.folder import DEFAULT_SKIP, RecordingFolder
 from timesink.recorder.processes import MASK, check_program, interruption, masked, noticed
 from timesink.recorder.versions import Repository, Version, as_it_is, set_up, state_of
 from timesink.sources.ab_folder import (
@@ -83,41 +83,44 @@ _NO_RESUME = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink ab`."""
-    what = f"the folder of all runs (default: {_FOLDER})"
+    what = f"folder for all runs (default: {_FOLDER})"
     add_place(parser, "DIR", what)
     add_force(parser)
-    add_option(parser, "--resume DIR", "go on with runs that were stopped", completed="folder")
-    sides = parser.add_argument_group("what differs")
-    add_option(sides, "--base CMD", "the command of the base, in quotes; no shell runs it")
-    add_option(sides, "--new CMD", "that of the new side")
-    add_option(sides, "--base-ref REF", "the commit of the base")
-    add_option(sides, "--new-ref REF", "that of the new side (default: the work tree as it is)")
-    add_option(sides, "--setup CMD", "run it once in each work tree of a commit, before all")
-    python = "the Python of the base, which runs what follows the dashes"
+    add_option(parser, "--resume DIR", "continue the runs of this folder", completed="folder")
+    sides = parser.add_argument_group("the two versions")
+    add_option(sides, "--base CMD", "command of the base, in quotes; it runs without a shell")
+    add_option(sides, "--new CMD", "command of the new version")
+    add_option(sides, "--base-ref REF", "commit of the base")
+    add_option(sides, "--new-ref REF", "commit of the new version (default: the work tree)")
+    add_option(sides, "--setup CMD", "command that prepares each commit, before its first run")
+    python = "Python of the base, which runs the program after the dashes"
     add_option(sides, "--base-python PY", python, completed="file")
-    add_option(sides, "--new-python PY", "that of the new side", completed="file")
-    until = parser.add_argument_group("when it ends")
-    smallest = f"the smallest change that matters, in percent (default: {DETECT_PCT:g}%%)"
+    add_option(sides, "--new-python PY", "Python of the new version", completed="file")
+    until = parser.add_argument_group("when to stop")
+    smallest = f"smallest change that matters, in percent (default: {DETECT_PCT:g}%%)"
     add_option(until, "--detect PERCENT", smallest, type=_detect)
-    add_option(until, "--budget TIME", "as 90s, 10min or 1h (default: 10min)", type=_seconds)
-    runs = "most runs of each side (default: as many as the budget allows)"
+    add_option(
+        until, "--budget TIME", "time for all runs, e.g. 90s or 1h (default: 10min)", type=_seconds
+    )
+    runs = "most runs of each version (default: as many as the budget allows)"
     add_option(until, "--runs N", runs, type=partial(whole_number, things="runs"))
-    one = parser.add_argument_group("one run")
-    cycles = partial(whole_number, things="cycles")
+    one = parser.add_argument_group("each run")
+    cycles = partial(whole_number, things="steps")
     default = AbPlan()
-    plain = f"cycles of a run, at least (default: {default.plain})"
-    add_option(one, "--plain N", plain, type=cycles)
-    least = f"measured seconds of a run, at least (default: {default.plain_s:g})"
+    plain = f"steps to time, at least (default: {default.plain})"
+    add_option(one, "--unprofiled --plain N", plain, dest="plain", type=cycles)
+    least = f"seconds to time, at least (default: {default.plain_s:g})"
     add_option(one, "--seconds S", least, type=seconds)
-    add_option(one, "--skip N", "cycles to let pass first", type=cycles_or_none)
-    marker = "what begins a cycle, as for  timesink record (default: a step of an optimizer)"
+    skip = f"steps to leave out first (default: {DEFAULT_SKIP})"
+    add_option(one, "--skip N", skip, type=cycles_or_none)
+    marker = "function or annotation that begins a step (default: the optimizer ends one)"
     add_option(one, "--marker NAME", marker)
-    add_option(one, "--no-timeline", "no last run of each side with a timeline")
-    add_option(one, "--counters LIST", "counters of the runs with a timeline (default: all)")
-    add_option(one, "--seed N", "of the order of runs", type=_seed)
-    add_option(one, "--show-output", f"show what programs say, instead of {LOG_FILE} of each run")
+    add_option(one, "--no-timeline", "leave out the last run of each version with a timeline")
+    add_option(one, "--counters LIST", "counters of runs with a timeline (default: all)")
+    add_option(one, "--seed N", "seed of the order of runs (default: random)", type=_seed)
+    add_option(one, "--show-output", f"show output of the programs instead of writing {LOG_FILE}")
     add_limit(parser)
-    add_option(parser, "--quiet", "say nothing until the end")
+    add_option(parser, "--quiet", "print only the result")
     add_program(parser, "ab")
 
 
@@ -193,7 +196,7 @@ def _commands(options: argparse.Namespace) -> dict[str, tuple[str, ...]]:
     if any(own.values()):
         if options.program or any(pythons.values()):
             raise UsageError(
-                "--base and --new are whole commands",
+                "--base and --new are complete commands",
                 "leave out what follows the dashes, --base-python and --new-python",
             )
         return {side: _words(own[side], f"--{side}") for side in SIDES}
@@ -386,16 +389,16 @@ def _asked(options: argparse.Namespace) -> tuple[AbRuns, Path]:
         if given or (given == 0 and given is not False):
             said = "a program" if name == "program" else f"--{name.replace('_', '-')}"
             raise UsageError(
-                f"--resume goes on with the plan of {options.resume}", f"leave out {said}"
+                f"--resume continues with the options of {options.resume}", f"leave out {said}"
             )
-    root, hint = Path(options.resume), "begin anew with another -o"
+    root, hint = Path(options.resume), "start again with another -o"
     ab = read_ab(root)
     if not (ab.base.command and ab.new.command):
-        raise UnreadableError(f"{root / AB_FILE}: names no command to run", hint)
+        raise UnreadableError(f"{root / AB_FILE}: no command to run", hint)
     if ab.plan.directory and not Path(ab.plan.directory).is_dir():
-        raise UsageError(f"{ab.plan.directory}: the folder of the plan is gone", hint)
+        raise UsageError(f"{ab.plan.directory}: the folder the runs started in is gone", hint)
     if any(MASK in word for side in (ab.base, ab.new) for word in side.command):
-        raise UsageError(f"{root}: its command held a secret, which is not kept", hint)
+        raise UsageError(f"{root}: the command contained a secret, which is not stored", hint)
     plan = ab.plan
     return replace(
         ab,
@@ -408,13 +411,13 @@ def _said_of(side: AbSide, ab: AbRuns) -> str:
     command = shlex.join(masked(side.command))
     if not ab.base.ref:
         return command
-    return f"{command}, {f'commit {side.ref[:10]}' if side.ref else 'the work tree as it is'}"
+    return f"{command}, {f'commit {side.ref[:10]}' if side.ref else 'the work tree'}"
 
 
 def _tell_how_to_go_on(root: Path) -> None:
     if (root / AB_FILE).exists():
         said = shlex.quote(str(root))
-        note(f"what there is lies in {said}; go on with  timesink ab --resume {said}")
+        note(f"all finished runs are in {said}; continue with  timesink ab --resume {said}")
 
 
 def _told(ab: AbRuns, root: Path, options: argparse.Namespace) -> int:
@@ -422,11 +425,11 @@ def _told(ab: AbRuns, root: Path, options: argparse.Namespace) -> int:
     said = shlex.quote(str(root))
     try:
         if not ab.pairs:
-            hint = f"go on with  timesink ab --resume {said} --budget 20min"
-            raise CollectError("no pair of runs within the budget: nothing is decided", hint)
+            hint = f"continue with  timesink ab --resume {said} --budget 20min"
+            raise CollectError("no pair of runs finished within the budget: not decided", hint)
         return _compared(root, options)
     except TimesinkError as error:
-        note(f"what there is lies in {said}")
+        note(f"all finished runs are in {said}")
         error.exit_code = compare.code_of_undecided(options)
         raise
 

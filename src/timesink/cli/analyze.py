@@ -1,9 +1,13 @@
-"""Say where the time goes: steps, operators, kernels, memory, modules, ranks, and what to try.
+"""Show where time goes and what to try.
 
-The answer comes first, in a sentence; then the parts of an average step, the operators and
-kernels that take most, findings with their numbers, and trace health.  Of a folder of recordings
-that are no ranks of one run, or of run folders, there is a headline for each.  `--view` prints one
-table instead, whole: its main columns as text and Markdown, all of them as CSV and JSON.
+  timesink analyze trace.json.gz
+  timesink analyze trace.json.gz -o report.html
+  timesink analyze trace.json.gz --view operators --group-by stack --sort calls
+  timesink analyze run/ --rank 3
+
+The report begins with the bottleneck and the biggest saving.  The parts of an average step, the
+largest operators and kernels, findings and trace health follow.  A folder of several runs gives one
+headline per run.  `--view` prints one complete table; CSV and JSON have all its columns.
 """
 
 from __future__ import annotations
@@ -42,23 +46,23 @@ _TOP = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink analyze`."""
     add_input(parser)
-    add_option(parser, "--steps RANGE", "only these steps, e.g. 5-8 or 5,7,9")
+    add_option(parser, "--steps RANGE", "only these steps, e.g. 5-8 or 5,7,9 (default: all)")
     add_top(parser)
-    add_option(parser, "--sort COLUMN", "order a table by this column, the largest first")
-    add_option(parser, "--filter TEXT", "only rows of a table that hold this text, in any case")
-    add_option(parser, "--group-by", "what operator rows are", choices=GROUPS, default="")
+    add_option(parser, "--sort COLUMN", "sort a table by this column, largest first")
+    add_option(parser, "--filter TEXT", "only rows of a table that contain this text, in any case")
+    add_option(parser, "--group-by", "what a row of operators is", choices=GROUPS, default="")
     clocks = (
-        "times without profiler overhead (corrected, the default), or as recorded (recorded, the "
-        "default of a single table)"
+        "corrected: times without profiler overhead (the default); recorded: times as recorded "
+        "(the default with --view)"
     )
     names = ("corrected", "recorded", "own")
     add_option(parser, "--clock {corrected,recorded}", clocks, choices=names)
     views = f"print one table: {', '.join(VIEWS)}"
-    device = "device to hold efficiency against, e.g. H200; its name in the recording"
+    device = "device whose peaks count, e.g. H200 (default: the device of the recording)"
     add_option(parser, "--device NAME", device, type=not_empty)
-    peaks = "its peaks: a CSV, or dram=4.0TB/s,bf16_tensor=790TFLOP/s"
+    peaks = "peaks of the device: a CSV file, or dram=4.0TB/s,bf16_tensor=790TFLOP/s"
     add_option(parser, "--peaks SPEC", peaks, type=not_empty)
-    formulas = "what operators of your own compute and move: a TOML file"
+    formulas = "TOML file with the operations and bytes of custom operators"
     add_option(parser, "--formulas FILE", formulas, completed="file")
     add_option(parser, "--view NAME", views, choices=tuple(VIEWS))
     add_format(parser, _FORMATS)

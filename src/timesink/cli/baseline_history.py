@@ -38,10 +38,7 @@ if TYPE_CHECKING:
 
 # -- timesink baseline -----------------------------------------------------------------------------
 
-BASELINE = """Keep what a run says under a name, to compare others with it.
-
-A baseline is a small file: what `compare` needs of a recording, without the recording.  It is kept
-in .timesink/baselines, in the folder or URL of TIMESINK_BASELINES, or where --store says.
+BASELINE = """Store a run to compare later ones with.
 
   timesink baseline save main runs/main
   timesink baseline save main runs/main1 runs/main2 runs/main3
@@ -49,15 +46,18 @@ in .timesink/baselines, in the folder or URL of TIMESINK_BASELINES, or where --s
   timesink baseline add main runs/new
   timesink baseline list --store s3://bucket/baselines
   timesink baseline budgets @main --headroom 10% > budgets.toml
+
+A baseline is a small file with what `compare` needs of a recording.  It is stored in the folder or
+URL of --store, else of TIMESINK_BASELINES, else in .timesink/baselines.
 """
 
 _ACTIONS = {
-    "save": "keep a recording, or a folder of one per rank",
-    "add": "keep what runs of a commit measured, as a row of a history",
-    "list": "say which baselines there are",
-    "show": "say what is in one",
-    "remove": "take one away",
-    "budgets": "print a file of budgets to begin with",
+    "save": "store a recording, or a folder of one per rank",
+    "add": "add the runs of a commit to a history",
+    "list": "list the baselines",
+    "show": "show one baseline",
+    "remove": "delete one baseline",
+    "budgets": "print a first budget file",
 }
 
 
@@ -67,26 +67,29 @@ def add_baseline_arguments(parser: argparse.ArgumentParser) -> None:
     for one in made.values():
         _add_store(one)
     for name in ("save", "add", "show", "remove"):
-        add_option(made[name], "name NAME", "letters, digits, . _ and -; @ may lead")
-    _add_run(made["save"], "the recording to keep, or a folder of them; several runs", many=True)
+        add_option(made[name], "name NAME", "name of letters, digits, . _ and -; may begin with @")
+    _add_run(
+        made["save"], "recording to store, or a folder of one per rank; or several runs", many=True
+    )
     add_force(made["save"])
-    runs = "recordings of one commit, with a timeline or plain, or folders of  timesink ab"
+    runs = "recordings of one commit, with or without a timeline, or folders of  timesink ab"
     add_option(made["add"], "runs RUN", runs, completed="file", nargs="+")
-    whose = "what was measured (default: that of the git work tree)"
+    whose = "measured commit (default: that of the git work tree)"
     add_option(made["add"], "--commit SHA", whose, type=not_empty)
-    add_option(made["add"], "--time ISO", "when it was made (default: as git says)")
+    add_option(made["add"], "--time ISO", "time of the commit (default: from git)")
     add_cycle_options(made["add"], counters=False)
     add_reading(made["add"])
     for name in ("list", "show"):
         add_screen_format(made[name])
-    _add_run(made["budgets"], "a recording, a folder of them, or @NAME")
-    what = "how much longer than now is allowed (default: 10%%)"
+    _add_run(made["budgets"], "recording, folder of one per rank, or @NAME")
+    what = "how far each limit is above the run, in percent (default: 10%%)"
     add_option(made["budgets"], "--headroom PCT", what, type=_headroom, default=10.0)
     add_output(made["budgets"], "write to a file")
 
 
 def _add_store(parser: argparse.ArgumentParser) -> None:
-    add_option(parser, "--store DIR", "folder or URL that holds baselines", type=not_empty)
+    store = "folder or URL of baselines (default: TIMESINK_BASELINES, else .timesink/baselines)"
+    add_option(parser, "--store DIR", store, type=not_empty)
 
 
 def _add_run(parser: argparse.ArgumentParser, what: str, *, many: bool = False) -> None:
@@ -208,14 +211,14 @@ def _list(found: Sequence[Listed], options: argparse.Namespace) -> None:
 
 # -- timesink history ------------------------------------------------------------------------------
 
-HISTORY = """Say at which commits of a series cycle time, device time and counts changed.
-
-Rows are added by  timesink baseline add NAME RUN, one per commit.  Counts are compared exactly;
-of times, changes are found that chance does not explain.
+HISTORY = """Find the commits where times changed.
 
   timesink baseline add main runs/nightly
   timesink history @main
   timesink history @main --signal cycle_ns -o history.html
+
+Each  timesink baseline add NAME RUN  adds a commit to the history.  Counts are compared exactly;
+step time and device time where noise does not explain a change.
 """
 
 _HISTORY_FORMATS = ("text", "json", "md", "html", "csv")
@@ -228,8 +231,8 @@ SIGNALS = (
 
 def add_history_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink history`."""
-    add_option(parser, "name NAME", "the series, as @main", type=not_empty)
-    add_option(parser, "--signal", "one signal alone", choices=SIGNALS)
+    add_option(parser, "name NAME", "name of the history, e.g. @main", type=not_empty)
+    add_option(parser, "--signal", "only this signal (default: all)", choices=SIGNALS)
     _add_store(parser)
     files = "write to a file; .txt, .md, .html, .json, .csv choose the format"
     add_output(parser, files, _HISTORY_FORMATS)

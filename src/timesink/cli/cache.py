@@ -1,8 +1,10 @@
-"""Show or clear the cache of traces already read.
+"""Show or clear the cache of recordings.
 
-The cache is in TIMESINK_CACHE_DIR (default: ~/.cache/timesink) and keeps at most
-TIMESINK_CACHE_MAX_GB gigabytes (default: 20), summaries of ranks included; the least recently
-used go first.
+  timesink cache info
+  timesink cache clear
+
+The cache is in TIMESINK_CACHE_DIR (default: ~/.cache/timesink) and takes at most
+TIMESINK_CACHE_MAX_GB gigabytes (default: 20).  The least recently used entries go first.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from timesink.recorder.processes import sayable_values
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink cache`."""
-    parser.add_argument("action", choices=("info", "clear"), help="what to do")
+    parser.add_argument("action", choices=("info", "clear"), help="show it or empty it")
     add_screen_format(parser)
 
 

@@ -1,11 +1,4 @@
-"""Say what changed between two runs, cycle by cycle, and why.
-
-BASE and NEW are recordings, folders of them (one per rank), behaviour tables, or baselines kept
-by `timesink baseline` (@NAME).  Runs of many ranks are compared as a whole, too: steps, stragglers
-that came or went, collectives.  One path is a folder that holds both sides, normal and abnormal,
-or several such cases.  More paths, or `--explore`, are roles to be told apart: which behave alike,
-and how the groups differ.  With `--fail-on` or `--budget` the exit code is 3 where NEW does not
-pass, and 1 where that is not decided.
+"""Compare two runs and name what changed.
 
   timesink compare before.json.gz after.json.gz
   timesink compare before.json.gz after.json.gz -o report.html
@@ -13,6 +6,11 @@ pass, and 1 where that is not decided.
   timesink compare case/ --pid 944615 --cycles decode --format csv
   timesink compare runs/*.parquet --explore -o results
   timesink compare @main new/ --fail-on 5% -o comment.md
+
+BASE and NEW are recordings, folders of one per rank, behaviour tables, or baselines (@NAME).  One
+path is a folder with a normal and an abnormal run, or with several such cases.  With more paths, or
+--explore, processes are grouped by how they behave.  With --fail-on or --budget the exit code is 3
+when NEW fails, and 1 when that is not decided.
 """
 
 from __future__ import annotations
@@ -30,8 +28,8 @@ from typing import TYPE_CHECKING, TextIO
 from timesink.answers.comparison.gate_result import Gate, Limit
 from timesink.cli import outputs, say
 from timesink.cli.options import (
-    CYCLE_TYPES,
     add_cycle_options,
+    add_cycle_type,
     add_engine_options,
     add_limit,
     add_option,
@@ -66,7 +64,7 @@ if TYPE_CHECKING:
 
 _CHOICES = ("pid", "rank", "device", "cycles", "marker", "by", "map", "peaks")
 """Options that choose what is compared, and how cycles are found."""
-_TOLD_APART = "these paths are told apart, and not compared as two runs"
+_TOLD_APART = "these processes are grouped, not compared as two runs"
 
 
 def _is_asked(options: argparse.Namespace) -> bool:
@@ -82,7 +80,7 @@ def _needs_gate(options: argparse.Namespace, form: str) -> bool:
 def _check_gate(options: argparse.Namespace) -> None:
     """Refuse what has no verdict, before anything is read."""
     if options.explore:
-        raise _nothing_to_judge("--explore tells processes apart, and judges none")
+        raise _nothing_to_judge("--explore groups processes and gives no verdict")
     if len(options.paths) == 2 or options.against or is_ab(Path(options.paths[0])):
         return
     from timesink.answers.comparison.sides import find_cases  # noqa: PLC0415 - most have two
@@ -93,7 +91,7 @@ def _check_gate(options: argparse.Namespace) -> None:
     if not all(not path.exists() or find_cases(path) for path in paths):
         for path in filter(Path.is_dir, paths):
             find_recordings(path)  # a folder without any is refused as such
-        alone = f"{options.paths[0]}: is one run, whose processes are told apart"
+        alone = f"{options.paths[0]}: this is one run, whose processes are grouped"
         raise _nothing_to_judge(_TOLD_APART if len(options.paths) > 1 else alone)
 
 
@@ -116,7 +114,7 @@ def _gate_for(
 
 
 def _nothing_to_judge(why: str) -> UsageError:
-    return UsageError(f"{why}: there is nothing to pass or fail", "give BASE and NEW, two runs")
+    return UsageError(f"{why}: nothing can pass or fail", "give BASE and NEW, two runs")
 
 
 def _handed_over(give: Callable[[], None], stream: TextIO) -> None:
@@ -283,7 +281,7 @@ def _only_pair(comparison: Comparison) -> Compared:
         raise _nothing_to_compare()
     if comparison.exploration is not None:
         # Groups of roles are what they are; of other pairs one can be named.
-        which, choose = f"of {len(comparison.exploration.clusters)} groups of roles", ""
+        which, choose = f"of {len(comparison.exploration.clusters)} groups of processes", ""
     else:
         from timesink.answers.comparison.pairing import as_options  # noqa: PLC0415
 
@@ -300,8 +298,8 @@ def _only_pair(comparison: Comparison) -> Compared:
 def _nothing_to_compare() -> NotFoundError:
     """Roles that are all alike make no pair."""
     return NotFoundError(
-        "all roles behave alike: there are no two groups to compare",
-        "the roles and their distances are in --format json",
+        "all processes behave alike: there are no two groups to compare",
+        "--format json has the processes and their distances",
     )
 
 
@@ -311,7 +309,7 @@ def _said_of_table(one: Compared, table: str | None) -> Iterator[str]:
 
     if table is None and table_of(one.pair, None) == "times":
         yield (
-            f"{one.title}: no counter was recorded on either side; this is the time of each "
+            f"{one.title}: no counter was recorded in base or new; this is the time of each "
             "function (--table times)"
         )
     if table == "families" and one.pair.families.is_empty():
@@ -331,7 +329,7 @@ def _unequal_work(comparison: Comparison) -> Iterator[str]:
         workload = one.pair.workload
         if not workload.comparable:
             why = " ".join(workload.reasons)
-            yield f"{one.title}: cycles do not hold the same work. {why}"
+            yield f"{one.title}: base and new do not do the same work per step. {why}"
 
 
 # What `timesink compare -o DIR` writes: tables, reports and JSON, and what a gate says of them.
@@ -403,13 +401,13 @@ _WITHOUT_CHOICE = ("md", "report", "json", "junit", "html")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink compare`."""
-    what = "BASE and NEW, a case, or roles"
+    what = "BASE and NEW, a folder with both, or processes to group"
     add_option(parser, "paths PATH", what, completed="file", nargs="+")
     which = add_choices(parser)
     parser.set_defaults(screen_only=False)
-    add_option(which, "--explore", "tell roles apart, pair none")
-    add_option(parser, "--table", "one table: text or csv", choices=TABLES)
-    what = "both programs as a tree, their edits, or kinds of cycles"
+    add_option(which, "--explore", "group processes by behaviour instead of comparing two runs")
+    add_option(parser, "--table", "one table, as text or csv", choices=TABLES)
+    what = "one view: both programs as a tree, program changes (edits), or step types (kinds)"
     add_option(parser, "--view", what, choices=VIEWS)
     add_top(parser)
     add_reading(parser)
@@ -421,21 +419,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_choices(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Options that say what is compared and whether it passes; the group of the former."""
     which = parser.add_argument_group("what to compare")
-    several = "runs of NEW, where all other paths are runs of BASE"
+    several = "runs of NEW; all other paths are runs of BASE"
     add_option(which, "--against PATH", several, completed="file", nargs="+", default=[])
-    add_option(which, "--pid P", "one process, or BASE,NEW")
+    add_option(which, "--pid P", "only this process; BASE,NEW where the ids differ")
     add_rank(which)
-    add_option(which, "--device D", "one device: Host, 7, 'GPU 7'", type=not_empty)
-    add_option(which, "--cycles", "one sort of cycle", choices=CYCLE_TYPES)
-    add_option(which, "--ignore-hosts", "processes by number alone")
-    add_option(which, "--ignore PATTERN", "calls that are no part of the program", type=not_empty)
-    peaks = "peaks of the devices: a CSV, or dram=4.0TB/s,bf16_tensor=790TFLOP/s"
+    add_option(which, "--device D", "only this device: Host, 7, 'GPU 7'", type=not_empty)
+    add_cycle_type(which)
+    add_option(which, "--ignore-hosts", "pair processes by rank or number, not by host")
+    add_option(which, "--ignore PATTERN", "leave these calls out of the program", type=not_empty)
+    peaks = "peaks of the devices: a CSV file, or dram=4.0TB/s,bf16_tensor=790TFLOP/s"
     add_option(which, "--peaks SPEC", peaks, type=not_empty)
     add_cycle_options(parser)
     passes = add_limit(parser)
-    what = "TOML: limits of program, counts, device time, operators, ..."
+    what = "TOML file with limits for program, counts, device time, operators, ..."
     add_option(passes, "--budget FILE", what, completed="file")
-    add_option(passes, "--store DIR", "folder or URL of baselines, for @NAME", type=not_empty)
+    store = "folder or URL of baselines (default: TIMESINK_BASELINES, else .timesink/baselines)"
+    add_option(passes, "--store DIR", store, type=not_empty)
     return which
 
 
@@ -512,7 +511,7 @@ def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
         raise UsageError("a view is one table, as text or csv", "leave out --format or --table")
     if form in _WITHOUT_CHOICE and (options.table or options.top):
         left_out = "--table" if options.table else "--top"
-        raise UsageError(f"{form} has no choice of tables", f"leave out {left_out}, or try csv")
+        raise UsageError(f"{form} always has all tables", f"leave out {left_out}, or try csv")
     if _needs_gate(options, form):
         _check_gate(options)
     outputs.check_answer(options, form, *(options.paths if folder is None else ()))

@@ -1,8 +1,11 @@
-"""Show what timesink does, on a bundled recording.
+"""Analyze a recording that comes with timesink.
 
-Two training steps of a small U-Net on one GPU: where their time goes, how well its kernels use
-the hardware and what to try.  Then two runs of a decode loop, and what changed between them.  The
-same is written as HTML reports, which need no network.
+  timesink demo
+  timesink demo -o pages/demo.html
+
+The first recording has two training steps of a small U-Net on one GPU: where time goes, how well
+kernels use the hardware and what to try.  Two runs of a decode loop are compared after it.  The
+results are also written as HTML pages, which need no network.
 """
 
 from __future__ import annotations
@@ -17,10 +20,10 @@ from timesink.cli.outputs import check_output, check_page, give
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink demo`."""
-    place, what = Path("timesink-demo.html"), "where the page goes (default: %(default)s)"
+    place, what = Path("timesink-demo.html"), "HTML page to write (default: %(default)s)"
     add_option(parser, "-o --output FILE", what, type=file_only, default=place)
     add_force(parser)
-    add_option(parser, "--no-cache", "read the file, keep nothing")
+    add_option(parser, "--no-cache", "read the files and store nothing in the cache")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -46,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     compared = compare(*sample_runs())
     print_text(analysis_document(found, rows=8, brief=True))
     print(f"\nOne step, kernel by kernel: {counted.headline}")
-    print(f"\nA decode loop, and again with the clock lowered: {compared.headline}\n")
+    print(f"\nA decode loop, and the same with a lower GPU clock: {compared.headline}\n")
     give(analysis_report(found), page)
     give(report_html(kernels_document([counted])), beside[0])
     give(report_html(comparison_document(compared)), beside[1])

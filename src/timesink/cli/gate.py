@@ -1,14 +1,13 @@
-"""Say whether a run passes beside another one: the exit code is 3 where it does not.
-
-BASE and NEW are what `timesink compare` takes.  Limits are those of `--fail-on` and `--budget`, as
-there; without them, those of ./budgets.toml, and without such a file any regression fails.  The
-exit code is 0 where NEW passes, 3 where it fails, and 1 where that is not decided; `--undecided`
-gives another one.
+"""Fail when a run is slower than another.
 
   timesink gate runs/main runs/new
   timesink gate @main runs/new --budget budgets.toml --fail-on 5% -o comment.md
   timesink gate runs/good runs/here --undecided 125
   timesink gate base1 base2 base3 --against new1 new2 new3 --fail-on 1%
+
+BASE and NEW are as for `timesink compare`.  Limits come from --fail-on and --budget, else from
+./budgets.toml; without limits any regression fails.  The exit code is 0 when NEW passes, 3 when it
+fails, and 1 when that is not decided.
 """
 
 from __future__ import annotations

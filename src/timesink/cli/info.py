@@ -1,7 +1,9 @@
-"""Say what is in a trace: device, ranks, steps, counts, spans, health.
+"""Show what a recording holds.
 
-A folder is described trace by trace, with totals.  With `-o FILE.html` the answer is written as
-one page that needs no network.
+  timesink info trace.json.gz
+  timesink info runs/ -o info.html
+
+Lists device, ranks, steps, counts and trace health; of a folder trace by trace, with totals.
 """
 
 from __future__ import annotations

@@ -41,17 +41,16 @@ if TYPE_CHECKING:
 
 # -- timesink kernels ------------------------------------------------------------------------------
 
-KERNELS = r"""Say how well kernels use the hardware.
-
-FILE is what Nsight Compute printed (CSV or text), a file of `timesink ncu`, a kernel table, or a
-timeline, which has times but no hardware counters.  The answer comes first, in a sentence; then
-how much of the time leaves SM or DRAM unused, the kernels that take most, and what is left to gain.
-`--trace` names the timeline of the same program: utilisation per operator and module.
+KERNELS = r"""Show how well kernels use the hardware.
 
   timesink kernels kernels.csv
   timesink kernels kernels.csv --trace trace.json.gz --by module
   timesink kernels kernels.csv --calls > table.txt
   timesink kernels before.csv after.csv -o compare.html
+
+FILE is output of Nsight Compute (CSV or text), a file of `timesink ncu`, a kernel table, or a
+trace, which has times but no hardware counters.  --trace adds the recording of the same program,
+and so utilisation per operator and module.
 """
 
 BY = ("name", "full-name", "family", "operator", "module", "module-class")
@@ -67,32 +66,39 @@ _WIDEST = 10_000
 
 def add_kernels_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink kernels`."""
-    recorded = "what was recorded; several compare"
+    recorded = "measured kernels; several files are compared"
     add_option(parser, "paths FILE", recorded, completed="file", nargs="+")
-    add_option(parser, "--trace TRACE", "timeline of the same program", completed="file")
+    add_option(parser, "--trace TRACE", "recording of the same program", completed="file")
     what = parser.add_argument_group("what to show")
     shown = what.add_mutually_exclusive_group()
-    add_option(shown, "--by", "print one table: what its rows are", choices=BY)
+    add_option(shown, "--by", "print one table with a row for each of these", choices=BY)
     add_option(shown, "--calls", "print every call, in launch order")
-    add_option(what, "--sort", "order of the rows", choices=SORTS)
+    add_option(what, "--sort", "order of the rows (default: time)", choices=SORTS)
     add_top(what)
-    least = "leave out rows with less of the time, in percent"
+    least = "leave out rows below this share of the time, in percent (default: 0)"
     add_option(what, "--min-share PCT", least, type=percentage, default=0.0)
-    how = parser.add_argument_group("how to count")
-    low = "below this is low, e.g. 1/3, 25%%"
+    how = parser.add_argument_group("how to evaluate")
+    low = "utilisation below this share counts as low, e.g. 25%% (default: 1/3)"
     add_option(how, "--low X", low, type=fraction, default=1 / 3)
-    add_option(how, "--families FILE", "own rules for families, asked first", completed="file")
+    add_option(
+        how, "--families FILE", "your rules for kernel families, applied first", completed="file"
+    )
     launches = partial(whole_number, things="launches")
-    add_option(how, "--every N", "the file holds every N-th launch only", type=launches)
-    matched = "share of the calls the timeline must match, e.g. 80%%"
+    add_option(how, "--every N", "the file has every N-th launch only", type=launches)
+    matched = "share of launches that --trace must match (default: 80%%)"
     add_option(how, "--min-aligned SHARE", matched, type=fraction_or_all, default=0.8)
-    add_option(how, "--device NAME", "device for the roofline, e.g. H200", type=_device_name)
-    peaks = "its peaks: a CSV, dram=4.0TB/s,fp16_tensor=790TFLOP/s, or published"
+    add_option(
+        how,
+        "--device NAME",
+        "device of the roofline, e.g. H200 (default: as measured)",
+        type=_device_name,
+    )
+    peaks = "peaks of the device: a CSV file, dram=4.0TB/s,fp16_tensor=790TFLOP/s, or published"
     add_option(how, "--peaks SPEC", peaks)
     add_choice(parser)
     add_reading(parser)
     add_format(parser, _FORMATS)
-    add_option(parser, "--picture", "which picture svg and png hold", choices=PICTURES)
+    add_option(parser, "--picture", "picture to draw as svg or png", choices=PICTURES)
     files = "write to a file; .txt, .csv, .json, .md, .html, .svg, .png choose the format"
     add_output(parser, files)
 
@@ -149,7 +155,7 @@ def _check(options: argparse.Namespace, form: str) -> None:
     """Refuse what cannot work before the long work starts."""
     several = len(options.paths) > 1
     if several and options.trace is not None:
-        raise UsageError("--trace belongs to one file", "give the files one by one")
+        raise UsageError("--trace goes with one file", "give the files one by one")
     if form in {"html", *_DRAWN} and (options.by or options.calls):
         raise UsageError(
             "a page or picture shows the whole report",
@@ -158,10 +164,10 @@ def _check(options: argparse.Namespace, form: str) -> None:
     if options.picture is not None and form not in _DRAWN:
         raise UsageError("--picture is for svg and png", "add -o FILE.svg or -o FILE.png")
     if form == "png" and options.output is None:
-        raise UsageError("a PNG is no text", "name a file with -o FILE.png")
+        raise UsageError("a PNG cannot be printed", "name a file with -o FILE.png")
     if several and options.calls and form not in _DATA:
         raise UsageError(
-            "the calls of several files do not go in one such table",
+            "a table of calls is of one file",
             "give the files one by one, or add --format csv, which names the run of each call",
         )
     if options.calls and options.sort not in {None, *_SORTS_OF_CALLS}:
@@ -234,17 +240,16 @@ def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, fo
 
 # -- timesink peaks --------------------------------------------------------------------------------
 
-PEAKS = """Say what devices can do at most, or measure it on the one at hand.
-
-Without a name all devices are listed; with one, every figure and its source.  `measure` times
-products of matrices and a copy with PyTorch on this machine; later commands take what it found for
-this device before what is published, unless they are told  --peaks published.  It is kept in
-TIMESINK_DATA_DIR (default: ~/.local/share/timesink), or in the file of -o, for  --peaks FILE.
+PEAKS = """List or measure the peaks of devices.
 
   timesink peaks
   timesink peaks H200
   timesink peaks measure
   timesink peaks measure --precisions bf16,fp8 --seconds 5 -o mine.csv
+
+A device name shows each figure with its source.  `measure` times matrix products and a copy with
+PyTorch.  Later commands use the measured peaks for this device, unless they have --peaks published.
+They are stored in TIMESINK_DATA_DIR (default: ~/.local/share/timesink), or in the file of -o.
 """
 
 MEASURE = "measure"
@@ -253,15 +258,20 @@ _PEAKS_FORMATS = ("text", "json", "csv", "md")
 
 def add_peaks_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink peaks`."""
-    what = "a device, as H200; or measure, for the one at hand"
+    what = "device, e.g. H200; or measure, for the device of this machine"
     add_option(parser, "name NAME", what, nargs="?", type=not_empty)
-    group = parser.add_argument_group("with measure")
-    about = "about how long it may take (default: 10)"
+    group = parser.add_argument_group("options of measure")
+    about = "seconds to measure, about (default: 10)"
     seconds = accepted(float, "a number of seconds above 0", lambda value: 0 < value < math.inf)
     add_option(group, "--seconds N", about, type=seconds)
-    types = f"types of the operands, of {', '.join(ARITHMETIC)} (default: all)"
+    types = f"precisions to measure, of {', '.join(ARITHMETIC)} (default: all)"
     add_option(group, "--precisions LIST", types, type=_peak_precisions)
-    add_option(group, "--device NAME", "device of PyTorch, e.g. cuda:1, cpu", type=not_empty)
+    add_option(
+        group,
+        "--device NAME",
+        "PyTorch device, e.g. cuda:1 or cpu (default: the current one)",
+        type=not_empty,
+    )
     add_output(parser, "write to a file; .json, .csv and .md choose the format", _PEAKS_FORMATS)
 
 
@@ -279,7 +289,9 @@ def run_peaks(options: argparse.Namespace) -> int:
         return _measure_peaks(options)
     lost = next((one for one in ("seconds", "precisions", "device") if getattr(options, one)), None)
     if lost:
-        raise UsageError(f"--{lost} is for measuring", f"add it: timesink peaks {MEASURE} --{lost}")
+        raise UsageError(
+            f"--{lost} goes with {MEASURE} only", f"add it: timesink peaks {MEASURE} --{lost}"
+        )
     form = outputs.format_of(options, _PEAKS_FORMATS)
     if options.output is not None:
         outputs.check_output(options.output, None, force=options.force)
@@ -300,8 +312,8 @@ def run_peaks(options: argparse.Namespace) -> int:
 def _measure_peaks(options: argparse.Namespace) -> int:
     if options.format in {"csv", "md"}:
         raise UsageError(
-            f"--format {options.format} is for the table",
-            "leave it out: the file of -o is a CSV of peaks; --format json tells a program",
+            f"--format {options.format} does not go with {MEASURE}",
+            "leave it out: -o writes a CSV file; --format json prints JSON",
         )
     if options.output is not None:
         outputs.check_output(options.output, None, force=options.force)

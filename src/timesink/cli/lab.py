@@ -1,16 +1,16 @@
-"""Measure how often a diagnosis is right: record programs with faults put in, and score.
+"""Measure how often a diagnosis is right.
 
-  timesink lab list                                      what there is to record
+  timesink lab list                                      workloads and faults
   timesink lab run -o lab/                               two workloads, every fault, two rounds
   timesink lab run -o lab/ --workload denoise --fault cpu_hog python_stall
-  timesink lab run -o lab/ --minutes 10                  again: goes on where it stopped
+  timesink lab run -o lab/ --minutes 10                  again: continues where it stopped
   timesink lab score lab/ -o docs/lab_accuracy.md
   timesink lab ranks -o ranks/ --tensor 4 --straggler slow_clock:37    64 ranks, generated
 
-A test bench.  `run` needs PyTorch and nothing else (`pip install timesink --no-deps`) and loads the
-machine it runs on; it never touches clocks, power limits or modes of a device.  `score` compares
-each recording with the last one without a fault before it, on any machine.  `ranks` records
-nothing: it computes a run, so that what analyses should say about it is known.
+`run` records programs with and without injected faults.  It needs only PyTorch (`pip install
+timesink --no-deps`) and loads its machine, but changes no device clocks, power limits or modes.
+`score` compares each recording with the last one before it that has no fault.  `ranks` generates
+recordings of many ranks with known stragglers.
 """
 
 from __future__ import annotations
@@ -63,22 +63,24 @@ _SPELLED = "KIND:RANK or KIND:RANK:INTENSITY, such as slow_clock:37 or data_load
 
 def add_ranks_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink lab ranks`."""
-    add_place(parser, "DIR", "a folder that is not there yet or empty", required=True)
+    add_place(parser, "DIR", "folder to write to, new or empty", required=True)
     _add_counts(parser, _COUNTS)
     add_option(
         parser, "--straggler KIND:RANK[:SHARE]",
-        "slowness put in, and how much longer a step takes by it (default: 25%%); "
+        "slow rank, and how much longer its steps take (default: 25%%); "
         "may be given several times; see `timesink lab list`",
         action="append", default=[],
     )  # fmt: skip
-    add_option(parser, "--seed N", "another one, another run", type=int, default=0)
-    skew = "how far clocks of nodes are apart at most (default: %(default)g)"
+    add_option(parser, "--seed N", "seed of the generated run (default: 0)", type=int, default=0)
+    skew = "largest clock skew between nodes, in microseconds (default: %(default)g)"
     add_option(parser, "--skew-us US", skew, type=float, default=5000.0)
     add_option(parser, "--sharded", "shard the states of the optimizer")
-    naming = "files named by rank, or as PyTorch's handler does: host_pid.time"
+    naming = "name files by rank, or as PyTorch's handler does: host_pid.time (default: rank)"
     add_option(parser, "--naming", naming, choices=("rank", "handler"), default="rank")
     processes = partial(whole_number, things="processes")
-    add_option(parser, "--jobs N", "processes to write with", type=processes)
+    add_option(
+        parser, "--jobs N", "processes that write files (default: one per core)", type=processes
+    )
 
 
 def _add_counts(parser: argparse.ArgumentParser, counts: Iterable[tuple[str, int, str]]) -> None:
@@ -152,15 +154,15 @@ def _lines(folder: Path, plan: Plan, truth: Truth) -> Iterator[str]:
         first, last = answer.ranks[0], answer.ranks[-1]
         who = f"rank {first}" if first == last else f"ranks {first} to {last}"
         said = (
-            f"Put in: {answer.kind} ({answer.cause}), {who}, "
+            f"Injected: {answer.kind} ({answer.cause}), {who}, "
             f"in {len(answer.steps)} of {counted(plan.steps, 'steps')}; "
             f"the run takes {brief_ns(1000 * answer.cost_us)} ({share:.1f} %) longer"
         )
         # Its whole group is slow alike, and no other group crosses it there.
-        yield (said if answer.separable else f"{said}; nothing recorded tells which rank it is")
+        yield (said if answer.separable else f"{said}; the recording cannot show which rank it is")
     if not truth.answers:
-        yield "No rank is slow on purpose."
-    yield f"What is true about it: {folder / 'truth.json'}"
+        yield "No rank is slow."
+    yield f"Ground truth: {folder / 'truth.json'}"
     yield f"Next: timesink analyze {shlex.quote(str(folder))}"
 
 
@@ -171,30 +173,33 @@ _SIZES = ("auto", "small", "medium", "large")
 _SEVERAL: dict[str, Any] = {"action": "extend", "nargs": "+"}
 _ROUNDS = (
     ("repeat", 2, "rounds"),
-    ("cycles", 40, "cycles of a recording"),
-    ("skip", 10, "cycles that pass before it"),
+    ("cycles", 40, "steps of each recording"),
+    ("skip", 10, "steps to leave out first"),
 )
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink lab run`."""
-    what = "the folder of all recordings; one that was begun is gone on with"
+    what = "folder for all recordings; an unfinished one is continued"
     add_place(parser, "DIR", what, required=True)
-    add_option(parser, "--workload W", "which workloads (default: all)", **_SEVERAL)
-    faults = "which faults (default: all that can be put in here)"
+    add_option(parser, "--workload W", "workloads to run (default: all)", **_SEVERAL)
+    faults = "faults to inject (default: all that this machine allows)"
     add_option(parser, "--fault F", faults, **_SEVERAL)
     _add_counts(parser, _ROUNDS)
     minutes, seconds = (
         accepted(float, f"a number of {unit}", lambda value: 0 < value < _LONGEST)
         for unit in ("minutes", "seconds")
     )
-    add_option(parser, "--minutes M", "begin no run that would end later", type=minutes)
-    longer = "give up a run that takes longer than S seconds (default: %(default)g)"
+    add_option(parser, "--minutes M", "minutes for all runs (default: no limit)", type=minutes)
+    longer = "seconds after which a run is given up (default: %(default)g)"
     add_option(parser, "--deadline S", longer, type=seconds, default=300.0)
-    pack = "also pack each recording as it comes into .tar.xz files of 15 MB at most in DIR"
+    pack = "also pack recordings into .tar.xz files of at most 15 MB in this folder"
     add_option(parser, "--parts DIR", pack, type=file_only)
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    size = "of the workloads (default: small on a CPU, large from 70 GB of device memory)"
+    add_option(
+        parser, "--device", "PyTorch device (default: %(default)s)",
+        choices=("auto", "cpu", "cuda"), default="auto",
+    )  # fmt: skip
+    size = "size of the workloads (default: small on a CPU, large from 70 GB of device memory)"
     add_option(parser, "--size", size, choices=_SIZES, default="auto")
     add_option(parser, "--dry-run", "print the plan, record nothing")
 
@@ -231,16 +236,16 @@ def _say_left_out(lacking: Sequence[Fault], asked: Sequence[Fault]) -> None:
     needs = {need for one in lacking for need in one.needs}
     said = f"{', '.join(one.name for one in lacking)} (no {' or '.join(sorted(needs))} here)"
     if len(lacking) == len(asked):
-        raise UsageError(f"cannot be put in: {said}", "see `timesink lab list` for the others")
+        raise UsageError(f"cannot be injected: {said}", "see `timesink lab list` for the others")
     say(f"left out: {said}")
 
 
 def _tell(outcome: Outcome, folder: Path, minutes: float | None) -> int:
     if outcome.left and not (outcome.recorded or outcome.failed):
-        say(f"no run was begun: {minutes:g} min are too short for one; give more with --minutes")
+        say(f"no run was started: {minutes:g} min are too short for one; allow more with --minutes")
         return 1
     if outcome.left:
-        say(f"no time was left for {counted(len(outcome.left), 'runs')}: the same command goes on")
+        say(f"no time for {counted(len(outcome.left), 'runs')}: the same command continues")
     if outcome.failed:
         names = ", ".join(one.folder for one in outcome.failed)
         say(f"{counted(len(outcome.failed), 'runs')} failed: {names}")
@@ -252,10 +257,10 @@ def _tell(outcome: Outcome, folder: Path, minutes: float | None) -> int:
 
 
 _ACTIONS = {
-    "list": "say which workloads, faults and kinds of slow ranks there are",
+    "list": "list workloads, faults and kinds of slow ranks",
     "run": "record workloads with and without faults",
-    "score": "say how often the diagnosis of such recordings is right",
-    "ranks": "write the traces of a run of many ranks, with slowness put into some",
+    "score": "measure how often the diagnosis of recorded faults is right",
+    "ranks": "generate a run of many ranks, some of them slow",
 }
 _FORMATS = ("text", "md", "json")
 _WIDTH = 160
@@ -270,9 +275,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_screen_format(made["list"])
     add_run_arguments(made["run"])
     add_ranks_arguments(made["ranks"])
-    add_option(made["score"], "folder DIR", "what `timesink lab run` wrote", completed="folder")
+    add_option(made["score"], "folder DIR", "folder of  timesink lab run", completed="folder")
     add_format(made["score"], _FORMATS)
-    add_option(made["score"], "--no-cache", "read again, keep nothing")
+    add_option(made["score"], "--no-cache", "read the files and store nothing in the cache")
     add_output(made["score"], "write to a file (.txt, .md, .json)")
 
 

@@ -1,25 +1,24 @@
-"""Measure how well the kernels of a program use the GPU, with Nsight Compute.
+"""Measure kernels with Nsight Compute.
 
   timesink ncu -- python train.py                     every kernel: time and three utilisations
   timesink ncu --every 7 -- python train.py           one launch in seven of each kernel
   timesink ncu --range 1000:500 -- python train.py    500 launches, after the first 1000
   timesink ncu --metrics roofline -- python infer.py  bytes and operations as well
 
-Runs ncu, shows its command, writes a CSV file for `timesink kernels` and prints its summary.  The
-program runs to its end, many times slower: every kernel measured is replayed several times.
-Ctrl-C stops it and keeps what was measured.  For a page with pictures:
+Writes a CSV file for `timesink kernels` and prints its summary.  The program runs to its end, many
+times slower, as each measured kernel is replayed several times.  Ctrl-C keeps what was measured.
+For a page with pictures:
 
   timesink kernels timesink-ncu.csv -o kernels.html
 
-The clocks of the GPU are left alone, for others may use it too: times vary from run to run as the
-clock does, of which ncu warns.  --clock-control base locks them while kernels are measured.
+GPU clocks are not locked, as others may use the GPU: times vary from run to run.  --clock-control
+base locks them while kernels are measured.
 
---every picks launches 1, N+1, 2N+1, ... of each kernel function.  When N shares a factor with the
-number of launches per layer or iteration, the sample always meets the same layers; a prime such as
-7, 11 or 13 rarely does.
+--every measures launches 1, N+1, 2N+1, ... of each kernel.  Choose a prime such as 7, 11 or 13:
+other numbers may meet the same layers each time.
 
-Needs nothing but Linux, Python and Nsight Compute on the machine with the GPU: `pip install
-timesink --no-deps` is enough there.
+The machine with the GPU needs only Linux, Python and Nsight Compute: `pip install timesink
+--no-deps` is enough there.
 """
 
 from __future__ import annotations
@@ -70,48 +69,46 @@ _STACK = ("isal", "msgspec", "numpy", "polars", "rich")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink ncu`."""
-    table = "where the table goes, as CSV; .csv.gz packs it (default: %(default)s)"
+    table = "CSV file to write; .csv.gz compresses it (default: %(default)s)"
     place = Path("timesink-ncu.csv")
     add_place(parser, "FILE", table, default=place)
     add_force(parser)
-    every = f"one launch in N of each kernel, {SMALLEST} to {LARGEST}; prefer a prime"
+    every = f"measure one launch in N of each kernel, {SMALLEST} to {LARGEST} (default: all)"
     add_option(parser, "--every N", every, type=_every)
     launches = (
-        "COUNT launches from START on, counted from 0 among those --kernel and --every pick; "
+        "measure COUNT launches after the first START that --kernel and --every choose; "
         "either may be left out"
     )
     add_option(parser, "--range START:COUNT", launches, type=_launches)
     metrics = (
-        f"{', '.join(METRIC_SETS)}, or names of ncu separated by commas, which "
-        "ncu --query-metrics lists (default: %(default)s)"
+        f"{', '.join(METRIC_SETS)}, or names from ncu --query-metrics, "
+        "separated by commas (default: %(default)s)"
     )
     add_option(parser, "--metrics SET|NAMES", metrics, default="utilisation")
-    named = "only kernels whose function name matches (without namespace and template arguments)"
+    named = "only kernels whose name matches, without namespace and template arguments"
     add_option(parser, "--kernel REGEX", named, type=_expression)
     start = (
-        "no: only between cudaProfilerStart and cudaProfilerStop "
+        "no: measure only between cudaProfilerStart and cudaProfilerStop "
         "(torch.cuda.profiler.start, .stop) (default: %(default)s)"
     )
     add_option(parser, "--from-start", start, choices=("yes", "no"), default="yes")
     clocks = (
-        "base: lock the clocks while measuring, for all who share the card "
-        "(default: %(default)s, clocks are left alone)"
+        "base: lock the clocks while measuring, for all users of the GPU "
+        "(default: %(default)s, clocks stay as they are)"
     )
     add_option(parser, "--clock-control", clocks, choices=("none", "base"), default="none")
     caches = (
-        "none: keep the caches as the kernel before left them "
+        "none: keep caches between kernels "
         "(default: %(default)s, each kernel starts with empty caches)"
     )
     add_option(parser, "--cache-control", caches, choices=("none", "all"), default="all")
-    report = "keep the report, for the Nsight Compute user interface; with PyTorch about 100 MB"
+    report = "also keep the report for the Nsight Compute interface; with PyTorch about 100 MB"
     add_option(
         parser, f"--keep-report FILE{REPORT_SUFFIX}", report, completed="file", type=_ncu_report
     )
-    which = (
-        "which ncu to run (default: $TIMESINK_NCU, else that of PATH, else the newest installed)"
-    )
+    which = "ncu to run (default: $TIMESINK_NCU, else the one in PATH, else the newest installed)"
     add_option(parser, "--ncu PATH", which, type=not_empty)
-    add_option(parser, "--dry-run", "print the commands, run nothing")
+    add_option(parser, "--dry-run", "print the commands without running them")
     add_program(parser, "ncu")
 
 

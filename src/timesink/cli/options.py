@@ -81,7 +81,7 @@ def whole_number(text: str, things: str) -> int:
 
 def cycles_or_none(text: str) -> int:
     """A number of cycles, which may be 0."""
-    return 0 if text.strip("0") == "" and text else whole_number(text, "cycles")
+    return 0 if text.strip("0") == "" and text else whole_number(text, "steps")
 
 
 def rank_number(text: str) -> int:
@@ -183,7 +183,7 @@ def add_option(
 
 def add_input(parser: argparse.ArgumentParser) -> None:
     """The trace to read and how to read it."""
-    what = "a trace, a folder that holds one or one of each rank, a quoted pattern, or a URL"
+    what = "a trace file, a folder with one trace or one per rank, a quoted pattern, or a URL"
     add_option(parser, "path PATH", what, completed="file")
     add_choice(parser)
     add_reading(parser)
@@ -191,25 +191,33 @@ def add_input(parser: argparse.ArgumentParser) -> None:
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """Which trace of a folder."""
-    add_option(parser, "--worker NAME", "which worker of a folder")
-    add_option(parser, "--span N", "which span of the worker, from 1", type=int)
-    add_option(parser, "--rank N", "which rank of a folder", type=rank_number)
+    add_option(parser, "--worker NAME", "process of a folder, by the name in its file names")
+    add_option(parser, "--span N", "number of a trace of this process, from 1", type=int)
+    add_option(parser, "--rank N", "rank of a folder, from 0", type=rank_number)
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """How to read, for commands that choose what to read themselves."""
-    add_option(parser, "--no-cache", "read the file, keep nothing")
-    add_option(parser, "--jobs N", "processes to read with", type=process_count)
+    add_option(parser, "--no-cache", "read the file and store nothing in the cache")
+    jobs = "processes that read files (default: one per core)"
+    add_option(parser, "--jobs N", jobs, type=process_count)
 
 
 def add_cycle_options(parser: argparse.ArgumentParser, *, counters: bool = True) -> None:
-    """What a cycle is, and with `counters` which of these matter to a function."""
-    group = parser.add_argument_group("what a cycle is")
-    add_option(group, "--marker NAME", "annotation, call or kernel that marks one; * fits all")
-    add_option(group, "--by", "only this way to find them", choices=CYCLE_METHODS)
+    """How steps are found, and with `counters` which of these belong to a function."""
+    group = parser.add_argument_group("how steps are found")
+    marker = "annotation, call or kernel that begins each step; * matches any text"
+    add_option(group, "--marker NAME", marker)
+    add_option(group, "--by", "use this method only (default: all)", choices=CYCLE_METHODS)
     if counters:
-        what = "CSV: which counters matter to functions"
+        what = "CSV file that says which counters belong to which functions"
         add_option(group, "--map FILE", what, completed="file")
+
+
+def add_cycle_type(group: argparse._ActionsContainer) -> None:
+    """Steps of one type alone."""
+    what = f"only steps of this type: {', '.join(CYCLE_TYPES)} (default: every type)"
+    add_option(group, "--steps --cycles TYPE", what, choices=CYCLE_TYPES, dest="cycles")
 
 
 CHOICE = ("worker", "span", "rank")
@@ -226,29 +234,32 @@ def reading_of(options: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 def add_top(parser: argparse._ActionsContainer) -> None:
     """How much to show."""
-    add_option(parser, "--top N", "rows to show of a table", type=row_count)
+    what = "rows per table (default: 10; pages and single tables have more)"
+    add_option(parser, "--top N", what, type=row_count)
 
 
 def add_rank(parser: argparse._ActionsContainer) -> None:
     """One rank alone."""
-    add_option(parser, "--rank N", "one rank", type=rank_number)
+    add_option(parser, "--rank N", "this rank only, from 0", type=rank_number)
 
 
 def add_format(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
     """How the result is said."""
-    add_option(parser, "--format", "how to say it", choices=formats)
+    what = "format of the output (default: text, or the ending of -o)"
+    add_option(parser, "--format", what, choices=formats)
 
 
 def add_screen_format(parser: argparse.ArgumentParser) -> None:
     """How an answer that is for the screen alone is said."""
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    what = "format of the output (default: %(default)s)"
+    parser.add_argument("--format", choices=("text", "json"), default="text", help=what)
 
 
 def add_output(parser: argparse.ArgumentParser, what: str, formats: Sequence[str] = ()) -> None:
     """How the result is said, and where it goes: a file, or standard output."""
     if formats:
         add_format(parser, formats)
-    what = f"{what}; - is the screen"
+    what = f"{what}; - is standard output"
     add_option(parser, "-o --output FILE", what, completed="file", type=file_or_stdout)
     add_force(parser)
 
@@ -261,7 +272,7 @@ def add_place(parser: argparse.ArgumentParser, kind: str, what: str, **more: Any
 
 def add_force(parser: argparse.ArgumentParser) -> None:
     """Leave to overwrite the output."""
-    add_option(parser, "--force", "overwrite what is there")
+    add_option(parser, "--force", "overwrite existing files")
 
 
 def add_actions(
@@ -286,10 +297,10 @@ def add_limit(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """How much slower NEW may be, and the exit code where that is not decided; their group."""
     from timesink.answers.comparison.gate_result import Limit  # noqa: PLC0415 - `record` needs none
 
-    passes = parser.add_argument_group("whether it passes: exit code 3 where it does not")
-    limit = "regression: a certain slow-down; or 5%%: one by more than that, as best estimated"
+    passes = parser.add_argument_group("pass or fail (exit code 3: fail)")
+    limit = "regression: any slow-down that is certain; 5%%: an estimated slow-down above 5 %%"
     add_option(passes, "--fail-on LIMIT", limit, type=Limit.of)
-    code = "exit code where it is not decided (default: 1; git bisect skips with 125)"
+    code = "exit code when not decided (default: 1; 125 makes git bisect skip)"
     add_option(passes, "--undecided CODE", code, type=exit_code)
     return passes
 
@@ -333,7 +344,7 @@ def program_in(options: argparse.Namespace, command: str, what: str) -> tuple[st
     """The words of the program, without the dashes."""
     words = without_dashes(options.program)
     if not words:
-        hint = f"add it after two dashes: timesink {command} -- python train.py"
+        hint = f"put it after two dashes: timesink {command} -- python train.py"
         raise UsageError(f"no program to {what}", hint)
     return tuple(words)
 
@@ -345,10 +356,10 @@ def without_dashes(words: list[str]) -> list[str]:
 
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
     """Which engine reads the recordings of a set."""
-    group = parser.add_argument_group("many ranks")
-    where = "where they are read: processes of this machine, or a Ray cluster"
+    group = parser.add_argument_group("distributed reading")
+    where = "read on this machine or on a Ray cluster (default: %(default)s)"
     add_option(group, "--engine", where, choices=ENGINES, default="local")
-    address = "of a running cluster, HOST:PORT or auto; without one, RAY_ADDRESS or this machine"
+    address = "Ray cluster, HOST:PORT or auto (default: RAY_ADDRESS, else this machine)"
     add_option(group, "--ray-address ADDRESS", address, type=not_empty)
 
 

@@ -30,7 +30,7 @@ def check_output(path: Path, source: str | Path | None, *, force: bool) -> None:
     if path.is_dir():
         raise OutputError.unwritable(path, "it is a folder")
     if path.suffix == BASELINE_ENDING:
-        raise OutputError.unwritable(path, "names of baselines end like this")
+        raise OutputError.unwritable(path, "this ending is kept for baselines")
     _check_place(path, source, force=force)
 
 
@@ -39,7 +39,7 @@ def check_output_folder(path: Path, source: str | Path, *, force: bool) -> None:
     check_folder(path)
     _check_place(path, source, force=force)
     if path.is_dir() and any(path.iterdir()) and not is_folder(path):
-        said = f"{path}: was not written by timesink export and is not replaced"
+        said = f"{path}: this folder was not written by timesink export and is not replaced"
         raise OutputError(said, "choose another -o")
 
 

@@ -49,13 +49,14 @@ if TYPE_CHECKING:
 
 # -- timesink query --------------------------------------------------------------------------------
 
-QUERY = r"""Ask the tables of a trace in SQL.
+QUERY = r"""Query the tables of a recording in SQL.
 
-Tables: host, device, collectives, memory, counters, flows, event_args, tracks, steps; their columns
-are in docs/tables.md.  Example:
-
+  timesink query trace.json.gz "select * from steps"
   timesink query trace.json.gz \
     "select name, sum(dur_ns) ns from device where kind = 'kernel' group by name order by ns desc"
+
+Tables: host, device, collectives, memory, counters, flows, event_args, tracks, steps.  Their
+columns are in docs/tables.md.
 """
 
 _QUERY_FORMATS = ("text", "json", "csv", "md")
@@ -66,17 +67,15 @@ _MOST_MEMORY, _SHOWN = 4 << 30, "4 GiB"
 def add_query_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink query`."""
     add_input(parser)
-    add_option(parser, "sql SQL", 'a query, e.g. "select * from steps"')
+    add_option(parser, "sql SQL", 'SQL query, e.g. "select * from steps"')
     what = "write the whole result to a file; .json and .csv choose the format"
     add_output(parser, what, ("text", "json", "csv"))
-    limits = parser.add_argument_group("limits (beyond one of them the exit code is 3)")
-    what = (
-        f"memory the query may take, e.g. 500MB (default: half of the machine's, at most {_SHOWN})"
-    )
+    limits = parser.add_argument_group("limits (exit code 3: beyond one of them)")
+    what = f"memory of the query, e.g. 500MB (default: half of the machine's, at most {_SHOWN})"
     add_option(limits, "--max-memory SIZE", what, type=memory_size)
-    time = "how long the query may take (default: 60)"
+    time = "seconds for the query (default: 60)"
     add_option(limits, "--timeout S", time, type=seconds, default=60.0)
-    rows = "rows the answer may have (default: 5 million)"
+    rows = "rows of the result (default: 5 million)"
     add_option(limits, "--limit ROWS", rows, type=row_limit, default=5_000_000)
 
 
@@ -139,7 +138,7 @@ def _refusal(ended: CallEndedError, options: argparse.Namespace) -> QueryError:
         return QueryLimitError(
             text, "filter rows before they are joined, or allow more with --max-memory SIZE"
         )
-    return QueryError("the process of the query ended without an answer", "ask something simpler")
+    return QueryError("the process of the query ended without a result", "try a simpler query")
 
 
 def run_query(options: argparse.Namespace) -> int:
@@ -182,15 +181,15 @@ def _show(result: pl.DataFrame, options: argparse.Namespace, form: str) -> int:
 
 # -- timesink export -------------------------------------------------------------------------------
 
-EXPORT = """Write a trace as a folder of Parquet files, or as clean Chrome JSON.
+EXPORT = """Write a recording as Parquet or Chrome JSON.
 
   timesink export trace.json.gz -o tables/          Parquet, one file per table
   timesink export damaged.json.gz -o mended.json.gz JSON that Perfetto opens
   timesink export x_perf_data.csv.gz -o x.parquet   a behaviour table in another format
   timesink export RUN -o own.json.gz --own-clock --critical-path
-                                                    as the program runs by itself, with its path
+                                                    without profiler overhead, with critical path
 
-A Parquet folder can be opened by timesink again like the trace it came from.
+timesink opens a Parquet folder like the trace it was made from.
 """
 
 
@@ -198,13 +197,13 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink export`."""
     add_input(parser)
     what = (
-        "a folder for Parquet, or a name ending in .json or .json.gz; "
+        "folder for Parquet, or a file .json or .json.gz; "
         "of a behaviour table also .parquet, .csv or .csv.gz"
     )
     add_place(parser, "DIR|FILE", what, required=True)
-    own = "write the program as it runs without the profiler, where that is known"
+    own = "write times without profiler overhead, where these are known"
     add_option(parser, "--own-clock", own)
-    path = "mark what decides how long it takes: arrows along it, and an argument on its events"
+    path = "mark the critical path, with arrows and an argument on its events"
     add_option(parser, "--critical-path", path)
     add_force(parser)
 
@@ -263,10 +262,10 @@ def _asked(trace: Trace, options: argparse.Namespace) -> Trace:
     from timesink.analyses.timeline.overlays import path_pieces, with_path  # noqa: PLC0415
 
     if not trace.has_timeline:
-        raise UsageError(f"{options.path}: has no timeline", "give the trace it was made from")
+        raise UsageError(f"{options.path}: no timeline", "give the trace it was made from")
     if options.own_clock and not (clock := own_clock(trace)).is_known:
         raise UsageError(
-            f"{options.path}: the program's own clock is not known: {clock.why}",
+            f"{options.path}: times without profiler overhead are not known: {clock.why}",
             "export without --own-clock, or record with  timesink record,  which measures it",
         )
     drawn = own_timeline(trace) if options.own_clock else trace

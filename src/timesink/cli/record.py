@@ -1,24 +1,20 @@
-"""Run a program and record some of its cycles: a timeline, and counters on the same clock.
+"""Run a program and record some steps.
 
-  timesink record -- python train.py                    20 cycles, after 5 skipped and 20 plain
-  timesink record -o runs/base --cycles 50 --skip 10 -- torchrun --nproc-per-node 8 train.py
+  timesink record -- python train.py                    skip 5 steps, time 20, record 20
+  timesink record -o runs/base --steps 50 --skip 10 -- torchrun --nproc-per-node 8 train.py
   timesink record --marker generate_token -- python serve.py
   timesink record --counters gpu,cpu --interval 20 -- python train.py
-  timesink record --plain-only --stop -- python train.py    how fast it is, without a timeline
-  timesink record --whole -- python infer.py            a short program without cycles
+  timesink record --unprofiled-only --stop -- python train.py    step time, without a timeline
+  timesink record --whole -- python infer.py            a short program without steps
 
-The program is not edited.  A cycle is a step of its optimizer; with --marker it is a call of a
-Python function (train_step, Model.forward, package.module:function, *_step) or a range that the
-program marks with torch.profiler.record_function.  torch.profiler runs during the cycles asked for
-and not before or after; cycles before it are timed, and say how fast the program is by itself.  The
-program runs on to its end, unless --stop is given.
+The program is not edited.  A step ends with each step of its optimizer.  With --marker it begins
+with each call of a Python function (train_step, Model.forward, package.module:function, *_step), or
+with a range of torch.profiler.record_function.  torch.profiler runs only during the recorded steps.
+The unprofiled steps before them show the profiler overhead.
 
-Writes a folder with trace.json.gz (one per rank where there are several), counters.csv and
-run.json, for  timesink analyze, compare, cycles and diagnose.  A program that fails or is
-interrupted leaves what was recorded until then.  The exit code is that of the program.
-
-Needs nothing but Python: `pip install timesink --no-deps` is enough to record.  Without torch it
-records counters only; counters that cannot be read are named.
+The folder gets trace.json.gz (one per rank), counters.csv on the same clock, and run.json.  The
+program runs to its end, unless --stop is given; the exit code is that of the program.  Recording
+needs only Python (`pip install timesink --no-deps`); without torch it has counters only.
 """
 
 from __future__ import annotations
@@ -61,34 +57,39 @@ from timesink.recorder.recording import Request, record_program
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink record`."""
-    what, place = "the folder of the recording (default: %(default)s)", Path("timesink-run")
+    what, place = "folder of the recording (default: %(default)s)", Path("timesink-run")
     add_place(parser, "DIR", what, default=place)
     add_force(parser)
-    count = partial(whole_number, things="cycles")
-    cycles = "cycles to record (default: %(default)s)"
-    add_option(parser, "--cycles N", cycles, type=count, default=DEFAULT_CYCLES)
-    skip = "cycles to let pass first (default: %(default)s)"
+    count = partial(whole_number, things="steps")
+    steps = "steps to record (default: %(default)s)"
+    add_option(
+        parser, "--steps --cycles N", steps, dest="cycles", type=count, default=DEFAULT_CYCLES
+    )
+    skip = "steps to leave out first (default: %(default)s)"
     add_option(parser, "--skip N", skip, type=cycles_or_none, default=DEFAULT_SKIP)
-    plain = "cycles to time next, before the profiler is there (default: %(default)s)"
-    add_option(parser, "--plain N", plain, type=cycles_or_none, default=DEFAULT_PLAIN)
-    only = "no timeline: time plain cycles to the end, or with --stop until there are N"
-    add_option(parser, "--plain-only", only)
-    events = "time plain cycles on the device too, by events at their borders"
+    plain = "unprofiled steps to time after them (default: %(default)s)"
+    add_option(
+        parser, "--unprofiled --plain N", plain,
+        dest="plain", type=cycles_or_none, default=DEFAULT_PLAIN,
+    )  # fmt: skip
+    only = "only time unprofiled steps, without a timeline; with --stop until there are N"
+    add_option(parser, "--unprofiled-only --plain-only", only, dest="plain_only")
+    events = "time unprofiled steps on the device too, by device events"
     add_option(parser, "--device-events", events)
     marker = (
-        "what begins a cycle: a Python function or an annotation; * and ? fit any text "
-        "(default: a step of an optimizer ends one)"
+        "Python function or annotation that begins each step; * and ? match any text "
+        "(default: the optimizer ends one)"
     )
     add_option(parser, "--marker NAME", marker, default="")
-    add_option(parser, "--whole", "record all of the program, from the import of torch")
-    add_option(parser, "--stop", "end the program once its cycles are recorded")
-    more = f"more in the timeline, at a price: {', '.join(EXTRAS)}, separated by commas"
+    add_option(parser, "--whole", "record the complete program, from the import of torch")
+    add_option(parser, "--stop", "end the program once its steps are recorded")
+    more = f"add to the timeline, with more overhead: {', '.join(EXTRAS)}, separated by commas"
     add_option(parser, "--with LIST", more, dest="extras", type=_extras, default=())
-    where = "show which module of the network, and which line of the program, calls come from"
+    where = "record which module and which line of the program calls come from"
     add_option(parser, "--where", where)
-    groups = "all, none, or groups and names such as gpu,cpu,host_mem* (default: %(default)s)"
+    groups = "counters: all, none, or groups and names as gpu,cpu,host_mem* (default: %(default)s)"
     add_option(parser, "--counters LIST", groups, default="all")
-    between = "milliseconds between samples of counters (default: %(default)g)"
+    between = "milliseconds between counter samples (default: %(default)g)"
     interval = accepted(float, f"a time {INTERVALS}", is_interval)
     add_option(parser, "--interval MS", between, type=interval, default=DEFAULT_INTERVAL_MS)
     add_program(parser, "record")
@@ -141,7 +142,7 @@ def _tell(run: dict[str, Any], advice: str, folder: Path) -> None:
     slower, cost = run["overhead"]["profiler_pct"], ""
     if slower is not None:
         longer = more(100, 100 + slower, "", time=True) if slower > 0 else "no longer"
-        cost = f"; cycles took {longer} with the profiler on"
+        cost = f"; steps took {longer} with the profiler"
     say(f"Recorded {_content(run)} in {folder}{cost}")
     if any(process["trace"] for process in run["processes"]):
         say(f"Next: timesink analyze {shlex.quote(str(folder))}")
@@ -155,12 +156,12 @@ def _content(run: dict[str, Any]) -> str:
         parts.append("the whole program")
     elif processes:
         what = f" {cycles['name']}" if cycles["name"] else ""
-        parts.append(f"{counted(cycles['recorded'], 'cycles')} (by {cycles['by']}{what})")
+        parts.append(f"{counted(cycles['recorded'], 'steps')} (by {cycles['by']}{what})")
     elif cycles["plain"]:
         middle_us, length, lacking = run["overhead"]["cycle_us"], "", ", no timeline"
         if middle_us is not None:
             length = f" of {brief_ns(1000 * middle_us)} (median)"
-        parts.append(f"{counted(cycles['plain'], 'plain cycles')}{length}")
+        parts.append(f"{counted(cycles['plain'], 'unprofiled steps')}{length}")
     if len(processes) > 1:
         parts[-1] += f" of {len(processes)} processes"
     if run["counters"]["file"]:

@@ -1,11 +1,11 @@
-"""Look at every run below a folder in the browser.
+"""Browse the runs of a folder.
 
-  timesink serve logs/                  then open the address it prints
-  timesink serve logs/ --open           opens it
+  timesink serve logs/                  print the address to open
+  timesink serve logs/ --open           open it in the browser
 
 Runs are folders with traces, at any depth; new ones appear while the server runs.  Only this
-machine can connect, and only files below the folder can be reached.  The routes of PyTorch's
-former TensorBoard profiler plugin are under /data/plugin/pytorch_profiler/.
+machine can connect, and only files below the folder are served.  The routes of PyTorch's former
+TensorBoard profiler plugin are under /data/plugin/pytorch_profiler/.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _SECONDS_TO_FINISH = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink serve`."""
-    what = "a folder of runs, a run, or one trace"
+    what = "folder of runs, a run, or one trace"
     add_option(parser, "logdir LOGDIR", what, completed="file")
     address = "address to listen on; 0.0.0.0 lets other machines in (default: %(default)s)"
     parser.add_argument("--host", default="127.0.0.1", help=address)
     port = "port to listen on; 0 takes a free one (default: %(default)s)"
     add_option(parser, "--port N", port, type=_port, default=6006)
-    add_option(parser, "--path-prefix /PATH", "what every address starts with", default="")
-    name = "a further name it may be asked by, such as that of a proxy"
+    add_option(parser, "--path-prefix /PATH", "prefix of every address (default: none)", default="")
+    name = "further host name to accept, e.g. that of a proxy"
     add_option(parser, "--allow-host NAME", name, action="append", default=[], type=not_empty)
-    add_option(parser, "--follow-links", "also serve what links to other folders hold")
+    add_option(parser, "--follow-links", "also serve what symbolic links lead to")
     add_option(parser, "--open", "open the page in the browser")
     add_reading(parser)
 

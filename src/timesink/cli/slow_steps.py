@@ -1,12 +1,13 @@
-"""Say which cycles of a run take longer than its others, and why.
-
-PATH is a recording, a folder of them (one per rank), or a behaviour table.  Every process is looked
-at for itself: its slow cycles are set against the typical ones.
+"""Explain the slow steps of one run.
 
   timesink slow-steps trace.json.gz
   timesink slow-steps run/ --rank 3 --marker decode_step
-  timesink slow-steps run.behaviour.parquet --cycles decode -o why.md
+  timesink slow-steps run.behaviour.parquet --steps decode -o why.md
   timesink slow-steps trace.json.gz -o report.html
+
+Compares the slow steps of each process with its typical ones and names causes.  Use it when some
+steps take longer than others.  `timesink steps` shows how long each step takes; `timesink
+functions` shows how time is spent in a typical step.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from pathlib import Path
 
 from timesink.cli import outputs
 from timesink.cli.options import (
-    CYCLE_TYPES,
     add_cycle_options,
+    add_cycle_type,
     add_option,
     add_output,
     add_rank,
@@ -32,12 +33,12 @@ _IN_FOLDER = ("md", "json")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink slow-steps`."""
-    what = "a recording, a folder of them, or a table"
+    what = "recording, folder of one per rank, or behaviour table"
     add_option(parser, "path PATH", what, completed="file")
-    which = parser.add_argument_group("what to look at")
-    add_option(which, "--pid P", "one process")
+    which = parser.add_argument_group("what to explain")
+    add_option(which, "--pid P", "only this process (default: all)")
     add_rank(which)
-    add_option(which, "--cycles", "one sort of cycle", choices=CYCLE_TYPES)
+    add_cycle_type(which)
     add_cycle_options(parser)
     add_reading(parser)
     add_output(parser, "write to a file (.txt, .md, .json, .html), or to a folder", _FORMATS)
@@ -70,7 +71,7 @@ def _diagnosis_files(options: argparse.Namespace) -> dict[Path | None, str]:
     if folder is None:
         return {options.output: outputs.format_of(options, _FORMATS)}
     if options.format == "text":
-        raise UsageError("a folder holds md and json", "name a file with -o FILE.txt")
+        raise UsageError("a folder gets md and json", "name a file with -o FILE.txt")
     outputs.check_folder(folder)
     forms = (options.format,) if options.format else _IN_FOLDER
     return {folder / f"diagnosis.{form}": form for form in forms}

@@ -31,15 +31,15 @@ from timesink.recorder.processes import sayable_values
 
 # -- timesink steps -------------------------------------------------------------------------------
 
-STEPS = r"""Find the repeating unit of a run: steps, passes, layers.
-
-Profiler steps come first, then an annotation that repeats, then the Python call on top of the
-program's loop, then the period of the kernel sequence.  Where nothing is seen to repeat, that is
-said instead of a guess.
+STEPS = r"""Find the steps, and how long each takes.
 
   timesink steps trace.json.gz
   timesink steps trace.json.gz --marker decode_step
   timesink steps trace.json.gz --by layer --format csv
+
+Use it first, to check that steps are found as you mean them: by profiler steps, a repeated
+annotation, the Python call of the loop, or the period of kernels.  `timesink functions` shows what
+functions take in each step; `timesink slow-steps` explains the slow ones.
 """
 
 _CYCLES_FORMATS = ("text", "csv", "md", "json")
@@ -49,7 +49,7 @@ def add_steps_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink steps`."""
     add_input(parser)
     add_cycle_options(parser, counters=False)
-    add_option(parser, "--pid P", "only this process")
+    add_option(parser, "--pid P", "only this process (default: all)")
     add_output(parser, "write to a file; .txt, .csv, .md, .json choose the format", _CYCLES_FORMATS)
 
 
@@ -73,14 +73,15 @@ def run_steps(options: argparse.Namespace) -> int:
 
 # -- timesink functions ----------------------------------------------------------------------------
 
-FUNCTIONS = """Say what functions cost cycle by cycle, and how loaded the hardware was meanwhile.
-
-Counters are those in the trace, or in a `counters.csv` beside it.  The table has a row per cycle,
-function, device and counter; `-o` keeps it for a comparison.
+FUNCTIONS = """List functions and hardware load per step.
 
   timesink functions trace.json.gz
   timesink functions trace.json.gz --marker decode_step -o run.behaviour.parquet
   timesink compare base.behaviour.parquet new.behaviour.parquet
+
+Use it for a table by step, function, device and counter; -o stores it for a comparison.  Counters
+come from the trace, or from `counters.csv` beside it.  `timesink steps` shows the steps themselves;
+`timesink slow-steps` explains the slow ones.
 """
 
 _BEHAVIOUR_FORMATS = ("text", "csv", "json")
@@ -91,7 +92,9 @@ def add_functions_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink functions`."""
     add_input(parser)
     add_cycle_options(parser)
-    add_option(parser, "--top N", "functions to show", type=row_count, default=15)
+    add_option(
+        parser, "--top N", "functions to show (default: %(default)s)", type=row_count, default=15
+    )
     what = "write to a file; .parquet, .csv and .csv.gz keep the table, .json and .txt the rest"
     add_output(parser, what, _BEHAVIOUR_FORMATS)
 
@@ -109,7 +112,9 @@ def run_functions(options: argparse.Namespace) -> int:
             endings = ", ".join((*_TABLES, ".json", ".txt"))
             raise UsageError(error.message, f"end the name in {endings}, or add --format") from None
     if is_table and form != "table":
-        raise UsageError(f"{output}: holds a table, not {form}", "leave out --format")
+        raise UsageError(
+            f"{output}: this ending is for a table, not for {form}", "leave out --format"
+        )
     check_answer(options, form, options.path, options.map)
     from timesink.answers.behaviour import behaviour, behaviour_document  # noqa: PLC0415 - --help should not wait
     from timesink.formats.behaviour import behaviour_csv, write_behaviour  # noqa: PLC0415

@@ -1,20 +1,20 @@
-"""Watch a program that runs, and say which cycles take longer than their workload explains.
+"""Watch a running program for slow steps.
 
-  timesink watch -- python train.py                      learn, watch, record what is slow
+  timesink watch -- python train.py                      learn, watch, record slow steps
   timesink watch --preset vllm --metrics 9400 -- vllm serve ...
   timesink watch --marker decode_step --on-alarm 'notify perf' -- python serve.py
-  timesink watch --pid 4711                              a program that runs (Python 3.14)
+  timesink watch --pid 4711                              a running program (Python 3.14)
   timesink watch status timesink-watch
-  timesink watch accept timesink-watch                   what is slow now is usual from now on
+  timesink watch accept timesink-watch                   learn the present step times as normal
 
-The program is not edited.  The first cycles are learned from; then those that take longer than
-their workload explains raise an alarm.  20 cycles are recorded then, compared with healthy ones,
-and DIR/incidents says what changed.  The exit code is that of the program.
+The program is not edited.  The watcher learns from the first steps.  Later steps that take longer
+than their workload explains raise an alarm.  It then records 20 steps, compares them with a
+reference recording and writes what changed to DIR/incidents.  The exit code is that of the program.
 
-All options of watching:  timesink watch run --help
+All options for watching:  timesink watch run --help
 
-Tables of cycles (one row each: duration_us, job_name, start_ts, and columns of numbers that say
-what it had to do) can be learned from and judged as well:
+Tables of steps work as well, with the columns duration_us, job_name, start_ts and any numbers that
+describe the workload:
 
   timesink watch learn normal.csv.gz -o model.json
   timesink watch judge model.json today.csv --format json -o today.json
@@ -63,13 +63,13 @@ from timesink.recorder.watch_plan import (
 
 _FORMATS = ("text", "json", "md")
 _ACTIONS = {
-    "run": "watch a program; also without this word",
-    "status": "say how a program that is watched does",
-    "accept": "take the cycles of now for usual: learn from the last ones",
-    "reference": "record healthy cycles anew",
-    "off": "end watching; the program goes on without the agent",
-    "learn": "learn from a table of normal cycles what cycles of each workload take",
-    "judge": "say which cycles of a table took longer",
+    "run": "watch a program (may be left out)",
+    "status": "show the state of a watched program",
+    "accept": "learn from the latest steps: their times are normal from now on",
+    "reference": "record a new reference of healthy steps",
+    "off": "stop watching; the program continues",
+    "learn": "learn step times by workload from a table of normal steps",
+    "judge": "find the slow steps of a table",
 }
 _PER_HOUR = ("/hour", "/h")
 
@@ -78,8 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink watch`."""
     made = add_actions(parser, _ACTIONS, usual="run")
     _add_live(made["run"])
-    where = f"the folder of the watch (default: {DEFAULT_PLACE})"
-    summary = ", or the place of --summary"
+    where = f"folder of the watch (default: {DEFAULT_PLACE})"
+    summary = ", or the folder or URL of --summary"
     for name, more in {"status": summary, "accept": "", "reference": "", "off": ""}.items():
         add_option(
             made[name], "folder DIR", f"{where}{more}", completed="folder", nargs="?",
@@ -87,77 +87,84 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )  # fmt: skip
     add_output(made["status"], "write to a file; .txt, .md, .json choose the format", _FORMATS)
     learn, judge = made["learn"], made["judge"]
-    add_option(learn, "rows ROWS", "normal cycles: CSV, also .gz, or Parquet", completed="file")
-    add_place(learn, "FILE", "where the model goes", required=True)
+    add_option(
+        learn, "rows ROWS", "table of normal steps: CSV, CSV.gz or Parquet", completed="file"
+    )
+    add_place(learn, "FILE", "model file to write", required=True)
     add_force(learn)
-    rate = "false alarms to accept: a share of the cycles, or N/hour (default: 2%%)"
+    rate = "accepted false alarms: a share of the steps, or N/hour (default: 2%%)"
     add_option(learn, "--false-alarms RATE", rate, type=_rate, default=(0.02, False))
-    add_option(learn, "--seed N", "of what is drawn (default: 0)", type=_seed, default=0)
-    add_option(judge, "model MODEL", "what  timesink watch learn  wrote", completed="file")
-    add_option(judge, "rows ROWS", "cycles: CSV, also .gz, or Parquet", completed="file")
+    add_option(learn, "--seed N", "seed of random samples (default: 0)", type=_seed, default=0)
+    add_option(judge, "model MODEL", "model of  timesink watch learn", completed="file")
+    add_option(judge, "rows ROWS", "table of steps: CSV, CSV.gz or Parquet", completed="file")
     add_output(judge, "write to a file; .txt, .md, .json choose the format", _FORMATS)
 
 
 def _add_live(parser: argparse.ArgumentParser) -> None:
     # Nobody writes the word: errors do not, either.
     parser.prog = "timesink watch"
-    place = "the folder of the watch (default: %(default)s)"
+    place = "folder of the watch (default: %(default)s)"
     add_place(parser, "DIR", place, default=DEFAULT_PLACE)
-    add_option(parser, "--force", "begin anew, without what an earlier watch left in the folder")
+    add_option(parser, "--force", "start again, without the model and incidents in the folder")
     process = partial(whole_number, things="a process")
-    add_option(parser, "--pid N", "watch a program that runs", type=process)
-    what = parser.add_argument_group("what a cycle is")
-    marker = "a Python function or an annotation that begins one (default: an optimizer's step)"
+    add_option(parser, "--pid N", "watch this running process", type=process)
+    what = parser.add_argument_group("how steps are found")
+    marker = "Python function or annotation that begins a step (default: the optimizer ends one)"
     add_option(what, "--marker NAME", marker, default="")
-    preset = f"of a known program: {', '.join(preset_names())}"
+    preset = f"steps of a known program: {', '.join(preset_names())}"
     add_option(what, "--preset NAME", preset, default="")
-    span = "from call to call, or each call from start to end (default: loop)"
+    span = "loop: a step lasts from call to call; call: as long as the call (default: loop)"
     add_option(what, "--span", span, choices=("loop", "call"), default="")
-    workload = "a function that tells a cycle's workload from the arguments of the call"
+    workload = "function that returns the workload of a step from the arguments of its call"
     add_option(what, "--workload MODULE:FUNCTION", workload, default="")
-    _add_learning(parser.add_argument_group("what is usual"))
+    _add_learning(parser.add_argument_group("what is normal"))
     _add_recording(parser.add_argument_group("what is recorded"))
-    told = parser.add_argument_group("who is told")
-    command = "run it at an alarm, when its cause is known, and when it is over; no shell runs it"
+    told = parser.add_argument_group("notifications")
+    command = "command to run at an alarm, at its cause and at its end; it runs without a shell"
     add_option(
         told, "--on-alarm CMD", command, type=accepted(command_words, "a command", bool), default=()
     )
-    serve = "serve metrics for Prometheus (default host: 127.0.0.1)"
+    serve = "serve metrics for Prometheus at this port (default host: 127.0.0.1)"
     add_option(
         told, "--metrics [HOST:]PORT", serve, type=accepted(metrics_address, "a port, or HOST:PORT")
     )
     add_option(told, "--otel", "send metrics by OpenTelemetry; needs timesink[otel]")
-    summary = "a folder or URL where all watchers put their status"
+    summary = "folder or URL to which all watchers write their status"
     add_option(told, "--summary URL", summary, default="")
     add_program(parser, "watch")
 
 
 def _add_learning(group: argparse._ArgumentGroup) -> None:
-    learn = "cycles to learn from (default: %(default)s)"
+    learn = "steps to learn from (default: %(default)s)"
     add_option(group, "--learn N", learn, type=_cycles, default=WatchPlan.learn)
-    least = "and for so many seconds at least (default: %(default)g)"
+    least = "seconds to learn, at least (default: %(default)g)"
     add_option(group, "--learn-seconds S", least, type=seconds, default=WatchPlan.learn_s)
-    skip = "cycles of each process to let pass first (default: %(default)s)"
+    skip = "steps of each process to leave out first (default: %(default)s)"
     add_option(group, "--skip N", skip, type=cycles_or_none, default=WatchPlan.skip)
-    model = "what was learned before: model.json of another watch"
+    model = "model.json of another watch, instead of learning"
     add_option(group, "--model FILE", model, completed="file", type=file_only)
-    rate = "false alarms an hour to accept (default: %(default)g)"
+    rate = "accepted false alarms per hour (default: %(default)g)"
     add_option(group, "--false-alarms N", rate, type=_per_hour, default=WatchPlan.alarms_per_hour)
-    shift = "slow-downs below this are let pass (default: 10%%)"
+    shift = "smallest slow-down that raises an alarm (default: 10%%)"
     add_option(group, "--at-least SHARE", shift, type=fraction, default=WatchPlan.at_least)
 
 
 def _add_recording(group: argparse._ArgumentGroup) -> None:
-    cycles = "cycles of a recording (default: %(default)s)"
-    add_option(group, "--cycles N", cycles, type=_cycles, default=WatchPlan.cycles)
-    plain = "cycles to time before, without the profiler (default: %(default)s)"
-    add_option(group, "--plain N", plain, type=cycles_or_none, default=WatchPlan.plain)
+    steps = "steps to record (default: %(default)s)"
+    add_option(
+        group, "--steps --cycles N", steps, dest="cycles", type=_cycles, default=WatchPlan.cycles
+    )
+    plain = "unprofiled steps to time before them (default: %(default)s)"
+    add_option(
+        group, "--unprofiled --plain N", plain,
+        dest="plain", type=cycles_or_none, default=WatchPlan.plain,
+    )  # fmt: skip
     gap = "seconds between two recordings, at least (default: %(default)g)"
     add_option(group, "--gap S", gap, type=seconds, default=WatchPlan.gap_s)
-    many = "most incidents an hour (default: %(default)s)"
+    many = "most incidents per hour (default: %(default)s)"
     incidents = partial(whole_number, things="incidents")
     add_option(group, "--most-incidents N", many, type=incidents, default=WatchPlan.most_incidents)
-    quota = "size of the folder, beyond which the oldest incidents go (default: 2G)"
+    quota = "size of the folder above which the oldest incidents are deleted (default: 2G)"
     add_option(
         group,
         "--quota SIZE",
@@ -165,12 +172,12 @@ def _add_recording(group: argparse._ArgumentGroup) -> None:
         type=accepted(size_bytes, "a size such as 500M or 2G"),
         default=WatchPlan.quota_bytes,
     )
-    counters = "all, none, or groups and names, as for  timesink record (default: %(default)s)"
+    counters = "counters: all, none, or groups and names (default: %(default)s)"
     add_option(group, "--counters LIST", counters, default="all")
-    add_option(group, "--no-record", "alarms only: never switch the profiler on")
+    add_option(group, "--no-record", "raise alarms without recording")
 
 
-_cycles = partial(whole_number, things="cycles")
+_cycles = partial(whole_number, things="steps")
 
 
 def _rate(text: str) -> tuple[float, bool]:
@@ -183,7 +190,7 @@ def _rate(text: str) -> tuple[float, bool]:
 
 def _per_hour(text: str) -> float:
     number = next((text.removesuffix(each) for each in _PER_HOUR if text.endswith(each)), text)
-    return _positive(number, text, "a number of false alarms an hour, as 0.1")
+    return _positive(number, text, "a number of false alarms per hour, as 0.1")
 
 
 def _positive(number: str, text: str, what: str) -> float:

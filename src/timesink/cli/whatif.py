@@ -1,13 +1,13 @@
-r"""Say what a cycle would take if parts of the program took another time, or none.
-
-The recording is played again with each change, in the order given: the new cycle and between
-which bounds, what decides it then, and what each change names.  Without a change, or with `--best`,
-single changes are tried and ranked.
+r"""Predict the step time after a change.
 
   timesink whatif trace.json.gz
   timesink whatif trace.json.gz --scale 'kernel:flash*=0.5' --remove sync:aten::item
   timesink whatif trace.json.gz --fuse Optimizer.step --graph cycle --best
   timesink whatif trace.json.gz --device H100:B200 --loader-workers inf -o whatif.html
+
+The recording is replayed with each change, in the order given.  The result is the new step time
+with its bounds, and the new critical path.  Without a change, or with --best, single changes are
+tried and ranked.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from timesink.cli.outputs import answer_form, give_document, give_frame, give_js
 
 _FORMATS = ("text", "md", "html", "json", "csv")
 _CHANGES = (
-    ("--scale WHAT=FACTOR", "what is chosen takes FACTOR times as long"),
-    ("--remove WHAT", "what is chosen takes no time, and nobody waits for it"),
-    ("--fuse CALL", "what a call launches is launched at once"),
-    ("--graph WHAT", "what is chosen (the cycle by default) is launched as one graph"),
-    ("--overlap WHAT", "device work beside all other, on a stream of its own"),
-    ("--device OLD:NEW", "another device, by its peaks"),
-    ("--loader-workers N", "batches are made beside the program by N workers; inf is no end"),
-    ("--batch FACTOR", "FACTOR times as many samples per cycle"),
+    ("--scale WHAT=FACTOR", "WHAT takes FACTOR times as long"),
+    ("--remove WHAT", "WHAT takes no time, and nothing waits for it"),
+    ("--fuse CALL", "all kernels of CALL are launched as one"),
+    ("--graph WHAT", "WHAT is launched as one graph (default: the step, written cycle)"),
+    ("--overlap WHAT", "device work of WHAT runs on a stream of its own"),
+    ("--device OLD:NEW", "kernels run on the device NEW, by its peaks"),
+    ("--loader-workers N", "N workers load batches beside the program; inf: as many as needed"),
+    ("--batch FACTOR", "FACTOR times as many samples per step"),
 )
 
 
@@ -50,14 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink whatif`."""
     add_input(parser)
     group = parser.add_argument_group(
-        "changes, one after the other",
+        "changes, applied in the order given",
         "WHAT is kernel:PATTERN, copy:PATTERN, op:PATTERN, host:PATTERN, self:PATTERN, "
         "call:PATTERN, sync:PATTERN, communication, loading, outside or cycle (docs/what_if.md)",
     )
     for spelled, what in _CHANGES:
         more = {"nargs": "?", "const": "cycle"} if spelled.startswith("--graph") else {}
         add_option(group, spelled, what, action=_Asked, dest="changes", default=(), **more)
-    add_option(parser, "--best", "try single changes as well, and rank them")
+    add_option(parser, "--best", "also try single changes and rank them")
     files = "write to a file; .txt, .md, .html, .json, .csv choose the format"
     add_output(parser, files, _FORMATS)
 

@@ -257,7 +257,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     if table.is_empty() and bad is not None:
         raise UnreadableError(
             f"{source.path}: none of its {counted(bad.count, 'rows')} can be used ({bad.example})",
-            "a row needs a whole number as cycle, a function, its share and its time",
+            "a row needs a whole number as cycle (the step), a function, its share and its time",
         )
     start = table["cycle_ts_ns"].min()
     is_unix = isinstance(start, int) and start >= _EARLIEST_UNIX_NS

@@ -46,7 +46,7 @@ def _texts(path: str) -> pl.DataFrame:
     if not file.exists():
         raise UnreadableError.missing(path)
     if file.is_dir():
-        raise UnreadableError(f"{path}: is a folder", "name one table of cycles, as rows.csv")
+        raise UnreadableError(f"{path}: is a folder", "name one table of steps, as rows.csv")
     with file.open("rb") as opened:
         begins = opened.read(4)
     if begins == _PARQUET:
@@ -79,7 +79,7 @@ def _unpacked(file: Path) -> bytes:
 
 def _no_duration(path: str) -> UnreadableError:
     return UnreadableError(
-        f"{path}: no column tells how long a cycle took",
+        f"{path}: no column has the time of a step",
         "name it duration_us (or _ns, _ms, _s), beside columns of its workload as batch_size",
     )
 
@@ -97,7 +97,7 @@ def _one_spelling(table: pl.DataFrame, path: str) -> pl.DataFrame:
     if duration is None:
         raise _no_duration(path)
     if table.is_empty():
-        raise UnreadableError(f"{path}: the table has no rows", "it needs one row per cycle")
+        raise UnreadableError(f"{path}: the table has no rows", "it needs one row per step")
     lasted = _numbers(table[duration]) * _UNITS[duration]
     numbers = {
         name: _numbers(table[name], is_mode=name.endswith(_MODE))

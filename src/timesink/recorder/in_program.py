@@ -264,8 +264,8 @@ class BlockRecording:
         while place.recorder() is None or not (place.control / PLAN_FILE).exists():
             if time.monotonic() > deadline:
                 raise CollectError(
-                    f"{place.folder}: the first worker has not begun to record",
-                    "enter timesink.record in every worker, or in none but the first",
+                    f"{place.folder}: the first process does not record yet",
+                    "enter timesink.record in every process, or only in the first",
                 )
             time.sleep(0.05)
 

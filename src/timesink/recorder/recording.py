@@ -233,7 +233,7 @@ def _stopped_at_once(
     except KeyboardInterrupt:
         stopped = CollectError(
             "stopped before the recording was packed",
-            f"what there is of it lies in {place.control}",
+            f"its parts are in {place.control}",
         )
         stopped.exit_code = 128 + came[-1]
         raise stopped from None

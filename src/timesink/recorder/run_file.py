@@ -209,20 +209,20 @@ def _versions(first: Recorded | None, processes: Sequence[ProcessNotes]) -> dict
 # Why a recording has less than was asked for, in words.
 
 NO_PYTHON = (
-    "no Python of the program let the recorder in: it is no Python program, "
-    "runs with -I, -E or -S, or something on the way to it replaced PYTHONPATH"
+    "no Python process loaded the recorder: the program is not Python, "
+    "runs with -I, -E or -S, or PYTHONPATH was replaced"
 )
 NO_TORCH = "the program did not import torch: counters only"
 _IN_THE_WAY = (
     (
         "own_profiler",
         "the program's own profiler was running when recording was due",
-        "switch the program's own profiler off: two at a time break each other",
+        "switch the program's own profiler off: only one can run at a time",
     ),
     (
         "elsewhere",
-        "cycles ran on several threads, and a recording follows only one",
-        "let one thread do the work, or name what one thread does again and again",
+        "steps ran on several threads, and a recording follows only one",
+        "run the steps on one thread, or name a function of one thread with --marker",
     ),
 )
 """What notes of cycles tell of, why there is no recording then, and what to do."""
@@ -247,12 +247,12 @@ def _said_of(
         return "", [why]
     dropped = [
         f"{one.dropped + 1} processes recorded as rank {one.rank}: "
-        f"the one with most cycles, process {one.pid}, is kept"
+        f"the one with most steps, process {one.pid}, is kept"
         for one in recorded
         if one.dropped
     ]
     if plain.dropped:
-        dropped.append(f"the last {MOST_PLAIN} plain cycles are kept, {plain.dropped} are not")
+        dropped.append(f"the last {MOST_PLAIN} unprofiled steps are kept, {plain.dropped} are not")
     remarks = _remarks(processes) if recorded else []
     return why, [*dropped, *dict.fromkeys(remarks)]
 
@@ -278,14 +278,14 @@ def why_partial(
         why += f" with exit code {ended.code}"
     if plan.plain_only:
         asked = f" of {plan.plain}" if plain < plan.plain else ""
-        return f"{why}, after {plain}{asked} plain cycles"
+        return f"{why}, after {plain}{asked} unprofiled steps"
     if plan.whole or first.trace is None:
         return why
-    return f"{why}, after {first.cycles} of {plan.cycles} cycles"
+    return f"{why}, after {first.cycles} of {plan.cycles} steps"
 
 
 def _why_nothing(processes: Sequence[ProcessNotes], plan: RecordPlan) -> tuple[str, str]:
-    """Why no cycle was recorded, and what to try; nothing for a program without torch."""
+    """Why no step was recorded, and what to try; nothing for a program without torch."""
     paces = [pace for process in processes if (pace := process.last("pace"))]
     in_the_way = [told for what, *told in _IN_THE_WAY if any(pace[what] for pace in paces)]
     most = max((pace["seen"] for pace in paces), default=0)
@@ -295,29 +295,29 @@ def _why_nothing(processes: Sequence[ProcessNotes], plan: RecordPlan) -> tuple[s
         why, remedy = in_the_way[0]
     elif most:
         why = next((pace["why"] for pace in paces if pace.get("why")), ENDED)
-        why = f"{why} after {most} cycles; the first {plan.skip} are skipped"
-        remedy = "record earlier cycles with --skip N"
+        why = f"{why} after {most} steps; the first {plan.skip} are skipped"
+        remedy = "record earlier steps with --skip N"
         if plan.plain and not plan.plain_only:
             why += f", and {plan.plain} timed before the timeline"
-            remedy += " and --plain N"
+            remedy += " and --unprofiled N"
     elif any(process.last("plain") for process in processes):
         why, remedy = f"{KILLED_PLAIN} before its timeline began", ""
     elif plan.marker:
-        why = f"no cycle was seen: nothing called {plan.marker!r} ran"
+        why = f"no step was seen: nothing called {plan.marker!r} ran"
         if paces:
             why = f"{plan.marker!r} came only once (before Python 3.12 compiled calls are not seen)"
         remedy = (
             "--marker names a Python function as its `def` does, or a range of record_function, "
-            "that comes once in every cycle; --whole records without cycles"
+            "that comes once per step; --whole records without steps"
         )
     else:
         unseen = "step() was never called" if plan.by_hand else "no optimizer made a step"
-        why = f"no cycle was seen: {unseen}"
+        why = f"no step was seen: {unseen}"
         remedy = (
-            "name what a cycle is with --marker NAME, a function or an annotation, "
-            "or record all of it with --whole"
+            "name a function or annotation that begins each step with --marker NAME, "
+            "or record the complete program with --whole"
         )
-    if why.startswith("no cycle was seen"):
+    if why.startswith("no step was seen"):
         why = next(iter(_remarks(processes)), why)
     failures = [str(failed["why"]) for process in processes if (failed := process.last("failed"))]
     return next(iter(failures), why), remedy

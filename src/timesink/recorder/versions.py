@@ -91,7 +91,7 @@ class Repository:
         except subprocess.CalledProcessError:
             raise UsageError(
                 f"{option} {ref}: no such commit in {self.top}",
-                "name a branch, a tag or a commit; git fetch gets those of others",
+                "name a branch, a tag or a commit; git fetch gets remote ones",
             ) from None
 
     @contextmanager
@@ -106,7 +106,7 @@ class Repository:
                 git(self.top, "worktree", "add", "--force", "--detach", str(tree), commit)
                 absent = sorted(self._places("ls-files") - self._places("ls-tree", "-r", commit))
             except subprocess.CalledProcessError as error:
-                said = (error.stderr.strip().splitlines() or ["git says nothing"])[-1]
+                said = (error.stderr.strip().splitlines() or ["git gives no reason"])[-1]
                 hint = "try  git worktree add --detach /tmp/tree  with it"
                 raise CollectError(f"no work tree of {commit[:10]} ({said})", hint) from None
             (place / _ABSENT).write_bytes(b"\0".join(map(os.fsencode, absent)))
@@ -236,5 +236,5 @@ def set_up(
     ended = running.to_the_end(lambda: None)
     if ended.status and not interruptions:
         raise CollectError(
-            f"--setup failed with exit code {ended.status}", f"what it said is in {log}"
+            f"--setup failed with exit code {ended.status}", f"its output is in {log}"
         )

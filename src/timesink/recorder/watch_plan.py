@@ -178,13 +178,13 @@ def _switch(given: object) -> bool:
     return given
 
 
-_cycles, _seconds = "a number of cycles", "a number of seconds"
+_cycles, _seconds = "a number of steps", "a number of seconds"
 _OPTIONS: Mapping[str, tuple[str, Callable[[Any], Any], str]] = {
     "learn": ("learn", _count(1), f"{_cycles}, 1 or more"),
     "learn_seconds": ("learn_s", _number(0, 1e7), _seconds),
     "skip": ("skip", _count(0), _cycles),
     "model": ("model", _path, "a path"),
-    "false_alarms": ("alarms_per_hour", _number(1e-9, 1e9), "a number of alarms an hour, as 0.1"),
+    "false_alarms": ("alarms_per_hour", _number(1e-9, 1e9), "a number of alarms per hour, as 0.1"),
     "at_least": ("at_least", _number(1e-9, 1 - 1e-9), "a share between 0 and 1"),
     "marker": ("marker", _text, "a name"),
     "preset": ("preset", _preset, f"one of {', '.join(preset_names())}"),

@@ -287,8 +287,8 @@ def engine_of(
         return RayEngine(address, jobs=jobs)
     if address is not None:
         raise UsageError(
-            "an address of a Ray cluster is of no use to the local engine",
-            "choose the engine as well: --engine ray",
+            "--ray-address does not go with the local engine",
+            "add --engine ray",
         )
     return LocalEngine(jobs)
 
@@ -380,8 +380,8 @@ class _Driver(Peer):
         self._said.seek(0)
         said = last_words(self._said.read().decode(errors="replace"))
         return TimesinkError(
-            f"{self._cluster} is gone after {done} of {total} ({said})",
-            "see its logs; to go on with what is not done yet, start it and ask again",
+            f"{self._cluster} ended after {done} of {total} ({said})",
+            "see its logs; start it again and repeat the command, which continues",
         )
 
     def stop(self) -> None:
@@ -427,7 +427,7 @@ def answer(folder: str, call: bytes, item: bytes) -> Outcome:
     is_remote = getattr(given, "remote", None) is not None
     if isinstance(path, Path) and not is_remote and not path.exists():
         return None, UnreadableError(
-            f"{path}: not to be seen from the Ray worker on {platform.node()}",
+            f"{path}: not visible to the Ray worker on {platform.node()}",
             "paths must be the same on every node (a shared file system), or URLs such as s3://",
         )
     return make(pickle.loads(call), item)  # noqa: S301 - likewise

@@ -162,7 +162,7 @@ class Jobs:
     def _queued(self, key: Hashable, work: Work) -> _Job:
         if len(self._queue) >= self.most_waiting:
             raise BusyError(
-                f"the server is busy: {len(self._queue)} requests wait for their turn already",
+                f"the server is busy: {len(self._queue)} requests are waiting",
                 "ask again in a moment",
             )
         now = self.clock()

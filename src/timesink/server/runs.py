@@ -59,7 +59,7 @@ class Inside:
                 raise NotFoundError(
                     f"{path.name} of {path.parent.name}: a link that leads out of the served "
                     "folder, which is not followed",
-                    "copy the file, serve the folder it lies in, or start with --follow-links",
+                    "copy the file, serve its folder, or start with --follow-links",
                 )
 
     def check_below(self, folder: Path) -> None:
@@ -132,7 +132,7 @@ class ServedRun:
         """The trace of one worker and span."""
         if worker == ALL_WORKERS:
             raise NotFoundError(
-                f"{self.name}: this view is of one worker, not of {ALL_WORKERS}",
+                f"{self.name}: this view is for one process, not for {ALL_WORKERS}",
                 f"it has {_shown(self.workers)}",
             )
         return self.span(span, worker)[0]
@@ -155,7 +155,7 @@ class ServedRun:
         found = self._by_worker.get(worker)
         if not found:
             raise NotFoundError(
-                f"{self.name}: no worker is named {worker!r}", f"it has {_shown(self.workers)}"
+                f"{self.name}: no process is named {worker!r}", f"it has {_shown(self.workers)}"
             )
         return found
 

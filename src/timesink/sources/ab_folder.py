@@ -153,7 +153,7 @@ def refuse_ab(folder: Path) -> None:
     ab, said = read_ab(folder), shlex.quote(str(folder))
     sides = " and ".join(f"{sum(run.side == side for run in ab.runs)} of {side}" for side in SIDES)
     raise UnreadableError(
-        f"{folder}: runs of two versions in turn, {sides}, and not one recording",
+        f"{folder}: runs of two versions ({sides}), not one recording",
         f"timesink compare {said}  compares them; or name one run, such as {said}/{BASE}/01",
     )
 
@@ -178,7 +178,7 @@ def read_ab(folder: Path) -> AbRuns:
         why = f"no {AB_FILE} in this folder" if folder.is_dir() else "no such folder"
         raise UnreadableError(f"{folder}: {why}", hint) from None
     if any(Path(run.folder).is_absolute() or ".." in Path(run.folder).parts for run in ab.runs):
-        raise UnreadableError(f"{path}: names runs outside of its folder", hint)
+        raise UnreadableError(f"{path}: has runs outside of its folder", hint)
     if ab.schema != AB_SCHEMA:
         raise UnreadableError(f"{path}: is {ab.schema!r}, and {AB_SCHEMA} is known here", hint)
     return ab

@@ -54,15 +54,15 @@ def files_at(path: Path) -> list[Path]:
         return files
     if (path / CONTROL_FOLDER).is_dir():
         raise UnreadableError(
-            f"{path}: a recording that has not ended",
-            "wait until `timesink record` says so; if it was killed, record again",
+            f"{path}: this recording is not finished",
+            "wait for `timesink record` to end; if it was killed, record again",
         )
     refuse_ab(path)
     run = run_file_in(path)
     if run is not None and run.run is not None and run.run.plain_ns:
         ranks = len(run.run.processes)
         of_one = f" of one of {ranks} processes," if ranks > 1 else ""
-        cycles = counted(len(run.run.plain_ns), "plain cycles")
+        cycles = counted(len(run.run.plain_ns), "unprofiled steps")
         raise UnreadableError(
             f"{path}: {cycles}{of_one} without a timeline",
             f"timesink info {shlex.quote(str(path))}  shows them",
@@ -273,7 +273,7 @@ def _refuse_two_of_a_rank(ranks: Sequence[Recording], place: Place) -> None:
             alike = re.sub(r"(rank[-_. =]?)[0-9]+", r"\1*", names[0], count=1, flags=re.IGNORECASE)
             raise AmbiguousError(
                 f"{shown(place)}: two files are of rank {rank} ({names[0]}, {names[1]}), "
-                "as if of two runs",
+                "probably of two runs",
                 "choose the files of one run by a pattern in quotes, e.g. "
                 f"'{alike}', or name one of them",
             )

@@ -37,7 +37,9 @@ from timesink.sources.sidecars import (
 )
 
 OVERHEAD_HEAVY = 1.5
-"""Profiled cycles longer than plain ones by this factor say too much about the profiler."""
+"""Profiled steps longer than unprofiled ones by this factor show mostly the profiler."""
+_COUNTED = re.compile(r"\b(?:cycle|step)s?\b")
+"""A reason that names how many steps there are; recorders before this one called them cycles."""
 _US, _MS = 1_000, 1_000_000
 
 
@@ -60,9 +62,9 @@ def _partial(run: RecordedRun, own: RunProcess | None) -> Iterator[HealthEntry]:
         said = f"the program was ended by {run.exit.signal}"
     elif not said and run.exit.code:
         said = f"the program ended with exit code {run.exit.code}"
-    said = said or "the recorder does not say why"
-    if recorded and recorded < (run.cycles.asked or 0) and "cycle" not in said:
-        asked = units.counted(run.cycles.asked or 0, "cycles")
+    said = said or "the reason is not known"
+    if recorded and recorded < (run.cycles.asked or 0) and not _COUNTED.search(said):
+        asked = units.counted(run.cycles.asked or 0, "steps")
         said += f" ({units.count(recorded)} of {asked})"
     yield HealthEntry("lost_recording" if nothing else "partial_recording", 1, said)
 

@@ -230,12 +230,12 @@ def cycles_of(phase: str, stream: str) -> str:
     """What cycles of a phase and a stream are called; streams are named by their number or rank.
 
     >>> cycles_of("decode", "4711.0"), cycles_of("cycle", "rank3.1")
-    ('decode cycles of process 4711', 'cycles of rank 3, thread 1')
+    ('decode steps of process 4711', 'steps of rank 3, thread 1')
     """
     whose, _, thread = stream.partition(".")
     whose = f"rank {whose[4:]}" if whose.startswith("rank") else f"process {whose}"
     whose = f"{whose}, thread {thread}" if thread not in {"", "0"} else whose
-    kind = f"{phase} cycles" if phase in {"decode", "prefill", "mixed"} else "cycles"
+    kind = f"{phase} steps" if phase in {"decode", "prefill", "mixed"} else "steps"
     return f"{kind} of {whose}" if stream else kind
 
 

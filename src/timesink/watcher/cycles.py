@@ -172,7 +172,7 @@ class CycleIntake:
             # What a program sends at its end came meanwhile.
             self.put(self._receiver.read(0))
         except OSError as error:
-            self.trouble = f"cycles can no longer be read: {reason_of(error)}"
+            self.trouble = f"steps can no longer be read: {reason_of(error)}"
 
     def put(self, batches: Iterable[CycleBatch]) -> None:
         """Keep batches until rows are asked for."""
@@ -341,8 +341,8 @@ def learned_range(model: LiveModel) -> str:
 def learned_sentence(model: LiveModel, *, is_more: bool) -> str:
     """What was learned, for the log; `is_more` where it was not for the first time."""
     how = " once more" if is_more else ""
-    learned = f"{units.counted(model.cycles, 'cycles')}{learned_range(model)}"
-    return f"learned{how} from {learned}; from now on slower ones raise an alarm"
+    learned = f"{units.counted(model.cycles, 'steps')}{learned_range(model)}"
+    return f"learned{how} from {learned}; slower steps now raise an alarm"
 
 
 def learned_facts(model: LiveModel | None) -> dict[str, Any]:
@@ -423,8 +423,8 @@ class WatchedSeries:
         took = judged["duration_us"].drop_nulls()
         low, high = (1e3 * float(took.quantile(part) or 0) for part in (0.05, 0.95))
         remark = (
-            f"Learned{learned_range(model)}; now they take {units.range_ns(low, high)}: limits are "
-            "wider than they need be. To learn from the steps of now: timesink watch accept DIR"
+            f"Learned{learned_range(model)}; now they take {units.range_ns(low, high)}, so limits "
+            "are too wide. To learn from the present steps: timesink watch accept DIR"
         )
         return [remark]
 

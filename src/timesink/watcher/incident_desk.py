@@ -348,7 +348,7 @@ class IncidentDesk:
             self.journal.event("refused", incident=one.id, why=why)
         one.wants_recording = bool(why) and self.plan.is_recording
         if why and not self.plan.is_recording:
-            one.remark(f"Nothing was recorded: {why}.")
+            one.remark(f"Not recorded: {why}.")
 
     def record_slow(self) -> None:
         """The recording an incident still waits for, as soon as it may be, while it is slow."""
@@ -385,12 +385,12 @@ class IncidentDesk:
             return
         one.wants_recording = False
         if "error" in answer:
-            self._give_up(one, f"Nothing was recorded: {answer['error']}.")
+            self._give_up(one, f"Not recorded: {answer['error']}.")
             return
         one.recording = answer
         one.recorded_as = made.phase, made.workload
         if one.ended_us is not None and one.ended_us < answer["started_us"]:
-            one.remark("Cycles were back to normal when they were recorded.")
+            one.remark("The recorded steps were back to normal.")
         self._to_compare.append(one)
         self._write_incident(one)
 
@@ -421,7 +421,7 @@ class IncidentDesk:
         alarm = one.first
         one.likeness = self.references.nearest(*one.recorded_as or (alarm.phase, alarm.workload))
         if one.likeness is None:
-            self._give_up(one, "There is no recording of healthy cycles to compare with.")
+            self._give_up(one, "There is no reference recording to compare with.")
             return
         one.remark(one.likeness.remark)
         base = one.folder / "base"
@@ -434,7 +434,7 @@ class IncidentDesk:
             }  # fmt: skip
             self._comparing = one, WatchTask("compare", self._tasks, _TASK_S, compare=facts)
         except OSError as error:
-            self._give_up(one, f"It was not compared: {reason_of(error)}.")
+            self._give_up(one, f"Not compared: {reason_of(error)}.")
 
     def _give_up(self, one: Incident, why: str) -> None:
         """Nobody will know more of it."""
@@ -444,7 +444,7 @@ class IncidentDesk:
 
     def _compared(self, one: Incident, answer: dict[str, Any]) -> None:
         if "error" in answer:
-            one.remark(f"It was not compared: {answer['error']}.")
+            one.remark(f"Not compared: {answer['error']}.")
         else:
             one.compared = answer
         self._write_incident(one)

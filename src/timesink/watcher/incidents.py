@@ -87,11 +87,11 @@ class Likeness:
     def remark(self) -> str:
         """What to know where workloads differ."""
         if not self.same_phase:
-            return f"The reference is of {self.reference.phase} cycles: there is no nearer one."
+            return f"The nearest reference recording has {self.reference.phase} steps."
         if self.factor > _UNLIKE:
             return (
-                f"Workloads differ: {self.column} of the reference is {self.factor:.2g} times "
-                "as large or small. Part of the change may come from that."
+                f"Workloads differ: {self.column} of the reference is {self.factor:.2g} times as "
+                "large or small. Part of the change may come from that."
             )
         return ""
 

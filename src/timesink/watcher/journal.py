@@ -164,7 +164,7 @@ class Journal:
         if not self._has_said:
             self._has_said = True
             why = reason_of(error)
-            self._say(f"{path}: cannot be written ({why}); what is lost is counted")
+            self._say(f"{path}: cannot be written ({why}); lost writes are counted")
 
 
 def removed(folder: Path) -> None:
@@ -213,10 +213,10 @@ def ask_watcher(folder: Path, what: str) -> str:
     place = WatchFolder(folder)
     if not is_watch(folder):
         hint = "name the folder of  timesink watch -o DIR"
-        raise UnreadableError(f"{folder}: nothing is watched there", hint)
+        raise UnreadableError(f"{folder}: no watch in this folder", hint)
     if place.place.recorder() is None:
         raise CollectError(
-            f"{folder}: its watcher runs no more", "start the program again with  timesink watch"
+            f"{folder}: the watcher is not running", "start the program again with  timesink watch"
         )
     path = place.commands / f"{time.time_ns()}.{what}"
     try:
@@ -231,10 +231,10 @@ def ask_watcher(folder: Path, what: str) -> str:
             path.with_suffix(".answer").unlink()
         if "refused" in answer:
             hint = f"see  timesink watch status {folder}"
-            raise CollectError(f"{folder}: {what} is refused: {answer['refused']}", hint)
+            raise CollectError(f"{folder}: {what} is not possible: {answer['refused']}", hint)
         if answer:
             return answer["done"]
         time.sleep(0.05)
     with suppress(OSError):
         path.unlink()
-    raise CollectError(f"{folder}: its watcher does not answer", "see  timesink watch status")
+    raise CollectError(f"{folder}: the watcher does not answer", "see  timesink watch status")

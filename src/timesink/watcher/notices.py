@@ -173,12 +173,12 @@ _HINTS = {
 _LAST_MS = 5000
 _CONTENT = "text/plain; version=0.0.4; charset=utf-8"
 _OF_PHASE = {
-    "observed_us": ("timesink_cycle_seconds", "median duration of the last cycles", 1e-6),
-    "expected_us": ("timesink_cycle_expected_seconds", "what was expected of them", 1e-6),
-    "limit_us": ("timesink_cycle_limit_seconds", "several cycles beyond it are an alarm", 1e-6),
+    "observed_us": ("timesink_cycle_seconds", "median time of the last steps", 1e-6),
+    "expected_us": ("timesink_cycle_expected_seconds", "expected time of the last steps", 1e-6),
+    "limit_us": ("timesink_cycle_limit_seconds", "several steps above it raise an alarm", 1e-6),
     "residual_pct": (
         "timesink_cycle_residual_ratio",
-        "how much longer they took, as a share",
+        "excess over the expected time, as a share",
         0.01,
     ),
 }
@@ -196,41 +196,41 @@ def metrics_of(status: Mapping[str, Any]) -> Iterator[Metric]:
     is_open = [one.get("ended_us") for one in incidents].count(None)
     lost_s = sum(float(one.get("lost_us") or 0) for one in incidents) / 1e6
     for name, meaning, amount in (
-        ("cycles_total", "cycles of the program so far", status.get("cycles")),
-        ("cycles_dropped_total", "cycles that could not be told", status.get("dropped")),
-        ("cycles_outside_total", "cycles unlike what was learned", status.get("outside")),
+        ("cycles_total", "steps of the program so far", status.get("cycles")),
+        ("cycles_dropped_total", "steps that the watcher missed", status.get("dropped")),
+        ("cycles_outside_total", "steps with an unknown workload", status.get("outside")),
         ("alarms_total", "alarms so far", alarms.get("raised")),
-        ("brief_total", "times too slow, but over at once", alarms.get("brief")),
-        ("alarms_open", "alarms that go on", len(alarms.get("open") or ())),
+        ("brief_total", "slow-downs too short for an alarm", alarms.get("brief")),
+        ("alarms_open", "open alarms", len(alarms.get("open") or ())),
         ("incidents_total", "incidents so far", status.get("incidents_begun")),
-        ("incidents_open", "incidents that go on", is_open),
-        ("lost_seconds", "time lost in the incidents that are kept", lost_s),
+        ("incidents_open", "open incidents", is_open),
+        ("lost_seconds", "time lost in the stored incidents", lost_s),
     ):
         kind = "counter" if name.endswith("_total") else "gauge"
         yield f"timesink_{name}", kind, meaning, {}, float(amount or 0)
     for state in STATES:
         is_so = float(status.get("state") == state)
-        yield "timesink_watch_state", "gauge", "1 for the state it is in", {"state": state}, is_so
+        yield "timesink_watch_state", "gauge", "1 for the present state", {"state": state}, is_so
     for phase in status.get("phases") or ():
         for key, (name, meaning, scale) in _OF_PHASE.items():
             if phase.get(key) is not None:
                 yield name, "gauge", meaning, {"phase": str(phase["phase"])}, phase[key] * scale
     yield from _histogram(status.get("durations") or {})
-    for group, meaning in (("workload", "median of the last cycles"), ("counters", "last value")):
+    for group, meaning in (("workload", "median of the last steps"), ("counters", "last value")):
         for name, value in (status.get(group) or {}).items():
             one = "timesink_workload" if group == "workload" else "timesink_sampled"
             yield one, "gauge", meaning, {"name": str(name)}, float(value)
     own = status.get("own") or {}
     for key, name in (("cpu_pct", "cpu_percent"), ("rss_bytes", "resident_bytes")):
         if own.get(key) is not None:
-            meaning = "what the watcher itself takes"
+            meaning = "use of the watcher itself"
             yield f"timesink_watcher_{name}", "gauge", meaning, {}, float(own[key])
 
 
 def _histogram(durations: Mapping[str, Any]) -> Iterator[Metric]:
     """All cycles so far by how long they took, in the parts Prometheus has of a histogram."""
     bounds = [*(f"{at_most / 1e6:.9g}" for at_most in durations.get("at_most_us") or ()), "+Inf"]
-    meaning = "durations of all cycles"
+    meaning = "times of all steps"
     for phase, one in (durations.get("phases") or {}).items():
         labels, so_far = {"phase": str(phase)}, [*accumulate(one["counts"])]
         for bound, count in zip(bounds, so_far, strict=True):

@@ -153,11 +153,11 @@ def _checked_again(plan: WatchPlan, say: Say) -> WatchPlan:
             live_model_from(model_content(own), str(own))
         except TimesinkError:
             plan = replace(plan, before=OTHER, model=None)
-            say(f"{own}: cannot be used; learning anew")
+            say(f"{own}: cannot be used; learning again")
         else:
-            say("going on with what was learned before (--force: begin anew)")
+            say("using the model in this folder (--force starts again)")
     elif plan.before == OTHER:
-        say("the folder is of another command or other options: learning anew")
+        say("the folder is of another command or other options: learning again")
     return plan
 
 
@@ -205,7 +205,7 @@ def earlier_incidents(folder: Path) -> Iterator[Incident]:
             alarms = msgspec.convert(told["alarms"], list[LiveAlarm])
             if told["ended_us"] is None:
                 told |= {"state": CLOSED, "ended_us": file.stat().st_mtime_ns // 1000}
-                told["remarks"] = [*told["remarks"], "The watcher ended before it was over."]
+                told["remarks"] = [*told["remarks"], "The watcher ended before the incident did."]
                 write_whole(file, json.dumps(told).encode())
             known = {one.number: one for one in alarms}
             compared = {name: told.get(name) for name in ("cause", "slow_rank", "verdict")}
@@ -266,8 +266,8 @@ def attach(pid: int, control: Path) -> None:
         raise UsageError(f"there is no process {pid}", "check the number after --pid") from None
     except (OSError, RuntimeError, ValueError) as error:
         raise CollectError(
-            f"process {pid} cannot be entered ({error})",
-            "it must run the same version of Python and be yours; as root others can be entered",
+            f"process {pid} cannot be attached to ({error})",
+            "it needs the same version of Python and the same user, or root",
         ) from None
 
 

@@ -106,7 +106,7 @@ class Recorder:
             if now_us - one.last_us < _RECENT_US + 10 * cycle_us and is_alive(one.pid)
         ]
         if not recent:
-            return "no process tells cycles"
+            return "no process sends steps"
         patience = _PLAIN_S + patience_s(self.plan.cycles + self.plan.plain, cycle_us)
         facts = {
             "folder": str(folder), "pids": [one.pid for one in recent],
@@ -191,10 +191,10 @@ class Recorder:
 
 # What agents in the program have written down: why no cycle comes, and what else to know.
 
-UNTOLD = "the workload of a cycle could not be told"
+UNTOLD = "the workload of a step could not be read"
 """The agent says it of the first; how many there are is known here."""
 _MOST_PROCESSES = 200
-_NO_PYTHON = "no Python of the program let the agent in (python -E or -I, or another PYTHONPATH?)"
+_NO_PYTHON = "no Python process loaded the agent (python -E or -I, or another PYTHONPATH?)"
 
 
 def notes_in(control: Path) -> list[ProcessNotes]:
@@ -255,8 +255,8 @@ def why_no_cycle(notes: Sequence[ProcessNotes], plan: WatchPlan) -> str:
     if plan.marker:
         return f"{plan.marker} was never called"
     if plan.preset:
-        return f"nothing that --preset {plan.preset} knows was called"
-    return "no optimizer made a step; name what marks a cycle with --marker, or --preset"
+        return f"no function of --preset {plan.preset} was called"
+    return "no optimizer made a step; name what marks a step with --marker, or --preset"
 
 
 # Orders: what the watcher asks of the agents.

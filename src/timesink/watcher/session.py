@@ -199,7 +199,7 @@ class WatchSession:
         self._tell(time.monotonic())
 
     def _tell_end(self) -> None:
-        seen = units.counted(self._cycles, "cycles")
+        seen = units.counted(self._cycles, "steps")
         alarms = units.counted(self.desk.raised, "alarms") if self.desk.raised else "no alarm"
         kept = [one for one in self.desk.incidents.known if one.folder.is_dir()]
         more = f", {units.counted(len(kept), 'incidents')}" if kept else ""
@@ -220,9 +220,9 @@ class WatchSession:
                 self.remark(text)
         failed = self.intake.failed
         if failed:
-            of = units.counted(self.intake.cycles, "cycles")
+            of = units.counted(self.intake.cycles, "steps")
             why = next((text[len(UNTOLD) :] for text in said if text.startswith(UNTOLD)), "")
-            text = f"the workload of {units.count(failed)} of {of} could not be told{why}"
+            text = f"the workload of {units.count(failed)} of {of} could not be read{why}"
             self.remark(text, "workload")
         late = time.time_ns() // 1000 - self._started_us > 1e6 * _NO_CYCLE_S
         if self._cycles or self._is_off:
@@ -231,7 +231,7 @@ class WatchSession:
             so_far = "" if self._is_ending else " so far"
             why = why_no_cycle(notes, self.plan)
             self._remarks.pop(why, None)
-            text = f"no cycle was seen{so_far}: {why}"
+            text = f"no step was seen{so_far}: {why}"
             if text != self._remarks.pop("no cycle", None):
                 self._say(text)
             self._remarks["no cycle"] = text
@@ -384,14 +384,14 @@ class WatchSession:
             return
         model, source = self._model, self._sources()
         missing = sorted({*model.model.columns} - {*rows.columns})
-        why = f"its cycles tell {', '.join(missing)}, which these do not" if missing else ""
+        why = f"its steps have {', '.join(missing)}, which these lack" if missing else ""
         if model.source not in (*_ANY_SOURCE, source):
-            why = f"its cycles are those of {model.source}, these of {source}"
+            why = f"its steps come from {model.source}, these from {source}"
         if why:
             self._model, self._judge, self._is_refined = None, None, False
             with suppress(OSError):
                 self.place.model.unlink()
-            self.remark(f"--model {self.plan.model}: does not fit: {why}; it learns instead")
+            self.remark(f"--model {self.plan.model}: does not fit, {why}; learning instead")
 
     # -- learning --------------------------------------------------------------------------------
 
@@ -438,8 +438,8 @@ class WatchSession:
         except (OSError, TimesinkError) as error:
             self._remarks.pop("learning", None)
             self._learns_after_s, self._usual = time.monotonic() + _AGAIN_S, 0
-            stays = f"the cycles of now were not learned, the model stays: {error}"
-            none = f"nothing was learned yet: {error}"
+            stays = f"not learned from the present steps, the model stays: {error}"
+            none = f"not learned yet: {error}"
             self.remark(none if self._judge is None else stays, "learning")
             return
         self._remarks.pop("learning", None)
@@ -448,7 +448,7 @@ class WatchSession:
             stamp = time.strftime("%Y%m%d-%H%M%S")
             with suppress(OSError):
                 self.place.model.replace(self.place.folder / f"model-{stamp}.json")
-            self.desk.close_open("Its cycles were accepted as usual.")
+            self.desk.close_open("Its step times were accepted as normal.")
             self.desk.references.forget()
         self.journal.replace(self.place.model.name, content)
         self._use(model)
@@ -474,20 +474,20 @@ class WatchSession:
             self.desk.recorder.leave(self.intake.processes)
             self._is_off = True
             self.desk.close_open("Watching was switched off.")
-            self._say("switched off; the program goes on")
-            return "Watching is off; the program goes on."
+            self._say("switched off; the program continues")
+            return "Watching is off; the program continues."
         if what == "reference":
             if not self.plan.is_recording:
                 raise Refused("recording is switched off (--no-record)")
             self.desk.references.forget()
-            return "Healthy cycles are recorded anew, soon; what there is stays until then."
+            return "A new reference recording is made soon; the present ones stay until then."
         if self._learning is not None:
-            raise Refused("it learns already")
+            raise Refused("it is learning already")
         if self._judge is None:
-            raise Refused("nothing was learned yet that could be replaced")
+            raise Refused("it has not learned yet")
         if not self._begin_learning(min(self.plan.learn, _MOST_ROWS)):
             raise Refused(self._remarks["learning"])
-        return "It learns from the last cycles; what is slow now is usual then."
+        return "It learns from the latest steps; their times are normal from then on."
 
     @property
     def state(self) -> str:
@@ -513,7 +513,7 @@ class WatchSession:
             remarks.append(f"{units.counted(self.journal.failed, 'writes')} failed")
         if self.desk.incidents.removed:
             gone = units.counted(self.desk.incidents.removed, "incidents")
-            remarks.append(f"{gone} removed to keep to the quota")
+            remarks.append(f"{gone} deleted to stay below --quota")
         return {
             "schema": STATUS_SCHEMA,
             "state": self.state,

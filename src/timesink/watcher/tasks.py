@@ -166,7 +166,7 @@ def _learn_rows(
         known = LiveJudge(live_model_from(Path(earlier).read_bytes(), earlier)).judge(table).table
         slower = known.select((pl.col("duration_us") / pl.col("expected_us")).median()).item()
         if slower is None:
-            raise TimesinkError("none has a workload that was learned")
+            raise TimesinkError("no step has a workload that was learned")
         if slower > 1 + at_least / 2:
             longer = f"{100 * (slower - 1):.0f} %"
             raise TimesinkError(f"they take {longer} longer (timesink watch accept)")
@@ -220,7 +220,7 @@ def record_cycles(files: TaskFiles) -> dict[str, Any]:
     if not any(one.last("window") for one in notes):
         place.discard()
         failures = (str(failed["why"]) for one in notes if (failed := one.last("failed")))
-        return {"error": why or next(failures, "no cycle was recorded")}
+        return {"error": why or next(failures, "no step was recorded")}
     program = ProgramRun(
         told["timesink"], tuple(told["command"]), plan, started_us, time.time_ns() // 1000, None
     )
@@ -307,7 +307,7 @@ def comparison_facts(found: Comparison) -> dict[str, Any]:
     facts["edits"] = (values["program"] or {}).get("edits", [])[:_MOST]
     facts["notes"] = [*values["notes"], *values["diagnosis_notes"]]
     facts["remarks"] = [
-        f"Cycles do not hold the same work. {' '.join(one.pair.workload.reasons)}"
+        f"The recordings do not do the same work per step. {' '.join(one.pair.workload.reasons)}"
         for one in found.all_pairs[:1]
         if not one.pair.workload.comparable
     ]

@@ -62,5 +62,5 @@ def test_kernels_alone_find_the_steps(shared, name, most_ms):
 def test_two_steps_of_many_layers_are_refused(shared):
     trace = recording(shared, "h200/traces/gpt_infer")
     for bare in (without_marks(trace), device_only(trace)):
-        with pytest.raises(Exception, match="no cycles found"):
+        with pytest.raises(Exception, match="no steps found"):
             find_cycles(bare)

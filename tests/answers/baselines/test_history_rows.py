@@ -206,5 +206,5 @@ def test_plain_cycles_of_one_of_several_ranks_are_not_those_of_the_run(tmp_path:
     run = plain_run(tmp_path / "run", processes=ranks)
     with pytest.raises(UnreadableError, match="those it has are of one of 2 processes"):
         add_runs("main", [run], tmp_path, commit="0123abcd")
-    with pytest.raises(UnreadableError, match="4 plain cycles of one of 2 processes, without a"):
+    with pytest.raises(UnreadableError, match="4 unprofiled steps of one of 2 processes, with"):
         timesink.compare(run, run)

@@ -133,7 +133,7 @@ def test_only_the_last_plain_cycles_are_kept(place: RecordingFolder, monkeypatch
     assert run["complete"]
     assert run["overhead"]["plain_cycles_us"] == [1.1, 1.2]
     assert run["cycles"]["plain"] == 2
-    assert "plain cycles are kept, 2 are not" in run["notes"][0]
+    assert "unprofiled steps are kept, 2 are not" in run["notes"][0]
 
 
 def test_timeline_that_cannot_be_kept(place: RecordingFolder):
@@ -152,7 +152,7 @@ def test_second_process_of_a_rank_is_told(place: RecordingFolder):
     leave(place, 8, window, exported(8, cycles=2))
     run = concluded(place)
     assert [process["pid"] for process in run["processes"]] == [7]
-    said = "2 processes recorded as rank 0: the one with most cycles, process 7, is kept"
+    said = "2 processes recorded as rank 0: the one with most steps, process 7, is kept"
     assert run["notes"] == [said]
     assert files(place) == ["run.json", "trace.rank0.json.gz"]
 
@@ -186,7 +186,7 @@ def test_program_without_torch_of_which_more_was_asked(
 def test_exit_code_says_more_than_that_it_ended(place: RecordingFolder):
     leave(place, 7, WINDOW, exported(7, cycles=2, why="the program ended"))
     run = concluded(place, replace(PROGRAM, ended=ProgramEnd(4, "", 4)))
-    assert run["why_partial"] == "the program ended with exit code 4, after 2 of 3 cycles"
+    assert run["why_partial"] == "the program ended with exit code 4, after 2 of 3 steps"
 
 
 def test_secrets_of_the_command_are_not_kept(place: RecordingFolder):
@@ -197,7 +197,7 @@ def test_secrets_of_the_command_are_not_kept(place: RecordingFolder):
 def test_program_that_tidies_up(place: RecordingFolder):
     """Notes are lost with the folder they lie in; the counters are not."""
     shutil.rmtree(place.control)
-    assert "no Python of the program let the recorder in" in concluded(place)["why_partial"]
+    assert "no Python process loaded the recorder" in concluded(place)["why_partial"]
     assert files(place) == ["run.json"]
 
 

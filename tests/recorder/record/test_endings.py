@@ -59,7 +59,7 @@ def test_recording_until_the_end(tmp_path: Path):
     ]
     # The first optimizer counts, once for each of its steps, and the other's lie within.
     assert told.run["cycles"]["name"] == "Mine"
-    assert told.run["why_partial"].endswith(", after 6 of 20 cycles")
+    assert told.run["why_partial"].endswith(", after 6 of 20 steps")
     for process in processes.values():
         assert process["cycles"] == 6
         marks = told.marks(process["trace"])

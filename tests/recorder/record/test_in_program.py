@@ -167,12 +167,12 @@ def test_ends_of_blocks(blocks: Path):
     assert whole.run["cycles"]["by"] == "step()"
     assert whole.marks() == ["ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3"]
     broken = Recording(blocks / "broken", 0, "", "")
-    why = "the recorded block ended with ValueError, after 1 of 3 cycles"
+    why = "the recorded block ended with ValueError, after 1 of 3 steps"
     assert broken.run["why_partial"] == why
     assert broken.marks() == ["ProfilerStep#0", "unfinished cycle"]
     # Another thread cannot end it: the process would go with it.
     thread = Recording(blocks / "thread", 0, "", "")
-    assert thread.run["why_partial"] == "the thread that was recorded ended, after 1 of 9 cycles"
+    assert thread.run["why_partial"] == "the thread that was recorded ended, after 1 of 9 steps"
     assert thread.marks() == ["ProfilerStep#0", "unfinished cycle"]
 
 
@@ -182,7 +182,7 @@ def test_worker_joins_no_recording_whose_recorder_was_killed(
     left_by_a_killed_recorder(RecordingFolder(tmp_path))
     monkeypatch.setenv("LOCAL_RANK", "1")
     monkeypatch.setattr(joining, "_FIRST_WORKER_S", 0)
-    with pytest.raises(CollectError, match="has not begun"), timesink.record(tmp_path):
+    with pytest.raises(CollectError, match="does not record yet"), timesink.record(tmp_path):
         pytest.fail("entered")
 
 

@@ -67,7 +67,7 @@ def test_once_recorded_it_stays_and_a_slower_one_is_told_of():
         steps.stepped(optimizer)
     assert engine.marks == ["A"] * 10
     [told] = engine.remarks
-    assert "B made one step in 5 of these cycles" in told
+    assert "B stepped once in 5 of these steps" in told
 
 
 def test_another_takes_over_from_one_that_stopped():

@@ -413,7 +413,7 @@ def explore(roles: Sequence[Role], *, most_pairs: int = MOST_PAIRS) -> Explorati
         )
     for role in ordered:
         if role.behaviour.is_empty():
-            raise UsageError(f"{role.label}: no cycle was recorded", "leave it out")
+            raise UsageError(f"{role.label}: no step was recorded", "leave it out")
     measures = measure(ordered)
     logs = doublings(measures)
     given = logs, measures.owners, least_scatter(measures.features)

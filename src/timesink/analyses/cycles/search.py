@@ -107,7 +107,7 @@ def no_such_process(trace: Trace, pid: str, processes: Sequence[str]) -> NotFoun
     shown = ", ".join(named[:_PROCESSES]) + (", ..." if len(named) > _PROCESSES else "")
     return NotFoundError(
         f"{trace.metadata.source}: no process {pid}",
-        f"the recording has {shown}" if named else "the recording holds no process",
+        f"the recording has {shown}" if named else "the recording has no process",
     )
 
 
@@ -127,7 +127,7 @@ def nothing_repeats(
     )
     asked = f" by {methods[0]}" if len(methods) == 1 else ""
     said = (
-        f"{trace.metadata.source}: no cycles found{asked}{where}: nothing is seen to repeat "
+        f"{trace.metadata.source}: no steps found{asked}{where}: nothing repeats "
         f"{MIN_REPEATS} times or more" + (f" well enough ({near})" if near else "")
     )
     cut = next((one.rule for one in trace.health if one.code.startswith("truncated")), None)
@@ -175,7 +175,7 @@ def find_cycles(
     """
     if by is not None and by not in METHODS:
         raise UsageError(
-            f"no way to find cycles is called {by!r}", f"choose from {', '.join(METHODS)}"
+            f"no method to find steps is called {by!r}", f"choose from {', '.join(METHODS)}"
         )
     if not trace.has_timeline:
         found = recorded_cycles(trace)

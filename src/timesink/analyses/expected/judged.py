@@ -48,7 +48,7 @@ def expected_durations(model: DurationModel, rows: pl.DataFrame) -> ExpectedCycl
     missing = [name for name in model.columns if name not in rows.columns]
     if missing:
         raise UsageError(
-            f"the rows do not tell {', '.join(missing[:4])}, which the model was learned with",
+            f"the rows lack {', '.join(missing[:4])}, which the model was learned with",
             "give rows with the same columns, or learn again from rows like these",
         )
     cycles = workload_of(rows, model.columns)

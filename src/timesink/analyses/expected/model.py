@@ -173,7 +173,7 @@ def learned(
     cycles = every.part(used)
     if len(cycles) < FEWEST_CYCLES:
         raise UsageError(
-            f"{len(cycles)} usable cycles: too few to learn from",
+            f"{len(cycles)} usable steps: too few to learn from",
             f"give a table of {FEWEST_CYCLES} or more, with a duration_us above zero",
         )
     cycle_us = float(cycles.duration_us.mean())
@@ -205,7 +205,7 @@ def learned(
     if (~outside).sum() < FEWEST_CYCLES:
         if not live:
             raise UsageError(
-                "runs are too unlike each other to learn what is usual",
+                "runs differ too much to learn from",
                 "give a table with several runs of similar workloads",
             )
         outside[:] = False
@@ -463,7 +463,7 @@ def in_order(rows: pl.DataFrame) -> pl.DataFrame:
     numbers = [DURATION, START, *workload_columns(rows)]
     told = {name: pl.col(name).cast(pl.Float64) for name in numbers if name in rows.columns}
     if DURATION not in told:
-        raise UsageError("the rows do not tell how long a cycle took", "name it duration_us")
+        raise UsageError("no column has the time of a step", "name it duration_us")
     finite = {
         name: pl.when(value.is_finite()).then(value).otherwise(None) for name, value in told.items()
     }

@@ -596,8 +596,8 @@ def _more_workers(one: Scenario, chosen: _Selection, change: AskedChange) -> Sce
     calls = one.graph.points.calls
     if math.isfinite(change.factor) and calls.named(names.loads_in_processes)[chosen.roots].any():
         raise UsageError(
-            f"{change.text}: batches are made in other processes already, which are not recorded",
-            "try --loader-workers inf, which tells what loading costs at most",
+            f"{change.text}: batches are loaded in other processes, which are not recorded",
+            "try --loader-workers inf, which gives the most that loading can cost",
         )
     taken = named_by(one, change, one.played()).host_ns
     least = max(one.least_ns, taken / change.factor)

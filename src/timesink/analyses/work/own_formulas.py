@@ -149,7 +149,7 @@ def _operator(entry: _Entry, given: Any) -> OperatorFormula:
             entry.refuse(f"{key!r} must be {'a text' if kind is str else 'true or false'}")
     sizes = _sizes(entry, given)
     if not given.keys() & (_SUMS.keys() | set(_SUMS.values())):
-        entry.refuse("says nothing of operations or bytes")
+        entry.refuse("has neither operations nor bytes")
     parts = {key: _part(entry, given, key, sizes) for key in _SUMS}
     if given.get("precision", "fp32") not in PRECISIONS:
         entry.refuse(f"precision is one of {', '.join(sorted(PRECISIONS))}")

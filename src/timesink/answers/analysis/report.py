@@ -190,7 +190,8 @@ class Analysis:
 
     def begun(self, clock: str) -> Trace:
         """The trace with whose beginning moments on a clock begin: of whole ones it is the same."""
-        return self.own if CLOCKS.get(clock) == OWN and self.own and self.whole is not None else self.trace
+        is_own = CLOCKS.get(clock) == OWN and self.whole is not None
+        return self.own if is_own and self.own else self.trace
 
     @cached_property
     def played(self) -> PlayedRun:
@@ -331,7 +332,7 @@ class Analysis:
             return "Times are without profiler overhead."
         if not tells_clocks_apart(self.own_clock):
             return "Times are as recorded."
-        return "Times are as recorded, with profiler overhead; --clock corrected shows them without it."
+        return "Times are as recorded, with profiler overhead; --clock corrected leaves it out."
 
     def _with_own(self, table: pl.DataFrame, about: View, group_by: str) -> pl.DataFrame:
         """A table of calls, with their time on the host by itself."""

@@ -147,7 +147,7 @@ def _sampling(trace: Trace, every: int | None) -> Sampling | None:
         return stated
     source = trace.metadata.source
     if stated is not None:
-        raise UsageError(f"{source}: says itself that {stated} was measured", "leave out --every")
+        raise UsageError(f"{source}: the file says that {stated} was measured", "leave out --every")
     if not has_counters(trace):
         raise UsageError(f"{source}: a timeline holds every launch", "leave out --every")
     return None if every == 1 else Sampling(every, "launch")

@@ -24,7 +24,7 @@ ENDED = "the program ended"
 BLOCK_ENDED = "the recorded block ended"
 """The same, where the program goes on."""
 
-UNMARKED = "what marked its cycles stopped doing so"
+UNMARKED = "no more steps were marked"
 """And where nothing is left to tell cycles apart."""
 
 _HARD_ENDS = [number for number in signal.Signals if number.name in ("SIGTERM", "SIGHUP")]

@@ -75,8 +75,8 @@ class OptimizerSteps:
         if not self._told_of_slower:
             self._told_of_slower = True
             self._engine.remark(
-                f"{type(optimizer).__name__} made one step in {steps_since} of these cycles: "
-                "where all of them are one, name what makes a whole one with --marker"
+                f"{type(optimizer).__name__} stepped once in {steps_since} of these steps: "
+                "if they are parts of one step, name its function with --marker"
             )
         return False
 

@@ -303,20 +303,20 @@ class WatchEngine:
         """The workload of a cycle could not be told: counted, and said once."""
         self._sender.failed += 1
         if self._sender.failed == 1:
-            self.remark(f"the workload of a cycle could not be told ({why})")
+            self.remark(f"the workload of a step could not be read ({why})")
 
     # -- orders ----------------------------------------------------------------------------------
 
     def _look(self) -> None:
         if self._sender.is_abandoned:
-            self._leaves = "its watcher is gone"
+            self._leaves = "the watcher has ended"
         try:
             state = os.stat(self._order_path)  # noqa: PTH116 - a path costs more
         except FileNotFoundError:
             # Whoever wanted a recording wants it no more: it may take for ever otherwise.
             self._order = None
             if self._recorder is not None:
-                self._recorder.end_soon("nobody waits for it any more")
+                self._recorder.end_soon("the recording is no longer wanted")
             return
         except OSError:
             return

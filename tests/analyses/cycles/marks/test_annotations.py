@@ -56,7 +56,7 @@ def test_annotations_that_overlap_themselves_are_no_unit():
     with pytest.raises(NoCyclesError) as refused:
         find_cycles(trace_of([*notes, *work(0, 700)]))
     assert refused.value.marks == ("request",)
-    assert refused.value.hint == "name what marks a cycle: --marker request"
+    assert refused.value.hint == "name what marks a step: --marker request"
 
 
 def test_a_lone_pass_is_one_cycle():

@@ -145,7 +145,7 @@ def test_calls_that_never_repeat_are_refused():
         | {"ts_ns": 1_000 * number, "dur_ns": 900}
         for number in range(50)
     ]
-    with pytest.raises(NotFoundError, match="no cycles found"):
+    with pytest.raises(NotFoundError, match="no steps found"):
         find_cycles(trace_of(host=rows))
 
 
