@@ -52,7 +52,7 @@ def test_the_rank_that_stalls_is_named_although_it_waits_least(shared: Path):
     rows = {row["rank"]: row for row in told["distributed"]["ranks"]}
     assert min(rows, key=lambda rank: rows[rank]["wait_suffered_us"]) == 3
     assert max(rows, key=lambda rank: rows[rank]["wait_caused_us"]) == 3
-    assert "rank3 makes the others wait" in told["headline"]
+    assert "Rank 3 makes the others wait" in told["headline"]
     assert told["findings"][0]["rule"] == "stragglers"
 
 

@@ -14,14 +14,14 @@ def test_device_work_and_the_costliest_part_with_its_advice():
     launch, kernel = R(390, 5, c=1), K("gemm", 400, 600, c=1)
     trace = read(STEP(1, 0, 1000), O(DATA_LOADER, 0, 300), launch, kernel)
     told = headline(trace)
-    assert told.startswith("60.0 % of each 1.00 ms step is GPU work; data loading costs ")
+    assert told.startswith("60.0 % of the one recorded step of 1.00 ms is GPU work; data loading costs ")
     assert ": raise num_workers" in told
 
 
 def test_nothing_to_advise():
     trace = read(STEP(1, 0, 1000), O("train", 0, 1000), LAUNCH, K("gemm", 10, 990, c=1))
     assert headline(trace) == (
-        "99.0 % of each 1.00 ms step is GPU work; runtime calls with an idle device cost 5.00 us."
+        "99.0 % of the one recorded step of 1.00 ms is GPU work; runtime calls with an idle device cost 5.00 us."
     )
 
 
@@ -47,7 +47,7 @@ def test_another_finding_where_none_is_about_the_costliest_part():
 
 def test_nothing_beside_device_work():
     trace = read(STEP(1, 0, 1000), O("train", 0, 1000), K("gemm", 0, 1000))
-    assert headline(trace) == "100.0 % of each 1.00 ms step is GPU work."
+    assert headline(trace) == "100.0 % of the one recorded step of 1.00 ms is GPU work."
 
 
 def test_time_between_steps():
@@ -73,7 +73,7 @@ def test_the_host_alone():
     operators = (O(f"mm{place}", 100 * place, 100) for place in range(7))
     trace = read(STEP(1, 0, 1000), *operators, O(DATA_LOADER, 800, 10))
     assert headline(trace) == (
-        "No device work was recorded; of each 1.00 ms step, 70.0 % is host code, "
+        "No device work was recorded; of the one recorded step of 1.00 ms, 70.0 % is host code, "
         "29.0 % has no recorded activity and 1.0 % is data loading."
     )
 
@@ -99,14 +99,14 @@ def test_communication_of_the_host_alone():
 
 def test_a_run_that_only_communicates_or_copies_has_device_work():
     talks = headline(read(STEP(1, 0, 1000), K("ncclDevKernel_AllReduce", 100, 800)))
-    assert talks.startswith("80.0 % of each 1.00 ms step is communication, and no GPU computes")
+    assert talks.startswith("80.0 % of the one recorded step of 1.00 ms is communication, and no GPU computes")
     copies = headline(read(STEP(1, 0, 1000), C(100, 800, c=2)))
-    assert copies.startswith("80.0 % of each 1.00 ms step is copies, and no GPU computes")
+    assert copies.startswith("80.0 % of the one recorded step of 1.00 ms is copies, and no GPU computes")
 
 
 def test_device_work_outside_the_steps():
     told = headline(read(STEP(1, 0, 1000), O("mm", 0, 900), K("gemm", 5000, 100)))
-    assert told.startswith("0.0 % of each 1.00 ms step is GPU work; host code")
+    assert told.startswith("0.0 % of the one recorded step of 1.00 ms is GPU work; host code")
 
 
 def test_nothing_takes_time():
@@ -119,20 +119,20 @@ def test_gpu_work_is_everything_the_gpu_did_and_the_sentence_says_what():
     reduction = K("ncclDevKernel_AllReduce", 350, 600)
     trace = read(STEP(1, 0, 1000), LAUNCH, K("gemm", 10, 340, c=1), reduction, C(950, 45, c=2))
     assert headline(trace).startswith(
-        "98.5 % of each 1.00 ms step is GPU work "
+        "98.5 % of the one recorded step of 1.00 ms is GPU work "
         "(computation 34.0 %, communication 60.0 %, copies 4.5 %); communication that nothing "
     )
 
 
 def test_gpu_work_holds_the_little_that_is_no_computation():
     trace = read(STEP(1, 0, 1000), LAUNCH, K("gemm", 10, 340, c=1), C(950, 1.5, c=2))
-    assert headline(trace).startswith("34.1 % of each 1.00 ms step is GPU work; ")
+    assert headline(trace).startswith("34.1 % of the one recorded step of 1.00 ms is GPU work; ")
 
 
 def test_communication_of_the_host_is_no_gpu_work():
     talking = O("gloo:all_reduce", 500, 400)
     told = headline(read(STEP(1, 0, 1000), LAUNCH, K("gemm", 10, 340, c=1), talking))
-    assert told.startswith("34.0 % of each 1.00 ms step is GPU work; communication")
+    assert told.startswith("34.0 % of the one recorded step of 1.00 ms is GPU work; communication")
 
 
 def test_one_dominant_operator_is_the_headline():

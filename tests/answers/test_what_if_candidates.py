@@ -143,7 +143,7 @@ def test_a_fused_optimizer_is_not_fused_again():
 
 
 def test_fixed_waits_are_named(shared: Path):
-    path = shared / "data/hta/trace_compare/base"
+    path = shared / "data/hta/trace_diff/test"
     found = timesink.whatif(path, ["scale cycle=0.5"])
     (note,) = (one for one in found.notes if "waits that" in one)
     assert "of the step are waits that --scale cycle=0.5 does not change: " in note

@@ -72,8 +72,6 @@ CLOCK_SKEW_NS = 20_000
 """Host and device clocks of HIP recordings are up to so far apart."""
 LEAST_EARLY = 0.05
 """Of the launches: with fewer of them out of order a clock was corrected, and fits again."""
-LEAST_EMPTY_END = 1 / 3
-"""Of a lone step: with less of it empty at its end, the parts that are known decide."""
 
 _MARK_STEPS = "Mark steps (profiler.step()) and record three or more whole ones after a warm-up."
 _WHOLE_STEPS = (
@@ -427,36 +425,6 @@ def _step_cut(trace: Trace) -> Iterator[Reason]:
     )
 
 
-def _one_step_ends_empty(trace: Trace) -> Iterator[Reason]:
-    """A lone step in whose end nothing was recorded: no other step tells whether it was cut."""
-    windows = _windows(trace)
-    if find_steps(trace).height != 1 or not _is_marked(trace) or not len(windows):
-        return
-    begin, end = int(windows[0, 0]), int(windows[-1, 1])
-    host, work = host_columns(trace), _device_work(trace)
-    if not len(work.row):
-        return  # a program of the host alone may compute where no call is recorded
-    is_call = host_kinds(trace).among("operator", "python_function", "module", *LAUNCH_KINDS)
-    starts, ends = start_and_end(host, is_call)
-    # The mark itself, which may be a call, and frames around it say nothing of what is in it.
-    mark = find_steps(trace).row(0, named=True)
-    ends = ends[(starts > mark["host_start_ns"]) | (ends < mark["host_end_ns"])]
-    ends = np.concatenate([ends, work.end])
-    last = int(np.clip(ends, begin, end).max(initial=begin))
-    empty_ns, length_ns = end - last, end - min(begin, mark["host_start_ns"])
-    if last == begin or empty_ns <= LEAST_EMPTY_END * length_ns:
-        return
-    yield Reason(
-        "step_ends_empty",
-        f"In the last {units.duration_ns(empty_ns)} of the only step "
-        f"({units.share(empty_ns, length_ns)}) nothing was recorded: it was cut, or the program "
-        "waits there, which one step cannot tell.",
-        _MARK_STEPS,
-        (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD, COMPARISON),
-        {"empty_us": empty_ns / 1000, "step_us": length_ns / 1000},
-    )
-
-
 _NO_STEP = (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD, COMPARISON)
 """What a recording without marked steps cannot answer when its window is not one of the program."""
 
@@ -471,7 +439,6 @@ _CHECKS: tuple[Callable[[Trace], Iterator[Reason]], ...] = (
     _clocks_do_not_fit,
     _idle_window,
     _step_cut,
-    _one_step_ends_empty,
 )
 
 

@@ -22,7 +22,7 @@ def test_share_gain_and_evidence():
     assert finding.share == pytest.approx(0.1)
     assert finding.gain_ns == 50_000
     assert finding.sentence.startswith("1 copy (4.0 KiB)")
-    assert "100.0 us of each 1.00 ms step (10.0 %)" in finding.sentence
+    assert "100.0 us of the one recorded step of 1.00 ms (10.0 %)" in finding.sentence
     (copy,) = (item.to_dict() for item in finding.evidence)
     assert copy == {"kind": "copy", "name": PAGEABLE, "copies": 1, "total_us": 100, "bytes": 4096}
 

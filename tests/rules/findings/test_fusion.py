@@ -63,7 +63,7 @@ class TestAttention:
         found = run(*[*attention(softmax()), *between] * 4)
         (mine,) = (one for one in found if one.id == "attention-not-fused")
         assert "of 4 attentions a step" in mine.sentence
-        assert "720.0 us of each" in mine.sentence  # 50 + 80 + 50, four times
+        assert "720.0 us of the one recorded step" in mine.sentence  # 50 + 80 + 50, four times
 
     def test_on_the_way_back_there_are_two_products_on_each_side(self):
         turned = [64, 64, 1024]
@@ -75,7 +75,7 @@ class TestAttention:
         found = run(*back * 3, good(20))
         (mine,) = (one for one in found if one.id == "attention-not-fused")
         assert "of 3 attentions a step" in mine.sentence
-        assert "870.0 us of each" in mine.sentence
+        assert "870.0 us of the one recorded step" in mine.sentence
 
     def test_a_softmax_without_products_on_both_sides_is_none(self):
         alone = [good(), softmax(40), good()]

@@ -35,7 +35,7 @@ def test_numbers_and_evidence():
     assert finding.share == pytest.approx(0.7)
     assert finding.gain_ns == 700_000
     assert "GPU 0 runs kernels 30.0 % of the time" in finding.sentence
-    assert "700.0 us of each 1.00 ms step (70.0 %)" in finding.sentence
+    assert "700.0 us of the one recorded step of 1.00 ms (70.0 %)" in finding.sentence
     (device,) = (item.to_dict() for item in finding.evidence)
     assert "sync_us_per_step" not in device
     assert (device["kind"], device["name"]) == ("device", "GPU 0")
@@ -98,7 +98,7 @@ class TestManyDevices:
         (finding,) = low_utilisation(trace)
         assert finding.title == "GPUs 0, 3 are idle most of the time"
         assert "GPUs 0, 3 run kernels 30.0 % to 40.0 % of the time" in finding.sentence
-        assert "on the worst of them 700.0 us of each 1.00 ms step" in finding.sentence
+        assert "on the worst of them 700.0 us of the one recorded step of 1.00 ms" in finding.sentence
         assert [item.name for item in finding.evidence] == ["GPU 0", "GPU 3"]
 
     def test_different_causes_are_different_findings(self):
@@ -174,7 +174,7 @@ class TestWaitsForWorkThatWasNotRecorded:
 
     def test_the_headline_does_not_advise_against_waits(self):
         told = headline(self.recorded())
-        assert "90.00 us of GPU work in each step of 493.2 ms" in told
+        assert "90.00 us of GPU work in the one recorded step of 493.2 ms" in told
         assert "Record whole steps" in told
 
 
@@ -183,7 +183,7 @@ class TestDominantOperator:
         inner = O("aten::mm", 300, 100)
         (finding,) = dominant_operator(busy_for(100, O("aten::attention", 200, 600), inner))
         # What it calls is not its own.
-        assert "aten::attention takes 500.0 us of each 1.00 ms step (50.0 %)" in finding.sentence
+        assert "aten::attention takes 500.0 us of the one recorded step of 1.00 ms (50.0 %)" in finding.sentence
         assert finding.gain_ns == 500_000
 
     def test_what_runs_while_the_device_works_does_not_count(self):

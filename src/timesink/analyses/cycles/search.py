@@ -115,10 +115,12 @@ def nothing_repeats(
     trace: Trace, methods: Sequence[str], considered: Sequence[Cycles], where: str
 ) -> NoCyclesError:
     """Nothing was seen to repeat well enough; it says what came nearest."""
-    nothing = next((one for one in recording_fitness(trace).reasons if one.code == NOTHING), None)
-    if nothing is not None:
+    reasons = recording_fitness(trace).reasons
+    if any(reason.code == NOTHING for reason in reasons):
+        # Damage comes first: what was recorded may have been lost with it.
+        first = reasons[0]
         return NoCyclesError(
-            f"{trace.metadata.source}: {nothing.sentence.rstrip('.')}", otherwise=nothing.record
+            f"{trace.metadata.source}: {first.sentence.rstrip('.')}", otherwise=first.record
         )
     names = [short_kernel_name(one.anchor) if one.on_device else one.anchor for one in considered]
     near = "; ".join(

@@ -42,7 +42,7 @@ from timesink.output.names import told_apart
 # -- what costs time and what to try, as cards that lead to where it shows -------------------------
 
 _EMPTY = "No rule found anything to gain."
-_DAMAGED = "None is looked for: the file is damaged, and its times say nothing about the program."
+_DAMAGED = "No findings: the file is damaged, so its times say nothing about the program."
 _MOST_LINKS, _MOST_EVIDENCE = 4, 3
 _MORE = 1.01
 """By how much more findings save together than one alone, to be told."""
