@@ -137,6 +137,6 @@ def test_faults_that_cannot_be_put_in_are_told(
     assert main([*words, "--dry-run", "--fault", "python_stall", "slow_loader"]) == 0
     assert "left out: slow_loader (no loader here)" in capsys.readouterr().err
     assert main([*words, "--fault", "slow_loader", "gpu_neighbour"]) == 2
-    assert "cannot be put in: gpu_neighbour, slow_loader" in capsys.readouterr().err
+    assert "cannot be injected: gpu_neighbour, slow_loader" in capsys.readouterr().err
     assert main([*words, "--minutes", "0.01"]) == 1
     assert "0.01 min are too short for one" in capsys.readouterr().err

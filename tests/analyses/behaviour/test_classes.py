@@ -110,7 +110,7 @@ def test_a_file_replaces_the_classes_it_names(tmp_path: Path):
         (b"function,counter\na,b\n", "no map of classes to metrics"),
         (b"class,metric\n", "names no class"),
         (b"", "no map of classes to metrics"),
-        (b"\xff\xfe\x00", "is no text"),
+        (b"\xff\xfe\x00", "is not text"),
     ],
 )
 def test_a_file_that_is_no_map(tmp_path: Path, content: bytes, told: str):

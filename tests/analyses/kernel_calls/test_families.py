@@ -290,7 +290,7 @@ def test_little_of_real_recordings_is_other(shared: Path, name: str) -> None:
 def test_what_is_no_text(tmp_path):
     binary = tmp_path / "own.txt"
     binary.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UsageError, match=r"own\.txt is no text"):
+    with pytest.raises(UsageError, match=r"own\.txt is not text"):
         load_families(binary)
     with pytest.raises(UsageError, match="is a folder"):
         load_families(tmp_path)

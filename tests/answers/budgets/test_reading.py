@@ -114,5 +114,5 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(UsageError, match="is a folder"):
         load_budgets(tmp_path)
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UsageError, match="is no text"):
+    with pytest.raises(UsageError, match="is not text"):
         load_budgets(tmp_path / "binary.toml")
