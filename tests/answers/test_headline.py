@@ -14,7 +14,9 @@ def test_device_work_and_the_costliest_part_with_its_advice():
     launch, kernel = R(390, 5, c=1), K("gemm", 400, 600, c=1)
     trace = read(STEP(1, 0, 1000), O(DATA_LOADER, 0, 300), launch, kernel)
     told = headline(trace)
-    assert told.startswith("60.0 % of the one recorded step of 1.00 ms is GPU work; data loading costs ")
+    assert told.startswith(
+        "60.0 % of the one recorded step of 1.00 ms is GPU work; data loading costs "
+    )
     assert ": raise num_workers" in told
 
 
@@ -99,9 +101,13 @@ def test_communication_of_the_host_alone():
 
 def test_a_run_that_only_communicates_or_copies_has_device_work():
     talks = headline(read(STEP(1, 0, 1000), K("ncclDevKernel_AllReduce", 100, 800)))
-    assert talks.startswith("80.0 % of the one recorded step of 1.00 ms is communication, and no GPU computes")
+    assert talks.startswith(
+        "80.0 % of the one recorded step of 1.00 ms is communication, and no GPU computes"
+    )
     copies = headline(read(STEP(1, 0, 1000), C(100, 800, c=2)))
-    assert copies.startswith("80.0 % of the one recorded step of 1.00 ms is copies, and no GPU computes")
+    assert copies.startswith(
+        "80.0 % of the one recorded step of 1.00 ms is copies, and no GPU computes"
+    )
 
 
 def test_device_work_outside_the_steps():

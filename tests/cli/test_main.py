@@ -60,9 +60,9 @@ def test_help_of_every_command(run):
         ("record", ("--plain-only",), ("--unprofiled-only",)),
         ("ab", ("--plain", "3"), ("--unprofiled", "3")),
         ("watch run", ("--cycles", "7", "--plain", "3"), ("--steps", "7", "--unprofiled", "3")),
-        ("compare x y", ("--cycles", "decode"), ("--steps", "decode")),
-        ("gate x y", ("--cycles", "decode"), ("--steps", "decode")),
-        ("slow-steps x", ("--cycles", "decode"), ("--steps", "decode")),
+        ("compare x y", ("--cycles", "decode"), ("--step-type", "decode")),
+        ("gate x y", ("--cycles", "decode"), ("--step-type", "decode")),
+        ("slow-steps x", ("--cycles", "decode"), ("--step-type", "decode")),
     ],
 )
 def test_options_go_by_the_words_of_the_glossary_too(

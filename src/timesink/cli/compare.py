@@ -3,7 +3,7 @@
   timesink compare before.json.gz after.json.gz
   timesink compare before.json.gz after.json.gz -o report.html
   timesink compare base/ new/ --marker decode_step --format report -o report.md
-  timesink compare case/ --pid 944615 --cycles decode --format csv
+  timesink compare case/ --pid 944615 --step-type decode --format csv
   timesink compare runs/*.parquet --explore -o results
   timesink compare @main new/ --fail-on 5% -o comment.md
 

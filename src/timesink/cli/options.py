@@ -217,7 +217,7 @@ def add_cycle_options(parser: argparse.ArgumentParser, *, counters: bool = True)
 def add_cycle_type(group: argparse._ActionsContainer) -> None:
     """Steps of one type alone."""
     what = f"only steps of this type: {', '.join(CYCLE_TYPES)} (default: every type)"
-    add_option(group, "--steps --cycles TYPE", what, choices=CYCLE_TYPES, dest="cycles")
+    add_option(group, "--step-type --cycles TYPE", what, choices=CYCLE_TYPES, dest="cycles")
 
 
 CHOICE = ("worker", "span", "rank")

@@ -98,7 +98,9 @@ class TestManyDevices:
         (finding,) = low_utilisation(trace)
         assert finding.title == "GPUs 0, 3 are idle most of the time"
         assert "GPUs 0, 3 run kernels 30.0 % to 40.0 % of the time" in finding.sentence
-        assert "on the worst of them 700.0 us of the one recorded step of 1.00 ms" in finding.sentence
+        assert (
+            "on the worst of them 700.0 us of the one recorded step of 1.00 ms" in finding.sentence
+        )
         assert [item.name for item in finding.evidence] == ["GPU 0", "GPU 3"]
 
     def test_different_causes_are_different_findings(self):
@@ -183,7 +185,10 @@ class TestDominantOperator:
         inner = O("aten::mm", 300, 100)
         (finding,) = dominant_operator(busy_for(100, O("aten::attention", 200, 600), inner))
         # What it calls is not its own.
-        assert "aten::attention takes 500.0 us of the one recorded step of 1.00 ms (50.0 %)" in finding.sentence
+        assert (
+            "aten::attention takes 500.0 us of the one recorded step of 1.00 ms (50.0 %)"
+            in finding.sentence
+        )
         assert finding.gain_ns == 500_000
 
     def test_what_runs_while_the_device_works_does_not_count(self):
