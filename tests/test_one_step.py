@@ -229,7 +229,7 @@ def test_a_memory_peak_has_one_moment(answer: Callable[..., str], name: str) -> 
 @pytest.mark.parametrize(
     ("words", "caption"),
     [
-        ((), "Times are as recorded, with profiler overhead; --clock own shows them without it. "),
+        ((), "Times are as recorded, with profiler overhead; --clock corrected leaves it out. "),
         (("--clock", "own"), "Times are without profiler overhead. "),
     ],
 )

@@ -23,7 +23,8 @@ def test_device_work_and_the_costliest_part_with_its_advice():
 def test_nothing_to_advise():
     trace = read(STEP(1, 0, 1000), O("train", 0, 1000), LAUNCH, K("gemm", 10, 990, c=1))
     assert headline(trace) == (
-        "99.0 % of the one recorded step of 1.00 ms is GPU work; runtime calls with an idle device cost 5.00 us."
+        "99.0 % of the one recorded step of 1.00 ms is GPU work; "
+        "runtime calls with an idle device cost 5.00 us."
     )
 
 

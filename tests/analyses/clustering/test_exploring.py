@@ -233,7 +233,7 @@ def test_one_role_alone_is_refused():
 
 def test_a_role_without_cycles_is_refused_by_name():
     empty = changed(one_role(1), label="b.csv", behaviour=one_role(1).behaviour.head(0))
-    with pytest.raises(UsageError, match=r"b\.csv: no cycle"):
+    with pytest.raises(UsageError, match=r"b\.csv: no step"):
         clusters_of([one_role(0), empty])
 
 

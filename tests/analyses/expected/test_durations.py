@@ -195,7 +195,7 @@ def test_without_a_workload_cycles_should_all_take_the_same():
 
 def test_missing_columns_are_refused(model):
     rows = cycle_rows()
-    with pytest.raises(TimesinkError, match="do not tell batch_size"):
+    with pytest.raises(TimesinkError, match="lack batch_size"):
         judge_rows(model, rows.drop("batch_size"))
 
 

@@ -140,7 +140,7 @@ def test_hostile_expressions_are_refused(file: Path, expression: str):
         ("[other]\nx = 1", "[other]"),
         ('[operators]\n"a::b" = 3', "a::b: is no table"),
         ('[operators."a::b"]\nvector_flop = 1', "needs  tensors"),
-        ('[operators."a::b"]\ntensors = {x = 0}', "says nothing"),
+        ('[operators."a::b"]\ntensors = {x = 0}', "has neither operations nor bytes"),
         ('[operators."a::b"]\ntensors = {x = -1}\nvector_flop = 1', "position"),
         ('[operators."a::b"]\ntensors = {min = 1}\nvector_flop = 1', "'min' cannot name"),
         ('[operators."a::b"]\ntensors = {x = 0}\nnumbers = {x = 1}\nread = ["x"]', "both a tensor"),
