@@ -52,8 +52,8 @@ def keep_noise(folders: list[Path]) -> None:
     rows = []
     for folder in folders:
         for run in sorted(path.parent for path in folder.glob("*/run.json")):
-            found = run_file_in(run)
-            for timed in timed_runs(None if found is None else found.run, run.name):
+            run_file = run_file_in(run)
+            for timed in timed_runs(None if run_file is None else run_file.run, run.name):
                 rows.append(
                     {
                         "program": folder.name,
@@ -91,18 +91,18 @@ class Noise:
 
     def sequence(self, many: int, random: np.random.Generator) -> list[DrawnRun]:
         """So many runs: stretches of the recorded ones in their order."""
-        found: list[DrawnRun] = []
-        while len(found) < many:
+        drawn_runs: list[DrawnRun] = []
+        while len(drawn_runs) < many:
             start, length = random.integers(len(self.drawn)), random.geometric(1 / _STRETCH_RUNS)
-            found += [
+            drawn_runs += [
                 self.drawn[place % len(self.drawn)] for place in range(start, start + length + 1)
             ]
-        return found[:many]
+        return drawn_runs[:many]
 
 
 def noises() -> list[Noise]:
     """What was kept, a program after the other."""
-    found = []
+    all_noise = []
     for (program,), runs in pl.read_parquet(NOISE).group_by("program", maintain_order=True):
         recorded = [
             TimedRun("base", np.array(cycles, dtype=np.float64), started, probe)
@@ -111,8 +111,8 @@ def noises() -> list[Noise]:
             ).iter_rows()
         ]
         drawn = [_figures(run) for run in recorded]
-        found.append(Noise(str(program), drawn, recorded))
-    return found
+        all_noise.append(Noise(str(program), drawn, recorded))
+    return all_noise
 
 
 def _figures(run: TimedRun) -> DrawnRun:
@@ -125,8 +125,8 @@ def _figures(run: TimedRun) -> DrawnRun:
 def make_decisions(folder: Path, wanted: list[str], seconds: float, detect: str, most: int) -> None:
     """Run `timesink ab` on programs of `ab_programs.py`, each as slow as it says, one by one."""
     program = str(Path(__file__).with_name("ab_programs.py"))
-    for number, one in enumerate(wanted):
-        name, _, planted = one.partition(":")
+    for number, spec in enumerate(wanted):
+        name, _, planted = spec.partition(":")
         place = folder / f"{number:02d}_{name}_{planted}"
         base = [sys.executable, program, name]
         command = [
@@ -151,23 +151,25 @@ def table_of_decisions(folder: Path) -> None:
         runs = [
             timed
             for run in ab.counted
-            for found in [run_file_in(place / run.folder)]
-            for timed in timed_runs(None if found is None else found.run, run.folder, run.side)
+            for run_file in [run_file_in(place / run.folder)]
+            for timed in timed_runs(
+                None if run_file is None else run_file.run, run.folder, run.side
+            )
         ]
         looks = (decide(runs[:end], ab.detect_pct) for end in range(6, len(runs) + 1, 2))
         every = list(looks) or [decide(runs, ab.detect_pct)]
-        first = next((one for one in every if one.outcome != "undecided"), every[-1])
+        first = next((decision for decision in every if decision.outcome != "undecided"), every[-1])
         rows.setdefault((name, float(planted)), []).append(first)
     print(
         "| program | planted | decisions | slower | faster | same | not decided | change found | "
         "runs a side |\n|---|---|---|---|---|---|---|---|---|"
     )
-    for (name, planted), found in sorted(rows.items()):
-        outcomes = Counter(one.outcome for one in found)
-        changes = sorted(one.leading.change_pct for one in found)
-        used = sorted(one.runs[0] for one in found)
+    for (name, planted), decisions in sorted(rows.items()):
+        outcomes = Counter(decision.outcome for decision in decisions)
+        changes = sorted(decision.leading.change_pct for decision in decisions)
+        used = sorted(decision.runs[0] for decision in decisions)
         print(
-            f"| {name} | {planted:g} % | {len(found)} | {outcomes['slower']} | "
+            f"| {name} | {planted:g} % | {len(decisions)} | {outcomes['slower']} | "
             f"{outcomes['faster']} | {outcomes['same']} | {outcomes['undecided']} | "
             f"{changes[0]:+.1f} to {changes[-1]:+.1f} % | {used[0]} to {used[-1]} |"
         )
@@ -176,24 +178,24 @@ def table_of_decisions(folder: Path) -> None:
 # -- simulated comparisons ------------------------------------------------------------------------
 
 
-def compared(noise: Noise, factor: float, seed: int, most_pairs: int, detect_pct: float):  # noqa: ANN201
+def simulate_comparison(noise: Noise, factor: float, seed: int, most_pairs: int, detect_pct: float):  # noqa: ANN201
     """The outcome of one comparison that is looked at after every pair, and its pairs."""
     random = np.random.default_rng([_SEED, seed])
     source = noise.sequence(2 * most_pairs, random)
     runs: list[DrawnRun] = []
     for number, side in enumerate(islice(next_sides(seed), 2 * most_pairs)):
-        one, by = source[number], factor if side == "new" else 1.0
-        cycles = one.cycles_ns if by == 1.0 else by * one.cycles_ns
+        drawn_run, by = source[number], factor if side == "new" else 1.0
+        cycles = drawn_run.cycles_ns if by == 1.0 else by * drawn_run.cycles_ns
         runs.append(
             DrawnRun(
-                side, number, cycles, one.probe_ns,
-                by * one.typical_ns, by * one.fast_ns, by * one.mean_ns,
+                side, number, cycles, drawn_run.probe_ns,
+                by * drawn_run.typical_ns, by * drawn_run.fast_ns, by * drawn_run.mean_ns,
             )
         )  # fmt: skip
         if number % 2 and number > 3:
-            found = decide(runs, detect_pct)
-            if found.outcome != "undecided":
-                return found.outcome, found.pairs
+            decision = decide(runs, detect_pct)
+            if decision.outcome != "undecided":
+                return decision.outcome, decision.pairs
     return "undecided", most_pairs
 
 
@@ -218,10 +220,22 @@ def simulate(many: int) -> None:
     for noise in noises():
         scatter = scatter_pct(noise)
         # The smallest change that a few dozen runs can show.
-        detect = next((one for one in _PLANTED if runs_needed(scatter, one) <= _MOST_STATED), 20.0)
+        detect = next(
+            (
+                planted_pct
+                for planted_pct in _PLANTED
+                if runs_needed(scatter, planted_pct) <= _MOST_STATED
+            ),
+            20.0,
+        )
         stated = max(runs_needed(scatter, detect), 6)
-        planted = [compared(noise, 1 + detect / 100, seed, stated, detect) for seed in range(many)]
-        equal = [compared(noise, 1.0, many + seed, stated, detect) for seed in range(many)]
+        planted = [
+            simulate_comparison(noise, 1 + detect / 100, seed, stated, detect)
+            for seed in range(many)
+        ]
+        equal = [
+            simulate_comparison(noise, 1.0, many + seed, stated, detect) for seed in range(many)
+        ]
         shares = [
             f"{100 * sum(outcome in wanted for outcome, _ in drawn) / many:.1f} %"
             for drawn, wanted in (
@@ -257,7 +271,7 @@ def calibrate(many: int, pairs: int) -> None:
                 for number, (side, level) in enumerate(zip(next_sides(seed), levels, strict=False))
             ]
             looks = (decide(runs[:end], 1e-9) for end in range(6, 2 * pairs + 1, 2))
-            alarms += any(one.outcome in {"slower", "faster"} for one in looks)
+            alarms += any(decision.outcome in {"slower", "faster"} for decision in looks)
         print(f"| {name} | {100 * alarms / many:.2f} % of {many} |", flush=True)
 
 
@@ -271,7 +285,7 @@ def main() -> None:
     parser.add_argument("--many", type=int, default=2000)
     parser.add_argument("--pairs", type=int, default=40, help="looks of `calibrate`")
     options = parser.parse_args()
-    folders = [Path(one) for one in options.folders]
+    folders = [Path(folder) for folder in options.folders]
     if options.what == "real":
         make_decisions(
             folders[0], options.folders[1:], options.seconds, options.detect, options.runs

@@ -81,16 +81,16 @@ def tasks(which: str) -> list[Task]:
             for side in ("base", "changed")
         ]
     programs = CLOCKS[which].items()
-    plain = [Task(name, one.run, one.cycles) for name, one in programs]
+    plain = [Task(name, program.run, program.cycles) for name, program in programs]
     return plain + [
         Task(
             f"{name}-{option}",
-            one.run,
-            min(one.cycles, STACK_CYCLES) if option == "stack" else one.cycles,
+            program.run,
+            min(program.cycles, STACK_CYCLES) if option == "stack" else program.cycles,
             option,
         )
-        for name, one in programs
-        for option in one.options
+        for name, program in programs
+        for option in program.options
     ]
 
 
@@ -140,7 +140,7 @@ def measure(task: Task, place: Path) -> None:
             probes_us.append(probe_us())
             next(cycles)
             recording.step()
-    told = {
+    measurement = {
         "program": task.name,
         "option": task.option,
         "warm_cycles": WARM_CYCLES + 2 * BLOCK_CYCLES,
@@ -153,7 +153,7 @@ def measure(task: Task, place: Path) -> None:
             (end - begin) / 1000 for begin, end in itertools.pairwise(borders_ns[: plain + 1])
         ],
     }
-    (place / "plain.json").write_text(json.dumps(told) + "\n")
+    (place / "plain.json").write_text(json.dumps(measurement) + "\n")
     cycles.close()  # type: ignore[attr-defined]
 
 
@@ -230,7 +230,13 @@ def write_pairs(folder: Path, which: str) -> None:
             times_us = (base_us, new_us, base_block_us, new_block_us)
             places = [f"{name}/base", f"{name}/changed"]
             rows.append(
-                [name, pair.change, *places, *(f"{one:.1f}" for one in times_us), pair.asked]
+                [
+                    name,
+                    pair.change,
+                    *places,
+                    *(f"{time_us:.1f}" for time_us in times_us),
+                    pair.question,
+                ]
             )
     with (folder / "whatif.csv").open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([HEADER, *rows])
@@ -248,14 +254,14 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in ARCHITECTURES.split():
         importlib.import_module(f"transformers.models.{name}.modeling_{name}")
-    wanted = [one for one in args.only.split(",") if one]
+    wanted = [task_name for task_name in args.only.split(",") if task_name]
     for task in tasks(args.which):
         if wanted and task.name not in wanted:
             continue
-        said = f"{task.name}: no time" if time.monotonic() > end else record_one(task, folder)
-        print(said, flush=True)
+        line = f"{task.name}: no time" if time.monotonic() > end else record_one(task, folder)
+        print(line, flush=True)
         with (folder / "recorded.txt").open("a") as file:
-            file.write(said + "\n")
+            file.write(line + "\n")
     if args.which in PAIRS:
         write_pairs(folder, args.which)
     if args.pack:

@@ -18,27 +18,29 @@ from clock_programs import (
     DEVICE,
     HAS_GPU,
     PREPARED,
-    TOLD,
+    PREPARED_WITH_ITEM,
     Clocked,
     Pair,
-    compiled,
+    compile_blocks,
     edit,
     of,
-    sized,
+    pick_size,
 )
 from edited_changes import Program
 from edited_models import Settings, random_batch
 from edited_programs import optimizer_of
 
 
-def prefetching() -> Iterator[None]:
+def prefetch_batches() -> Iterator[None]:
     """The next images travel on a stream of their own while those before them are learned."""
-    settings = Settings(sized(96, 2), sized(160, 32), 8, sized(768, 64))
+    settings = Settings(pick_size(96, 2), pick_size(160, 32), 8, pick_size(768, 64))
     model = edited_models.ConvNet(settings).to(DEVICE)
     optimizer = optimizer_of("adamw fused", model)
     batches = [random_batch("images", settings) for _ in range(3)]
     if HAS_GPU:
-        batches = [{key: part.pin_memory() for key, part in one.items()} for one in batches]
+        batches = [
+            {key: part.pin_memory() for key, part in host_batch.items()} for host_batch in batches
+        ]
     side = torch.cuda.Stream() if HAS_GPU else None
 
     def sent(number: int) -> dict[str, Tensor]:
@@ -144,7 +146,7 @@ FINAL = {
         options=("memory",),
     ),
     "mixer_infer": Clocked(of(_MIXER), options=("where",)),
-    "prefetching": Clocked(prefetching),
+    "prefetching": Clocked(prefetch_batches),
     "autoencoder_loader": Clocked(of(_CODES, workers=4)),
     "phi_decode_item": Clocked(
         of(
@@ -165,7 +167,7 @@ FINAL_PAIRS = {
     ),
     "neox_no_item": Pair(
         "loss.item() of every step removed, where the host prepares batches for 6 ms",
-        of(_NEOX, TOLD),
+        of(_NEOX, PREPARED_WITH_ITEM),
         of(_NEOX, PREPARED),
         "remove sync:aten::item (at the end of every step)",
     ),
@@ -191,7 +193,7 @@ FINAL_PAIRS = {
     "diffusion_compiled": Pair(
         "torch.compile of each block, in training",
         of(_DIFFUSION, batch=64, length=512, width=768),
-        of(_DIFFUSION, edit(model=compiled), batch=64, length=512, width=768),
+        of(_DIFFUSION, edit(model=compile_blocks), batch=64, length=512, width=768),
         "fuse Block.forward and its backward: elementwise kernels and their launches go",
     ),
     "mixer_graph": Pair(

@@ -94,7 +94,7 @@ def whisper_encoder(settings: Settings) -> nn.Module:
     return of_config(transformers.WhisperForAudioClassification, config, settings)
 
 
-def _convolved(into: int, out: int) -> nn.Sequential:
+def _conv_block(into: int, out: int) -> nn.Sequential:
     return nn.Sequential(
         nn.Conv2d(into, out, 3, padding=1), nn.GroupNorm(8, out), nn.SiLU(),
         nn.Conv2d(out, out, 3, padding=1), nn.GroupNorm(8, out), nn.SiLU(),
@@ -108,11 +108,11 @@ class UNet(nn.Module):
         super().__init__()
         widths = [settings.width // 16 * 2**level for level in range(settings.layers)]
         self.down = nn.ModuleList(
-            _convolved(into, width)
+            _conv_block(into, width)
             for into, width in zip([channels, *widths], widths, strict=False)
         )
         self.up = nn.ModuleList(
-            _convolved(wide + width, width) for width, wide in itertools.pairwise(widths)
+            _conv_block(wide + width, width) for width, wide in itertools.pairwise(widths)
         )
         self.head = nn.Conv2d(widths[0], out, 1)
 

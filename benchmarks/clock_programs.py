@@ -51,7 +51,7 @@ class Pair:
     change: str
     base: Cycles
     changed: Cycles
-    asked: str
+    question: str
     cycles: int = 10
 
 
@@ -65,7 +65,7 @@ def edit(cause: str = "", **how: Any) -> Change:
     return Change(cause, "", **how)
 
 
-def sized(full: int, small: int) -> int:
+def pick_size(full: int, small: int) -> int:
     return full if HAS_GPU else small
 
 
@@ -74,7 +74,7 @@ def sized(full: int, small: int) -> int:
 
 @torch.no_grad()
 def gpt2_forward() -> Iterator[None]:
-    settings = Settings(sized(4, 1), sized(128, 8), 6, sized(768, 128))
+    settings = Settings(pick_size(4, 1), pick_size(128, 8), 6, pick_size(768, 128))
     model = models.gpt2(settings).to(DEVICE, torch.bfloat16).eval()
     tokens = random_batch("tokens", settings)["input_ids"].to(DEVICE)
     while True:
@@ -84,7 +84,7 @@ def gpt2_forward() -> Iterator[None]:
 
 @torch.no_grad()
 def whisper() -> Iterator[None]:
-    settings = Settings(sized(32, 1), sized(3000, 64), 4, sized(768, 128))
+    settings = Settings(pick_size(32, 1), pick_size(3000, 64), 4, pick_size(768, 128))
     model = models.whisper_encoder(settings).to(DEVICE, torch.bfloat16).eval()
     sound = torch.randn(settings.batch, 80, settings.length)
     while True:
@@ -94,9 +94,9 @@ def whisper() -> Iterator[None]:
 
 
 @torch.no_grad()
-def denoising() -> Iterator[None]:
+def denoise_images() -> Iterator[None]:
     """Every cycle makes images out of noise, in six steps."""
-    settings = Settings(sized(8, 1), sized(64, 16), 3, sized(1024, 128))
+    settings = Settings(pick_size(8, 1), pick_size(64, 16), 3, pick_size(1024, 128))
     model = models.UNet(settings, channels=4, out=4).to(DEVICE, torch.bfloat16).eval()
     betas = torch.linspace(1e-4, 0.02, 6).tolist()
     shape = (settings.batch, 4, settings.length, settings.length)
@@ -110,29 +110,29 @@ def denoising() -> Iterator[None]:
 
 
 def gan() -> Iterator[None]:
-    width, rows = sized(64, 8), sized(64, 2)
+    width, rows = pick_size(64, 8), pick_size(64, 2)
     make, judge = models.generator(width).to(DEVICE), models.critic(width).to(DEVICE)
-    makes, judges = (torch.optim.Adam(one.parameters(), 2e-4) for one in (make, judge))
+    makes, judges = (torch.optim.Adam(network.parameters(), 2e-4) for network in (make, judge))
     photos = torch.randn(rows, 3, 32, 32)
     while True:
         real = photos.to(DEVICE, non_blocking=True)
-        made = make(torch.randn(rows, 64, 1, 1, device=DEVICE))
+        fake = make(torch.randn(rows, 64, 1, 1, device=DEVICE))
         judges.zero_grad()
-        wrong = functional.softplus(judge(made.detach())) + functional.softplus(-judge(real))
+        wrong = functional.softplus(judge(fake.detach())) + functional.softplus(-judge(real))
         wrong.mean().backward()
         judges.step()
         makes.zero_grad()
-        functional.softplus(-judge(made)).mean().backward()
+        functional.softplus(-judge(fake)).mean().backward()
         makes.step()
         yield
 
 
 def recommender() -> Iterator[None]:
-    settings = Settings(sized(4096, 4), layers=4, width=sized(1024, 64))
+    settings = Settings(pick_size(4096, 4), layers=4, width=pick_size(1024, 64))
     model = models.Recommender(settings).to(DEVICE)
     optimizer = torch.optim.Adagrad(model.parameters(), 0.01)
     clicks = models.Clicks(settings.batch)
-    for batch in DataLoader(clicks, None, num_workers=sized(4, 1), pin_memory=HAS_GPU):
+    for batch in DataLoader(clicks, None, num_workers=pick_size(4, 1), pin_memory=HAS_GPU):
         on_device = {name: part.to(DEVICE, non_blocking=True) for name, part in batch.items()}
         optimizer.zero_grad()
         model(**on_device).backward()
@@ -143,7 +143,7 @@ def recommender() -> Iterator[None]:
 @torch.no_grad()
 def two_streams() -> Iterator[None]:
     """Two networks look at the same sentences, each on a stream of its own."""
-    settings = Settings(sized(16, 2), sized(256, 8), 4, sized(768, 128))
+    settings = Settings(pick_size(16, 2), pick_size(256, 8), 4, pick_size(768, 128))
     pair = [edited_models.Encoder(settings).to(DEVICE, torch.bfloat16) for _ in range(2)]
     streams = [torch.cuda.Stream() for _ in pair] if HAS_GPU else []
     tokens = random_batch("tokens", settings)["input_ids"].to(DEVICE)
@@ -161,9 +161,9 @@ def two_streams() -> Iterator[None]:
 
 
 @torch.no_grad()
-def gathering(*, at_once: bool) -> Iterator[None]:
+def gather_scores(*, at_once: bool) -> Iterator[None]:
     """Scores of a hundred sentences, to the host one by one or together."""
-    settings = Settings(sized(100, 3), sized(64, 8), 4, sized(768, 128))
+    settings = Settings(pick_size(100, 3), pick_size(64, 8), 4, pick_size(768, 128))
     model = edited_models.Encoder(settings).to(DEVICE, torch.bfloat16).eval()
     tokens = random_batch("tokens", settings)["input_ids"].to(DEVICE)
     while True:
@@ -192,15 +192,15 @@ _LOADED = replace(_CNN, kind="loader")
 _ALL = ("shapes", "stack", "modules", "memory", "where")
 
 
-def _told(actions: Tensor) -> None:
+def _read_actions(actions: Tensor) -> None:
     actions.tolist()
 
 
 def _asks_the_world(model: nn.Module) -> None:
-    model.seen = _told  # type: ignore[assignment]
+    model.seen = _read_actions  # type: ignore[assignment]
 
 
-def compiled(model: Any) -> None:
+def compile_blocks(model: Any) -> None:
     for block in model.blocks:
         block.compile()
 
@@ -257,11 +257,11 @@ FIT = {
     "compiled_blocks": Clocked(
         of(
             Program(edited_models.Encoder, "classes", settings=Settings(32, 256, 4)),
-            edit(model=compiled),
+            edit(model=compile_blocks),
         )
     ),
     "graph_replay": Clocked(of(_ENCODER, run="graph", batch=16)),
-    "denoising": Clocked(denoising),
+    "denoising": Clocked(denoise_images),
     "gan": Clocked(gan),
     "distilbert_item": Clocked(
         of(
@@ -322,7 +322,7 @@ def _after(milliseconds: float) -> Any:
 
 
 PREPARED = edit(batch=_after(6))
-TOLD = edit(batch=_after(6), step=lambda _, loss: loss.item())
+PREPARED_WITH_ITEM = edit(batch=_after(6), step=lambda _, loss: loss.item())
 _TRAINED = Program(edited_models.Encoder, "classes", settings=Settings(64, 512, 4))
 _SMALL_GPT2 = replace(_GPT2, settings=Settings(8, 512, 3, 768))
 
@@ -373,7 +373,7 @@ WHATIF = {
     "encoder_compiled": Pair(
         "torch.compile of each block, in training",
         of(_TRAINED, batch=16, length=128),
-        of(_TRAINED, edit(model=compiled), batch=16, length=128),
+        of(_TRAINED, edit(model=compile_blocks), batch=16, length=128),
         "fuse Block.forward and its backward: elementwise kernels and their launches go",
     ),
     "bert_twice": Pair(
@@ -436,7 +436,7 @@ WHATIF = {
 MORE_PAIRS = {
     "vit_no_item_prepared": Pair(
         "loss.item() of every step removed, where the host prepares batches for 6 ms",
-        of(_VIT, TOLD),
+        of(_VIT, PREPARED_WITH_ITEM),
         of(_VIT, PREPARED),
         "remove sync:aten::item (at the end of every step)",
     ),
@@ -449,13 +449,13 @@ MORE_PAIRS = {
     "encoder_large_compiled": Pair(
         "torch.compile of each block, in training, device-bound",
         of(_TRAINED),
-        of(_TRAINED, edit(model=compiled)),
+        of(_TRAINED, edit(model=compile_blocks)),
         "fuse Block.forward and its backward: elementwise kernels and their launches go",
     ),
     "encoder_one_gather": Pair(
         "a hundred results sent to the host one by one -> at once",
-        partial(gathering, at_once=False),
-        partial(gathering, at_once=True),
+        partial(gather_scores, at_once=False),
+        partial(gather_scores, at_once=True),
         "remove all but one of the copies to the host, and the waits for them",
     ),
 }

@@ -163,8 +163,8 @@ def write_roles(folder: Path, roles: int) -> Path:
     for host, first in enumerate(range(0, roles, _PER_HOST)):
         pids = range(first, min(first + _PER_HOST, roles))
         slower = 1.0 if host % 2 == 0 else 2.0
-        found = table(pids, 12, host, slower, functions=8)
-        found.write_csv(folder / f"host{host:03d}_perf_data.csv", float_precision=4)
+        perf_data = table(pids, 12, host, slower, functions=8)
+        perf_data.write_csv(folder / f"host{host:03d}_perf_data.csv", float_precision=4)
     return folder
 
 
@@ -185,8 +185,10 @@ def seconds(program: str, *arguments: object, **environment: str) -> float:
 def _environment() -> dict[str, str]:
     """Every package has its bytecode, as an installed one has."""
     folder = Path(tempfile.gettempdir()) / "timesink-benchmark-bytecode"
-    kept = {name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "PYTHONPYCACHEPREFIX": str(folder)}
+    variables = {
+        name: text for name, text in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
+    return {**variables, "PYTHONPYCACHEPREFIX": str(folder)}
 
 
 def in_turn(rounds: int, *runs: tuple[object, ...]) -> list[float]:
@@ -201,8 +203,8 @@ def in_turn(rounds: int, *runs: tuple[object, ...]) -> list[float]:
 
 def pair_row(name: str, case: Path, pid: int, rounds: int) -> list[str]:
     rows = sum(
-        pl.scan_csv(found).select(pl.len()).collect().item()
-        for found in sorted(case.glob("*normal_perf_data/*_perf_data.csv*"))
+        pl.scan_csv(path).select(pl.len()).collect().item()
+        for path in sorted(case.glob("*normal_perf_data/*_perf_data.csv*"))
     )
     plain, ours = in_turn(rounds, (PLAIN, case, pid), (COMPARE, case, pid))
     return [
@@ -259,7 +261,7 @@ def main() -> None:
 def _pair_rows(options: argparse.Namespace, folder: Path) -> list[list[str]]:
     rows = []
     if options.case:
-        linked = _copied(options.case, folder / "case")
+        linked = _copy_tables(options.case, folder / "case")
         rows.append(pair_row(options.case.name, linked, options.pid, options.rounds))
     for number, cycles in enumerate(options.cycles):
         case = write_case(folder / f"cycles{cycles}", cycles)
@@ -274,12 +276,12 @@ def _pair_rows(options: argparse.Namespace, folder: Path) -> list[list[str]]:
     return rows
 
 
-def _copied(case: Path, target: Path) -> Path:
+def _copy_tables(case: Path, target: Path) -> Path:
     """The tables of a case where results may be written."""
-    for found in case.glob("*normal_perf_data/*_perf_data.csv*"):
-        copy = target / found.relative_to(case)
+    for path in case.glob("*normal_perf_data/*_perf_data.csv*"):
+        copy = target / path.relative_to(case)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(found.read_bytes())
+        copy.write_bytes(path.read_bytes())
     return target
 
 

@@ -77,14 +77,14 @@ CONSTANTS = (
     Constant("slower than the rest, host code", "rules.case_functions", "CLEARLY"),
     Constant("cycles that may lack it", "rules.case_functions", "_NEARLY_ALWAYS", 1),
 )
-TITLES = (_SEVERITY, *(one.title for one in CONSTANTS))
+TITLES = (_SEVERITY, *(constant.title for constant in CONSTANTS))
 
 Factors = Mapping[str, float]
 """Factors of constants by title; those that are not named stay as shipped."""
 
 
 @contextmanager
-def multiplied(factors: Factors) -> Iterator[None]:
+def scale_constants(factors: Factors) -> Iterator[None]:
     """The method with other constants."""
     with ExitStack() as stack:
         if factors.get(_SEVERITY, 1.0) != 1:

@@ -52,8 +52,8 @@ class LinesByTest:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        known = getattr(item, "_fixtureinfo", None)
-        for definitions in known.name2fixturedefs.values() if known else ():
+        fixture_info = getattr(item, "_fixtureinfo", None)
+        for definitions in fixture_info.name2fixturedefs.values() if fixture_info else ():
             self.used[item.nodeid].update(map(_name_of, definitions))
         began = time.process_time()
         with self.context(item.nodeid):
@@ -72,15 +72,17 @@ class LinesByTest:
     def pytest_sessionfinish(self) -> None:
         self.coverage.stop()
         self.coverage.save()
-        told = {name: [self.seconds.get(name, 0), sorted(used)] for name, used in self.used.items()}
-        self.report.write_text(json.dumps(told))
+        payload = {
+            name: [self.seconds.get(name, 0), sorted(used)] for name, used in self.used.items()
+        }
+        self.report.write_text(json.dumps(payload))
 
 
 def _name_of(fixture: pytest.FixtureDef[Any]) -> str:
     return f"{SHARED}{fixture.baseid}::{fixture.argname}"
 
 
-def _watched(function: Any, cache: Callable[..., Any]) -> Any:
+def _watch_cache(function: Any, cache: Callable[..., Any]) -> Any:
     """A function with its cache; in tests, lines of an answer count for each test that asks."""
     code = getattr(function, "__code__", None)
     if code is None or not code.co_filename.startswith(str(Path.cwd() / "tests")):
@@ -90,21 +92,21 @@ def _watched(function: Any, cache: Callable[..., Any]) -> Any:
         return f"{SHARED}{function.__module__}.{function.__qualname__}{args}{options}"
 
     @functools.wraps(function)
-    def made(*args: Any, **options: Any) -> Any:
+    def compute(*args: Any, **options: Any) -> Any:
         with _watching[0].context(name(args, options)):
             return function(*args, **options)
 
-    kept = cache(made)
+    cached_compute = cache(compute)
 
     @functools.wraps(function)
-    def asked(*args: Any, **options: Any) -> Any:
+    def look_up(*args: Any, **options: Any) -> Any:
         if not _watching:
             return function(*args, **options)
         for user in _watching[0].contexts:
             _watching[0].used[user].add(name(args, options))
-        return kept(*args, **options)
+        return cached_compute(*args, **options)
 
-    return asked
+    return look_up
 
 
 def _watch_caches() -> None:
@@ -113,10 +115,10 @@ def _watch_caches() -> None:
 
     def cache_of_size(maxsize: Any = 128, typed: bool = False) -> Any:  # noqa: FBT001, FBT002
         if callable(maxsize):
-            return _watched(maxsize, plain_of_size)
-        return lambda function: _watched(function, plain_of_size(maxsize, typed))
+            return _watch_cache(maxsize, plain_of_size)
+        return lambda function: _watch_cache(function, plain_of_size(maxsize, typed))
 
-    functools.cache = lambda function: _watched(function, plain)  # type: ignore[assignment]
+    functools.cache = lambda function: _watch_cache(function, plain)  # type: ignore[assignment]
     functools.lru_cache = cache_of_size  # type: ignore[assignment]
 
 

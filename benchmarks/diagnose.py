@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from constants import FACTORS, TITLES, middle, multiplied
+from constants import FACTORS, TITLES, middle, scale_constants
 from known_faults import (
     PROCESS,
     FaultCase,
@@ -30,10 +30,10 @@ from known_faults import (
 )
 from null_pairs import ALTERNATE, AS_PARTS, HALVES, LOOKS, NullPair, null_pairs
 from run import markdown_table
-from timesink.analyses.comparison import Pair, Role
+from timesink.analyses.comparison import Pair, ProcessSteps
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.lab.faults import Expected
-from timesink.lab.score import DiagnosisAnswer, answer_of, misses, told
+from timesink.lab.score import DiagnosisAnswer, answer_of, diagnose_pairs, misses
 from timesink.model.diagnosis import Diagnosis
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -67,7 +67,7 @@ class LeftOut:
 
     name: str
     chosen: dict[str, float]
-    said: DiagnosisAnswer
+    answer: DiagnosisAnswer
     misses: int
     shipped_is_best: bool
     """Whether every constant as shipped is among the best without this case."""
@@ -78,15 +78,15 @@ def left_out(cases: Sequence[FaultCase], tried: Sequence[Tried]) -> Iterator[Lef
     for place, case in enumerate(cases):
         plateaus = {title: _plateau(tried, title, place) for title in TITLES}
         chosen = {title: middle(best) for title, best in plateaus.items()}
-        with multiplied(chosen):
-            said = answer_of(told(case.pairs))
+        with scale_constants(chosen):
+            answer = answer_of(diagnose_pairs(case.pairs))
         is_best = all(1.0 in best for best in plateaus.values())
-        yield LeftOut(case.name, chosen, said, misses(case.expected, said), is_best)
+        yield LeftOut(case.name, chosen, answer, misses(case.expected, answer), is_best)
 
 
 def _plateau(tried: Sequence[Tried], title: str, without: int) -> list[float]:
     """Factors of a constant that do equally well, and better than all others."""
-    cost = {one.factor: one.cost(without) for one in tried if one.title == title}
+    cost = {trial.factor: trial.cost(without) for trial in tried if trial.title == title}
     return [factor for factor, wrong in cost.items() if wrong == min(cost.values())]
 
 
@@ -94,18 +94,22 @@ def try_constants(
     cases: Sequence[FaultCase], quiet: Sequence[Pair], factors: Sequence[float]
 ) -> Iterator[Tried]:
     """Every constant alone with every factor; as shipped is the same for all of them."""
-    shipped = _tried(TITLES[0], 1.0, cases, quiet)
+    shipped = _try_factor(TITLES[0], 1.0, cases, quiet)
     for title in TITLES:
         yield replace(shipped, title=title)
         for factor in factors:
             if factor != 1:
-                yield _tried(title, factor, cases, quiet)
+                yield _try_factor(title, factor, cases, quiet)
 
 
-def _tried(title: str, factor: float, cases: Sequence[FaultCase], quiet: Sequence[Pair]) -> Tried:
-    with multiplied({title: factor}):
-        wrong = tuple(misses(case.expected, answer_of(told(case.pairs))) for case in cases)
-        alarms = sum(is_alarm(answer_of(told([pair]))) for pair in quiet)
+def _try_factor(
+    title: str, factor: float, cases: Sequence[FaultCase], quiet: Sequence[Pair]
+) -> Tried:
+    with scale_constants({title: factor}):
+        wrong = tuple(
+            misses(case.expected, answer_of(diagnose_pairs(case.pairs))) for case in cases
+        )
+        alarms = sum(is_alarm(answer_of(diagnose_pairs([pair]))) for pair in quiet)
     return Tried(title, factor, wrong, alarms)
 
 
@@ -117,15 +121,15 @@ class Alarm:
     """What was said about a pair without a fault."""
 
     pair: NullPair
-    said: DiagnosisAnswer
+    answer: DiagnosisAnswer
 
 
-def is_alarm(said: DiagnosisAnswer) -> bool:
+def is_alarm(answer: DiagnosisAnswer) -> bool:
     """Whether anything is said to have changed."""
-    return said.verdict not in ("no_change", "incomparable") or said.names_something
+    return answer.verdict not in ("no_change", "incomparable") or answer.names_something
 
 
-def all_null_pairs(roles: dict[str, Role], draws: int) -> list[tuple[NullPair, Pair]]:
+def all_null_pairs(roles: dict[str, ProcessSteps], draws: int) -> list[tuple[NullPair, Pair]]:
     """Every process beside itself, cut in two, and drawn anew."""
     random = np.random.default_rng(_SEED)
     cuts = (cut for name, role in roles.items() for cut in null_pairs(name, role, random, draws))
@@ -145,36 +149,38 @@ def for_choosing(cuts: Sequence[tuple[NullPair, Pair]]) -> list[Pair]:
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def fault_rows(cases: Sequence[FaultCase], said: Sequence[DiagnosisAnswer]) -> Iterator[list[str]]:
-    for case, one in zip(cases, said, strict=True):
+def fault_rows(
+    cases: Sequence[FaultCase], answers: Sequence[DiagnosisAnswer]
+) -> Iterator[list[str]]:
+    for case, answer in zip(cases, answers, strict=True):
         wanted = case.expected
         yield [
             case.name,
-            _expected(wanted),
-            one.verdict,
-            "" if one.change_pct is None else f"{one.change_pct:+.1f} %",
-            _listed(one.anomalies),
-            _listed(one.causes),
-            f"{one.explained_ns / 1e6:+.2f} of {one.total_ns / 1e6:+.2f} ms",
-            "no" if misses(case.expected, one) else "yes",
+            _expected_names(wanted),
+            answer.verdict,
+            "" if answer.change_pct is None else f"{answer.change_pct:+.1f} %",
+            _code_list(answer.anomalies),
+            _code_list(answer.causes),
+            f"{answer.explained_ns / 1e6:+.2f} of {answer.total_ns / 1e6:+.2f} ms",
+            "no" if misses(case.expected, answer) else "yes",
         ]
 
 
-def _expected(wanted: Expected) -> str:
+def _expected_names(wanted: Expected) -> str:
     named = {"anomaly": wanted.anomaly, "cause": wanted.cause, "verdict": wanted.verdict}
-    told = [f"{what} `{name.replace('|', '` or `')}`" for what, name in named.items() if name]
-    return ", ".join([*told, *(["no name"] if wanted.is_nothing else [])])
+    parts = [f"{what} `{name.replace('|', '` or `')}`" for what, name in named.items() if name]
+    return ", ".join([*parts, *(["no name"] if wanted.is_nothing else [])])
 
 
-def _listed(names: Sequence[str], between: str = ", ") -> str:
+def _code_list(names: Sequence[str], between: str = ", ") -> str:
     return between.join(f"`{name}`" for name in names) or "-"
 
 
 def alarm_rows(alarms: Sequence[Alarm]) -> Iterator[list[str]]:
-    kinds = list(dict.fromkeys(one.pair.kind for one in alarms))
+    kinds = list(dict.fromkeys(alarm.pair.kind for alarm in alarms))
     for look, kind in product(LOOKS, [*kinds, "all"]):
-        alike = [one for one in alarms if one.pair.look == look]
-        of_kind = [one.said for one in alike if kind in (one.pair.kind, "all")]
+        of_look = [alarm for alarm in alarms if alarm.pair.look == look]
+        of_kind = [alarm.answer for alarm in of_look if kind in (alarm.pair.kind, "all")]
         if not of_kind:
             continue
         yield [
@@ -184,32 +190,32 @@ def alarm_rows(alarms: Sequence[Alarm]) -> Iterator[list[str]]:
             *(
                 f"{sum(map(bool, counted))}"
                 for counted in (
-                    [one.verdict not in ("no_change", "incomparable") for one in of_kind],
-                    [one.anomalies for one in of_kind],
-                    [one.causes for one in of_kind],
+                    [answer.verdict not in ("no_change", "incomparable") for answer in of_kind],
+                    [answer.anomalies for answer in of_kind],
+                    [answer.causes for answer in of_kind],
                 )
             ),
             f"**{100 * sum(map(is_alarm, of_kind)) / max(len(of_kind), 1):.1f} %**",
         ]
 
 
-def left_out_rows(found: Sequence[LeftOut]) -> Iterator[list[str]]:
-    for one in found:
-        moved = [f"{title} {by:g} x" for title, by in one.chosen.items() if by != 1]
+def left_out_rows(left_out_cases: Sequence[LeftOut]) -> Iterator[list[str]]:
+    for case in left_out_cases:
+        moved = [f"{title} {by:g} x" for title, by in case.chosen.items() if by != 1]
         yield [
-            one.name,
+            case.name,
             "; ".join(moved) or "as shipped",
-            one.said.verdict,
-            _listed(one.said.anomalies),
-            _listed(one.said.causes),
-            "no" if one.misses else "yes",
-            "yes" if one.shipped_is_best else "no",
+            case.answer.verdict,
+            _code_list(case.answer.anomalies),
+            _code_list(case.answer.causes),
+            "no" if case.misses else "yes",
+            "yes" if case.shipped_is_best else "no",
         ]
 
 
 def tried_rows(tried: Sequence[Tried], factors: Sequence[float]) -> Iterator[list[str]]:
     for title in TITLES:
-        of_title = {one.factor: one for one in tried if one.title == title}
+        of_title = {trial.factor: trial for trial in tried if trial.title == title}
         yield [title, *(f"{sum(of_title[by].misses)} + {of_title[by].alarms}" for by in factors)]
 
 
@@ -253,7 +259,7 @@ differ by what a run drifts in itself; a half that took longer did take longer.
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shared", type=Path, default=_shared(), help="the shared folder")
+    parser.add_argument("--shared", type=Path, default=_shared_folder(), help="the shared folder")
     parser.add_argument("--recordings", type=Path, nargs="*", default=[], metavar="DIR")
     parser.add_argument("--draws", type=int, default=_DRAWS, help="random cuts of each sort")
     parser.add_argument("--factors", type=float, nargs="*", default=FACTORS, metavar="F")
@@ -263,12 +269,12 @@ def main() -> int:
     cases = list(_cases(options.shared, options.recordings))
     if not cases:
         sys.exit("no recordings: name their folder with --shared or --recordings")
-    faults = _fault_table(cases, [told(case.pairs) for case in cases])
+    faults = _fault_table(cases, [diagnose_pairs(case.pairs) for case in cases])
     print(faults, flush=True)
     roles = roles_of(cases, [options.shared / "data" / "h200" / "traces", *options.recordings])
     cuts = all_null_pairs(roles, options.draws)
     start = time.perf_counter()
-    alarms = [Alarm(cut, answer_of(told([pair]))) for cut, pair in cuts]
+    alarms = [Alarm(cut, answer_of(diagnose_pairs([pair]))) for cut, pair in cuts]
     quiet = _alarm_table(alarms)
     print(quiet, f"{time.perf_counter() - start:.0f} s", flush=True)
     _show(alarms)
@@ -281,7 +287,7 @@ def main() -> int:
     return 0
 
 
-def _shared() -> Path:
+def _shared_folder() -> Path:
     return Path(os.environ.get("TIMESINK_SHARED", REPOSITORY.parent / "shared"))
 
 
@@ -298,17 +304,19 @@ def _text_table(above: str, header: Sequence[str], rows: Iterator[list[str]]) ->
     return markdown_table(above, header, rows).replace("---:", "---")
 
 
-def _sum_error(found: Diagnosis) -> float:
+def _sum_error(diagnosis: Diagnosis) -> float:
     """How far the components are from adding up to the change, as a part of the change."""
-    total = found.cycle_time.new_ns - found.cycle_time.base_ns
-    parts = sum(one.delta_ns for one in found.attribution)
-    return abs(parts - total) / max(abs(total), 1.0) if found.attribution else 0.0
+    total = diagnosis.cycle_time.new_ns - diagnosis.cycle_time.base_ns
+    parts = sum(component.delta_ns for component in diagnosis.attribution)
+    return abs(parts - total) / max(abs(total), 1.0) if diagnosis.attribution else 0.0
 
 
-def _fault_table(cases: Sequence[FaultCase], found: Sequence[Diagnosis]) -> str:
-    said = [answer_of(one) for one in found]
-    right = sum(not misses(case.expected, one) for case, one in zip(cases, said, strict=True))
-    worst = max(map(_sum_error, found))
+def _fault_table(cases: Sequence[FaultCase], diagnoses: Sequence[Diagnosis]) -> str:
+    answers = [answer_of(diagnosis) for diagnosis in diagnoses]
+    right = sum(
+        not misses(case.expected, answer) for case, answer in zip(cases, answers, strict=True)
+    )
+    worst = max(map(_sum_error, diagnoses))
     above = (
         f"{right} of {len(cases)} are right. Components add up to the change of the mean cycle "
         f"within {100 * worst:.3f} % of it in every case."
@@ -323,11 +331,11 @@ def _fault_table(cases: Sequence[FaultCase], found: Sequence[Diagnosis]) -> str:
         "explained",
         "right",
     ]
-    return _text_table(above, header, fault_rows(cases, said))
+    return _text_table(above, header, fault_rows(cases, answers))
 
 
 def _alarm_table(alarms: Sequence[Alarm]) -> str:
-    runs = len({one.pair.name for one in alarms})
+    runs = len({alarm.pair.name for alarm in alarms})
     shares = [f"{look} {_alarm_share(alarms, look):.1f} %" for look in LOOKS]
     above = f"{len(alarms)} pairs of {runs} processes raise an alarm: {', '.join(shares)}."
     header = ["sides look", "cut", "pairs", "verdicts", "anomalies", "causes", "alarms"]
@@ -336,14 +344,14 @@ def _alarm_table(alarms: Sequence[Alarm]) -> str:
 
 def _alarm_share(alarms: Sequence[Alarm], look: str) -> float:
     """Percent of the pairs that look so."""
-    alike = [is_alarm(one.said) for one in alarms if one.pair.look == look]
-    return 100 * sum(alike) / max(len(alike), 1)
+    raised = [is_alarm(alarm.answer) for alarm in alarms if alarm.pair.look == look]
+    return 100 * sum(raised) / max(len(raised), 1)
 
 
 def _show(alarms: Sequence[Alarm]) -> None:
-    for one in alarms:
-        if is_alarm(one.said):
-            print(f"  {one.pair.look}, {one.pair.kind}, {one.pair.name}: {one.said}")
+    for alarm in alarms:
+        if is_alarm(alarm.answer):
+            print(f"  {alarm.pair.look}, {alarm.pair.kind}, {alarm.pair.name}: {alarm.answer}")
 
 
 def _left_out_tables(
@@ -351,17 +359,17 @@ def _left_out_tables(
 ) -> str:
     factors = sorted({1.0, *factors})
     tried = []
-    for one in try_constants(cases, quiet, factors):
-        print(f"{one.title} {one.factor:g} x: {sum(one.misses)} + {one.alarms}", flush=True)
-        tried.append(one)
+    for trial in try_constants(cases, quiet, factors):
+        print(f"{trial.title} {trial.factor:g} x: {sum(trial.misses)} + {trial.alarms}", flush=True)
+        tried.append(trial)
     above = f"Wrong answers of {len(cases)} cases + alarms of {len(quiet)} pairs without a fault."
     header = ["constant", *(f"{factor:g} x" for factor in factors)]
     constants = markdown_table(above, header, tried_rows(tried, factors))
-    found = list(left_out(cases, tried))
-    right = sum(not one.misses for one in found)
-    above = f"{right} of {len(found)} are right with constants chosen without them."
+    left_out_cases = list(left_out(cases, tried))
+    right = sum(not case.misses for case in left_out_cases)
+    above = f"{right} of {len(left_out_cases)} are right with constants chosen without them."
     header = ["left out", "constants", "verdict", "anomalies", "causes", "right", "shipped is best"]
-    return constants + "\n" + _text_table(above, header, left_out_rows(found))
+    return constants + "\n" + _text_table(above, header, left_out_rows(left_out_cases))
 
 
 if __name__ == "__main__":

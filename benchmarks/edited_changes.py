@@ -31,7 +31,7 @@ class Program:
     ranks: int = 1
 
 
-def _nothing(*_: Any) -> None:
+def _do_nothing(*_: Any) -> None:
     pass
 
 
@@ -46,12 +46,12 @@ class Change:
     cause: str
     place: str
     settings: dict[str, Any] = field(default_factory=dict)
-    start: Callable[[], Any] = _nothing
-    model: Callable[[Any], Any] = _nothing
+    start: Callable[[], Any] = _do_nothing
+    model: Callable[[Any], Any] = _do_nothing
     batch: Callable[[dict[str, Tensor]], dict[str, Tensor]] = _same  # on the host
-    outputs: Callable[[Any], Any] = _nothing  # of the model, before the backward pass
-    step: Callable[[int, Tensor], Any] = _nothing  # at the end of a cycle, with the loss
-    before_step: Callable[[Any], Any] = _nothing  # with the model, after the backward pass
+    outputs: Callable[[Any], Any] = _do_nothing  # of the model, before the backward pass
+    step: Callable[[int, Tensor], Any] = _do_nothing  # at the end of a cycle, with the loss
+    before_step: Callable[[Any], Any] = _do_nothing  # with the model, after the backward pass
     base: str = "base"
     back: bool = False  # the same pair the other way round is a case too
 
@@ -71,13 +71,13 @@ def followed_by(kind: type[nn.Module], make: Callable[[nn.Module], nn.Module]) -
     """An edit of a model: another module after each of a kind."""
 
     def edit(model: nn.Module) -> None:
-        found = [
+        children = [
             (parent, name, child)
             for parent in model.modules()
             for name, child in parent.named_children()
             if isinstance(child, kind)
         ]
-        for parent, name, child in found:
+        for parent, name, child in children:
             setattr(parent, name, nn.Sequential(child, make(child)))
 
     return edit
@@ -109,7 +109,7 @@ def in_forward(find: Callable[[Any], nn.Module], wrap: Callable[[Any], Any]) -> 
     return edit
 
 
-def recomputed(forward: Any) -> Any:
+def recompute_in_backward(forward: Any) -> Any:
     def again(*args: Any, **kwargs: Any) -> Any:
         return checkpoint(forward, *args, use_reentrant=False, **kwargs)
 

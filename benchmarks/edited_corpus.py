@@ -104,9 +104,9 @@ def record(task: Task, folder: Path, end: float, cycles: int, skip: int) -> str:
             code = -process.wait()
     sizes = sum(path.stat().st_size for path in place.glob("trace*.json.gz"))
     taken = time.monotonic() - begin
-    said = f"{task.model}/{task.folder}: exit {code}, {sizes / 1e6:.2f} MB, {taken:.0f} s"
-    print(said, flush=True)
-    return said
+    line = f"{task.model}/{task.folder}: exit {code}, {sizes / 1e6:.2f} MB, {taken:.0f} s"
+    print(line, flush=True)
+    return line
 
 
 def pairs(folder: Path, half: str) -> list[list[str]]:
@@ -169,16 +169,16 @@ def main() -> None:
         return
     folder, end = args.record.resolve(), time.monotonic() + args.seconds
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = [one for one in args.only.split(",") if one]
-    models = [one.split("/")[0] for one in wanted]
+    wanted = [name for name in args.only.split(",") if name]
+    models = [name.split("/")[0] for name in wanted]
     todo = [
         task
         for task in tasks(args.half, models)
         if not wanted or task.model in wanted or f"{task.model}/{task.folder}" in wanted
     ]
     with ThreadPoolExecutor(args.at_once) as pool:
-        said = list(pool.map(lambda task: record(task, folder, end, args.cycles, args.skip), todo))
-    (folder / "recorded.txt").write_text("\n".join(said) + "\n")
+        lines = list(pool.map(lambda task: record(task, folder, end, args.cycles, args.skip), todo))
+    (folder / "recorded.txt").write_text("\n".join(lines) + "\n")
     write_pairs(folder, args.half)
     if args.pack:
         pack(folder, args.pack)

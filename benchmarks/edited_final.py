@@ -23,7 +23,7 @@ from edited_changes import (
     followed_by,
     in_forward,
     instead_of,
-    recomputed,
+    recompute_in_backward,
 )
 from edited_models import Settings
 
@@ -31,7 +31,7 @@ _SYNC = "aten::item|_local_scalar_dense|cudaStreamSynchronize"
 _PRODUCTS = "linear|addmm|aten::mm|gemm|nvjet"
 
 
-def _summed() -> Any:
+def _sum_losses() -> Any:
     total = [0.0]
 
     def add(_: int, loss: Tensor) -> None:
@@ -48,16 +48,16 @@ def _math(forward: Any) -> Any:
     return within
 
 
-def _clipped(model: nn.Module) -> None:
+def _clip_gradients(model: nn.Module) -> None:
     nn.utils.clip_grad_norm_(model.parameters(), 0.5, foreach=False)
 
 
-def _hooked(model: nn.Module) -> None:
+def _hook_gradients(model: nn.Module) -> None:
     for parameter in model.parameters():
         parameter.register_hook(lambda gradient: gradient.clamp(-1, 1))
 
 
-def _kept() -> Any:
+def _copy_scores() -> Any:
     """The scores of some rows, into memory of the host that is always the same."""
     place: list[Tensor] = []
 
@@ -74,7 +74,7 @@ def _through_numpy(batch: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: torch.from_numpy(part.numpy().copy()) for name, part in batch.items()}
 
 
-def _measured() -> None:
+def _benchmark_kernels() -> None:
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.benchmark_limit = 0
 
@@ -94,7 +94,7 @@ def _set_on(kind: type[nn.Module], name: str, value: Any) -> Any:
     return edit
 
 
-def _counted(model: nn.Module) -> None:
+def _count_calls(model: nn.Module) -> None:
     """A number that differs with every call, for which compiled code does not hold."""
     torch._dynamo.config.recompile_limit = 1  # noqa: SLF001 - the public name of it
     model.count = True  # type: ignore[assignment]
@@ -157,15 +157,15 @@ PROGRAMS = {
 
 CHANGES: dict[str, dict[str, Change]] = {
     "bart": {
-        "summed_loss": Change("synchronisation", _SYNC, step=_summed(), back=True),
+        "summed_loss": Change("synchronisation", _SYNC, step=_sum_losses(), back=True),
         "eager": Change("attention_backend", "attention", {"attention": "eager"}, back=True),
         "math": Change("attention_backend", "attention", model=in_forward(lambda m: m, _math)),
         "checkpointed": Change(
             "recomputation",
             "checkpoint|backward|EncoderLayer",
-            model=in_forward(lambda model: model.model.encoder.layers[0], recomputed),
+            model=in_forward(lambda model: model.model.encoder.layers[0], recompute_in_backward),
         ),
-        "clipped": Change("gradient_handling", "clip|norm", before_step=_clipped),
+        "clipped": Change("gradient_handling", "clip|norm", before_step=_clip_gradients),
     },
     "electra": {
         "sdpa": Change("attention_backend", "attention", {"attention": "sdpa"}),
@@ -178,7 +178,7 @@ CHANGES: dict[str, dict[str, Change]] = {
                 lambda norm: nn.Linear(norm.normalized_shape[0], norm.normalized_shape[0]),
             ),
         ),
-        "hooked": Change("gradient_handling", "clamp|hook", model=_hooked),
+        "hooked": Change("gradient_handling", "clamp|hook", model=_hook_gradients),
         "bfloat16": Change("precision_change", _PRODUCTS, model=lambda model: model.bfloat16()),
     },
     "roformer": {
@@ -191,7 +191,7 @@ CHANGES: dict[str, dict[str, Change]] = {
         "gelu_new": Change("kernel_change", "gelu|tanh|pow", {"activation": "gelu_new"}),
         "shorter": Change("workload_change", "shape|length", {"length": 192}),
         "evaluated": Change("cycle_kind", "forward|eval|kind", {"evaluate_every": 4}),
-        "kept_scores": Change("extra_copies", "Memcpy DtoH|aten::copy_", outputs=_kept()),
+        "kept_scores": Change("extra_copies", "Memcpy DtoH|aten::copy_", outputs=_copy_scores()),
     },
     "mobilenet": {
         "channels_first": Change(
@@ -210,7 +210,7 @@ CHANGES: dict[str, dict[str, Change]] = {
             model=followed_by(nn.BatchNorm2d, lambda norm: models.SqueezeExcite(norm.num_features)),
         ),
         "lion": Change("optimizer", "Lion|SGD", {"optimizer": "lion loop"}),
-        "measured": Change("kernel_choice", "conv", start=_measured),
+        "measured": Change("kernel_choice", "conv", start=_benchmark_kernels),
     },
     "gemma": {
         "where": Change(
@@ -296,7 +296,7 @@ CHANGES: dict[str, dict[str, Change]] = {
             {"run": "eager"},
             back=True,
         ),
-        "counted": Change("compile_fallback", "compile|triton|Torch", model=_counted),
+        "counted": Change("compile_fallback", "compile|triton|Torch", model=_count_calls),
     },
     "towers": {
         "every_gradient": Change(

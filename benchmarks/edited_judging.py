@@ -25,7 +25,7 @@ from edited_changes import (
     empty_cache,
     in_forward,
     instead_of,
-    recomputed,
+    recompute_in_backward,
 )
 from edited_models import Settings
 
@@ -68,25 +68,25 @@ def _every(steps: int, function: Callable[[Any], Any]) -> Any:
     return now_and_then
 
 
-def _saved(model: nn.Module) -> dict[str, Tensor]:
+def _copy_state(model: nn.Module) -> dict[str, Tensor]:
     return {name: value.cpu() for name, value in model.state_dict().items()}
 
 
-def _averaged() -> Any:
+def _average_parameters() -> Any:
     """A moving average of the parameters, one by one."""
-    kept: list[Tensor] = []
+    means: list[Tensor] = []
 
     def update(model: nn.Module) -> None:
         with torch.no_grad():
-            if not kept:
-                kept.extend(parameter.clone() for parameter in model.parameters())
-            for mean, parameter in zip(kept, model.parameters(), strict=True):
+            if not means:
+                means.extend(parameter.clone() for parameter in model.parameters())
+            for mean, parameter in zip(means, model.parameters(), strict=True):
                 mean.lerp_(parameter, 0.01)
 
     return update
 
 
-def _sampled(outputs: Any) -> Tensor:
+def _sample_token(outputs: Any) -> Tensor:
     return torch.multinomial(torch.softmax(outputs.logits[:, -1].float(), -1), 1)
 
 
@@ -94,17 +94,17 @@ def _each_row(forward: Any) -> Any:
     return lambda x: torch.stack([forward(row) for row in x])
 
 
-def _guarded(forward: Any) -> Any:
+def _guard_forward(forward: Any) -> Any:
     return lambda x: x if x.float().mean().item() > 1e9 else forward(x)
 
 
-def _turned(x: Tensor) -> Tensor:
+def _transpose_twice(x: Tensor) -> Tensor:
     return x.transpose(1, 2).contiguous().transpose(1, 2).contiguous()
 
 
 def _all_recomputed(model: Any) -> None:
     for block in model.blocks:
-        block.forward = recomputed(block.forward)
+        block.forward = recompute_in_backward(block.forward)
 
 
 def _clip_values(model: nn.Module) -> None:
@@ -188,7 +188,7 @@ CHANGES: dict[str, dict[str, Change]] = {
         "turned": Change(
             "layout_conversion|extra_copies",
             "contiguous|clone|aten::copy_|transpose",
-            model=applied_after(nn.LayerNorm, _turned),
+            model=applied_after(nn.LayerNorm, _transpose_twice),
         ),
     },
     "distilbert": {
@@ -237,7 +237,9 @@ CHANGES: dict[str, dict[str, Change]] = {
             {"accumulate": 2, "batch": 8},
         ),
         "saved": Change(
-            "cycle_kind|extra_copies", "Memcpy DtoH|aten::copy_|kind", before_step=_every(4, _saved)
+            "cycle_kind|extra_copies",
+            "Memcpy DtoH|aten::copy_|kind",
+            before_step=_every(4, _copy_state),
         ),
         "sgd": Change("optimizer", "SGD|AdamW", {"optimizer": "sgd fused"}),
     },
@@ -249,7 +251,7 @@ CHANGES: dict[str, dict[str, Change]] = {
         ),
         "eager": Change("attention_backend", "attention", {"attention": "eager"}),
         "sampled": Change(
-            "kernel_change|added_layer", "multinomial|softmax|argmax", outputs=_sampled
+            "kernel_change|added_layer", "multinomial|softmax|argmax", outputs=_sample_token
         ),
         "float_weights": Change(
             "precision_change",
@@ -278,7 +280,7 @@ CHANGES: dict[str, dict[str, Change]] = {
     "dit": {
         "fused": Change("optimizer", "AdamW", {"optimizer": "adamw fused"}),
         "written_out": Change("attention_backend", "attention", {"attention": "eager"}, back=True),
-        "averaged": Change("kernel_change|optimizer", "lerp", before_step=_averaged()),
+        "averaged": Change("kernel_change|optimizer", "lerp", before_step=_average_parameters()),
         "recomputed": Change(
             "recomputation", "checkpoint|backward|Block|block", model=_all_recomputed
         ),
@@ -286,7 +288,7 @@ CHANGES: dict[str, dict[str, Change]] = {
         "turned": Change(
             "layout_conversion|extra_copies",
             "contiguous|clone|aten::copy_|transpose",
-            model=applied_after(models.Attention, _turned),
+            model=applied_after(models.Attention, _transpose_twice),
         ),
         "each_row": Change(
             "kernel_change|host_code",
@@ -347,7 +349,7 @@ CHANGES: dict[str, dict[str, Change]] = {
         "guarded": Change(
             "compile_fallback|synchronisation",
             "compile|Torch|graph|break|aten::item",
-            model=in_forward(lambda model: model.blocks[2], _guarded),
+            model=in_forward(lambda model: model.blocks[2], _guard_forward),
         ),
     },
     "replayed": {

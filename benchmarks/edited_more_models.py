@@ -138,8 +138,8 @@ class GraphLayer(nn.Module):
         self.sum_up: Callable[[Tensor, Tensor, Tensor], Tensor] = index_sum
 
     def forward(self, x: Tensor, sources: Tensor, targets: Tensor) -> Tensor:
-        told = self.sum_up(torch.zeros_like(x), targets, self.message(x)[sources])
-        return x + self.act(self.own(x) + told)
+        message_sum = self.sum_up(torch.zeros_like(x), targets, self.message(x)[sources])
+        return x + self.act(self.own(x) + message_sum)
 
 
 class GraphNet(nn.Module):
@@ -158,7 +158,7 @@ class GraphNet(nn.Module):
         return functional.cross_entropy(self.head(x), labels)
 
 
-def discounted(rewards: Tensor) -> Tensor:
+def discounted_returns(rewards: Tensor) -> Tensor:
     """Returns of each row of rewards, as one product."""
     steps = torch.arange(rewards.shape[1], device=rewards.device)
     later = steps[:, None] - steps
@@ -186,7 +186,7 @@ class ActorCritic(nn.Module):
         self.policy, self.value = nn.Linear(width, ACTIONS), nn.Linear(width, 1)
         self.register_buffer("moves", torch.randn(ACTIONS, FEATURES))
         self.steps, self.checked = settings.layers, False
-        self.returns: Callable[[Tensor], Tensor] = discounted
+        self.returns: Callable[[Tensor], Tensor] = discounted_returns
         self.seen: Callable[[Tensor], object] = lambda _: None
 
     def forward(self, nodes: Tensor) -> Tensor:

@@ -37,7 +37,7 @@ from edited_more_models import Lion
 Batch = dict[str, Tensor]
 NO_CHANGE = Change("none", "")
 HALVES = {"shaping": edited_shaping, "judging": edited_judging, "final": edited_final}
-PROGRAMS = {name: one for half in HALVES.values() for name, one in half.PROGRAMS.items()}
+PROGRAMS = {name: program for half in HALVES.values() for name, program in half.PROGRAMS.items()}
 CHANGES = {name: some for half in HALVES.values() for name, some in half.CHANGES.items()}
 
 
@@ -99,7 +99,7 @@ def batches(program: Program, settings: Settings, cycles: int) -> Iterator[Batch
         return
     ready = [random_batch(program.kind, settings) for _ in range(4)]
     if settings.pinned:
-        ready = [{name: part.pin_memory() for name, part in one.items()} for one in ready]
+        ready = [{name: part.pin_memory() for name, part in batch.items()} for batch in ready]
     yield from itertools.islice(itertools.cycle(ready), cycles)
 
 
@@ -114,7 +114,9 @@ def evaluate(model: nn.Module, batch: Batch) -> None:
     model.train()
 
 
-def prepared(program: Program, settings: Settings, change: Change, device: torch.device) -> Any:
+def prepare_model(
+    program: Program, settings: Settings, change: Change, device: torch.device
+) -> Any:
     """The model, changed and on its device, once it is this program's turn."""
     model = program.build(settings)
     change.model(model)
@@ -136,7 +138,7 @@ def train(program: Program, change: Change, cycles: int) -> Iterator[None]:
     device, settings = device_and_settings(program, change)
     if program.ranks > 1:
         dist.init_process_group("gloo")
-    model = prepared(program, settings, change, device)
+    model = prepare_model(program, settings, change, device)
     optimizer = optimizer_of(settings.optimizer, model)
     context = precision(settings, device)
     data = batches(program, settings, cycles * settings.accumulate)
@@ -189,7 +191,7 @@ def decode(program: Program, change: Change, cycles: int) -> Iterator[None]:
         yield
 
 
-def captured(model: nn.Module, tokens: Tensor) -> Any:
+def capture_graph(model: nn.Module, tokens: Tensor) -> Any:
     """The model as a CUDA graph over its own copy of the input."""
     place = tokens.clone()
     side = torch.cuda.Stream()
@@ -228,7 +230,7 @@ def infer(program: Program, change: Change, cycles: int) -> Iterator[None]:
     wait_for_turn()
     model.to(device)
     if settings.run == "graph":
-        run = captured(model, data[0].to(device))
+        run = capture_graph(model, data[0].to(device))
     for step in range(cycles):
         classes = answer(run, data[step % 4], device)
         change.step(step, classes)

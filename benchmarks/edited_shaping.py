@@ -18,12 +18,12 @@ from edited_changes import (
     empty_cache,
     followed_by,
     in_forward,
-    recomputed,
+    recompute_in_backward,
 )
 from edited_models import Settings
 
 
-def _rearranged(forward: Any) -> Any:
+def _permute_input(forward: Any) -> Any:
     def with_permutes(x: Tensor) -> Tensor:
         x = x.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
         return forward(x.contiguous())
@@ -150,7 +150,7 @@ CHANGES: dict[str, dict[str, Change]] = {
         "one_recomputed": Change(
             "recomputation",
             "mlp|MLP|backward|checkpoint",
-            model=in_forward(lambda model: model.gpt_neox.layers[1].mlp, recomputed),
+            model=in_forward(lambda model: model.gpt_neox.layers[1].mlp, recompute_in_backward),
         ),
         "extra_norm": Change(
             "added_layer",
@@ -176,7 +176,7 @@ CHANGES: dict[str, dict[str, Change]] = {
         "permutes": Change(
             "layout_conversion|extra_copies",
             "contiguous|clone|aten::copy_",
-            model=in_forward(lambda model: model.blocks[2], _rearranged),
+            model=in_forward(lambda model: model.blocks[2], _permute_input),
         ),
         "adamw": Change("optimizer", "AdamW|SGD", {"optimizer": "adamw foreach"}),
         "pageable": Change(

@@ -52,26 +52,26 @@ def coverage(folders: Iterable[Path]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for file in sorted(file for folder in folders for file in _recordings(folder)):
         try:
-            found = efficiency(timesink.open(file))
+            analysis = efficiency(timesink.open(file))
         except TimesinkError as error:
             print(f"{file}: {error}")
             continue
-        times = known_times(found.modelled.kernels)
-        total, share = sum(times.values()), found.modelled.modelled_share
+        times = known_times(analysis.modelled.kernels)
+        total, share = sum(times.values()), analysis.modelled.modelled_share
         if not total:
             continue
-        like, step = times.get("like another launch", 0) / total, found.step
+        like, step = times.get("like another launch", 0) / total, analysis.step
         mfu = "-" if step is None or step.mfu is None else f"{step.mfu:.1%}"
-        ideal = "-" if step is None or found.peaks is None else _of_step(found)
-        device = found.peaks.device if found.peaks else "-"
+        ideal = "-" if step is None or analysis.peaks is None else _of_step(analysis)
+        device = analysis.peaks.device if analysis.peaks else "-"
         yield (
             f"| {file.parent.name}/{file.name.partition('.')[0]} | {device} | {total / 1e6:.2f} ms "
             f"| {share:.1%} | {like:.1%} | {mfu} | {ideal} |"
         )
 
 
-def _of_step(found: Efficiency) -> str:
-    step = found.step
+def _of_step(analysis: Efficiency) -> str:
+    step = analysis.step
     if step is None:
         return "-"
     return f"{sum(step.ideal_ns.values()) / 1e6:.2f} of {step.step_ns / 1e6:.2f} ms"
@@ -89,7 +89,7 @@ def _recordings(folder: Path) -> Iterator[Path]:
 def counters(pairs: Iterable[tuple[Path, Path]]) -> Iterator[str]:
     """Operations by operator and shape, then bytes by operator: as modelled and as counted."""
     rows = pl.concat(
-        joined(counted, timeline).with_columns(program=pl.lit(counted.name.partition(".")[0]))
+        join_calls(counted, timeline).with_columns(program=pl.lit(counted.name.partition(".")[0]))
         for counted, timeline in pairs
     )
     yield "| program | operator | shape | calls | modelled GFLOP | counted | modelled / counted |"
@@ -126,26 +126,26 @@ def counters(pairs: Iterable[tuple[Path, Path]]) -> Iterator[str]:
         )
 
 
-def joined(counted: Path, recorded: Path) -> pl.DataFrame:
+def join_calls(counted: Path, recorded: Path) -> pl.DataFrame:
     """Calls of a timeline with their work as modelled and as counted, over all their kernels."""
     timeline = timesink.open(recorded)
-    report, found = timesink.kernels(counted, trace=timeline), efficiency(timeline)
+    report, analysis = timesink.kernels(counted, trace=timeline), efficiency(timeline)
     if report.join is None or report.join.refused:
         raise SystemExit(f"{counted}: not the program of {recorded}")
-    names = found.sets.with_row_index("set").select(
+    names = analysis.sets.with_row_index("set").select(
         *(pl.col("set").cast(pl.Int64), "operator"),
         shape=pl.col("input_dims").cast(pl.String).map_elements(shape_text, pl.String),
     )
     # What sets memory has no counters: its part of a call is that of the kernels.
     in_kernels = pl.col("share").filter("is_kernel").sum().over("call")
-    modelled = found.kernels.join(names, on="set", how="left").select(
+    modelled = analysis.kernels.join(names, on="set", how="left").select(
         *("row", "call", "operator", "shape", "bound"), pl.col("matrix_flop", "bytes") / in_kernels
     )
     rows = kernel_calls(timeline)["device_row"]
     places = report.join.rows
     row = rows.gather(places.fill_null(0)).cast(pl.Int64)
     return (
-        _counted(report)
+        _counted_work(report)
         .with_columns(row=pl.when(places.is_not_null()).then(row))
         # Steps that were counted may all be held against one of the timeline.
         .with_columns(turn=pl.int_range(pl.len()).over("row"))
@@ -159,7 +159,7 @@ def joined(counted: Path, recorded: Path) -> pl.DataFrame:
     )
 
 
-def _counted(report: KernelReport) -> pl.DataFrame:
+def _counted_work(report: KernelReport) -> pl.DataFrame:
     """Bytes and operations of each launch: as counted, else the memory's share of its time."""
     roofs = report.roofline
     if roofs is not None:
@@ -191,8 +191,8 @@ def cost(recording: Path) -> Iterator[str]:
         link_launches(trace)
         average_step(trace)
         start = perf_counter()
-        found = efficiency(trace)
-        tables = [operator_efficiency(found), family_efficiency(found), found.step]
+        analysis = efficiency(trace)
+        tables = [operator_efficiency(analysis), family_efficiency(analysis), analysis.step]
         took = perf_counter() - start
     yield (
         f"{events:,} events, {tables[0].height} rows: floor {floor:.2f} s, "

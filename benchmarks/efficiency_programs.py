@@ -27,25 +27,27 @@ WARM_UP, STEPS = 3, 2
 Call = Callable[[], object]
 
 
-def made(*shape: int, dtype: torch.dtype = torch.bfloat16, grad: bool = False) -> torch.Tensor:
-    sizes = [max(8, one // SMALL) if one >= 64 else one for one in shape]
+def random_tensor(
+    *shape: int, dtype: torch.dtype = torch.bfloat16, grad: bool = False
+) -> torch.Tensor:
+    sizes = [max(8, size // SMALL) if size >= 64 else size for size in shape]
     return torch.randn(*sizes, device=DEVICE).to(dtype).requires_grad_(grad)
 
 
 def products() -> Iterator[Call]:
     """Products of matrices in all precisions, square, skinny, odd and batched."""
     for dtype in (torch.bfloat16, torch.float16, torch.float32):
-        a, b = made(4096, 4096, dtype=dtype), made(4096, 4096, dtype=dtype)
-        bias = made(4096, dtype=dtype)
+        a, b = random_tensor(4096, 4096, dtype=dtype), random_tensor(4096, 4096, dtype=dtype)
+        bias = random_tensor(4096, dtype=dtype)
         yield lambda a=a, b=b: a @ b
         yield lambda a=a, b=b, bias=bias: torch.addmm(bias, a, b)
-    x, odd = made(8192, 1024), made(1024, 30522)
+    x, odd = random_tensor(8192, 1024), random_tensor(1024, 30522)
     yield lambda: x @ odd
-    few, wide = made(8, 8192), made(8192, 8192)
+    few, wide = random_tensor(8, 8192), random_tensor(8192, 8192)
     yield lambda: few @ wide
-    many, others = made(96, 512, 128), made(96, 128, 512)
-    yield lambda: torch.bmm(many, others)
-    double = made(1024, 1024, dtype=torch.float64)
+    many, right = random_tensor(96, 512, 128), random_tensor(96, 128, 512)
+    yield lambda: torch.bmm(many, right)
+    double = random_tensor(1024, 1024, dtype=torch.float64)
     yield lambda: double @ double
 
 
@@ -63,14 +65,14 @@ def convolutions() -> Iterator[Call]:
             x = x.to(memory_format=layout).requires_grad_(True)
             w = torch.randn(kernel, device=DEVICE, dtype=torch.bfloat16).requires_grad_(True)
             yield lambda x=x, w=w, more=more: nn.conv2d(x, w, **more).sum().backward()
-    x = made(16, 256, 28, 28, grad=True)
+    x = random_tensor(16, 256, 28, 28, grad=True)
     w = torch.randn(x.shape[1], 128, 4, 4, device=DEVICE, dtype=torch.bfloat16, requires_grad=True)
     yield lambda: nn.conv_transpose2d(x, w, stride=2, padding=1).sum().backward()
 
 
-def forward_and_backward(given: list[torch.Tensor], backend: SDPBackend, *, causal: bool) -> None:
+def forward_and_backward(inputs: list[torch.Tensor], backend: SDPBackend, *, causal: bool) -> None:
     with sdpa_kernel(backend):
-        nn.scaled_dot_product_attention(*given, is_causal=causal).sum().backward()
+        nn.scaled_dot_product_attention(*inputs, is_causal=causal).sum().backward()
 
 
 def attention() -> Iterator[Call]:
@@ -82,21 +84,21 @@ def attention() -> Iterator[Call]:
     )
     for backend in backends:
         for heads, keys, causal in ((16, 2048, False), (16, 2048, True)):
-            given = [made(4, heads, keys, 128, grad=True) for _ in range(3)]
-            yield partial(forward_and_backward, given, backend, causal=causal)
-    q, k = made(4, 32, 2048, 128), made(4, 8, 2048, 128)
+            inputs = [random_tensor(4, heads, keys, 128, grad=True) for _ in range(3)]
+            yield partial(forward_and_backward, inputs, backend, causal=causal)
+    q, k = random_tensor(4, 32, 2048, 128), random_tensor(4, 8, 2048, 128)
     yield lambda: nn.scaled_dot_product_attention(q, k, k, is_causal=True, enable_gqa=True)
-    few = made(8, 16, 1, 128)
-    cache = made(8, 16, 4096, 128)
+    few = random_tensor(8, 16, 1, 128)
+    cache = random_tensor(8, 16, 4096, 128)
     yield lambda: nn.scaled_dot_product_attention(few, cache, cache)
 
 
 def memory() -> Iterator[Call]:
     """What moves far more than it computes, in tensors that no cache holds."""
-    x, y = made(64, 1024, 4096), made(64, 1024, 4096)
-    weight, single = made(4096), made(64, 1024, 4096, dtype=torch.float32)
+    x, y = random_tensor(64, 1024, 4096), random_tensor(64, 1024, 4096)
+    weight, single = random_tensor(4096), random_tensor(64, 1024, 4096, dtype=torch.float32)
     rows = torch.randint(0, max(8, 32000 // SMALL), (64, 1024), device=DEVICE)
-    table = made(32000, 4096)
+    table = random_tensor(32000, 4096)
     yield from (
         lambda: x + y,
         lambda: x * weight,

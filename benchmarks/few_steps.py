@@ -45,10 +45,10 @@ def step_times(base: np.ndarray, new: np.ndarray) -> CycleTimes:
 
 
 def _table(lengths: np.ndarray) -> pl.DataFrame:
-    whole = lengths.astype(np.int64)
-    starts = np.cumsum(whole) - whole
-    numbers = np.arange(1, len(whole) + 1)
-    return pl.DataFrame({"cycle": numbers, "cycle_ts_ns": starts, "cycle_dur_ns": whole})
+    lengths_ns = lengths.astype(np.int64)
+    starts = np.cumsum(lengths_ns) - lengths_ns
+    numbers = np.arange(1, len(lengths_ns) + 1)
+    return pl.DataFrame({"cycle": numbers, "cycle_ts_ns": starts, "cycle_dur_ns": lengths_ns})
 
 
 def rates(

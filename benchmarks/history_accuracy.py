@@ -33,26 +33,26 @@ def heavy(random: np.random.Generator, rows: int) -> np.ndarray:
     return random.standard_t(3, rows) * 0.01 / np.sqrt(3)
 
 
-def skewed(random: np.random.Generator, rows: int) -> np.ndarray:
+def skewed_noise(random: np.random.Generator, rows: int) -> np.ndarray:
     """A neighbour on the machine in one row of ten: only ever slower, by 5 % on average."""
     return random.normal(0, 0.005, rows) + (random.random(rows) < 0.1) * random.exponential(
         0.05, rows
     )
 
 
-def alike(random: np.random.Generator, rows: int) -> np.ndarray:
+def correlated_noise(random: np.random.Generator, rows: int) -> np.ndarray:
     """Neighbouring rows resemble each other (0.3): no change, but no independent rows either."""
-    found = random.normal(0, 0.01, rows)
+    noise = random.normal(0, 0.01, rows)
     for row in range(1, rows):
-        found[row] = 0.3 * found[row - 1] + np.sqrt(1 - 0.3**2) * found[row]
-    return found
+        noise[row] = 0.3 * noise[row - 1] + np.sqrt(1 - 0.3**2) * noise[row]
+    return noise
 
 
 NOISES: dict[str, Noise] = {
     "Gaussian": gaussian,
     "heavy tails (t, 3)": heavy,
-    "skewed (neighbours)": skewed,
-    "neighbours alike (0.3)": alike,
+    "skewed (neighbours)": skewed_noise,
+    "neighbours alike (0.3)": correlated_noise,
 }
 
 
@@ -61,9 +61,9 @@ def flat(noise: Noise, rows: int, series: int, seed: int) -> tuple[float, float]
     random = np.random.default_rng(seed)
     certain = may = 0
     for _ in range(series):
-        found = level_changes(100 * (1 + noise(random, rows)))
-        certain += any(one.certain for one in found)
-        may += any(not one.certain for one in found)
+        changes = level_changes(100 * (1 + noise(random, rows)))
+        certain += any(change.certain for change in changes)
+        may += any(not change.certain for change in changes)
     return certain / series, may / series
 
 
@@ -76,8 +76,8 @@ def steps(
     places = np.cumsum([rows for _, rows in levels])[:-1]
     hit = more = 0
     for _ in range(series):
-        found = level_changes(level * (1 + noise(random, len(level))))
-        ats = [one.at for one in found if one.certain]
+        changes = level_changes(level * (1 + noise(random, len(level))))
+        ats = [change.at for change in changes if change.certain]
         hit += all(any(abs(at - place) <= NEAR for at in ats) for place in places)
         more += len(ats) > len(places)
     return hit / series, more / series
@@ -112,27 +112,27 @@ def pages(series: int) -> str:
         [(0.0, 15), (0.03, 15), (0.06, 15)],
     ]
     for number, shape in enumerate(shapes):
-        said = ", ".join(
+        levels = ", ".join(
             f"{rows} at {100 * rise:+.0f} %".replace("+0 %", "0") for rise, rows in shape
         )
         for name in ("Gaussian", "heavy tails (t, 3)")[: 2 if number in TWICE else 1]:
             hit, more = steps(NOISES[name], shape, series, 5000 + number)
-            lines.append(f"| {said} | {name} | {100 * hit:.1f} % | {100 * more:.1f} % |")
+            lines.append(f"| {levels} | {name} | {100 * hit:.1f} % | {100 * more:.1f} % |")
             print(lines[-1], flush=True)
     return "\n".join(lines)
 
 
-def speed() -> str:
+def speed_sentence() -> str:
     """How long a series takes."""
     random = np.random.default_rng(1)
-    said = []
+    timings = []
     for rows in (50, 200, 500):
         values = 100 * (1 + gaussian(random, rows))
         values[rows // 2 :] *= 1.03
         started = time.perf_counter()
         level_changes(values)
-        said.append(f"{rows} rows {time.perf_counter() - started:.2f} s")
-    return f"One signal with one change: {', '.join(said)}."
+        timings.append(f"{rows} rows {time.perf_counter() - started:.2f} s")
+    return f"One signal with one change: {', '.join(timings)}."
 
 
 def main() -> None:
@@ -140,12 +140,12 @@ def main() -> None:
     parser.add_argument("--series", type=int, default=1000)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    told = f"{pages(options.series)}\n\n{speed()}\n"
-    print(told)
+    text = f"{pages(options.series)}\n\n{speed_sentence()}\n"
+    print(text)
     if options.write:
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
         after = rest.partition(END)[2]
-        PAGE.write_text(f"{before}{BEGIN}{told}{END}{after}", encoding="utf-8")
+        PAGE.write_text(f"{before}{BEGIN}{text}{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ EXPECTED_PCT = {
 }
 
 
-def alone(trace: Trace, name: str, instance: int) -> Trace:
+def subtrace(trace: Trace, name: str, instance: int) -> Trace:
     """What one call of a name does: the calls inside of it, and the work they launch."""
     host = host_columns(trace)
     named = host_names(trace)
@@ -54,10 +54,10 @@ def alone(trace: Trace, name: str, instance: int) -> Trace:
     inside = (start >= start[row]) & (end <= end[row])
     launch = launching_calls(trace)
     launched = (launch >= 0) & inside[launch]
-    kept = {"host": inside, "device": launched}
+    masks = {"host": inside, "device": launched}
     frames = {
         name: trace.lazy(name).collect().filter(pl.Series(which)).lazy()
-        for name, which in kept.items()
+        for name, which in masks.items()
     }
     empty = {name: trace.lazy(name).clear() for name in ("memory", "flows", "steps", "counters")}
     return replace(trace, frames={**trace.frames, **empty, **frames})
@@ -78,12 +78,12 @@ def main(shared: Path) -> None:
     print("| recording | bound | timesink us | timesink % | HTA % |\n|---|---|--:|--:|--:|")
     for name, file in RECORDINGS.items():
         trace = timesink.open(shared / "data" / "hta" / "critical_path" / file)
-        ours = bounds_us(alone(trace, FORWARD, 1))
+        ours = bounds_us(subtrace(trace, FORWARD, 1))
         total = sum(ours.values())
         for bound, spent in ours.items():
             theirs = EXPECTED_PCT[name].get(bound)
-            told = "" if theirs is None else f"{theirs:.3f}"
-            print(f"| {name} | {bound} | {spent:.1f} | {100 * spent / total:.3f} | {told} |")
+            cell = "" if theirs is None else f"{theirs:.3f}"
+            print(f"| {name} | {bound} | {spent:.1f} | {100 * spent / total:.3f} | {cell} |")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from itertools import permutations
 from pathlib import Path
 
 import timesink
-from timesink.analyses.comparison import Pair, Role
+from timesink.analyses.comparison import Pair, ProcessSteps
 from timesink.answers.comparison.work import compare
 from timesink.lab.faults import Expected
 from timesink.lab.score import cases_of, fault_files
@@ -44,20 +44,20 @@ class FaultCase:
 
 def pairs_of(*sources: Path) -> tuple[Pair, ...]:
     """Every process of the second run beside that of the first."""
-    return tuple(one.pair for one in compare(*sources).pairs)
+    return tuple(pair.pair for pair in compare(*sources).pairs)
 
 
 def recorded_cases(folder: Path) -> Iterator[FaultCase]:
     """Cases in a folder of recordings, a folder with a `fault.json` each."""
     for file in fault_files(folder):
-        for found in cases_of(file, EXPECTED):
-            yield FaultCase(found.name, found.pairs(), found.expected)
+        for case in cases_of(file, EXPECTED):
+            yield FaultCase(case.name, case.pairs(), case.expected)
 
 
 def published_cases(folder: Path) -> Iterator[FaultCase]:
     """Cases in a folder of case folders, `normal_perf_data` and `abnormal_perf_data` in each."""
-    for found in sorted(folder.glob("*/abnormal_perf_data")):
-        case = found.parent
+    for abnormal in sorted(folder.glob("*/abnormal_perf_data")):
+        case = abnormal.parent
         yield FaultCase(case.name, pairs_of(case), EXPECTED.get(case.name, Expected()))
 
 
@@ -66,7 +66,7 @@ def published_runs(folder: Path) -> Iterator[FaultCase]:
 
     They were recorded at different times, so cycle time may differ; no name should be given.
     """
-    normal = {found.parent.name: found for found in sorted(folder.glob("*/normal_perf_data"))}
+    normal = {path.parent.name: path for path in sorted(folder.glob("*/normal_perf_data"))}
     for base, new in permutations(normal, 2):
         pairs = pairs_of(normal[base], normal[new])
         if len(pairs) == 1:
@@ -80,18 +80,18 @@ def ranked_cases(folder: Path) -> Iterator[FaultCase]:
         yield FaultCase(new.name, pairs_of(base, new), EXPECTED[new.name])
 
 
-def roles_of(cases: Iterable[FaultCase], folders: Iterable[Path]) -> dict[str, Role]:
+def roles_of(cases: Iterable[FaultCase], folders: Iterable[Path]) -> dict[str, ProcessSteps]:
     """Every process of all cases, and of the other recordings in folders of folders, by name."""
-    found = [role for case in cases for pair in case.pairs for role in (pair.base, pair.new)]
-    known = {Path(role.source).parent for role in found}
+    roles = [role for case in cases for pair in case.pairs for role in (pair.base, pair.new)]
+    case_folders = {Path(role.source).parent for role in roles}
     for folder in folders:
         for place in sorted(folder.iterdir() if folder.is_dir() else ()):
-            if place.is_dir() and place not in known:
-                found += timesink.compare(place, place).roles
-    return {_role_name(role): role for role in found}
+            if place.is_dir() and place not in case_folders:
+                roles += timesink.compare(place, place).roles
+    return {_role_name(role): role for role in roles}
 
 
-def _role_name(role: Role) -> str:
+def _role_name(role: ProcessSteps) -> str:
     place = Path(role.source).parent
     side = place.name.partition("_perf_data")
     run = f"{place.parent.name}, {side[0]}" if side[1] else place.name

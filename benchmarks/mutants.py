@@ -122,12 +122,14 @@ class Covering:
     def tests(self, mutant: Mutant) -> list[str]:
         """The tests that run the statement: few other lines first, within the limits."""
         lines = self.lines.get(mutant.file, {})
-        found = {test for line in mutant.lines for test in lines.get(line, ())}
+        candidates = {test for line in mutant.lines for test in lines.get(line, ())}
         chosen: list[str] = []
         spent = 0.0
         # What tests share has a cost of its own, and is no test.
-        known = [test for test in found if test in self.seconds and not test.startswith(SHARED)]
-        for test in sorted(known, key=lambda test: (self.size[test], test)):
+        timed_tests = [
+            test for test in candidates if test in self.seconds and not test.startswith(SHARED)
+        ]
+        for test in sorted(timed_tests, key=lambda test: (self.size[test], test)):
             fits = len(chosen) < MOST_TESTS and spent + self.seconds[test] < MOST_SECONDS
             if fits or not chosen:
                 chosen.append(test)
@@ -137,14 +139,14 @@ class Covering:
 
 def _closure(name: str, used: dict[str, set[str]]) -> set[str]:
     """What it uses, also by way of something else."""
-    found: set[str] = set()
+    closure: set[str] = set()
     waiting = [name]
     while waiting:
         for thing in used.get(waiting.pop(), ()):
-            if thing not in found:
-                found.add(thing)
+            if thing not in closure:
+                closure.add(thing)
                 waiting.append(thing)
-    return found
+    return closure
 
 
 def cover(folder: Path, processes: int) -> int:
@@ -190,7 +192,7 @@ def _rank(identity: Iterable[Any]) -> str:
     return hashlib.sha256(repr((SEED, *identity)).encode()).hexdigest()
 
 
-def sampled(mutants: Iterable[Mutant]) -> Iterator[Mutant]:
+def sample_mutants(mutants: Iterable[Mutant]) -> Iterator[Mutant]:
     """One mutant of a statement and few of a function, so that no code counts twice."""
     statements: set[tuple[str, str]] = set()
     functions: Counter[tuple[str, str]] = Counter()
@@ -207,7 +209,7 @@ def first_sample(count: int) -> list[tuple[str, Mutant]]:
     sample = []
     for group, mutants in all_mutants().items():
         share = count * SHARES[group] // sum(SHARES.values())
-        sample += [(group, mutant) for mutant in islice(sampled(mutants), share)]
+        sample += [(group, mutant) for mutant in islice(sample_mutants(mutants), share)]
     # Whatever part of them is run, the groups have their shares of it.
     return sorted(sample, key=lambda entry: _rank(entry[1].identity))
 
@@ -228,16 +230,18 @@ def same_sample(before: list[Outcome]) -> tuple[list[tuple[str, Mutant]], list[O
     sample: list[tuple[str, Mutant]] = []
     gone = []
     for earlier in before:
-        found = by_identity[earlier.identity]
-        if not found and len(by_statement[earlier.identity[1:]]) == 1:
-            found = by_statement[earlier.identity[1:]]
-        if found:
-            sample.append((earlier.group, max(found, key=lambda new: _likeness(new, earlier))))
+        matches = by_identity[earlier.identity]
+        if not matches and len(by_statement[earlier.identity[1:]]) == 1:
+            matches = by_statement[earlier.identity[1:]]
+        if matches:
+            sample.append((earlier.group, max(matches, key=lambda new: _likeness(new, earlier))))
         else:
             gone.append(earlier)
     taken = {mutant.identity for _, mutant in sample}
     for group, count in Counter(earlier.group for earlier in gone).items():
-        further = (mutant for mutant in sampled(groups[group]) if mutant.identity not in taken)
+        further = (
+            mutant for mutant in sample_mutants(groups[group]) if mutant.identity not in taken
+        )
         sample += [(group, mutant) for mutant in islice(further, count)]
     return sample, gone
 
@@ -277,12 +281,12 @@ class Workplace:
 
     def _tested(self, tests: list[str]) -> tuple[str, str]:
         """Run the tests in a child, which has the libraries but nothing of timesink in memory."""
-        with tempfile.TemporaryDirectory(prefix="mutant-") as kept:
+        with tempfile.TemporaryDirectory(prefix="mutant-") as place:
             child = os.fork()
             if not child:
-                _test(self.folder, Path(kept), tests)
-            outcome = _awaited(child)
-            seen = Path(kept) / "failed"
+                _test(self.folder, Path(place), tests)
+            outcome = _await_child(child)
+            seen = Path(place) / "failed"
             return outcome, seen.read_text() if seen.exists() else ""
 
 
@@ -295,14 +299,14 @@ class _FirstFailure:
             self.file.write_text(report.nodeid)
 
 
-def _test(folder: Path, kept: Path, tests: list[str]) -> None:
+def _test(folder: Path, place: Path, tests: list[str]) -> None:
     """Run tests in this process and leave it; the exit status is pytest's."""
     status = 3
     try:
         os.setsid()
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT, CPU_LIMIT + 5))
         os.chdir(folder)
-        output = os.open(kept / "output", os.O_WRONLY | os.O_CREAT)
+        output = os.open(place / "output", os.O_WRONLY | os.O_CREAT)
         os.dup2(output, 1)
         os.dup2(output, 2)
         sys.path[:0] = [str(folder / "src")]
@@ -310,17 +314,17 @@ def _test(folder: Path, kept: Path, tests: list[str]) -> None:
         options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--doctest-modules"]
         # Libraries are in memory already.
         options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-        options += [f"--basetemp={kept / 'base'}", f"--rootdir={folder}"]
-        status = int(pytest.main([*options, *tests], plugins=[_FirstFailure(kept / "failed")]))
+        options += [f"--basetemp={place / 'base'}", f"--rootdir={folder}"]
+        status = int(pytest.main([*options, *tests], plugins=[_FirstFailure(place / "failed")]))
     except BaseException:  # noqa: BLE001 - a child must never go on as if it were its parent
         traceback.print_exc()
     finally:
-        if not (kept / "failed").exists() and status:
-            (kept / "failed").write_text((kept / "output").read_text()[-2000:])
+        if not (place / "failed").exists() and status:
+            (place / "failed").write_text((place / "output").read_text()[-2000:])
         os._exit(status)
 
 
-def _awaited(child: int) -> str:
+def _await_child(child: int) -> str:
     end = time.monotonic() + WALL_LIMIT
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
@@ -406,12 +410,12 @@ def summary(outcomes: list[Outcome]) -> str:
     rows = ["group       mutants  killed  timeout  survived  of these without a test"]
     for group in [*SHARES, "all"]:
         of_group = [outcome for outcome in outcomes if group in {outcome.group, "all"}]
-        said = Counter(outcome.outcome for outcome in of_group)
+        counts = Counter(outcome.outcome for outcome in of_group)
         untested = sum(not outcome.tests for outcome in of_group)
         rows.append(
-            f"{group:10}  {len(of_group):7}  {said['killed']:6}  {said['timeout']:7}"
-            f"  {said['survived']:8}  {untested:23}"
-            + (f"  ({said['error']} could not be tried)" if said["error"] else "")
+            f"{group:10}  {len(of_group):7}  {counts['killed']:6}  {counts['timeout']:7}"
+            f"  {counts['survived']:8}  {untested:23}"
+            + (f"  ({counts['error']} could not be tried)" if counts["error"] else "")
         )
     return "\n".join(rows)
 
@@ -422,8 +426,8 @@ def beside(before: list[Outcome], after: list[Outcome]) -> str:
     by_statement = {outcome.identity[1:]: outcome for outcome in before}
     same, further = [], []
     for outcome in after:
-        found = earlier.get(outcome.identity) or by_statement.get(outcome.identity[1:])
-        (same if found else further).append((found, outcome))
+        old_outcome = earlier.get(outcome.identity) or by_statement.get(outcome.identity[1:])
+        (same if old_outcome else further).append((old_outcome, outcome))
     noticed = {"killed", "timeout"}
     were = sum(old.outcome in noticed for old, _ in same if old)
     are = sum(new.outcome in noticed for _, new in same)
@@ -443,22 +447,22 @@ def main() -> int:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--count", type=int, default=400, help="mutants in a sample")
     parser.add_argument("--processes", type=int, default=2)
-    asked = parser.parse_args()
-    files: list[Path] = [file.resolve() for file in asked.files]
-    if asked.what == "cover":
-        return cover(files[0], asked.processes)
-    if asked.what == "run":
-        try_all(first_sample(asked.count), Covering(files[0]), files[1], asked.processes)
+    options = parser.parse_args()
+    files: list[Path] = [file.resolve() for file in options.files]
+    if options.what == "cover":
+        return cover(files[0], options.processes)
+    if options.what == "run":
+        try_all(first_sample(options.count), Covering(files[0]), files[1], options.processes)
         print(summary(read(files[1])))
-    elif asked.what == "rerun":
+    elif options.what == "rerun":
         before = read(files[1])
         sample, gone = same_sample(before)
         for earlier in gone:
             print("gone:", earlier.function, "|", earlier.before, "->", earlier.after)
-        try_all(sample, Covering(files[0]), files[2], asked.processes)
+        try_all(sample, Covering(files[0]), files[2], options.processes)
         print(summary(read(files[2])))
         print(beside(before, read(files[2])))
-    elif asked.what == "check":
+    elif options.what == "check":
         return _check(read(files[0]))
     else:
         print(summary(read(files[0])))

@@ -102,9 +102,9 @@ def mutants_of(file: str, text: str) -> Iterator[Mutant]:
         within = ast.unparse(_without_docstring(function))
         seen: Counter[str] = Counter()
         for statement in _statements(function):
-            told = _header(statement)
-            nth = seen[told]
-            seen[told] += 1
+            header = _header(statement)
+            nth = seen[header]
+            seen[header] += 1
             lines = range(statement.lineno, _last_line(statement) + 1)
             places: Counter[str] = Counter()
             for kind, node, after in _changes(statement):
@@ -113,7 +113,7 @@ def mutants_of(file: str, text: str) -> Iterator[Mutant]:
                 places[kind] += 1
                 before = source[start:end].decode()
                 yield Mutant(
-                    file, name, told, kind, nth, place, lines, (start, end), before, after, within
+                    file, name, header, kind, nth, place, lines, (start, end), before, after, within
                 )
 
 

@@ -123,8 +123,8 @@ def benchmark(source: Path, size: int, rounds: int, folder: Path) -> list[Row]:
     plain = folder / "calls.csv"
     before, launches, written = generate(source, plain, size)
     packed = folder / "calls.csv.gz"
-    with plain.open("rb") as whole, igzip.open(packed, "wb", compresslevel=1) as file:
-        while block := whole.read(1 << 20):
+    with plain.open("rb") as plain_file, igzip.open(packed, "wb", compresslevel=1) as file:
+        while block := plain_file.read(1 << 20):
             file.write(block)
     rows = []
     for path in (plain, packed):

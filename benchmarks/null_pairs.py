@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.comparison import Role
+from timesink.analyses.comparison import ProcessSteps
 
 ITSELF = "beside itself"
 HALVES = "first and second half"
@@ -36,8 +36,8 @@ class NullPair:
     kind: str
     """How the run was cut."""
     name: str
-    base: Role
-    new: Role
+    base: ProcessSteps
+    new: ProcessSteps
     look: str = AS_PARTS
     """Whether the sides can be seen to be parts of one run, one of `LOOKS`."""
 
@@ -55,7 +55,7 @@ class NullPair:
 
 
 def null_pairs(
-    name: str, role: Role, random: np.random.Generator, draws: int
+    name: str, role: ProcessSteps, random: np.random.Generator, draws: int
 ) -> Iterator[NullPair]:
     """A run beside itself, cut in both orders, and `draws` random halves and resampled pairs.
 
@@ -67,44 +67,49 @@ def null_pairs(
         return
     half = len(cycles) // 2
     both_orders = [
-        NullPair(HALVES, name, _cut(role, cycles[:half]), _cut(role, cycles[half:])),
-        NullPair(ALTERNATE, name, _cut(role, cycles[::2]), _cut(role, cycles[1::2])),
+        NullPair(HALVES, name, _cut_role(role, cycles[:half]), _cut_role(role, cycles[half:])),
+        NullPair(ALTERNATE, name, _cut_role(role, cycles[::2]), _cut_role(role, cycles[1::2])),
     ]
     for pair in both_orders:
-        for each in (pair, pair.swapped()):
-            yield from each.in_both_looks()
-    drawn_pairs = [*_random_halves(name, role, random, draws), *_drawn(name, role, random, draws)]
+        for oriented_pair in (pair, pair.swapped()):
+            yield from oriented_pair.in_both_looks()
+    drawn_pairs = [
+        *_random_halves(name, role, random, draws),
+        *_resampled_pairs(name, role, random, draws),
+    ]
     for place, pair in enumerate(drawn_pairs):
         yield pair.as_two_runs() if place % 2 else pair
 
 
 def _random_halves(
-    name: str, role: Role, random: np.random.Generator, draws: int
+    name: str, role: ProcessSteps, random: np.random.Generator, draws: int
 ) -> Iterator[NullPair]:
     cycles = _cycles(role)
     half = len(cycles) // 2
     for _ in range(draws):
         mixed = random.permutation(cycles)
-        sides = [_cut(role, np.sort(side)) for side in (mixed[:half], mixed[half:])]
+        sides = [_cut_role(role, np.sort(side)) for side in (mixed[:half], mixed[half:])]
         yield NullPair("random halves", name, *sides)
 
 
-def _drawn(name: str, role: Role, random: np.random.Generator, draws: int) -> Iterator[NullPair]:
+def _resampled_pairs(
+    name: str, role: ProcessSteps, random: np.random.Generator, draws: int
+) -> Iterator[NullPair]:
     cycles = _cycles(role)
     for _ in range(draws):
         drawn = [np.sort(random.choice(cycles, len(cycles))) for _ in range(2)]
         sides = [
-            replace(_cut(role, side, anew=True), source=f"{role.source} drawn {letter}")
+            replace(_cut_role(role, side, anew=True), source=f"{role.source} drawn {letter}")
             for side, letter in zip(drawn, "ab", strict=True)
         ]
         yield NullPair("resampled cycles", name, *sides)
 
 
-def _cycles(role: Role) -> np.ndarray:
+def _cycles(role: ProcessSteps) -> np.ndarray:
     return role.behaviour["cycle"].unique().sort().to_numpy()
 
 
-def _of_another_run(role: Role) -> Role:
+def _of_another_run(role: ProcessSteps) -> ProcessSteps:
     pid = f"{role.pid}9"
     anatomy = role.anatomy
     if anatomy is not None:
@@ -122,7 +127,9 @@ def _later(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(pl.col(name) + _LATER_NS for name in _TIMES if name in table.columns)
 
 
-def _cut(role: Role, cycles: Sequence[int] | np.ndarray, *, anew: bool = False) -> Role:
+def _cut_role(
+    role: ProcessSteps, cycles: Sequence[int] | np.ndarray, *, anew: bool = False
+) -> ProcessSteps:
     """Some cycles of a role; one that is named twice is there twice, which needs new numbers."""
     numbers = np.arange(1, len(cycles) + 1) if anew else np.asarray(cycles)
     chosen = pl.DataFrame(

@@ -31,7 +31,7 @@ class Judged:
     model: str
     change: str
     right: tuple[str, ...]
-    said: str
+    first_cause: str
     place: bool
     edits: int
     device: str
@@ -44,29 +44,29 @@ class Judged:
     @property
     def good(self) -> bool:
         """Whether the first cause is right and its place is named; of equal pairs, no edit."""
-        return not self.edits if self.equal else self.said in self.right and self.place
+        return not self.edits if self.equal else self.first_cause in self.right and self.place
 
 
-def judged(folder: Path) -> Iterator[Judged]:
+def judge_pairs(folder: Path) -> Iterator[Judged]:
     """Every pair of a folder compared."""
     with (folder / "pairs.csv").open(encoding="utf-8", newline="") as rows:
         for row in csv.DictReader(rows):
             sides = [folder / row["model"] / row[side] for side in ("base", "new")]
-            yield _judged(row, timesink.compare(*sides).to_dict())
+            yield _judge_pair(row, timesink.compare(*sides).to_dict())
 
 
-def _judged(row: dict[str, str], answer: dict[str, Any]) -> Judged:
+def _judge_pair(row: dict[str, str], answer: dict[str, Any]) -> Judged:
     first = answer["causes"][0] if answer["causes"] else None
     program = answer["program"] or {"edits": [], "device_time": {"verdict": "unknown"}}
-    told = ""
+    text = ""
     if first is not None:
-        told = " ".join([first["sentence"], *(one.get("text", "") for one in first["evidence"])])
+        text = " ".join([first["sentence"], *(item.get("text", "") for item in first["evidence"])])
     return Judged(
         row["model"],
         row["change"],
         tuple(row["expected_cause"].split("|")),
         NONE if first is None else first["cause"],
-        bool(re.search(row["place"], told, re.IGNORECASE)),
+        bool(re.search(row["place"], text, re.IGNORECASE)),
         len(program["edits"]),
         program["device_time"]["verdict"],
     )
@@ -74,12 +74,15 @@ def _judged(row: dict[str, str], answer: dict[str, Any]) -> Judged:
 
 def summary(name: str, pairs: Sequence[Judged]) -> str:
     """A row of the table of all sets."""
-    changed, equal = [one for one in pairs if not one.equal], [one for one in pairs if one.equal]
-    cause = sum(one.said in one.right for one in changed)
-    both = sum(one.good for one in changed)
-    models, kinds = len({one.model for one in pairs}), len({one.right[0] for one in changed})
-    quiet = sum(one.good for one in equal)
-    same = sum(one.device == "same" for one in equal)
+    changed, equal = (
+        [pair for pair in pairs if not pair.equal],
+        [pair for pair in pairs if pair.equal],
+    )
+    cause = sum(pair.first_cause in pair.right for pair in changed)
+    both = sum(pair.good for pair in changed)
+    models, kinds = len({pair.model for pair in pairs}), len({pair.right[0] for pair in changed})
+    quiet = sum(pair.good for pair in equal)
+    same = sum(pair.device == "same" for pair in equal)
     return (
         f"| {name} | {models} | {len(changed)} ({kinds} kinds) | {cause} | {both} "
         f"({both / max(1, len(changed)):.0%}) | {quiet} of {len(equal)} | {same} of {len(equal)} |"
@@ -90,10 +93,13 @@ def confusion(pairs: Sequence[Judged]) -> Iterator[str]:
     """What was done against what was said first, a row for each cause."""
     yield "| what was changed | pairs | said first |"
     yield "|---|---|---|"
-    for right in sorted({one.right[0] for one in pairs if not one.equal}):
-        own = [one for one in pairs if one.right[0] == right]
-        said = Counter(one.said for one in own).most_common()
-        yield f"| {right} | {len(own)} | {', '.join(f'{cause} {often}' for cause, often in said)} |"
+    for right in sorted({pair.right[0] for pair in pairs if not pair.equal}):
+        cause_pairs = [pair for pair in pairs if pair.right[0] == right]
+        counts = Counter(pair.first_cause for pair in cause_pairs).most_common()
+        yield (
+            f"| {right} | {len(cause_pairs)} | "
+            f"{', '.join(f'{cause} {often}' for cause, often in counts)} |"
+        )
 
 
 def main() -> None:
@@ -101,10 +107,10 @@ def main() -> None:
     parser.add_argument("sets", nargs="+", help="NAME=FOLDER")
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
-    found = {}
-    for one in args.sets:
-        name, _, folder = one.partition("=")
-        found[name] = list(judged(Path(folder)))
+    pair_sets = {}
+    for argument in args.sets:
+        name, _, folder = argument.partition("=")
+        pair_sets[name] = list(judge_pairs(Path(folder)))
     titles = (
         *("recordings", "models", "changes", "right first cause", "and its place"),
         *("equal pairs without an edit", "their device time the same"),
@@ -112,12 +118,15 @@ def main() -> None:
     lines = [
         f"| {' | '.join(titles)} |",
         "|---|---|---|---|---|---|---|",
-        *(summary(name, pairs) for name, pairs in found.items()),
+        *(summary(name, pairs) for name, pairs in pair_sets.items()),
     ]
-    for name, pairs in found.items():
+    for name, pairs in pair_sets.items():
         lines += ["", f"## {name.capitalize()}", "", *confusion(pairs)]
-        missed = [one for one in pairs if not one.good]
-        lines += ["", *(f"* {one.model}, {one.change}: said {one.said}" for one in missed)]
+        missed = [pair for pair in pairs if not pair.good]
+        lines += [
+            "",
+            *(f"* {pair.model}, {pair.change}: said {pair.first_cause}" for pair in missed),
+        ]
     print("\n".join(lines))
     if args.write:
         head = PAGE.read_text(encoding="utf-8").partition("<!-- figures -->")[0]

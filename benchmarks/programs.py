@@ -56,8 +56,8 @@ def two_runs(folder: Path, events: int) -> tuple[str, float]:
     edited.write_bytes(igzip.compress(content.replace(REPLACED, b'"aten::replaced"')))
     sizes = []
     paths = [folder / f"{name}.json.gz" for name in ("base", "new")]
-    for one, path in zip((source, edited), paths, strict=True):
-        sizes.append(repeat(one, path, events)[1])
+    for recording, path in zip((source, edited), paths, strict=True):
+        sizes.append(repeat(recording, path, events)[1])
     return ":".join(map(str, paths)), sum(sizes) / 1e6
 
 
@@ -71,9 +71,9 @@ def main() -> None:
         paths, json_mb = two_runs(Path(name), int(options.events * 1e6))
         # A file just written is hashed again at every opening; wait as a user would.
         time.sleep(2.5)
-        asked = (FLOOR_OF_BOTH, BOTH, DIFFERENCE)
+        programs = (FLOOR_OF_BOTH, BOTH, DIFFERENCE)
         rounds = [
-            [measure(one, Path(paths), dict(os.environ)) for one in asked]
+            [measure(program, Path(paths), dict(os.environ)) for program in programs]
             for _ in range(options.rounds)
         ]
     floor, read, both = (min(run.seconds for run in runs) for runs in zip(*rounds, strict=True))

@@ -69,7 +69,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnalyzeCall:
     """One call of `timesink analyze`."""
 
     seconds: float
@@ -88,13 +88,13 @@ def read_alone(paths: Sequence[str], processes: int) -> Read:
         )
         for first in range(processes)
     ]
-    told = [process.communicate()[0].split() for process in running]
+    outputs = [process.communicate()[0].split() for process in running]
     if any(process.returncode for process in running):
         sys.exit("reading failed")
-    return Read(*(statistics.fmean(float(one[place]) for one in told) for place in (0, 1)))
+    return Read(*(statistics.fmean(float(output[place]) for output in outputs) for place in (0, 1)))
 
 
-def ask(folder: Path, cache: Path, *more: str) -> Asked:
+def ask(folder: Path, cache: Path, *more: str) -> AnalyzeCall:
     """Ask about the folder, in a process of its own."""
     start = time.perf_counter()
     process = subprocess.Popen(
@@ -103,12 +103,12 @@ def ask(folder: Path, cache: Path, *more: str) -> Asked:
         stderr=subprocess.PIPE,
         text=True,
     )
-    said = process.stderr.read() if process.stderr else ""
+    output = process.stderr.read() if process.stderr else ""
     _, status, used = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     if status:
-        sys.exit(f"`timesink analyze {folder}` failed: {said}")
-    return Asked(seconds, used.ru_utime + used.ru_stime, float(said.split()[-1]) / 1024)
+        sys.exit(f"`timesink analyze {folder}` failed: {output}")
+    return AnalyzeCall(seconds, used.ru_utime + used.ru_stime, float(output.split()[-1]) / 1024)
 
 
 def benchmark(plan: Plan, folder: Path, sampled: int) -> list[str]:
@@ -124,19 +124,19 @@ def benchmark(plan: Plan, folder: Path, sampled: int) -> list[str]:
     first = ask(folder / "run", cache, "-o", str(answer))
     after = read_alone(sample, 1), read_alone(sample, cores)
     again = ask(folder / "run", cache, "--view", "stragglers", "-o", str(answer.with_name("s.csv")))
-    alone, beside = (_mean(pair) for pair in zip(before, after, strict=True))
+    single, beside = (_mean(pair) for pair in zip(before, after, strict=True))
     check(answer, plan)
-    floor = alone.seconds * plan.ranks / cores
+    floor = single.seconds * plan.ranks / cores
     return [
         f"{plan.ranks}",
         f"{truth.events / plan.ranks:.0f}",
         f"{size / 1e6:.0f} MB",
-        f"{1e3 * alone.seconds:.0f} ms",
+        f"{1e3 * single.seconds:.0f} ms",
         f"{1e3 * beside.seconds:.0f} ms",
         f"{floor:.1f} s",
         f"{first.seconds:.1f} s",
         f"**{first.seconds / floor:.2f}**",
-        f"{first.busy / (alone.busy * plan.ranks):.2f}",
+        f"{first.busy / (single.busy * plan.ranks):.2f}",
         f"**{first.driver_mb:.0f} MB**",
         f"{again.seconds:.1f} s",
         f"{again.driver_mb:.0f} MB",
@@ -145,18 +145,18 @@ def benchmark(plan: Plan, folder: Path, sampled: int) -> list[str]:
 
 def _mean(reads: Sequence[Read]) -> Read:
     return Read(
-        statistics.fmean(each.seconds for each in reads),
-        statistics.fmean(each.busy for each in reads),
+        statistics.fmean(read.seconds for read in reads),
+        statistics.fmean(read.busy for read in reads),
     )
 
 
 def check(answer: Path, plan: Plan) -> None:
     """A wrong answer is of no use, however soon it comes."""
-    told = json.loads(answer.read_text())["distributed"]
-    named = [(one["rank"], one["cause"]) for one in told["stragglers"]]
-    wanted = [(one.rank, one.cause) for one in plan.stragglers]
-    if len(told["ranks"]) != plan.ranks or named[:1] != wanted[:1]:
-        sys.exit(f"{len(told['ranks'])} ranks and stragglers {named} instead of {wanted}")
+    distributed = json.loads(answer.read_text())["distributed"]
+    named = [(straggler["rank"], straggler["cause"]) for straggler in distributed["stragglers"]]
+    wanted = [(straggler.rank, straggler.cause) for straggler in plan.stragglers]
+    if len(distributed["ranks"]) != plan.ranks or named[:1] != wanted[:1]:
+        sys.exit(f"{len(distributed['ranks'])} ranks and stragglers {named} instead of {wanted}")
 
 
 def main() -> None:

@@ -132,8 +132,8 @@ def outcome_of(case: Case) -> Outcome:
     traces, truth = ranks_and_truth(case.plan)
     ranks = {rank: summarise_rank(trace) for rank, trace in traces.items()}
     if case.hosts:
-        ranks = {rank: _on_node(each, rank, case.plan) for rank, each in ranks.items()}
-    return _judged(case, truth, analyse_ranks(ranks))
+        ranks = {rank: _on_node(summary, rank, case.plan) for rank, summary in ranks.items()}
+    return _judge_outcome(case, truth, analyse_ranks(ranks))
 
 
 def _on_node(summary: RankSummary, rank: int, plan: Plan) -> RankSummary:
@@ -141,9 +141,11 @@ def _on_node(summary: RankSummary, rank: int, plan: Plan) -> RankSummary:
     return replace(summary, about=replace(summary.about, host=node))
 
 
-def _judged(case: Case, truth: Truth, found: RanksAnalysis) -> Outcome:
+def _judge_outcome(case: Case, truth: Truth, analysis: RanksAnalysis) -> Outcome:
     answer = truth.answers[0] if truth.answers else None
-    named = tuple((each.rank, each.cause, each.cost_ns) for each in found.stragglers)
+    named = tuple(
+        (straggler.rank, straggler.cause, straggler.cost_ns) for straggler in analysis.stragglers
+    )
     return Outcome(case, answer, named)
 
 
@@ -152,30 +154,30 @@ def _judged(case: Case, truth: Truth, found: RanksAnalysis) -> Outcome:
 
 def kind_rows(outcomes: Sequence[Outcome]) -> Iterator[list[str]]:
     """One row per kind; of slow links those that nothing recorded can locate are apart."""
-    put_in = [each for each in outcomes if each.answer is not None]
-    located = [each for each in put_in if each.locatable]
-    for kind in dict.fromkeys(each.case.kind for each in located):
-        yield _row(kind, [each for each in located if each.case.kind == kind])
+    put_in = [outcome for outcome in outcomes if outcome.answer is not None]
+    located = [outcome for outcome in put_in if outcome.locatable]
+    for kind in dict.fromkeys(outcome.case.kind for outcome in located):
+        yield _row(kind, [outcome for outcome in located if outcome.case.kind == kind])
     yield _row("**all**", located)
-    hidden = [each for each in put_in if not each.locatable]
+    hidden = [outcome for outcome in put_in if not outcome.locatable]
     if hidden:
         yield _row("slow_link, single group", hidden)
         yield _row("all, with these", put_in)
 
 
 def layout_rows(outcomes: Sequence[Outcome]) -> Iterator[list[str]]:
-    located = [each for each in outcomes if each.locatable]
-    for layout in dict.fromkeys(each.case.layout for each in located):
-        yield _row(layout, [each for each in located if each.case.layout == layout])
+    located = [outcome for outcome in outcomes if outcome.locatable]
+    for layout in dict.fromkeys(outcome.case.layout for outcome in located):
+        yield _row(layout, [outcome for outcome in located if outcome.case.layout == layout])
 
 
 def _row(title: str, outcomes: Sequence[Outcome]) -> list[str]:
-    culprit = rate_of(each.culprit_first for each in outcomes)
-    cause = rate_of(each.cause_right for each in outcomes)
-    costs = [each.cost_ratio for each in outcomes if each.cost_ratio is not None]
+    culprit = rate_of(outcome.culprit_first for outcome in outcomes)
+    cause = rate_of(outcome.cause_right for outcome in outcomes)
+    costs = [outcome.cost_ratio for outcome in outcomes if outcome.cost_ratio is not None]
     cost = "{:.2f} ({:.2f} to {:.2f})".format(*np.quantile(costs, [0.5, 0.1, 0.9])) if costs else ""
-    others = float(np.mean([_innocent(each) for each in outcomes]))
-    return [title, f"{culprit.trials}", *_cells(culprit), *_cells(cause), f"{others:.2f}", cost]
+    innocents = float(np.mean([_innocent(outcome) for outcome in outcomes]))
+    return [title, f"{culprit.trials}", *_cells(culprit), *_cells(cause), f"{innocents:.2f}", cost]
 
 
 def _innocent(outcome: Outcome) -> int:
@@ -184,7 +186,7 @@ def _innocent(outcome: Outcome) -> int:
     return sum(rank not in guilty for rank, _, _ in outcome.named)
 
 
-def _said(rate: Rate) -> str:
+def _rate_text(rate: Rate) -> str:
     """A rate in a sentence: how many, the share, its interval."""
     many, share, interval = rate.cells
     return f"{many} ({share}, 95 % interval {interval})" if share else many
@@ -196,11 +198,11 @@ def _cells(rate: Rate) -> list[str]:
 
 
 def healthy_rows(outcomes: Sequence[Outcome]) -> Iterator[list[str]]:
-    quiet = [each for each in outcomes if each.answer is None]
-    for layout in dict.fromkeys(each.case.layout for each in quiet):
-        clean = rate_of(not each.named for each in quiet if each.case.layout == layout)
+    quiet = [outcome for outcome in outcomes if outcome.answer is None]
+    for layout in dict.fromkeys(outcome.case.layout for outcome in quiet):
+        clean = rate_of(not outcome.named for outcome in quiet if outcome.case.layout == layout)
         yield [layout, f"{clean.trials}", *_cells(clean)]
-    clean = rate_of(not each.named for each in quiet)
+    clean = rate_of(not outcome.named for outcome in quiet)
     yield ["**all**", f"{clean.trials}", *_cells(clean)]
 
 
@@ -211,11 +213,11 @@ _HEADER = [
 
 
 def page(outcomes: Sequence[Outcome]) -> str:
-    seeds = len({each.case.plan.seed % 1000 for each in outcomes})
-    located = [each for each in outcomes if each.locatable]
-    culprit = rate_of(each.culprit_first for each in located)
-    cause = rate_of(each.cause_right for each in located)
-    clean = rate_of(not each.named for each in outcomes if each.answer is None)
+    seeds = len({outcome.case.plan.seed % 1000 for outcome in outcomes})
+    located = [outcome for outcome in outcomes if outcome.locatable]
+    culprit = rate_of(outcome.culprit_first for outcome in located)
+    cause = rate_of(outcome.cause_right for outcome in located)
+    clean = rate_of(not outcome.named for outcome in outcomes if outcome.answer is None)
     by_kind = markdown_table("", ["slowness", *_HEADER], kind_rows(outcomes))
     by_layout = markdown_table("", ["layout", *_HEADER], layout_rows(outcomes))
     healthy = markdown_table("", ["layout", "runs", "no straggler", "95 % interval"],
@@ -227,9 +229,9 @@ steps, {seeds} seeds. Each has one straggler - a random rank, an intensity that 
 {WEAKEST:.0%} to {STRONGEST:.0%} of every step it affects - and clocks of nodes that are up to
 {_SKEW_US / 1e3:.0f} ms apart; layouts take turns, and in half of the runs traces tell their host.
 
-- The culprit stands first: {_said(culprit)}.
-- The culprit stands first and its cause is right: {_said(cause)}.
-- No straggler is reported in a healthy run: {_said(clean)}.
+- The culprit stands first: {_rate_text(culprit)}.
+- The culprit stands first and its cause is right: {_rate_text(cause)}.
+- No straggler is reported in a healthy run: {_rate_text(clean)}.
 
 ## By kind of slowness
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from run import hand_over, machine, markdown_table
 from timesink.analyses.ranks import RankSet
 from timesink.analyses.ranks.summary import to_parquet
-from timesink.answers.analysis.sections import distributed
+from timesink.answers.analysis.sections import distributed_values
 from timesink.answers.rank_reading import read_ranks, summary_of
 from timesink.lab.ranks import Plan, Straggler
 from timesink.lab.ranks.generated import tables_of
@@ -65,7 +65,7 @@ def summaries(share: tuple[int, ...], *, ranks: int) -> bytes:
     """The summaries of some ranks, in a process of an engine."""
     run = _run_of(ranks)
     return pickle.dumps(
-        [(rank, to_parquet(summary_of(one))) for rank, one in tables_of(run, share)]
+        [(rank, to_parquet(summary_of(tables))) for rank, tables in tables_of(run, share)]
     )
 
 
@@ -79,15 +79,15 @@ def write_summaries(ranks: int, file: Path) -> int:
     pieces = min(_SHARES * usable_cores(), ranks // 8)
     shares = [tuple(range(first, ranks, pieces)) for first in range(pieces)]
     call = Call("ranks_scale", "summaries", {"ranks": ranks})
-    made: dict[int, bytes] = {}
+    summaries: dict[int, bytes] = {}
     for done in LocalEngine().run(call, shares):
         if done.value is None:
             sys.exit(f"no summaries: {done.error}")
-        made.update(pickle.loads(done.value))  # noqa: S301 - our own
+        summaries.update(pickle.loads(done.value))  # noqa: S301 - our own
     with file.open("wb") as stream:
         for rank in range(ranks):
-            pickle.dump(made[rank], stream)
-    return sum(map(len, made.values()))
+            pickle.dump(summaries[rank], stream)
+    return sum(map(len, summaries.values()))
 
 
 class Summarised:
@@ -115,17 +115,17 @@ def reduce(file: Path, ranks: int) -> dict[str, float]:
         megabytes.append(peak_mb())
 
     recordings = [Recording(Path(f"rank{rank}.json"), f"rank{rank}") for rank in range(ranks)]
-    found = read_ranks(recordings, engine=Summarised(file), cache=False)
+    rank_set = read_ranks(recordings, engine=Summarised(file), cache=False)
     done()
-    check(found, ranks)
+    check(rank_set, ranks)
     done()
-    told = len(json.dumps(distributed(None, found), default=str))  # type: ignore[arg-type]
+    json_bytes = len(json.dumps(distributed_values(None, rank_set), default=str))  # type: ignore[arg-type]
     done()
     parts = [after - before for before, after in itertools.pairwise(seconds)]
     return {
         **dict(zip(("load", "analyse", "tell"), parts, strict=True)),
         **dict(zip(("empty_mb", "load_mb", "analyse_mb", "tell_mb"), megabytes, strict=True)),
-        "json": told,
+        "json": json_bytes,
     }
 
 
@@ -136,9 +136,9 @@ def peak_mb() -> float:
     return int(peak) / 1024
 
 
-def check(found: RankSet, ranks: int) -> None:
+def check(rank_set: RankSet, ranks: int) -> None:
     """A wrong answer is of no use, however soon it comes."""
-    named = [(one.rank, one.cause) for one in found.analysis.stragglers]
+    named = [(straggler.rank, straggler.cause) for straggler in rank_set.analysis.stragglers]
     if named != [(ranks // 2 + 5, "gpu_clock")]:
         sys.exit(f"stragglers are said to be {named}")
 
@@ -147,18 +147,18 @@ def benchmark(ranks: int, folder: Path) -> list[str]:
     """One line of the table."""
     file = folder / f"{ranks}.pickle"
     size = write_summaries(ranks, file)
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", REDUCE, str(file), str(ranks)],
         cwd=Path(__file__).parent,
         stdout=subprocess.PIPE,
         check=True,
     )
-    found = json.loads(told.stdout)
+    figures = json.loads(process.stdout)
     cells = [f"{ranks}", f"{size / ranks / 1e3:.0f} KB"]
     for part in ("load", "analyse", "tell"):
-        cells += [f"{found[part]:.2f} s", f"{1e3 * found[part] / ranks:.2f} ms"]
-    cells += [f"{found[f'{part}_mb']:.0f} MB" for part in ("empty", "load", "analyse", "tell")]
-    return [*cells, f"{found['json'] / 1e6:.1f} MB"]
+        cells += [f"{figures[part]:.2f} s", f"{1e3 * figures[part] / ranks:.2f} ms"]
+    cells += [f"{figures[f'{part}_mb']:.0f} MB" for part in ("empty", "load", "analyse", "tell")]
+    return [*cells, f"{figures['json'] / 1e6:.1f} MB"]
 
 
 def main() -> None:

@@ -73,7 +73,7 @@ class Recorded:
 
     @cached_property
     def why_not(self) -> str:
-        return clocks._estimated(self.program, 1000 * self.recorded_us).why
+        return clocks._estimate_clock(self.program, 1000 * self.recorded_us).why
 
     def own_us(self, costs: dict[Key, float]) -> float:
         """What a cycle takes by itself, with these costs."""
@@ -82,7 +82,7 @@ class Recorded:
         return min(self.program.cycle_ns(played) / 1000, self.recorded_us)
 
 
-ALIKE, FEWEST, UNEVEN = 0.13, 6, 1.35
+SPEED_TOLERANCE, FEWEST, UNEVEN = 0.13, 6, 1.35
 """Cycles at one speed differ by so much (as a logarithm); how many there must be; and how far apart
 the middle half of the profiled ones may be."""
 
@@ -93,21 +93,21 @@ def plain_us(place: Path, plain: Sequence[float], busy: float) -> float | None:
     Where the host runs ahead of a device that is busy for longer than that, blocks of cycles tell
     that end with a wait for the device.
     """
-    told = json.loads((place / "plain.json").read_text())
+    timings = json.loads((place / "plain.json").read_text())
     if np.median(plain[-20:]) < busy:
-        return float(min(told["blocks_us"]))
+        return float(min(timings["blocks_us"]))
     probes, profiled = (
-        np.array(told.get(f"{sort}_probes_us", ())) for sort in ("plain", "profiled")
+        np.array(timings.get(f"{sort}_probes_us", ())) for sort in ("plain", "profiled")
     )
     many = min(len(plain), len(probes))
     if many < FEWEST or not len(profiled):
         return None
     low, middle, high = np.quantile(profiled, (0.25, 0.5, 0.75))
-    alike = np.abs(np.log(probes[-many:] / middle)) < ALIKE
-    alike[:3] = False  # not settled yet
-    if alike.sum() < FEWEST or high > UNEVEN * low:
+    is_same_speed = np.abs(np.log(probes[-many:] / middle)) < SPEED_TOLERANCE
+    is_same_speed[:3] = False  # not settled yet
+    if is_same_speed.sum() < FEWEST or high > UNEVEN * low:
         return None
-    return float(np.median(np.array(plain)[-many:][alike]))
+    return float(np.median(np.array(plain)[-many:][is_same_speed]))
 
 
 def busy_us(trace: Trace) -> float:
@@ -120,9 +120,9 @@ def _devices(trace: Trace) -> list[pl.DataFrame]:
     return rows.partition_by("device")
 
 
-def opened(folders: Sequence[Path]) -> list[Recorded]:
+def open_recordings(folders: Sequence[Path]) -> list[Recorded]:
     """Every recording of some folders that can be judged."""
-    found = []
+    recordings = []
     for folder in folders:
         for place in sorted(path.parent for path in folder.rglob("plain.json")):
             try:
@@ -140,22 +140,24 @@ def opened(folders: Sequence[Path]) -> list[Recorded]:
             recorded = float(np.median((steps["end_ns"] - steps["start_ns"]).to_numpy())) / 1000
             program = clocks._Program.of(trace, steps)
             name = str(place.relative_to(folder))
-            found.append(Recorded(name, trace, program, plain, recorded))
-    return found
+            recordings.append(Recorded(name, trace, program, plain, recorded))
+    return recordings
 
 
-def fitted(
+def fit_costs(
     some: Sequence[Recorded], begin: dict[Key, float], rounds: int = ROUNDS
 ) -> dict[Key, float]:
     """Costs under which plain cycles come out best: Gauss-Newton with weights, never below 0."""
     costs = dict(begin)
     for _ in range(rounds):
-        own = np.array([one.own_us(costs) for one in some])
-        error = np.log(own / np.array([one.plain_us for one in some]))
+        cycles_us = np.array([recording.own_us(costs) for recording in some])
+        error = np.log(cycles_us / np.array([recording.plain_us for recording in some]))
         slopes = np.empty((len(some), len(costs)))
         for place, key in enumerate(costs):
             more = {**costs, key: costs[key] + STEP_NS}
-            slopes[:, place] = np.log(np.array([one.own_us(more) for one in some]) / own)
+            slopes[:, place] = np.log(
+                np.array([recording.own_us(more) for recording in some]) / cycles_us
+            )
         weight = 1 / np.maximum(np.abs(error), ROBUST)
         left = slopes.T @ (weight[:, None] * slopes) + PULL * np.diag(
             [(STEP_NS / 1000) ** 2] * len(costs)
@@ -166,29 +168,33 @@ def fitted(
     return costs
 
 
-def judged(told: Sequence[tuple[Recorded, float]]) -> str:
+def accuracy_table(estimates: Sequence[tuple[Recorded, float]]) -> str:
     """A table of programs, each by the middle of its recordings."""
     rows, errors, refused = [], [], 0
-    for name in dict.fromkeys(one.name.partition("/")[0].rstrip("0123456789.") for one, _ in told):
+    for name in dict.fromkeys(
+        recording.name.partition("/")[0].rstrip("0123456789.") for recording, _ in estimates
+    ):
         mine = [
-            each for each in told if each[0].name.partition("/")[0].rstrip("0123456789.") == name
+            estimate
+            for estimate in estimates
+            if estimate[0].name.partition("/")[0].rstrip("0123456789.") == name
         ]
         plain, recorded = (
-            float(np.median([getattr(one, key) for one, _ in mine]))
+            float(np.median([getattr(recording, key) for recording, _ in mine]))
             for key in ("plain_us", "recorded_us")
         )
         cells = [name, str(len(mine)), f"{recorded / 1000:.2f} ms", f"{plain / 1000:.2f} ms"]
-        if any(one.why_not for one, _ in mine):
+        if any(recording.why_not for recording, _ in mine):
             refused += 1
             rows.append([*cells, "cannot tell", ""])
             continue
-        ratio = float(np.median([own / one.plain_us for one, own in mine]))
+        ratio = float(np.median([cycle_us / recording.plain_us for recording, cycle_us in mine]))
         errors.append(abs(ratio - 1))
         rows.append([*cells, f"{ratio * plain / 1000:.2f} ms", f"{100 * (ratio - 1):+.1f} %"])
     header = ["program", "recordings", "recorded", "plain", "told from recorded", "error"]
     table = markdown_table(machine(timesink.sample()), header, rows)
-    said = f"{len(errors)} told: median error {100 * np.median(errors):.1f} %, "
-    return f"{table}\n{said}worst {100 * max(errors):.1f} %; {refused} refused.\n"
+    summary = f"{len(errors)} told: median error {100 * np.median(errors):.1f} %, "
+    return f"{table}\n{summary}worst {100 * max(errors):.1f} %; {refused} refused.\n"
 
 
 def main() -> None:
@@ -197,16 +203,18 @@ def main() -> None:
     parser.add_argument("--judge", action="store_true", help="tell, with the table as it stands")
     parser.add_argument("-o", "--output", type=Path, help="append the table to this file")
     options = parser.parse_args()
-    found = opened(options.folders)
-    usable = [one for one in found if not one.why_not]
-    costs = dict(clocks._table()["kineto"]) if options.judge else fitted(usable, START)
-    without = dict.fromkeys((one.family for one in found), costs)
+    recordings = open_recordings(options.folders)
+    usable = [recording for recording in recordings if not recording.why_not]
+    costs = dict(clocks._table()["kineto"]) if options.judge else fit_costs(usable, START)
+    without = dict.fromkeys((recording.family for recording in recordings), costs)
     for family in () if options.judge else without:
-        others = [one for one in usable if one.family != family]
-        without[family] = fitted(others, costs, rounds=2)
-    told = [(one, one.own_us(without[one.family])) for one in found]
+        other_recordings = [recording for recording in usable if recording.family != family]
+        without[family] = fit_costs(other_recordings, costs, rounds=2)
+    estimates = [
+        (recording, recording.own_us(without[recording.family])) for recording in recordings
+    ]
     print({" ".join(key).strip(): round(cost) for key, cost in costs.items()})
-    hand_over(judged(told), options.output)
+    hand_over(accuracy_table(estimates), options.output)
 
 
 if __name__ == "__main__":

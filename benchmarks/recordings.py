@@ -49,7 +49,7 @@ class Round:
     again: float
 
 
-def measured(base: Path, new: Path, cache: Path) -> Round:
+def measure_round(base: Path, new: Path, cache: Path) -> Round:
     """One round, beginning with an empty cache."""
     place = {"TIMESINK_CACHE_DIR": str(cache)}
     return Round(
@@ -61,10 +61,10 @@ def measured(base: Path, new: Path, cache: Path) -> Round:
 
 def pair_row(base: Path, new: Path, rounds: int, folder: Path) -> list[str]:
     """The row of a pair: medians of rounds, after one that only warms up."""
-    measured(base, new, folder / "warm-up")
-    found = [measured(base, new, folder / f"cache{number}") for number in range(rounds)]
+    measure_round(base, new, folder / "warm-up")
+    measurements = [measure_round(base, new, folder / f"cache{number}") for number in range(rounds)]
     floor, first, again = (
-        statistics.median(getattr(one, name) for one in found)
+        statistics.median(getattr(measurement, name) for measurement in measurements)
         for name in ("floor", "first", "again")
     )
     return [
@@ -72,15 +72,17 @@ def pair_row(base: Path, new: Path, rounds: int, folder: Path) -> list[str]:
         " + ".join(f"{events(path) / 1e6:.2f} M" for path in (base, new)),
         f"{floor:.2f} s",
         f"{first:.2f} s",
-        f"**{_ratio(found, 'first', 'floor'):.2f}**",
+        f"**{_ratio(measurements, 'first', 'floor'):.2f}**",
         f"{again:.2f} s",
-        f"**{_ratio(found, 'again', 'floor'):.2f}**",
-        f"{_ratio(found, 'again', 'first'):.2f}",
+        f"**{_ratio(measurements, 'again', 'floor'):.2f}**",
+        f"{_ratio(measurements, 'again', 'first'):.2f}",
     ]
 
 
 def _ratio(rounds: Sequence[Round], of: str, to: str) -> float:
-    return statistics.median(getattr(one, of) / getattr(one, to) for one in rounds)
+    return statistics.median(
+        getattr(measurement, of) / getattr(measurement, to) for measurement in rounds
+    )
 
 
 def _name(path: Path) -> str:
@@ -93,14 +95,14 @@ def events(path: Path) -> int:
         return len(simdjson.Parser().parse(file.read())["traceEvents"])
 
 
-def repeated(folder: Path, count: int) -> tuple[Path, Path]:
+def repeat_recordings(folder: Path, count: int) -> tuple[Path, Path]:
     """Two recordings of at least so many events each."""
-    made = folder / "base.json.gz", folder / "new.json.gz"
-    for path in made:
+    paths = folder / "base.json.gz", folder / "new.json.gz"
+    for path in paths:
         repeat(timesink.sample(), path, count)
     # A file just written is hashed again at every opening; wait as a user would.
     time.sleep(2.5)
-    return made
+    return paths
 
 
 def main() -> None:
@@ -115,18 +117,20 @@ def main() -> None:
         folder = Path(name)
         pairs = [(options.base, new) for new in options.new if options.base]
         pairs = pairs or [
-            repeated(_made(folder / f"{number}"), int(millions * 1e6))
+            repeat_recordings(_make_folder(folder / f"{number}"), int(millions * 1e6))
             for number, millions in enumerate(options.events)
         ]
         rows = []
         for number, (base, new) in enumerate(pairs):
-            rows.append(pair_row(base, new, options.rounds, _made(folder / f"cache{number}")))
+            rows.append(
+                pair_row(base, new, options.rounds, _make_folder(folder / f"cache{number}"))
+            )
             print(" | ".join(rows[-1]), flush=True)
     above = machine(Path()).partition(";")[0] + "."
     hand_over(markdown_table(above, HEADER, rows), options.output)
 
 
-def _made(folder: Path) -> Path:
+def _make_folder(folder: Path) -> Path:
     folder.mkdir()
     return folder
 

@@ -61,9 +61,9 @@ def nearness(folders: list[Path]) -> str:
     """A table: a row per folder."""
     rows = []
     for folder in folders:
-        found = list(errors_of(folder))
-        errors = np.array([error for _, error in found])
-        worst = max(found, key=lambda one: one[1])
+        named_errors = list(errors_of(folder))
+        errors = np.array([error for _, error in named_errors])
+        worst = max(named_errors, key=lambda named_error: named_error[1])
         rows.append(
             [
                 folder.name,
@@ -83,9 +83,12 @@ def cost(events: float, rounds: int) -> str:
         path = Path(name) / "trace.json.gz"
         repeat(timesink.sample(), path, int(events * 1e6))
         time.sleep(2.5)  # a file just written is hashed again at every opening
-        asked = (FLOOR, READ, PLAYED)
-        runs = [[measure(one, path, dict(os.environ)) for one in asked] for _ in range(rounds)]
-    floor, read, played = (min(run.seconds for run in each) for each in zip(*runs, strict=True))
+        programs = (FLOOR, READ, PLAYED)
+        runs = [
+            [measure(program, path, dict(os.environ)) for program in programs]
+            for _ in range(rounds)
+        ]
+    floor, read, played = (min(run.seconds for run in column) for column in zip(*runs, strict=True))
     header = [
         "events",
         "floor",

@@ -48,12 +48,12 @@ def benchmark(source: Path, events: int, rounds: int, folder: Path) -> list[str]
                 measure(REPORT, path, reported),
             )
         )
-    shown, report, again = (median(column) for column in zip(*runs, strict=True))
+    print_run, report, again = (median(column) for column in zip(*runs, strict=True))
     return [
         f"{written / 1e6:.2f} M",
-        f"{shown.seconds:.2f} s",
+        f"{print_run.seconds:.2f} s",
         f"{report.seconds:.2f} s",
-        f"**{report.seconds / shown.seconds:.2f}**",
+        f"**{report.seconds / print_run.seconds:.2f}**",
         f"{report.peak_mb:.0f} MB",
         f"{again.seconds:.2f} s",
         f"{path.with_name(f'{path.name}.html').stat().st_size / 1e3:.0f} KB",

@@ -14,7 +14,7 @@ import psutil
 import timesink
 from generate import repeat
 from run import hand_over, machine, markdown_table
-from timeline import Client, served
+from timeline import Client, serve_folder
 
 PAGES = ("overview", "operators", "kernels", "memory", "modules", "distributed")
 HEADER = ["runs looked at", "events of each", "resident", "at most so far"]
@@ -25,7 +25,7 @@ def benchmark(source: Path, events: int, runs: int, folder: Path) -> Iterator[li
     """The memory of the server after each run, and at last after comparing the last two."""
     written = prepare(source, events, runs, folder / "runs")
     environment = os.environ | {"TIMESINK_CACHE_DIR": str(folder / "cache")}
-    with served(folder / "runs", environment) as (address, process):
+    with serve_folder(folder / "runs", environment) as (address, process):
         listed = json.loads(Client(address, {}).ask("runs"))["runs"]
         for seen, run in enumerate(listed, 1):
             look_at(address, run)

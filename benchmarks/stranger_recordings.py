@@ -59,7 +59,7 @@ class Model(nn.Module):
         return self.head(x)
 
 
-def training(
+def make_training_step(
     *,
     layers: int = 4,
     batch: int = 16,
@@ -98,7 +98,9 @@ def step_ms(step: Callable[[], None], count: int = 20) -> float:
     return sorted(lengths)[count // 2]
 
 
-def scheduled(step: Callable[[], None], path: Path, *, active: int = STEPS, **options: Any) -> None:
+def record_by_schedule(
+    step: Callable[[], None], path: Path, *, active: int = STEPS, **options: Any
+) -> None:
     """A recording by the schedule of the tutorials."""
     plan = schedule(wait=1, warmup=2, active=active, repeat=1)
     with profile(activities=BOTH, schedule=plan, **options) as profiler:
@@ -130,9 +132,11 @@ def train_with_monitor(folder: Path) -> dict[str, Any]:
             pass
 
     threading.Thread(target=monitor, daemon=True).start()
-    step = training()
+    step = make_training_step()
     unprofiled = step_ms(step)
-    scheduled(step, folder / "train_with_monitor.json", with_stack=True, record_shapes=True)
+    record_by_schedule(
+        step, folder / "train_with_monitor.json", with_stack=True, record_shapes=True
+    )
     stop.set()
     return {"step_ms": unprofiled, "bottleneck": "kernels or host, never the waiting thread"}
 
@@ -181,7 +185,7 @@ def waits_for_unrecorded(folder: Path) -> dict[str, Any]:
 
 def teardown(folder: Path) -> dict[str, Any]:
     """Steps, and then two seconds in which the program does something else."""
-    step = training()
+    step = make_training_step()
     unprofiled = step_ms(step)
     with plain(folder / "teardown.json"):
         for _ in range(4):
@@ -235,7 +239,7 @@ def two_streams(folder: Path) -> dict[str, Any]:
         torch.cuda.synchronize()
 
     unprofiled = step_ms(step)
-    scheduled(step, folder / "two_streams.json")
+    record_by_schedule(step, folder / "two_streams.json")
     return {
         "step_ms": unprofiled,
         "path": "kernels and copies in turn: removing copies saves their whole time",
@@ -263,7 +267,7 @@ def graph_decode(folder: Path) -> dict[str, Any]:
             ids[0, 0].item()
 
         unprofiled = step_ms(step)
-        scheduled(step, folder / "graph_decode.json", record_shapes=True)
+        record_by_schedule(step, folder / "graph_decode.json", record_shapes=True)
     return {
         "step_ms": unprofiled,
         "advice": "no CUDA graph: it replays one; the value that is read costs time",
@@ -275,9 +279,9 @@ def pair_precision(folder: Path) -> dict[str, Any]:
     times = {}
     for name, allowed in (("base", True), ("new", False)):
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = allowed
-        step = training(batch=32)
+        step = make_training_step(batch=32)
         times[name] = step_ms(step)
-        scheduled(step, folder / f"pair_precision_{name}.json", record_shapes=True)
+        record_by_schedule(step, folder / f"pair_precision_{name}.json", record_shapes=True)
     torch.backends.cuda.matmul.allow_tf32 = False
     return {"step_ms": times, "cause": "precision: TF32 lost"}
 
@@ -286,9 +290,9 @@ def pair_same(folder: Path) -> dict[str, Any]:
     """The same training twice."""
     times = {}
     for name in ("base", "new"):
-        step = training()
+        step = make_training_step()
         times[name] = step_ms(step)
-        scheduled(step, folder / f"pair_same_{name}.json")
+        record_by_schedule(step, folder / f"pair_same_{name}.json")
     return {"step_ms": times, "cause": "none: the same program"}
 
 
@@ -296,9 +300,9 @@ def pair_sleep(folder: Path) -> dict[str, Any]:
     """Training, and the same with 10 ms of sleep before the optimizer."""
     times = {}
     for name, sleep_s in (("base", 0.0), ("new", 0.010)):
-        step = training(sleep_s=sleep_s)
+        step = make_training_step(sleep_s=sleep_s)
         times[name] = step_ms(step)
-        scheduled(step, folder / f"pair_sleep_{name}.json", with_stack=name == "never")
+        record_by_schedule(step, folder / f"pair_sleep_{name}.json", with_stack=name == "never")
     return {"step_ms": times, "cause": "host code between backward and the optimizer's step, 10 ms"}
 
 
@@ -310,9 +314,9 @@ def pair_lengths(folder: Path) -> dict[str, Any]:
         ("new", lambda: int(torch.randint(256, 640, (1,)).item())),
     ):
         torch.manual_seed(5)
-        step = training(lengths=lengths)
+        step = make_training_step(lengths=lengths)
         times[name] = step_ms(step)
-        scheduled(step, folder / f"pair_lengths_{name}.json", record_shapes=True)
+        record_by_schedule(step, folder / f"pair_lengths_{name}.json", record_shapes=True)
     return {"step_ms": times, "cause": "workload: longer batches"}
 
 
@@ -320,9 +324,11 @@ def pair_layer(folder: Path) -> dict[str, Any]:
     """Four layers, and five."""
     times = {}
     for name, layers in (("base", 4), ("new", 5)):
-        step = training(layers=layers)
+        step = make_training_step(layers=layers)
         times[name] = step_ms(step)
-        scheduled(step, folder / f"pair_layer_{name}.json", with_stack=True, with_modules=True)
+        record_by_schedule(
+            step, folder / f"pair_layer_{name}.json", with_stack=True, with_modules=True
+        )
     return {"step_ms": times, "cause": "one more layer"}
 
 
@@ -339,13 +345,13 @@ def pair_compiled(folder: Path) -> dict[str, Any]:
                 called(ids).sum().item()
 
         times[name] = step_ms(step)
-        scheduled(step, folder / f"pair_compiled_{name}.json", record_shapes=True)
+        record_by_schedule(step, folder / f"pair_compiled_{name}.json", record_shapes=True)
     return {"step_ms": times, "cause": "torch.compile, no graph capture"}
 
 
 PROGRAMS: dict[str, Callable[[Path], dict[str, Any]]] = {
-    each.__name__: each
-    for each in (
+    program.__name__: program
+    for program in (
         train_with_monitor,
         backlog,
         waits_for_unrecorded,
@@ -367,16 +373,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default=",".join(PROGRAMS))
-    given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
     truth: dict[str, Any] = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
-    for name in given.only.split(","):
+    for name in options.only.split(","):
         try:
-            truth[name] = PROGRAMS[name](given.folder)
+            truth[name] = PROGRAMS[name](options.folder)
         except Exception as error:  # noqa: BLE001 - the others are still made
             truth[name] = {"failed": f"{type(error).__name__}: {error}"}
         print(name, truth[name], flush=True)
-    (given.folder / "truth.json").write_text(json.dumps(truth, indent=1))
+    (options.folder / "truth.json").write_text(json.dumps(truth, indent=1))
     return 0
 
 

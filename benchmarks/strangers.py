@@ -161,17 +161,17 @@ _WAITS = (
 
 def conclusions(analysis: Analysis) -> dict[str, Any]:
     """What a reader takes away: headline, parts, path, findings."""
-    answer = json.loads(replace(analysis, kept=None).to_json())
+    answer = json.loads(replace(analysis, answer_cache=None).to_json())
     return {
         "headline": answer["headline"],
-        "findings": [(each["rule"], each["severity"]) for each in answer["findings"]],
+        "findings": [(finding["rule"], finding["severity"]) for finding in answer["findings"]],
         "breakdown": {
-            each["part"]: round(each["mean_us"], 1) for each in answer["breakdown"]["parts"]
+            part["part"]: round(part["mean_us"], 1) for part in answer["breakdown"]["parts"]
         },
         "path": {
-            each["kind"]: round(each["time_us"], 1) for each in answer["critical_path"]["kinds"]
+            piece["kind"]: round(piece["time_us"], 1) for piece in answer["critical_path"]["kinds"]
         },
-        "steps": [each["total_us"] for each in answer["steps"]["rows"]],
+        "steps": [row["total_us"] for row in answer["steps"]["rows"]],
     }
 
 
@@ -212,12 +212,12 @@ def parts(subject: Subject) -> Iterator[str]:
         sections.append(("own breakdown", answer["own"]["breakdown"]))
     for name, section in sections:
         if section.get("parts") and section.get("step_us"):
-            total = sum(each["mean_us"] for each in section["parts"])
+            total = sum(part["mean_us"] for part in section["parts"])
             if not near(1000 * total, 1000 * section["step_us"], len(section["parts"])):
                 yield f"{name}: parts are {total:.3f} us of a step of {section['step_us']:.3f} us"
     path = answer["critical_path"]
     if path.get("cycle_us"):
-        total = sum(each["time_us"] for each in path["kinds"])
+        total = sum(piece["time_us"] for piece in path["kinds"])
         if not near(1000 * total, 1000 * path["cycle_us"], 40 * len(path["kinds"])):
             yield f"path: pieces are {total:.3f} us of {path['cycle_us']:.3f} us"
     efficiency = answer["efficiency"] or {}
@@ -226,7 +226,7 @@ def parts(subject: Subject) -> Iterator[str]:
         ("own ", (answer["own"] or {}).get("efficiency", {}).get("step")),
     ):
         if step and step.get("waterfall"):
-            total = sum(each["time_us"] for each in step["waterfall"])
+            total = sum(part["time_us"] for part in step["waterfall"])
             if not near(1000 * total, 1000 * step["step_us"], 4 * len(step["waterfall"])):
                 yield f"{name}waterfall: parts are {total:.3f} us of {step['step_us']:.3f} us"
 
@@ -260,15 +260,22 @@ def one_step(subject: Subject) -> Iterator[str]:
         return
     try:
         same = timesink.compare(subject.path, subject.path, cache=False)
-        told = json.loads(same.to_json())["cycle_time"]
+        cycle_time = json.loads(same.to_json())["cycle_time"]
     except timesink.TimesinkError:
         return
-    lengths = {told["base_us"], (told.get("steady") or {}).get("base_us"), told.get("recorded_us")}
+    lengths = {
+        cycle_time["base_us"],
+        (cycle_time.get("steady") or {}).get("base_us"),
+        cycle_time.get("recorded_us"),
+    }
     mine = {steps["mean_us"], steps["median_us"]}
-    if told["base_us"] is not None and not any(
+    if cycle_time["base_us"] is not None and not any(
         near(1000 * left, 1000 * right, 20) for left in mine for right in lengths if left and right
     ):
-        yield f"a step is {steps['mean_us']:.3f} us in analyze, {told['base_us']:.3f} us in compare"
+        yield (
+            f"a step is {steps['mean_us']:.3f} us in analyze, {cycle_time['base_us']:.3f} us "
+            "in compare"
+        )
     if json.loads(same.to_json())["verdict"] not in (
         "no_change",
         "undecided",
@@ -319,10 +326,10 @@ def agreement(subject: Subject) -> Iterator[str]:
         mean = ((answer["own"] or answer)["steps"] or {}).get("mean_us") or 0.0
         values += [1000 * mean * bound / clock["own_cycle_us"] for bound in clock["ci95_us"]]
     # Parts that no table has alone: gaps between steps, and what one operator takes.
-    shown = {form for value in values for form in (units.duration_ns(value), units.brief_ns(value))}
-    shown |= {form for each in answer["findings"] for form in durations(each["sentence"])}
+    forms = {form for value in values for form in (units.duration_ns(value), units.brief_ns(value))}
+    forms |= {form for finding in answer["findings"] for form in durations(finding["sentence"])}
     for length in lengths:
-        if length not in shown:
+        if length not in forms:
             yield f"headline: {length} is not in the answer"
     in_json = answer["findings"][0]["rule"] if answer["findings"] else None
     document = analysis_document(subject.analysis)
@@ -414,10 +421,10 @@ def raw_device_events(path: Path) -> dict[str, list[tuple[int, int]]] | None:
 
 def nanoseconds(text: Any) -> int:
     """A time in microseconds, as written, exactly."""
-    whole, _, rest = str(text or 0).partition(".")
-    if not re.fullmatch(r"-?\d+", whole) or not re.fullmatch(r"\d*", rest):
+    integer, _, rest = str(text or 0).partition(".")
+    if not re.fullmatch(r"-?\d+", integer) or not re.fullmatch(r"\d*", rest):
         return round(1000 * float(text))
-    return int(whole) * 1000 + int((rest + "000")[:3])
+    return int(integer) * 1000 + int((rest + "000")[:3])
 
 
 def union(events: Sequence[tuple[int, int]]) -> int:
@@ -506,20 +513,20 @@ def main() -> int:
         "--largest", type=float, default=LARGEST_MB, help="in MB (default %(default)g)"
     )
     parser.add_argument("--jobs", type=int, default=2)
-    given = parser.parse_args()
-    wanted = given.only.split(",")
+    options = parser.parse_args()
+    wanted = options.only.split(",")
     unknown = set(wanted) - set(INVARIANTS)
     if unknown:
         parser.error(
             f"no invariant {', '.join(sorted(unknown))}; there are {', '.join(INVARIANTS)}"
         )
-    paths = [path for folder in given.folder for path in recordings(folder, given.largest)]
+    paths = [path for folder in options.folder for path in recordings(folder, options.largest)]
     os.environ.setdefault("TIMESINK_CACHE_DIR", tempfile.mkdtemp(prefix="timesink-strangers-"))
     counts = dict.fromkeys(wanted, 0)
     read = refused = bad = 0
     # Fresh processes now and then: what one recording took is given back.
     context = multiprocessing.get_context("spawn")
-    with context.Pool(given.jobs, maxtasksperchild=8) as pool:
+    with context.Pool(options.jobs, maxtasksperchild=8) as pool:
         for outcome in pool.imap_unordered(partial(check, wanted=wanted), paths):
             if outcome.refused:
                 refused += 1

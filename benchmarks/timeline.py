@@ -115,7 +115,7 @@ class Client:
 
 
 @contextmanager
-def served(folder: Path, environment: dict[str, str]) -> Iterator[tuple[str, psutil.Process]]:
+def serve_folder(folder: Path, environment: dict[str, str]) -> Iterator[tuple[str, psutil.Process]]:
     """A server for a folder: its address and its process."""
     program = "import sys; from timesink.cli import main; sys.exit(main())"
     command = [sys.executable, "-u", "-c", program, "serve", str(folder), "--port", "0"]
@@ -144,9 +144,9 @@ def benchmark(source: Path, events: int, folder: Path) -> Row:
     environment = os.environ | {"TIMESINK_CACHE_DIR": str(folder / "cache")}
     _in_process("import sys, timesink; timesink.open(sys.argv[1]); print(0)", runs, environment)
     laid_out = _in_process(OPEN, runs, environment)
-    kept = statistics.median(_in_process(OPEN, runs, environment) for _ in range(_ROUNDS))
-    with served(folder / "runs", environment) as (address, process):
-        return Row(written, laid_out, kept, *_over_http(address, process))
+    reopen_s = statistics.median(_in_process(OPEN, runs, environment) for _ in range(_ROUNDS))
+    with serve_folder(folder / "runs", environment) as (address, process):
+        return Row(written, laid_out, reopen_s, *_over_http(address, process))
 
 
 def _in_process(program: str, path: Path, environment: dict[str, str]) -> float:

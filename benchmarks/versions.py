@@ -38,7 +38,7 @@ def questions(folder: Path, events: int) -> list[tuple[str, str, str, Path | str
     large = folder / "large.json.gz"
     repeat(timesink.sample(), large, events)
     runs = ":".join(map(str, timesink.sample_runs()))
-    asked: list[tuple[str, str, str, Path | str]] = [
+    question_rows: list[tuple[str, str, str, Path | str]] = [
         (f"read, {events / 1e6:.2g} M events", FLOOR, READ, large),
         (f"analyze, {events / 1e6:.2g} M events", FLOOR, ANALYZE, large),
         ("analyze, sample", FLOOR, ANALYZE, timesink.sample()),
@@ -49,11 +49,11 @@ def questions(folder: Path, events: int) -> list[tuple[str, str, str, Path | str
     faults = shared / "h200" / "faults"
     if faults.is_dir():
         both = f"{faults / 'normal'}:{faults / 'gpu_clock'}"
-        asked.append(("compare, two traces with counters", NOTHING, COMPARE, both))
+        question_rows.append(("compare, two traces with counters", NOTHING, COMPARE, both))
     case = shared / "latencyprism" / "SGLang" / "gpu_instability"
     if case.is_dir():
-        asked.append(("compare, published case", NOTHING, COMPARE, case))
-    return asked
+        question_rows.append(("compare, published case", NOTHING, COMPARE, case))
+    return question_rows
 
 
 def main() -> None:
@@ -67,10 +67,10 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        asked = questions(folder, int(options.events * 1e6))
+        question_rows = questions(folder, int(options.events * 1e6))
         # A file just written is hashed again at every opening; wait as a user would.
         time.sleep(2.5)
-        for what, floor, program, argument in asked:
+        for what, floor, program, argument in question_rows:
             times: list[list[float]] = [[] for _ in (None, *sources)]
             for number in range(options.rounds):
                 for place, source in enumerate((None, *sources)):
@@ -82,12 +82,12 @@ def main() -> None:
                     }
                     run = measure(program if source else floor, Path(argument), environment)
                     times[place].append(run.seconds)
-            least = [min(each) for each in times]
+            least = [min(source_times) for source_times in times]
             ratios = [f"{seconds / least[0]:.2f}" for seconds in least[1:]]
             rows.append([what, *(f"{seconds:.3f} s" for seconds in least), *ratios])
             print(" | ".join(rows[-1]), flush=True)
     names = [f"version {number + 1}" for number in range(len(sources))]
-    header = ["question", "floor", *names, *(f"{each} / floor" for each in names)]
+    header = ["question", "floor", *names, *(f"{version_name} / floor" for version_name in names)]
     hand_over(markdown_table(machine(timesink.sample()), header, rows), options.output)
 
 

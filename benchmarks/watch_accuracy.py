@@ -47,21 +47,21 @@ def f1_of(judged: Judged, shifted: npt.NDArray[np.bool_]) -> tuple[float, float]
 def split(rows: pl.DataFrame, seed: int, rate: float) -> dict[str, float]:
     """The figures of one split."""
     jobs = rows["job_name"].unique().sort().to_numpy()
-    held = np.random.default_rng(seed).choice(jobs, len(jobs) // 5, replace=False).tolist()
-    is_held = pl.col("job_name").is_in(held)
+    test_jobs = np.random.default_rng(seed).choice(jobs, len(jobs) // 5, replace=False).tolist()
+    is_held = pl.col("job_name").is_in(test_jobs)
     began = time.perf_counter()
     model = learn_model(rows.filter(~is_held), rate=rate)
-    found = {"learn_s": time.perf_counter() - began}
+    figures = {"learn_s": time.perf_counter() - began}
     marked = second_half(rows.filter(is_held))
     plain = marked.drop("shifted")
     judged = judge_rows(model, plain)
-    told = judged.accuracy
-    found |= {
-        "in_range": 100 * told.rows / len(plain),
-        "median_ape": told.median_ape_pct or 0.0,
-        "mape": told.mape_pct or 0.0,
-        "within_10": told.within_10pct or 0.0,
-        "false_alarms": 100 * told.alarms / max(told.rows, 1),
+    accuracy = judged.accuracy
+    figures |= {
+        "in_range": 100 * accuracy.rows / len(plain),
+        "median_ape": accuracy.median_ape_pct or 0.0,
+        "mape": accuracy.mape_pct or 0.0,
+        "within_10": accuracy.within_10pct or 0.0,
+        "false_alarms": 100 * accuracy.alarms / max(accuracy.rows, 1),
         "episodes": len(judged.episodes),
     }
     expected, slower = judged.expected, marked["shifted"].to_numpy()
@@ -70,8 +70,8 @@ def split(rows: pl.DataFrame, seed: int, rate: float) -> dict[str, float]:
         took = expected.cycles.duration_us * np.where(slower[expected.cycles.rows], factor, 1.0)
         cycles = replace(expected.cycles, duration_us=took)
         after = Judged(model, replace(expected, cycles=cycles))
-        found[f"f1 x{factor}"], found[f"lag x{factor}"] = f1_of(after, slower)
-    return found
+        figures[f"f1 x{factor}"], figures[f"lag x{factor}"] = f1_of(after, slower)
+    return figures
 
 
 def main() -> None:
@@ -87,7 +87,7 @@ def main() -> None:
     every = [split(rows, seed, options.false_alarms) for seed in seeds]
     print("| figure | mean | smallest | largest |\n|---|---|---|---|")
     for name in every[0]:
-        values = np.array([one[name] for one in every])
+        values = np.array([figures[name] for figures in every])
         print(f"| {name} | {values.mean():.3f} | {values.min():.3f} | {values.max():.3f} |")
 
 

@@ -64,7 +64,7 @@ step = Told(num_scheduled_tokens=dict.fromkeys(names, 1), total_num_scheduled_to
             scheduled_new_reqs=[], scheduled_cached_reqs=cached)
 timed(lambda: runner.execute_model(step))
 """
-OTHERS = f"""{TIMED}
+OTHER_CALLS = f"""{TIMED}
 import torch
 def serve(): pass
 def other(): pass
@@ -76,15 +76,15 @@ RUNS = {
     "marker, loop": (CALLS, RecordPlan(watch=True, marker="serve")),
     "marker, call": (CALLS, RecordPlan(watch=True, marker="serve", span="call")),
     "preset vllm, 64 requests": (PRESET, RecordPlan(watch=True, preset="vllm")),
-    "a function that is no marker": (OTHERS, RecordPlan(watch=True, marker="serve")),
+    "a function that is no marker": (OTHER_CALLS, RecordPlan(watch=True, marker="serve")),
 }
 
 
 def took_ns(python: str, text: str, variables: dict[str, str], folder: Path) -> float:
     """Per cycle, at best."""
-    told = subprocess.run([python, "-c", text], env=variables, cwd=folder, check=True,
+    process = subprocess.run([python, "-c", text], env=variables, cwd=folder, check=True,
                           capture_output=True, text=True)  # fmt: skip
-    return float(told.stdout)
+    return float(process.stdout)
 
 
 def main() -> None:
@@ -99,7 +99,7 @@ def main() -> None:
         (library / "gpu_model_runner.py").write_text(runner)
         write_plan(plan, control)
         variables = recorded_environment(os.environ, control)
-        alone = took_ns(python, text, dict(os.environ), control)
+        unwatched = took_ns(python, text, dict(os.environ), control)
         receiver, is_over = CycleReceiver(control), threading.Event()
 
         def read(receiver: CycleReceiver = receiver, end: threading.Event = is_over) -> None:
@@ -114,8 +114,8 @@ def main() -> None:
         receiver.close()
         (control / CHANNEL_FILE).unlink()
         nobody = took_ns(python, text, variables, control)
-        more = watched - alone
-        print(f"{name:<30}{alone:>8.0f}{watched:>10.0f}{nobody:>10.0f}{more:>8.0f}", flush=True)
+        more = watched - unwatched
+        print(f"{name:<30}{unwatched:>8.0f}{watched:>10.0f}{nobody:>10.0f}{more:>8.0f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -66,8 +66,10 @@ def table(runs: int) -> Iterator[str]:
                 delays[factor] += [at - onset_s for at in raised_s if at >= onset_s][:1]
         name = f"{100 * share:.0f} % for {seconds} s" if share else "none"
         cells = " | ".join(
-            f"{np.median(found):.0f} s, {len(found)} of {runs}" if found else f"-, 0 of {runs}"
-            for found in delays.values()
+            f"{np.median(waits_s):.0f} s, {len(waits_s)} of {runs}"
+            if waits_s
+            else f"-, 0 of {runs}"
+            for waits_s in delays.values()
         )
         yield f"| {name} | {false} | {cells} |"
 

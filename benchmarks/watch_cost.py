@@ -40,7 +40,7 @@ _WARM = 60
 
 
 @dataclass
-class Own:
+class WatcherUse:
     """What the watcher of a block used itself, as it said last."""
 
     cpu_pct: float | None
@@ -50,20 +50,20 @@ class Own:
     alarms: int
 
     @classmethod
-    def of(cls, watch: Path) -> Own:
+    def of(cls, watch: Path) -> WatcherUse:
         """From the folder of a watch that has not ended."""
-        told = json.loads((watch / "status.json").read_text())
-        own = told.get("own") or {}
-        rss_mib = (own.get("rss_bytes") or 0) / 2**20
-        counted = told.get("cycles", 0), told.get("dropped", 0), len(alarms_of(watch))
-        return cls(own.get("cpu_pct"), rss_mib, *counted)
+        status = json.loads((watch / "status.json").read_text())
+        usage = status.get("own") or {}
+        rss_mib = (usage.get("rss_bytes") or 0) / 2**20
+        counted = status.get("cycles", 0), status.get("dropped", 0), len(alarms_of(watch))
+        return cls(usage.get("cpu_pct"), rss_mib, *counted)
 
 
 def one_block(
     side: str, options: argparse.Namespace, more: dict[str, Any], cycles: int
-) -> tuple[TimedRun, Own | None]:
+) -> tuple[TimedRun, WatcherUse | None]:
     """Run the program in this process, on one side."""
-    name, watch, own = program_name(options.program), options.folder / "watch", None
+    name, watch, usage = program_name(options.program), options.folder / "watch", None
     if name in MARKERS:
         more = {**more, "marker": MARKERS[name], "workload": f"{PROGRAM.stem}:workload"}
     torch.manual_seed(options.seed)
@@ -72,13 +72,13 @@ def one_block(
     with timesink.watch(watch, force=True, **more) if is_watched else nullcontext():
         PROGRAMS[name](faults, options.seed)
         if is_watched:
-            own = Own.of(watch)
+            usage = WatcherUse.of(watch)
     gc.collect()
     took = np.array([after - before for before, after in pairwise(faults.starts_ns)][_WARM:])
-    return TimedRun(side, took.astype(np.float64), started_us), own
+    return TimedRun(side, took.astype(np.float64), started_us), usage
 
 
-def measure(options: argparse.Namespace) -> tuple[list[TimedRun], list[Own]]:
+def measure(options: argparse.Namespace) -> tuple[list[TimedRun], list[WatcherUse]]:
     """Learn once, then run both sides in turns until the time is over."""
     options.folder.mkdir(parents=True, exist_ok=True)
     until = time.monotonic() + options.seconds
@@ -86,49 +86,54 @@ def measure(options: argparse.Namespace) -> tuple[list[TimedRun], list[Own]]:
     # The first block warms the process up: nothing of it counts.
     one_block("base", options, {}, 2 * _WARM)
     if options.model is None:
-        asked = {"learn": options.learn, "learn_seconds": 5, "no_record": True}
-        one_block("new", options, asked, options.learn_cycles)
+        watch_options = {"learn": options.learn, "learn_seconds": 5, "no_record": True}
+        one_block("new", options, watch_options, options.learn_cycles)
         with suppress(OSError):
             shutil.copy(options.folder / "watch" / "model.json", model)
         if not model.exists():
             raise SystemExit(
                 f"no model after {options.learn_cycles} cycles: --learn-cycles of more"
             )
-    asked = {"model": model, "no_record": True, "counters": options.counters}
+    watch_options = {"model": model, "no_record": True, "counters": options.counters}
     runs: list[TimedRun] = []
-    owns: list[Own] = []
+    owns: list[WatcherUse] = []
     longest = 0.0
     for number, side in enumerate(islice(next_sides(options.seed), 2 * options.pairs)):
-        begun = time.monotonic()
-        if begun + longest > until:
+        block_start = time.monotonic()
+        if block_start + longest > until:
             break
-        run, own = one_block(side, options, asked, options.cycles)
+        run, usage = one_block(side, options, watch_options, options.cycles)
         runs.append(run)
-        owns += [] if own is None else [own]
-        longest = max(longest, time.monotonic() - begun)
-        told = f"{run.typical_ns / 1e6:.3f} ms"
-        print(f"{number + 1:3d} {side:5s}{told}, {until - time.monotonic():.0f} s left", flush=True)
+        owns += [] if usage is None else [usage]
+        longest = max(longest, time.monotonic() - block_start)
+        cycle_text = f"{run.typical_ns / 1e6:.3f} ms"
+        print(
+            f"{number + 1:3d} {side:5s}{cycle_text}, {until - time.monotonic():.0f} s left",
+            flush=True,
+        )
     return runs, owns
 
 
-def told(decision: Decision, owns: Sequence[Own], program: str) -> str:
+def answer_text(decision: Decision, owns: Sequence[WatcherUse], program: str) -> str:
     """The answer as Markdown."""
     rows = []
-    for one in decision.figures:
-        low, high = one.interval_pct or (float("nan"), float("nan"))
+    for figure in decision.figures:
+        low, high = figure.interval_pct or (float("nan"), float("nan"))
         rows.append([
-            program, one.statistic, f"{one.base_ns / 1e6:.3f} ms", f"{one.new_ns / 1e6:.3f} ms",
-            f"{one.change_pct:+.2f} %", f"{low:+.2f} to {high:+.2f} %", str(decision.pairs),
+            program, figure.statistic,
+            f"{figure.base_ns / 1e6:.3f} ms", f"{figure.new_ns / 1e6:.3f} ms",
+            f"{figure.change_pct:+.2f} %", f"{low:+.2f} to {high:+.2f} %", str(decision.pairs),
         ])  # fmt: skip
     header = ["program", "cycle", "alone", "watched", "change", "99 % interval", "pairs"]
-    cpu = [one.cpu_pct for one in owns if one.cpu_pct is not None]
+    cpu = [usage.cpu_pct for usage in owns if usage.cpu_pct is not None]
     used = "The watcher said nothing of itself."
     if cpu:
         used = (
             f"The watcher used {median(cpu):.1f} % of a core (most {max(cpu):.1f} %) and "
-            f"{max(one.rss_mib for one in owns):.0f} MiB; {sum(one.dropped for one in owns)} of "
-            f"{sum(one.cycles for one in owns)} cycles were lost on the way; "
-            f"{sum(one.alarms for one in owns)} alarms."
+            f"{max(usage.rss_mib for usage in owns):.0f} MiB; "
+            f"{sum(usage.dropped for usage in owns)} of "
+            f"{sum(usage.cycles for usage in owns)} cycles were lost on the way; "
+            f"{sum(usage.alarms for usage in owns)} alarms."
         )
     return f"{markdown_table(decision.outcome, header, rows)}\n{used}\n"
 
@@ -151,14 +156,14 @@ def main() -> None:
     options.model = options.model and options.model.absolute()
     torch.set_num_threads(1)
     runs, owns = measure(options)
-    kept: dict[str, Any] = {
+    document: dict[str, Any] = {
         "program": options.program,
-        "runs": [{"side": one.side, "started_us": one.started_us,
-                  "cycles_ns": one.cycles_ns.astype(int).tolist()} for one in runs],
-        "own": [vars(one) for one in owns],
+        "runs": [{"side": run.side, "started_us": run.started_us,
+                  "cycles_ns": run.cycles_ns.astype(int).tolist()} for run in runs],
+        "own": [vars(usage) for usage in owns],
     }  # fmt: skip
-    (options.folder / "cost.json").write_text(json.dumps(kept))
-    print(told(decide(runs, looking=False), owns, options.program))
+    (options.folder / "cost.json").write_text(json.dumps(document))
+    print(answer_text(decide(runs, looking=False), owns, options.program))
 
 
 if __name__ == "__main__":

@@ -72,14 +72,14 @@ class Bench:
         )
 
     def _command(self) -> list[str]:
-        asked, name = self.options, program_name(self.options.program)
-        more = ["--learn", str(asked.learn), "--most-incidents", "100"]
+        options, name = self.options, program_name(self.options.program)
+        more = ["--learn", str(options.learn), "--most-incidents", "100"]
         anywhere, here = self._pinned
         return [
             *anywhere,
-            *watch_command(self.watch, name, [*more, *shlex.split(asked.watch_options)]), "--",
-            *(*here, sys.executable, str(PROGRAM), name, "--seconds", str(asked.seconds + 60)),
-            *("--control", str(self.control), "--seed", str(asked.seed)),
+            *watch_command(self.watch, name, [*more, *shlex.split(options.watch_options)]), "--",
+            *(*here, sys.executable, str(PROGRAM), name, "--seconds", str(options.seconds + 60)),
+            *("--control", str(self.control), "--seed", str(options.seed)),
         ]  # fmt: skip
 
     @property
@@ -87,7 +87,7 @@ class Bench:
         """How the watcher and the program are started where a core was named."""
         if self.options.core is None:
             return [], []
-        every = ",".join(str(one) for one in sorted(os.sched_getaffinity(0)))
+        every = ",".join(str(core) for core in sorted(os.sched_getaffinity(0)))
         # What is put in beside the program is started from here.
         os.sched_setaffinity(0, {self.options.core})
         return ["taskset", "-c", every], ["taskset", "-c", str(self.options.core)]
@@ -120,17 +120,19 @@ class Bench:
 
     def is_ready(self) -> bool:
         """Whether cycles are learned, the second time from more of them, and recorded."""
-        events = [one.get("event") for one in lines_of(self.watch / "alarms.jsonl")]
+        events = [entry.get("event") for entry in lines_of(self.watch / "alarms.jsonl")]
         is_there = events.count("reference") >= self.options.references
         is_there = is_there and events.count("learned") > 1
         return self.status.get("state") in {"watching", "alarm"} and is_there
 
     def rests(self) -> bool:
         """Whether nothing is wrong."""
-        told = self.status
-        is_open = any(one.get("ended_us") is None for one in told.get("incidents") or ())
-        is_on = (told.get("recorder") or {}).get("on")
-        return told.get("state") == "watching" and not is_on and not is_open
+        status = self.status
+        is_open = any(
+            incident.get("ended_us") is None for incident in status.get("incidents") or ()
+        )
+        is_on = (status.get("recorder") or {}).get("on")
+        return status.get("state") == "watching" and not is_on and not is_open
 
     def may_record(self) -> bool:
         """Whether the recorder may soon record."""
@@ -145,8 +147,8 @@ class Bench:
     def cycle_ms(self) -> float:
         """What a cycle takes by now."""
         phases = self.status.get("phases") or []
-        known = [one.get("observed_us") for one in phases if one.get("observed_us")]
-        return max(known, default=10_000.0) / 1000
+        observed_us = [phase.get("observed_us") for phase in phases if phase.get("observed_us")]
+        return max(observed_us, default=10_000.0) / 1000
 
     def put(self, name: str) -> None:
         """One fault, for as long as it takes to be recorded."""
@@ -176,11 +178,13 @@ class Bench:
                 self.say({})
             return
         with ExitStack() as stack:
-            said = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="watch-faults-")))
-            environment = {**os.environ, FOLDER: str(said), STARTER: str(os.getpid())}
+            load_folder = Path(
+                stack.enter_context(tempfile.TemporaryDirectory(prefix="watch-faults-"))
+            )
+            environment = {**os.environ, FOLDER: str(load_folder), STARTER: str(os.getpid())}
             load = stack.enter_context(beside(planted.load, self.folder, environment, self.log))
-            self.wait((said / "load.ready").exists, 60)
-            (said / "load.go").touch()
+            self.wait((load_folder / "load.ready").exists, 60)
+            (load_folder / "load.go").touch()
             yield 1.0
             if load is not None and load.poll() is not None:
                 self.note(f"{name}: the load ended early (exit {load.returncode})")
@@ -220,14 +224,14 @@ def run(options: argparse.Namespace, names: Sequence[str]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     gpu = has_gpu()
     fit = [
-        one
-        for one in names
-        if options.program in FAULTS[one].programs and (gpu or FAULTS[one].needs != "gpu")
+        fault
+        for fault in names
+        if options.program in FAULTS[fault].programs and (gpu or FAULTS[fault].needs != "gpu")
     ]
     random.Random(options.seed).shuffle(fit)
     with (folder / "log.txt").open("w") as log:
         bench = Bench(folder, options, log)
-        bench.truth.left_out = [one for one in names if one not in fit]
+        bench.truth.left_out = [fault for fault in names if fault not in fit]
         try:
             if not bench.wait(bench.is_ready, options.seconds):
                 bench.note(f"never ready: {bench.status.get('state')}, see {folder / 'log.txt'}")
@@ -244,8 +248,8 @@ def run(options: argparse.Namespace, names: Sequence[str]) -> Path:
                     bench.truth.left_out += fit[number:]
                     break
                 if not is_free:
-                    told = bench.status
-                    bench.note(f"not at rest: {told.get('state')}, {told.get('recorder')}")
+                    status = bench.status
+                    bench.note(f"not at rest: {status.get('state')}, {status.get('recorder')}")
                 bench.put(name)
             # What is open may close; a healthy program runs for its whole time.
             bench.wait(lambda: False, options.rest if fit else options.seconds)
@@ -257,32 +261,34 @@ def run(options: argparse.Namespace, names: Sequence[str]) -> Path:
 def main() -> None:
     """Run, or score what was run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    made = parser.add_subparsers(dest="what", required=True)
+    commands = parser.add_subparsers(dest="what", required=True)
     for name in ("run", "healthy"):
-        one = made.add_parser(name)
-        one.add_argument("folder", type=Path)
-        one.add_argument("--program", choices=ALL, default="train")
-        one.add_argument("--seconds", type=float, default=540.0, help="all in all")
-        one.add_argument("--learn", type=int, default=1000, help="cycles")
-        one.add_argument("--seed", type=int, default=0)
-        one.add_argument("--core", type=int, help="for the program and loads; the watcher roams")
-        one.add_argument("--watch-options", default="", help="more options of `timesink watch`")
-        one.add_argument("--references", type=int, default=2, help="to wait for before faults")
-        one.add_argument("--faults", default=",".join(FAULTS) if name == "run" else "")
-        one.add_argument("--least", type=float, default=10.0, help="seconds of a fault")
-        one.add_argument("--most", type=float, default=25.0, help="until it is recorded")
-        one.add_argument("--rest", type=float, default=15.0, help="healthy seconds between")
+        command = commands.add_parser(name)
+        command.add_argument("folder", type=Path)
+        command.add_argument("--program", choices=ALL, default="train")
+        command.add_argument("--seconds", type=float, default=540.0, help="all in all")
+        command.add_argument("--learn", type=int, default=1000, help="cycles")
+        command.add_argument("--seed", type=int, default=0)
+        command.add_argument(
+            "--core", type=int, help="for the program and loads; the watcher roams"
+        )
+        command.add_argument("--watch-options", default="", help="more options of `timesink watch`")
+        command.add_argument("--references", type=int, default=2, help="to wait for before faults")
+        command.add_argument("--faults", default=",".join(FAULTS) if name == "run" else "")
+        command.add_argument("--least", type=float, default=10.0, help="seconds of a fault")
+        command.add_argument("--most", type=float, default=25.0, help="until it is recorded")
+        command.add_argument("--rest", type=float, default=15.0, help="healthy seconds between")
         # A little less than a minute: else healthy cycles would be recorded first.
-        one.add_argument("--gap", type=float, default=55.0, help="seconds from a recording on")
-    scored = made.add_parser("score")
+        command.add_argument("--gap", type=float, default=55.0, help="seconds from a recording on")
+    scored = commands.add_parser("score")
     scored.add_argument("folders", type=Path, nargs="+")
     scored.add_argument("--again", action="store_true", help="alarms by the rules of now")
     options = parser.parse_args()
     if options.what == "score":
-        print(tables([score(one, again=options.again) for one in options.folders]))
+        print(tables([score(folder, again=options.again) for folder in options.folders]))
         return
-    names = [one for one in options.faults.split(",") if one]
-    unknown = [one for one in names if one not in FAULTS]
+    names = [fault for fault in options.faults.split(",") if fault]
+    unknown = [fault for fault in names if fault not in FAULTS]
     if unknown:
         parser.error(f"no fault is called {unknown[0]}; known: {', '.join(FAULTS)}")
     print(tables([score(run(options, names))]))

@@ -40,12 +40,15 @@ def streams(path: str | None, here_s: float) -> Iterator[tuple[str, list[pl.Data
     """Programs, the cycles of each of their runs, and the share of runs to learn from."""
     noise = pl.read_parquet(NOISE).sort("started_us")
     for (name,), mine in noise.group_by("program", maintain_order=True):
-        runs = [pl.DataFrame({"duration_us": np.array(one) / 1e3}) for one in mine["cycles_ns"]]
+        runs = [
+            pl.DataFrame({"duration_us": np.array(cycles_ns) / 1e3})
+            for cycles_ns in mine["cycles_ns"]
+        ]
         yield str(name), runs, 0.5
     if path:
         rows = read_cycle_rows(path).sort("start_ts")
         jobs = rows.partition_by("job_name", maintain_order=True)
-        yield "vllm", [one.drop("job_name", "start_ts") for one in jobs], 0.8
+        yield "vllm", [job.drop("job_name", "start_ts") for job in jobs], 0.8
     if here_s:
         cycles = np.array(list(_here(here_s)))
         yield "here", [pl.DataFrame({"duration_us": part}) for part in np.split(cycles, range(
@@ -54,10 +57,10 @@ def streams(path: str | None, here_s: float) -> Iterator[tuple[str, list[pl.Data
 
 def _here(seconds: float) -> Iterator[float]:
     """Numbers sorted on this machine, with whatever else runs on it."""
-    one, end = np.random.default_rng(0).standard_normal(50_000), time.monotonic() + seconds
+    values, end = np.random.default_rng(0).standard_normal(50_000), time.monotonic() + seconds
     while time.monotonic() < end:
         began = time.perf_counter_ns()
-        np.sort(one)
+        np.sort(values)
         yield (time.perf_counter_ns() - began) / 1e3
 
 
@@ -74,8 +77,8 @@ def learned_and_others(
     """A model of some runs, and the others in order of time."""
     order = np.random.default_rng(seed).permutation(len(runs))
     count = int(share * len(runs))
-    first, others = (sorted(part.tolist()) for part in (order[:count], order[count:]))
-    return learn_live(stream([runs[one] for one in first])), [runs[one] for one in others]
+    first, rest = (sorted(part.tolist()) for part in (order[:count], order[count:]))
+    return learn_live(stream([runs[index] for index in first])), [runs[index] for index in rest]
 
 
 def delays(model: LiveModel, rows: pl.DataFrame, factor: float, seed: int) -> Iterator[int]:
@@ -87,19 +90,19 @@ def delays(model: LiveModel, rows: pl.DataFrame, factor: float, seed: int) -> It
         late = pl.int_range(pl.len()) >= BEFORE
         times = pl.when(late).then(factor).otherwise(1.0)
         table = LiveJudge(model).judge(part.with_columns(pl.col("duration_us") * times)).table
-        found = np.flatnonzero(table["alarm"].to_numpy()[BEFORE:])
+        alarm_rows = np.flatnonzero(table["alarm"].to_numpy()[BEFORE:])
         judged = table["expected_us"].is_not_null().to_numpy()[BEFORE:]
         if len(judged):
-            yield int(judged[: found[0]].sum()) if len(found) else AFTER
+            yield int(judged[: alarm_rows[0]].sum()) if len(alarm_rows) else AFTER
 
 
 def quickest(model: LiveModel, factor: float) -> float:
     """After how many cycles limits find a shift without noise."""
     shift = np.log(factor)
     every = [
-        one.limit / (min(shift, one.bound) - one.allowance)
-        for one in model.limits.sums
-        if min(shift, one.bound) > one.allowance
+        cusum.limit / (min(shift, cusum.bound) - cusum.allowance)
+        for cusum in model.limits.sums
+        if min(shift, cusum.bound) > cusum.allowance
     ]
     return min(every, default=np.inf)
 
@@ -114,22 +117,22 @@ def accuracy(path: str | None, splits: int, here_s: float) -> None:
         waits: dict[float, list[int]] = {factor: [] for factor in FACTORS}
         for seed in range(splits):
             began = time.perf_counter()
-            model, others = learned_and_others(runs, share, seed)
+            model, other_runs = learned_and_others(runs, share, seed)
             took += time.perf_counter() - began
-            rows = stream(others)
+            rows = stream(other_runs)
             alarms += len(LiveJudge(model).judge(rows).raised)
             hours += rows["duration_us"].sum() / 3.6e9
             allowed.append([quickest(model, factor) for factor in FACTORS])
             for factor in FACTORS:
                 waits[factor] += delays(model, rows, factor, seed)
-        told = [
-            f"{np.median(one):.0f}, {100 * np.mean(np.array(one) < 10):.0f} %"
-            for one in waits.values()
+        cells = [
+            f"{np.median(cycle_counts):.0f}, {100 * np.mean(np.array(cycle_counts) < 10):.0f} %"
+            for cycle_counts in waits.values()
         ]
         sums = ", ".join(f"{value:.0f}" for value in np.median(np.array(allowed), axis=0))
         print(
             f"| {name} | {took / splits:.1f} | {sums} | {hours:.3f} | {alarms} | "
-            f"{alarms / hours:.1f} | {' | '.join(told)} |", flush=True,
+            f"{alarms / hours:.1f} | {' | '.join(cells)} |", flush=True,
         )  # fmt: skip
 
 
@@ -143,35 +146,36 @@ def made_up(count: int, seed: int, *, with_workload: bool) -> pl.DataFrame:
     if not with_workload:
         return rows
     batch = random.integers(1, 64, count // 50 + 1).repeat(50)[:count].astype(np.float64)
-    made = random.uniform(10, 500, count)
+    output_lengths = random.uniform(10, 500, count)
     return rows.with_columns(
-        batch_size=batch, avg_input_length=random.uniform(100, 900, count), avg_output_length=made,
-        duration_us=took * (1 + batch / 100 + made * batch / 1e5),
+        batch_size=batch, avg_input_length=random.uniform(100, 900, count),
+        avg_output_length=output_lengths,
+        duration_us=took * (1 + batch / 100 + output_lengths * batch / 1e5),
     )  # fmt: skip
 
 
 def cost(cycles: int, *, with_workload: bool) -> None:
     """Print what judging costs, per cycle, and what it keeps."""
     began = time.perf_counter()
-    first = [made_up(PER_SECOND, -1 - one, with_workload=with_workload) for one in range(7)]
+    first = [made_up(PER_SECOND, -1 - number, with_workload=with_workload) for number in range(7)]
     model = learn_live(pl.concat(first))
     print(f"learned from {7 * PER_SECOND} cycles in {time.perf_counter() - began:.1f} s")
-    judge, spent, alarms, told = LiveJudge(model), 0.0, 0, 1
+    judge, spent, alarms, next_report = LiveJudge(model), 0.0, 0, 1
     for second in range(cycles // PER_SECOND):
         rows = made_up(PER_SECOND, second, with_workload=with_workload)
         start = time.process_time()
         alarms += len(judge.judge(rows).raised)
         spent += time.process_time() - start
-        if second + 1 == told or (second + 1) * PER_SECOND + PER_SECOND > cycles:
+        if second + 1 == next_report or (second + 1) * PER_SECOND + PER_SECOND > cycles:
             count = (second + 1) * PER_SECOND
-            each = 1e6 * spent / count
+            cycle_us = 1e6 * spent / count
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             print(
-                f"{count} cycles: {each:.2f} us of CPU each "
-                f"({PER_SECOND * each / 1e4:.1f} % of a core at {PER_SECOND}/s), "
+                f"{count} cycles: {cycle_us:.2f} us of CPU each "
+                f"({PER_SECOND * cycle_us / 1e4:.1f} % of a core at {PER_SECOND}/s), "
                 f"peak {peak:.0f} MiB, {alarms} alarms", flush=True,
             )  # fmt: skip
-            told *= 4
+            next_report *= 4
 
 
 PROGRAM = """
@@ -190,7 +194,7 @@ while time.monotonic() < end:
 """
 
 
-def whole(seconds: float, *, with_workload: bool) -> None:
+def measure_watcher(seconds: float, *, with_workload: bool) -> None:
     """Print what the watcher as a whole takes beside a program of very short cycles."""
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / "busy.py").write_text(PROGRAM)
@@ -201,40 +205,40 @@ def whole(seconds: float, *, with_workload: bool) -> None:
             *(sys.executable, "busy.py", str(seconds), str(PER_SECOND)),
         ]
         process = subprocess.Popen(command, cwd=place, stderr=subprocess.DEVNULL)
-        used, most, told = [], 0.0, {}
+        used, most, status = [], 0.0, {}
         while process.poll() is None:
             time.sleep(1)
             with suppress(OSError, ValueError):
-                told = json.loads((Path(place) / "watch" / "status.json").read_text())
-            own = told.get("own") or {}
-            if told.get("state") in {"watching", "alarm"} and own.get("cpu_pct"):
-                used.append(own["cpu_pct"])
-                most = max(most, own["rss_bytes"] / 2**20)
+                status = json.loads((Path(place) / "watch" / "status.json").read_text())
+            usage = status.get("own") or {}
+            if status.get("state") in {"watching", "alarm"} and usage.get("cpu_pct"):
+                used.append(usage["cpu_pct"])
+                most = max(most, usage["rss_bytes"] / 2**20)
                 if len(used) % 60 == 0:
-                    print(f"{told['cycles']} cycles: {own['cpu_pct']:.1f} % of a core, "
-                          f"{own['rss_bytes'] / 2**20:.0f} MiB", flush=True)  # fmt: skip
-        print(f"{told.get('cycles')} cycles, {told.get('dropped')} dropped, "
-              f"{(told.get('alarms') or {}).get('raised')} alarms: the middle second "
+                    print(f"{status['cycles']} cycles: {usage['cpu_pct']:.1f} % of a core, "
+                          f"{usage['rss_bytes'] / 2**20:.0f} MiB", flush=True)  # fmt: skip
+        print(f"{status.get('cycles')} cycles, {status.get('dropped')} dropped, "
+              f"{(status.get('alarms') or {}).get('raised')} alarms: the middle second "
               f"{np.median(used):.1f} % of a core, at most {most:.0f} MiB")  # fmt: skip
 
 
 def main() -> None:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    made = parser.add_subparsers(dest="what", required=True)
-    asked = made.add_parser("accuracy")
-    asked.add_argument("rows", nargs="?")
-    asked.add_argument("--splits", type=int, default=10)
-    asked.add_argument("--here", type=float, default=0.0)
-    asked = made.add_parser("cost")
-    asked.add_argument("--cycles", type=int, default=1_000_000)
-    asked.add_argument("--workload", action="store_true")
-    asked = made.add_parser("whole")
-    asked.add_argument("--seconds", type=float, default=600.0)
-    asked.add_argument("--workload", action="store_true")
+    commands = parser.add_subparsers(dest="what", required=True)
+    command = commands.add_parser("accuracy")
+    command.add_argument("rows", nargs="?")
+    command.add_argument("--splits", type=int, default=10)
+    command.add_argument("--here", type=float, default=0.0)
+    command = commands.add_parser("cost")
+    command.add_argument("--cycles", type=int, default=1_000_000)
+    command.add_argument("--workload", action="store_true")
+    command = commands.add_parser("whole")
+    command.add_argument("--seconds", type=float, default=600.0)
+    command.add_argument("--workload", action="store_true")
     options = parser.parse_args()
     if options.what == "whole":
-        whole(options.seconds, with_workload=options.workload)
+        measure_watcher(options.seconds, with_workload=options.workload)
     elif options.what == "cost":
         cost(options.cycles, with_workload=options.workload)
     else:

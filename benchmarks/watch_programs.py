@@ -88,15 +88,15 @@ class Faults:
     def begin_cycle(self) -> None:
         """Look what is asked for, and do it."""
         self.starts_ns.append(time.perf_counter_ns())
-        said = self.control.look()
+        instructions = self.control.look()
         late = time.monotonic() > self._until or len(self.starts_ns) > self.most_cycles
-        self.is_over = self.is_over or late or bool(said.get("stop"))
-        if "python_stall" in said:
-            checks_in_python(said["python_stall"] / 1000)
-        if "allocator_churn" in said:
-            churn(round(said["allocator_churn"]), self._random)
+        self.is_over = self.is_over or late or bool(instructions.get("stop"))
+        if "python_stall" in instructions:
+            checks_in_python(instructions["python_stall"] / 1000)
+        if "allocator_churn" in instructions:
+            churn(round(instructions["allocator_churn"]), self._random)
 
-    def _after_layer(self, _layer: nn.Module, _given: Any, gave: Any) -> None:
+    def _after_layer(self, _layer: nn.Module, _inputs: Any, gave: Any) -> None:
         for _ in range(int(self.control.said.get("sync_inserted", 0))):
             (gave[0] if isinstance(gave, tuple) else gave).flatten()[0].item()
 
@@ -108,10 +108,10 @@ class Faults:
 
 def checks_in_python(wanted_s: float) -> int:
     """Spend time in Python, as checks do that somebody forgot."""
-    until, found = time.perf_counter() + wanted_s, 0
+    until, total = time.perf_counter() + wanted_s, 0
     while time.perf_counter() < until:
-        found += sum(one % 3 for one in range(50))
-    return found
+        total += sum(number % 3 for number in range(50))
+    return total
 
 
 def churn(many: int, drawn: random.Random) -> None:
@@ -203,10 +203,10 @@ class Trained(nn.Module):
         )
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        found = self.inward(rows)
+        hidden = self.inward(rows)
         for layer in self.layers:
-            found = layer(found)
-        return self.outward(found)
+            hidden = layer(hidden)
+        return self.outward(hidden)
 
 
 def train(faults: Faults, seed: int) -> None:
@@ -259,19 +259,19 @@ class Layer(nn.Module):
         self.register_buffer("kept", torch.zeros(size, dtype=KIND), persistent=False)
 
     def forward(
-        self, found: torch.Tensor, seats: slice, places: torch.Tensor, mask: torch.Tensor
+        self, hidden: torch.Tensor, seats: slice, places: torch.Tensor, mask: torch.Tensor
     ) -> torch.Tensor:
-        many, length, width = found.shape
-        split = self.three(self.first(found)).view(many, length, 3, WRITER_HEADS, -1)
-        asked, keys, values = split.unbind(2)
-        row = torch.arange(many, device=found.device)[:, None]
+        many, length, width = hidden.shape
+        split = self.three(self.first(hidden)).view(many, length, 3, WRITER_HEADS, -1)
+        queries, keys, values = split.unbind(2)
+        row = torch.arange(many, device=hidden.device)[:, None]
         for place, new in enumerate((keys, values)):
             self.kept[place, seats][row, places] = new
         reach = mask.shape[-1]
         keys, values = (self.kept[place, seats, :reach].transpose(1, 2) for place in (0, 1))
-        seen = F.scaled_dot_product_attention(asked.transpose(1, 2), keys, values, attn_mask=mask)
-        found = found + self.one(seen.transpose(1, 2).reshape(many, length, width))
-        return found + self.down(F.gelu(self.up(self.second(found))))
+        seen = F.scaled_dot_product_attention(queries.transpose(1, 2), keys, values, attn_mask=mask)
+        hidden = hidden + self.one(seen.transpose(1, 2).reshape(many, length, width))
+        return hidden + self.down(F.gelu(self.up(self.second(hidden))))
 
 
 class Writer(nn.Module):
@@ -285,12 +285,12 @@ class Writer(nn.Module):
         self.head = nn.Linear(WRITER_WIDTH, VOCABULARY)
 
     def forward(self, tokens: torch.Tensor, seats: slice, places: torch.Tensor, reach: int) -> Any:
-        found = self.words(tokens)
-        known = torch.arange(reach, device=tokens.device)
-        mask = (known <= places[..., None])[:, None]
+        hidden = self.words(tokens)
+        positions = torch.arange(reach, device=tokens.device)
+        mask = (positions <= places[..., None])[:, None]
         for layer in self.layers:
-            found = layer(found, seats, places, mask)
-        return self.head(found[:, -1]).argmax(-1)
+            hidden = layer(hidden, seats, places, mask)
+        return self.head(hidden[:, -1]).argmax(-1)
 
 
 def writer(faults: Faults) -> Writer:
@@ -324,7 +324,10 @@ def new_request(drawn: random.Random, longer: float) -> Request:
 def sizes_of(requests: Sequence[Request]) -> dict[str, float]:
     """What a cycle has to do, by the names that tables of cycles have."""
     many = max(len(requests), 1)
-    prompts, written = [one.prompt for one in requests], [one.written for one in requests]
+    prompts, written = (
+        [request.prompt for request in requests],
+        [request.written for request in requests],
+    )
     return {
         "batch_size": len(requests),
         "avg_input_length": sum(prompts) / many,
@@ -341,13 +344,13 @@ def workload(*_arguments: Any, **named: Any) -> dict[str, float]:
 
 def _write(model: Writer, requests: Sequence[Request]) -> None:
     """One token for each of them."""
-    lengths = [one.length for one in requests]
+    lengths = [request.length for request in requests]
     places = torch.tensor(lengths, device=DEVICE)[:, None]
     reach = min(-(-(max(lengths) + 1) // PLACES) * PLACES, LONGEST)
     tokens = torch.ones(len(requests), 1, dtype=torch.long, device=DEVICE)
     model(tokens, slice(0, len(requests)), places, reach).tolist()
-    for one in requests:
-        one.written += 1
+    for request in requests:
+        request.written += 1
 
 
 def decode_step(model: Writer, requests: Sequence[Request], **_sizes: float) -> None:
@@ -363,7 +366,7 @@ def decode(faults: Faults, seed: int) -> None:
     while not faults.is_over:
         many = sizes.next()
         requests = [new_request(drawn, faults.longer) for _ in range(many)]
-        for _ in range(min(one.wanted for one in requests)):
+        for _ in range(min(request.wanted for request in requests)):
             decode_step(model, requests, forward_mode=2, **sizes_of(requests))
             if faults.is_over:
                 break
@@ -397,7 +400,7 @@ def serve_own(faults: Faults, seed: int) -> None:
         tokens = len(active) + (0 if arrived is None else arrived.prompt)
         sizes = sizes_of(active) | {"forward_mode": mode, "tokens": tokens}
         serve_step(model, active, arrived, **sizes)
-        active[:] = [one for one in active if one.written < one.wanted]
+        active[:] = [request for request in active if request.written < request.wanted]
 
 
 def serve(faults: Faults, seed: int) -> None:
@@ -433,9 +436,9 @@ def serve(faults: Faults, seed: int) -> None:
     while not faults.is_over:
         wanted = level.next()
         while waiting < wanted:
-            one = new_request(drawn, faults.longer)
-            prompt = [drawn.randrange(1, VOCABULARY) for _ in range(one.prompt)]
-            manager.add_request(prompt, max_new_tokens=one.wanted)
+            request = new_request(drawn, faults.longer)
+            prompt = [drawn.randrange(1, VOCABULARY) for _ in range(request.prompt)]
+            manager.add_request(prompt, max_new_tokens=request.wanted)
             waiting += 1
         if manager.get_result(timeout=1.0) is not None:
             waiting -= 1
@@ -448,7 +451,7 @@ def serve(faults: Faults, seed: int) -> None:
 
 
 PROGRAMS: dict[str, Callable[[Faults, int], None]] = {
-    one.__name__: one for one in (train, decode, serve, serve_own)
+    program.__name__: program for program in (train, decode, serve, serve_own)
 }
 
 

@@ -46,21 +46,21 @@ class Planted:
     """Whether every cycle is slower as soon as it is put in."""
 
     @property
-    def known(self) -> Any:
-        return next((one for one in LAB_FAULTS if one.name == self.lab), None)
+    def lab_fault(self) -> Any:
+        return next((fault for fault in LAB_FAULTS if fault.name == self.lab), None)
 
     @property
     def causes(self) -> tuple[str, ...]:
         """Causes that are right; none: none is asked for."""
-        return self.cause or (self.known.cause if self.known else ())
+        return self.cause or (self.lab_fault.cause if self.lab_fault else ())
 
     @property
     def anomalies(self) -> tuple[str, ...]:
-        return self.known.anomaly if self.known else ()
+        return self.lab_fault.anomaly if self.lab_fault else ()
 
     @property
     def load(self) -> tuple[str, ...]:
-        return self.known.load if self.known and self.strength is None else ()
+        return self.lab_fault.load if self.lab_fault and self.strength is None else ()
 
 
 FAULTS: Mapping[str, Planted] = {
@@ -185,17 +185,17 @@ class Scored:
     status: Mapping[str, Any]
 
 
-def _time_us(told: Mapping[str, Any], name: str) -> float | None:
+def _time_us(fields: Mapping[str, Any], name: str) -> float | None:
     for unit, factor in (("_us", 1.0), ("_s", 1e6)):
-        if told.get(name + unit) is not None:
-            return factor * float(told[name + unit])
+        if fields.get(name + unit) is not None:
+            return factor * float(fields[name + unit])
     return None
 
 
 def alarms_of(watch: Path) -> list[Alarm]:
     """Every alarm; incidents know when it ended."""
-    known = [alarm for one in incidents_of(watch) for alarm in one.get("alarms") or ()]
-    ends = {alarm["number"]: _time_us(alarm, "ended") for alarm in known}
+    alarms = [alarm for incident in incidents_of(watch) for alarm in incident.get("alarms") or ()]
+    ends = {alarm["number"]: _time_us(alarm, "ended") for alarm in alarms}
     every = []
     for line in lines_of(watch / "alarms.jsonl"):
         if line.get("event") == "alarm":
@@ -203,19 +203,21 @@ def alarms_of(watch: Path) -> list[Alarm]:
             raised = _time_us(facts, "raised") or told_us
             since = _time_us(facts, "since") or raised
             every.append(Alarm(since, raised, ends.get(facts["number"]), told_us))
-    return sorted(every, key=lambda one: one.raised_us)
+    return sorted(every, key=lambda alarm: alarm.raised_us)
 
 
 def alarms_again(watch: Path, from_us: float) -> list[Alarm]:
     """Alarms of the rules of now, learned from the cycles that its model was learned from."""
-    told = live_model_from((watch / "model.json").read_bytes(), "model.json")
+    stored_model = live_model_from((watch / "model.json").read_bytes(), "model.json")
     rows, start_us = rows_of(watch), 1e6 * pl.col("start_ts")
-    model = learn_live(rows.filter(start_us.is_between(*told.learned_us)))
-    found = LiveJudge(model).judge(rows.filter(start_us > from_us))
-    ends = {one.number: _time_us(asdict(one), "ended") for one in found.ended}
+    model = learn_live(rows.filter(start_us.is_between(*stored_model.learned_us)))
+    judgement = LiveJudge(model).judge(rows.filter(start_us > from_us))
+    ends = {alarm.number: _time_us(asdict(alarm), "ended") for alarm in judgement.ended}
     return [
-        Alarm(1e6 * one.since_s, 1e6 * one.raised_s, ends.get(one.number), 1e6 * one.raised_s)
-        for one in found.raised
+        Alarm(
+            1e6 * alarm.since_s, 1e6 * alarm.raised_s, ends.get(alarm.number), 1e6 * alarm.raised_s
+        )
+        for alarm in judgement.raised
     ]
 
 
@@ -228,20 +230,25 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 def incidents_of(watch: Path) -> list[dict[str, Any]]:
     """Every incident that was written."""
-    return [json.loads(one.read_text()) for one in sorted(watch.glob("incidents/*/incident.json"))]
+    return [
+        json.loads(file.read_text()) for file in sorted(watch.glob("incidents/*/incident.json"))
+    ]
 
 
-def _names(told: Any) -> list[str]:
+def _names(causes: Any) -> list[str]:
     """Names of causes, the first one first."""
-    return [str(one.get("cause", one) if isinstance(one, dict) else one) for one in told or ()]
+    return [
+        str(cause.get("cause", cause) if isinstance(cause, dict) else cause)
+        for cause in causes or ()
+    ]
 
 
 def rows_of(watch: Path) -> pl.DataFrame:
     """The cycles that were kept, in order of time."""
-    files = [one for one in (watch / "cycles.old.csv", watch / "cycles.csv") if one.exists()]
+    files = [file for file in (watch / "cycles.old.csv", watch / "cycles.csv") if file.exists()]
     if not files:
         return pl.DataFrame()
-    rows = pl.concat([read_cycle_rows(str(one)) for one in files], how="diagonal")
+    rows = pl.concat([read_cycle_rows(str(file)) for file in files], how="diagonal")
     return rows.filter(pl.col("start_ts").is_not_null()).sort("start_ts")
 
 
@@ -250,10 +257,10 @@ def cycles_of(watch: Path) -> tuple[np.ndarray, np.ndarray, list[tuple[Any, ...]
     rows = rows_of(watch)
     if not rows.height:
         return np.empty(0), np.empty(0), []
-    alike = [one for one in ("forward_mode", "batch_size") if one in rows.columns]
+    key_columns = [column for column in ("forward_mode", "batch_size") if column in rows.columns]
     if "avg_input_length" in rows.columns and rows["avg_input_length"].n_unique() <= _FEW_LENGTHS:
-        alike.append("avg_input_length")
-    keys = rows.select(alike).rows() if alike else [()] * rows.height
+        key_columns.append("avg_input_length")
+    keys = rows.select(key_columns).rows() if key_columns else [()] * rows.height
     return 1e6 * rows["start_ts"].to_numpy(), rows["duration_us"].to_numpy(), keys
 
 
@@ -262,8 +269,8 @@ def slower_by(
 ) -> float | None:
     """How many times as long cycles took as healthy ones of the same batch size."""
     middle = _healthy_middles(is_healthy, took, keys)
-    places = [one for one in np.flatnonzero(is_in) if keys[one] in middle]
-    return median(took[one] / middle[keys[one]] for one in places) if places else None
+    places = [row for row in np.flatnonzero(is_in) if keys[row] in middle]
+    return median(took[row] / middle[keys[row]] for row in places) if places else None
 
 
 def _healthy_middles(
@@ -276,7 +283,7 @@ def _healthy_middles(
 
 
 def felt_us(
-    one: Noticed, starts: np.ndarray, took: np.ndarray, keys: Sequence[tuple[Any, ...]],
+    notice: Noticed, starts: np.ndarray, took: np.ndarray, keys: Sequence[tuple[Any, ...]],
     is_healthy: np.ndarray,
 ) -> float:  # fmt: skip
     """When cycles began to be slow: loads beside a program take a moment to be one.
@@ -285,7 +292,7 @@ def felt_us(
     fault comes to, or by a tenth; of a fault in the cycle itself, when it was put in.  A slow
     loader is none of these: while it keeps up, no cycle waits.
     """
-    put, slower = one.put, one.slower
+    put, slower = notice.put, notice.slower
     if FAULTS[put.fault].is_at_once or slower is None:
         return float(put.onset_us)
     least = 1 + min(0.1, (slower - 1) / 2)
@@ -300,15 +307,15 @@ def felt_us(
 
 def score(folder: Path, *, again: bool = False) -> Scored:
     """What the watcher made of the faults of one run, or would make of it by the rules of now."""
-    told = json.loads((folder / "truth.json").read_text())
-    truth = Truth(**{**told, "puts": [Put(**one) for one in told["puts"]]})
+    document = json.loads((folder / "truth.json").read_text())
+    truth = Truth(**{**document, "puts": [Put(**fields) for fields in document["puts"]]})
     watch = folder / "watch"
     starts, took, keys = cycles_of(watch)
     # Cycles are judged as soon as they were learned, and better once more of them were.
     learned = [
-        _time_us(one, "time") or 0.0
-        for one in lines_of(watch / "alarms.jsonl")
-        if one.get("event") == "learned"
+        _time_us(entry, "time") or 0.0
+        for entry in lines_of(watch / "alarms.jsonl")
+        if entry.get("event") == "learned"
     ]
     judged_us = (max if again else min)(learned, default=truth.watching_us)
     alarms = alarms_again(watch, judged_us) if again else alarms_of(watch)
@@ -321,33 +328,37 @@ def score(folder: Path, *, again: bool = False) -> Scored:
     faults, claimed = [], set()
     for put in truth.puts:
         is_in = (starts >= put.onset_us) & (starts < put.end_us)
-        one = Noticed(put, truth.program, slower_by(is_in, is_healthy, took, keys))
+        notice = Noticed(put, truth.program, slower_by(is_in, is_healthy, took, keys))
         # What is raised once the next one has begun is of that one.
         behind_us = min(
             [
                 put.end_us + settles,
-                *(one.begun_us for one in truth.puts if one.begun_us > put.begun_us),
+                *(
+                    other_put.begun_us
+                    for other_put in truth.puts
+                    if other_put.begun_us > put.begun_us
+                ),
             ]
         )
         mine = [alarm for alarm in alarms if put.begun_us <= alarm.raised_us < behind_us]
-        one.was_open = any(
+        notice.was_open = any(
             alarm.raised_us < put.begun_us < (alarm.ended_us or truth.ended_us) for alarm in alarms
         )
         if FAULTS[put.fault].is_fault:
             claimed |= {id(alarm) for alarm in mine}
         if mine:
-            one.alarm = mine[0]
-            onset_us = felt_us(one, starts, took, keys, is_healthy)
+            notice.alarm = mine[0]
+            onset_us = felt_us(notice, starts, took, keys, is_healthy)
             before = (starts >= onset_us) & (starts < mine[0].raised_us)
-            one.delay_cycles = int(before.sum())
-            _judge_cause(one, incidents, settles)
-        faults.append(one)
+            notice.delay_cycles = int(before.sum())
+            _judge_cause(notice, incidents, settles)
+        faults.append(notice)
     false = [
         alarm for alarm in alarms if id(alarm) not in claimed and alarm.raised_us > judged_us > 0
     ]
     of_none = [
-        one for one in incidents
-        if (_time_us(one, "raised") or 0) in {alarm.raised_us for alarm in false}
+        incident for incident in incidents
+        if (_time_us(incident, "raised") or 0) in {alarm.raised_us for alarm in false}
     ]  # fmt: skip
     unhealthy = sum(
         put.end_us + settles - put.begun_us for put in truth.puts if FAULTS[put.fault].is_fault
@@ -364,31 +375,33 @@ def score(folder: Path, *, again: bool = False) -> Scored:
     )  # fmt: skip
 
 
-def _judge_cause(one: Noticed, incidents: Sequence[Mapping[str, Any]], settles: float) -> None:
-    put = one.put
+def _judge_cause(notice: Noticed, incidents: Sequence[Mapping[str, Any]], settles: float) -> None:
+    put = notice.put
 
-    def is_of_it(told: Mapping[str, Any], name: str) -> bool:
-        return put.begun_us <= (_time_us(told, name) or 0) < put.end_us + settles
+    def is_of_it(fields: Mapping[str, Any], name: str) -> bool:
+        return put.begun_us <= (_time_us(fields, name) or 0) < put.end_us + settles
 
-    recorded = [each for each in incidents if is_of_it(each.get("recording") or {}, "started")]
+    recorded = [
+        incident for incident in incidents if is_of_it(incident.get("recording") or {}, "started")
+    ]
     raised = [
-        each
-        for each in incidents
-        if any(is_of_it(alarm, "raised") for alarm in each.get("alarms") or (each,))
+        incident
+        for incident in incidents
+        if any(is_of_it(alarm, "raised") for alarm in incident.get("alarms") or (incident,))
     ]
     best = (recorded or raised)[:1]
     if not best:
-        one.first = "no incident"
-        one.is_right = False if one.planted.causes or one.planted.anomalies else None
+        notice.first = "no incident"
+        notice.is_right = False if notice.planted.causes or notice.planted.anomalies else None
         return
     causes, anomalies = _names(best[0].get("causes")), _names(best[0].get("anomalies"))
-    if one.planted.causes:
-        one.first = (causes or [f"none ({(anomalies or ['-'])[0]})"])[0]
-        one.is_right = one.first in one.planted.causes
+    if notice.planted.causes:
+        notice.first = (causes or [f"none ({(anomalies or ['-'])[0]})"])[0]
+        notice.is_right = notice.first in notice.planted.causes
     else:
-        one.first = (causes or anomalies or ["none"])[0]
-        wanted = one.planted.anomalies
-        one.is_right = bool({*anomalies[:1], *causes[:1]} & {*wanted}) if wanted else None
+        notice.first = (causes or anomalies or ["none"])[0]
+        wanted = notice.planted.anomalies
+        notice.is_right = bool({*anomalies[:1], *causes[:1]} & {*wanted}) if wanted else None
 
 
 # Tables.
@@ -412,77 +425,80 @@ def _short(value: float) -> str:
 def tables(runs: Sequence[Scored]) -> str:
     """All there is to say, as Markdown."""
     rows = []
-    every = [one for scored in runs for one in scored.faults]
-    for program, name in dict.fromkeys((one.program, one.put.fault) for one in every):
-        mine = [one for one in every if (one.program, one.put.fault) == (program, name)]
+    every = [notice for scored in runs for notice in scored.faults]
+    for program, name in dict.fromkeys((notice.program, notice.put.fault) for notice in every):
+        mine = [notice for notice in every if (notice.program, notice.put.fault) == (program, name)]
         rows.append([program, name, *_cells(mine)])
-    asked = [one for one in every if one.planted.is_fault]
-    if asked:
-        rows.append(["all", "faults", *_cells(asked)])
+    fault_notices = [notice for notice in every if notice.planted.is_fault]
+    if fault_notices:
+        rows.append(["all", "faults", *_cells(fault_notices)])
     header = [
         "program", "fault", "times", "cycles slower", "alarm within 10 cycles", "alarm at all",
         "delay, cycles", "delay, s", "first cause right", "said", "closed after, s",
     ]  # fmt: skip
-    found = markdown_table("", header, rows) if rows else ""
-    own = []
-    for one in runs:
-        hours, told = one.healthy_s / 3600, one.status.get("own") or {}
-        learned, alarms = one.status.get("learned") or {}, one.status.get("alarms") or {}
-        rate = f"{len(one.false_alarms) / hours:.2f}" if hours else "-"
-        own.append([
-            one.name, one.truth.program, str(one.cycles), f"{one.cycle_ms:.2f} ms",
+    text = markdown_table("", header, rows) if rows else ""
+    run_rows = []
+    for run in runs:
+        hours, usage = run.healthy_s / 3600, run.status.get("own") or {}
+        learned, alarms = run.status.get("learned") or {}, run.status.get("alarms") or {}
+        rate = f"{len(run.false_alarms) / hours:.2f}" if hours else "-"
+        run_rows.append([
+            run.name, run.truth.program, str(run.cycles), f"{run.cycle_ms:.2f} ms",
             f"{learned.get('cycles', '-')} ({learned.get('error_pct') or 0:.1f} %)",
-            f"{hours:.3f}", f"{len(one.false_alarms)} ({one.false_incidents})", rate,
+            f"{hours:.3f}", f"{len(run.false_alarms)} ({run.false_incidents})", rate,
             str(alarms.get("brief", "-")),
-            str(one.status.get("dropped", "-")), str(one.status.get("outside", "-")),
-            f"{told.get('cpu_pct') or 0:.1f} %", f"{(told.get('rss_bytes') or 0) / 2**20:.0f} MiB",
+            str(run.status.get("dropped", "-")), str(run.status.get("outside", "-")),
+            f"{usage.get('cpu_pct') or 0:.1f} %",
+            f"{(usage.get('rss_bytes') or 0) / 2**20:.0f} MiB",
         ])  # fmt: skip
-    hours = sum(one.healthy_s for one in runs) / 3600
-    false = sum(len(one.false_alarms) for one in runs)
+    hours = sum(run.healthy_s for run in runs) / 3600
+    false = sum(len(run.false_alarms) for run in runs)
     header = [
         "run", "program", "cycles", "a cycle", "learned (error)", "healthy hours",
         "false alarms (incidents)", "per hour", "over at once", "rows lost", "outside",
         "watcher CPU", "watcher memory",
     ]  # fmt: skip
-    found += "\n" + markdown_table("", header, own)
+    text += "\n" + markdown_table("", header, run_rows)
     rate = f"{false / hours:.2f} per hour" if hours else "no healthy time"
-    found += f"\n{false} false alarms in {hours:.3f} healthy hours: {rate}.\n"
-    for one in runs:
-        for alarm in one.false_alarms:
-            at = (alarm.raised_us - one.truth.watching_us) / 1e6
-            near = [put.fault for put in one.truth.puts
+    text += f"\n{false} false alarms in {hours:.3f} healthy hours: {rate}.\n"
+    for run in runs:
+        for alarm in run.false_alarms:
+            at = (alarm.raised_us - run.truth.watching_us) / 1e6
+            near = [put.fault for put in run.truth.puts
                     if put.begun_us <= alarm.raised_us < put.end_us + 1e6 * SETTLES_S]  # fmt: skip
-            found += f"  false: {one.name}, {at:.1f} s after watching began {' '.join(near)}\n"
-        if one.truth.left_out:
-            found += f"  left out: {one.name}: {', '.join(one.truth.left_out)}\n"
-        if one.truth.exit:
-            found += f"  {one.name}: the watcher ended with exit {one.truth.exit}\n"
-    return found
+            text += f"  false: {run.name}, {at:.1f} s after watching began {' '.join(near)}\n"
+        if run.truth.left_out:
+            text += f"  left out: {run.name}: {', '.join(run.truth.left_out)}\n"
+        if run.truth.exit:
+            text += f"  {run.name}: the watcher ended with exit {run.truth.exit}\n"
+    return text
 
 
 def _cells(mine: Sequence[Noticed]) -> list[str]:
-    asked = [one for one in mine if one.is_asked]
-    late = [one for one in mine if one.alarm is not None and not one.was_open]
-    slower = [one.slower for one in mine if one.slower is not None]
+    expected_notices = [notice for notice in mine if notice.is_asked]
+    late = [notice for notice in mine if notice.alarm is not None and not notice.was_open]
+    slower = [notice.slower for notice in mine if notice.slower is not None]
     if not mine[0].planted.is_fault:
-        asked = []
+        expected_notices = []
     closed = [
-        (one.alarm.ended_us - one.put.end_us) / 1e6
-        for one in late
-        if one.alarm is not None and one.alarm.ended_us
+        (notice.alarm.ended_us - notice.put.end_us) / 1e6
+        for notice in late
+        if notice.alarm is not None and notice.alarm.ended_us
     ]
-    before = sum(one.was_open for one in mine)
-    said = Counter(one.first for one in late if one.first)
+    before = sum(notice.was_open for notice in mine)
+    causes = Counter(notice.first for notice in late if notice.first)
     return [
         f"{len(mine)}, {before} in alarm before" if before else str(len(mine)),
         f"x{median(slower):.2f}" if slower else "-",
-        _share([one.is_soon for one in asked]) if asked else "none asked",
-        _share([one.alarm is not None for one in mine]),
-        _middle([one.delay_cycles for one in late if one.delay_cycles is not None]),
-        _middle([max(0.0, one.alarm.told_us - one.put.onset_us) / 1e6
-                 for one in late if one.alarm is not None]),
-        _share([one.is_right for one in late if one.is_right is not None]),
-        ", ".join(f"{name} {many}" if many > 1 else name for name, many in said.items()) or "-",
+        _share([notice.is_soon for notice in expected_notices])
+        if expected_notices
+        else "none asked",
+        _share([notice.alarm is not None for notice in mine]),
+        _middle([notice.delay_cycles for notice in late if notice.delay_cycles is not None]),
+        _middle([max(0.0, notice.alarm.told_us - notice.put.onset_us) / 1e6
+                 for notice in late if notice.alarm is not None]),
+        _share([notice.is_right for notice in late if notice.is_right is not None]),
+        ", ".join(f"{name} {many}" if many > 1 else name for name, many in causes.items()) or "-",
         f"{_middle(closed)}; {len(late) - len(closed)} open" if len(closed) < len(late)
         else _middle(closed),
     ]  # fmt: skip
@@ -503,7 +519,7 @@ def made_up(folder: Path) -> None:
     truth = Truth("train", 0, [], begin + 30 * 10**6, begin + 600 * 10**6, puts, [], 0)
     (folder / "truth.json").write_text(json.dumps(asdict(truth)))
     starts = begin / 1e6 + np.arange(60_000) / 100
-    slow = [(starts >= one.onset_us / 1e6) & (starts < one.end_us / 1e6) for one in puts]
+    slow = [(starts >= put.onset_us / 1e6) & (starts < put.end_us / 1e6) for put in puts]
     took = 10_000.0 * np.where(slow[0], 1.5, 1.0) * np.where(slow[2], 2.0, 1.0)
     pl.DataFrame({"job_name": "1.0", "start_ts": starts, "duration_us": took}).write_csv(
         watch / "cycles.csv"
@@ -518,7 +534,7 @@ def made_up(folder: Path) -> None:
         {"event": "alarm", "time_us": begin + 400_000_000,
          "alarm": {"number": 2, "since_s": at + 399.9, "raised_s": at + 400}},
     ]  # fmt: skip
-    (watch / "alarms.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    (watch / "alarms.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     incident = {
         "raised_us": begin + 100_060_000, "causes": [{"cause": "host_code"}],
         "alarms": [{"number": 1, "raised_s": at + 100.06, "ended_s": at + 120.5}],
@@ -530,15 +546,15 @@ def main() -> None:
     """Score the made-up run, and see that all figures are as they should be."""
     with tempfile.TemporaryDirectory() as place:
         made_up(Path(place))
-        found = score(Path(place))
-    stall, longer, busy = found.faults
+        result = score(Path(place))
+    stall, longer, busy = result.faults
     wanted = (6, True, True, "host_code", 1.5)
-    told = (stall.delay_cycles, stall.is_soon, stall.is_right, stall.first, stall.slower)
-    if told != wanted or longer.is_asked or busy.alarm or not busy.is_asked:
-        raise SystemExit(f"the score is wrong: {told} instead of {wanted}, {longer}, {busy}")
-    if len(found.false_alarms) != 1 or not 525 < found.healthy_s < 535:
-        raise SystemExit(f"{found.false_alarms} false alarms in {found.healthy_s} s")
-    print(tables([found]))
+    actual = (stall.delay_cycles, stall.is_soon, stall.is_right, stall.first, stall.slower)
+    if actual != wanted or longer.is_asked or busy.alarm or not busy.is_asked:
+        raise SystemExit(f"the score is wrong: {actual} instead of {wanted}, {longer}, {busy}")
+    if len(result.false_alarms) != 1 or not 525 < result.healthy_s < 535:
+        raise SystemExit(f"{result.false_alarms} false alarms in {result.healthy_s} s")
+    print(tables([result]))
 
 
 if __name__ == "__main__":

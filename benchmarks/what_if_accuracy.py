@@ -5,7 +5,8 @@
 FOLDER holds `whatif.csv`, a row per pair of programs: `program`, `change` in words, the folders of
 both recordings (`base_folder`, `changed_folder`), what a cycle of either takes without a profiler
 (`base_plain_us`, `changed_plain_us`) and `asked`, options of `timesink whatif`.  Rows whose `asked`
-is prose take the options of `ASKED`.  A prediction sees the recording of the base alone, and where
+is prose take the options of `WHATIF_OPTIONS`.  A prediction sees the
+recording of the base alone, and where
 other kernels or copies are the change, what these take in the changed program as a factor: of all
 together, `{kernels}` and `{copies}`.
 
@@ -29,14 +30,14 @@ import numpy as np
 import polars as pl
 
 import timesink
-from recording_cost import ALIKE, FEWEST, busy_us
+from recording_cost import FEWEST, SPEED_TOLERANCE, busy_us
 from tables import markdown_table
 from timesink.analyses.replay.changes import AskedChange, parse_change
 from timesink.analyses.steps import find_steps
 from timesink.model.trace import Trace
 
 KERNELS = "--scale kernel:*={kernels}"
-ASKED = {
+WHATIF_OPTIONS = {
     "bert_fused": "--fuse Optimizer.step",
     "gpt2_fused": "--fuse Optimizer.step",
     "wav2vec2_fused": "--fuse Optimizer.step",
@@ -79,7 +80,7 @@ class Pair:
 
     program: str
     change: str
-    asked: str
+    options: str
     base: float
     """What a cycle takes without the profiler."""
     measured: float
@@ -102,16 +103,16 @@ class Pair:
         return "yes" if (self.predicted > 0) == (self.measured > 0) else "no"
 
 
-def changes_of(asked: str) -> list[AskedChange]:
+def changes_of(text: str) -> list[AskedChange]:
     """Options of the command line as changes."""
-    words = shlex.split(asked)
-    found: list[tuple[str, str]] = []
+    words = shlex.split(text)
+    changes: list[tuple[str, str]] = []
     for word in words:
         if word.startswith("--"):
-            found.append((word[2:], "cycle" if word == "--graph" else ""))
+            changes.append((word[2:], "cycle" if word == "--graph" else ""))
         else:
-            found[-1] = (found[-1][0], word)
-    return [parse_change(*one) for one in found]
+            changes[-1] = (changes[-1][0], word)
+    return [parse_change(*change) for change in changes]
 
 
 def factors(base: Trace, changed: Trace) -> dict[str, str]:
@@ -120,24 +121,26 @@ def factors(base: Trace, changed: Trace) -> dict[str, str]:
     def per_step(trace: Trace, chosen: pl.Expr) -> float:
         return trace.device.filter(chosen)["dur_ns"].sum() / max(find_steps(trace).height, 1)
 
-    found = {}
+    ratios = {}
     name = pl.col("name").cast(pl.String)
     sorts = {"kernels": pl.col("kind") == "kernel", "copies": name.str.contains("HtoD")}
     for sort, chosen in sorts.items():
         new, old = (per_step(trace, chosen) for trace in (changed, base))
-        found[sort] = f"{new / old if old else 1.0:.3f}"
-    return found
+        ratios[sort] = f"{new / old if old else 1.0:.3f}"
+    return ratios
 
 
 def cycles_us(place: Path, wanted_probe: float, busy: float) -> float | None:
     """A plain cycle at a speed of the host; None where too few were."""
-    told = json.loads((place / "plain.json").read_text())
-    cycles, probes = (np.array(told[f"plain_{key}_us"]) for key in ("cycles", "probes"))
+    timings = json.loads((place / "plain.json").read_text())
+    cycles, probes = (np.array(timings[f"plain_{key}_us"]) for key in ("cycles", "probes"))
     if np.median(cycles) < busy:
-        return float(min(told["blocks_us"]))
+        return float(min(timings["blocks_us"]))
     many = min(len(cycles), len(probes))
-    alike = np.abs(np.log(probes[-many:] / wanted_probe)) < ALIKE
-    return float(np.median(cycles[-many:][alike])) if alike.sum() >= FEWEST else None
+    is_same_speed = np.abs(np.log(probes[-many:] / wanted_probe)) < SPEED_TOLERANCE
+    return (
+        float(np.median(cycles[-many:][is_same_speed])) if is_same_speed.sum() >= FEWEST else None
+    )
 
 
 def pairs_in(folder: Path, noise: float) -> Iterator[Pair]:
@@ -147,9 +150,11 @@ def pairs_in(folder: Path, noise: float) -> Iterator[Pair]:
     for row in rows:
         places = [folder / row[f"{side}_folder"] for side in ("base", "changed")]
         traces = [timesink.open(place) for place in places]
-        asked = row["asked"] if row["asked"].startswith("--") else ASKED[row["program"]]
-        asked = asked.format(**factors(*traces))
-        told = timesink.whatif(traces[0], changes_of(asked), best=False)
+        whatif_options = (
+            row["asked"] if row["asked"].startswith("--") else WHATIF_OPTIONS[row["program"]]
+        )
+        whatif_options = whatif_options.format(**factors(*traces))
+        answer = timesink.whatif(traces[0], changes_of(whatif_options), best=False)
         probe = float(
             np.median(json.loads((places[0] / "plain.json").read_text())["profiled_probes_us"])
         )
@@ -162,24 +167,24 @@ def pairs_in(folder: Path, noise: float) -> Iterator[Pair]:
             base, new = at_speed
         by_blocks = float(row["base_block_us"]) - float(row["changed_block_us"])
         small = abs(base - new) <= noise * base or (by_blocks > 0) != (base > new)
-        saved = base * told.saving_ns / told.today_ns
-        yield Pair(row["program"], row["change"], asked, base, base - new, saved, small)
+        saved = base * answer.saving_ns / answer.today_ns
+        yield Pair(row["program"], row["change"], whatif_options, base, base - new, saved, small)
 
 
 def table_of(pairs: list[Pair]) -> str:
     """Predicted beside measured."""
     rows = [
         [
-            one.program,
-            one.change,
-            f"`{one.asked}`",
-            f"{one.base / 1000:.2f}",
-            f"{one.measured / 1000:+.2f}",
-            f"{one.predicted / 1000:+.2f}",
-            f"{100 * one.error:+.1f} %",
-            one.sign,
+            pair.program,
+            pair.change,
+            f"`{pair.options}`",
+            f"{pair.base / 1000:.2f}",
+            f"{pair.measured / 1000:+.2f}",
+            f"{pair.predicted / 1000:+.2f}",
+            f"{100 * pair.error:+.1f} %",
+            pair.sign,
         ]
-        for one in pairs
+        for pair in pairs
     ]
     header = ["program", "change", "asked", "cycle", "saved", "predicted", "error", "sign"]
     return markdown_table("Times in ms; the error is of the cycle.", header, rows)
@@ -191,9 +196,9 @@ def main() -> None:
     noise = "share of a cycle below which a change is none"
     parser.add_argument("--noise", type=float, default=0.05, help=noise)
     options = parser.parse_args()
-    pairs = [one for folder in options.folders for one in pairs_in(folder, options.noise)]
-    errors = np.array([abs(one.error) for one in pairs])
-    signs = [one.sign for one in pairs]
+    pairs = [pair for folder in options.folders for pair in pairs_in(folder, options.noise)]
+    errors = np.array([abs(pair.error) for pair in pairs])
+    signs = [pair.sign for pair in pairs]
     print(table_of(pairs))
     print(
         f"{len(pairs)} changes: median error {100 * np.median(errors):.1f} % of the cycle, worst "

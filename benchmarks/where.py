@@ -40,23 +40,23 @@ def transformer(width: int, batch: int, length: int) -> Callable[[], float]:
     return step
 
 
-def timed(step: Callable[[], float], *, where: bool | None) -> list[float]:
+def time_steps(step: Callable[[], float], *, where: bool | None) -> list[float]:
     """Milliseconds of the processor in some cycles."""
     with tempfile.TemporaryDirectory() as folder:
         window = None
         if where is not None:
             window = RecordedWindow(torch, (), Notebook(Path(folder)), where=where)
             window.open()
-        found = []
+        times_ms = []
         for number in range(CYCLES):
             if window is not None:
                 window.mark(number)
             start = time.process_time()
             step()
-            found.append((time.process_time() - start) * 1e3)
+            times_ms.append((time.process_time() - start) * 1e3)
         if window is not None:
             window.close([], "")
-    return found[WARM:]
+    return times_ms[WARM:]
 
 
 def main() -> None:
@@ -66,11 +66,13 @@ def main() -> None:
         times: dict[str, list[float]] = {name: [] for name in WAYS}
         for _ in range(ROUNDS):
             for name, where in WAYS.items():
-                times[name] += timed(step, where=where)
+                times[name] += time_steps(step, where=where)
         # Others use the machine too: time of the processor, and of that the fastest quarter.
-        quick = {name: statistics.quantiles(each, n=4)[0] for name, each in times.items()}
-        told = (f"{name} {ms:.2f} ms ({ms / quick['plain']:.2f})" for name, ms in quick.items())
-        print(f"{batch} x {length} x {width}:", ", ".join(told))
+        quick = {
+            name: statistics.quantiles(step_times, n=4)[0] for name, step_times in times.items()
+        }
+        parts = (f"{name} {ms:.2f} ms ({ms / quick['plain']:.2f})" for name, ms in quick.items())
+        print(f"{batch} x {length} x {width}:", ", ".join(parts))
 
 
 if __name__ == "__main__":

@@ -76,8 +76,8 @@ def _table(name: str, about: str) -> Iterator[str]:
     yield f"\n## `{name}`\n\n{about}\n"
     yield "| column | heading | meaning |"
     yield "|---|---|---|"
-    for column, said in columns_of(name).items():
-        yield f"| `{user_name(column)}` | {said.title} | {said.meaning} |"
+    for column, description in columns_of(name).items():
+        yield f"| `{user_name(column)}` | {description.title} | {description.meaning} |"
 
 
 if __name__ == "__main__":

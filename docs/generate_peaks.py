@@ -28,7 +28,7 @@ def _table() -> Iterator[str]:
         "excepted) are published for the second one."
     )
     yield ""
-    titles = [one.replace("_tensor", " T") for one in PRECISIONS]
+    titles = [precision.replace("_tensor", " T") for precision in PRECISIONS]
     heads = ("device", "SMs / CUs", "clock MHz", "DRAM GB/s", "link GB/s", *titles)
     yield f"| {' | '.join(heads)} |"
     yield f"|{'---|' * len(heads)}"
@@ -39,17 +39,19 @@ def _table() -> Iterator[str]:
 def _cells(row: DevicePeaks) -> Iterator[str]:
     yield row.device
     yield str(row.multiprocessors or "")
-    yield " / ".join(f"{one / 1e6:g}" for one in (row.boost_hz, row.tensor_boost_hz) if one)
+    yield " / ".join(
+        f"{clock_hz / 1e6:g}" for clock_hz in (row.boost_hz, row.tensor_boost_hz) if clock_hz
+    )
     rates = {MEMORY: row.dram_bytes_per_s, LINK: row.link_bytes_per_s}
-    for one, rate in rates.items():
-        yield f"{rate / 1e9:g}{_mark(row, one)}" if rate else ""
-    for one in PRECISIONS:
-        peak = row.flop_per_s.get(one)
-        yield f"{peak / 1e12:g}{_mark(row, one)}" if peak else ""
+    for quantity, rate in rates.items():
+        yield f"{rate / 1e9:g}{_mark(row, quantity)}" if rate else ""
+    for quantity in PRECISIONS:
+        peak = row.flop_per_s.get(quantity)
+        yield f"{peak / 1e12:g}{_mark(row, quantity)}" if peak else ""
 
 
-def _mark(row: DevicePeaks, one: str) -> str:
-    return "?" if one in row.unsure else ""
+def _mark(row: DevicePeaks, quantity: str) -> str:
+    return "?" if quantity in row.unsure else ""
 
 
 def _sources() -> Iterator[str]:

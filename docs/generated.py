@@ -15,7 +15,7 @@ def write_or_check(page: Path, content: str, description: str | None) -> int:
         page.write_text(content, encoding="utf-8")
         return 0
     if page.read_text(encoding="utf-8") != content:
-        shown = page.relative_to(Path(__file__).parents[1])
-        sys.stderr.write(f"{shown} is out of date: run `make docs`\n")
+        page_name = page.relative_to(Path(__file__).parents[1])
+        sys.stderr.write(f"{page_name} is out of date: run `make docs`\n")
         return 1
     return 0

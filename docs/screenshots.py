@@ -42,7 +42,7 @@ def heading(words: str) -> Waiting:
     return wait
 
 
-def drawn(page: Page | Frame) -> None:
+def choose_kernel(page: Page | Frame) -> None:
     """Until a kernel is chosen in the trace view, in its colours: a search dims the others."""
     box = page.get_by_role("searchbox", name="Search slices by name")
     box.fill(KERNEL, timeout=PATIENCE_MS)
@@ -59,7 +59,7 @@ OF_APP: dict[str, tuple[str, Waiting]] = {
     "app-kernels": ("#/run/unet_train/kernels", heading("Kernels of unet_train")),
     "app-memory": ("#/run/unet_train/memory", heading("Memory of unet_train")),
     "app-distributed": ("#/run/ranks/distributed", heading("Distributed of ranks")),
-    "trace": ("#/run/unet_train/trace", drawn),
+    "trace": ("#/run/unet_train/trace", choose_kernel),
     "compare": ("#/compare?base=decode&new=decode_slow_clock", heading("Regression")),
 }
 
@@ -74,7 +74,7 @@ def take_all(folder: Path) -> None:
         page = browser.new_page(viewport=SIZE, color_scheme="light", reduced_motion="reduce")
         runs = sample_runs(Path(place) / "runs")
         take_report(page, Path(place) / "report.html", folder / "report.png")
-        with served(runs) as address:
+        with serve_runs(runs) as address:
             for name, (route, wait) in OF_APP.items():
                 page.goto("about:blank")
                 page.goto(f"{address}{route}")
@@ -123,7 +123,7 @@ def take(page: Page, picture: Path) -> None:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
+def serve_runs(folder: Path) -> Iterator[str]:
     """The address of a server of these runs."""
     command = [sys.executable, "-m", "timesink", "serve", folder.name, "--port", "0"]
     cache = {**os.environ, "TIMESINK_CACHE_DIR": str(folder.parent / "cache")}
@@ -131,8 +131,8 @@ def served(folder: Path) -> Iterator[str]:
         command, cwd=folder.parent, stdout=subprocess.PIPE, text=True, env=cache
     ) as server:
         try:
-            said = server.stdout.readline() if server.stdout else ""
-            yield re.findall(r"http://\S+", said)[0]
+            output = server.stdout.readline() if server.stdout else ""
+            yield re.findall(r"http://\S+", output)[0]
         finally:
             server.terminate()
 

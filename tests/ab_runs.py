@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from timesink.analyses.statistics.repeats import Decision
-from timesink.answers.turns import Turns
+from timesink.answers.ab_runner import Turns
 from timesink.sources.ab_folder import AB_SCHEMA, AbPlan, AbRun, AbRuns, AbSide
 
 RUN_S = 10.0
 
 
-def begun(*, budget_s: float = 3600.0, seed: int = 3, **plan: Any) -> AbRuns:
+def planned_runs(*, budget_s: float = 3600.0, seed: int = 3, **plan: Any) -> AbRuns:
     """A plan that nothing was done of."""
     sides = AbSide(("python", "old.py")), AbSide(("python", "new.py"))
     return AbRuns(AB_SCHEMA, "1", *sides, 1.0, budget_s, seed, AbPlan(**plan))
@@ -32,14 +32,14 @@ class Bench:
     why: Callable[[int, str], str] = lambda _number, _side: ""
     """Why a run fails: its number in the order, from 1, and its side."""
     stops_after: int = 1_000_000
-    made: list[str] = field(default_factory=list)
+    run_names: list[str] = field(default_factory=list)
     failed_runs: list[AbRun] = field(default_factory=list)
     looks: list[Decision] = field(default_factory=list)
     now: float = 0.0
 
     def make(self, side: str, folder: str, what: str) -> AbRun:
-        self.made.append(f"{folder} {what}".strip())
-        number, begun_us = len(self.made), round(self.now * 1e6)
+        self.run_names.append(f"{folder} {what}".strip())
+        number, begun_us = len(self.run_names), round(self.now * 1e6)
         self.now += RUN_S
         drawn = random.Random(number)  # noqa: S311
         level = 5000 * (self.ratio if side == "new" else 1) * (1 + drawn.gauss(0, self.scatter))
@@ -66,6 +66,6 @@ class Bench:
 
     def turns(self, ab: AbRuns) -> Turns:
         def is_stopped() -> bool:
-            return len(self.made) >= self.stops_after
+            return len(self.run_names) >= self.stops_after
 
         return Turns(ab, self.folder, self.make, self, is_stopped, now_s=lambda: self.now)

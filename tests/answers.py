@@ -30,15 +30,15 @@ def damage(trace: Trace) -> dict[str, int]:
 def sizes(trace: Trace) -> dict[str, int]:
     """Rows of every table."""
     counted = pl.collect_all([trace.lazy(name).select(pl.len()) for name in TABLES])
-    return {name: one.item() for name, one in zip(TABLES, counted, strict=True)}
+    return {name: row_count.item() for name, row_count in zip(TABLES, counted, strict=True)}
 
 
 def as_text(trace: Trace) -> dict[str, str]:
     """Every table as text, rows in order: two traces with equal tables have equal texts."""
     frames = {name: trace.lazy(name).collect() for name in TABLES}
-    return {name: _sorted(frame).write_csv() for name, frame in frames.items()}
+    return {name: _sort_rows(frame).write_csv() for name, frame in frames.items()}
 
 
-def _sorted(frame: pl.DataFrame) -> pl.DataFrame:
+def _sort_rows(frame: pl.DataFrame) -> pl.DataFrame:
     textual = frame.cast({pl.Categorical: pl.String, pl.Enum: pl.String})
     return textual.sort(pl.all(), nulls_last=True)

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from timesink.server.library import RunLibrary
-from timesink.server.replies import Asked, Reply
+from timesink.server.replies import ClientRequest, Reply
 from timesink.server.site import Site
 
 _MOST_SECONDS = 60
@@ -29,11 +29,11 @@ class Browser:
 
     def reply(self, path: str, **parameters: object) -> Reply:
         """The reply that is no longer about progress."""
-        asked = Asked(
+        request = ClientRequest(
             path, urlencode({key.rstrip("_"): value for key, value in parameters.items()})
         )
         end = time.monotonic() + _MOST_SECONDS
-        while (reply := self.site.reply(asked)).status == 202 and time.monotonic() < end:
+        while (reply := self.site.reply(request)).status == 202 and time.monotonic() < end:
             pass  # the site waits a while itself
         return reply
 
@@ -41,16 +41,16 @@ class Browser:
         """What a reply that is fine says."""
         reply = self.reply(path, **parameters)
         assert reply.status == 200, reply.body
-        return told(reply)
+        return decode_reply(reply)
 
     def fails(self, path: str, status: int, **parameters: object) -> str:
         """The sentence of a reply that is not."""
         reply = self.reply(path, **parameters)
         assert reply.status == status, reply.body
-        return f"{told(reply)['error']} / {told(reply)['hint']}"
+        return f"{decode_reply(reply)['error']} / {decode_reply(reply)['hint']}"
 
 
-def told(reply: Reply) -> Any:
+def decode_reply(reply: Reply) -> Any:
     """What a reply says, where it is JSON."""
     assert isinstance(reply.body, bytes)
     return msgspec.json.decode(reply.body)

@@ -33,7 +33,7 @@ def csv_file(
     return (start + end.join(lines)).encode()
 
 
-def changed(row: Iterable[str] = ROW, **cells: str) -> tuple[str, ...]:
+def change_cells(row: Iterable[str] = ROW, **cells: str) -> tuple[str, ...]:
     """The row with other cells."""
     return tuple({**dict(zip(COLUMNS, row, strict=True)), **cells}.values())
 

@@ -37,7 +37,7 @@ def samples(counter: str, values: Mapping[int, float], device: str | None = "GPU
     ]
 
 
-def recorded(
+def trace_of_rows(
     host: Sequence[Row] = (), device: Sequence[Row] = (), counters: Sequence[Row] = ()
 ) -> Trace:
     """A trace with these rows."""
@@ -56,14 +56,14 @@ def cycles_at(*spans: tuple[int, int], pid: str = "1", on_device: bool = False) 
 
 def both(*several: Cycles) -> Cycles:
     """Cycles of several processes."""
-    return replace(several[0], table=pl.concat(each.table for each in several))
+    return replace(several[0], table=pl.concat(part.table for part in several))
 
 
 def behaviour(trace: Trace, cycles: Cycles, classes: Classes | None = None) -> Behaviour:
     return behaviour_table(trace, cycles, classes)
 
 
-def rows_of(found: Behaviour, **wanted: Any) -> list[Row]:
+def rows_of(process_behaviour: Behaviour, **wanted: Any) -> list[Row]:
     """Rows with these values, as dictionaries of plain values."""
-    table = found.table.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+    table = process_behaviour.table.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     return table.filter(**wanted).to_dicts()

@@ -32,9 +32,9 @@ def tensorboard(logdir: Path, workshop: Path) -> Iterator[str]:
     ) as process:
         try:
             assert process.stderr is not None
-            said = iter(process.stderr.readline, "")
-            found = (re.search(r"TensorBoard \S+ at (\S+)", line) for line in said)
-            yield next(match[1] for match in found if match)
+            lines = iter(process.stderr.readline, "")
+            matches = (re.search(r"TensorBoard \S+ at (\S+)", line) for line in lines)
+            yield next(match[1] for match in matches if match)
         finally:
             process.kill()
 

@@ -50,7 +50,7 @@ def op(name: str, *calls: Call, **more: object) -> Call:
     return replace(Call(name, calls), **more)  # type: ignore[arg-type]
 
 
-def marked(name: str, *calls: Call) -> Call:
+def program_range(name: str, *calls: Call) -> Call:
     """A range of the program."""
     return Call(name, calls, "annotation")
 
@@ -84,35 +84,35 @@ class _Recording:
     def __post_init__(self) -> None:
         self.ids = count(self.first_id)
 
-    def call(self, one: Call, tid: str, now: int) -> int:
+    def call(self, call: Call, tid: str, now: int) -> int:
         """When a call that begins now has returned."""
-        if one.kind in _LAUNCHES:
+        if call.kind in _LAUNCHES:
             number = next(self.ids)
-            self._host("runtime", _LAUNCHES[one.kind], tid, now, 1, correlation=number)
-            self._work(one, now, number if one.linked else None)
+            self._host("runtime", _LAUNCHES[call.kind], tid, now, 1, correlation=number)
+            self._work(call, now, number if call.linked else None)
             return now + 1
         start, number = now, None
         now += _OWN_US
-        if "GraphLaunch" in one.name:
+        if "GraphLaunch" in call.name:
             number = next(self.ids)
-            for work in one.calls:
+            for work in call.calls:
                 self._work(work, start, number)
         else:
-            for inner in one.calls:
+            for inner in call.calls:
                 now = self.call(inner, tid, now) + _OWN_US
-        now += one.us
-        more = {"input_dims": one.shapes, "input_types": one.types, "correlation": number}
-        self._host(one.kind, one.name, tid, start, now - start, **more)
+        now += call.us
+        more = {"input_dims": call.shapes, "input_types": call.types, "correlation": number}
+        self._host(call.kind, call.name, tid, start, now - start, **more)
         return now
 
     def _host(self, kind: str, name: str, tid: str, start: int, us: int, **more: object) -> None:
         place = {"kind": kind, "name": name, "pid": PID, "tid": tid}
         self.host.append(place | {"ts_ns": start * US, "dur_ns": us * US} | more)
 
-    def _work(self, one: Call, launched: int, number: int | None) -> None:
-        begins = {"ts_ns": (launched + 5) * US, "dur_ns": one.us * US}
-        place = {"kind": one.kind, "name": one.name, "pid": "0", "device": 0, "stream": "7"}
-        grid = {"grid_x": one.grid, "grid_y": 1, "grid_z": 1, "bytes": one.bytes}
+    def _work(self, call: Call, launched: int, number: int | None) -> None:
+        begins = {"ts_ns": (launched + 5) * US, "dur_ns": call.us * US}
+        place = {"kind": call.kind, "name": call.name, "pid": "0", "device": 0, "stream": "7"}
+        grid = {"grid_x": call.grid, "grid_y": 1, "grid_z": 1, "bytes": call.bytes}
         self.device.append(begins | place | grid | {"correlation": number})
 
 
@@ -120,7 +120,7 @@ def recording(
     cycles: Sequence[Cycle], first_id: int = 1, between: Sequence[Call] = ()
 ) -> tuple[Trace, Cycles]:
     """A recording of these cycles, one after the other; what is `between` them belongs to none."""
-    made = _Recording(first_id)
+    recorder = _Recording(first_id)
     spans: list[tuple[int, int]] = []
     now = 100
     for cycle in cycles:
@@ -128,15 +128,15 @@ def recording(
         ends = [now]
         for tid, calls in threads.items():
             at = now
-            for one in calls:
-                at = made.call(one, tid, at) + _OWN_US
+            for call in calls:
+                at = recorder.call(call, tid, at) + _OWN_US
             ends.append(at)
         spans.append((now * US, max(ends) * US))
         now = max(ends) + 50
-        for one in between:
-            now = made.call(one, "1", now) + 50
-    host = [row | {"index": at} for at, row in enumerate(made.host)]
-    device = [row | {"index": at} for at, row in enumerate(made.device)]
+        for call in between:
+            now = recorder.call(call, "1", now) + 50
+    host = [row | {"index": at} for at, row in enumerate(recorder.host)]
+    device = [row | {"index": at} for at, row in enumerate(recorder.device)]
     starts, ends = (pl.Series(side, dtype=pl.Int64) for side in zip(*spans, strict=True))
     table = spans_of(PID, "step", starts, ends)
     return trace_of(host, device), Cycles(table, "marker", "step", 1.0, "as written down")
@@ -147,19 +147,21 @@ def program(cycles: Sequence[Cycle], first_id: int = 1, between: Sequence[Call] 
     return programs(*recording(cycles, first_id, between))[PID]
 
 
-def paths(found: Program) -> dict[str, list[int]]:
+def paths(program_calls: Program) -> dict[str, list[int]]:
     """How often every chain of names comes in each cycle."""
-    names = dict(zip(found.sites["site"], found.sites["name"], strict=True))
-    parents = dict(zip(found.sites["site"], found.sites["parent"], strict=True))
+    names = dict(zip(program_calls.sites["site"], program_calls.sites["name"], strict=True))
+    parents = dict(zip(program_calls.sites["site"], program_calls.sites["parent"], strict=True))
 
     def chain(site: int) -> Iterator[str]:
         if site in names:
             yield from chain(parents[site])
             yield names[site]
 
-    told: dict[str, list[int]] = {}
-    for site in found.sites["site"]:
-        rows = found.counts.filter(pl.col("site") == site)
+    counts_by_path: dict[str, list[int]] = {}
+    for site in program_calls.sites["site"]:
+        rows = program_calls.counts.filter(pl.col("site") == site)
         calls = dict(zip(rows["cycle"], rows["calls"], strict=True))
-        told[" > ".join(chain(site))] = [calls.get(cycle, 0) for cycle in found.cycles]
-    return told
+        counts_by_path[" > ".join(chain(site))] = [
+            calls.get(cycle, 0) for cycle in program_calls.cycles
+        ]
+    return counts_by_path

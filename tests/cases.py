@@ -49,8 +49,8 @@ def host_event(category: str, name: str, ts: int, dur: int, tid: str, **args: An
 def O(  # noqa: E743
     name: str, ts: int, dur: int, *, x: int | None = None, tid: str = MAIN, **args: Any
 ) -> Event:
-    own = {} if x is None else {"External id": x}
-    return host_event("Operator", name, ts, dur, tid, **{"Input dims": []} | own | args)
+    ids = {} if x is None else {"External id": x}
+    return host_event("Operator", name, ts, dur, tid, **{"Input dims": []} | ids | args)
 
 
 def STEP(number: int, ts: int, dur: int, *, x: int | None = None, tid: str = MAIN) -> Event:
@@ -58,8 +58,8 @@ def STEP(number: int, ts: int, dur: int, *, x: int | None = None, tid: str = MAI
 
 
 def R(ts: int, dur: int, *, c: int, x: int | None = None, tid: str = MAIN) -> Event:
-    own = {"correlation": c} if x is None else {"correlation": c, "external id": x}
-    return host_event("Runtime", "cudaLaunchKernel", ts, dur, tid, **own)
+    ids = {"correlation": c} if x is None else {"correlation": c, "external id": x}
+    return host_event("Runtime", "cudaLaunchKernel", ts, dur, tid, **ids)
 
 
 def MODULE(
@@ -67,12 +67,12 @@ def MODULE(
     ts: int,
     dur: int,
     *,
-    own: int,
+    python_id: int,
     parent: int | None,
     module: int | None,
 ) -> Event:
     """A Python call, of the module with this number or of a plain function."""
-    ids = {"Python id": own, "Python parent id": parent}
+    ids = {"Python id": python_id, "Python parent id": parent}
     if module is not None:
         ids |= {"Python module id": module}
     return host_event("python_function", name, ts, dur, MAIN, **ids)
@@ -107,10 +107,10 @@ def ALLOC(
 def device_event(
     category: str, name: str, ts: int, dur: int, *, c: int, x: int | None, device: int, **args: Any
 ) -> Event:
-    own = {"device": device, "stream": 7, "correlation": c}
+    fields = {"device": device, "stream": 7, "correlation": c}
     if x is not None:
-        own |= {"external id": x}
-    return complete(category, name, ts, dur, pid=device, tid="stream 7", args=own | args)
+        fields |= {"external id": x}
+    return complete(category, name, ts, dur, pid=device, tid="stream 7", args=fields | args)
 
 
 def K(

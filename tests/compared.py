@@ -16,7 +16,7 @@ from timesink.analyses.comparison import (
     TIMES,
     CycleTimes,
     Pair,
-    Role,
+    ProcessSteps,
     Workload,
 )
 from timesink.analyses.comparison.role_groups import Exploration
@@ -45,11 +45,11 @@ def _two_runs(
 ) -> Pair:
     base = one_role(7, seed=1, cycles=cycles)
     new = one_role(7, dict(fault), seed=2, cycles=cycles)
-    return compare_roles(_called(base, labels[0]), _called(new, labels[1]), kind)
+    return compare_roles(_label_role(base, labels[0]), _label_role(new, labels[1]), kind)
 
 
-def _called(role: Role, label: str) -> Role:
-    return Role(label, f"{label}.csv", role.pid, role.behaviour)
+def _label_role(role: ProcessSteps, label: str) -> ProcessSteps:
+    return ProcessSteps(label, f"{label}.csv", role.pid, role.behaviour)
 
 
 def pair_of(**parts: Any) -> Pair:
@@ -57,8 +57,8 @@ def pair_of(**parts: Any) -> Pair:
     empty = pl.DataFrame(schema=BEHAVIOUR.schema)
     usual: dict[str, Any] = {
         "kind": "strict",
-        "base": Role("base", "base.csv", "7", empty),
-        "new": Role("new", "new.csv", "7", empty),
+        "base": ProcessSteps("base", "base.csv", "7", empty),
+        "new": ProcessSteps("new", "new.csv", "7", empty),
         "cycle_times": CycleTimes((1000,) * 5, (1000,) * 5, 1000.0, 1000.0, 0.0, (-5.0, 5.0), 1.0),
         "workload": Workload(comparable=True, reasons=(), work_ratio=1.0),
         "rows": pl.DataFrame(schema=ROWS),
@@ -71,11 +71,11 @@ def pair_of(**parts: Any) -> Pair:
 
 def frame(schema: Mapping[str, Any], *rows: Mapping[str, Any]) -> pl.DataFrame:
     """Rows of a table; what they do not say is zero, empty or true."""
-    usual = {name: _nothing(dtype) for name, dtype in schema.items()}
+    usual = {name: _empty_value(dtype) for name, dtype in schema.items()}
     return pl.DataFrame([{**usual, **row} for row in rows], schema=schema)
 
 
-def _nothing(dtype: pl.DataType) -> Any:
+def _empty_value(dtype: pl.DataType) -> Any:
     if isinstance(dtype, pl.Enum):
         return "both"
     if isinstance(dtype, pl.List):

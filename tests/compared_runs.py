@@ -28,9 +28,9 @@ def process_table(
 ) -> pl.DataFrame:
     """What one process did; `columns` replace whole columns."""
     table = _behaviour(tuple((fault or {}).items()), cycles, seed)
-    said = {"pid": str(pid), "host": host, **columns}
+    values = {"pid": str(pid), "host": host, **columns}
     return table.with_columns(
-        pl.lit(value).cast(table.schema[name]).alias(name) for name, value in said.items()
+        pl.lit(value).cast(table.schema[name]).alias(name) for name, value in values.items()
     )
 
 

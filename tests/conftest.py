@@ -50,7 +50,7 @@ remember_recordings()
 
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
+def shared_root() -> Path:
     """The folder with real recordings; tests that need it skip without it."""
     folder = find_shared()
     if folder is not None:
@@ -62,7 +62,7 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def two_ranks(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def two_ranks(shared_root: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A run, and one in which rank 3 stalls: of eight ranks the first and that one.
 
     All tests get the same folders: what is found in recordings is kept for their place.
@@ -70,7 +70,7 @@ def two_ranks(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[P
     folder = tmp_path_factory.mktemp("two-ranks")
     for run in ("ddp8_normal", "ddp8_stall_rank3"):
         (folder / run).mkdir()
-        for file in (shared / "data/h200/traces" / run).glob("rank[03].*"):
+        for file in (shared_root / "data/h200/traces" / run).glob("rank[03].*"):
             (folder / run / file.name).symlink_to(file)
     return folder / "ddp8_normal", folder / "ddp8_stall_rank3"
 

@@ -53,13 +53,13 @@ def write_cycles(
     """
     starts = cycle_starts(document["traceEvents"], mark)
     cycles = _cycles_of(document["traceEvents"], starts)
-    kept = [
+    events = [
         event
         for event, cycle in zip(document["traceEvents"], cycles, strict=True)
         if cycle is None or cycle in places
     ]
     folder.mkdir(parents=True)
-    (folder / "trace.json").write_bytes(msgspec.json.encode({**document, "traceEvents": kept}))
+    (folder / "trace.json").write_bytes(msgspec.json.encode({**document, "traceEvents": events}))
     shutil.copy(counters, folder / "counters.csv")
     return folder
 

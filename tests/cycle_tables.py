@@ -13,9 +13,16 @@ def cycle_rows(runs: int = 24, cycles: int = 60, *, noise: float = 0.005, seed: 
     random = np.random.default_rng(seed)
     parts = []
     for run in range(runs):
-        batch, given = float(random.choice([4, 8, 16, 24, 32])), float(random.choice([128, 256]))
-        made = np.arange(cycles) + float(random.integers(1, 50))
-        usual = BASE_US + PER_SEQUENCE_US * batch + PER_TOKEN_US * batch * (given + made)
+        batch, input_length = (
+            float(random.choice([4, 8, 16, 24, 32])),
+            float(random.choice([128, 256])),
+        )
+        output_lengths = np.arange(cycles) + float(random.integers(1, 50))
+        usual = (
+            BASE_US
+            + PER_SEQUENCE_US * batch
+            + PER_TOKEN_US * batch * (input_length + output_lengths)
+        )
         parts.append(
             pl.DataFrame(
                 {
@@ -23,8 +30,8 @@ def cycle_rows(runs: int = 24, cycles: int = 60, *, noise: float = 0.005, seed: 
                     "start_ts": 1e15 + run * 1e9 + np.arange(cycles) * 5e4,
                     "duration_us": usual * np.exp(noise * random.standard_normal(cycles)),
                     "batch_size": batch,
-                    "avg_input_length": given,
-                    "avg_output_length": made,
+                    "avg_input_length": input_length,
+                    "avg_output_length": output_lengths,
                 }
             )
         )

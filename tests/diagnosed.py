@@ -56,8 +56,8 @@ def symptom(
     device: str, metric: str, base: float, new: float, sentence: str = "", **more: Any
 ) -> Finding:
     """A counter that changed and explains nothing."""
-    told = {"unit": "%", **more}
-    return Finding("symptom", sentence, device=device, metric=metric, base=base, new=new, **told)
+    fields = {"unit": "%", **more}
+    return Finding("symptom", sentence, device=device, metric=metric, base=base, new=new, **fields)
 
 
 def _fields(parts: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def clock_cause(**parts: Any) -> Finding:
     return Finding(**{**usual, **_fields(parts)})
 
 
-def unchanged(**parts: Any) -> Diagnosis:
+def unchanged_diagnosis(**parts: Any) -> Diagnosis:
     """Two runs that are the same."""
     usual: dict[str, Any] = {
         "verdict": "no_change",

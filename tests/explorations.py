@@ -9,7 +9,7 @@ from timesink.analyses.comparison.role_groups import Cluster, Exploration
 from timesink.analyses.comparison.verdict import compare_roles
 
 
-def explored(**parts: object) -> Exploration:
+def sample_exploration(**parts: object) -> Exploration:
     """Two healthy processes and one on a slow clock."""
     roles, _ = many_roles(3, groups=2)
     healthy, slow, other = roles

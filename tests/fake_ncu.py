@@ -239,13 +239,13 @@ def print_report(options: dict[str, str], mishap: str) -> int:
 
 def parse(words: list[str], mishap: str) -> tuple[dict[str, str], list[str]]:
     """The options by their names, and the program."""
-    known = _OPTIONS if mishap == "old" else (*_OPTIONS, *_NEW_OPTIONS)
+    option_names = _OPTIONS if mishap == "old" else (*_OPTIONS, *_NEW_OPTIONS)
     options = {}
     while words and words[0].startswith("-"):
         option, *words = words
         if option in _SWITCHES:
             options[option] = ""
-        elif option in known:
+        elif option in option_names:
             options[option], *words = words
         else:
             say(f"==ERROR== unrecognized arguments: {option}")

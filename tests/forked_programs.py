@@ -123,12 +123,12 @@ class ForkedProgram:
         self._said = [host.folder / f"{len(host.started)}.{name}" for name in ("out", "errors")]
         self._end: socket.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._end.connect(host.address)
-        told = {"arguments": [str(program)], "folder": str(folder), "environment": {**env}}
+        request = {"arguments": [str(program)], "folder": str(folder), "environment": {**env}}
         with ExitStack() as files:
             ends = array.array("i", [files.enter_context(Path(os.devnull).open()).fileno()])
             ends.extend(files.enter_context(path.open("w")).fileno() for path in self._said)
             beside = (socket.SOL_SOCKET, socket.SCM_RIGHTS, ends)
-            self._end.sendmsg([json.dumps(told).encode()], [beside])
+            self._end.sendmsg([json.dumps(request).encode()], [beside])
             self.pid = int(self._end.recv(100))
         self.returncode: int | None = None
 
@@ -192,7 +192,7 @@ def host_of_programs() -> Host:
     return host
 
 
-def forked(folder: Path, text: str, *options: str) -> Recording:
+def record_fork(folder: Path, text: str, *options: str) -> Recording:
     """A recording of a program that takes no time, not even for torch."""
     command = host_of_programs().command(write(folder, text))
     return record(folder / "run", ["--interval", "20", *options], command)

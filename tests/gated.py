@@ -21,9 +21,9 @@ def comparison_of(diagnoses: Mapping[str, Diagnosis], **parts: Any) -> Compariso
     """A comparison of cases, by what they are called, each with the diagnosis given."""
     pairs = []
     for title, diagnosis in diagnoses.items():
-        one = Compared(title, "", _any_pair(), title)
-        one.__dict__["diagnosis"] = diagnosis
-        pairs.append(one)
+        pair = Compared(title, "", _any_pair(), title)
+        pair.__dict__["diagnosis"] = diagnosis
+        pairs.append(pair)
     return Comparison(("base", "new"), tuple(pairs), (), **parts)
 
 

@@ -22,7 +22,7 @@ TWO_REASONS = (Straggler("slow_node", 5, intensity=0.2), Straggler("data_loading
 def generated_set(*stragglers: Straggler, **options: Any) -> tuple[RankSet, Truth]:
     """Eight ranks on two nodes, unless told otherwise, and what is true about them."""
     usual = {"ranks": 8, "ranks_per_node": 4, "steps": 4, "layers": 1}
-    return _generated(Plan(**{**usual, **options}, stragglers=stragglers))
+    return _generate_set(Plan(**{**usual, **options}, stragglers=stragglers))
 
 
 def healthy_set(**layout: int) -> RankSet:
@@ -39,6 +39,6 @@ def slow_set_and_truth(kind: str, **layout: int) -> tuple[RankSet, Truth]:
 
 
 @cache
-def _generated(plan: Plan) -> tuple[RankSet, Truth]:
+def _generate_set(plan: Plan) -> tuple[RankSet, Truth]:
     traces, truth = ranks_and_truth(plan)
     return ranks_of_traces({f"rank{rank}": trace for rank, trace in traces.items()}), truth

@@ -12,7 +12,7 @@ from timesink.output.blocks import Document
 from timesink.output.markdown import to_markdown as in_markdown
 
 
-def told(
+def report_document(
     reports: KernelReport | Sequence[KernelReport], by: str | None, choice: KernelChoice
 ) -> Document:
     every = [reports] if isinstance(reports, KernelReport) else list(reports)
@@ -27,10 +27,10 @@ def to_text(
     choice: KernelChoice,
     width: int = 100,
 ) -> str:
-    return terminal.to_text(told(reports, by, choice), width)
+    return terminal.to_text(report_document(reports, by, choice), width)
 
 
 def to_markdown(
     reports: KernelReport | Sequence[KernelReport], by: str | None, choice: KernelChoice
 ) -> str:
-    return in_markdown(told(reports, by, choice))
+    return in_markdown(report_document(reports, by, choice))

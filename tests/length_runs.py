@@ -7,7 +7,7 @@ from functools import cache
 
 from behaviour_rows import behaviour, role_of
 from compared import comparison
-from timesink.analyses.comparison import Role
+from timesink.analyses.comparison import ProcessSteps
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.comparison.report import Comparison
 
@@ -20,7 +20,7 @@ def compared_lengths(base_ns: Sequence[float], new_ns: Sequence[float]) -> Compa
 
 
 @cache
-def _role(label: str, lengths_ns: tuple[int, ...]) -> Role:
+def _role(label: str, lengths_ns: tuple[int, ...]) -> ProcessSteps:
     rows = [
         {"cycle": number + 1, "cycle_ts_ns": sum(lengths_ns[:number])}
         | {"cycle_dur_ns": length, "dur_ns": length // 2}

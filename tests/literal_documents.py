@@ -122,7 +122,7 @@ TREE = Tree(
     TreeSide("new", (Detail("calls", "count", (1, 1, 2, 3)),), (8, 8, 9, 10)),
     3,
 )
-OTHERS: tuple[Block, ...] = (
+OTHER_BLOCKS: tuple[Block, ...] = (
     Facts((("device", "NVIDIA H200"),)),
     Tiles((Tile("Step", 1e6, "time_ns"), Tile("Occupancy", None, "share"))),
     Stacks("Steps", "time_ns", ("3", "4"), (StackPart("kernel", "kernels", (1e6, 2e6)),)),

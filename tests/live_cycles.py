@@ -40,7 +40,7 @@ class MadeCycles:
         )  # fmt: skip
 
     def read(self, timeout_s: float) -> list[CycleBatch]:
-        found, self._waiting = self._waiting, []
-        if not found:
+        batches, self._waiting = self._waiting, []
+        if not batches:
             time.sleep(min(timeout_s, 0.02))
-        return found
+        return batches

@@ -68,18 +68,18 @@ class _Recorder:
 
 def cycles(pieces: Sequence[Piece], count: int = 3) -> Trace:
     """A recording of some equal steps."""
-    made = _Recorder()
+    recorder = _Recorder()
     for step in range(count):
-        begin = made.now
+        begin = recorder.now
         for piece in pieces:
-            made.play(piece)
-        made.now += 2 * US
+            recorder.play(piece)
+        recorder.now += 2 * US
         name = f"ProfilerStep#{step}"
-        made.call("annotation", name, begin, made.now)
+        recorder.call("annotation", name, begin, recorder.now)
         row = {"step": step, "name": name, "pid": "1", "tid": "1"}
-        made.steps.append({**row, "ts_ns": begin, "dur_ns": made.now - begin})
-    made.host.sort(key=lambda row: (row["ts_ns"], -row["dur_ns"]))
-    return trace_of(made.host, made.device, made.steps)
+        recorder.steps.append({**row, "ts_ns": begin, "dur_ns": recorder.now - begin})
+    recorder.host.sort(key=lambda row: (row["ts_ns"], -row["dur_ns"]))
+    return trace_of(recorder.host, recorder.device, recorder.steps)
 
 
 _names = st.sampled_from(["aten::mm", "aten::add", "Optimizer.step#SGD.step"])

@@ -98,15 +98,15 @@ def _schedule(served: Served, pid: str, kinds: Sequence[str], server: Server) ->
 
 def _run_batch(served: Served, pid: str, now: int, kind: str, server: Server) -> int:
     length = server.length_of(kind)
-    whole = server.layers * (length + 10) + 100
+    duration = server.layers * (length + 10) + 100
     forward = FORWARD[kind] if server.named else "ModelRunner.forward"
-    served.call(pid, "1", "Scheduler.run_batch", now, whole)
-    served.call(pid, "1", forward, now + 10, whole - 20)
+    served.call(pid, "1", "Scheduler.run_batch", now, duration)
+    served.call(pid, "1", forward, now + 10, duration - 20)
     for layer in range(server.layers):
         start = now + 50 + layer * (length + 10)
         served.call(pid, "1", LAYER, start, length)
         served.call(pid, "1", "RMSNorm.forward", start + 10, length // 4)
-    return now + whole + 10
+    return now + duration + 10
 
 
 def _wait_elsewhere(served: Served, pid: str, end: int) -> None:
@@ -131,7 +131,9 @@ def chrome_events(served: Served) -> list[dict[str, Any]]:
 # -- devices ---------------------------------------------------------------------------------------
 
 
-def played(names: Iterable[str], *, pid: str = "0", pause_at: str = "", gap: int = 1) -> Trace:
+def trace_of_kernels(
+    names: Iterable[str], *, pid: str = "0", pause_at: str = "", gap: int = 1
+) -> Trace:
     """Kernels of these names one after the other on one stream; a pause before some of them."""
     rows: list[Row] = []
     now = 0

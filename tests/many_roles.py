@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.comparison import Role
+from timesink.analyses.comparison import ProcessSteps
 from timesink.model.schema import BEHAVIOUR
 
 CYCLE_NS = 700_000_000
@@ -52,7 +52,7 @@ FAULTS: tuple[Mapping[str, float], ...] = (
 
 def many_roles(
     count: int, *, groups: int = 4, cycles: int = 12, seed: int = 0
-) -> tuple[list[Role], NDArray[np.int64]]:
+) -> tuple[list[ProcessSteps], NDArray[np.int64]]:
     """Roles `p000`, `p001`, ... and the group of each: half are healthy, the others by turns."""
     roles, group = _many_roles(count, groups, cycles, seed)
     return list(roles), group.copy()
@@ -61,7 +61,7 @@ def many_roles(
 @cache
 def _many_roles(
     count: int, groups: int, cycles: int, seed: int
-) -> tuple[tuple[Role, ...], NDArray[np.int64]]:
+) -> tuple[tuple[ProcessSteps, ...], NDArray[np.int64]]:
     random = np.random.default_rng(seed)
     turns = np.arange(count)
     group = np.where((turns % 2 == 0) | (groups < 2), 0, 1 + (turns // 2) % max(1, groups - 1))
@@ -74,20 +74,22 @@ def one_role(
     fault: Mapping[str, float] | None = None,
     seed: int | None = None,
     cycles: int = 12,
-) -> Role:
+) -> ProcessSteps:
     """A process on the GPU of its number (of eight) with `cycles` cycles."""
     seed = number if seed is None else seed
-    return _alone(number, tuple((fault or {}).items()), seed, cycles)
+    return _cached_role(number, tuple((fault or {}).items()), seed, cycles)
 
 
 @cache
-def _alone(number: int, fault: tuple[tuple[str, float], ...], seed: int, cycles: int) -> Role:
+def _cached_role(
+    number: int, fault: tuple[tuple[str, float], ...], seed: int, cycles: int
+) -> ProcessSteps:
     return _one_role(number, dict(fault), np.random.default_rng(seed), cycles)
 
 
 def _one_role(
     number: int, fault: Mapping[str, float], random: np.random.Generator, cycles: int
-) -> Role:
+) -> ProcessSteps:
     times = _function_rows(number, fault, random, cycles)
     levels = _metric_rows(number, fault, random, cycles)
     # Waits and copies carry no counters, as in published tables.
@@ -95,14 +97,14 @@ def _one_role(
     rows = times.filter(watched).join(levels, on=["cycle", "device"])
     rows = pl.concat([rows, times.filter(~watched)], how="diagonal")
     pid = str(1000 + number)
-    return Role(f"p{number:03d}", f"p{number:03d}.csv", pid, _whole(rows, pid))
+    return ProcessSteps(f"p{number:03d}", f"p{number:03d}.csv", pid, _complete_columns(rows, pid))
 
 
 def _function_rows(
     number: int, fault: Mapping[str, float], random: np.random.Generator, cycles: int
 ) -> pl.DataFrame:
-    own = random.normal(1, 0.02, len(FUNCTIONS) + 1)
-    length = CYCLE_NS * fault.get("cycle", 1.0) * own[-1] * random.normal(1, 0.03, cycles)
+    levels = random.normal(1, 0.02, len(FUNCTIONS) + 1)
+    length = CYCLE_NS * fault.get("cycle", 1.0) * levels[-1] * random.normal(1, 0.03, cycles)
     start = START_NS + np.cumsum(length) - length
     parts = [
         pl.DataFrame(
@@ -118,12 +120,14 @@ def _function_rows(
                 "cycle_dur_ns": length,
             }
         )
-        for (name, function_class, where, time, calls), level in zip(FUNCTIONS, own, strict=False)
+        for (name, function_class, where, time, calls), level in zip(
+            FUNCTIONS, levels, strict=False
+        )
     ]
-    whole = pl.concat(parts).with_columns(
+    rows = pl.concat(parts).with_columns(
         pl.col("dur_ns", "cycle_ts_ns", "cycle_dur_ns").cast(pl.Int64)
     )
-    return whole.with_columns(beta_pct=100 * pl.col("dur_ns") / pl.col("cycle_dur_ns"))
+    return rows.with_columns(beta_pct=100 * pl.col("dur_ns") / pl.col("cycle_dur_ns"))
 
 
 def _metric_rows(
@@ -148,7 +152,7 @@ def _place(where: str, number: int) -> str:
     return where if where == "Host" else f"{where} {number % 8}"
 
 
-def _whole(rows: pl.DataFrame, pid: str) -> pl.DataFrame:
+def _complete_columns(rows: pl.DataFrame, pid: str) -> pl.DataFrame:
     """All columns of a behaviour table, with what was not given."""
     rest = {"pid": pid, "anchor": "Scheduler.run_batch", "cycle_type": "generic", "host": None}
     rest |= {"sigma": 0.0, "interpolated": "none"}

@@ -34,7 +34,9 @@ def use(
     return launch(ns, {}, name=name, tensor_pct=tensor, dram_pct=dram, sm_pct=sm, **columns)
 
 
-def measured(*launches: Launch, devices: Iterable[Device] = (H200,), **extra: Any) -> Trace:
+def trace_of_launches(
+    *launches: Launch, devices: Iterable[Device] = (H200,), **extra: Any
+) -> Trace:
     """A trace of these launches, in this order."""
     calls = [{"index": index, **columns} for index, (columns, _) in enumerate(launches)]
     metrics = [

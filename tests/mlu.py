@@ -25,7 +25,7 @@ from mlu_loop import (
     Work,
     answers,
     iteration,
-    moved,
+    shift_call,
     step_ranges,
 )
 
@@ -68,18 +68,18 @@ class Recorder:
 
     def add_launch(self, launch: Launch, number: int, thread: int) -> None:
         category = "privateuse1_runtime" if self.old_categories else "mlu_runtime"
-        own = {"External id": number, "cbid": 100}
+        ids = {"External id": number, "cbid": 100}
         outer, inner = self.correlation + 1, self.correlation + 2
         self.correlation = inner
         start, length = launch.inner
-        self.host(category, launch.runtime, start, length, thread, **own, correlation=inner)
+        self.host(category, launch.runtime, start, length, thread, **ids, correlation=inner)
         self.host(
             category,
             launch.library,
             launch.start,
             launch.length,
             thread,
-            **own,
+            **ids,
             correlation=outer,
         )
         arrow = "ac2g" if self.old_categories else "async_cpu_to_mlu"
@@ -162,7 +162,9 @@ def training_loop(
     `collective_category` is how the call of a collective was recorded: annotation or operator.
     """
     calls = [
-        moved(call, number * ITERATION_US) for number in range(iterations) for call in iteration()
+        shift_call(call, number * ITERATION_US)
+        for number in range(iterations)
+        for call in iteration()
     ]
     recorder = Recorder(device, old_categories, collective_category)
     ranges = step_ranges(calls, steps=steps, iterations=iterations)
@@ -170,14 +172,14 @@ def training_loop(
         recorder.host("user_annotation", f"ProfilerStep#{name}", start, end - start, MAIN)
     for call in calls:
         recorder.add_call(call)
-    whole = complete("Trace", "PyTorch Profiler (0)", BASE_US - 50, iterations * ITERATION_US + 99)
+    span = complete("Trace", "PyTorch Profiler (0)", BASE_US - 50, iterations * ITERATION_US + 99)
     events = [
         *recorder.events,
         process_name(PID, "python"),
         process_labels(PID, "CPU"),
         process_labels(device, f"MLU {device}" if not old_categories else "Device"),
         lane_metadata("thread_name", device, QUEUE, name=f"stream {QUEUE}"),
-        whole | {"pid": "Spans", "tid": "PyTorch Profiler"},
+        span | {"pid": "Spans", "tid": "PyTorch Profiler"},
     ]
     fields = {"deviceProperties": device_properties()} if properties else {}
     return kineto(events, **fields), answers(calls, ranges, collective_category)

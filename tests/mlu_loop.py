@@ -68,11 +68,11 @@ class Call:
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        return tuple(one for one in self.inside if isinstance(one, Call))
+        return tuple(node for node in self.inside if isinstance(node, Call))
 
     @property
     def launches(self) -> tuple[Launch, ...]:
-        return tuple(one for one in self.inside if isinstance(one, Launch))
+        return tuple(node for node in self.inside if isinstance(node, Launch))
 
     @property
     def everything(self) -> Iterator[Call]:
@@ -177,16 +177,16 @@ def iteration() -> tuple[Call, ...]:
     )
 
 
-def moved(call: Call, by: int) -> Call:
+def shift_call(call: Call, by: int) -> Call:
     inside = tuple(
-        moved(one, by)
-        if isinstance(one, Call)
+        shift_call(node, by)
+        if isinstance(node, Call)
         else replace(
-            one,
-            start=one.start + by,
-            work=replace(one.work, start=one.work.start + by),
+            node,
+            start=node.start + by,
+            work=replace(node.work, start=node.work.start + by),
         )
-        for one in call.inside
+        for node in call.inside
     )
     return replace(call, start=call.start + by, inside=inside)
 
@@ -248,12 +248,12 @@ def is_operator(call: Call, collective_category: str) -> bool:
 
 
 def device_time(call: Call) -> int:
-    own = sum(launch.work.length for launch in call.launches)
-    return own + sum(device_time(inner) for inner in call.calls)
+    direct_us = sum(launch.work.length for launch in call.launches)
+    return direct_us + sum(device_time(inner) for inner in call.calls)
 
 
 def operator_row(call: Call) -> OperatorRow:
-    inner = sum(one.length for one in call.inside)
+    inner = sum(node.length for node in call.inside)
     return OperatorRow(
         calls=1,
         device_self=sum(launch.work.length for launch in call.launches),
@@ -275,13 +275,13 @@ def claims(calls: list[Call]) -> Iterator[tuple[str, int, int]]:
             yield part, launch.work.start, launch.work.length
 
 
-def painted(calls: list[Call], start: int, end: int) -> dict[str, int]:
+def time_by_part(calls: list[Call], start: int, end: int) -> dict[str, int]:
     """Every microsecond goes to the first part, in the order of `PARTS`, that claims it."""
     line = dict.fromkeys(range(start, end), "Other")
-    for part, begin, length in sorted(claims(calls), key=lambda one: -PARTS.index(one[0])):
+    for part, begin, length in sorted(claims(calls), key=lambda claim: -PARTS.index(claim[0])):
         line.update(dict.fromkeys(range(max(begin, start), min(begin + length, end)), part))
-    found = list(line.values())
-    return {part: found.count(part) for part in PARTS} | {"Total": end - start}
+    owners = list(line.values())
+    return {part: owners.count(part) for part in PARTS} | {"Total": end - start}
 
 
 def step_ranges(calls: list[Call], *, steps: bool, iterations: int) -> dict[str, tuple[int, int]]:
@@ -291,7 +291,7 @@ def step_ranges(calls: list[Call], *, steps: bool, iterations: int) -> dict[str,
             str(number + 3): (number * ITERATION_US, (number + 1) * ITERATION_US)
             for number in range(iterations)
         }
-    works = [one.work for call in calls for node in call.everything for one in node.launches]
+    works = [launch.work for call in calls for node in call.everything for launch in node.launches]
     ends = [call.start + call.length for call in calls]
     ends += [work.start + work.length for work in works]
     return {"0": (min(call.start for call in calls), max(ends))}
@@ -313,7 +313,7 @@ def answers(calls: list[Call], ranges: dict[str, tuple[int, int]], category: str
     first, last = min(start for start, _ in ranges.values()), max(end for _, end in ranges.values())
     device_us = sum(work.length for work in works)
     return Answers(
-        steps={name: painted(calls, *limits) for name, limits in ranges.items()},
+        steps={name: time_by_part(calls, *limits) for name, limits in ranges.items()},
         operators=operators,
         kernels=kernels,
         utilisation_pct=round(100 * len(busy) / (last - first), 2),

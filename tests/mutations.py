@@ -28,7 +28,7 @@ class Mutant:
     """Whether it says the same as its base, in other words."""
 
 
-def _repeated(document: Document, times: int) -> Document:
+def _repeat_events(document: Document, times: int) -> Document:
     """The same events again and again, each time later."""
     listed = document if isinstance(document, list) else document["traceEvents"]
     events = []
@@ -55,10 +55,10 @@ def _nested_trace() -> Document:
 BASES: dict[str, Callable[[], bytes]] = {
     "training": lambda: to_bytes(training_trace(steps=5)),
     "training, pretty": lambda: to_bytes(training_trace(steps=3), indent=2),
-    "old": lambda: to_bytes(_repeated(DIALECTS["nvidia, old"](), 10)),
-    "mlu": lambda: to_bytes(_repeated(DIALECTS["cambricon"](), 10)),
-    "ascend": lambda: to_bytes(_repeated(DIALECTS["ascend"](), 8)),
-    "probes": lambda: to_bytes(_repeated(DIALECTS["nvidia, probes"](), 10)),
+    "old": lambda: to_bytes(_repeat_events(DIALECTS["nvidia, old"](), 10)),
+    "mlu": lambda: to_bytes(_repeat_events(DIALECTS["cambricon"](), 10)),
+    "ascend": lambda: to_bytes(_repeat_events(DIALECTS["ascend"](), 8)),
+    "probes": lambda: to_bytes(_repeat_events(DIALECTS["nvidia, probes"](), 10)),
     "nested": lambda: to_bytes(_nested_trace()),
 }
 
@@ -357,25 +357,25 @@ def corpus() -> Iterator[Mutant]:
     """Every mutant, the same in every run."""
     for base, make in BASES.items():
         text = make()
-        for mutation, seed in _each(BYTE_MUTATIONS, base):
-            label, rng = _seeded(base, mutation, seed)
+        for mutation, seed in _mutation_seeds(BYTE_MUTATIONS, base):
+            label, rng = _seeded_random(base, mutation, seed)
             yield Mutant(label, base, mutation(text, rng))
-        for change, seed in _each(VALUE_MUTATIONS, base):
-            label, rng = _seeded(base, change, seed)
+        for change, seed in _mutation_seeds(VALUE_MUTATIONS, base):
+            label, rng = _seeded_random(base, change, seed)
             document = json.loads(text)
             change(document, rng)
             yield Mutant(label, base, to_bytes(document))
         for mutation in NEUTRAL_MUTATIONS:
-            label, rng = _seeded(base, mutation, 0)
+            label, rng = _seeded_random(base, mutation, 0)
             yield Mutant(label, base, mutation(text, rng), neutral=True)
     for base in ("training", "probes"):
         packed = gzip.compress(BASES[base](), mtime=0)
-        for mutation, seed in _each(PACKED_MUTATIONS, base):
-            label, rng = _seeded(f"{base}, packed", mutation, seed)
+        for mutation, seed in _mutation_seeds(PACKED_MUTATIONS, base):
+            label, rng = _seeded_random(f"{base}, packed", mutation, seed)
             yield Mutant(label, base, mutation(packed, rng), ending=".json.gz")
 
 
-def _each(mutations: tuple[Any, ...], base: str) -> Iterator[tuple[Any, int]]:
+def _mutation_seeds(mutations: tuple[Any, ...], base: str) -> Iterator[tuple[Any, int]]:
     """One base is damaged in every way at two places; every way meets two of the others.
 
     The same reader reads all bases.
@@ -385,6 +385,6 @@ def _each(mutations: tuple[Any, ...], base: str) -> Iterator[tuple[Any, int]]:
     return ((mutation, 0) for mutation in mutations[list(BASES).index(base) % 3 :: 3])
 
 
-def _seeded(base: str, mutation: Callable[..., Any], seed: int) -> tuple[str, random.Random]:
+def _seeded_random(base: str, mutation: Callable[..., Any], seed: int) -> tuple[str, random.Random]:
     label = f"{base}: {mutation.__name__} {seed}"
     return label, random.Random(label)  # noqa: S311 - repeatable, not secret

@@ -118,13 +118,13 @@ class Call:
 
     def values(self) -> dict[str, tuple[Value, str]]:
         """Value and base unit of every metric that is not absent."""
-        own = {
+        column_values = {
             metric: (getattr(self, column), "ns" if metric == DURATION else "%")
             for metric, column in METRICS.items()
         }
         return {
             metric: pair
-            for metric, pair in (own | dict(self.metrics)).items()
+            for metric, pair in (column_values | dict(self.metrics)).items()
             if pair[0] is not None
         }
 
@@ -142,7 +142,7 @@ def expected_calls(calls: Sequence[Call], *, with_ids: bool = True) -> pl.DataFr
             **{key: getattr(call, key) for key in ("compute_capability", "context", "stream")},
             **{f"{shape}_{axis}": size for shape in ("grid", "block")
                for axis, size in zip("xyz", getattr(call, shape), strict=True)},
-            **{column: _known(getattr(call, column)) for column in METRICS.values()},
+            **{column: _number_or_none(getattr(call, column)) for column in METRICS.values()},
         }
         for index, (call, launch_id) in enumerate(zip(calls, launch_ids(calls), strict=True))
     ]  # fmt: skip
@@ -155,12 +155,12 @@ def expected_metrics(calls: Sequence[Call]) -> pl.DataFrame:
         {"index": index, "metric": metric, "value": float(value), "unit": unit}
         for index, call in enumerate(calls)
         for metric, (value, unit) in sorted(call.metrics.items())
-        if _known(value) is not None
+        if _number_or_none(value) is not None
     ]
     return pl.DataFrame(rows, schema=KERNEL_METRICS.schema)
 
 
-def _known(value: Value) -> float | int | None:
+def _number_or_none(value: Value) -> float | int | None:
     return None if isinstance(value, str) else value
 
 

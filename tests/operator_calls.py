@@ -25,18 +25,22 @@ def single(*shape: int) -> Tensor:
     return Tensor(shape, "float")
 
 
-def recorded(name: str, *arguments: Any) -> CallArguments:
+def call_arguments(name: str, *arguments: Any) -> CallArguments:
     """A call with tensors, plain values and nothing (None), through the texts of a recording."""
-    dims = [list(one.shape) if isinstance(one, Tensor) else [] for one in arguments]
-    types = [one.type if isinstance(one, Tensor) else "Scalar" for one in arguments]
-    strides = [list(one.strides) if isinstance(one, Tensor) else [] for one in arguments]
-    values = ["" if isinstance(one, Tensor | None) else str(one) for one in arguments]
+    dims = [list(argument.shape) if isinstance(argument, Tensor) else [] for argument in arguments]
+    types = [argument.type if isinstance(argument, Tensor) else "Scalar" for argument in arguments]
+    strides = [
+        list(argument.strides) if isinstance(argument, Tensor) else [] for argument in arguments
+    ]
+    values = [
+        "" if isinstance(argument, Tensor | None) else str(argument) for argument in arguments
+    ]
     inputs = parse_inputs(json.dumps(dims), json.dumps(types), json.dumps(strides))
     return CallArguments(name, inputs, parse_values(json.dumps(values)))
 
 
 def work(name: str, *arguments: Any) -> Work:
     """What a call computes and moves."""
-    found = work_of(recorded(name, *arguments))
-    assert found is not None, name
-    return found
+    result = work_of(call_arguments(name, *arguments))
+    assert result is not None, name
+    return result

@@ -207,10 +207,12 @@ def launching_call(activity: Row, calls: list[Row]) -> Row | None:
     processes = {call["pid"] for call in usable}
     if activity["pid"] in processes:
         processes = {activity["pid"]}
-    found = [call for pid in processes for call in outermost(c for c in same_id if c["pid"] == pid)]
-    found.sort(key=lambda call: (call["ts_ns"], call["row"]))
-    before = [call for call in found if call["ts_ns"] <= activity["ts_ns"]]
-    return next(iter(before[-1:] + found), None)
+    candidates = [
+        call for pid in processes for call in outermost(c for c in same_id if c["pid"] == pid)
+    ]
+    candidates.sort(key=lambda call: (call["ts_ns"], call["row"]))
+    before = [call for call in candidates if call["ts_ns"] <= activity["ts_ns"]]
+    return next(iter(before[-1:] + candidates), None)
 
 
 def call_with_external_id(activity: Row, calls: list[Row], place: int, peers: int) -> Row | None:
@@ -243,13 +245,15 @@ def owner(call: Row, nodes: list[Call]) -> Call | None:
     """
     start, end, wanted = call["ts_ns"], end_of(call), call["external_id"]
     here = [node for node in nodes if node.thread == (call["pid"], call["tid"])]
-    begun = [node for node in here if node.start <= start]
-    around = [node for node in callers(begun[-1]) if end <= node.end] if begun else []
+    started_nodes = [node for node in here if node.start <= start]
+    around = (
+        [node for node in callers(started_nodes[-1]) if end <= node.end] if started_nodes else []
+    )
     named = [node for node in nodes if wanted and node.external_id == wanted]
     for node in around:
         if node in named:
             return node
-    if named and named[0] in begun and start <= named[0].end:
+    if named and named[0] in started_nodes and start <= named[0].end:
         return named[0]
     return next(iter(around + named), None)
 
@@ -272,16 +276,16 @@ def link(trace: Trace, nodes: list[Call]) -> list[tuple[int, Call | None]]:
             links.append((-1, None) if call is None else (call["row"], owner(call, nodes)))
             continue
         wanted = activity["external_id"]
-        peers = [each for each in activities if bears_external_id_only(each)]
-        peers = [each for each in peers if each["external_id"] == wanted]
-        peers.sort(key=lambda each: each["ts_ns"])
-        place = next(n for n, each in enumerate(peers) if each is activity)
+        peers = [peer for peer in activities if bears_external_id_only(peer)]
+        peers = [peer for peer in peers if peer["external_id"] == wanted]
+        peers.sort(key=lambda peer: peer["ts_ns"])
+        place = next(n for n, peer in enumerate(peers) if peer is activity)
         call = call_with_external_id(activity, calls, place, len(peers))
         named = [node for node in nodes if node.external_id == wanted]
         named = [node for node in named if node.start <= activity["ts_ns"]]
         node = max(named, key=lambda node: node.start, default=None) if call is None else None
         if node is not None:
-            node = [each for each in named if each.start == node.start][-1]
+            node = [candidate for candidate in named if candidate.start == node.start][-1]
         links.append((-1, node) if call is None else (call["row"], owner(call, nodes)))
     return links
 
@@ -323,24 +327,24 @@ class Step:
 def steps(trace: Trace) -> list[Step]:
     """Steps extended by the device work launched in them; a cut end is marked."""
     marks = sorted(rows_of(trace, "steps"), key=lambda mark: mark["ts_ns"])
-    found = merged_marks(marks) or whole_trace(trace)
-    outside = assign(trace, found)
-    if any(step.activities for step in found):
-        extend(found, outside)
-        mark_cut(trace, found)
-    return found
+    all_steps = merged_marks(marks) or whole_trace(trace)
+    outside = assign(trace, all_steps)
+    if any(step.activities for step in all_steps):
+        extend(all_steps, outside)
+        mark_cut(trace, all_steps)
+    return all_steps
 
 
 def merged_marks(marks: list[Row]) -> list[Step]:
     """Marks of one number that overlap, as those of several processes do, are one step."""
-    found: list[Step] = []
+    merged_steps: list[Step] = []
     for mark in marks:
-        same = [step for step in found if step.name == str(mark["step"])]
+        same = [step for step in merged_steps if step.name == str(mark["step"])]
         if same and mark["ts_ns"] < same[-1].end:
             same[-1].end = max(same[-1].end, end_of(mark))
         else:
-            found.append(Step(str(mark["step"]), mark["ts_ns"], end_of(mark)))
-    return found
+            merged_steps.append(Step(str(mark["step"]), mark["ts_ns"], end_of(mark)))
+    return merged_steps
 
 
 def whole_trace(trace: Trace) -> list[Step]:
@@ -357,7 +361,7 @@ def whole_trace(trace: Trace) -> list[Step]:
     return []
 
 
-def assign(trace: Trace, found: list[Step]) -> list[Row]:
+def assign(trace: Trace, all_steps: list[Step]) -> list[Row]:
     """Give each step the device work launched wholly inside it; the rest comes back."""
     outside, host = [], rows_of(trace, "host")
     origins = link(trace, forest(trace))
@@ -367,35 +371,37 @@ def assign(trace: Trace, found: list[Step]) -> list[Row]:
         span = (host[row]["ts_ns"], end_of(host[row])) if row >= 0 else None
         if row < 0 and node is not None:
             span = (node.start, node.end)
-        holders = [step for step in found if span and step.start <= span[0] and span[1] <= step.end]
+        holders = [
+            step for step in all_steps if span and step.start <= span[0] and span[1] <= step.end
+        ]
         (holders[-1].activities if holders else outside).append(activity)
     return outside
 
 
-def extend(found: list[Step], outside: list[Row]) -> None:
-    free_from = found[0].start
-    if found[0].activities:
-        first = min(activity["ts_ns"] for activity in found[0].activities)
+def extend(all_steps: list[Step], outside: list[Row]) -> None:
+    free_from = all_steps[0].start
+    if all_steps[0].activities:
+        first = min(activity["ts_ns"] for activity in all_steps[0].activities)
         earlier = [end_of(activity) for activity in outside if end_of(activity) < first]
         free_from = max([free_from, *earlier])
-    for step in found:
+    for step in all_steps:
         step.start = max(free_from, step.start)
         step.end = max([step.end, step.start, *map(end_of, step.activities)])
         free_from = step.end
 
 
-def mark_cut(trace: Trace, found: list[Step]) -> None:
+def mark_cut(trace: Trace, all_steps: list[Step]) -> None:
     """Steps after the last with device work, and that one where its calls lack theirs."""
-    counts = [len(step.activities) for step in found]
+    counts = [len(step.activities) for step in all_steps]
     last = max(place for place, count in enumerate(counts) if count)
-    for step in found[last + 1 :]:
+    for step in all_steps[last + 1 :]:
         step.complete = False
     origins = link(trace, forest(trace))
     busy = [activity["kind"] in BUSY for activity in rows_of(trace, "device")]
     linked = [row >= 0 or node is not None for row, node in origins]
     if not last or 2 * sum(map(all, zip(busy, linked, strict=True))) < sum(busy):
         return
-    calls = launching_calls(trace, found)
+    calls = launching_calls(trace, all_steps)
     between = [call for at in range(1, last) or (0,) for call in calls[at]]
     telling = {
         name
@@ -404,11 +410,11 @@ def mark_cut(trace: Trace, found: list[Step]) -> None:
         and sum(work for other, work in between if other == name)
         >= 0.9 * sum(other == name for other, _ in between)
     }
-    made = [has_work for name, has_work in calls[last] if name in telling]
-    found[last].complete = sum(made) >= 0.8 * len(made)
+    have_work = [has_work for name, has_work in calls[last] if name in telling]
+    all_steps[last].complete = sum(have_work) >= 0.8 * len(have_work)
 
 
-def launching_calls(trace: Trace, found: list[Step]) -> list[list[tuple[str, bool]]]:
+def launching_calls(trace: Trace, steps: list[Step]) -> list[list[tuple[str, bool]]]:
     """For each step its calls of the names that launch device work: which, and whether they did."""
     host, device = rows_of(trace, "host"), rows_of(trace, "device")
     worked = set()
@@ -420,7 +426,7 @@ def launching_calls(trace: Trace, found: list[Step]) -> list[list[tuple[str, boo
         (mark.start, mark.end)
         for mark in merged_marks(sorted(rows_of(trace, "steps"), key=lambda mark: mark["ts_ns"]))
     ]
-    calls: list[list[tuple[str, bool]]] = [[] for _ in found]
+    calls: list[list[tuple[str, bool]]] = [[] for _ in steps]
     for row, call in enumerate(host):
         holders = [
             at

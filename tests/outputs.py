@@ -54,7 +54,7 @@ WORKERS = 2
 LONGEST = 3_000_000
 SHARED = Path(os.environ.get("TIMESINK_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 SAMPLES = timesink.sample().parent
-MADE = {
+FILES = {
     "zero.json": b"",
     "noise.json": b"nothing of a trace",
     "no_events.json": b'{"traceEvents": []}',
@@ -208,36 +208,36 @@ def all_tasks() -> list[Callable[[Path], None]]:
     """Pieces of work, each of several questions."""
     blocks = [
         lines_of(IN_TURN),
-        *(lines_of(OF_SOME_PATHS, path) for path in found(SOME_PATHS)),
+        *(lines_of(OF_SOME_PATHS, path) for path in matching_files(SOME_PATHS)),
         *(lines_of(OF_PAIRS, pair) for pair in lines_of(PAIRS)),
-        *(lines_of(OF_COUNTED, path) for path in found(COUNTED)),
+        *(lines_of(OF_COUNTED, path) for path in matching_files(COUNTED)),
         *(lines_of(OF_JOINED, name) for name in ("gpt_infer", "unet_train")),
-        *(lines_of(OF_EVERY_PATH, path) for path in found("data/**/* samples/*")),
+        *(lines_of(OF_EVERY_PATH, path) for path in matching_files("data/**/* samples/*")),
         lines_of(WRONG),
     ]
     servers = [partial(ask_server, logdir) for logdir in LOGDIRS.split()]
     return [*servers, *(partial(ask_commands, block) for block in blocks), ask_python]
 
 
-def found(patterns: str) -> list[Path]:
-    lines = [line for pattern in patterns.split() for line in expanded(pattern)]
+def matching_files(patterns: str) -> list[Path]:
+    lines = [line for pattern in patterns.split() for line in expand_choices(pattern)]
     return sorted({path for line in lines for path in Path().glob(line)})
 
 
 def lines_of(questions: str, path: object = "") -> list[str]:
-    for name, meant in {**NAMES, "PATH": str(path)}.items():
-        questions = questions.replace(name, meant)
-    return [one for line in questions.strip().split("\n") for one in expanded(line)]
+    for name, replacement in {**NAMES, "PATH": str(path)}.items():
+        questions = questions.replace(name, replacement)
+    return [choice for line in questions.strip().split("\n") for choice in expand_choices(line)]
 
 
-def expanded(line: str) -> Iterator[str]:
+def expand_choices(line: str) -> Iterator[str]:
     """A line with (a|b) as two."""
     choices = re.search(r"\(([^()]*\|[^()]*)\)", line)
     if choices is None:
         yield line
         return
     for choice in choices[1].split("|"):
-        yield from expanded(line[: choices.start()] + choice + line[choices.end() :])
+        yield from expand_choices(line[: choices.start()] + choice + line[choices.end() :])
 
 
 def enter_workshop(place: str) -> None:
@@ -247,7 +247,7 @@ def enter_workshop(place: str) -> None:
         Path(name).mkdir(parents=True)
     for link in (SHARED / "data", SHARED / "seeds", SAMPLES):
         Path(link.name).symlink_to(link.resolve())
-    for name, content in MADE.items():
+    for name, content in FILES.items():
         Path("made", name).write_bytes(content)
     for file in SAMPLES.iterdir():
         run = Path("made/logs", file.name.split(".")[0])
@@ -270,12 +270,12 @@ def ask_commands(lines: list[str], folder: Path) -> None:
             except SystemExit as exit_:
                 code = exit_.code
         answer = f"{'text' if line[0] == '~' else 'data'}/{name_of(words)}"
-        told, said = (stream.buffer.getvalue() for stream in (out, err))
-        said += f"exit code {code}\n".encode() if code else b""
-        if told or not said:
-            write(folder, answer, told)
-        if said:
-            write(folder, f"{answer}.said", said)
+        output, messages = (stream.buffer.getvalue() for stream in (out, err))
+        messages += f"exit code {code}\n".encode() if code else b""
+        if output or not messages:
+            write(folder, answer, output)
+        if messages:
+            write(folder, f"{answer}.said", messages)
         for file in Path("out").rglob("*"):
             if file.is_file():
                 write(folder, f"{answer}.{file}", file.read_bytes())
@@ -307,7 +307,9 @@ def ask_server(logdir: str, folder: Path) -> None:
         finally:
             server.terminate()
     runs = sorted({run for _, run, *_ in answers})
-    golden = [answers.get((one, run, "worker0", "1")) for run in runs for one in lines_of(GOLDEN)]
+    golden = [
+        answers.get((route, run, "worker0", "1")) for run in runs for route in lines_of(GOLDEN)
+    ]
     if all(golden):
         write(folder, f"data/{name}/golden.jsonl", b"\n".join(golden))
 
@@ -321,8 +323,8 @@ def ask_routes(get: Callable[..., bytes]) -> dict[tuple[str, ...], bytes]:
         spans = run["workers"][0]["spans"] if names else []
         for worker, span in product(("All", *names[:1], *names[1:][-1:]), spans):
             for route in lines_of(OF_ALL_WORKERS if worker == "All" else OF_RUNS):
-                asked = {"run": run["name"], "worker": worker, "span": span}
-                answers[(route, *asked.values())] = get(route, **asked)
+                query = {"run": run["name"], "worker": worker, "span": span}
+                answers[(route, *query.values())] = get(route, **query)
     for base, new in pairwise(run["name"] for run in runs):
         get("api/compare", base=base, new=new)
         first = {"worker": "worker0", "span": "1", "exp_worker": "worker0", "exp_span": "1"}
@@ -330,8 +332,8 @@ def ask_routes(get: Callable[..., bytes]) -> dict[tuple[str, ...], bytes]:
     return answers
 
 
-def ask_route(address: str, folder: Path, name: str, route: str, **asked: str) -> bytes:
-    route = f"{route}{'&' if '?' in route else '?'}{urlencode(asked)}"
+def ask_route(address: str, folder: Path, name: str, route: str, **query: str) -> bytes:
+    route = f"{route}{'&' if '?' in route else '?'}{urlencode(query)}"
     while (reply := answer_of(address + route))[0] == 202:
         pass  # not there yet
     kind = "pages" if re.match("api/(document|compare|utilisation)", route) else "data"
@@ -350,33 +352,41 @@ def answer_of(address: str) -> tuple[int, bytes]:
 def ask_python(folder: Path) -> None:
     """Names and signatures of the API, and what its results hold."""
     sample, counters = timesink.sample(), timesink.sample(counters=True)
-    alike = ("open", "analyze", "diagnose", "cycles", "behaviour", "find_recordings")
-    results = [getattr(timesink, name)(sample) for name in alike]
+    names = ("open", "analyze", "diagnose", "cycles", "behaviour", "find_recordings")
+    results = [getattr(timesink, name)(sample) for name in names]
     results += [timesink.compare(*timesink.sample_runs()), timesink.kernels(counters, trace=sample)]
     errors = vars(sys.modules[timesink.TimesinkError.__module__])
-    told = {
+    answer = {
         "all": timesink.__all__,
-        "dir": {name: described(getattr(timesink, name)) for name in dir(timesink)},
+        "dir": {name: describe_value(getattr(timesink, name)) for name in dir(timesink)},
         "errors": sorted(name for name in errors if name.endswith("Error")),
         "error": sorted(vars(timesink.TimesinkError(""))),
-        "results": [described(result, depth=2) for result in results],
+        "results": [describe_value(result, depth=2) for result in results],
     }
-    write(folder, "data/python.json", json.dumps(told, indent=1).encode())
+    write(folder, "data/python.json", json.dumps(answer, indent=1).encode())
 
 
-def described(value: Any, depth: int = 1) -> Any:
+def describe_value(value: Any, depth: int = 1) -> Any:
     """Names of what a value holds, and signatures of what can be called."""
     if isinstance(value, pl.DataFrame):
         return [f"{name} {kind}" for name, kind in value.schema.items()]
     if isinstance(value, list | tuple):
-        return [described(one, depth) for one in value[:1]]
+        return [describe_value(item, depth) for item in value[:1]]
     if callable(value):
         taken = inspect.signature(value).parameters.values()
-        return str(inspect.Signature([one.replace(annotation=one.empty) for one in taken]))
+        return str(
+            inspect.Signature(
+                [parameter.replace(annotation=parameter.empty) for parameter in taken]
+            )
+        )
     if not type(value).__module__.startswith("timesink"):
         return type(value).__name__
     names = [name for name in dir(value) if name[0] != "_"]
-    return {name: described(getattr(value, name), depth - 1) for name in names} if depth else names
+    return (
+        {name: describe_value(getattr(value, name), depth - 1) for name in names}
+        if depth
+        else names
+    )
 
 
 # -- writing and comparing -------------------------------------------------------------------------
@@ -395,7 +405,9 @@ def write(folder: Path, name: str, content: bytes) -> None:
 
 def as_text(content: bytes, ending: str) -> str:
     if ending == ".parquet":
-        rows = {one.name: one.to_frame().write_ndjson() for one in pl.read_parquet(content)}
+        rows = {
+            column.name: column.to_frame().write_ndjson() for column in pl.read_parquet(content)
+        }
         return "".join(f"{name}: {digest(steady(text))}\n" for name, text in rows.items())
     packed = content[:2] == b"\x1f\x8b"
     text = (gzip.decompress(content) if packed else content).decode(errors="backslashreplace")
@@ -422,7 +434,9 @@ def digest(text: str) -> str:
 
 
 def record(folder: Path) -> int:
-    for name in [one for one in os.environ if re.match("TIMESINK_|RAY_|PYTHONDONT", one)]:
+    for name in [
+        variable for variable in os.environ if re.match("TIMESINK_|RAY_|PYTHONDONT", variable)
+    ]:
         del os.environ[name]
     os.environ.update(
         TIMESINK_SHARED=str(SHARED.resolve()),
@@ -434,25 +448,25 @@ def record(folder: Path) -> int:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(WORKERS, context) as pool:
             enter_workshop(place)  # to list recordings
-            asked = [pool.submit(work, task, place, folder) for task in all_tasks()]
-            wait(asked, return_when="FIRST_EXCEPTION")
+            futures = [pool.submit(work, task, place, folder) for task in all_tasks()]
+            wait(futures, return_when="FIRST_EXCEPTION")
             pool.shutdown(cancel_futures=True)
-            for one in asked:
-                one.result()
+            for future in futures:
+                future.result()
     return 0
 
 
 def compare(before: Path, after: Path, *, strict: bool) -> int:
     sides = (before, after)
     files = {file.relative_to(side) for side in sides for file in side.rglob("*") if file.is_file()}
-    found = {file: first_difference(before / file, after / file) for file in sorted(files)}
-    layout = [file for file in found if file.parts[0] == "text" and found[file]]
-    others = [file for file in found if file.parts[0] != "text" and found[file]]
-    for file in (*others, *layout):
-        sys.stdout.write(f"{'layout: ' if file in layout else ''}{file} {found[file]}\n")
-    told = f"{len(others)} of {len(files)} answers differ, and the layout of {len(layout)}"
-    sys.stdout.write(f"{told}\n")
-    return int(bool(others or (strict and layout)))
+    differences = {file: first_difference(before / file, after / file) for file in sorted(files)}
+    layout = [file for file in differences if file.parts[0] == "text" and differences[file]]
+    other_files = [file for file in differences if file.parts[0] != "text" and differences[file]]
+    for file in (*other_files, *layout):
+        sys.stdout.write(f"{'layout: ' if file in layout else ''}{file} {differences[file]}\n")
+    summary = f"{len(other_files)} of {len(files)} answers differ, and the layout of {len(layout)}"
+    sys.stdout.write(f"{summary}\n")
+    return int(bool(other_files or (strict and layout)))
 
 
 def first_difference(before: Path, after: Path) -> str:

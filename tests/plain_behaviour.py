@@ -32,60 +32,60 @@ def functions_by_cycle(
     host: Sequence[Row], device: Sequence[Row], cycles: Sequence[tuple[int, int]]
 ) -> dict[Key, Function]:
     """Every function of every cycle of the one process there is."""
-    found: dict[Key, Function] = defaultdict(Function)
-    _add_host_calls(found, [row for row in host if row["name"] != "oncpu"], cycles)
-    _add_on_cpu(found, [row for row in host if row["name"] == "oncpu"], cycles)
+    functions: dict[Key, Function] = defaultdict(Function)
+    _add_host_calls(functions, [row for row in host if row["name"] != "oncpu"], cycles)
+    _add_on_cpu(functions, [row for row in host if row["name"] == "oncpu"], cycles)
     launches = {row["correlation"]: row for row in host if row.get("correlation")}
     for row in device:
         moment = launches.get(row["correlation"], row)["ts_ns"]
         for number, (start, end) in enumerate(cycles, 1):
             if start <= moment < end:
-                function = found[number, row["name"]]
+                function = functions[number, row["name"]]
                 function.time += row["dur_ns"]
                 function.calls += 1
                 function.spans.append((row["ts_ns"], row["ts_ns"] + row["dur_ns"], row["dur_ns"]))
-    return found
+    return functions
 
 
 def _add_host_calls(
-    found: dict[Key, Function], host: Sequence[Row], cycles: Sequence[tuple[int, int]]
+    functions: dict[Key, Function], host: Sequence[Row], cycles: Sequence[tuple[int, int]]
 ) -> None:
     for row in host:
-        begun = False
+        is_counted = False
         for number, (start, end) in enumerate(cycles, 1):
             piece = _piece(row, start, end)
             if piece is None:
                 continue
-            own = sum(_innermost(host, row["tid"], moment) is row for moment in range(*piece))
-            if own or not begun:
-                function = found[number, row["name"]]
-                function.time += own
-                function.calls += not begun
-                function.spans.append((*piece, own))
-            begun = True
+            self_time = sum(_innermost(host, row["tid"], moment) is row for moment in range(*piece))
+            if self_time or not is_counted:
+                function = functions[number, row["name"]]
+                function.time += self_time
+                function.calls += not is_counted
+                function.spans.append((*piece, self_time))
+            is_counted = True
 
 
 def _add_on_cpu(
-    found: dict[Key, Function], host: Sequence[Row], cycles: Sequence[tuple[int, int]]
+    functions: dict[Key, Function], host: Sequence[Row], cycles: Sequence[tuple[int, int]]
 ) -> None:
-    begun: set[int] = set()
+    counted_places: set[int] = set()
     for number, (start, end) in enumerate(cycles, 1):
         pieces = [(place, _piece(row, start, end)) for place, row in enumerate(host)]
-        kept = [(place, piece) for place, piece in pieces if piece is not None]
+        placed_pieces = [(place, piece) for place, piece in pieces if piece is not None]
         merged: list[list[int]] = []
-        for place, piece in sorted(kept, key=lambda each: each[1]):
-            if piece[0] == piece[1] and place in begun:
+        for place, piece in sorted(placed_pieces, key=lambda entry: entry[1]):
+            if piece[0] == piece[1] and place in counted_places:
                 continue
-            function = found[number, "oncpu"]
+            function = functions[number, "oncpu"]
             function.time += piece[1] - piece[0]
-            function.calls += place not in begun
-            begun.add(place)
+            function.calls += place not in counted_places
+            counted_places.add(place)
             if merged and piece[0] < merged[-1][1]:
                 merged[-1][1] = max(merged[-1][1], piece[1])
             else:
                 merged.append(list(piece))
         if merged:
-            found[number, "oncpu"].spans = [(low, high, high - low) for low, high in merged]
+            functions[number, "oncpu"].spans = [(low, high, high - low) for low, high in merged]
 
 
 def _piece(row: Row, start: int, end: int) -> tuple[int, int] | None:
@@ -111,14 +111,16 @@ def level(
 ) -> tuple[float, float, str] | None:
     """Mean, spread and mark of a counter while a function ran; None where it is not known."""
     read = [(_span_level(start, end, samples), weight) for start, end, weight in spans]
-    known = [(found, weight) for found, weight in read if found is not None]
-    if not known:
+    readings = [(reading, weight) for reading, weight in read if reading is not None]
+    if not readings:
         return None
-    total = sum(weight for _, weight in known)
-    shares = [weight / total if total else 1 / len(known) for _, weight in known]
-    mean = fsum(found[0] * share for (found, _), share in zip(known, shares, strict=True))
-    spread = fsum(found[1] ** 2 * share for (found, _), share in zip(known, shares, strict=True))
-    interpolated = {found[2] for found, _ in known}
+    total = sum(weight for _, weight in readings)
+    shares = [weight / total if total else 1 / len(readings) for _, weight in readings]
+    mean = fsum(reading[0] * share for (reading, _), share in zip(readings, shares, strict=True))
+    spread = fsum(
+        reading[1] ** 2 * share for (reading, _), share in zip(readings, shares, strict=True)
+    )
+    interpolated = {reading[2] for reading, _ in readings}
     mark = "some" if len(interpolated) == 2 else "all" if True in interpolated else "none"
     return mean, sqrt(spread), mark
 
@@ -140,7 +142,11 @@ def _at(moment: int, samples: Sequence[Sample]) -> float | None:
     reach = _reach([ts for ts, _ in samples])
     before = max(((ts, value) for ts, value in samples if ts < moment), default=None)
     after = min(((ts, value) for ts, value in samples if ts >= moment), default=None)
-    near = [one for one in (before, after) if one is not None and abs(one[0] - moment) <= reach]
+    near = [
+        sample
+        for sample in (before, after)
+        if sample is not None and abs(sample[0] - moment) <= reach
+    ]
     if len(near) < 2:
         return near[0][1] if near else None
     (first, low), (last, high) = near

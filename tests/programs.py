@@ -10,7 +10,7 @@ import polars as pl
 
 import timesink
 from behaviour_rows import table_of
-from timesink.analyses.comparison import Role
+from timesink.analyses.comparison import ProcessSteps
 
 Calls = Mapping[str, int]
 
@@ -32,7 +32,9 @@ def batch(layers: int) -> Calls:
     return {name: calls * layers for name, calls in LAYER.items()} | ONCE
 
 
-def role(cycles: Sequence[Calls], label: str = "base", device: str = "GPU 0", **more: Any) -> Role:
+def role(
+    cycles: Sequence[Calls], label: str = "base", device: str = "GPU 0", **more: Any
+) -> ProcessSteps:
     """A role whose cycles run these kernels, each 1 us long; `more` replaces columns of theirs.
 
     Every cycle is on the CPU as well, and takes 1 ms for each 10 calls.
@@ -47,7 +49,7 @@ def role(cycles: Sequence[Calls], label: str = "base", device: str = "GPU 0", **
             row(cycle, name, device, "gpu_compute", many) | more for name, many in calls.items()
         ]
         start += length
-    return Role(label, f"{label}.csv", "1", table_of(rows))
+    return ProcessSteps(label, f"{label}.csv", "1", table_of(rows))
 
 
 def row(cycle: Mapping[str, Any], name: str, device: str, sort: str, calls: int) -> dict[str, Any]:
@@ -59,12 +61,12 @@ def row(cycle: Mapping[str, Any], name: str, device: str, sort: str, calls: int)
     }  # fmt: skip
 
 
-def without(whole: Role, condition: pl.Expr) -> Role:
+def without(original: ProcessSteps, condition: pl.Expr) -> ProcessSteps:
     """The role without some of its rows."""
-    return replace(whole, behaviour=whole.behaviour.filter(~condition))
+    return replace(original, behaviour=original.behaviour.filter(~condition))
 
 
-def read_roles(folder: Any) -> list[tuple[Role, Role]]:
+def read_roles(folder: Any) -> list[tuple[ProcessSteps, ProcessSteps]]:
     """Roles of a case with normal and abnormal tables, those of the same place side by side."""
     sides = []
     for label in ("normal", "abnormal"):
@@ -73,7 +75,9 @@ def read_roles(folder: Any) -> list[tuple[Role, Role]]:
         pids = sorted(behaviour["pid"].cast(pl.String).unique())
         sides.append(
             [
-                Role(label, str(path), pid, behaviour.filter(pl.col("pid").cast(pl.String) == pid))
+                ProcessSteps(
+                    label, str(path), pid, behaviour.filter(pl.col("pid").cast(pl.String) == pid)
+                )
                 for pid in pids
             ]
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from timesink.analyses.ranks import Named, RankSet, ranks_of
+from timesink.analyses.ranks import NamedRecording, RankSet, ranks_of
 from timesink.analyses.ranks.summary import from_parquets, summarise_rank, to_parquet
 from timesink.errors import TimesinkError
 from timesink.model.trace import Trace
@@ -19,7 +19,8 @@ def as_set(traces: Mapping[str, Trace]) -> RankSet:
     written = [to_parquet(summarise_rank(trace)) for trace in traces.values()]
     summaries = from_parquets(written)
     names = [
-        Named(name, each.about.rank, None) for name, each in zip(traces, summaries, strict=True)
+        NamedRecording(name, summary.about.rank, None)
+        for name, summary in zip(traces, summaries, strict=True)
     ]
     return ranks_of([*zip(names, summaries, strict=True)])
 

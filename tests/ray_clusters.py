@@ -120,21 +120,21 @@ class Cluster:
 
 def _in_session(session: int) -> list[int]:
     """Processes of a session that still run."""
-    found = []
+    pids = []
     for place in Path("/proc").iterdir():
         if place.name.isdigit():
             with suppress(OSError):
                 # After the name, which may hold anything: state, parent, group, session.
                 fields = (place / "stat").read_text().rpartition(")")[2].split()
                 if int(fields[3]) == session and fields[0] != "Z":
-                    found.append(int(place.name))
-    return found
+                    pids.append(int(place.name))
+    return pids
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
         return port
 
 

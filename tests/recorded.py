@@ -80,8 +80,10 @@ class Recording:
 
     def marks(self, name: str = "trace.json.gz") -> list[str]:
         """The annotations of a timeline, in order."""
-        found = [event for event in self.events(name) if event.get("cat") == "user_annotation"]
-        return [event["name"] for event in sorted(found, key=lambda event: event["ts"])]
+        range_events = [
+            event for event in self.events(name) if event.get("cat") == "user_annotation"
+        ]
+        return [event["name"] for event in sorted(range_events, key=lambda event: event["ts"])]
 
 
 def made_once(place: Path, make: Callable[[Path], Recording]) -> Recording:
@@ -93,11 +95,11 @@ def made_once(place: Path, make: Callable[[Path], Recording]) -> Recording:
         wait_for(facts)
     else:
         try:
-            made = make(place)
+            recording = make(place)
         except BaseException as error:
             _tell(facts, -1, "", f"it could not be made: {error!r}")
             raise
-        _tell(facts, made.code, made.out, made.err)
+        _tell(facts, recording.code, recording.out, recording.err)
     return Recording(place, *json.loads(facts.read_text()))
 
 
@@ -123,11 +125,11 @@ def record(
     folder: Path, options: list[str], command: list[str], env: Mapping[str, str] | None = None
 ) -> Recording:
     """Run `timesink record` to its end."""
-    told = subprocess.run(
+    process = subprocess.run(
         [*TIMESINK, "record", "-o", str(folder), *options, "--", *command],
         capture_output=True, text=True, cwd=folder.parent, env=env or environment(), check=False,
     )  # fmt: skip
-    return Recording(folder, told.returncode, told.stdout, told.stderr)
+    return Recording(folder, process.returncode, process.stdout, process.stderr)
 
 
 def write(folder: Path, text: str, *, as_it_is: bool = False) -> str:
@@ -140,10 +142,10 @@ def write(folder: Path, text: str, *, as_it_is: bool = False) -> str:
 def git(folder: Path, *words: str) -> str:
     """What git says in a folder, as somebody who may commit."""
     who = ("-c", "user.name=a", "-c", "user.email=a@b")
-    told = subprocess.run(
+    process = subprocess.run(
         ["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True
     )
-    return told.stdout.strip()
+    return process.stdout.strip()
 
 
 def plain(folder: Path, text: str, *options: str, env: dict[str, str] | None = None) -> Recording:

@@ -8,16 +8,16 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from timesink.analyses.comparison import Role
-from timesink.answers.comparison.kept_runs import Runs, read_sides
+from timesink.analyses.comparison import ProcessSteps
 from timesink.answers.comparison.report import members_of
+from timesink.answers.comparison.run_store import Runs, read_sides
 from timesink.answers.comparison.sides import SideReadOptions, find_side
 
 
-def roles_of(path: Path) -> list[Role]:
+def roles_of(path: Path) -> list[ProcessSteps]:
     """Every role of a run."""
     read = read_sides(Runs(SideReadOptions()), [find_side(path).sources])
-    return [one.role for one in members_of(read[0][0])]
+    return [member.role for member in members_of(read[0][0])]
 
 
 recorded_roles = lru_cache(maxsize=16)(roles_of)

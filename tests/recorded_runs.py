@@ -89,7 +89,7 @@ def write_run(folder: Path, **changed: Any) -> Path:
     return path
 
 
-def recorded(folder: Path, *, trace: Document | None = None, **changed: Any) -> Path:
+def write_recording(folder: Path, *, trace: Document | None = None, **changed: Any) -> Path:
     """A folder with the recording of one process."""
     folder.mkdir(parents=True, exist_ok=True)
     write(folder / "trace.json.gz", trace or loop_trace())
@@ -101,11 +101,13 @@ def recorded(folder: Path, *, trace: Document | None = None, **changed: Any) -> 
 def recorded_ranks(folder: Path, ranks: int = 2) -> Path:
     """A folder with the recordings of several ranks on one host, and one file of counters."""
     folder.mkdir(parents=True, exist_ok=True)
-    own = [("process_cpu_usage", f"pid {PID + rank}") for rank in range(ranks)]
+    process_counters = [("process_cpu_usage", f"pid {PID + rank}") for rank in range(ranks)]
     for rank in range(ranks):
         name = folder / f"trace.rank{rank}.json.gz"
         write(name, loop_trace(pid=PID + rank, work_us=600.0 + rank))
-    (folder / "counters.csv").write_text(counter_rows([("host_cpu_usage", "Host"), *own]))
+    (folder / "counters.csv").write_text(
+        counter_rows([("host_cpu_usage", "Host"), *process_counters])
+    )
     write_run(folder)
     return folder
 
@@ -115,6 +117,6 @@ def recorded_counters(folder: Path, **changed: Any) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "counters.csv").write_text(counter_rows())
     no_cycles = {"by": "optimizer step", "name": None, "recorded": 0}
-    said = {"cycles": no_cycles, "versions": {"torch": None}, "clock": {"offset_us": None}}
-    write_run(folder, **{**said, **changed})
+    fields = {"cycles": no_cycles, "versions": {"torch": None}, "clock": {"offset_us": None}}
+    write_run(folder, **{**fields, **changed})
     return folder

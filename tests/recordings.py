@@ -35,7 +35,7 @@ _calls = _host(["operator"], [*_WORK, "DataParallel.forward", "Optimizer.zero_gr
 _marks = _host(["annotation"], [*_WORK, "forward"])
 _python = _host(["module", "python_function"], ["nn.Module: Linear_0", "train.py(3): step"])
 _launches = _host(["runtime", "runtime", "driver"], ["cudaLaunchKernel"])
-_others = _host(["trace", "instant", "overhead"], ["PyTorch Profiler (0)"])
+_other_events = _host(["trace", "instant", "overhead"], ["PyTorch Profiler (0)"])
 
 _activities = st.fixed_dictionaries(
     {
@@ -52,19 +52,19 @@ _activities = st.fixed_dictionaries(
 )
 
 
-def _crosses(one: Row, other: Row) -> bool:
-    if (one["pid"], one["tid"]) != (other["pid"], other["tid"]):
+def _crosses(row: Row, other: Row) -> bool:
+    if (row["pid"], row["tid"]) != (other["pid"], other["tid"]):
         return False
-    first, second = sorted((one, other), key=lambda event: (event["ts_ns"], -end_of(event)))
+    first, second = sorted((row, other), key=lambda event: (event["ts_ns"], -end_of(event)))
     return first["ts_ns"] < second["ts_ns"] < end_of(first) < end_of(second)
 
 
 def _without_crossing(events: list[Row]) -> list[Row]:
-    kept: list[Row] = []
+    rows: list[Row] = []
     for event in events:
-        if not any(_crosses(event, other) for other in kept):
-            kept.append(event)
-    return kept
+        if not any(_crosses(event, other) for other in rows):
+            rows.append(event)
+    return rows
 
 
 @dataclass
@@ -86,7 +86,7 @@ def recordings(draw: st.DrawFn, *, nested: bool = False, work: int = 8) -> Recor
     calls = draw(st.lists(_calls | _calls | _marks | _python, min_size=2, max_size=work))
     marks, steps_ = draw(_steps())
     calls = _without_crossing([*marks, *calls]) if nested else [*marks, *calls]
-    rest = draw(st.lists(_launches | _launches | _others, min_size=2, max_size=6))
+    rest = draw(st.lists(_launches | _launches | _other_events, min_size=2, max_size=6))
     host = draw(st.permutations([*calls, *rest]))
     return Recording(host, draw(st.lists(_activities, min_size=1, max_size=6)), steps_)
 
@@ -96,10 +96,10 @@ def _steps(draw: st.DrawFn) -> tuple[list[Row], list[Row]]:
     """Marks of steps one after the other, as host events and as steps."""
     edges = sorted(draw(st.lists(st.integers(0, 14), max_size=4)))
     gap = draw(st.sampled_from([0, 0, 1]))
-    host, found = [], []
+    host, steps = [], []
     for number, (start, end) in enumerate(pairwise(edges), start=8):
         place = {"name": f"ProfilerStep#{number}", "pid": "1", "tid": "7", "ts_ns": start}
         place["dur_ns"] = max(end - start - gap, 0)
         host.append({"kind": "annotation", **place})
-        found.append({"step": number, **place})
-    return host, found
+        steps.append({"step": number, **place})
+    return host, steps

@@ -18,11 +18,11 @@ import pytest
 
 import timesink
 from timesink.analyses.behaviour import recorded_anatomy, table
-from timesink.analyses.comparison import Pair, Role, verdict
+from timesink.analyses.comparison import Pair, ProcessSteps, verdict
 from timesink.analyses.cycles import search
-from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import sides
-from timesink.answers.comparison.sides import SideRun, SideSource
+from timesink.answers.comparison.sides import ProcessedRun, RecordingRef
+from timesink.answers.prefetch import CycleSearch
 from timesink.formats import ReadOptions, registry
 from timesink.model.diagnosis import Diagnosis, Expectation
 from timesink.model.trace import Trace
@@ -49,11 +49,11 @@ def remember_answers(patch: pytest.MonkeyPatch, *recordings: Path) -> None:
     for name in QUESTIONS:
         function = getattr(timesink, name)
         module = sys.modules[function.__module__]
-        patch.setattr(module, function.__name__, _remembering(function, recordings))
+        patch.setattr(module, function.__name__, _remember_calls(function, recordings))
 
 
-def _remembering(function: Callable[..., Any], recordings: Sequence[Path]) -> Callable[..., Any]:
-    usual = {name: known.default for name, known in signature(function).parameters.items()}
+def _remember_calls(function: Callable[..., Any], recordings: Sequence[Path]) -> Callable[..., Any]:
+    usual = {name: parameter.default for name, parameter in signature(function).parameters.items()}
 
     @lru_cache(maxsize=_MOST)
     def remembered(*sources: str, **options: Any) -> Any:
@@ -66,8 +66,8 @@ def _remembering(function: Callable[..., Any], recordings: Sequence[Path]) -> Ca
         special.pop("progress", None)
         if getattr(special.get("engine"), "name", None) == usual.get("engine"):
             special.pop("engine", None)
-        is_kept = all(isinstance(one, str | Path) for one in sources) and all(
-            any(Path(one).is_relative_to(folder) for folder in recordings) for one in sources
+        is_kept = all(isinstance(source, str | Path) for source in sources) and all(
+            any(Path(source).is_relative_to(folder) for folder in recordings) for source in sources
         )
         if is_kept and all(isinstance(value, _PLAIN) for value in special.values()):
             return remembered(*map(str, sources), **special)
@@ -83,7 +83,7 @@ def remember_recordings() -> None:
     """
     read_trace, of_timeline = registry.read_trace, sides._of_timeline
     read: dict[Any, Trace] = {}
-    found: dict[Any, SideRun] = {}
+    runs: dict[Any, ProcessedRun] = {}
 
     def remembered_reading(path: Path, options: ReadOptions | None = None) -> Trace:
         usual = options or ReadOptions()
@@ -99,10 +99,10 @@ def remember_recordings() -> None:
                 return trace
             _forget(read)
             read[key] = trace
-        kept = read[key]
-        return replace(kept, metadata=replace(kept.metadata, source=str(path)))
+        cached_trace = read[key]
+        return replace(cached_trace, metadata=replace(cached_trace.metadata, source=str(path)))
 
-    def remembered_run(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun:
+    def remembered_run(source: RecordingRef, trace: Trace, finding: CycleSearch) -> ProcessedRun:
         is_plain = source.trace is None and source.recording.remote is None
         of_own_map = finding.metric_map is not None
         content = (
@@ -115,12 +115,12 @@ def remember_recordings() -> None:
         # Tests put other functions in the place of these.
         how = search.find_cycles, table.behaviour_table, recorded_anatomy.anatomies
         key = content, finding, how, repr(replace(trace.metadata, source=""))
-        if key not in found:
+        if key not in runs:
             run = of_timeline(source, trace, finding)
-            _forget(found)
-            found[key] = run
+            _forget(runs)
+            runs[key] = run
         return replace(
-            found[key], source=source, trace=replace(trace), rank=sides._rank(source, trace)
+            runs[key], source=source, trace=replace(trace), rank=sides._rank(source, trace)
         )
 
     _put_in_place({read_trace: remembered_reading, of_timeline: remembered_run})
@@ -150,11 +150,11 @@ def remember_pairs() -> None:
     at one sentence about the same few runs.
     """
     compare_roles, diagnose = verdict.compare_roles, diagnosis.diagnose
-    pairs: dict[bytes, tuple[Pair, Role, Role]] = {}
+    pairs: dict[bytes, tuple[Pair, ProcessSteps, ProcessSteps]] = {}
     diagnoses: dict[tuple[int, ...], tuple[Pair, Diagnosis]] = {}
 
     def remembered_pair(
-        base: Role, new: Role, kind: str, *, detect_pct: float | None = None
+        base: ProcessSteps, new: ProcessSteps, kind: str, *, detect_pct: float | None = None
     ) -> Pair:
         sides = replace(base, source=""), replace(new, source="")
         content = BytesIO()
@@ -179,9 +179,9 @@ def remember_pairs() -> None:
             return diagnose(pair, expected)
         # Copies of a pair with its files elsewhere have the very same parts.
         key = tuple(
-            id(getattr(whole, field.name))
-            for whole in (pair, pair.base, pair.new)
-            for field in fields(whole)
+            id(getattr(part, field.name))
+            for part in (pair, pair.base, pair.new)
+            for field in fields(part)
             if field.name not in {"base", "new", "source"}
         )
         if key not in diagnoses:
@@ -200,7 +200,7 @@ def _put_in_place(replaced: Mapping[Any, Callable[..., Any]]) -> None:
                     setattr(module, attribute, replaced[value])
 
 
-def _forget(kept: dict[Any, Any]) -> None:
+def _forget(store: dict[Any, Any]) -> None:
     """Drop what was kept longest, where there is much."""
-    if len(kept) >= _MOST_PAIRS:
-        del kept[next(iter(kept))]
+    if len(store) >= _MOST_PAIRS:
+        del store[next(iter(store))]

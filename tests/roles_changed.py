@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import polars as pl
 
-from timesink.analyses.comparison import Role
+from timesink.analyses.comparison import ProcessSteps
 from timesink.model.schema import BEHAVIOUR
 
 
-def changed(
-    role: Role,
+def change_role(
+    role: ProcessSteps,
     *,
     label: str | None = None,
     behaviour: pl.DataFrame | None = None,
     **columns: pl.Expr,
-) -> Role:
+) -> ProcessSteps:
     """The role with another label, another table, or other columns in it."""
     table = role.behaviour if behaviour is None else behaviour
     table = table.with_columns(**columns)

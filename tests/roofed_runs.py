@@ -47,27 +47,27 @@ def run(*calls: Call, device: Mapping[str, Any] = H200, peaks: str | None = None
     events: list[Event] = []
     starts = accumulate((call.us for call in calls), initial=float(len(calls)))
     for number, (call, start) in enumerate(zip(calls, starts, strict=False), 1):
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "External id": number,
             "Input Dims": call.dims,
             "Input type": list(call.types) or [call.type] * len(call.dims),
         }
         if call.strides:
-            given["Input Strides"] = call.strides
+            arguments["Input Strides"] = call.strides
         events += [
-            operator(call.name, number, 0.8, **given),
+            operator(call.name, number, 0.8, **arguments),
             runtime("cudaLaunchKernel", number + 0.1, 0.5, number),
             kernel(call.kernel, start, call.us, number, grid=list(call.grid), block=[128, 1, 1]),
         ]
     trace = read(step(1, 0, len(calls) + 2), *events, **device)
-    found = Efficiency(trace, choose_peaks(trace, peaks=peaks), modelled_calls(trace))
-    return [one for one in proven_findings(trace, found) if one.id in RULES]
+    calls_efficiency = Efficiency(trace, choose_peaks(trace, peaks=peaks), modelled_calls(trace))
+    return [finding for finding in proven_findings(trace, calls_efficiency) if finding.id in RULES]
 
 
 @lru_cache(maxsize=8)
-def told(path: Path) -> dict[str, Finding]:
+def findings_by_rule(path: Path) -> dict[str, Finding]:
     """What is said of a recording, by rule."""
-    return {one.id: one for one in timesink.analyze(path).findings}
+    return {finding.id: finding for finding in timesink.analyze(path).findings}
 
 
 def good(us: float = 1400) -> Call:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from timesink.recorder.counter_probes import ProbeContext, wanted
+from timesink.recorder.counter_probes import ProbeContext, wanted_counters
 from timesink.recorder.counter_sampler import SampledCounters, Sampler
 from timesink.recorder.processes import OwnProcesses
 
@@ -34,21 +34,26 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def sampled_until(
-    folder: Path, asked: str, condition: Callable[[Rows], bool], interval_ms: float = 10
+    folder: Path, counters: str, condition: Callable[[Rows], bool], interval_ms: float = 10
 ) -> tuple[SampledCounters, Rows]:
     """Sample this process until the rows are as they should be."""
     file = folder / "counters.csv"
     pids = os.getpid(), os.getppid()
-    sampler = Sampler(file, wanted=wanted(asked), interval_ms=interval_ms, pids=lambda: pids)
+    sampler = Sampler(
+        file, wanted=wanted_counters(counters), interval_ms=interval_ms, pids=lambda: pids
+    )
     sampler.start()
     wait_for(lambda: condition(rows_of(file)))
     return sampler.stop(), rows_of(file)
 
 
 def setting_of(
-    asked: str = "gpu", root: Path = Path("/"), own: tuple[int, ...] = (7,), **environment: str
+    counters: str = "gpu", root: Path = Path("/"), pids: tuple[int, ...] = (7,), **environment: str
 ) -> ProbeContext:
     """What a source of counters is told, of a program whose processes are known."""
     return ProbeContext(
-        wanted(asked), OwnProcesses(lambda: own, root), root=root, environment=environment
+        wanted_counters(counters),
+        OwnProcesses(lambda: pids, root),
+        root=root,
+        environment=environment,
     )

@@ -11,7 +11,7 @@ import polars as pl
 
 from compared import frame, pair_of
 from timesink.analyses.behaviour.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
-from timesink.analyses.comparison import TIMES, CycleTimes, Pair, Role, Workload
+from timesink.analyses.comparison import TIMES, CycleTimes, Pair, ProcessSteps, Workload
 from timesink.model.findings import Finding
 from timesink.model.schema import BEHAVIOUR
 from timesink.rules.environment import find_anomalies
@@ -70,8 +70,8 @@ def pair(base: Side, new: Side, *, comparable: bool = True) -> Pair:
     rows = [_row(what, (base, new), *names) for what, names in columns.items()]
     lengths = [side.cycle_ms * 1e6 for side in (base, new)]
     return pair_of(
-        base=Role("base", "base.csv", "7", nothing),
-        new=Role("new", "new.csv", "7", nothing),
+        base=ProcessSteps("base", "base.csv", "7", nothing),
+        new=ProcessSteps("new", "new.csv", "7", nothing),
         times=frame(TIMES, *rows),
         cycle_times=CycleTimes((), (), *lengths, None, None, None),
         workload=Workload(comparable=comparable, reasons=(), work_ratio=1.0),
@@ -124,6 +124,6 @@ def _levels(
         on_host = name.startswith(("host", "cpu", "process", "psi", "net", "disk", "container"))
         device = "Host" if on_host and "gpu" not in name else side.device
     return [
-        {"cycle": number, "metric": name, "device": device, "unit": unit, "value": each}
-        for number, each in enumerate(values, 1)
+        {"cycle": number, "metric": name, "device": device, "unit": unit, "value": cycle_value}
+        for number, cycle_value in enumerate(values, 1)
     ]

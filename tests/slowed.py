@@ -19,7 +19,7 @@ from timesink.analyses.behaviour.anatomy import (
     PLACE_TIMES,
     Anatomy,
 )
-from timesink.analyses.comparison import CycleTimes, Pair, Role
+from timesink.analyses.comparison import CycleTimes, Pair, ProcessSteps
 from timesink.analyses.comparison.times import time_rows
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.model.diagnosis import Component
@@ -68,8 +68,8 @@ class Program:
 
     def but(self, **more: Call | None) -> Program:
         """The same with other calls; None takes one away.  `__` in names is `::`."""
-        told = {name.replace("__", "::"): call for name, call in more.items()}
-        calls = {**self.calls, **told}
+        extra_calls = {name.replace("__", "::"): call for name, call in more.items()}
+        calls = {**self.calls, **extra_calls}
         return replace(self, calls={name: call for name, call in calls.items() if call is not None})
 
     def slowed(self, factor: float, where: str = "cpu") -> Program:
@@ -103,7 +103,7 @@ USUAL = Program(
 
 def role(
     program: Program, label: str, seed: int = 0, cycles: int = 20, rank: int | None = None
-) -> Role:
+) -> ProcessSteps:
     """Cycles of a program on a host whose pace wanders, the same pace for all of its calls."""
     random = np.random.default_rng(seed)
     pace = 1 + 0.1 * np.sin(np.arange(cycles) * 0.8) + 0.01 * random.normal(size=cycles)
@@ -119,9 +119,9 @@ def role(
         length = sum(times.values()) + sum(paused.values()) + loading
         for name, ns in times.items():
             call = program.calls[name]
-            own = ns + paused.get(name, 0)
-            rows.append(_row(number, name, call, own, (start, length)))
-            parts.append((number, *_part(name, call), float(own)))
+            self_ns = ns + paused.get(name, 0)
+            rows.append(_row(number, name, call, self_ns, (start, length)))
+            parts.append((number, *_part(name, call), float(self_ns)))
             if call.device != "Host":
                 launches.append((number, name, call.calls, call.blocks * call.calls, 0.0))
         if loading:
@@ -143,15 +143,15 @@ def role(
         cycles=pl.DataFrame(spans, CYCLE_SPANS, orient="row"),
         launches=pl.DataFrame(launches, LAUNCHES, orient="row"),
     )
-    return Role(label, f"{label}.json", "7", behaviour(*rows), rank=rank, anatomy=anatomy)
+    return ProcessSteps(label, f"{label}.json", "7", behaviour(*rows), rank=rank, anatomy=anatomy)
 
 
 def _times(program: Program, pace: float, random: np.random.Generator) -> dict[str, int]:
-    found = {}
+    times = {}
     for name, call in program.calls.items():
-        own = pace if call.device == "Host" else 1.0
-        found[name] = round(call.ms * MS * own * float(1 + 0.01 * random.normal()))
-    return found
+        pace_factor = pace if call.device == "Host" else 1.0
+        times[name] = round(call.ms * MS * pace_factor * float(1 + 0.01 * random.normal()))
+    return times
 
 
 def _part(name: str, call: Call) -> tuple[str, str | None]:
@@ -195,14 +195,14 @@ def causes(
     return find_causes(both, before, after, parts, anomalies, relieved=relieved)
 
 
-_KNOWN: dict[str, tuple[Pair, Anatomy, Anatomy, tuple[Component, ...]]] = {}
+_PAIRS: dict[str, tuple[Pair, Anatomy, Anatomy, tuple[Component, ...]]] = {}
 
 
 def _beside(
     key: str, programs: tuple[Program, Program]
 ) -> tuple[Pair, Anatomy, Anatomy, tuple[Component, ...]]:
     """What rules about causes look at: lengths and times, without any test of them; once each."""
-    if key not in _KNOWN:
+    if key not in _PAIRS:
         base, new = (
             role(program, label, seed)
             for seed, (program, label) in enumerate(zip(programs, ("base", "new"), strict=True), 1)
@@ -211,19 +211,21 @@ def _beside(
         assert before is not None
         assert after is not None
         lengths = [tuple(side.cycles["dur_ns"].to_list()) for side in (before, after)]
-        means = [sum(each) / len(each) for each in lengths]
+        means = [sum(values) / len(values) for values in lengths]
         both = pair_of(
             base=base,
             new=new,
             times=time_rows(base.behaviour, new.behaviour),
             cycle_times=CycleTimes(lengths[0], lengths[1], means[0], means[1], None, None, None),
         )
-        _KNOWN[key] = both, before, after, attribution(both, before, after)
-    return _KNOWN[key]
+        _PAIRS[key] = both, before, after, attribution(both, before, after)
+    return _PAIRS[key]
 
 
 def anomaly(cause: str, device: str = "GPU 0", **more: Any) -> Finding:
     """A resource that is less there."""
     usual: dict[str, Any] = {"metric": "gpu_usage", "unit": "%", "base": 5.0, "new": 99.0}
-    told = {**usual, **more}
-    return Finding(cause, "It is busy.", "Look.", share=0.9, q_value=0.001, device=device, **told)
+    fields_ = {**usual, **more}
+    return Finding(
+        cause, "It is busy.", "Look.", share=0.9, q_value=0.001, device=device, **fields_
+    )

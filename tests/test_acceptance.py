@@ -33,9 +33,9 @@ def own_cache(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def look(shared: Path) -> Look:
+def look(shared_root: Path) -> Look:
     def look_at(path: str) -> tuple[Metadata, Summary]:
-        trace = timesink.open(shared / "data" / path)
+        trace = timesink.open(shared_root / "data" / path)
         return trace.metadata, summarise(trace)
 
     return look_at
@@ -125,9 +125,9 @@ def files() -> list[str]:
     if folder is None:
         return ["without the folder"]
     data = folder / "data"
-    found = sorted(str(file.relative_to(data)) for file in data.rglob("*") if file.is_file())
+    names = sorted(str(file.relative_to(data)) for file in data.rglob("*") if file.is_file())
     left_out = () if os.environ.get("HYPOTHESIS_PROFILE") == "search" else LIKE_OTHERS
-    return [name for name in found if not any(fnmatch(name, like) for like in left_out)]
+    return [name for name in names if not any(fnmatch(name, like) for like in left_out)]
 
 
 def is_declined(path: str) -> bool:
@@ -144,8 +144,8 @@ def test_vendor_and_device(look: Look, path: str):
 
 
 @pytest.mark.parametrize("path", [path for path in files() if is_declined(path)])
-def test_declined_with_a_reason(shared: Path, path: str):
-    file = shared / "data" / path
+def test_declined_with_a_reason(shared_root: Path, path: str):
+    file = shared_root / "data" / path
     with pytest.raises(TimesinkError) as caught:
         timesink.open(file)
     assert caught.value.message.startswith(f"{file}: ")
@@ -169,9 +169,9 @@ TIMES_US = {
 
 
 @pytest.mark.parametrize("path", TIMES_US)
-def test_device_times(shared: Path, look: Look, path: str):
+def test_device_times(shared_root: Path, look: Look, path: str):
     _, summary = look(path)
-    device = timesink.open(shared / "data" / path).device
+    device = timesink.open(shared_root / "data" / path).device
     is_communication = pl.col("name").cast(pl.String).str.contains("(?i)nccl|rccl")
     computing = pl.col("kind").is_in(["kernel", "memset"]) & ~is_communication
     compute = event_ranges(device.filter(computing))
@@ -190,8 +190,8 @@ def test_device_times(shared: Path, look: Look, path: str):
     assert tuple(time_ns / 1000 for time_ns in times_ns) == TIMES_US[path]
 
 
-def test_nsys_sums(shared: Path):
-    device = timesink.open(shared / "data/nsys/output-file.sqlite").device
+def test_nsys_sums(shared_root: Path):
+    device = timesink.open(shared_root / "data/nsys/output-file.sqlite").device
     kernels = device.filter(pl.col("kind") == "kernel")
     assert (kernels.height, kernels["dur_ns"].sum()) == (1106, 67_790_352)
 
@@ -233,8 +233,8 @@ def test_every_listed_device_is_told(look: Look):
     assert metadata.devices[0].compute_capability == "7.0"
 
 
-def test_counters_of_profiled_ranges(shared: Path):
-    counters = timesink.open(shared / "data/hta/cupti_profiler").counters
+def test_counters_of_profiled_ranges(shared_root: Path):
+    counters = timesink.open(shared_root / "data/hta/cupti_profiler").counters
     assert counters["index"].n_unique() == 77
     name = pl.col("counter").cast(pl.String).str.contains("fadd")
     sixth = counters.filter(name).sort("ts_ns", "index").row(5, named=True)
@@ -244,18 +244,24 @@ def test_counters_of_profiled_ranges(shared: Path):
 # -- runs ----------------------------------------------------------------------------------------
 
 
-def test_ranks_of_a_job(shared: Path):
-    folder = shared / "data/h200/traces/ddp8_normal"
-    told = describe_folder(str(folder), open_each(timesink.find_recordings(folder))).to_dict()
-    assert told["ranks"] == list(range(8))
-    assert told["world_size"] == 8
-    assert "missing_rank" not in {entry["code"] for entry in told["health"]}
+def test_ranks_of_a_job(shared_root: Path):
+    folder = shared_root / "data/h200/traces/ddp8_normal"
+    answer = describe_folder(str(folder), open_each(timesink.find_recordings(folder))).to_dict()
+    assert answer["ranks"] == list(range(8))
+    assert answer["world_size"] == 8
+    assert "missing_rank" not in {entry["code"] for entry in answer["health"]}
 
 
-def test_spans_are_in_the_order_of_time(shared: Path):
-    found = timesink.find_recordings(shared / "data/kineto/resnet50_num_workers_0")
-    assert [(one.worker, one.span) for one in found] == [("worker0", 1), ("worker0", 2)]
-    assert [one.path.name.split(".")[1] for one in found] == ["1623143089861", "1623143566756"]
+def test_spans_are_in_the_order_of_time(shared_root: Path):
+    recordings = timesink.find_recordings(shared_root / "data/kineto/resnet50_num_workers_0")
+    assert [(recording.worker, recording.span) for recording in recordings] == [
+        ("worker0", 1),
+        ("worker0", 2),
+    ]
+    assert [recording.path.name.split(".")[1] for recording in recordings] == [
+        "1623143089861",
+        "1623143566756",
+    ]
 
 
 def test_trace_without_devices(look: Look):
@@ -266,12 +272,12 @@ def test_trace_without_devices(look: Look):
 
 
 @pytest.mark.parametrize("path", ["hta/rank_unavailable", "hta/distributed_info_unavailable"])
-def test_rank_that_is_not_named_is_told(shared: Path, path: str):
-    trace = timesink.open(shared / "data" / path)
+def test_rank_that_is_not_named_is_told(shared_root: Path, path: str):
+    trace = timesink.open(shared_root / "data" / path)
     assert trace.metadata.distributed.rank is None
     assert "rank_assumed" in {entry.code for entry in trace.health}
 
 
-def test_counters_beside_a_trace(shared: Path):
-    counters = timesink.open(shared / "data/h200/faults/normal").counters
+def test_counters_beside_a_trace(shared_root: Path):
+    counters = timesink.open(shared_root / "data/h200/faults/normal").counters
     assert counters.filter(pl.col("source") == "counters.csv").height == 390

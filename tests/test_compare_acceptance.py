@@ -69,16 +69,16 @@ def case(shared: Path, name: str) -> Path:
 
 
 @pytest.mark.parametrize("golden", GOLDEN)
-def test_csv_agrees_with_the_golden_table(shared: Path, tmp_path: Path, golden: str) -> None:
+def test_csv_agrees_with_the_golden_table(shared_root: Path, tmp_path: Path, golden: str) -> None:
     name, pid, rows = GOLDEN[golden]
     out = tmp_path / "rows.csv"
-    assert main(["compare", str(case(shared, name)), "--pid", pid, "-o", str(out)]) == 0
+    assert main(["compare", str(case(shared_root, name)), "--pid", pid, "-o", str(out)]) == 0
     mine = read_table(out)
-    wanted = read_table(latencyprism(shared) / "golden" / f"{golden}.csv")
+    wanted = read_table(latencyprism(shared_root) / "golden" / f"{golden}.csv")
     assert mine.columns == wanted.columns
     assert (mine.height, wanted.height) == (rows, rows)
     assert disagreements(mine, wanted) == []
-    assert misplaced(mine, wanted) == 0
+    assert count_misplaced(mine, wanted) == 0
 
 
 def read_table(path: Path) -> pl.DataFrame:
@@ -108,7 +108,7 @@ def agrees(mine: pl.Series, wanted: pl.Series, column: str) -> bool:
     return float(worst or 0) <= limit  # type: ignore[arg-type]
 
 
-def misplaced(mine: pl.DataFrame, wanted: pl.DataFrame) -> int:
+def count_misplaced(mine: pl.DataFrame, wanted: pl.DataFrame) -> int:
     """Rows at another place although the scores there are not equal."""
     score = mine.select(*KEY, pl.col(SCORE).alias("own")).join(
         wanted.with_row_index("place"), on=KEY, how="right"
@@ -122,12 +122,12 @@ def misplaced(mine: pl.DataFrame, wanted: pl.DataFrame) -> int:
     return int(wrong.sum())
 
 
-def test_the_check_of_tables_can_fail(shared: Path) -> None:
-    wanted = read_table(next((latencyprism(shared) / "golden").glob("*instability*")))
+def test_the_check_of_tables_can_fail(shared_root: Path) -> None:
+    wanted = read_table(next((latencyprism(shared_root) / "golden").glob("*instability*")))
     assert disagreements(wanted.with_columns(pl.col("Δβ(%)") + 1e-6), wanted) == ["Δβ(%)"]
     emptied = pl.when(pl.int_range(pl.len()) > 0).then("p-value(β)")
     assert disagreements(wanted.with_columns(emptied), wanted) == ["p-value(β)"]
-    assert misplaced(wanted.reverse(), wanted) > 0
+    assert count_misplaced(wanted.reverse(), wanted) > 0
 
 
 # -- the report ------------------------------------------------------------------------------------
@@ -135,13 +135,13 @@ def test_the_check_of_tables_can_fail(shared: Path) -> None:
 
 @pytest.fixture(scope="module")
 def reports(
-    shared: Path, tmp_path_factory: pytest.TempPathFactory
+    shared_root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Sequence[str], Sequence[str]]:
     """The lines of our report on gpu_instability, and of the published one."""
     out = tmp_path_factory.mktemp("report") / "report.md"
     words = ["--format", "report", "-o", str(out)]
-    assert main(["compare", str(case(shared, "gpu_instability")), *words]) == 0
-    seed = (shared / "seeds" / f"{SEED}.txt").read_text(encoding="utf-8")
+    assert main(["compare", str(case(shared_root, "gpu_instability")), *words]) == 0
+    seed = (shared_root / "seeds" / f"{SEED}.txt").read_text(encoding="utf-8")
     return out.read_text(encoding="utf-8").splitlines(), seed.splitlines()
 
 
@@ -150,7 +150,7 @@ def test_report_has_the_published_sections(reports: tuple[Sequence[str], Sequenc
     assert ours[0].startswith("# Strict Performance Comparison: ")
     assert ours[0].endswith("gpu_instability (PID: 944615)")
     places = [ours.index(heading) for heading in HEADINGS]
-    assert all(one < other for one, other in pairwise(places))
+    assert all(place < other for place, other in pairwise(places))
     assert all(heading in seed for heading in HEADINGS)
 
 
@@ -192,21 +192,21 @@ def findings(lines: Sequence[str]) -> dict[str, set[str]]:
     """Every figure said about each function among the key findings."""
     start = lines.index("### Key Findings:")
     end = next(place for place, line in enumerate(lines) if place > start and line.startswith("#"))
-    found: dict[str, set[str]] = {}
+    metrics: dict[str, set[str]] = {}
     for line in lines[start + 1 : end]:
         if line.startswith("- "):
             function = line.split("`")[1]
-            found[function] = set()
-        elif line.startswith("  ") and found:
-            found[function] |= set(re.findall(r"(?<![\w.])[+-]?\d[\d,]*\.\d+", line))
-    return found
+            metrics[function] = set()
+        elif line.startswith("  ") and metrics:
+            metrics[function] |= set(re.findall(r"(?<![\w.])[+-]?\d[\d,]*\.\d+", line))
+    return metrics
 
 
 # -- the work done ---------------------------------------------------------------------------------
 
 
-def test_batches_compared_with_layers_are_found_out_and_put_together(shared: Path) -> None:
-    pair = timesink.compare(case(shared, "cpu_frequency_reduction")).pair
+def test_batches_compared_with_layers_are_found_out_and_put_together(shared_root: Path) -> None:
+    pair = timesink.compare(case(shared_root, "cpu_frequency_reduction")).pair
     assert not pair.workload.comparable
     assert pair.equal_work is not None
     times = pair.equal_work.cycle_times
@@ -216,33 +216,35 @@ def test_batches_compared_with_layers_are_found_out_and_put_together(shared: Pat
 
 
 @pytest.mark.parametrize("name", ["gpu_instability", "gpu_memory_squeeze_out_NVLink"])
-def test_equal_work_is_not_called_unequal(shared: Path, name: str) -> None:
-    assert all(one.pair.workload.comparable for one in timesink.compare(case(shared, name)).pairs)
+def test_equal_work_is_not_called_unequal(shared_root: Path, name: str) -> None:
+    assert all(
+        pair.pair.workload.comparable for pair in timesink.compare(case(shared_root, name)).pairs
+    )
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_unequal_work_is_said_beside_tables(
-    shared: Path, form: str, capfd: pytest.CaptureFixture[str]
+    shared_root: Path, form: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["compare", str(case(shared, CASES[0])), "--format", form]) == 0
+    assert main(["compare", str(case(shared_root, CASES[0])), "--format", form]) == 0
     assert "do not do the same work per step" in capfd.readouterr().err
 
 
-def test_waiting_for_the_device_is_not_lost(shared: Path) -> None:
-    times = timesink.compare(case(shared, "gpu_instability")).pair.times
+def test_waiting_for_the_device_is_not_lost(shared_root: Path) -> None:
+    times = timesink.compare(case(shared_root, "gpu_instability")).pair.times
     waits = times.filter(function="cudaStreamSynchronize")
     assert waits.height == 1
     assert not waits["measured"].item()
     assert waits["base_ns"].item() > 0
 
 
-def test_both_processes_of_a_case_are_compared(shared: Path) -> None:
-    compared = timesink.compare(case(shared, "gpu_memory_squeeze_out_NVLink"))
-    assert [one.pair.base.pid for one in compared.pairs] == ["923228", "923229"]
+def test_both_processes_of_a_case_are_compared(shared_root: Path) -> None:
+    compared = timesink.compare(case(shared_root, "gpu_memory_squeeze_out_NVLink"))
+    assert [pair.pair.base.pid for pair in compared.pairs] == ["923228", "923229"]
     reduce = pl.col("function").str.contains("cross_device_reduce")
     # The wait swaps between the ranks: 1.1 -> 1065 ms here, 1002 -> 2.1 ms there.
-    for one, (base_ms, new_ms) in zip(compared.pairs, ((1.1, 1065), (1002, 2.1)), strict=True):
-        spent = one.pair.times.filter(reduce).select(pl.col("base_ns", "new_ns").sum() / 1e6)
+    for pair, (base_ms, new_ms) in zip(compared.pairs, ((1.1, 1065), (1002, 2.1)), strict=True):
+        spent = pair.pair.times.filter(reduce).select(pl.col("base_ns", "new_ns").sum() / 1e6)
         assert spent.row(0) == pytest.approx((base_ms, new_ms), rel=0.05)
 
 
@@ -250,59 +252,65 @@ def test_both_processes_of_a_case_are_compared(shared: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def explored(shared: Path) -> Comparison:
-    return timesink.compare(latencyprism(shared) / "SGLang", explore=True)
+def explored_comparison(shared_root: Path) -> Comparison:
+    return timesink.compare(latencyprism(shared_root) / "SGLang", explore=True)
 
 
 def groups(comparison: Comparison) -> set[frozenset[str]]:
-    found = comparison.exploration
-    assert found is not None
-    return {frozenset(found.roles[one].label for one in each.members) for each in found.clusters}
+    exploration = comparison.exploration
+    assert exploration is not None
+    return {
+        frozenset(exploration.roles[member].label for member in cluster.members)
+        for cluster in exploration.clusters
+    }
 
 
-def test_all_roles_of_the_three_cases_are_explored(explored: Comparison) -> None:
-    assert len(explored.roles) == 8
-    assert explored.exploration is not None
-    assert sum(len(cluster.members) for cluster in explored.exploration.clusters) == 8
+def test_all_roles_of_the_three_cases_are_explored(explored_comparison: Comparison) -> None:
+    assert len(explored_comparison.roles) == 8
+    assert explored_comparison.exploration is not None
+    assert sum(len(cluster.members) for cluster in explored_comparison.exploration.clusters) == 8
 
 
-def test_no_abnormal_run_is_grouped_with_a_normal_one(explored: Comparison) -> None:
-    for group in groups(explored):
+def test_no_abnormal_run_is_grouped_with_a_normal_one(explored_comparison: Comparison) -> None:
+    for group in groups(explored_comparison):
         assert len({"abnormal" in label for label in group}) == 1, group
 
 
-def test_two_ranks_of_one_run_stay_together(explored: Comparison) -> None:
-    nvlink = [group for group in groups(explored) if any("NVLink" in label for label in group)]
+def test_two_ranks_of_one_run_stay_together(explored_comparison: Comparison) -> None:
+    nvlink = [
+        group for group in groups(explored_comparison) if any("NVLink" in label for label in group)
+    ]
     assert sorted(len(group) for group in nvlink) == [2, 2]
 
 
-def test_exploring_is_symmetric(shared: Path, explored: Comparison) -> None:
-    wanted = explored.exploration
+def test_exploring_is_symmetric(shared_root: Path, explored_comparison: Comparison) -> None:
+    wanted = explored_comparison.exploration
     assert wanted is not None
     assert np.allclose(wanted.distances, wanted.distances.T, rtol=1e-12)
-    again = timesink.compare(*(case(shared, name) for name in reversed(CASES)), explore=True)
-    assert groups(again) == groups(explored)
-    assert told(again) == told(explored)
+    again = timesink.compare(*(case(shared_root, name) for name in reversed(CASES)), explore=True)
+    assert groups(again) == groups(explored_comparison)
+    assert plain_exploration(again) == plain_exploration(explored_comparison)
 
 
-def test_exploring_two_runs_is_symmetric_whichever_is_named_first(shared: Path) -> None:
+def test_exploring_two_runs_is_symmetric_whichever_is_named_first(shared_root: Path) -> None:
     sides = [
-        case(shared, "gpu_instability") / f"{side}_perf_data" for side in ("normal", "abnormal")
+        case(shared_root, "gpu_instability") / f"{side}_perf_data"
+        for side in ("normal", "abnormal")
     ]
-    one, other = (timesink.compare(*paths, explore=True) for paths in (sides, sides[::-1]))
-    assert told(one) == told(other)
+    comparison, other = (timesink.compare(*paths, explore=True) for paths in (sides, sides[::-1]))
+    assert plain_exploration(comparison) == plain_exploration(other)
 
 
-def told(comparison: Comparison) -> dict[str, Any]:
+def plain_exploration(comparison: Comparison) -> dict[str, Any]:
     """What the JSON says of an exploration, but for diagnoses, which follow from the pairs."""
-    found = comparison.exploration
-    assert found is not None
-    pairs = [plain.pair(one) for one in found.pairs]
-    return {**plain.exploration(replace(found, pairs=())), "pairs": pairs}
+    exploration = comparison.exploration
+    assert exploration is not None
+    pairs = [plain.pair(pair) for pair in exploration.pairs]
+    return {**plain.exploration(replace(exploration, pairs=())), "pairs": pairs}
 
 
-def test_host_names_make_roles_of_their_own(shared: Path, tmp_path: Path) -> None:
-    source = case(shared, "gpu_instability") / "normal_perf_data" / "result_perf_data.csv.gz"
+def test_host_names_make_roles_of_their_own(shared_root: Path, tmp_path: Path) -> None:
+    source = case(shared_root, "gpu_instability") / "normal_perf_data" / "result_perf_data.csv.gz"
     for host in ("left", "right"):
         with_host(source, tmp_path / f"{host}_perf_data.csv", host)
     named = timesink.compare(tmp_path, explore=True)
@@ -321,8 +329,8 @@ def with_host(source: Path, target: Path, host: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def clock(shared: Path) -> Comparison:
-    faults = shared / "data" / "h200" / "faults"
+def clock(shared_root: Path) -> Comparison:
+    faults = shared_root / "data" / "h200" / "faults"
     return timesink.compare(faults / "normal", faults / "gpu_clock")
 
 
@@ -352,8 +360,8 @@ def test_the_locked_clock_is_seen(clock: Comparison) -> None:
     assert "1 980 → 345 MHz" in clock.headline
 
 
-def test_a_slower_host_is_blamed_on_no_counter(shared: Path) -> None:
-    faults = shared / "data" / "h200" / "faults"
+def test_a_slower_host_is_blamed_on_no_counter(shared_root: Path) -> None:
+    faults = shared_root / "data" / "h200" / "faults"
     pair = timesink.compare(faults / "normal", faults / "normal_b").pair
     assert pair.workload.comparable
     assert pair.cycle_times.change_pct == pytest.approx(40, abs=3)
@@ -361,8 +369,8 @@ def test_a_slower_host_is_blamed_on_no_counter(shared: Path) -> None:
     assert of_clock.select((pl.col("mu_base") == pl.col("mu_new")).all()).item()
 
 
-def test_a_table_is_compared_with_a_recording(shared: Path, tmp_path: Path) -> None:
-    faults = shared / "data" / "h200" / "faults"
+def test_a_table_is_compared_with_a_recording(shared_root: Path, tmp_path: Path) -> None:
+    faults = shared_root / "data" / "h200" / "faults"
     table = tmp_path / "normal_behaviour.parquet"
     assert main(["behaviour", str(faults / "normal"), "-o", str(table)]) == 0
     mixed = timesink.compare(table, faults / "gpu_clock").pair
@@ -371,26 +379,26 @@ def test_a_table_is_compared_with_a_recording(shared: Path, tmp_path: Path) -> N
     assert mixed.rows.drop("unit").equals(raw.rows.drop("unit"))
 
 
-def test_faults_of_one_machine_are_explored(shared: Path) -> None:
-    faults = shared / "data" / "h200" / "faults"
+def test_faults_of_one_machine_are_explored(shared_root: Path) -> None:
+    faults = shared_root / "data" / "h200" / "faults"
     runs = [faults / name for name in ("normal", "normal_b", "gpu_clock")]
-    found = timesink.compare(*runs).exploration
-    assert found is not None
-    assert len(found.roles) == 3
-    alone = next(
+    exploration = timesink.compare(*runs).exploration
+    assert exploration is not None
+    assert len(exploration.roles) == 3
+    clock_cluster = next(
         cluster
-        for cluster in found.clusters
-        if any("gpu_clock" in found.roles[one].label for one in cluster.members)
+        for cluster in exploration.clusters
+        if any("gpu_clock" in exploration.roles[role].label for role in cluster.members)
     )
-    assert not any("normal" in found.roles[one].label for one in alone.members)
+    assert not any("normal" in exploration.roles[role].label for role in clock_cluster.members)
 
 
 # -- where results go ------------------------------------------------------------------------------
 
 
-def test_a_folder_of_cases_is_written_as_published(shared: Path, tmp_path: Path) -> None:
+def test_a_folder_of_cases_is_written_as_published(shared_root: Path, tmp_path: Path) -> None:
     out = tmp_path / "results"
-    assert main(["compare", str(latencyprism(shared) / "SGLang"), "-o", str(out)]) == 0
+    assert main(["compare", str(latencyprism(shared_root) / "SGLang"), "-o", str(out)]) == 0
     written = {path.name for path in out.iterdir()}
     for golden in GOLDEN:
         assert {f"{golden}_comparison.csv", f"{golden}_comparison.md"} <= written
@@ -401,14 +409,16 @@ def test_a_folder_of_cases_is_written_as_published(shared: Path, tmp_path: Path)
     )
 
 
-def test_two_folders_of_a_case_are_base_and_new(shared: Path, tmp_path: Path) -> None:
+def test_two_folders_of_a_case_are_base_and_new(shared_root: Path, tmp_path: Path) -> None:
     """The same numbers whether the case is given, or its two sides, packed or not."""
     for side in ("normal", "abnormal"):
-        source = case(shared, "gpu_instability") / f"{side}_perf_data" / "result_perf_data.csv.gz"
+        source = (
+            case(shared_root, "gpu_instability") / f"{side}_perf_data" / "result_perf_data.csv.gz"
+        )
         (tmp_path / side).mkdir()
         (tmp_path / side / "result_perf_data.csv").write_bytes(gzip.decompress(source.read_bytes()))
         shutil.copy(source, tmp_path / f"{side}.csv.gz")
-    wanted = timesink.compare(case(shared, "gpu_instability")).pair.rows
+    wanted = timesink.compare(case(shared_root, "gpu_instability")).pair.rows
     folders = timesink.compare(tmp_path / "normal", tmp_path / "abnormal")
     files = timesink.compare(tmp_path / "normal.csv.gz", tmp_path / "abnormal.csv.gz")
     assert folders.pair.rows.equals(wanted)

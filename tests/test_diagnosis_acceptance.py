@@ -22,7 +22,7 @@ from cutting import (
     write_cycles,
     write_table_cycles,
 )
-from timesink.analyses.comparison import Role
+from timesink.analyses.comparison import ProcessSteps
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.summary import summarise
 from timesink.cli import main
@@ -69,7 +69,7 @@ def kept_recordings(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.fixture(scope="session")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Answer]:
     """What `timesink compare` says as JSON; each question is asked once, whoever asks."""
-    own = tmp_path_factory.mktemp("answers")
+    answers_folder = tmp_path_factory.mktemp("answers")
     # Processes that run tests side by side have folders beside each other.
     root = tmp_path_factory.getbasetemp()
     common = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "answers"
@@ -77,25 +77,25 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Answer]:
 
     def ask(*paths: Path) -> Answer:
         name = sha256("\n".join(map(str, paths)).encode()).hexdigest()
-        kept = common / f"{name}.json"
-        if not kept.exists():
-            whole, small = own / f"{name}.json", own / f"{name}.small.json"
-            assert main(["compare", *map(str, paths), "-o", str(whole)]) == 0
-            small.write_bytes(without_tables(whole))
-            small.replace(kept)
-        told: Answer = json.loads(kept.read_bytes())
-        return told
+        file = common / f"{name}.json"
+        if not file.exists():
+            full, small = answers_folder / f"{name}.json", answers_folder / f"{name}.small.json"
+            assert main(["compare", *map(str, paths), "-o", str(full)]) == 0
+            small.write_bytes(without_tables(full))
+            small.replace(file)
+        answer_: Answer = json.loads(file.read_bytes())
+        return answer_
 
     return ask
 
 
 def without_tables(path: Path) -> bytes:
     """An answer without its long tables, which are not looked at here."""
-    told = json.loads(path.read_bytes())
-    for pair in told["pairs"]:
+    answer = json.loads(path.read_bytes())
+    for pair in answer["pairs"]:
         for name in ("rows", "times", "families", "equal_work"):
             del pair[name]
-    return json.dumps(told).encode()
+    return json.dumps(answer).encode()
 
 
 def faults(shared: Path) -> Path:
@@ -106,7 +106,7 @@ def case(shared: Path, name: str) -> Path:
     return shared / "data" / "latencyprism" / "SGLang" / name
 
 
-def named(entries: list[Answer]) -> list[str]:
+def names_of(entries: list[Answer]) -> list[str]:
     return [entry["cause"] for entry in entries]
 
 
@@ -114,28 +114,28 @@ def named(entries: list[Answer]) -> list[str]:
 
 
 @pytest.fixture
-def fault(shared: Path, answers: Callable[..., Answer]) -> Callable[[str], Answer]:
-    return lambda name: answers(faults(shared) / "normal", faults(shared) / name)
+def fault(shared_root: Path, answers: Callable[..., Answer]) -> Callable[[str], Answer]:
+    return lambda name: answers(faults(shared_root) / "normal", faults(shared_root) / name)
 
 
 @pytest.mark.parametrize("name", FIRST_ANOMALY)
 def test_the_first_anomaly_is_what_was_done_to_the_machine(
     fault: Callable[[str], Answer], name: str
 ) -> None:
-    assert named(fault(name)["anomalies"])[0] in FIRST_ANOMALY[name]
+    assert names_of(fault(name)["anomalies"])[0] in FIRST_ANOMALY[name]
 
 
 @pytest.mark.parametrize("name", FIRST_CAUSE)
 def test_the_first_cause_is_what_was_done(fault: Callable[[str], Answer], name: str) -> None:
-    assert named(fault(name)["causes"])[0] == FIRST_CAUSE[name]
+    assert names_of(fault(name)["causes"])[0] == FIRST_CAUSE[name]
 
 
 @pytest.mark.parametrize("name", REGRESSIONS)
 def test_longer_cycles_are_a_regression(fault: Callable[[str], Answer], name: str) -> None:
-    told = fault(name)
-    assert told["verdict"] == "regression"
-    low, high = told["cycle_time"]["ci95_pct"]
-    assert 0 < low <= told["cycle_time"]["change_pct"] <= high
+    answer = fault(name)
+    assert answer["verdict"] == "regression"
+    low, high = answer["cycle_time"]["ci95_pct"]
+    assert 0 < low <= answer["cycle_time"]["change_pct"] <= high
 
 
 def test_a_lowered_clock_explains_the_growth_of_kernels(fault: Callable[[str], Answer]) -> None:
@@ -147,9 +147,9 @@ def test_a_lowered_clock_explains_the_growth_of_kernels(fault: Callable[[str], A
 
 
 def test_a_crowded_processor_explains_most_of_the_wait(fault: Callable[[str], Answer]) -> None:
-    told = fault("cpu_squeeze")
-    times = told["cycle_time"]
-    assert told["causes"][0]["explained_us"] > 0.5 * (times["new_us"] - times["base_us"])
+    answer = fault("cpu_squeeze")
+    times = answer["cycle_time"]
+    assert answer["causes"][0]["explained_us"] > 0.5 * (times["new_us"] - times["base_us"])
 
 
 def test_a_stall_is_found_in_its_place(fault: Callable[[str], Answer]) -> None:
@@ -160,24 +160,24 @@ def test_a_stall_is_found_in_its_place(fault: Callable[[str], Answer]) -> None:
 
 def test_added_synchronisations_are_counted(fault: Callable[[str], Answer]) -> None:
     cause = fault("sync_bug")["causes"][0]
-    calls = [each for each in cause["evidence"] if each["kind"] == "calls"]
-    assert any(each["new"] - each["base"] == pytest.approx(100, abs=1) for each in calls)
+    calls = [item for item in cause["evidence"] if item["kind"] == "calls"]
+    assert any(item["new"] - item["base"] == pytest.approx(100, abs=1) for item in calls)
 
 
 def test_other_kernels_are_a_cause_though_cycles_hardly_move(
     fault: Callable[[str], Answer],
 ) -> None:
-    told = fault("fp32_regression")
-    assert told["verdict"] == "no_change"
+    answer = fault("fp32_regression")
+    assert answer["verdict"] == "no_change"
     # 5.34 ms of kernels, all of which lie in steps that end with their device work, and up to
     # 1.05 ms of the host to launch them.
-    assert told["causes"][0]["explained_us"] == pytest.approx(5340 + 1050, rel=0.15)
-    assert named(told["anomalies"]) == []
+    assert answer["causes"][0]["explained_us"] == pytest.approx(5340 + 1050, rel=0.15)
+    assert names_of(answer["anomalies"]) == []
 
 
 @pytest.mark.parametrize("name", ["gpu_clock", "cpu_squeeze"])
 def test_nobody_else_is_blamed(fault: Callable[[str], Answer], name: str) -> None:
-    assert set(named(fault(name)["anomalies"])) == FIRST_ANOMALY[name]
+    assert set(names_of(fault(name)["anomalies"])) == FIRST_ANOMALY[name]
 
 
 @pytest.mark.parametrize("name", sorted({*FAULTS, "normal_b"}))
@@ -185,20 +185,20 @@ def test_parts_add_up_to_the_measured_change(fault: Callable[[str], Answer], nam
     check_sums(fault(name))
 
 
-def check_sums(told: Answer) -> None:
-    times = told["cycle_time"]
+def check_sums(answer: Answer) -> None:
+    times = answer["cycle_time"]
     change = times["new_us"] - times["base_us"]
-    total = sum(part["delta_us"] for part in told["attribution"])
+    total = sum(part["delta_us"] for part in answer["attribution"])
     assert total == pytest.approx(change, rel=0.01, abs=0.01)
-    explained = sum(cause["explained_us"] for cause in told["causes"])
-    assert explained + told["unexplained_us"] == pytest.approx(total, rel=1e-6, abs=0.01)
+    explained = sum(cause["explained_us"] for cause in answer["causes"])
+    assert explained + answer["unexplained_us"] == pytest.approx(total, rel=1e-6, abs=0.01)
 
 
 # -- where the change is ---------------------------------------------------------------------------
 
 
-def parts(told: Answer) -> dict[str, Answer]:
-    return {part["component"]: part for part in told["attribution"]}
+def parts(answer: Answer) -> dict[str, Answer]:
+    return {part["component"]: part for part in answer["attribution"]}
 
 
 def test_a_lower_clock_is_in_the_kernels(fault: Callable[[str], Answer]) -> None:
@@ -207,8 +207,8 @@ def test_a_lower_clock_is_in_the_kernels(fault: Callable[[str], Answer]) -> None
     ]
     grown = sum(part["delta_us"] for part in computing)
     assert 5000 < grown < 5500
-    alike = sum(part["same_launches_us"] or 0 for part in computing)
-    assert alike == pytest.approx(grown, rel=0.02)
+    same_launches_us = sum(part["same_launches_us"] or 0 for part in computing)
+    assert same_launches_us == pytest.approx(grown, rel=0.02)
 
 
 def test_more_and_other_kernels_are_not_the_same_ones(fault: Callable[[str], Answer]) -> None:
@@ -218,9 +218,9 @@ def test_more_and_other_kernels_are_not_the_same_ones(fault: Callable[[str], Ans
 
 
 def test_a_busy_host_lets_the_process_wait_for_a_core(fault: Callable[[str], Answer]) -> None:
-    told = fault("cpu_squeeze")
-    change = told["cycle_time"]["new_us"] - told["cycle_time"]["base_us"]
-    assert 0.8 < parts(told)["run_queue"]["delta_us"] / change < 0.95
+    answer = fault("cpu_squeeze")
+    change = answer["cycle_time"]["new_us"] - answer["cycle_time"]["base_us"]
+    assert 0.8 < parts(answer)["run_queue"]["delta_us"] / change < 0.95
 
 
 def test_a_stall_is_idle(fault: Callable[[str], Answer]) -> None:
@@ -233,41 +233,41 @@ def test_a_stall_is_idle(fault: Callable[[str], Answer]) -> None:
 def test_a_slower_host_is_a_regression_that_nothing_explains(
     fault: Callable[[str], Answer],
 ) -> None:
-    told = fault("normal_b")
-    assert told["verdict"] == "regression"
-    assert told["anomalies"] == []
-    assert told["causes"] == []
-    change = told["cycle_time"]["new_us"] - told["cycle_time"]["base_us"]
-    assert told["unexplained_us"] == pytest.approx(change, rel=0.01)
+    answer = fault("normal_b")
+    assert answer["verdict"] == "regression"
+    assert answer["anomalies"] == []
+    assert answer["causes"] == []
+    change = answer["cycle_time"]["new_us"] - answer["cycle_time"]["base_us"]
+    assert answer["unexplained_us"] == pytest.approx(change, rel=0.01)
 
 
-def assert_quiet(told: Answer) -> None:
-    assert (told["verdict"], named(told["anomalies"]), named(told["causes"])) == (
+def assert_quiet(answer: Answer) -> None:
+    assert (answer["verdict"], names_of(answer["anomalies"]), names_of(answer["causes"])) == (
         "no_change",
         [],
         [],
     )
 
 
-def test_a_run_is_the_same_as_itself(shared: Path, answers: Callable[..., Answer]) -> None:
+def test_a_run_is_the_same_as_itself(shared_root: Path, answers: Callable[..., Answer]) -> None:
     """Also one that somebody disturbed."""
-    assert_quiet(answers(*[faults(shared) / "hbm_saturation"] * 2))
+    assert_quiet(answers(*[faults(shared_root) / "hbm_saturation"] * 2))
 
 
-def assert_parts_are_alike(role: Role, split: str) -> None:
+def assert_parts_are_alike(role: ProcessSteps, split: str) -> None:
     cycles = role.behaviour["cycle"].unique().sort()
     sides = [
         only_cycles_of(role, tuple(cycles.gather(list(places))))
         for places in SPLITS[split](len(cycles))
     ]
-    found = diagnose(compare_roles(*sides, "strict"))
-    assert (found.verdict, found.anomalies, found.causes) == ("no_change", (), ())
+    diagnosis = diagnose(compare_roles(*sides, "strict"))
+    assert (diagnosis.verdict, diagnosis.anomalies, diagnosis.causes) == ("no_change", (), ())
 
 
 @pytest.mark.parametrize(("name", "split"), [*zip(RUNS, cycle(SPLITS), strict=False)])
-def test_parts_of_a_run_are_the_same(shared: Path, name: str, split: str) -> None:
+def test_parts_of_a_run_are_the_same(shared_root: Path, name: str, split: str) -> None:
     assert_parts_are_alike(
-        timesink.compare(faults(shared) / "normal", faults(shared) / name).pair.new, split
+        timesink.compare(faults(shared_root) / "normal", faults(shared_root) / name).pair.new, split
     )
 
 
@@ -280,16 +280,16 @@ def test_parts_of_a_run_are_the_same(shared: Path, name: str, split: str) -> Non
     ],
 )
 def test_parts_of_a_published_run_are_the_same(
-    shared: Path, name: str, side: str, split: str
+    shared_root: Path, name: str, side: str, split: str
 ) -> None:
-    pair = timesink.compare(case(shared, name)).pairs[-1].pair
+    pair = timesink.compare(case(shared_root, name)).pairs[-1].pair
     assert_parts_are_alike(getattr(pair, side), split)
 
 
 def test_files_with_parts_of_a_run_are_the_same(
-    shared: Path, tmp_path: Path, answers: Callable[..., Answer]
+    shared_root: Path, tmp_path: Path, answers: Callable[..., Answer]
 ) -> None:
-    source = faults(shared) / "pcie_saturation"
+    source = faults(shared_root) / "pcie_saturation"
     document = read_document(source / "trace.json.gz")
     events, mark = document["traceEvents"], "decode_step"
     # What the last cycle launched may run in the next one.
@@ -303,9 +303,9 @@ def test_files_with_parts_of_a_run_are_the_same(
 
 
 def test_tables_with_parts_of_a_published_run_are_the_same(
-    shared: Path, tmp_path: Path, answers: Callable[..., Answer]
+    shared_root: Path, tmp_path: Path, answers: Callable[..., Answer]
 ) -> None:
-    table = case(shared, "gpu_instability") / "abnormal_perf_data" / "result_perf_data.csv.gz"
+    table = case(shared_root, "gpu_instability") / "abnormal_perf_data" / "result_perf_data.csv.gz"
     sides = [
         write_table_cycles(table, places, tmp_path / side)
         for side, places in zip(("base", "new"), alternate(count_cycles(table)), strict=True)
@@ -318,65 +318,67 @@ def test_tables_with_parts_of_a_published_run_are_the_same(
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_faults_are_found(
-    shared: Path, answers: Callable[..., Answer], name: str
+    shared_root: Path, answers: Callable[..., Answer], name: str
 ) -> None:
-    told = answers(case(shared, name))
-    assert named(told["anomalies"])[0] == PUBLISHED[name]
-    for pair in (told, *told["pairs"]):
+    answer = answers(case(shared_root, name))
+    assert names_of(answer["anomalies"])[0] == PUBLISHED[name]
+    for pair in (answer, *answer["pairs"]):
         check_sums(pair)
 
 
 @pytest.mark.parametrize("name", ["gpu_instability", "gpu_memory_squeeze_out_NVLink"])
 def test_no_regression_is_claimed_where_there_is_none(
-    shared: Path, answers: Callable[..., Answer], name: str
+    shared_root: Path, answers: Callable[..., Answer], name: str
 ) -> None:
-    assert answers(case(shared, name))["verdict"] == "no_change"
+    assert answers(case(shared_root, name))["verdict"] == "no_change"
 
 
-def test_unequal_work_is_said(shared: Path, answers: Callable[..., Answer]) -> None:
-    told = answers(case(shared, "cpu_frequency_reduction"))
-    assert told["verdict"] == "incomparable"
-    assert "64" in told["reason"]
+def test_unequal_work_is_said(shared_root: Path, answers: Callable[..., Answer]) -> None:
+    answer = answers(case(shared_root, "cpu_frequency_reduction"))
+    assert answer["verdict"] == "incomparable"
+    assert "64" in answer["reason"]
 
 
 # -- text ------------------------------------------------------------------------------------------
 
 
 def test_text_says_verdict_parts_causes_and_what_to_check(
-    shared: Path, capfd: pytest.CaptureFixture[str]
+    shared_root: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    paths = [str(faults(shared) / name) for name in ("normal", "gpu_clock")]
+    paths = [str(faults(shared_root) / name) for name in ("normal", "gpu_clock")]
     assert main(["compare", *paths]) == 0
-    told = capfd.readouterr().out
-    said = " ".join(told.splitlines()[:3])
-    assert said.startswith(
+    text = capfd.readouterr().out
+    start = " ".join(text.splitlines()[:3])
+    assert start.startswith(
         "Regression. The recorded calls are the same. Device time per cycle: 1.74 → 7.01"
     )
-    assert said.index("Device time") < said.index("Cycles take 2") < said.index("First cause: GPU")
+    assert (
+        start.index("Device time") < start.index("Cycles take 2") < start.index("First cause: GPU")
+    )
     titles = ("Where the change is", "Causes\n", "What to check next")
-    places = [told.index(f"\n{title}") for title in titles]
+    places = [text.index(f"\n{title}") for title in titles]
     assert places == sorted(places)
 
 
-def test_slow_cycles_of_a_run_are_diagnosed(shared: Path, tmp_path: Path) -> None:
+def test_slow_cycles_of_a_run_are_diagnosed(shared_root: Path, tmp_path: Path) -> None:
     out = tmp_path / "slow.json"
-    assert main(["diagnose", str(faults(shared) / "pcie_saturation"), "-o", str(out)]) == 0
-    told = json.loads(out.read_text(encoding="utf-8"))
-    assert told["schema"] == "timesink/diagnosis/1"
-    assert told["verdict"] == "regression"
-    assert set(range(19, 31)) <= set(told["processes"][0]["slow_cycles"])
-    check_sums(told)
+    assert main(["diagnose", str(faults(shared_root) / "pcie_saturation"), "-o", str(out)]) == 0
+    answer = json.loads(out.read_text(encoding="utf-8"))
+    assert answer["schema"] == "timesink/diagnosis/1"
+    assert answer["verdict"] == "regression"
+    assert set(range(19, 31)) <= set(answer["processes"][0]["slow_cycles"])
+    check_sums(answer)
 
 
-def test_runs_of_one_machine_name_its_device(shared: Path) -> None:
+def test_runs_of_one_machine_name_its_device(shared_root: Path) -> None:
     """The last of all: other tests have read these recordings by now."""
-    recordings = shared / "data" / "h200"
-    alike = [
+    recordings = shared_root / "data" / "h200"
+    paths = [
         *recordings.glob("faults/*/trace.json.gz"),
         *recordings.glob("traces/ddp8_*/rank[03].*"),
     ]
-    assert len(alike) == 14
-    for path in alike:
+    assert len(paths) == 14
+    for path in paths:
         trace = timesink.open(path)
         assert trace.metadata.vendor == "nvidia"
         assert {device.name for device in trace.metadata.devices} == {"NVIDIA H200"}

@@ -22,7 +22,7 @@ def command_lines(page: Path) -> list[str]:
         r"^```(?:sh|bash|console)?\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL
     )
     lines = (line.strip() for block in blocks for line in block.replace("\\\n", " ").split("\n"))
-    return [found[1] for line in lines if (found := CALL.fullmatch(line))]
+    return [match[1] for line in lines if (match := CALL.fullmatch(line))]
 
 
 def words_of(line: str) -> list[str]:
@@ -45,7 +45,7 @@ def test_documented_commands_are_understood(capsys):
     assert len(lines) > 60
     parser = build_parser()
     complaints = {(page, line): complaint(parser, line, capsys) for page, line in lines}
-    assert {place: said for place, said in complaints.items() if said} == {}
+    assert {place: complaint_ for place, complaint_ in complaints.items() if complaint_} == {}
 
 
 def test_readme_python_example_runs(tmp_path, monkeypatch):

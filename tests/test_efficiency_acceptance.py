@@ -26,7 +26,7 @@ WITHOUT_SHAPES = (
     *("h200/traces/cuda_graph", "hta/nccl_parser_config/nccl_data.json.gz"),
     *("tracelens/mi210/gpu_only_trace.json.gz", "tracelens/inference/sglang_decode.json.gz"),
 )
-FOUND = (
+EXPECTED_FINDINGS = (
     *("h200/traces/bert_train", "h200/traces/llama_decode", "h200/traces/resnet50_train"),
     *("tracelens/h100/bert-small.json.gz", "hta/trace_diff/control/control.json.gz"),
     "hta/amd_trace/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
@@ -38,41 +38,41 @@ FOUND = (
 
 @pytest.mark.parametrize(
     ("recording", "least"),
-    [*((one, 0.95) for one in EAGER), *((one, 0.85) for one in COMPILED)],
+    [*((name, 0.95) for name in EAGER), *((name, 0.85) for name in COMPILED)],
 )
-def test_most_of_the_kernel_time_is_modelled(shared: Path, recording: str, least: float):
-    found = efficiency(timesink.open(shared / "data" / recording))
-    assert found.modelled.modelled_share >= least
+def test_most_of_the_kernel_time_is_modelled(shared_root: Path, recording: str, least: float):
+    efficiency_ = efficiency(timesink.open(shared_root / "data" / recording))
+    assert efficiency_.modelled.modelled_share >= least
 
 
 @pytest.mark.parametrize("recording", WITHOUT_SHAPES)
-def test_without_shapes_there_is_no_utilisation(shared: Path, recording: str):
-    found = efficiency(timesink.open(shared / "data" / recording))
-    assert found.step is None
+def test_without_shapes_there_is_no_utilisation(shared_root: Path, recording: str):
+    efficiency_ = efficiency(timesink.open(shared_root / "data" / recording))
+    assert efficiency_.step is None
 
 
 @pytest.mark.parametrize("recording", EAGER)
-def test_nothing_is_faster_than_it_can_be(shared: Path, recording: str):
+def test_nothing_is_faster_than_it_can_be(shared_root: Path, recording: str):
     """Of tensors that no cache holds; a few percent for clocks and for the peak itself."""
-    found = efficiency(timesink.open(shared / "data" / recording))
-    rows = operator_efficiency(found).filter(pl.col("mib") > 128, pl.col("roof_pct") > 105)
+    efficiency_ = efficiency(timesink.open(shared_root / "data" / recording))
+    rows = operator_efficiency(efficiency_).filter(pl.col("mib") > 128, pl.col("roof_pct") > 105)
     assert rows.select("operator", "shape", "roof_pct").rows() == []
-    assert found.step is None or found.step.hfu is None or found.step.hfu < 1
+    assert efficiency_.step is None or efficiency_.step.hfu is None or efficiency_.step.hfu < 1
 
 
-@pytest.mark.parametrize("recording", FOUND)
-def test_findings_save_no_more_than_a_step_takes(shared: Path, recording: str):
+@pytest.mark.parametrize("recording", EXPECTED_FINDINGS)
+def test_findings_save_no_more_than_a_step_takes(shared_root: Path, recording: str):
     """Also where kernels have no call, or calls no figure."""
-    analysis = timesink.analyze(shared / "data" / recording)
+    analysis = timesink.analyze(shared_root / "data" / recording)
     step = analysis.table("steps", clock="own").filter("complete")["total_ns"].mean() or 0.0
-    saved = {one.rule: one.cost_ns for one in analysis.findings if one.gain_basis}
+    saved = {finding.rule: finding.cost_ns for finding in analysis.findings if finding.gain_basis}
     assert {rule: ns for rule, ns in saved.items() if ns > step} == {}
 
 
 @pytest.mark.parametrize("program", ["gpt_infer", "unet_train"])
-def test_bytes_are_those_that_nsight_compute_counts(shared: Path, program: str):
+def test_bytes_are_those_that_nsight_compute_counts(shared_root: Path, program: str):
     """Of memory-bound calls whose tensors no cache holds, in the median within 15 %."""
-    folder = shared / "data" / "h200"
+    folder = shared_root / "data" / "h200"
     timeline = timesink.open(folder / "traces" / program)
     report = timesink.kernels(folder / "ncu" / f"{program}.csv.gz", trace=timeline)
     counted = report.calls.select(

@@ -55,10 +55,10 @@ def run_examples(thing: Any) -> int:
     """Run the examples of a function, or of a class and its methods; how many there were."""
     count = 0
     for examples in _FINDER.find(thing, getattr(thing, "__qualname__", thing.__name__)):
-        told: list[str] = []
+        output: list[str] = []
         runner = doctest.DocTestRunner(optionflags=_OPTIONS)
-        result = runner.run(examples, out=told.append)
-        assert not result.failed, "".join(told)
+        result = runner.run(examples, out=output.append)
+        assert not result.failed, "".join(output)
         count += result.attempted
     return count
 

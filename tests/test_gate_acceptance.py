@@ -69,8 +69,8 @@ def check_screen(log: str) -> None:
     """A reason that fits one screen, without colours; a command is one line, in several rows."""
     lines = log[log.index("timesink: ") :].splitlines()
     assert sum(-(-cell_len(line) // 80) or 1 for line in lines) <= 24
-    said = lines[:-1] if "Reproduce" in lines else lines
-    assert max(map(cell_len, said)) <= 80
+    shown_lines = lines[:-1] if "Reproduce" in lines else lines
+    assert max(map(cell_len, shown_lines)) <= 80
     assert "\x1b" not in log
 
 
@@ -128,20 +128,26 @@ class TestWorkflow:
         gh = folder / "gh"
         gh.write_text(f'#!/bin/sh\necho "$@" >>asked\n[ "$2" = --paginate ] && echo {earlier}\n')
         gh.chmod(0o755)
-        known = {"PULL": "7", "GITHUB_REPOSITORY": "a/b", "PATH": f"{folder}:{os.environ['PATH']}"}
-        subprocess.run(["sh", "-c", script], cwd=folder, env={**os.environ, **known}, check=False)
+        variables = {
+            "PULL": "7",
+            "GITHUB_REPOSITORY": "a/b",
+            "PATH": f"{folder}:{os.environ['PATH']}",
+        }
+        subprocess.run(
+            ["sh", "-c", script], cwd=folder, env={**os.environ, **variables}, check=False
+        )
         return (folder / "asked").read_text().splitlines()[-1]
 
     def test_the_comment_of_an_earlier_commit_is_replaced(self, tmp_path: Path):
-        asked = self.commented(tmp_path, "42")
-        assert asked == (
+        command = self.commented(tmp_path, "42")
+        assert command == (
             "api -X PATCH repos/a/b/issues/comments/42 -F body=@gate-results/comment.md"
         )
         assert f'startswith("{MARK}")' in (tmp_path / "asked").read_text()
 
     def test_there_is_a_comment_where_recording_failed(self, tmp_path: Path):
-        asked = self.commented(tmp_path, "")
-        assert asked == "pr comment 7 --body-file gate-results/comment.md"
+        command = self.commented(tmp_path, "")
+        assert command == "pr comment 7 --body-file gate-results/comment.md"
         check_stub(tmp_path / "gate-results" / "comment.md")
 
     def test_it_runs_the_script_that_is_tested(self):
@@ -153,7 +159,7 @@ class TestWorkflow:
 
 @pytest.mark.usefixtures("reads_here")
 @pytest.mark.parametrize(
-    ("paths", "expected", "said"),
+    ("paths", "expected", "log_text"),
     [
         (("h200/faults/normal", "h200/faults/gpu_contention"), 1, ""),
         (("h200/faults/normal", "h200/faults/python_stall"), 3, "host_code"),
@@ -162,15 +168,15 @@ class TestWorkflow:
     ],
 )
 def test_comments_stay_short_whatever_is_compared(
-    shared: Path,
+    shared_root: Path,
     paths: tuple[str, ...],
     expected: int,
-    said: str,
+    log_text: str,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    given = [str(shared / "data" / path) for path in paths]
-    assert main(["compare", *given, "--format", "md", "--fail-on", "1%"]) == expected
-    assert said in short_log(capfd)
+    arguments = [str(shared_root / "data" / path) for path in paths]
+    assert main(["compare", *arguments, "--format", "md", "--fail-on", "1%"]) == expected
+    assert log_text in short_log(capfd)
 
 
 def short_log(capfd: pytest.CaptureFixture[str]) -> str:
@@ -183,10 +189,12 @@ def short_log(capfd: pytest.CaptureFixture[str]) -> str:
 
 @pytest.mark.usefixtures("reads_here")
 def test_six_steps_a_side_that_are_all_longer_fail(
-    shared: Path, capsys: pytest.CaptureFixture[str]
+    shared_root: Path, capsys: pytest.CaptureFixture[str]
 ):
     """What a schedule of torch.profiler records; reading the recordings takes seconds, once."""
-    sides = [str(shared / "data" / "hta" / "trace_diff" / side) for side in ("control", "test")]
+    sides = [
+        str(shared_root / "data" / "hta" / "trace_diff" / side) for side in ("control", "test")
+    ]
     assert main(["gate", *sides, "--fail-on", "5%"]) == 3
     log = " ".join(capsys.readouterr().err.split())
     assert "Cycles take longer" in log
@@ -260,7 +268,7 @@ def edited_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @needs_torch
 @pytest.mark.parametrize(
-    ("new", "code", "said"),
+    ("new", "code", "message"),
     [
         ("again", 0, "The recorded calls are the same."),
         ("item", 3, "aten::item"),
@@ -268,8 +276,8 @@ def edited_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_one_run_a_side_catches_a_single_edit(
-    edited_programs: Path, capsys: pytest.CaptureFixture[str], new: str, code: int, said: str
+    edited_programs: Path, capsys: pytest.CaptureFixture[str], new: str, code: int, message: str
 ):
     sides = [str(edited_programs / name) for name in ("base", new)]
     assert main(["gate", *sides, "--budget", str(edited_programs / "budgets.toml")]) == code
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -39,16 +39,16 @@ LEADERS = {
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_call_table_of_a_seed_is_that_file(
-    shared: Path, seed: str, capfd: pytest.CaptureFixture[str]
+    shared_root: Path, seed: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    path = shared / "seeds" / f"{seed}.txt"
+    path = shared_root / "seeds" / f"{seed}.txt"
     assert main(["kernels", str(path), "--calls"]) == 0
     assert capfd.readouterr().out.encode() == path.read_bytes()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_summary_of_a_seed(shared: Path, seed: str) -> None:
-    (use,) = timesink.kernels(shared / "seeds" / f"{seed}.txt").devices
+def test_summary_of_a_seed(shared_root: Path, seed: str) -> None:
+    (use,) = timesink.kernels(shared_root / "seeds" / f"{seed}.txt").devices
     calls, names, total, tensor, dram, above_tensor, above_dram, both_low, both, longest, least = (
         REFERENCE[seed]
     )
@@ -58,13 +58,13 @@ def test_summary_of_a_seed(shared: Path, seed: str) -> None:
     shares = [100 * use.above[key] for key in ("tensor", "dram", "both")]
     assert [round(share, 2) for share in shares] == [above_tensor, above_dram, both]
     assert round(100 * use.class_share["both_low"], 2) == both_low
-    found = tuple(tuple(round(100 * cell, 2) for cell in row) for row in use.bins)
-    assert found == BINS[seed]
+    rounded = tuple(tuple(round(100 * cell, 2) for cell in row) for row in use.bins)
+    assert rounded == BINS[seed]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_leading_kernels_of_a_seed(shared: Path, seed: str) -> None:
-    groups = timesink.kernels(shared / "seeds" / f"{seed}.txt").groups("name")
+def test_leading_kernels_of_a_seed(shared_root: Path, seed: str) -> None:
+    groups = timesink.kernels(shared_root / "seeds" / f"{seed}.txt").groups("name")
     assert tuple(groups.select("group", "total_ns", "calls").head(2).iter_rows()) == LEADERS[seed]
 
 
@@ -72,8 +72,8 @@ def test_leading_kernels_of_a_seed(shared: Path, seed: str) -> None:
     ("name", "calls"),
     [("unet_train.csv.gz", 459), ("gpt_infer.csv.gz", 896), ("matmul_relu.csv", 20)],
 )
-def test_calls_and_latencies_of_real_counters(shared: Path, name: str, calls: int) -> None:
-    path = shared / "data/h200/ncu" / name
+def test_calls_and_latencies_of_real_counters(shared_root: Path, name: str, calls: int) -> None:
+    path = shared_root / "data/h200/ncu" / name
     content = path.read_bytes()
     text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
     printed = re.findall(r'"gpu__time_duration.sum","ns","([\d,]+)"', text)
@@ -82,8 +82,8 @@ def test_calls_and_latencies_of_real_counters(shared: Path, name: str, calls: in
     assert read == [int(value.replace(",", "")) for value in printed]
 
 
-def test_units_and_order_of_metrics_do_not_matter(shared: Path, tmp_path: Path) -> None:
-    source = shared / "data/h200/ncu/unet_train.csv.gz"
+def test_units_and_order_of_metrics_do_not_matter(shared_root: Path, tmp_path: Path) -> None:
+    source = shared_root / "data/h200/ncu/unet_train.csv.gz"
     lines = gzip.decompress(source.read_bytes()).decode().splitlines()
     start = next(place for place, line in enumerate(lines) if line.startswith('"ID"'))
     rows = lines[start + 1 :]
@@ -94,37 +94,39 @@ def test_units_and_order_of_metrics_do_not_matter(shared: Path, tmp_path: Path) 
     assert timesink.open(copy).kernel_calls.equals(timesink.open(source).kernel_calls)
 
 
-def _in_microseconds(found: re.Match[str]) -> str:
-    return f'"us","{int(found[1].replace(",", "")) / 1000:,.3f}"'
+def _in_microseconds(match: re.Match[str]) -> str:
+    return f'"us","{int(match[1].replace(",", "")) / 1000:,.3f}"'
 
 
-def _joined(
+def _join_counters(
     counters: Path, trace: Path, capfd: pytest.CaptureFixture[str]
 ) -> tuple[int, dict[str, object]]:
     code = main(["kernels", str(counters), "--trace", str(trace), "--format", "json"])
-    found: dict[str, object] = json.loads(capfd.readouterr().out)["join"]
-    return code, found
+    join: dict[str, object] = json.loads(capfd.readouterr().out)["join"]
+    return code, join
 
 
-def _thinned(source: Path, place: Path) -> Path:
+def _without_ninths(source: Path, place: Path) -> Path:
     """A copy without every tenth kernel."""
     lines = gzip.decompress(source.read_bytes()).decode().splitlines()
-    kept = [line for line in lines if not re.match(r'"\d*9",', line)]
-    assert len(kept) < len(lines)
-    place.write_text("\n".join(kept) + "\n")
+    lines_left = [line for line in lines if not re.match(r'"\d*9",', line)]
+    assert len(lines_left) < len(lines)
+    place.write_text("\n".join(lines_left) + "\n")
     return place
 
 
 @pytest.mark.parametrize("program", ["gpt_infer", "unet_train"])
 def test_counters_and_trace_of_one_program_align(
-    shared: Path, tmp_path: Path, program: str, capfd: pytest.CaptureFixture[str]
+    shared_root: Path, tmp_path: Path, program: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    counters = shared / f"data/h200/ncu/{program}.csv.gz"
-    trace = shared / f"data/h200/traces/{program}"
-    code, whole = _joined(counters, trace, capfd)
+    counters = shared_root / f"data/h200/ncu/{program}.csv.gz"
+    trace = shared_root / f"data/h200/traces/{program}"
+    code, join = _join_counters(counters, trace, capfd)
     assert code == 0
-    assert whole["aligned_share"] >= 0.99
-    code, thinned = _joined(_thinned(counters, tmp_path / "thinned.csv"), trace, capfd)
+    assert join["aligned_share"] >= 0.99
+    code, thinned = _join_counters(
+        _without_ninths(counters, tmp_path / "thinned.csv"), trace, capfd
+    )
     assert code == 0
     assert thinned["aligned_share"] >= 0.95
 
@@ -133,27 +135,27 @@ def test_counters_and_trace_of_one_program_align(
     ("program", "other"), [("gpt_infer", "unet_train"), ("unet_train", "gpt_infer")]
 )
 def test_counters_and_trace_of_different_programs_are_refused(
-    shared: Path, program: str, other: str, capfd: pytest.CaptureFixture[str]
+    shared_root: Path, program: str, other: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    counters = shared / f"data/h200/ncu/{program}.csv.gz"
-    code, found = _joined(counters, shared / f"data/h200/traces/{other}", capfd)
+    counters = shared_root / f"data/h200/ncu/{program}.csv.gz"
+    code, join = _join_counters(counters, shared_root / f"data/h200/traces/{other}", capfd)
     assert code == 1
-    assert found["aligned_share"] < 0.5
+    assert join["aligned_share"] < 0.5
 
 
-def test_kernels_of_the_text_page(shared: Path) -> None:
-    path = shared / "data/ncu-text/test_mlp_ncu-pipelined-1530.txt"
+def test_kernels_of_the_text_page(shared_root: Path) -> None:
+    path = shared_root / "data/ncu-text/test_mlp_ncu-pipelined-1530.txt"
     calls = timesink.open(path).kernel_calls
     assert calls.select("dur_ns", "tensor_pct", "dram_pct", "sm_pct").row(0) == (
         2_970_000, 23.79, 10.97, 23.79,
     )  # fmt: skip
     durations = Counter(
         unit
-        for file in sorted((shared / "data/ncu-text").glob("*bulksync*"))
+        for file in sorted((shared_root / "data/ncu-text").glob("*bulksync*"))
         for unit in re.findall(r"gpu__time_duration.sum +(\w+)", file.read_text())
     )
     read = [
         timesink.open(file).kernel_calls.height
-        for file in sorted((shared / "data/ncu-text").glob("*bulksync*"))
+        for file in sorted((shared_root / "data/ncu-text").glob("*bulksync*"))
     ]
     assert sum(read) == sum(durations.values())

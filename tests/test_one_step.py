@@ -54,21 +54,21 @@ def kept_recordings(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.fixture
-def answer(shared: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def answer(shared_root: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     """What a command says of a recording."""
 
     def run(command: str, name: str, *words: str) -> str:
-        path = str(shared / "data" / name)
-        given = [path, path] if command == "compare" else [path]
-        assert main([command, *given, *words]) == 0
+        path = str(shared_root / "data" / name)
+        paths = [path, path] if command == "compare" else [path]
+        assert main([command, *paths, *words]) == 0
         return " ".join(capsys.readouterr().out.split())
 
     return run
 
 
 @pytest.mark.parametrize("name", MARKED)
-def test_cycles_are_the_steps(shared: Path, name: str) -> None:
-    trace = recording(shared, name)
+def test_cycles_are_the_steps(shared_root: Path, name: str) -> None:
+    trace = recording(shared_root, name)
     table = find_cycles(trace).table
     assert (table["end_ns"] - table["start_ns"]).to_list() == complete_lengths(trace).tolist()
 
@@ -96,47 +96,50 @@ def test_six_steps_in_every_command(answer: Callable[..., str]) -> None:
     (run,) = json.loads(answer("cycles", name, "--format", "json"))["runs"]
     cycles_us = [(row["end_ns"] - row["start_ns"]) / 1000 for row in run["cycles"]]
     assert [row["total_us"] for row in rows] == pytest.approx(cycles_us)
-    assert [round(each / 1000) for each in cycles_us] == [118, 117, 115, 123, 117, 116]
+    assert [round(cycle_us / 1000) for cycle_us in cycles_us] == [118, 117, 115, 123, 117, 116]
     assert run["until_device_work"] is True
 
 
 @pytest.mark.parametrize("name", UNMARKED)
 def test_unmarked_recordings_say_what_comparisons_go_by(
-    shared: Path, answer: Callable[..., str], name: str
+    shared_root: Path, answer: Callable[..., str], name: str
 ) -> None:
-    told = json.loads(answer("analyze", name, "--format", "json"))["steps"]
+    answered = json.loads(answer("analyze", name, "--format", "json"))["steps"]
     text = answer("analyze", name)
     assert "no steps are marked; the " in text
-    if told["repetitions"] is None:
+    if answered["repetitions"] is None:
         assert "timesink steps finds" not in text
         return
-    found = find_cycles(recording(shared, name))
-    assert told["repetitions"]["count"] == found.count
-    assert told["repetitions"]["median_us"] == pytest.approx(found.median_ns / 1000, abs=0.001)
-    assert f"timesink steps finds {found.count} repetition" in text
+    cycles = find_cycles(recording(shared_root, name))
+    assert answered["repetitions"]["count"] == cycles.count
+    assert answered["repetitions"]["median_us"] == pytest.approx(cycles.median_ns / 1000, abs=0.001)
+    assert f"timesink steps finds {cycles.count} repetition" in text
     (run,) = json.loads(answer("cycles", name, "--format", "json"))["runs"]
-    assert run["median_ns"] == pytest.approx(1000 * told["repetitions"]["median_us"], abs=1)
-    length = units.duration_ns(found.median_ns)
+    assert run["median_ns"] == pytest.approx(1000 * answered["repetitions"]["median_us"], abs=1)
+    length = units.duration_ns(cycles.median_ns)
     assert length in text
     assert f" of {length}" in answer("cycles", name)
 
 
 def test_repetitions_of_one_process_fit_into_the_recording(
-    shared: Path, answer: Callable[..., str]
+    shared_root: Path, answer: Callable[..., str]
 ) -> None:
     steps = json.loads(answer("analyze", PARALLEL, "--format", "json"))["steps"]
-    told = steps["repetitions"]
-    assert told["processes"] == 2
-    assert told["count"] / told["processes"] * told["median_us"] <= steps["mean_us"]
-    in_turn = find_cycles(recording(shared, PARALLEL)).table.sort("pid", "start_ns")
-    for (_,), own in in_turn.group_by("pid"):
-        assert (own["start_ns"][1:] >= own["end_ns"][:-1]).all()
+    repetitions = steps["repetitions"]
+    assert repetitions["processes"] == 2
+    assert (
+        repetitions["count"] / repetitions["processes"] * repetitions["median_us"]
+        <= steps["mean_us"]
+    )
+    in_turn = find_cycles(recording(shared_root, PARALLEL)).table.sort("pid", "start_ns")
+    for (_,), rows in in_turn.group_by("pid"):
+        assert (rows["start_ns"][1:] >= rows["end_ns"][:-1]).all()
 
 
 def test_no_length_of_repetitions_where_the_recording_cannot_tell_it() -> None:
     marks = [host_event("user_annotation", "decode", 1000 * at, 900, MAIN) for at in range(5)]
     # The first work waits for what was queued before the recording.
-    work = [each for at in range(5) for each in (R(1000 * at + 5, 5, c=at + 1),)]
+    work = [number for at in range(5) for number in (R(1000 * at + 5, 5, c=at + 1),)]
     late = [K("gemm", 4000 + 100 * at, 90, c=at + 1) for at in range(5)]
     trace = read(*marks, *work, *late)
     assert unmarked_repetitions(trace) is not None
@@ -156,17 +159,17 @@ def far_ahead() -> Trace:
 
 def test_a_step_waits_for_earlier_work_and_ends_with_its_own() -> None:
     trace = far_ahead()
-    found = find_cycles(trace)
-    assert has_host_spans(found)
-    assert found.table.select("start_ns", "end_ns").rows() == [
+    cycles = find_cycles(trace)
+    assert has_host_spans(cycles)
+    assert cycles.table.select("start_ns", "end_ns").rows() == [
         (120_000, 180_000),
         (180_000, 240_000),
         (240_000, 295_000),
     ]
     # Whose calls and launches are whose is told by the marks.
-    assert found.table["host_start_ns"].to_list() == [30_000, 70_000, 110_000]
+    assert cycles.table["host_start_ns"].to_list() == [30_000, 70_000, 110_000]
     # All but the launch of the warm-up; marks are operators of old profilers.
-    assert found.coverage == pytest.approx(9 / 10)
+    assert cycles.coverage == pytest.approx(9 / 10)
     steps = find_steps(trace)
     assert steps["device_events"].to_list() == [1, 1, 1]
 
@@ -190,21 +193,24 @@ def numbers_ms(text: str, pattern: str) -> set[str]:
 
 @pytest.mark.parametrize("name", SCREENS)
 def test_one_step_time_on_a_screen(answer: Callable[..., str], name: str) -> None:
-    text, told = answer("analyze", name), json.loads(answer("analyze", name, "--format", "json"))
-    clock = told["clock"]
+    text, answered = (
+        answer("analyze", name),
+        json.loads(answer("analyze", name, "--format", "json")),
+    )
+    clock = answered["clock"]
     for step_us in (
-        told["own"]["breakdown"]["step_us"],
-        told["own"]["efficiency"]["step"]["step_us"],
-        told["own"]["steps"]["mean_us"],
-        told["critical_path"]["cycle_us"],
+        answered["own"]["breakdown"]["step_us"],
+        answered["own"]["efficiency"]["step"]["step_us"],
+        answered["own"]["steps"]["mean_us"],
+        answered["critical_path"]["cycle_us"],
         json.loads(answer("whatif", name, "--format", "json"))["today_us"],
     ):
         assert step_us == pytest.approx(clock["corrected_step_us"], abs=0.002)
-    for step_us in (told["breakdown"]["step_us"], told["efficiency"]["step"]["step_us"]):
+    for step_us in (answered["breakdown"]["step_us"], answered["efficiency"]["step"]["step_us"]):
         assert step_us == pytest.approx(clock["recorded_step_us"], abs=0.002)
     low, high = clock["corrected_ci95_us"]
     assert low <= clock["corrected_step_us"] <= high
-    if told["steps"]["complete"] == 1:
+    if answered["steps"]["complete"] == 1:
         assert clock["own_cycle_us"] == clock["corrected_step_us"]
     corrected = f"{clock['corrected_step_us'] / 1000:.2f}"
     recorded = f"{clock['recorded_step_us'] / 1000:.2f}"
@@ -239,11 +245,11 @@ def test_tables_say_which_clock_they_are_on(
     assert answer("analyze", SCREENS[1], "--view", "steps", *words).startswith(caption)
 
 
-def test_pages_say_which_clock_they_are_on(shared: Path) -> None:
+def test_pages_say_which_clock_they_are_on(shared_root: Path) -> None:
     from timesink.answers.analysis.document import PAGES, analysis_document
 
     def subjects(**words: Any) -> set[str]:
-        analysis = timesink.analyze(shared / "data" / SCREENS[1], **words)
+        analysis = timesink.analyze(shared_root / "data" / SCREENS[1], **words)
         return {analysis_document(analysis, page=page).subject for page in PAGES}
 
     (subject,) = subjects()

@@ -32,7 +32,7 @@ _OF_A_SET = (
 )
 
 
-def distributed(folder: Path, **options: Any) -> dict[str, Any]:
+def distributed_answer(folder: Path, **options: Any) -> dict[str, Any]:
     answer: dict[str, Any] = timesink.analyze(folder, **options).to_dict()["distributed"]
     return answer
 
@@ -40,24 +40,24 @@ def distributed(folder: Path, **options: Any) -> dict[str, Any]:
 # -- recorded runs ---------------------------------------------------------------------------------
 
 
-def test_the_rank_that_stalls_is_named_although_it_waits_least(shared: Path):
-    analysis = timesink.analyze(shared / "data/h200/traces/ddp8_stall_rank3")
-    told = analysis.to_dict()
-    (only,) = told["distributed"]["stragglers"]
+def test_the_rank_that_stalls_is_named_although_it_waits_least(shared_root: Path):
+    analysis = timesink.analyze(shared_root / "data/h200/traces/ddp8_stall_rank3")
+    answer = analysis.to_dict()
+    (only,) = answer["distributed"]["stragglers"]
     assert (only["rank"], only["worker"], only["cause"]) == (3, "rank3", "host_code")
     assert only["cost_us"] > 0
     assert 10 < only["share_pct"] < 30
     assert only["steps"] == len(only["step_names"]) >= 4
     assert only["evidence"]
-    rows = {row["rank"]: row for row in told["distributed"]["ranks"]}
+    rows = {row["rank"]: row for row in answer["distributed"]["ranks"]}
     assert min(rows, key=lambda rank: rows[rank]["wait_suffered_us"]) == 3
     assert max(rows, key=lambda rank: rows[rank]["wait_caused_us"]) == 3
-    assert "Rank 3 makes the others wait" in told["headline"]
-    assert told["findings"][0]["rule"] == "stragglers"
+    assert "Rank 3 makes the others wait" in answer["headline"]
+    assert answer["findings"][0]["rule"] == "stragglers"
 
 
-def test_one_stall_has_one_figure(shared: Path, capsys: pytest.CaptureFixture[str]):
-    folder = shared / "data/h200/traces/ddp8_stall_rank3"
+def test_one_stall_has_one_figure(shared_root: Path, capsys: pytest.CaptureFixture[str]):
+    folder = shared_root / "data/h200/traces/ddp8_stall_rank3"
     analysis = timesink.analyze(folder)
     (straggler,) = analysis.table("stragglers").to_dicts()
     cost_ns = straggler["cost_ns"] / 6
@@ -70,12 +70,14 @@ def test_one_stall_has_one_figure(shared: Path, capsys: pytest.CaptureFixture[st
     assert figure in finding.sentence
     document = analysis_document(analysis)
     assert figure in document.headline
-    (card,) = next(one for one in document.sections if one.id == "stragglers").blocks[0].items
+    (card,) = (
+        next(section for section in document.sections if section.id == "stragglers").blocks[0].items
+    )
     assert units.brief_ns(card.explained) == figure
     (odd,) = (group for group in analysis.table("rank-groups").to_dicts() if group["odd"])
     times = re.compile(r"[0-9.]+ (?:ms|us)")
     sentences = (document.headline, finding.sentence, card.sentence, *card.evidence, *odd["apart"])
-    stalls = {found for sentence in sentences for found in times.findall(sentence)}
+    stalls = {duration for sentence in sentences for duration in times.findall(sentence)}
     assert stalls == {figure}
     assert main(["analyze", str(folder)]) == 0
     text = capsys.readouterr().out
@@ -83,21 +85,21 @@ def test_one_stall_has_one_figure(shared: Path, capsys: pytest.CaptureFixture[st
         assert other not in text
 
 
-def test_where_all_is_well_nobody_is_blamed(shared: Path):
-    told = distributed(shared / "data/h200/traces/ddp8_normal")
-    assert told["stragglers"] == []
-    assert (told["missing_ranks"], told["damaged"], told["mismatched_calls"]) == ([], [], [])
-    assert len(told["ranks"]) == len(told["clocks"]) == 8
+def test_where_all_is_well_nobody_is_blamed(shared_root: Path):
+    answer = distributed_answer(shared_root / "data/h200/traces/ddp8_normal")
+    assert answer["stragglers"] == []
+    assert (answer["missing_ranks"], answer["damaged"], answer["mismatched_calls"]) == ([], [], [])
+    assert len(answer["ranks"]) == len(answer["clocks"]) == 8
 
 
-def test_the_command_says_the_same(shared: Path, capsys: pytest.CaptureFixture[str]):
-    folder = shared / "data/h200/traces/ddp8_stall_rank3"
+def test_the_command_says_the_same(shared_root: Path, capsys: pytest.CaptureFixture[str]):
+    folder = shared_root / "data/h200/traces/ddp8_stall_rank3"
     assert main(["analyze", str(folder), "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told == timesink.analyze(folder).to_dict()
-    assert list(told["distributed"])[-len(_OF_A_SET) :] == [*_OF_A_SET]
+    answer = json.loads(capsys.readouterr().out)
+    assert answer == timesink.analyze(folder).to_dict()
+    assert list(answer["distributed"])[-len(_OF_A_SET) :] == [*_OF_A_SET]
     assert main(["analyze", str(folder), "--view", "stragglers", "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out) == told["distributed"]["stragglers"]
+    assert json.loads(capsys.readouterr().out) == answer["distributed"]["stragglers"]
 
 
 # -- generated runs --------------------------------------------------------------------------------
@@ -128,7 +130,7 @@ def read_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def kept(read_once: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def traces_read_once(read_once: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIMESINK_CACHE_DIR", str(read_once))
 
 
@@ -140,17 +142,17 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("traces_read_once")
 def test_a_healthy_run(healthy: Path):
-    told = distributed(healthy, engine=HereEngine())
-    assert told["stragglers"] == []
-    assert told["mismatched_calls"] == []
-    assert {group["kind"] for group in told["groups"]} >= {"tp", "dp"}
-    assert all(row["uncertainty_us"] < 50 for row in told["clocks"])
-    assert sum(group["size"] for group in told["rank_groups"]) == 6
+    answer = distributed_answer(healthy, engine=HereEngine())
+    assert answer["stragglers"] == []
+    assert answer["mismatched_calls"] == []
+    assert {group["kind"] for group in answer["groups"]} >= {"tp", "dp"}
+    assert all(row["uncertainty_us"] < 50 for row in answer["clocks"])
+    assert sum(group["size"] for group in answer["rank_groups"]) == 6
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("traces_read_once")
 def test_damaged_and_missing_ranks(healthy: Path, tmp_path: Path):
     run = Path(shutil.copytree(healthy, tmp_path / "run"))
     (run / "rank2.pt.trace.json.gz").write_bytes(b"no trace")
@@ -158,17 +160,17 @@ def test_damaged_and_missing_ranks(healthy: Path, tmp_path: Path):
     (run / "rank4.pt.trace.json.gz").write_bytes(packed[:200])
     (run / "rank5.pt.trace.json.gz").unlink()
     analysis = timesink.analyze(run, engine=HereEngine())
-    told = analysis.to_dict()["distributed"]
-    assert [row["rank"] for row in told["ranks"]] == [0, 1, 3]
-    assert [row["worker"] for row in told["damaged"]] == ["rank2", "rank4"]
-    assert told["missing_ranks"] == [5]
-    assert told["stragglers"] == []
+    answer = analysis.to_dict()["distributed"]
+    assert [row["rank"] for row in answer["ranks"]] == [0, 1, 3]
+    assert [row["worker"] for row in answer["damaged"]] == ["rank2", "rank4"]
+    assert answer["missing_ranks"] == [5]
+    assert answer["stragglers"] == []
     assert "rank 5 of 6 is missing" in analysis.notes
     assert any(note.startswith("cannot be read: rank2, rank4 (") for note in analysis.notes)
     assert {"unreadable_file"} <= {entry.code for entry in analysis.health}
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("traces_read_once")
 def test_the_first_rank_may_be_the_damaged_one(healthy: Path, tmp_path: Path):
     run = Path(shutil.copytree(healthy, tmp_path / "run"))
     (run / "rank0.pt.trace.json.gz").write_bytes(b"no trace")

@@ -38,9 +38,9 @@ def invariants():
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_invariants_hold(name, shared: Path):
+def test_invariants_hold(name, shared_root: Path):
     strangers = invariants()
-    outcome = strangers.check(shared / "data" / name, list(strangers.INVARIANTS))
+    outcome = strangers.check(shared_root / "data" / name, list(strangers.INVARIANTS))
     assert outcome.refused == ""
     assert outcome.violations == ()
 

@@ -45,7 +45,7 @@ def test_modules_are_named_after_things():
 def test_no_package_binds_the_name_of_a_file_in_it():
     bound = []
     for file in PACKAGE.rglob("__init__.py"):
-        inside = {one.stem for one in file.parent.glob("*.py")}
+        inside = {path.stem for path in file.parent.glob("*.py")}
         names = vars(import_module(module_of(file))).items()
         bound += [
             f"{file}: {name}" for name, value in names if name in inside and not ismodule(value)
@@ -87,11 +87,15 @@ def test_constants_that_are_measured_are_there():
     text = (Path(__file__).parents[1] / "benchmarks" / "constants.py").read_text(encoding="utf-8")
     named = re.findall(r'Constant\(".*?", "([\w.]+)", "(\w+)"', text)
     assert len(named) > 3
-    assert [one for one in named if not is_there(f"timesink.{one[0]}.{one[1]}")] == []
+    assert [
+        name_parts
+        for name_parts in named
+        if not is_there(f"timesink.{name_parts[0]}.{name_parts[1]}")
+    ] == []
 
 
 def is_there(name: str) -> bool:
     """Whether a dotted name is a module, or a thing in one."""
-    home, _, own = name.rpartition(".")
-    found = import_module(home)
-    return hasattr(found, own) or find_spec(name) is not None
+    home, _, attribute = name.rpartition(".")
+    module = import_module(home)
+    return hasattr(module, attribute) or find_spec(name) is not None

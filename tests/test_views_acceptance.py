@@ -60,8 +60,8 @@ def own_cache(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def recording(shared: Path) -> Open:
-    return lambda path: timesink.open(shared / "data" / path)
+def recording(shared_root: Path) -> Open:
+    return lambda path: timesink.open(shared_root / "data" / path)
 
 
 # -- known values ----------------------------------------------------------------------------------
@@ -128,8 +128,8 @@ def test_rows_of_the_tables_with_loader_processes(recording: Open):
 
 
 def test_two_runs_side_by_side(recording: Open):
-    told = diff(recording(RUN_0), recording(RUN_4), Query())
-    left, right = told["left"], told["right"]
+    comparison = diff(recording(RUN_0), recording(RUN_4), Query())
+    left, right = comparison["left"], comparison["right"]
     assert left["name"] == right["name"] == "CompositeNodes"
     assert [left[key] for key in ("duration", "device_duration", "total_duration")] == [
         793609,
@@ -137,7 +137,7 @@ def test_two_runs_side_by_side(recording: Open):
         633792,
     ]
     assert (right["duration"], right["total_duration"]) == (497020, 236269)
-    names = [child["left"]["name"] for child in told["children"]]
+    names = [child["left"]["name"] for child in comparison["children"]]
     assert names == ["CompositeNodes", "Optimizer.step#SGD.step"] * 6
 
 
@@ -177,24 +177,24 @@ def recordings() -> list[str]:
     if folder is None:
         return ["without the folder"]
     data = folder / "data"
-    found = [
+    files = [
         file for place in ("tracelens", "hta", "mlu") for file in data.glob(f"{place}/**/*.json*")
     ]
-    found += [
+    files += [
         file for file in data.glob("h200/traces/*/*") if not file.parent.name.startswith("ddp")
     ]
-    found += [file for pattern in ONE_OF_MANY for file in data.glob(pattern)]
-    names = sorted(str(file.relative_to(data)) for file in found)
+    files += [file for pattern in ONE_OF_MANY for file in data.glob(pattern)]
+    names = sorted(str(file.relative_to(data)) for file in files)
     left_out = () if os.environ.get("HYPOTHESIS_PROFILE") == "search" else LIKE_OTHERS
     return [name for name in names if not any(fnmatch(name, like) for like in left_out)]
 
 
 @pytest.fixture(scope="module", params=recordings())
-def any_recording(request: pytest.FixtureRequest, shared: Path, common_cache: Path) -> Trace:
+def any_recording(request: pytest.FixtureRequest, shared_root: Path, common_cache: Path) -> Trace:
     """Every recording in turn, opened once for all laws."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("TIMESINK_CACHE_DIR", str(common_cache))
-        return timesink.open(shared / "data" / request.param)
+        return timesink.open(shared_root / "data" / request.param)
 
 
 @cache
@@ -202,7 +202,11 @@ def analyses() -> dict[str, Callable[[Trace], Any]]:
     """Every public function of the analyses that needs nothing but a trace."""
     package = timesink.analyses
     modules = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    return dict(one for each in modules for one in analyses_in(importlib.import_module(each.name)))
+    return dict(
+        analysis
+        for module in modules
+        for analysis in analyses_in(importlib.import_module(module.name))
+    )
 
 
 def analyses_in(module: ModuleType) -> Iterator[tuple[str, Callable[[Trace], Any]]]:
@@ -210,8 +214,8 @@ def analyses_in(module: ModuleType) -> Iterator[tuple[str, Callable[[Trace], Any
         wanted = list(inspect.signature(function).parameters.values())
         takes_a_trace = bool(wanted) and wanted[0].name == "trace"
         nothing_else = all(parameter.default is not parameter.empty for parameter in wanted[1:])
-        own = function.__module__ == module.__name__ and not name.startswith("_")
-        if own and takes_a_trace and nothing_else:
+        is_public = function.__module__ == module.__name__ and not name.startswith("_")
+        if is_public and takes_a_trace and nothing_else:
             yield f"{module.__name__}.{name}", function
 
 
@@ -264,8 +268,8 @@ def answer_of(analysis: Callable[[Trace], Any], trace: Trace) -> Any:
 
 def test_parts_add_up_to_the_step(any_recording: Trace):
     steps = step_breakdown(any_recording)
-    whole = steps.select(pl.sum_horizontal(f"{part}_ns" for part in PARTS)).to_series()
-    assert whole.to_list() == steps["total_ns"].to_list()
+    total = steps.select(pl.sum_horizontal(f"{part}_ns" for part in PARTS)).to_series()
+    assert total.to_list() == steps["total_ns"].to_list()
 
 
 def test_operators_and_the_rest_add_up_to_the_device_time(any_recording: Trace):
@@ -277,9 +281,9 @@ def test_operators_and_the_rest_add_up_to_the_device_time(any_recording: Trace):
 
 def test_kernels_add_up_to_the_kernel_time(any_recording: Trace):
     kernels = any_recording.device.filter(pl.col("kind").is_in(["kernel", "collective"]))
-    for found in (kernel_table(any_recording), kernel_groups(any_recording)):
-        assert found["total_ns"].sum() == kernels["dur_ns"].sum()
-        assert found["calls"].sum() == kernels.height
+    for table in (kernel_table(any_recording), kernel_groups(any_recording)):
+        assert table["total_ns"].sum() == kernels["dur_ns"].sum()
+        assert table["calls"].sum() == kernels.height
 
 
 # -- responses -------------------------------------------------------------------------------------
@@ -314,9 +318,9 @@ def test_every_view_responds(any_recording: Trace):
             assert [*negative(response)] == [], name
 
 
-def test_rank_that_stalls_waits_least(shared: Path):
+def test_rank_that_stalls_waits_least(shared_root: Path):
     """The others wait for it in every collective."""
-    folder = shared / "data/h200/traces/ddp8_stall_rank3"
+    folder = shared_root / "data/h200/traces/ddp8_stall_rank3"
     files = {rank: next(folder.glob(f"{rank}.*")) for rank in ("rank0", "rank3")}
     traces = as_set({rank: timesink.open(file) for rank, file in files.items()})
     query = Query(workers=2)

@@ -51,8 +51,8 @@ def trace_of(
     """A trace with these rows; what they leave out is null."""
     rows = {"host": host, "device": device, "steps": steps, "counters": counters}
     frames = {
-        name: pl.DataFrame(list(found), schema_overrides=TABLES[name].schema, strict=False)
-        for name, found in rows.items()
+        name: pl.DataFrame(list(table_rows), schema_overrides=TABLES[name].schema, strict=False)
+        for name, table_rows in rows.items()
     }
     full = {
         name: pl.concat([TABLES[name].empty(), frame], how="diagonal").lazy()
@@ -112,7 +112,7 @@ random_traces = st.builds(
 
 def whole_microseconds(trace: Trace) -> Trace:
     """Starts rounded up and ends rounded down, as analysers that count microseconds do."""
-    frames = {name: _rounded(trace.lazy(name)) for name in ("host", "device")}
+    frames = {name: _round_times(trace.lazy(name)) for name in ("host", "device")}
     return Trace(trace.metadata, trace.health, {**trace.frames, **frames})
 
 
@@ -121,7 +121,7 @@ def without_stream(trace: Trace, stream: str) -> Trace:
     return Trace(trace.metadata, trace.health, {**trace.frames, "device": device})
 
 
-def _rounded(frame: pl.LazyFrame) -> pl.LazyFrame:
+def _round_times(frame: pl.LazyFrame) -> pl.LazyFrame:
     start = -(-pl.col("ts_ns") // 1000) * 1000
     end = (pl.col("ts_ns") + pl.col("dur_ns")) // 1000 * 1000
     return frame.with_columns(ts_ns=start, dur_ns=(end - start).clip(0))

@@ -10,22 +10,22 @@ T = TypeVar("T")
 
 
 def section(document: Document, name: str) -> Section:
-    return next(one for one in document.sections if one.id == name)
+    return next(section for section in document.sections if section.id == name)
 
 
 def blocks(document: Document, kind: type[T], name: str | None = None) -> list[T]:
     """Blocks of a kind, of one section or of all."""
     sections = document.sections if name is None else (section(document, name),)
-    return [block for one in sections for block in one.blocks if isinstance(block, kind)]
+    return [block for section in sections for block in section.blocks if isinstance(block, kind)]
 
 
 def table(document: Document, name: str) -> Table:
-    return next(one for one in blocks(document, Table) if one.id == name)
+    return next(block for block in blocks(document, Table) if block.id == name)
 
 
-def rows(shown: Table, *keys: str) -> list[tuple[Any, ...]]:
+def rows(table: Table, *keys: str) -> list[tuple[Any, ...]]:
     """Cells of some columns, row by row."""
-    columns = {column.key: column for column in shown.columns}
+    columns = {column.key: column for column in table.columns}
     return list(zip(*(cells(columns[key]) for key in keys), strict=True))
 
 

@@ -58,7 +58,7 @@ class WatchedProgram:
         since_us = self.started_us + self.slow_from * SECOND_US
         place = self.folder / "incidents" / INCIDENT
         place.mkdir(parents=True)
-        told = {
+        facts = {
             "id": INCIDENT, "state": state, "since_us": since_us,
             "ended_us": None if state == "open" else since_us + 45 * SECOND_US,
             "cause": "gpu_clock: the clock of the device fell" if recorded else None,
@@ -66,7 +66,7 @@ class WatchedProgram:
             "lost_us": 3_100_000.0, "folder": f"incidents/{INCIDENT}",
         }  # fmt: skip
         remarks = [] if recorded else ["no recording: another was made within 60 s"]
-        about = {"schema": "timesink/incident/1", **told, "remarks": remarks}
+        about = {"schema": "timesink/incident/1", **facts, "remarks": remarks}
         (place / "incident.json").write_text(json.dumps(about))
         for side, sample in zip(("base", "new"), timesink.sample_runs(), strict=True):
             if recorded:
@@ -74,7 +74,7 @@ class WatchedProgram:
                 shutil.copy(sample, place / side)
         if recorded:
             (place / "report.html").write_text("<!doctype html><title>report</title>Report")
-        self.incidents.append(told)
+        self.incidents.append(facts)
         return self.write()
 
     def status(self) -> dict[str, Any]:
@@ -122,34 +122,36 @@ class WatchedProgram:
         """What is in `series.json`."""
         chance = random.Random(4)  # noqa: S311
         t_s = list(range(max(0, self.seconds - 900), self.seconds))
-        moments = [self.started_us // SECOND_US + one for one in t_s]
-        slow = [self.slow_from is not None and one >= self.slow_from for one in t_s]
+        moments = [self.started_us // SECOND_US + time_s for time_s in t_s]
+        slow = [self.slow_from is not None and time_s >= self.slow_from for time_s in t_s]
         if self.incidents and (ended := self.incidents[0]["ended_us"]):
             over = (ended - self.started_us) / 1e6
             slow = [is_slow and t < over for is_slow, t in zip(slow, t_s, strict=True)]
 
         def phase(usual: float, every: int) -> dict[str, list[float | int | None]]:
-            expected = [usual * (1 + 0.08 * math.sin(one / 40)) for one in t_s]
-            there = [one % every == 0 for one in t_s]
+            expected = [usual * (1 + 0.08 * math.sin(time_s / 40)) for time_s in t_s]
+            there = [time_s % every == 0 for time_s in t_s]
             observed = [
                 value * chance.gauss(1.3 if is_slow else 1.0, 0.01)
                 for value, is_slow in zip(expected, slow, strict=True)
             ]
             spikes = [1.9 if chance.random() < 0.01 else chance.uniform(1.02, 1.1) for _ in t_s]
 
-            def known(values: list[float]) -> list[float | int | None]:
-                return [one if is_in else None for one, is_in in zip(values, there, strict=True)]
+            def where_present(values: list[float]) -> list[float | int | None]:
+                return [
+                    value if is_in else None for value, is_in in zip(values, there, strict=True)
+                ]
 
             return {
                 "t_s": moments,
-                "cycles": known([40.0 for _ in t_s]),
-                "observed_us": known(observed),
-                "slowest_us": known([a * b for a, b in zip(observed, spikes, strict=True)]),
-                "expected_us": known(expected),
-                "limit_us": known([1.15 * one for one in expected]),
+                "cycles": where_present([40.0 for _ in t_s]),
+                "observed_us": where_present(observed),
+                "slowest_us": where_present([a * b for a, b in zip(observed, spikes, strict=True)]),
+                "expected_us": where_present(expected),
+                "limit_us": where_present([1.15 * value for value in expected]),
             }
 
-        clock = [1500.0 if one else 1980.0 for one in slow]
+        clock = [1500.0 if is_slow else 1980.0 for is_slow in slow]
         learning = self.state == "learning"
         return {
             "schema": "timesink/watch-series/1",
@@ -159,7 +161,11 @@ class WatchedProgram:
             "workload": {"t_s": moments, "batch_size": [32 + 8 * math.sin(t / 40) for t in t_s]},
             "counters": {"gpu0_sm_clock_mhz": {"t_s": moments, "value": clock}},
             "alarms": [
-                {"since_us": one["since_us"], "ended_us": one["ended_us"], "incident": one["id"]}
-                for one in self.incidents
+                {
+                    "since_us": incident["since_us"],
+                    "ended_us": incident["ended_us"],
+                    "incident": incident["id"],
+                }
+                for incident in self.incidents
             ],
         }

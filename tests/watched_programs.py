@@ -151,7 +151,7 @@ class Watched:
 
     @property
     def durations_ms(self) -> list[float]:
-        return [each / 1e6 for batch in self.batches for each in batch.duration_ns]
+        return [duration_ns / 1e6 for batch in self.batches for duration_ns in batch.duration_ns]
 
     def usually(self, least_ms: float, most_ms: float) -> bool:
         """Whether cycles take as long; on a busy machine some take longer, but not all."""
@@ -159,9 +159,9 @@ class Watched:
 
     def column(self, name: str) -> list[float | None]:
         return [
-            each
+            duration_ns
             for batch in self.batches
-            for each in batch.workload.get(name, [None] * len(batch.start_us))
+            for duration_ns in batch.workload.get(name, [None] * len(batch.start_us))
         ]
 
     def order(self, **order: Any) -> None:

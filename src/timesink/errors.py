@@ -102,19 +102,19 @@ class UnreadableError(TimesinkError):
     @classmethod
     def only_counters(cls, path: Path | str, recorded: str = "") -> UnreadableError:
         """`recorded` says why, where a recorder made them; else they belong to some trace."""
-        said = f"{path}: only counters; no calls, kernels or steps"
+        problem = f"{path}: only counters; no calls, kernels or steps"
         if recorded:
             seen = f"timesink info {shlex.quote(str(path))}"
-            return cls(f"{said} ({recorded})", f"{seen}  shows the counters")
+            return cls(f"{problem} ({recorded})", f"{seen}  shows the counters")
         return cls(
-            said,
+            problem,
             "give the trace of the same run; a counter CSV beside it is read with it",
         )
 
     @classmethod
     def none_fits(cls, path: Path | str, names: list[str]) -> UnreadableError:
-        shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-        return cls(f"{path}: no trace fits --worker, --span or --rank", f"it has {shown}")
+        first_names = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+        return cls(f"{path}: no trace fits --worker, --span or --rank", f"it has {first_names}")
 
 
 class MissingPathError(UnreadableError):

@@ -23,7 +23,7 @@ def python(name: str, ts: int, dur: int, tid: str = OTHER) -> Event:
     return host_event("python_function", name, ts, dur, tid)
 
 
-def training(*more: Event) -> Trace:
+def training_trace(*more: Event) -> Trace:
     """A step that launches a kernel, waits a millisecond, and goes on."""
     return read(
         STEP(1, 100, 2000),
@@ -53,36 +53,36 @@ WAITS = [
 def test_a_thread_that_waits_all_the_time_changes_nothing(names: tuple[str, str]):
     outer, inner = names
     waiting = (python(outer, 0, 9000), python(inner, 5, 8990))
-    alone, beside = training(), training(*waiting)
+    plain_trace, beside = training_trace(), training_trace(*waiting)
     assert background(beside) == set(names)
-    assert path_table(beside).equals(path_table(alone))
-    assert find_steps(beside).equals(find_steps(alone))
-    assert step_breakdown(beside).equals(step_breakdown(alone))
+    assert path_table(beside).equals(path_table(plain_trace))
+    assert find_steps(beside).equals(find_steps(plain_trace))
+    assert step_breakdown(beside).equals(step_breakdown(plain_trace))
 
 
 def test_nor_does_one_that_wakes_up_now_and_then_or_polls_events():
     samples = [python("<built-in function sleep>", 10 + 100 * n, 90) for n in range(40)]
     polls = [host_event("Runtime", "cudaEventQuery", 50 * n, 2, "789") for n in range(80)]
-    beside = training(python("monitor.py(3): run", 0, 5000), *samples, *polls)
+    beside = training_trace(python("monitor.py(3): run", 0, 5000), *samples, *polls)
     assert background(beside) == {
         *("monitor.py(3): run", "<built-in function sleep>", "cudaEventQuery")
     }
-    assert path_table(beside).equals(path_table(training()))
-    assert step_breakdown(beside).equals(step_breakdown(training()))
+    assert path_table(beside).equals(path_table(training_trace()))
+    assert step_breakdown(beside).equals(step_breakdown(training_trace()))
 
 
 def test_nor_does_its_annotation_in_a_recording_without_marks_of_steps():
     events = [O("aten::mm", 110, 40), R(120, 10, c=1), K("gemm", 135, 200, c=1)]
     waits = host_event("user_annotation", "waiting for requests", 0, 90_000, OTHER)
-    alone, beside = read(*events), read(*events, waits)
-    assert find_steps(beside).equals(find_steps(alone))
-    assert step_breakdown(beside).equals(step_breakdown(alone))
+    plain_trace, beside = read(*events), read(*events, waits)
+    assert find_steps(beside).equals(find_steps(plain_trace))
+    assert step_breakdown(beside).equals(step_breakdown(plain_trace))
 
 
 def test_a_thread_that_another_waits_for_stays():
     # The main thread calls nothing from 150 to 1500 us: the other decodes an image.
     work = [python("decode.py(7): rows", 210 + 100 * n, 95) for n in range(12)]
-    trace = training(python("decode.py(3): image", 200, 1290), *work)
+    trace = training_trace(python("decode.py(3): image", 200, 1290), *work)
     assert background(trace) == set()
     assert "decode.py(7): rows" in path_table(trace)["name"].to_list()
 
@@ -93,23 +93,25 @@ def test_a_thread_that_computes_without_operators_stays_where_there_are_none():
 
 
 def test_an_operator_on_a_device_less_thread_stays():
-    trace = training(O("aten::decode", 200, 900, tid=OTHER))
+    trace = training_trace(O("aten::decode", 200, 900, tid=OTHER))
     assert background(trace) == set()
 
 
-def test_a_monitor_of_a_real_recording_can_be_dropped(shared: Path, tmp_path: Path):
-    path = shared / "data/tracelens/mi300/bert-small.json.gz"
+def test_a_monitor_of_a_real_recording_can_be_dropped(shared_root: Path, tmp_path: Path):
+    path = shared_root / "data/tracelens/mi300/bert-small.json.gz"
     document = json.loads(gzip.decompress(path.read_bytes()))
     events = document["traceEvents"]
-    others = [event for event in events if not is_of_monitor(event)]
-    assert len(events) - len(others) == 5
-    (tmp_path / "dropped.json").write_text(json.dumps(document | {"traceEvents": others}))
-    whole, less = (timesink.analyze(one).to_dict() for one in (path, tmp_path / "dropped.json"))
-    assert {key for key in whole if whole[key] != less[key]} == {"source"}
+    other_events = [event for event in events if not is_of_monitor(event)]
+    assert len(events) - len(other_events) == 5
+    (tmp_path / "dropped.json").write_text(json.dumps(document | {"traceEvents": other_events}))
+    full_answer, less = (
+        timesink.analyze(file).to_dict() for file in (path, tmp_path / "dropped.json")
+    )
+    assert {key for key in full_answer if full_answer[key] != less[key]} == {"source"}
 
 
-def test_kernels_decide_what_a_monitor_decided_before(shared: Path):
-    trace = timesink.open(shared / "data/tracelens/h100/timesformer.json.gz")
+def test_kernels_decide_what_a_monitor_decided_before(shared_root: Path):
+    trace = timesink.open(shared_root / "data/tracelens/h100/timesformer.json.gz")
     shares = path_table(trace).group_by("kind").agg(pl.col("share_pct").sum())
     assert dict(shares.iter_rows())["kernel"] == pytest.approx(44.1, abs=0.5)
 

@@ -41,12 +41,12 @@ def test_nothing():
 
 
 def test_the_average_is_over_complete_steps():
-    whole = [
+    complete_steps = [
         [STEP(n, 100 * n, 100), R(100 * n + 5, 5, c=n), K("gemm", 100 * n + 20, 10 * n, c=n)]
         for n in (1, 2)
     ]
     cut = STEP(3, 300, 50)
-    trace = read(*whole[0], *whole[1], cut)
+    trace = read(*complete_steps[0], *complete_steps[1], cut)
     assert step_breakdown(trace)["complete"].to_list() == [True, True, False]
     average = average_step(trace)
     assert (average["kernel_ns"], average["total_ns"]) == (15_000, 100_000)
@@ -56,9 +56,9 @@ def test_the_average_is_over_complete_steps():
 @given(recordings())
 def test_breakdown_is_as_the_oracle_says(recording: Recording):
     trace = recording.trace
-    found = step_breakdown(trace)
-    assert found.select(*(f"{part}_ns" for part in PARTS), "total_ns").rows() == oracle.breakdown(
-        trace
-    )
-    parts = found.select(pl.sum_horizontal(f"{part}_ns" for part in PARTS)).to_series()
-    assert parts.to_list() == found["total_ns"].to_list()
+    breakdown = step_breakdown(trace)
+    assert breakdown.select(
+        *(f"{part}_ns" for part in PARTS), "total_ns"
+    ).rows() == oracle.breakdown(trace)
+    parts = breakdown.select(pl.sum_horizontal(f"{part}_ns" for part in PARTS)).to_series()
+    assert parts.to_list() == breakdown["total_ns"].to_list()

@@ -72,14 +72,14 @@ class TestDeviceTime:
 def check_against_the_oracle(trace: Trace) -> None:
     nodes = oracle.forest(trace)
     oracle.add_times(trace, nodes)
-    found = node_times(trace)
-    assert found.host_total.tolist() == [node.end - node.start for node in nodes]
-    assert found.device_self.tolist() == [node.launched_ns for node in nodes]
-    below = [sum(each.launched_ns for each in node.subtree()) for node in nodes]
-    assert found.device_total.tolist() == below
-    for node, own in zip(nodes, found.host_self.tolist(), strict=True):
+    times = node_times(trace)
+    assert times.host_total.tolist() == [node.end - node.start for node in nodes]
+    assert times.device_self.tolist() == [node.launched_ns for node in nodes]
+    below = [sum(descendant.launched_ns for descendant in node.subtree()) for node in nodes]
+    assert times.device_total.tolist() == below
+    for node, self_ns in zip(nodes, times.host_self.tolist(), strict=True):
         if node.stands_for is node:
-            assert own == node.self_ns
+            assert self_ns == node.self_ns
 
 
 @given(recordings(nested=True))

@@ -24,7 +24,7 @@ def outline(trace: Trace, thread: tuple[str, str] | None = None) -> list[str]:
 
 
 def module(name: str, ts: int, dur: int) -> Event:
-    return MODULE(f"nn.Module: {name}", ts, dur, own=ts, parent=None, module=0)
+    return MODULE(f"nn.Module: {name}", ts, dur, python_id=ts, parent=None, module=0)
 
 
 def arrow(number: int, start: int, end: int) -> list[Event]:
@@ -101,7 +101,7 @@ def test_nothing_recorded():
 # -- the backward pass -----------------------------------------------------------------------------
 
 
-def training() -> list[Event]:
+def training_events() -> list[Event]:
     return [
         STEP(1, 0, 500),
         module("Net", 10, 90),
@@ -122,7 +122,7 @@ def training() -> list[Event]:
 
 
 def test_backward_calls_stand_under_their_modules():
-    assert outline(read(*training())) == [
+    assert outline(read(*training_events())) == [
         "ProfilerStep#1",
         "  nn.Module: Net",
         "    nn.Module: Linear",
@@ -140,7 +140,7 @@ def test_backward_calls_stand_under_their_modules():
 
 
 def test_a_backward_pass_lasts_from_its_first_call_to_its_last():
-    tree = call_tree(read(*training()))
+    tree = call_tree(read(*training_events()))
     begin = tree["start_ns"].min()
     passes = tree.filter(type="backward").select("start_ns", "end_ns", "tid", "node").rows()
     assert [(start - begin, end - begin, tid, node) for start, end, tid, node in passes] == [
@@ -150,7 +150,7 @@ def test_a_backward_pass_lasts_from_its_first_call_to_its_last():
 
 
 def test_their_own_thread_shows_backward_calls_as_recorded():
-    assert outline(read(*training()), (str(PID), OTHER)) == [
+    assert outline(read(*training_events()), (str(PID), OTHER)) == [
         f"{ENGINE}MseLossBackward0",
         f"{ENGINE}ReluBackward0",
         f"{ENGINE}AddmmBackward0",
@@ -160,7 +160,7 @@ def test_their_own_thread_shows_backward_calls_as_recorded():
 
 
 def test_backward_pass_on_the_same_thread():
-    events = [event | {"tid": MAIN} if "tid" in event else event for event in training()]
+    events = [event | {"tid": MAIN} if "tid" in event else event for event in training_events()]
     assert outline(read(*events))[5:8] == [
         "  aten::mse_loss",
         f"  {ENGINE}MseLossBackward0",
@@ -169,8 +169,8 @@ def test_backward_pass_on_the_same_thread():
     assert len(outline(read(*events))) == 14
 
 
-def test_no_call_is_lost_or_doubled(shared: Path):
-    trace = timesink.open(shared / "data/h200/traces/resnet50_train")
+def test_no_call_is_lost_or_doubled(shared_root: Path):
+    trace = timesink.open(shared_root / "data/h200/traces/resnet50_train")
     main, other = (call_tree(trace, thread) for thread in threads(trace))
     moved = main.filter(tid=threads(trace)[1][1])
     assert main["node"].drop_nulls().is_unique().all()

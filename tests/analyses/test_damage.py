@@ -23,11 +23,11 @@ from timesink.output.terminal import to_text
 Event = dict[str, Any]
 
 
-def training(steps: int = 6, each: int = 20) -> list[Event]:
+def training_events(steps: int = 6, launches: int = 20) -> list[Event]:
     """Marked steps whose kernels are launched one after the other."""
     events = [STEP(number, 3000 * number, 2900) for number in range(steps)]
-    for number in range(steps * each):
-        ts = 3000 * (number // each) + 10 + 100 * (number % each)
+    for number in range(steps * launches):
+        ts = 3000 * (number // launches) + 10 + 100 * (number % launches)
         events += [
             O("aten::mm", ts, 60),
             R(ts + 5, 5, c=1 + number),
@@ -36,17 +36,17 @@ def training(steps: int = 6, each: int = 20) -> list[Event]:
     return events
 
 
-def changed(change: Callable[[int, Event], Event]) -> Trace:
+def changed_trace(change: Callable[[int, Event], Event]) -> Trace:
     """The steps, with each event changed that has a place in time."""
-    return read(*(change(place, dict(event)) for place, event in enumerate(training())))
+    return read(*(change(place, dict(event)) for place, event in enumerate(training_events())))
 
 
-def negated(_: int, event: Event) -> Event:
+def negate(_: int, event: Event) -> Event:
     return event | {"dur": -event["dur"]}
 
 
 def sometimes_negated(place: int, event: Event) -> Event:
-    return negated(place, event) if place % 5 == 0 else event
+    return negate(place, event) if place % 5 == 0 else event
 
 
 def without_number(place: int, event: Event) -> Event:
@@ -74,7 +74,7 @@ def one_endless(place: int, event: Event) -> Event:
 
 
 WRONG = [
-    (negated, "events_without_duration"),
+    (negate, "events_without_duration"),
     (sometimes_negated, "events_without_duration"),
     (without_number, "events_without_duration"),
     (at_one_time, "times_do_not_advance"),
@@ -86,20 +86,20 @@ WRONG = [
 
 class TestDamage:
     def test_the_undamaged(self):
-        assert recording_fitness(read(*training())).fit == "yes"
+        assert recording_fitness(read(*training_events())).fit == "yes"
 
     @pytest.mark.parametrize(("change", "code"), WRONG)
     def test_is_the_first_reason(self, change: Callable[[int, Event], Event], code: str):
-        fitness = recording_fitness(changed(change))
+        fitness = recording_fitness(changed_trace(change))
         assert (fitness.reasons[0].code, fitness.reasons[0].denies) == (code, QUESTIONS)
 
     def test_of_a_single_event(self):
-        (reason,) = recording_fitness(changed(one_endless)).reasons
+        (reason,) = recording_fitness(changed_trace(one_endless)).reasons
         assert (reason.code, reason.denies) == ("events_without_duration", (COMPARISON,))
 
     @pytest.mark.parametrize("share", [0.5, 0.9])
     def test_a_cut_file(self, tmp_path: Path, share: float):
-        reason, *_ = recording_fitness(timesink.open(cut(tmp_path, share))).reasons
+        reason, *_ = recording_fitness(timesink.open(write_cut(tmp_path, share))).reasons
         assert (reason.code, reason.denies) == ("file_ends_early", QUESTIONS)
         assert f"after {reason.evidence['events']} events" in reason.sentence
 
@@ -107,20 +107,20 @@ class TestDamage:
 class TestAnswers:
     @pytest.mark.parametrize("change", [change for change, _ in WRONG])
     def test_headline(self, tmp_path: Path, change: Callable[[int, Event], Event]):
-        answer = timesink.analyze(written(tmp_path, change)).headline
+        answer = timesink.analyze(write_changed(tmp_path, change)).headline
         assert answer.startswith("Where the time goes cannot be told. ")
 
     @pytest.mark.parametrize("change", [change for change, _ in WRONG])
     def test_nothing_is_told_of_time(self, tmp_path: Path, change: Callable[[int, Event], Event]):
-        analysis = timesink.analyze(written(tmp_path, change))
+        analysis = timesink.analyze(write_changed(tmp_path, change))
         text = to_text(analysis_document(analysis, brief=True))
         assert analysis.findings == ()
         assert "Where a step goes" not in text
         assert " 0 ns" not in text
 
-    @pytest.mark.parametrize("change", [negated, at_one_time, sometimes_negated])
+    @pytest.mark.parametrize("change", [negate, at_one_time, sometimes_negated])
     def test_cycles(self, tmp_path: Path, change: Callable[[int, Event], Event]):
-        report = timesink.cycles(written(tmp_path, change))
+        report = timesink.cycles(write_changed(tmp_path, change))
         document = cycles_document(report)
         assert document.headline == (
             f"{report.table.height} cycles, by profiler steps; how long they take cannot be told"
@@ -129,35 +129,35 @@ class TestAnswers:
 
     def test_cycles_of_nothing(self, tmp_path: Path):
         with pytest.raises(timesink.TimesinkError, match="without a usable timestamp"):
-            timesink.cycles(written(tmp_path, named_time))
+            timesink.cycles(write_changed(tmp_path, named_time))
 
-    @pytest.mark.parametrize("change", [negated, sometimes_negated, backwards, one_endless])
+    @pytest.mark.parametrize("change", [negate, sometimes_negated, backwards, one_endless])
     def test_gate(self, tmp_path: Path, change: Callable[[int, Event], Event]):
-        base = written(tmp_path, lambda _, event: event)
-        gate = gate_of(timesink.compare(base, written(tmp_path, change)), Limit(5.0))
+        base = write_changed(tmp_path, lambda _, event: event)
+        gate = gate_of(timesink.compare(base, write_changed(tmp_path, change)), Limit(5.0))
         assert gate.outcome == "unjudged"
 
     def test_gate_of_a_cut_file(self, tmp_path: Path):
-        base = written(tmp_path, lambda _, event: event)
-        gate = gate_of(timesink.compare(base, cut(tmp_path, 0.9)), Limit(5.0))
+        base = write_changed(tmp_path, lambda _, event: event)
+        gate = gate_of(timesink.compare(base, write_cut(tmp_path, 0.9)), Limit(5.0))
         assert gate.outcome == "unjudged"
 
     @pytest.mark.parametrize("change", [at_one_time, named_time])
     def test_nothing_to_compare(self, tmp_path: Path, change: Callable[[int, Event], Event]):
-        base = written(tmp_path, lambda _, event: event)
+        base = write_changed(tmp_path, lambda _, event: event)
         with pytest.raises(timesink.TimesinkError, match="cannot be judged"):
-            timesink.compare(base, written(tmp_path, change))
+            timesink.compare(base, write_changed(tmp_path, change))
 
 
-def written(folder: Path, change: Callable[[int, Event], Event]) -> Path:
-    events = [change(place, dict(event)) for place, event in enumerate(training())]
+def write_changed(folder: Path, change: Callable[[int, Event], Event]) -> Path:
+    events = [change(place, dict(event)) for place, event in enumerate(training_events())]
     path = folder / f"{change.__name__.strip('<>')}.json"
     path.write_text(json.dumps({"traceEvents": events}))
     return path
 
 
-def cut(folder: Path, share: float) -> Path:
-    text = written(folder, lambda _, event: event).read_text()
+def write_cut(folder: Path, share: float) -> Path:
+    text = write_changed(folder, lambda _, event: event).read_text()
     path = folder / "cut.json"
     path.write_text(text[: int(share * len(text))])
     return path

@@ -10,20 +10,20 @@ import timesink
 from timesink.analyses.call_tree import align, call_tree, compare_trees, threads
 from timesink.analyses.columns import (
     Groups,
-    compact,
-    covered,
+    combine_codes,
+    dense_codes,
+    densify,
     encode,
-    joint,
-    numbered,
+    grouped_cummax,
+    new_coverage,
     numbers,
-    running_most,
     sums_by,
     values_at,
 )
 from timesink.analyses.forest import (
     call_forest,
     depth_when_nested,
-    enclosing,
+    enclosing_calls,
     stretches_of,
     subtree_sizes,
 )
@@ -85,7 +85,7 @@ def test_numbers() -> None:
 
 def test_enclosing() -> None:
     parent = np.array([-1, 0, 1, 2])
-    assert enclosing(
+    assert enclosing_calls(
         np.array([3, 0, -1]), parent, np.array([False, True, False, False])
     ).tolist() == [1, -1, -1]
 
@@ -167,19 +167,19 @@ def test_role_ranges() -> None:
 
 
 def test_numbered() -> None:
-    assert numbered(pl.Series(["b", None, "b"])).tolist() == [0, 1, 0]
+    assert dense_codes(pl.Series(["b", None, "b"])).tolist() == [0, 1, 0]
 
 
 def test_compact() -> None:
-    assert compact(np.array([900, 7, 900])).tolist() == [0, 1, 0]
+    assert densify(np.array([900, 7, 900])).tolist() == [0, 1, 0]
 
 
 def test_joint() -> None:
-    assert joint(np.array([0, 0, 1]), np.array([1, 0, 1])).tolist() == [0, 1, 2]
+    assert combine_codes(np.array([0, 0, 1]), np.array([1, 0, 1])).tolist() == [0, 1, 2]
 
 
 def test_covered() -> None:
-    assert covered(np.array([0, 5, 7]), np.array([10, 12, 9]), np.array([0, 2])).tolist() == [
+    assert new_coverage(np.array([0, 5, 7]), np.array([10, 12, 9]), np.array([0, 2])).tolist() == [
         10,
         2,
         2,
@@ -187,7 +187,7 @@ def test_covered() -> None:
 
 
 def test_running_most() -> None:
-    assert running_most(np.array([3, 1, 5, 2]), np.array([0, 3])).tolist() == [3, 3, 5, 2]
+    assert grouped_cummax(np.array([3, 1, 5, 2]), np.array([0, 3])).tolist() == [3, 3, 5, 2]
 
 
 def test_groups_of() -> None:
@@ -230,13 +230,13 @@ def test_sums_by() -> None:
 @pytest.mark.parametrize("times", [1, 100], ids=["few", "many"])
 @pytest.mark.parametrize("dtype", [pl.String(), pl.Categorical(), pl.Enum(["x", "add", "mm"])])
 def test_encode(dtype: pl.DataType, times: int) -> None:
-    given = ["mm", "add", "mm", None] * times
-    codes, texts = encode(pl.Series(given, dtype=dtype))
-    assert [texts[code] for code in codes] == given
+    names = ["mm", "add", "mm", None] * times
+    codes, texts = encode(pl.Series(names, dtype=dtype))
+    assert [texts[code] for code in codes] == names
     assert {*texts} == {"mm", "add", None}
     assert texts.index(None) == len(texts) - 1 == 2
-    codes, texts = encode(pl.Series(given[:3] * times, dtype=dtype))
-    assert [texts[code] for code in codes] == given[:3] * times
+    codes, texts = encode(pl.Series(names[:3] * times, dtype=dtype))
+    assert [texts[code] for code in codes] == names[:3] * times
     assert {*texts} == {"mm", "add"}
     codes, texts = encode(pl.Series(["add"] * 2 * times, dtype=dtype))
     assert (codes.tolist(), texts) == ([0] * 2 * times, ["add"])

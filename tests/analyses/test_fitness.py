@@ -42,7 +42,7 @@ def work(start: int, count: int, *, first: int = 1, late: int = 10, gap: int = 1
     ]
 
 
-def training(steps: int = 3, *, each: int = 20) -> list[dict]:
+def training_events(steps: int = 3, *, kernels_per_step: int = 20) -> list[dict]:
     """Marked steps, the device is busy for most of each."""
     marks = [STEP(number, 3000 * number, 2900) for number in range(steps)]
     return [
@@ -50,7 +50,9 @@ def training(steps: int = 3, *, each: int = 20) -> list[dict]:
         *(
             event
             for number in range(steps)
-            for event in work(3000 * number + 10, each, first=1 + each * number)
+            for event in work(
+                3000 * number + 10, kernels_per_step, first=1 + kernels_per_step * number
+            )
         ),
     ]
 
@@ -58,7 +60,7 @@ def training(steps: int = 3, *, each: int = 20) -> list[dict]:
 class TestFit:
     @pytest.mark.parametrize("steps", [1, 3])
     def test_a_training_run(self, steps: int):
-        fitness = recording_fitness(read(*training(steps)))
+        fitness = recording_fitness(read(*training_events(steps)))
         assert (fitness.fit, fitness.reasons) == ("yes", ())
 
     def test_a_program_of_the_host_alone(self):
@@ -87,8 +89,8 @@ class TestFit:
             "tracelens/mi300/resnet_act_checkpoint.json.gz",
         ],
     )
-    def test_recordings_of_usual_programs(self, shared: Path, name: str):
-        assert recording_fitness(timesink.open(shared / "data" / name)).fit == "yes"
+    def test_recordings_of_usual_programs(self, shared_root: Path, name: str):
+        assert recording_fitness(timesink.open(shared_root / "data" / name)).fit == "yes"
 
 
 def instant(name: str) -> dict:
@@ -99,7 +101,10 @@ class TestNothing:
     @pytest.mark.parametrize("events", [(), (instant("Iteration Start: PyTorch Profiler"),)])
     def test_it_answers_nothing(self, events: tuple[dict, ...]):
         fitness = recording_fitness(read(*events))
-        assert (fitness.fit, [one.code for one in fitness.reasons]) == ("no", ["nothing_recorded"])
+        assert (fitness.fit, [reason.code for reason in fitness.reasons]) == (
+            "no",
+            ["nothing_recorded"],
+        )
         assert "profiler.step()" in fitness.reasons[0].record
 
     @pytest.mark.parametrize("event", [STEP(1, 0, 900), O("f", 0, 900), K("gemm", 0, 9, c=1)])
@@ -112,15 +117,15 @@ class TestNothing:
 
 
 class TestStartsWithBacklog:
-    def test_a_graph_that_waits_for_what_was_queued_before(self, shared: Path):
-        trace = timesink.open(shared / "data" / VLLM)
+    def test_a_graph_that_waits_for_what_was_queued_before(self, shared_root: Path):
+        trace = timesink.open(shared_root / "data" / VLLM)
         (reason,) = recording_fitness(trace).reasons
         assert reason.code == "starts_with_backlog"
         assert reason.evidence["waited_us"] == pytest.approx(7826, abs=1)
         assert {IDLE, STEP_TIME, COMPARISON} <= set(reason.denies)
 
-    def test_the_window_begins_with_the_first_work(self, shared: Path):
-        trace = timesink.open(shared / "data" / VLLM)
+    def test_the_window_begins_with_the_first_work(self, shared_root: Path):
+        trace = timesink.open(shared_root / "data" / VLLM)
         (step,) = find_steps(trace).to_dicts()
         assert step["start_ns"] == trace.device["ts_ns"].min()
         assert (step["end_ns"] - step["start_ns"]) / 1e6 == pytest.approx(10.74, abs=0.01)
@@ -139,15 +144,15 @@ class TestStartsWithBacklog:
 
     def test_in_marked_steps_it_counts_by_its_share(self):
         late = [R(10, 5, c=900), K("first", 2800, 50, c=900)]
-        short = read(STEP(0, 0, 2900), *late, *training(30)[1:])
+        short = read(STEP(0, 0, 2900), *late, *training_events(30)[1:])
         assert codes(short) == []
         (reason,) = recording_fitness(read(STEP(0, 0, 2900), *late)).reasons
         assert (reason.code, STEP_TIME in reason.denies) == ("starts_with_backlog", False)
 
 
 class TestWorkNotRecorded:
-    def test_a_blocking_copy_of_nearly_all_the_time(self, shared: Path):
-        (reason,) = recording_fitness(timesink.open(shared / "data" / SGLANG)).reasons
+    def test_a_blocking_copy_of_nearly_all_the_time(self, shared_root: Path):
+        (reason,) = recording_fitness(timesink.open(shared_root / "data" / SGLANG)).reasons
         assert (reason.code, reason.evidence["call"]) == (
             "work_not_recorded",
             "hipMemcpyWithStream",
@@ -163,23 +168,23 @@ class TestWorkNotRecorded:
 
     def test_another_thread_may_wait(self):
         idle = host_event("Runtime", "cudaStreamSynchronize", 100, 2500, "77", correlation=0)
-        assert codes(read(*training(1), idle)) == []
+        assert codes(read(*training_events(1), idle)) == []
 
     def test_launches_without_work(self):
         lost = [R(5 + 100 * place, 3, c=500 + place) for place in range(5)]
-        (reason,) = recording_fitness(read(*training(1), *lost)).reasons
+        (reason,) = recording_fitness(read(*training_events(1), *lost)).reasons
         assert (reason.code, reason.evidence["lost_launches"]) == ("work_not_recorded", 5)
         assert not {IDLE, COMPARISON} - set(reason.denies)
 
     def test_one_launch_of_many_is_the_end_of_the_recording(self):
-        assert codes(read(*training(3), R(8890, 5, c=999))) == []
+        assert codes(read(*training_events(3), R(8890, 5, c=999))) == []
 
     @pytest.mark.parametrize("count", [1, 4])
     def test_replays_of_graphs_without_work(self, count: int):
         lost = [
             call("cudaGraphLaunch", 2200 + 9 * place, 5, c=800 + place) for place in range(count)
         ]
-        assert codes(read(*training(1), *lost)) == ["work_not_recorded"]
+        assert codes(read(*training_events(1), *lost)) == ["work_not_recorded"]
 
     def test_a_driver_call_inside_a_runtime_call(self):
         inner = [
@@ -188,7 +193,7 @@ class TestWorkNotRecorded:
             )
             for place in range(20)
         ]
-        assert codes(read(*training(1), *inner)) == []
+        assert codes(read(*training_events(1), *inner)) == []
 
     def test_nothing_of_the_device(self):
         fitness = recording_fitness(read(O("f", 0, 900), R(10, 5, c=1), R(20, 5, c=2)))
@@ -198,17 +203,17 @@ class TestWorkNotRecorded:
             in fitness.reasons[0].sentence
         )
 
-    def test_a_capture_runs_nothing(self, shared: Path):
+    def test_a_capture_runs_nothing(self, shared_root: Path):
         begin, end = call("cudaStreamBeginCapture", 50, 2), call("cudaStreamEndCapture", 400, 2)
         captured = [R(60 + 10 * place, 3, c=500 + place) for place in range(9)]
-        assert codes(read(*training(1), begin, *captured, end)) == []
-        assert codes(timesink.open(shared / "data" / CAPTURE)) == ["captures_graphs"]
+        assert codes(read(*training_events(1), begin, *captured, end)) == []
+        assert codes(timesink.open(shared_root / "data" / CAPTURE)) == ["captures_graphs"]
 
 
 class TestHostNotRecorded:
     def test_the_device_goes_on_after_the_host(self):
         later = [K("gemm", 3000 + 100 * place, 90, c=900 + place) for place in range(10)]
-        (reason,) = recording_fitness(read(*training(1), *later)).reasons
+        (reason,) = recording_fitness(read(*training_events(1), *later)).reasons
         assert (reason.code, STEP_TIME in reason.denies) == ("host_not_recorded", True)
 
     def test_the_device_alone(self):
@@ -235,11 +240,11 @@ class TestClocks:
             "clocks_do_not_fit"
         ]
 
-    @pytest.mark.parametrize(("late", "found"), [(8, []), (300, ["clocks_do_not_fit"])])
-    def test_work_that_ends_after_a_wait_for_all_of_it(self, late: int, found: list[str]):
+    @pytest.mark.parametrize(("late", "expected_codes"), [(8, []), (300, ["clocks_do_not_fit"])])
+    def test_work_that_ends_after_a_wait_for_all_of_it(self, late: int, expected_codes: list[str]):
         wait = call("hipDeviceSynchronize", 2100, 400)
         work_of_wait = [R(2000, 5, c=900), K("gemm", 2010, 490 + late, c=900)]
-        assert codes(read(STEP(0, 0, 2900), *work(10, 19), *work_of_wait, wait)) == found
+        assert codes(read(STEP(0, 0, 2900), *work(10, 19), *work_of_wait, wait)) == expected_codes
 
     def test_the_skew_of_clocks_that_are_corrected(self):
         assert codes(read(STEP(0, 0, 2900), *work(400, 20, late=-15))) == []
@@ -270,36 +275,36 @@ def cuts(trace: Trace) -> list[Reason]:
 class TestStepCut:
     def test_the_last_step(self):
         cut = [STEP(3, 9000, 2900), *work(9010, 4, first=500), *lost_after(9010, 4)]
-        (reason,) = cuts(read(*training(3), *cut))
+        (reason,) = cuts(read(*training_events(3), *cut))
         assert reason.denies == ()
         assert "step 3 lacks device work" in reason.sentence
 
     def test_the_first_step(self):
         cut = [STEP(9, -3000, 2900), *work(-2900, 4, first=500), *lost_after(-2900, 4)]
-        (reason,) = cuts(read(*training(3), *cut))
+        (reason,) = cuts(read(*training_events(3), *cut))
         assert "step 9" in reason.sentence
 
     def test_a_mark_alone_at_the_end(self):
-        (reason,) = cuts(read(*training(3), STEP(3, 9000, 2900)))
+        (reason,) = cuts(read(*training_events(3), STEP(3, 9000, 2900)))
         assert "step 3" in reason.sentence
 
     @pytest.mark.parametrize("start", [-2900, 9010])
     def test_a_step_at_an_end_that_does_less(self, start: int):
         """Of evaluation, or without an optimizer: it calls less, and all of that is recorded."""
         less = [STEP(9, start - 10, 2900), *work(start, 4, first=500)]
-        trace = read(*training(3), *less)
+        trace = read(*training_events(3), *less)
         assert codes(trace) == []
         assert find_steps(trace)["complete"].all()
 
     def test_a_last_step_of_the_host_alone(self):
-        assert codes(read(*training(3), STEP(3, 9000, 2900), O("save", 9010, 2500))) == []
+        assert codes(read(*training_events(3), STEP(3, 9000, 2900), O("save", 9010, 2500))) == []
 
     def test_a_mark_that_only_began_is_no_step(self):
-        assert codes(read(*training(3), STEP(3, 9000, 10))) == []
+        assert codes(read(*training_events(3), STEP(3, 9000, 10))) == []
 
 
 def test_some_steps_have_the_verdict_of_their_recording():
-    trace = read(*training(3), *(R(5 + 100 * place, 3, c=500 + place) for place in range(5)))
+    trace = read(*training_events(3), *(R(5 + 100 * place, 3, c=500 + place) for place in range(5)))
     analysis = timesink.analyze(trace, steps=2)
     assert analysis.fitness == recording_fitness(trace) == recording_fitness(analysis.trace)
     assert recording_fitness(within_steps(trace, "2")).fit == "yes"
@@ -310,6 +315,6 @@ class TestOneStep:
         assert recording_fitness(read(STEP(0, 0, 2900), *work(10, 10))).fit == "yes"
 
     def test_is_named_as_the_one(self):
-        said = headline(read(*training(1)))
-        assert " of the one recorded step of " in said
-        assert "each" not in said.partition(":")[0]
+        text = headline(read(*training_events(1)))
+        assert " of the one recorded step of " in text
+        assert "each" not in text.partition(":")[0]

@@ -23,7 +23,7 @@ def tree(forest: CallForest, node: int = -1) -> Tree:
     return {forest.names[forest.name[n]]: tree(forest, int(n)) for n in forest.children(node)}
 
 
-def named(forest: CallForest, name: str) -> int:
+def node_index(forest: CallForest, name: str) -> int:
     return next(n for n in range(len(forest)) if forest.names[forest.name[n]] == name)
 
 
@@ -42,7 +42,7 @@ class TestNesting:
         assert tree(call_forest(read(O("a", 0, 10), O("b", 0, 10)))) == {"a": {"b": {}}}
 
     def test_a_module_is_around_an_operator_that_takes_as_long(self):
-        module = MODULE("nn.Module: ReLU_0", 0, 10, own=1, parent=None, module=0)
+        module = MODULE("nn.Module: ReLU_0", 0, 10, python_id=1, parent=None, module=0)
         inside = {"nn.Module: ReLU_0": {"aten::relu": {}}}
         assert tree(call_forest(read(O("aten::relu", 0, 10), module))) == inside
         assert tree(call_forest(read(module, O("aten::relu", 0, 10)))) == inside
@@ -100,8 +100,8 @@ class TestCrossing:
     def test_a_call_that_outlasts_its_step_still_belongs_to_it(self):
         forest = call_forest(read(STEP(1, 0, 100), O("a", 90, 20), STEP(2, 100, 100)))
         assert tree(forest) == {"ProfilerStep#1": {"a": {}}, "ProfilerStep#2": {}}
-        assert forest.crossing[named(forest, "a")]
-        assert forest.self_start[named(forest, "a")] == 90_000
+        assert forest.crossing[node_index(forest, "a")]
+        assert forest.self_start[node_index(forest, "a")] == 90_000
 
     def test_calls_inside_one_that_outlasts_its_step_stay_inside(self):
         events = [O("a", 90, 30), O("before", 92, 3), O("across", 95, 10), O("after", 110, 5)]
@@ -149,7 +149,7 @@ class TestRoles:
             (host_event("user_annotation", DATA_LOADER, 0, 1, MAIN), "data_loader"),
             (host_event("user_annotation", "nccl:all_reduce", 0, 1, MAIN), "collective"),
             (host_event("Python", "train", 0, 1, MAIN), "python"),
-            (MODULE("nn.Module: Linear_0", 0, 1, own=1, parent=None, module=0), "module"),
+            (MODULE("nn.Module: Linear_0", 0, 1, python_id=1, parent=None, module=0), "module"),
         ],
     )
     def test_by_name_and_category(self, event: dict, role: str):
@@ -159,7 +159,7 @@ class TestRoles:
         "event",
         [
             host_event("user_annotation", "forward", 0, 1, MAIN),
-            MODULE("train.py(3): step", 0, 1, own=1, parent=None, module=None),
+            MODULE("train.py(3): step", 0, 1, python_id=1, parent=None, module=None),
             R(0, 1, c=1),
         ],
     )
@@ -177,25 +177,27 @@ class TestRoles:
 
 
 def check_against_the_oracle(trace: Trace) -> None:
-    found, nodes = call_forest(trace), oracle.forest(trace)
+    forest, nodes = call_forest(trace), oracle.forest(trace)
     number = {node: place for place, node in enumerate(nodes)}
     roots = [node for node in nodes if node.parent is None]
     finished = [number[node] for root in roots for node in root.finished()]
-    assert found.row.tolist() == [node.row for node in nodes]
-    assert [found.threads[thread] for thread in found.thread] == [node.thread for node in nodes]
-    assert [found.names[name] for name in found.name] == [node.name for node in nodes]
-    assert [ROLE_NAMES[role] for role in found.role] == [node.role for node in nodes]
-    assert found.parent.tolist() == [number.get(node.parent, -1) for node in nodes]
-    assert found.depth.tolist() == [node.depth for node in nodes]
-    assert found.crossing.tolist() == [node.crossing for node in nodes]
-    assert found.self_start.tolist() == [node.self_start for node in nodes]
-    assert found.stands_for.tolist() == [number[node.stands_for] for node in nodes]
-    assert found.size.tolist() == [len(list(node.subtree())) for node in nodes]
-    assert found.post_order.argsort().tolist() == finished
-    sums = found.subtree_sum(found.row + 1)
-    assert sums.tolist() == [sum(each.row + 1 for each in node.subtree()) for node in nodes]
+    assert forest.row.tolist() == [node.row for node in nodes]
+    assert [forest.threads[thread] for thread in forest.thread] == [node.thread for node in nodes]
+    assert [forest.names[name] for name in forest.name] == [node.name for node in nodes]
+    assert [ROLE_NAMES[role] for role in forest.role] == [node.role for node in nodes]
+    assert forest.parent.tolist() == [number.get(node.parent, -1) for node in nodes]
+    assert forest.depth.tolist() == [node.depth for node in nodes]
+    assert forest.crossing.tolist() == [node.crossing for node in nodes]
+    assert forest.self_start.tolist() == [node.self_start for node in nodes]
+    assert forest.stands_for.tolist() == [number[node.stands_for] for node in nodes]
+    assert forest.size.tolist() == [len(list(node.subtree())) for node in nodes]
+    assert forest.post_order.argsort().tolist() == finished
+    sums = forest.subtree_sum(forest.row + 1)
+    assert sums.tolist() == [
+        sum(descendant.row + 1 for descendant in node.subtree()) for node in nodes
+    ]
     for node, place in number.items():
-        assert found.children(place).tolist() == [number[child] for child in node.children]
+        assert forest.children(place).tolist() == [number[child] for child in node.children]
 
 
 def test_the_sample_is_as_the_oracle_says():

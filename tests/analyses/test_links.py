@@ -131,13 +131,15 @@ def test_all_runtime_and_driver_calls_are_listed():
 
 
 def check_against_the_oracle(trace: Trace) -> None:
-    found, nodes = link_launches(trace), oracle.forest(trace)
+    launch_links, nodes = link_launches(trace), oracle.forest(trace)
     number = {node: place for place, node in enumerate(nodes)}
     calls, links = oracle.launches(trace), oracle.link(trace, nodes)
-    assert found.calls.tolist() == [call["row"] for call in calls]
-    assert found.call_node.tolist() == [number.get(oracle.owner(call, nodes), -1) for call in calls]
-    assert found.call_row.tolist() == [row for row, _ in links]
-    assert found.node.tolist() == [number.get(node, -1) for _, node in links]
+    assert launch_links.calls.tolist() == [call["row"] for call in calls]
+    assert launch_links.call_node.tolist() == [
+        number.get(oracle.owner(call, nodes), -1) for call in calls
+    ]
+    assert launch_links.call_row.tolist() == [row for row, _ in links]
+    assert launch_links.node.tolist() == [number.get(node, -1) for _, node in links]
 
 
 def test_links_of_a_step_of_the_sample_are_as_the_oracle_says():

@@ -10,7 +10,7 @@ from weakref import ref
 
 import timesink
 from builders import kineto, operator, write
-from timesink.analyses.columns import once_per_trace, remember
+from timesink.analyses.columns import memoize_per_trace, seed_memo
 from timesink.model.trace import Metadata, Trace
 
 
@@ -19,11 +19,11 @@ def a_trace() -> Trace:
 
 
 def test_found_once_per_trace_and_options():
-    asked = []
+    calls = []
 
-    @once_per_trace
+    @memoize_per_trace
     def analysis(trace: Trace, *, size: int = 1) -> int:
-        asked.append((trace, size))
+        calls.append((trace, size))
         return size
 
     first, second = a_trace(), a_trace()
@@ -33,15 +33,15 @@ def test_found_once_per_trace_and_options():
         2,
         1,
     ]
-    assert asked == [(first, 1), (first, 2), (second, 1)]
+    assert calls == [(first, 1), (first, 2), (second, 1)]
 
 
 def test_threads_wait_for_the_first():
-    started, asked = Event(), []
+    started, calls = Event(), []
 
-    @once_per_trace
+    @memoize_per_trace
     def analysis(trace: Trace) -> int:
-        asked.append(trace)
+        calls.append(trace)
         started.wait(5)
         return 7
 
@@ -50,16 +50,16 @@ def test_threads_wait_for_the_first():
         answers = [threads.submit(analysis, trace) for _ in range(2)]
         started.set()
     assert [answer.result() for answer in answers] == [7, 7]
-    assert len(asked) == 1
+    assert len(calls) == 1
 
 
 def test_remembered_answer_replaces_the_analysis():
-    @once_per_trace
+    @memoize_per_trace
     def analysis(trace: Trace) -> str:
         return trace.metadata.source
 
     trace = a_trace()
-    remember(trace, analysis, "said before")
+    seed_memo(trace, analysis, "said before")
     assert analysis(trace) == "said before"
 
 
@@ -67,7 +67,7 @@ def test_answers_go_with_their_trace(tmp_path: Path):
     class Answer:
         pass
 
-    @once_per_trace
+    @memoize_per_trace
     def analysis(_trace: Trace) -> Answer:
         return Answer()
 

@@ -24,7 +24,7 @@ def table(trace: Trace, *columns: str, **groups: bool) -> list[tuple[Any, ...]]:
     return operator_table(trace, **groups).select("name", *columns).rows()
 
 
-def launched(
+def launch_events(
     name: str, ts: int, kernel_us: int, *, kernel: str = "gemm", **args: Any
 ) -> list[dict]:
     """An operator of 50 us with one kernel; none if it takes no time."""
@@ -36,7 +36,9 @@ def launched(
 
 class TestTable:
     def test_calls_of_a_name_are_added_up(self):
-        trace = read(*launched("mm", 0, 7), *launched("mm", 100, 0), *launched("add", 200, 9))
+        trace = read(
+            *launch_events("mm", 0, 7), *launch_events("mm", 100, 0), *launch_events("add", 200, 9)
+        )
         columns = ("calls", "calls_with_device_work", "device_self_ns", "host_self_ns")
         assert table(trace, *columns, "host_total_ns") == [
             ("add", 1, 1, 9_000, 40_000, 50_000),
@@ -44,7 +46,11 @@ class TestTable:
         ]
 
     def test_sorted_by_device_time_and_then_as_they_finished(self):
-        events = [*launched("c", 0, 5), *launched("a", 100, 5), *launched("b", 200, 6)]
+        events = [
+            *launch_events("c", 0, 5),
+            *launch_events("a", 100, 5),
+            *launch_events("b", 200, 6),
+        ]
         assert table(read(*events)) == [("b",), ("c",), ("a",)]
 
     def test_sorted_by_host_time_where_nothing_ran_on_a_device(self):
@@ -143,12 +149,17 @@ class TestStacksFromNesting:
         assert table(self.trace(), "has_call_stack") == [("mm", True), ("told", True)]
 
     def test_responses_of_the_former_plugin_have_recorded_stacks_only(self):
-        told = operator_table(self.trace(), as_plugin=True)
-        assert told.select("name", "has_call_stack").rows() == [("mm", False), ("told", True)]
+        operator_rows = operator_table(self.trace(), as_plugin=True)
+        assert operator_rows.select("name", "has_call_stack").rows() == [
+            ("mm", False),
+            ("told", True),
+        ]
 
     def test_queries_see_them(self):
-        found = run_query(self.trace(), "select distinct call_stack from host where name = 'mm'")
-        assert found.height == 3
+        query_rows = run_query(
+            self.trace(), "select distinct call_stack from host where name = 'mm'"
+        )
+        assert query_rows.height == 3
 
     def test_python_functions_by_caller(self):
         rows = python_table(self.trace()).select(
@@ -206,7 +217,7 @@ class TestTensorCores:
             O("aten::addmm", 20, 50),
             R(30, 5, c=2),
             K("sgemm", 300, 30, c=2),
-            *launched("aten::add", 400, 60),
+            *launch_events("aten::add", 400, 60),
             **VOLTA,
         )
         assert eligible_share(trace) == pytest.approx(30 / 100)
@@ -219,7 +230,7 @@ class TestLaunchSites:
     def test_all_device_work_is_in_one_row(self):
         trace = read(
             STEP(1, 0, 500),
-            *launched("mm", 10, 7),
+            *launch_events("mm", 10, 7),
             R(100, 5, c=901),
             K("in the step", 200, 3, c=901),
             R(600, 5, c=902),
@@ -272,12 +283,12 @@ def test_totals_are_of_the_outermost_calls(recording: Recording):
     trace = recording.trace
     nodes = oracle.forest(trace)
     oracle.add_times(trace, nodes)
-    rows = [one for one in nodes if one.role == "operator" and one.stands_for is one]
+    rows = [node for node in nodes if node.role == "operator" and node.stands_for is node]
     nested = {id(b) for a in rows for b in a.subtree() if b is not a and b.name == a.name}
     expected: dict[str, int] = {}
-    for one in rows:
-        length = 0 if id(one) in nested else one.end - one.start
-        expected[one.name] = expected.get(one.name, 0) + length
+    for node in rows:
+        length = 0 if id(node) in nested else node.end - node.start
+        expected[node.name] = expected.get(node.name, 0) + length
     assert dict(table(trace, "host_total_ns")) == expected
 
 
@@ -289,13 +300,13 @@ def test_rows_are_sums_of_what_the_oracle_says(recording: Recording):
     expected: dict[str, list[int]] = {}
     for node in nodes:
         if node.role == "operator" and node.stands_for is node:
-            launched_below = sum(each.launched_ns for each in node.subtree())
-            own = [1, node.self_ns, node.end - node.start, node.launched_ns, launched_below]
-            known = expected.setdefault(node.name, [0] * 5)
-            expected[node.name] = [a + b for a, b in zip(known, own, strict=True)]
+            launched_below = sum(descendant.launched_ns for descendant in node.subtree())
+            node_sums = [1, node.self_ns, node.end - node.start, node.launched_ns, launched_below]
+            totals = expected.setdefault(node.name, [0] * 5)
+            expected[node.name] = [a + b for a, b in zip(totals, node_sums, strict=True)]
     columns = ["calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns"]
-    found = operator_table(trace, as_plugin=True).select("name", *columns).rows()
-    assert {name: list(numbers) for name, *numbers in found} == expected
+    rows = operator_table(trace, as_plugin=True).select("name", *columns).rows()
+    assert {name: list(numbers) for name, *numbers in rows} == expected
 
 
 def test_missing_shapes_and_no_inputs_are_one_group():

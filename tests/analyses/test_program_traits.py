@@ -44,13 +44,13 @@ def test_copies_on_a_stream_of_their_own_are_seen():
 
 
 def test_who_copies_so_already_is_not_told_to():
-    said = catalogue()["run"]["low-utilisation-copy-bound"]["advice"]
-    assert "stream of its own" in advice_for(set(), said)
-    assert "pin" in advice_for(set(), said)
-    assert "stream of its own" in advice_for({"pinned"}, said)
-    told = advice_for({"pinned", "copy-stream"}, said)
-    assert not re.search("stream|pin", told)
-    assert "a batch ahead" in told
+    advice = catalogue()["run"]["low-utilisation-copy-bound"]["advice"]
+    assert "stream of its own" in advice_for(set(), advice)
+    assert "pin" in advice_for(set(), advice)
+    assert "stream of its own" in advice_for({"pinned"}, advice)
+    without_traits = advice_for({"pinned", "copy-stream"}, advice)
+    assert not re.search("stream|pin", without_traits)
+    assert "a batch ahead" in without_traits
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def test_one_fused_kernel_makes_an_optimizer_fused(fused: dict[str, object]):
     assert "unfused-optimizer" not in traits
 
 
-def test_real_programs(shared: Path):
-    data = shared / "data"
+def test_real_programs(shared_root: Path):
+    data = shared_root / "data"
     graph = timesink.open(data / "h200/traces/cuda_graph")
     assert program_traits(graph) == {"graphs", "host"}
     assert not has_shapes(graph)
@@ -75,28 +75,28 @@ def test_real_programs(shared: Path):
     )
 
 
-def _tiny(*others: dict[str, object]) -> str:
+def _tiny(*other_events: dict[str, object]) -> str:
     """What is said to a step of sixty tiny kernels, with other events."""
-    events = [STEP(1, 0, 600), O("aten::add", 0, 600), *others]
+    events = [STEP(1, 0, 600), O("aten::add", 0, 600), *other_events]
     for place in range(60):
         start = 10 * place + 1
         events += [R(start - 1, 1, c=place + 1), K("void at::native::f<4>", start, 2, c=place + 1)]
-    return " ".join(one.advice for one in find_all(read(*events)))
+    return " ".join(finding.advice for finding in find_all(read(*events)))
 
 
 class TestAdvice:
     def test_it_offers_what_the_program_has_not(self):
-        said = _tiny(O("Optimizer.step#SGD.step", 1, 2))
-        assert all(each in said for each in ("torch.compile", "CUDA graphs", "fused=True"))
+        advice = _tiny(O("Optimizer.step#SGD.step", 1, 2))
+        assert all(term in advice for term in ("torch.compile", "CUDA graphs", "fused=True"))
 
     def test_compiled_programs_are_not_told_to_compile(self):
         assert "torch.compile" not in _tiny(O("Torch-Compiled Region: 0/0", 1, 3))
 
     def test_programs_that_replay_graphs_are_not_told_to(self):
         launch = host_event("cuda_runtime", "cudaGraphLaunch", 1, 2, MAIN)
-        said = _tiny(launch)
-        assert "CUDA graphs" not in said
-        assert "graphs that hold more of the step" in said
+        advice = _tiny(launch)
+        assert "CUDA graphs" not in advice
+        assert "graphs that hold more of the step" in advice
 
     def test_without_an_optimizer_none_is_fused(self):
         assert "optimizer" not in _tiny()
@@ -110,27 +110,27 @@ class TestAdvice:
     def test_nothing_is_left_of_the_gates_and_sentences_are_whole(self, traits: tuple[str, ...]):
         for rule, row in catalogue()["run"].items():
             for text in (value for value in row.values() if isinstance(value, str)):
-                said = advice_for(traits, text)
-                assert not any(mark in said for mark in ("<if", "<unless", "</>", "  ")), rule
-                assert not re.search(r",( or)? \.(?!\w)|\(\)\.|: \.(?!\w)", said), rule
+                advice = advice_for(traits, text)
+                assert not any(mark in advice for mark in ("<if", "<unless", "</>", "  ")), rule
+                assert not re.search(r",( or)? \.(?!\w)|\(\)\.|: \.(?!\w)", advice), rule
 
     def test_inference_hears_nothing_of_gradients(self):
         for row in catalogue()["run"].values():
-            said = advice_for((), row["advice"])
-            assert not any(word in said for word in ("gradient", "FSDP", "optimizer"))
+            advice = advice_for((), row["advice"])
+            assert not any(word in advice for word in ("gradient", "FSDP", "optimizer"))
 
 
 class TestShapes:
-    def test_they_are_not_asked_for_where_they_are(self, shared: Path):
+    def test_they_are_not_asked_for_where_they_are(self, shared_root: Path):
         for name in ("gemm_01_compute_few_tiles", "conv_01_large_spatial_small_ch"):
-            path = shared / f"data/tracelens/evals/{name}.json.gz"
+            path = shared_root / f"data/tracelens/evals/{name}.json.gz"
             assert "record shapes" not in _said_of(path)
             assert "--with shapes" not in _said_of(path)
 
-    def test_graphs_do_not_tell_them(self, shared: Path):
-        said = _said_of(shared / "data/h200/traces/cuda_graph")
-        assert "--with shapes" not in said
-        assert "whose replays do not tell their operators" in said
+    def test_graphs_do_not_tell_them(self, shared_root: Path):
+        text = _said_of(shared_root / "data/h200/traces/cuda_graph")
+        assert "--with shapes" not in text
+        assert "whose replays do not tell their operators" in text
 
 
 def _said_of(path: Path) -> str:

@@ -72,8 +72,8 @@ class TestTrace:
 
     def test_numbers_of_a_step_stay_the_same(self):
         trace = three_steps()
-        whole = costs(trace)
-        assert [costs(within_steps(trace, str(number)))[0] for number in (1, 2, 3)] == whole
+        all_costs = costs(trace)
+        assert [costs(within_steps(trace, str(number)))[0] for number in (1, 2, 3)] == all_costs
 
     def test_device_work_follows_its_launch_beyond_the_step(self):
         late = [R(150, 5, c=1), K("late", 230, 40, c=1)]

@@ -15,8 +15,8 @@ from timesink.model.trace import Trace
 
 def ranges(trace: Trace) -> dict[str, list[list[float]]]:
     """When each role was active, in us; roles that never were are left out."""
-    found = role_ranges(trace).items()
-    return {role: (times / 1000).tolist() for role, times in found if len(times)}
+    role_items = role_ranges(trace).items()
+    return {role: (times / 1000).tolist() for role, times in role_items if len(times)}
 
 
 def note(name: str, ts: int, dur: int, **args: int) -> dict:

@@ -150,8 +150,8 @@ def test_the_window_is_that_of_the_complete_steps():
 @given(recordings())
 def test_steps_are_as_the_oracle_says(recording: Recording):
     trace = recording.trace
-    found = find_steps(trace).select("name", "start_ns", "end_ns", "device_events", "complete")
-    assert found.rows() == [
+    steps = find_steps(trace).select("name", "start_ns", "end_ns", "device_events", "complete")
+    assert steps.rows() == [
         (step.name, step.start, step.end, len(step.activities), step.complete)
         for step in oracle.steps(trace)
     ]

@@ -16,7 +16,7 @@ SGD, ADAM = "Optimizer.step#SGD.step", "Optimizer.step#Adam.step"
 
 
 def module(name: str, ts: int, dur: int) -> Event:
-    return MODULE(f"nn.Module: {name}", ts, dur, own=ts, parent=None, module=0)
+    return MODULE(f"nn.Module: {name}", ts, dur, python_id=ts, parent=None, module=0)
 
 
 def row(*names: str) -> list[Event]:
@@ -27,8 +27,8 @@ def row(*names: str) -> list[Event]:
 
 def names(section: TreeSection) -> list[tuple[str, str]]:
     return [
-        (one.left.name.removeprefix("nn.Module: "), one.right.name.removeprefix("nn.Module: "))
-        for one in section.children
+        (child.left.name.removeprefix("nn.Module: "), child.right.name.removeprefix("nn.Module: "))
+        for child in section.children
     ]
 
 
@@ -71,12 +71,12 @@ def test_names_come_before_sorts():
 def test_sorts_match_between_any_two_names_that_do():
     """Beside what else lies there: a call more or less does not part them."""
 
-    def one(loader: str, optimizer: str, *more: Event) -> list[Event]:
+    def step_events(loader: str, optimizer: str, *more: Event) -> list[Event]:
         marks = [module("Net", 10, 20), O(loader, 40, 5), module("Head", 60, 10)]
         return [STEP(1, 0, 500), *marks, O(optimizer, 80, 10), *more]
 
-    left = read(*one(DATA_LOADER, SGD))
-    right = read(*one(WORKERS, ADAM, O("aten::to", 35, 2)))
+    left = read(*step_events(DATA_LOADER, SGD))
+    right = read(*step_events(WORKERS, ADAM, O("aten::to", 35, 2)))
     both = compare_trees(left, right)
     assert names(both) == [
         ("Net", "Net"),
@@ -145,7 +145,10 @@ def test_costs_of_calls_with_all_below():
     )
     cost = compare_trees(trace, trace).left.cost
     assert (cost.host_ns, cost.device_ns, cost.total_ns) == (57 * US, 80 * US, 87 * US)
-    assert [(one.name, one.host_ns, one.host_self_ns, one.device_ns) for one in cost.operators] == [
+    assert [
+        (operator.name, operator.host_ns, operator.host_self_ns, operator.device_ns)
+        for operator in cost.operators
+    ] == [
         ("aten::addmm", 30 * US, 25 * US, 80 * US),
         ("aten::linear", 50 * US, 20 * US, 80 * US),
         ("aten::to", 7 * US, 7 * US, 0),
@@ -163,30 +166,33 @@ def test_work_of_other_threads_belongs_to_the_section_during_which_it_started():
     )
     both = compare_trees(trace, trace)
     assert both.left.cost.host_ns == 100 * US
-    others = [one.left.cost_of_other_threads for one in (both, *both.children)]
-    assert [cost.host_ns for cost in others] == [50 * US, 30 * US, 20 * US]
-    assert [one.name for one in others[0].operators] == ["MmBackward0", "aten::add_"]
+    thread_costs = [section.left.cost_of_other_threads for section in (both, *both.children)]
+    assert [cost.host_ns for cost in thread_costs] == [50 * US, 30 * US, 20 * US]
+    assert [operator.name for operator in thread_costs[0].operators] == [
+        "MmBackward0",
+        "aten::add_",
+    ]
 
 
-def test_sections_add_up(shared: Path):
-    trace = timesink.open(shared / "data/h200/traces/resnet50_train")
-    whole = compare_trees(trace, trace)
+def test_sections_add_up(shared_root: Path):
+    trace = timesink.open(shared_root / "data/h200/traces/resnet50_train")
+    tree = compare_trees(trace, trace)
     for kind in ("cost", "cost_of_other_threads"):
-        costs = [getattr(one.left, kind) for one in whole.children]
-        total = getattr(whole.left, kind)
+        costs = [getattr(child.left, kind) for child in tree.children]
+        total = getattr(tree.left, kind)
         assert sum(cost.host_ns for cost in costs) == total.host_ns
         assert sum(cost.device_ns for cost in costs) == total.device_ns
 
 
-def test_backward_passes_are_sections(shared: Path):
-    trace = timesink.open(shared / "data/h200/traces/resnet50_train")
+def test_backward_passes_are_sections(shared_root: Path):
+    trace = timesink.open(shared_root / "data/h200/traces/resnet50_train")
     sections = compare_trees(trace, trace).children
-    assert [one.left.name for one in sections[1:5]] == [
+    assert [section.left.name for section in sections[1:5]] == [
         "nn.Module: ResNet_0",
         COMPOSITE,
         "nn.Module: ResNet_0.backward",
         "Optimizer.step#SGD.step",
     ]
-    inside = [one.left.name.removeprefix("nn.Module: ") for one in sections[3].children]
+    inside = [section.left.name.removeprefix("nn.Module: ") for section in sections[3].children]
     assert inside[:2] == ["Linear_0.backward", f"{ENGINE}ViewBackward0"]
     assert inside[-1] == "Conv2d_0.backward"

@@ -20,7 +20,7 @@ def _small_runs(reads_here: None) -> None:
 
 
 @pytest.fixture(scope="session")
-def sampled() -> Analysis:
+def sample_analysis() -> Analysis:
     return timesink.analyze(timesink.sample())
 
 

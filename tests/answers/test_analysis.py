@@ -14,7 +14,7 @@ from timesink.analyses.memory_curve import recording_start
 from timesink.answers.analysis.document import PAGES, SECTIONS, analysis_document, view_document
 from timesink.answers.analysis.report import Analysis
 from timesink.answers.analysis.tables import whole_of
-from timesink.answers.analysis.time import MOST_BARS
+from timesink.answers.analysis.time import MAX_BARS
 from timesink.errors import UsageError
 from timesink.output.blocks import (
     Block,
@@ -47,80 +47,88 @@ OF_RANKS = frozenset(
 
 
 def blocks(document: Document, section: str) -> tuple[Block, ...]:
-    return next(one.blocks for one in document.sections if one.id == section)
+    return next(candidate.blocks for candidate in document.sections if candidate.id == section)
 
 
 def moments(gaps: Table) -> tuple[float | None, ...]:
-    (starts,) = (one.data for one in gaps.columns if one.key == "start_ns")
+    (starts,) = (column.data for column in gaps.columns if column.key == "start_ns")
     assert isinstance(starts, Numbers)
     return starts.values
 
 
 def of(*events: object, page: str | None = None) -> Document:
-    found = timesink.analyze(read(*events), clock="recorded")  # type: ignore[arg-type]
-    return analysis_document(found, page=page)
+    analysis = timesink.analyze(read(*events), clock="recorded")  # type: ignore[arg-type]
+    return analysis_document(analysis, page=page)
 
 
-def recorded(document: Document) -> list[Section]:
+def recorded_sections(document: Document) -> list[Section]:
     """Sections without those of the program's own clock."""
-    return [one for one in document.sections if one.clock != "own"]
+    return [section for section in document.sections if section.clock != "own"]
 
 
 @pytest.fixture(scope="module")
-def whole(sampled: Analysis) -> Document:
-    return analysis_document(sampled)
+def sample_document(sample_analysis: Analysis) -> Document:
+    return analysis_document(sample_analysis)
 
 
 @pytest.fixture(scope="module")
-def ranks(shared: Path) -> Document:
-    return analysis_document(timesink.analyze(shared / "data/h200/traces/ddp8_stall_rank3"))
+def ranks(shared_root: Path) -> Document:
+    return analysis_document(timesink.analyze(shared_root / "data/h200/traces/ddp8_stall_rank3"))
 
 
 class TestWhole:
-    def test_the_answer_comes_first(self, whole: Document, sampled: Analysis):
-        assert whole.headline == sampled.headline
-        assert whole.subject == (
+    def test_the_answer_comes_first(self, sample_document: Document, sample_analysis: Analysis):
+        assert sample_document.headline == sample_analysis.headline
+        assert sample_document.subject == (
             "unet_train.pt.trace.json.gz, NVIDIA H200, without profiler overhead"
         )
-        assert [one.id for one in recorded(whole)][:4] == [
+        assert [section.id for section in recorded_sections(sample_document)][:4] == [
             "findings",
             "figures",
             "breakdown",
             "steps",
         ]
 
-    def test_what_was_not_recorded_takes_a_line(self, whole: Document):
-        (facts,) = blocks(whole, "not-recorded")
+    def test_what_was_not_recorded_takes_a_line(self, sample_document: Document):
+        (facts,) = blocks(sample_document, "not-recorded")
         assert isinstance(facts, Facts)
         assert ("Modules", "No modules were recorded: profile with with_stack=True.") in facts.rows
-        assert not {one.id for one in whole.sections} & {"modules", "workers", "mismatches"}
+        assert not {section.id for section in sample_document.sections} & {
+            "modules",
+            "workers",
+            "mismatches",
+        }
 
-    def test_ids_are_unique(self, whole: Document):
-        shown = recorded(whole)
-        ids = [one.id for one in shown]
-        ids += [block.id for one in shown for block in one.blocks if hasattr(block, "id")]
-        tables = [one for one in ids if ids.count(one) > 1]
+    def test_ids_are_unique(self, sample_document: Document):
+        sections = recorded_sections(sample_document)
+        ids = [section.id for section in sections]
+        ids += [
+            block.id for section in sections for block in section.blocks if hasattr(block, "id")
+        ]
+        tables = [name for name in ids if ids.count(name) > 1]
         # A section and the one table in it may be called the same.
-        assert all(ids.count(one) == 2 and one in SECTIONS for one in tables)
+        assert all(ids.count(name) == 2 and name in SECTIONS for name in tables)
 
-    def test_findings_lead_to_where_they_show(self, whole: Document):
-        (findings,) = blocks(whole, "findings")
+    def test_findings_lead_to_where_they_show(self, sample_document: Document):
+        (findings,) = blocks(sample_document, "findings")
         assert isinstance(findings, Findings)
-        (card,) = (one for one in findings.items if one.rule == "layout-conversions")
+        (card,) = (item for item in findings.items if item.rule == "layout-conversions")
         assert re.fullmatch(r"may save 3\.\d+ ms a step if no conversion is left.*", card.gain)
         assert [link.section for link in card.links] == ["kernels", "kernels"]
-        (kernels,) = blocks(whole, "kernels")
+        (kernels,) = blocks(sample_document, "kernels")
         assert isinstance(kernels, Table)
         assert card.links[0].search in kernels.columns[0].data.texts  # type: ignore[union-attr]
 
-    def test_parts_add_up(self, whole: Document):
+    def test_parts_add_up(self, sample_document: Document):
         for name in ("breakdown", "devices"):
-            for block in blocks(whole, name):
+            for block in blocks(sample_document, name):
                 assert isinstance(block, Parts)
                 assert sum(part.value for part in block.parts) == pytest.approx(block.total)
 
-    def test_memory_is_drawn_with_its_peak_where_there_is_any_to_speak_of(self, whole: Document):
-        device, peaks = blocks(whole, "memory-curve")
+    def test_memory_is_drawn_with_its_peak_where_there_is_any_to_speak_of(
+        self, sample_document: Document
+    ):
+        device, peaks = blocks(sample_document, "memory-curve")
         assert isinstance(device, Curves)
         assert isinstance(peaks, Table)
         assert device.title == "GPU0"
@@ -130,10 +138,12 @@ class TestWhole:
         place = device.x.index(mark.x)
         assert device.series[0].values[place] == 2_578_616_320
 
-    def test_what_takes_most_memory_comes_first(self, whole: Document):
-        (table,) = blocks(whole, "memory")
+    def test_what_takes_most_memory_comes_first(self, sample_document: Document):
+        (table,) = blocks(sample_document, "memory")
         assert isinstance(table, Table)
-        (sizes,) = (one.data for one in table.columns if one.key == "self_allocation_bytes")
+        (sizes,) = (
+            column.data for column in table.columns if column.key == "self_allocation_bytes"
+        )
         assert isinstance(sizes, Numbers)
         assert list(sizes.values) == sorted(sizes.values, key=lambda size: -(size or 0))
 
@@ -144,25 +154,29 @@ class TestPages:
         assert sorted(names) == sorted(SECTIONS)
 
     @pytest.mark.parametrize("page", PAGES)
-    def test_pages_have_all_their_sections(self, page: str, sampled: Analysis):
-        document = analysis_document(sampled, page=page, rows=10)
-        found = tuple(one.id for one in recorded(document))
+    def test_pages_have_all_their_sections(self, page: str, sample_analysis: Analysis):
+        document = analysis_document(sample_analysis, page=page, rows=10)
+        names = tuple(section.id for section in recorded_sections(document))
         # Of a single trace nothing is said about ranks.
-        assert found == tuple(name for name in PAGES[page] if name not in OF_RANKS)
-        assert all(one.blocks for one in document.sections)
+        assert names == tuple(name for name in PAGES[page] if name not in OF_RANKS)
+        assert all(section.blocks for section in document.sections)
 
-    def test_an_empty_page_says_what_to_record(self, sampled: Analysis):
-        (text,) = blocks(analysis_document(sampled, page="modules"), "modules")
+    def test_an_empty_page_says_what_to_record(self, sample_analysis: Analysis):
+        (text,) = blocks(analysis_document(sample_analysis, page="modules"), "modules")
         assert text == Text("No modules were recorded: profile with with_stack=True.")
 
-    def test_there_is_no_other(self, sampled: Analysis):
+    def test_there_is_no_other(self, sample_analysis: Analysis):
         with pytest.raises(UsageError, match="there is no page 'trace'"):
-            analysis_document(sampled, page="trace")
+            analysis_document(sample_analysis, page="trace")
 
 
 class TestDevices:
-    def test_how_busy_they_were_comes_first(self, whole: Document):
-        (lead,) = (one.lead for one in recorded(whole) if one.id == "devices")
+    def test_how_busy_they_were_comes_first(self, sample_document: Document):
+        (lead,) = (
+            section.lead
+            for section in recorded_sections(sample_document)
+            if section.id == "devices"
+        )
         assert lead.startswith("GPU 0: kernels 76.8 %, any work 76.9 %, SM efficiency 61.3 %")
 
     def test_shares_of_the_steps_are_told_where_gaps_between_them_count(self):
@@ -172,7 +186,9 @@ class TestDevices:
             events += [STEP(number, start, 100), R(start, 5, c=number)]
             events.append(K("gemm", start + 10, 60, c=number))
         (lead,) = (
-            one.lead for one in recorded(of(*events, page="overview")) if one.id == "devices"
+            section.lead
+            for section in recorded_sections(of(*events, page="overview"))
+            if section.id == "devices"
         )
         assert lead.startswith("GPU 0: kernels 40.0 %, any work 40.0 %, ")
         assert "kernels 60.0 % of the steps (200.0 us) without the gaps between them" in lead
@@ -182,10 +198,10 @@ class TestFigures:
     def test_what_nothing_tells_is_unknown_and_not_zero(self):
         (tiles,) = blocks(of(STEP(1, 0, 100), O("aten::mm", 10, 50), page="overview"), "figures")
         assert isinstance(tiles, Tiles)
-        shown = {tile.label: tile.value for tile in tiles.tiles}
-        assert shown["Step"] == 100_000
+        values = {tile.label: tile.value for tile in tiles.tiles}
+        assert values["Step"] == 100_000
         for unknown in ("SM efficiency", "Occupancy", "Tensor cores", "Memory peak"):
-            assert shown[unknown] is None
+            assert values[unknown] is None
 
     def test_without_marked_steps_none_are_counted(self):
         document = of(O("aten::mm", 10, 50))
@@ -202,19 +218,19 @@ class TestSteps:
         bars = blocks(document, "steps")[0]
         assert isinstance(bars, Stacks)
         assert bars.labels[:2] == ("0 to 2", "3 to 5")
-        assert len(bars.labels) <= MOST_BARS
+        assert len(bars.labels) <= MAX_BARS
         (part,) = bars.parts
         assert set(part.values) == {100_000.0}
-        lead = next(one.lead for one in document.sections if one.id == "steps")
+        lead = next(section.lead for section in document.sections if section.id == "steps")
         assert lead == "Each bar is the mean of 3 neighbouring steps of 500."
 
     def test_moments_of_some_steps_can_be_those_of_the_whole_recording(
-        self, sampled: Analysis, whole: Document
+        self, sample_analysis: Analysis, sample_document: Document
     ):
-        start = recording_start(sampled.trace)
-        some = timesink.analyze(sampled.trace, steps=4)
+        start = recording_start(sample_analysis.trace)
+        some = timesink.analyze(sample_analysis.trace, steps=4)
         (gaps,) = blocks(analysis_document(some, start_ns=start, page="overview"), "gaps")
-        (every,) = blocks(whole, "gaps")
+        (every,) = blocks(sample_document, "gaps")
         assert isinstance(gaps, Table)
         assert isinstance(every, Table)
         assert moments(gaps)[0] in moments(every)
@@ -224,8 +240,8 @@ class TestSteps:
         (findings,) = blocks(document, "findings")
         assert isinstance(findings, Findings)
         assert "exposed-communication" in [card.rule for card in findings.items]
-        known = {one.id for one in document.sections}
-        assert {link.section for card in findings.items for link in card.links} <= known
+        names = {section.id for section in document.sections}
+        assert {link.section for card in findings.items for link in card.links} <= names
 
 
 class TestOperators:
@@ -237,7 +253,7 @@ class TestOperators:
         operators, sites = blocks(document, "operators")
         assert isinstance(operators, Table)
         assert isinstance(sites, Table)
-        (share,) = (one.data for one in operators.columns if one.key == "share")
+        (share,) = (column.data for column in operators.columns if column.key == "share")
         assert share == Numbers((0.1,))
         assert sites.id == "launch-sites"
 
@@ -258,18 +274,24 @@ class TestOperators:
             for block in section.blocks
             if isinstance(block, Table) and block.id == "operators"
         ]
-        shares = {one.data for block in tables for one in block.columns if one.key == "share"}
+        shares = {
+            column.data for block in tables for column in block.columns if column.key == "share"
+        }
         assert len(tables) == len(documents)
         assert shares == {Numbers((0.1,))}
 
-    def test_without_other_launches_there_is_one_table(self, whole: Document, sampled: Analysis):
-        assert len(blocks(whole, "operators")) == 1
-        assert whole_of(sampled, "operators", sampled.table("operators")) == 41_882_282
+    def test_without_other_launches_there_is_one_table(
+        self, sample_document: Document, sample_analysis: Analysis
+    ):
+        assert len(blocks(sample_document, "operators")) == 1
+        assert (
+            whole_of(sample_analysis, "operators", sample_analysis.table("operators")) == 41_882_282
+        )
 
 
 class TestModules:
-    def test_parents_stand_before_their_children(self, shared: Path):
-        (run,) = (shared / "data/h200/traces/resnet50_train").iterdir()
+    def test_parents_stand_before_their_children(self, shared_root: Path):
+        (run,) = (shared_root / "data/h200/traces/resnet50_train").iterdir()
         tree = blocks(analysis_document(timesink.analyze(run), page="modules"), "modules")[0]
         assert isinstance(tree, Icicle)
         assert tree.texts[tree.codes[0]] == "ResNet_0"
@@ -300,7 +322,7 @@ class TestRanks:
         assert "collectives" in {link.section for link in links}
 
     def test_what_was_chosen_is_told(self, ranks: Document):
-        lead = next(one.lead for one in ranks.sections if one.id == "figures")
+        lead = next(section.lead for section in ranks.sections if section.id == "figures")
         assert lead.startswith("8 ranks: rank0 in detail; --worker NAME shows another one alone.")
 
 
@@ -310,25 +332,31 @@ def test_an_empty_trace_has_a_document():
     assert document["tone"] == "notice"
     fit, findings, *_ = document["sections"]
     assert fit["id"] == "fitness"
-    (said,) = findings["blocks"]
-    assert (said["type"], said["tone"]) == ("text", "notice")
+    (block,) = findings["blocks"]
+    assert (block["type"], block["tone"]) == ("text", "notice")
 
 
 def test_hostile_names_stay_what_they_are():
     name = "</script><img src=x>\u202e"
     events = STEP(1, 0, 100), O(name, 0, 50), R(10, 5, c=1), K(name, 20, 10, c=1)
     document = of(*events, page="operators")
-    shown = [one for one in json.loads(to_json(document))["sections"] if one["id"] == "operators"]
-    assert shown[0]["blocks"][0]["columns"][0]["data"]["texts"] == ["</script><img src=x>\\u202e"]
+    sections = [
+        section
+        for section in json.loads(to_json(document))["sections"]
+        if section["id"] == "operators"
+    ]
+    assert sections[0]["blocks"][0]["columns"][0]["data"]["texts"] == [
+        "</script><img src=x>\\u202e"
+    ]
 
 
 def test_damage_is_told_before_what_was_found(tmp_path: Path):
     cut = tmp_path / "cut.json.gz"
     cut.write_bytes(timesink.sample().read_bytes()[:100_000])
     document = analysis_document(timesink.analyze(cut, cache=False), page="overview")
-    told, *others = blocks(document, "findings")
-    assert isinstance(told, Text)
-    assert told.text.startswith("No findings: the file is damaged")
+    damage, *other_blocks = blocks(document, "findings")
+    assert isinstance(damage, Text)
+    assert damage.text.startswith("No findings: the file is damaged")
     assert "ends early" in document.headline
     # What is left of it gives no finding, and that is no good news.
-    assert (told.tone, document.tone, others) == ("warning", "warning", [])
+    assert (damage.tone, document.tone, other_blocks) == ("warning", "warning", [])

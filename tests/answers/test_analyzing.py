@@ -145,7 +145,7 @@ class TestSteps:
     def test_of_every_worker(self, job: Path):
         analysis = timesink.analyze(job, steps="1")
         assert steps_of(analysis) == ["1"]
-        assert [each.steps["step"].to_list() for each in analysis.ranks.ranks.values()] == [
+        assert [summary.steps["step"].to_list() for summary in analysis.ranks.ranks.values()] == [
             ["1"]
         ] * 2
 
@@ -155,7 +155,7 @@ class TestSteps:
             timesink.analyze(read(STEP(1, 0, 10)), steps=steps)
 
     @pytest.mark.parametrize(
-        ("steps", "found"),
+        ("steps", "expected"),
         [
             (2, ["2"]),
             ([1, 3], ["1", "3"]),
@@ -163,9 +163,9 @@ class TestSteps:
             ("1, 2 - 3", ["1", "2", "3"]),
         ],
     )
-    def test_ways_to_choose(self, steps: object, found: list[str]):
+    def test_ways_to_choose(self, steps: object, expected: list[str]):
         trace = read(*(STEP(number, 10 * number, 10) for number in (1, 2, 3)))
-        assert steps_of(timesink.analyze(trace, steps=steps)) == found
+        assert steps_of(timesink.analyze(trace, steps=steps)) == expected
 
     def test_a_worker_without_the_steps_is_left_out(self, job: Path):
         analysis = timesink.analyze(job, steps=2)
@@ -193,17 +193,17 @@ def test_answer_is_kept_and_given_again_without_finding_it(
     first = timesink.analyze(file).to_dict()
     monkeypatch.setattr(Analysis, "_find", lambda _: pytest.fail("found again"))
     again = timesink.analyze(file)
-    wait_until_saved(again.kept.store, again.kept.key)
+    wait_until_saved(again.answer_cache.store, again.answer_cache.key)
     assert again.to_dict() == first
 
 
 def test_other_question_is_another_answer(tmp_path: Path):
     file = write(tmp_path / "a.pt.trace.json", training_trace())
-    whole = timesink.analyze(file).to_dict()
+    answer = timesink.analyze(file).to_dict()
     assert timesink.analyze(file, steps=2).to_dict()["steps"]["count"] == 1
-    assert whole["steps"]["count"] == 5
+    assert answer["steps"]["count"] == 5
 
 
 def test_without_cache_nothing_is_kept(tmp_path: Path):
     file = write(tmp_path / "a.pt.trace.json", training_trace())
-    assert timesink.analyze(file, cache=False).kept is None
+    assert timesink.analyze(file, cache=False).answer_cache is None

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Group
 
-from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock, symptom, unchanged
+from diagnosed import (
+    MS,
+    clock_anomaly,
+    clock_cause,
+    component,
+    slow_clock,
+    symptom,
+    unchanged_diagnosis,
+)
 from timesink.analyses.behaviour.anatomy import PARTS
 from timesink.answers import causes as words
 from timesink.answers.causes import attribution_block, causes_block, next_sections, why_blocks
@@ -21,22 +29,24 @@ from timesink.output.terminal import attribution_lines, to_plain
 UNEVEN = CycleTime(16.8 * MS, 33.0 * MS, 96.4, (-30.0, 213.0), 0.2)
 
 
-def bars(found: Diagnosis, width: int = 100) -> list[str]:
-    return to_plain(Group(*attribution_lines(attribution_block(found), width)), width).splitlines()
+def bars(diagnosis: Diagnosis, width: int = 100) -> list[str]:
+    return to_plain(
+        Group(*attribution_lines(attribution_block(diagnosis), width)), width
+    ).splitlines()
 
 
-def markdown(found: Diagnosis) -> str:
-    return "\n\n".join(filter(None, why_md(found)))
+def markdown(diagnosis: Diagnosis) -> str:
+    return "\n\n".join(filter(None, why_md(diagnosis)))
 
 
-def said(found: Diagnosis) -> list[str]:
+def why_sentences(diagnosis: Diagnosis) -> list[str]:
     """Sentences below causes and anomalies."""
-    blocks = why_blocks(found, ("base", "new"), brief=True)
+    blocks = why_blocks(diagnosis, ("base", "new"), brief=True)
     return [block.text for block in blocks if isinstance(block, Text)]
 
 
-def checks(found: Diagnosis) -> list[str]:
-    return words.checks(found)
+def checks(diagnosis: Diagnosis) -> list[str]:
+    return words.checks(diagnosis)
 
 
 class TestBar:
@@ -60,8 +70,8 @@ class TestBar:
         assert attention.endswith("more or other kernels")
 
     def test_kernels_of_one_side_are_not_called_more(self):
-        alone = component("device_compute/gemm", 0, 2, same_launches_ns=0.0)
-        line, *_ = bars(slow_clock(attribution=(alone,)), 140)
+        part = component("device_compute/gemm", 0, 2, same_launches_ns=0.0)
+        line, *_ = bars(slow_clock(attribution=(part,)), 140)
         assert line.endswith("only in new")
 
     def test_small_parts_are_told_together(self):
@@ -87,8 +97,8 @@ def test_shown_parts_add_up_to_the_change(deltas: list[float]):
     parts = [
         component(f"device_compute/f{place}", 0, delta / MS) for place, delta in enumerate(deltas)
     ]
-    shown = attribution_block(slow_clock(attribution=tuple(parts)), attributed=True).rows
-    assert sum(row.change for row in shown) == pytest.approx(sum(deltas), abs=1.0)
+    rows = attribution_block(slow_clock(attribution=tuple(parts)), attributed=True).rows
+    assert sum(row.change for row in rows) == pytest.approx(sum(deltas), abs=1.0)
 
 
 class TestCauses:
@@ -105,39 +115,39 @@ class TestCauses:
         assert words.evidence_lines(cause) == ["cycle 3, 12.1 to 27.9 ms"]
 
     def test_what_is_unexplained_is_said_with_its_place(self):
-        told = said(slow_clock())[0]
-        assert "Unexplained: +8.10 ms per cycle, in host code (+8.00 ms)" in told
+        sentence = why_sentences(slow_clock())[0]
+        assert "Unexplained: +8.10 ms per cycle, in host code (+8.00 ms)" in sentence
 
     def test_without_evidence_there_is_no_cause(self):
-        found = slow_clock(causes=(), anomalies=())
-        assert causes_block(found).empty == "No cause has evidence."
-        assert said(found)[-1].startswith("Symptoms, not causes: gpu_usage")
-        assert words.below_anomalies(found).startswith("None. Symptoms, not causes: gpu_usage")
+        diagnosis = slow_clock(causes=(), anomalies=())
+        assert causes_block(diagnosis).empty == "No cause has evidence."
+        assert why_sentences(diagnosis)[-1].startswith("Symptoms, not causes: gpu_usage")
+        assert words.below_anomalies(diagnosis).startswith("None. Symptoms, not causes: gpu_usage")
 
     def test_without_a_change_causes_tell_what_did_change(self):
-        found = unchanged(
+        diagnosis = unchanged_diagnosis(
             causes=(clock_cause(),),
             unexplained_ns=-5.2 * MS,
             unexplained=(("host_cpu", -5.1 * MS), ("idle", -0.4 * MS), ("copies", 0.3 * MS)),
         )
-        assert words.why_title(found) == "Causes: what did change"
+        assert words.why_title(diagnosis) == "Causes: what did change"
         assert words.why_title(slow_clock()) == "Causes: what explains the change"
-        assert said(found)[0] == (
+        assert why_sentences(diagnosis)[0] == (
             "Unexplained: -5.20 ms per cycle, as other parts got shorter: host code (-5.10 ms), "
             "no activity recorded (-400.0 us)."
         )
-        assert not any("host code:" in line for line in checks(found))
+        assert not any("host code:" in line for line in checks(diagnosis))
 
     def test_what_may_be_noise_is_neither_a_change_nor_none(self):
-        found = unchanged(cycle_time=UNEVEN, unexplained_ns=16.2 * MS)
-        assert words.verdict(found) == "No certain change"
-        assert words.verdict(unchanged()) == "No change"
-        assert attribution_block(found).title.endswith("16.8 → 33.0 ms, which may be noise)")
-        assert "not certain" in causes_block(found).empty
+        diagnosis = unchanged_diagnosis(cycle_time=UNEVEN, unexplained_ns=16.2 * MS)
+        assert words.verdict_sentence(diagnosis) == "No certain change"
+        assert words.verdict_sentence(unchanged_diagnosis()) == "No change"
+        assert attribution_block(diagnosis).title.endswith("16.8 → 33.0 ms, which may be noise)")
+        assert "not certain" in causes_block(diagnosis).empty
 
     def test_nothing_is_to_be_explained_within_a_narrow_interval(self):
-        told = causes_block(unchanged(anomalies=(clock_anomaly(),))).empty
-        assert told == "Cycle time is the same within noise: there is nothing to explain."
+        message = causes_block(unchanged_diagnosis(anomalies=(clock_anomaly(),))).empty
+        assert message == "Cycle time is the same within noise: there is nothing to explain."
 
     def test_of_several_processes_each_cause_names_its_own(self):
         card, *_ = causes_block(slow_clock(causes=(clock_cause(process="rank 3"),))).items
@@ -152,26 +162,28 @@ class TestAnomalies:
         _, card = causes_block(slow_clock()).items
         assert (card.role, card.title) == ("anomaly", "GPU clock")
         assert card.sentence.startswith("its clock fell: gpu_sm_frequency 1 980 → 345 MHz")
-        assert said(slow_clock())[-1] == "Symptoms, not causes: gpu_usage of GPU 0 5 → 15 %."
+        assert (
+            why_sentences(slow_clock())[-1] == "Symptoms, not causes: gpu_usage of GPU 0 5 → 15 %."
+        )
 
     def test_a_symptom_says_why_it_is_not_believed(self):
         clock = symptom("GPU 0", "gpu_clock", 1980.0, 900.0, unit="MHz", why="kernels are as long")
-        told = said(slow_clock(symptoms=(clock,)))[-1]
-        assert "gpu_clock of GPU 0 1 980 → 900 MHz (kernels are as long)." in told
+        sentence = why_sentences(slow_clock(symptoms=(clock,)))[-1]
+        assert "gpu_clock of GPU 0 1 980 → 900 MHz (kernels are as long)." in sentence
 
     def test_one_that_a_cause_tells_leaves_it_what_it_rests_on(self):
         seen = Evidence("counter", "gpu_frequency of GPU 0: 1 980 → 345 MHz")
-        told = clock_anomaly(evidence=(seen,))
-        cause = clock_cause(sentence=f"{told.sentence} Kernels are longer.")
-        found = slow_clock(causes=(cause,), anomalies=(told,))
-        (card,) = causes_block(found, brief=True).items
+        anomaly = clock_anomaly(evidence=(seen,))
+        cause = clock_cause(sentence=f"{anomaly.sentence} Kernels are longer.")
+        diagnosis = slow_clock(causes=(cause,), anomalies=(anomaly,))
+        (card,) = causes_block(diagnosis, brief=True).items
         assert card.evidence[-1] == seen.text
-        (card,) = causes_block(found).items
+        (card,) = causes_block(diagnosis).items
         assert seen.text not in card.evidence
 
     def test_many_symptoms_are_counted(self):
         many = [symptom("Host", f"c{place}", 1.0, 5.0) for place in range(9)]
-        assert "and 5 more." in said(slow_clock(symptoms=tuple(many)))[-1]
+        assert "and 5 more." in why_sentences(slow_clock(symptoms=tuple(many)))[-1]
 
     def test_counters_they_name_are_not_told_twice(self):
         assert words.told_counters(slow_clock()) == {
@@ -184,25 +196,25 @@ class TestAnomalies:
 class TestNext:
     def test_advice_is_given_once(self):
         assert [line.split()[0] for line in checks(slow_clock())] == ["See", "host"]
-        (shown,) = next_sections(slow_clock())
-        assert shown == Section("next", words.NEXT, (Text(checks(slow_clock())[1]),))
+        (section,) = next_sections(slow_clock())
+        assert section == Section("next", words.NEXT, (Text(checks(slow_clock())[1]),))
 
     def test_a_host_that_nothing_explains_is_to_be_recorded_again(self):
-        told = " ".join(checks(slow_clock(causes=(), anomalies=())))
-        assert "machines differ from run to run: a second recording" in told
+        advice = " ".join(checks(slow_clock(causes=(), anomalies=())))
+        assert "machines differ from run to run: a second recording" in advice
         assert "machines differ" not in " ".join(checks(slow_clock()))
 
     def test_what_causes_advise_anomalies_do_not_advise_again(self):
         anomaly = clock_anomaly(advice="See `nvidia-smi`.")
-        told = checks(slow_clock(anomalies=(anomaly,)))
-        assert [line.split()[0] for line in told] == ["See", "host"]
+        advice = checks(slow_clock(anomalies=(anomaly,)))
+        assert [line.split()[0] for line in advice] == ["See", "host"]
         code = clock_cause(cause="host_code", advice="Record Python stacks.")
-        told = checks(slow_clock(causes=(code,), anomalies=()))
-        assert told == ["Record Python stacks."]
+        advice = checks(slow_clock(causes=(code,), anomalies=()))
+        assert advice == ["Record Python stacks."]
 
     def test_nothing_is_to_be_checked_where_nothing_changed(self):
-        assert not list(why_blocks(unchanged(), ("base", "new"), brief=True))
-        assert not list(next_sections(unchanged()))
+        assert not list(why_blocks(unchanged_diagnosis(), ("base", "new"), brief=True))
+        assert not list(next_sections(unchanged_diagnosis()))
 
 
 class TestMarkdown:
@@ -214,8 +226,11 @@ class TestMarkdown:
         assert not [line for line in lines if line.startswith(("#", "|"))]
 
     def test_names_of_recordings_are_escaped(self):
-        found = slow_clock(anomalies=(clock_anomaly(sentence="in <img src=x>"),))
-        assert "in &lt;img src=x>" in markdown(found)
+        diagnosis = slow_clock(anomalies=(clock_anomaly(sentence="in <img src=x>"),))
+        assert "in &lt;img src=x>" in markdown(diagnosis)
 
     def test_nothing_else_is_said_where_nothing_changed(self):
-        assert markdown(unchanged()) == "**Verdict: no change.** Cycles take as long as before."
+        assert (
+            markdown(unchanged_diagnosis())
+            == "**Verdict: no change.** Cycles take as long as before."
+        )

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compared import SLOW_CLOCK, comparison, markdown_tables, pair_of, two_runs
-from diagnosed import clock_anomaly, clock_cause, component, slow_clock, unchanged
-from explorations import explored
+from diagnosed import clock_anomaly, clock_cause, component, slow_clock, unchanged_diagnosis
+from explorations import sample_exploration
 from gated import comparison_of, gate_check
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.comparison.gate import comment_md
@@ -24,8 +24,8 @@ MOST_CHARACTERS = 65_536
 """What forges take for a comment."""
 
 
-def comment(whole: Comparison, gate: Gate | None = None, *command: str) -> str:
-    text = comment_md(whole, gate, command)
+def comment(run_comparison: Comparison, gate: Gate | None = None, *command: str) -> str:
+    text = comment_md(run_comparison, gate, command)
     assert len(text.splitlines()) < 60
     assert len(text) < MOST_CHARACTERS
     assert text.count("<details>") == text.count("</details>")
@@ -33,7 +33,7 @@ def comment(whole: Comparison, gate: Gate | None = None, *command: str) -> str:
     return text
 
 
-def crowded(words: str) -> Diagnosis:
+def crowded_diagnosis(words: str) -> Diagnosis:
     """More of everything than there is room for."""
     parts = [component(f"device_compute/f{n}", 1.0, 2.0 + n) for n in range(20)]
     causes = [
@@ -57,8 +57,8 @@ def budgets(count: int, words: str) -> list[Finding]:
 
 class TestWhatItSays:
     def test_the_gate_is_its_heading(self):
-        whole = comparison_of({"case": slow_clock()})
-        text = comment(whole, gate_of(whole, Limit(5.0), asked="--fail-on 5%"))
+        run_comparison = comparison_of({"case": slow_clock()})
+        text = comment(run_comparison, gate_of(run_comparison, Limit(5.0), options="--fail-on 5%"))
         assert text.startswith("## timesink: failed (`--fail-on 5%`)\n")
         assert "**Regression.** Cycles take 23.0 % longer. Allowed: 5 % more." in text
         assert "1. **GPU clock** (+5.30 ms" in text
@@ -81,23 +81,32 @@ class TestWhatItSays:
         edit = ProgramEdit("casts", "aten::to added", "", "aten::to", 0, 1, 5e3, 0, 1, 0, 0)
         times = SteadyTimes(1e6, 1e6)
         program = ProgramChange((edit,), (), times, 0.0, 0.0, 0.0, 0.0, certain=True, varying=0)
-        text = comment(comparison_of({"case": unchanged(program=program)}))
+        text = comment(comparison_of({"case": unchanged_diagnosis(program=program)}))
         assert text.startswith("## timesink: the program changed\n")
         assert "No change" not in text
 
     def test_without_a_gate_the_verdict_is(self):
-        assert comment(comparison_of({"case": unchanged()})).startswith("## timesink: no change\n")
+        assert comment(comparison_of({"case": unchanged_diagnosis()})).startswith(
+            "## timesink: no change\n"
+        )
 
     def test_a_pass_says_what_it_cannot_see(self):
-        whole = comparison_of({"case": unchanged()})
-        text = comment(whole, gate_of(whole, Limit(), asked="--fail-on regression"))
+        run_comparison = comparison_of({"case": unchanged_diagnosis()})
+        text = comment(
+            run_comparison, gate_of(run_comparison, Limit(), options="--fail-on regression")
+        )
         assert "Changes below about 1.2 % cannot be seen in 4 cycles." in text
 
     def test_budgets_are_told_those_beyond_first(self):
-        whole = comparison_of({"case": unchanged()})
-        kept = gate_check("budget", 'kernels "gemm" max', "passed", "")
-        gate = gate_of(whole, None, [kept, *budgets(2, "is too long.")], asked="--budget b.toml")
-        text = comment(whole, gate)
+        run_comparison = comparison_of({"case": unchanged_diagnosis()})
+        passed_check = gate_check("budget", 'kernels "gemm" max', "passed", "")
+        gate = gate_of(
+            run_comparison,
+            None,
+            [passed_check, *budgets(2, "is too long.")],
+            options="--budget b.toml",
+        )
+        text = comment(run_comparison, gate)
         assert "- 0 is too long.\n- 1 is too long.\n- 1 budget kept.\n" in text
 
     def test_ranks_have_a_row_each(self):
@@ -117,15 +126,15 @@ class TestWhatItSays:
         assert "**Anomalies: what is different around it**\n\nSymptoms, " in text
 
     def test_what_was_left_out_is_told_before_other_notes(self):
-        alone = "without a partner on the other side, and not compared: rank3"
-        notes = [*(f"note {n}" for n in range(5)), "left out: rank3.json: cut", alone]
-        text = comment(comparison_of({"case": unchanged(notes=())}, notes=tuple(notes)))
+        unpaired = "without a partner on the other side, and not compared: rank3"
+        notes = [*(f"note {n}" for n in range(5)), "left out: rank3.json: cut", unpaired]
+        text = comment(comparison_of({"case": unchanged_diagnosis(notes=())}, notes=tuple(notes)))
         assert "- left out: rank3.json: cut\n- without a partner" in text
         assert "- note 0\n- and 4 more notes" in text
         assert "note 1" not in text
 
     def test_groups_of_many_processes(self):
-        text = comment(comparison(exploration=explored()))
+        text = comment(comparison(exploration=sample_exploration()))
         assert text.startswith("## timesink: many processes\n")
         assert "| group | roles |" in text
 
@@ -165,30 +174,35 @@ class TestForges:
 class TestRoom:
     def test_everything_at_once(self):
         words = "nvjet_sm90_" * 90 + " `" + "x" * 900 + "` takes longer"
-        whole = comparison_of({"case": crowded(words)}, notes=(words,) * 40)
-        gate = gate_of(whole, Limit(), budgets(60, words), asked="--fail-on regression")
-        text = comment(whole, gate, "timesink", "x" * 5000)
+        run_comparison = comparison_of({"case": crowded_diagnosis(words)}, notes=(words,) * 40)
+        gate = gate_of(run_comparison, Limit(), budgets(60, words), options="--fail-on regression")
+        text = comment(run_comparison, gate, "timesink", "x" * 5000)
         assert "and 54 more" in text
         assert "1. **cause0** (" in text
 
     def test_many_cases(self):
-        whole = comparison_of({f"case {n}": crowded("longer") for n in range(30)})
-        comment(whole, gate_of(whole, Limit(), asked="--fail-on regression"))
+        run_comparison = comparison_of(
+            {f"case {n}": crowded_diagnosis("longer") for n in range(30)}
+        )
+        comment(run_comparison, gate_of(run_comparison, Limit(), options="--fail-on regression"))
 
     def test_many_groups(self):
-        found = explored()
-        many = replace(found, clusters=found.clusters * 40)
+        exploration = sample_exploration()
+        many = replace(exploration, clusters=exploration.clusters * 40)
         comment(comparison(exploration=many, notes=["note"] * 90))
 
     def test_nothing_at_all(self):
         bare: dict[str, Any] = {"attribution": (), "anomalies": (), "causes": (), "symptoms": ()}
         why = slow_clock(**bare, unexplained_ns=0.0, unexplained=(), notes=())
-        one = comparison_of({"case": why}).pairs[0]
-        empty = replace(one, pair=pair_of())
+        pair = comparison_of({"case": why}).pairs[0]
+        empty = replace(pair, pair=pair_of())
         empty.__dict__["diagnosis"] = why
         comment(Comparison(("a", "b"), (empty,), ()))
 
     @given(st.text(max_size=3000))
     def test_any_words(self, words: str):
-        whole = comparison_of({"case": crowded(words)}, notes=(words,))
-        comment(whole, gate_of(whole, Limit(), budgets(20, words), asked="--fail-on regression"))
+        run_comparison = comparison_of({"case": crowded_diagnosis(words)}, notes=(words,))
+        comment(
+            run_comparison,
+            gate_of(run_comparison, Limit(), budgets(20, words), options="--fail-on regression"),
+        )

@@ -10,7 +10,7 @@ import pytest
 from compared import BUSY_HOST, comparison, frame, pair_of, two_runs
 from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock
 from diagnosed import symptom as a_symptom
-from explorations import explored
+from explorations import sample_exploration
 from gated import comparison_of, failed_gate
 from timesink.analyses.comparison import TIMES, Workload
 from timesink.answers.causes import cause_title
@@ -29,7 +29,7 @@ def slower() -> Document:
     return comparison_document(comparison(two_runs(BUSY_HOST), notes=["One file was left out."]))
 
 
-def diagnosed(**parts: object) -> Document:
+def diagnosis_document(**parts: object) -> Document:
     """The document of one pair with a diagnosis made by hand."""
     return comparison_document(comparison_of({"normal vs slow": slow_clock(**parts)}))
 
@@ -41,13 +41,13 @@ class TestAnswer:
         assert [type(block) for block in slower.sections[0].blocks[:1]] == [Verdict]
 
     def test_change_and_interval_are_ratios(self):
-        (verdict,) = blocks(diagnosed(), Verdict)
+        (verdict,) = blocks(diagnosis_document(), Verdict)
         assert (verdict.base.value, verdict.new.value) == (58.7 * MS, 72.1 * MS)
         assert (verdict.change, verdict.low, verdict.high) == pytest.approx((0.228, 0.158, 0.301))
         assert verdict.notes == ("Cycle 1 is warm-up.",)
 
     def test_sides_are_called_as_the_runs(self):
-        (verdict,) = blocks(diagnosed(), Verdict)
+        (verdict,) = blocks(diagnosis_document(), Verdict)
         assert (verdict.base.label, verdict.new.label) == ("base: normal", "new: slow")
 
     def test_notes_come_last(self, slower: Document):
@@ -60,48 +60,50 @@ class TestAnswer:
         assert document.tone == "warning"
         assert blocks(document, Verdict)[0].verdict == "incomparable"
         assert Text(reasons[1], "warning") in section(document, "verdict").blocks
-        assert "notes" not in {one.id for one in document.sections}
+        assert "notes" not in {part.id for part in document.sections}
 
 
 class TestAttribution:
     def test_parts_add_up_to_the_change(self):
-        (shown,) = blocks(diagnosed(), Attribution)
-        assert fsum(row.change for row in shown.rows) == pytest.approx(shown.change)
-        assert shown.rows[0].name == "host code"
+        (attribution,) = blocks(diagnosis_document(), Attribution)
+        assert fsum(row.change for row in attribution.rows) == pytest.approx(attribution.change)
+        assert attribution.rows[0].name == "host code"
 
     def test_what_no_part_holds_is_a_row(self):
-        (shown,) = blocks(diagnosed(attribution=(component("host_cpu", 44.0, 52.0),)), Attribution)
-        assert [row.name for row in shown.rows] == ["host code", "not attributed"]
-        assert fsum(row.change for row in shown.rows) == pytest.approx(shown.change)
+        (attribution,) = blocks(
+            diagnosis_document(attribution=(component("host_cpu", 44.0, 52.0),)), Attribution
+        )
+        assert [row.name for row in attribution.rows] == ["host code", "not attributed"]
+        assert fsum(row.change for row in attribution.rows) == pytest.approx(attribution.change)
 
     def test_only_what_was_tested_is_sure(self):
-        (shown,) = blocks(diagnosed(), Attribution)
-        sure = {row.id: row.sure for row in shown.rows}
+        (attribution,) = blocks(diagnosis_document(), Attribution)
+        sure = {row.id: row.sure for row in attribution.rows}
         assert sure["host_cpu"]
         assert not sure["launch_gap"]
 
 
 class TestCauses:
     def test_a_cause_says_what_it_explains(self):
-        (card, *_) = blocks(diagnosed(), Causes)[0].items
+        (card, *_) = blocks(diagnosis_document(), Causes)[0].items
         assert (card.cause, card.role, card.title) == ("gpu_clock", "cause", "GPU clock")
         assert card.share == pytest.approx(clock_cause().explained_ns / (13.4 * MS))
 
     def test_anomalies_of_others_come_after(self):
         other = clock_anomaly(cause="cpu_contention", device="Host", severity=0.4)
-        (_, *cards) = blocks(diagnosed(anomalies=(other,)), Causes)[0].items
+        (_, *cards) = blocks(diagnosis_document(anomalies=(other,)), Causes)[0].items
         assert [(card.cause, card.role, card.share) for card in cards] == [
             ("cpu_contention", "anomaly", 0.4)
         ]
 
     def test_an_anomaly_that_a_cause_tells_is_not_told_again(self):
         sentence = f"{clock_anomaly().sentence} Kernels took longer."
-        found = diagnosed(causes=(replace(clock_cause(), sentence=sentence),))
-        assert [card.role for card in blocks(found, Causes)[0].items] == ["cause"]
+        document = diagnosis_document(causes=(replace(clock_cause(), sentence=sentence),))
+        assert [card.role for card in blocks(document, Causes)[0].items] == ["cause"]
 
     def test_functions_of_evidence_are_found_in_the_table(self):
         kernel = Evidence("kernel", "gemm takes longer", function="sm80_gemm_bf16_64x5")
-        document = diagnosed(causes=(replace(clock_cause(), evidence=(kernel,)),))
+        document = diagnosis_document(causes=(replace(clock_cause(), evidence=(kernel,)),))
         (link,) = blocks(document, Causes)[0].items[0].links
         assert link.section == "times"
         functions = table(document, "functions").columns[0]
@@ -109,12 +111,15 @@ class TestCauses:
 
     def test_symptoms_stand_by_themselves(self):
         symptom = a_symptom("GPU 0", "gpu_usage", 40.0, 80.0)
-        said = [one.text for one in blocks(diagnosed(anomalies=(), symptoms=(symptom,)), Text)]
-        assert "Symptoms, not causes: gpu_usage of GPU 0 40 → 80 %." in said
+        texts = [
+            block.text
+            for block in blocks(diagnosis_document(anomalies=(), symptoms=(symptom,)), Text)
+        ]
+        assert "Symptoms, not causes: gpu_usage of GPU 0 40 → 80 %." in texts
 
     def test_nothing_explained_is_said(self):
-        (shown,) = blocks(diagnosed(causes=(), anomalies=()), Causes)
-        assert (shown.items, shown.empty) == ((), "No cause has evidence.")
+        (causes,) = blocks(diagnosis_document(causes=(), anomalies=()), Causes)
+        assert (causes.items, causes.empty) == ((), "No cause has evidence.")
 
     @pytest.mark.parametrize("name", CAUSES)
     def test_every_cause_has_a_title(self, name: str):
@@ -124,23 +129,25 @@ class TestCauses:
 class TestTables:
     def test_functions_are_told_from_noise(self):
         document = comparison_document(comparison(two_runs()))
-        shown = table(document, "functions")
-        beyond = {name for name, verdict in rows(shown, "function", "verdict") if verdict == "yes"}
+        functions = table(document, "functions")
+        beyond = {
+            name for name, verdict in rows(functions, "function", "verdict") if verdict == "yes"
+        }
         assert beyond == {"sm80_gemm_bf16_64x5"}
 
     def test_counters_keep_their_units(self):
-        shown = table(comparison_document(comparison(two_runs())), "counters")
-        values = dict(rows(shown, "counter", "value"))
+        counters = table(comparison_document(comparison(two_runs())), "counters")
+        values = dict(rows(counters, "counter", "value"))
         assert values["gpu_sm_frequency"].endswith(" MHz")
 
     @pytest.mark.parametrize("name", ["functions", "counters", "scores"])
     def test_columns_say_what_they_mean(self, name: str):
-        shown = table(comparison_document(comparison(two_runs())), name)
-        assert [column.key for column in shown.columns if not column.help] == []
+        columns_table = table(comparison_document(comparison(two_runs())), name)
+        assert [column.key for column in columns_table.columns if not column.help] == []
 
     def test_chances_are_no_plain_numbers(self):
-        shown = table(comparison_document(comparison(two_runs())), "functions")
-        assert {column.kind for column in shown.columns if column.key == "p"} == {"p_value"}
+        functions = table(comparison_document(comparison(two_runs())), "functions")
+        assert {column.kind for column in functions.columns if column.key == "p"} == {"p_value"}
 
     def test_what_is_no_number_is_none(self):
         times = frame(TIMES, {"function": "f", "device": "Host", "change_pct": float("inf")})
@@ -157,7 +164,12 @@ class TestTables:
 class TestSeveral:
     def test_one_case_has_one_verdict_and_a_row_for_each(self):
         document = comparison_document(comparison(two_runs(BUSY_HOST), two_runs(BUSY_HOST)))
-        assert [one.id for one in document.sections[:4]] == ["verdict", "pairs", "pair-1", "pair-2"]
+        assert [part.id for part in document.sections[:4]] == [
+            "verdict",
+            "pairs",
+            "pair-1",
+            "pair-2",
+        ]
         assert len(blocks(document, Verdict)) == 1
         assert table(document, "pairs").rows == 2
 
@@ -165,34 +177,36 @@ class TestSeveral:
         document = comparison_document(comparison_of({"a": slow_clock(), "b": slow_clock()}))
         assert len(blocks(document, Verdict)) == 2
         names = ["pair-1", "pair-1-tables", "pair-2", "pair-2-tables"]
-        assert [one.id for one in document.sections[1:5]] == names
+        assert [part.id for part in document.sections[1:5]] == names
         assert document.sections[0].blocks[0] == table(document, "pairs")
 
     def test_of_many_only_some_are_told_in_full(self):
         document = comparison_document(comparison(*[two_runs(cycles=4)] * 12))
-        assert sum(one.id.startswith("pair-") for one in document.sections) == 8
+        assert sum(part.id.startswith("pair-") for part in document.sections) == 8
         assert table(document, "pairs").rows == 12
 
     def test_groups_of_roles(self):
-        document = comparison_document(comparison(exploration=explored()))
+        document = comparison_document(comparison(exploration=sample_exploration()))
         assert rows(table(document, "groups"), "group", "representative") == [
             (1, "p000"),
             (2, "p001"),
         ]
-        assert "groups-1" in {one.id for one in document.sections}
+        assert "groups-1" in {part.id for part in document.sections}
 
 
 class TestGate:
     def test_what_failed_is_told(self):
         gate = failed_gate()
         document = comparison_document(comparison_of({"a vs b": slow_clock()}), gate)
-        assert document.headline.startswith(f"Failed ({gate.asked}).")
+        assert document.headline.startswith(f"Failed ({gate.options}).")
         assert document.tone == "bad"
         assert rows(table(document, "checks"), "outcome")[0] == ("failed",)
 
     def test_runs_that_cannot_be_compared(self):
         error = NotFoundError("no such baseline", "save one")
-        document = error_document(gate_of_error(error, "@main vs run", asked="--fail-on 5%"), error)
+        document = error_document(
+            gate_of_error(error, "@main vs run", options="--fail-on 5%"), error
+        )
         assert document.tone == "warning"
         assert document.headline == "Not decided (--fail-on 5%): no such baseline"
         assert section(document, "hint").blocks == (Text("save one"),)

@@ -19,17 +19,22 @@ from compared import (
     two_runs,
 )
 from comparison_text import to_text
-from diagnosed import unchanged
+from diagnosed import unchanged_diagnosis
 from many_roles import one_role
 from timesink.analyses.comparison import FAMILIES, ROWS, TIMES, CycleTimes, Pair, Workload
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.causes import VERDICTS
-from timesink.answers.comparison.changes import Told, counters_block, families_block, scores_block
+from timesink.answers.comparison.changes import (
+    PairView,
+    counters_block,
+    families_block,
+    scores_block,
+)
 from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.sentences import findings, of_pair
+from timesink.answers.comparison.sentences import findings, pair_headline
 from timesink.output.blocks import Attribution, Text
-from timesink.output.terminal import wrapped
+from timesink.output.terminal import wrap_line
 from told_documents import blocks, rows
 
 UNEQUAL = Workload(comparable=False, reasons=("64 layers make a batch.", "More."), work_ratio=64.0)
@@ -37,24 +42,24 @@ UNEQUAL = Workload(comparable=False, reasons=("64 layers make a batch.", "More."
 SCORES = "Functions whose share and counter changed most (score: in spreads of the base)"
 
 
-def told(pair: Pair, **options: object) -> str:
+def pair_text(pair: Pair, **options: object) -> str:
     """What is said about a pair, beside a diagnosis that found nothing."""
     return to_text(without_cause(comparison(pair)), **options)
 
 
-def without_cause(whole: Comparison) -> Comparison:
+def without_cause(compared: Comparison) -> Comparison:
     """Pairs whose diagnosis is made by hand: that of each would have to be found."""
-    for one in whole.pairs:
-        one.__dict__["diagnosis"] = unchanged(attribution=())
-    return whole
+    for pair in compared.pairs:
+        pair.__dict__["diagnosis"] = unchanged_diagnosis(attribution=())
+    return compared
 
 
 def sentences(pair: Pair) -> list[str]:
     """The sentences of the answer after the verdict."""
     head = comparison_document(comparison(pair), top=10).headline
-    verdict, *said = re.split(r"(?<=[a-z)]\.) (?=[0-9A-Zc])", head)
+    verdict, *parts = re.split(r"(?<=[a-z)]\.) (?=[0-9A-Zc])", head)
     assert verdict.removesuffix(".") in VERDICTS.values()
-    return said
+    return parts
 
 
 def section(text: str, title: str) -> list[str]:
@@ -74,10 +79,10 @@ class TestAnswer:
         )
 
     def test_without_a_diagnosis_functions_and_counters_are_named(self):
-        said = of_pair(two_runs())
-        assert "1 function and 2 counters changed beyond noise, most of all " in said
-        assert "sm80_gemm_bf16_64x5 on GPU 7" in said
-        assert re.search(r"gpu_sm_frequency of GPU 7 \(1 \d{3} → \d{3} MHz\)", said)
+        headline = pair_headline(two_runs())
+        assert "1 function and 2 counters changed beyond noise, most of all " in headline
+        assert "sm80_gemm_bf16_64x5 on GPU 7" in headline
+        assert re.search(r"gpu_sm_frequency of GPU 7 \(1 \d{3} → \d{3} MHz\)", headline)
 
     def test_longer_cycles_are_said_with_their_interval(self):
         first = sentences(two_runs(BUSY_HOST))[0]
@@ -99,11 +104,11 @@ class TestAnswer:
     def test_high_scores_within_noise_are_explained(self):
         pair = pair_of(rows=two_runs().rows, findings=two_runs().findings)
         still = pair.rows.with_columns(mu_welch_p=1.0, mu_rank_p=1.0)
-        assert "though nothing changed beyond noise" in told(replace(pair, rows=still))
+        assert "though nothing changed beyond noise" in pair_text(replace(pair, rows=still))
 
     def test_a_single_cycle_cannot_be_told_from_noise(self):
         times = CycleTimes((10,), (20,), 10.0, 20.0, 100.0, None, None)
-        assert "cannot be told from noise" in told(replace(two_runs(), cycle_times=times))
+        assert "cannot be told from noise" in pair_text(replace(two_runs(), cycle_times=times))
 
     def test_tests_that_disagree_are_doubtful(self):
         times = CycleTimes((10,) * 6, (9,) * 7, 1e9, 9.5e8, -5.0, (-1.2e8, 2e7), 0.022)
@@ -116,7 +121,7 @@ class TestAnswer:
         times = frame(TIMES, {**row, "delta_ns": 400.0})
         calm = two_runs(HEALTHY).rows.with_columns(mu_welch_p=1.0, mu_rank_p=1.0)
         assert "per cycle); no counter did." in " ".join(
-            told(pair_of(times=times, rows=calm)).splitlines()
+            pair_text(pair_of(times=times, rows=calm)).splitlines()
         )
 
 
@@ -126,19 +131,19 @@ class TestUnequalWork:
         assert first == "Cycles do not hold the same work."
         assert reason == "64 layers make a batch."
         assert second.endswith("which says nothing about speed.")
-        assert not list(findings(Told(replace(two_runs(), workload=UNEQUAL))))
+        assert not list(findings(PairView(replace(two_runs(), workload=UNEQUAL))))
 
     def test_equal_work_is_told_where_it_could_be_made(self):
         pair = replace(two_runs(), workload=UNEQUAL, equal_work=two_runs(BUSY_HOST))
         first, _, second, *_ = sentences(pair)
         assert first.startswith("Cycles do not hold the same work")
         assert second.startswith("Put together to equal work, cycles take 80.")
-        assert "as recorded" in "".join(section(told(pair), "Notes"))
+        assert "as recorded" in "".join(section(pair_text(pair), "Notes"))
 
 
 class TestFindings:
     def test_a_function_has_its_time_and_the_counters_that_changed(self):
-        ((line, meanwhile),) = findings(Told(two_runs()))
+        ((line, meanwhile),) = findings(PairView(two_runs()))
         name = "sm80_gemm_bf16_64x5 on GPU 7"
         assert re.fullmatch(rf"{name}: \d+\.\d → \d+\.\d ms per cycle \(3\.\d x\)", line)
         assert meanwhile.startswith("meanwhile gpu_")
@@ -147,7 +152,7 @@ class TestFindings:
     def test_counters_that_the_diagnosis_names_have_no_other_figures(self):
         text = to_text(comparison(two_runs()))
         assert "gpu_sm_frequency of GPU 7 (" not in text
-        ((_, meanwhile),) = findings(Told(two_runs()), {("gpu_sm_frequency", "GPU 7")})
+        ((_, meanwhile),) = findings(PairView(two_runs()), {("gpu_sm_frequency", "GPU 7")})
         assert "gpu_sm_frequency" not in meanwhile
 
     def test_counters_that_read_the_same_are_told_together(self):
@@ -156,44 +161,44 @@ class TestFindings:
             metric=pl.lit("gpu_frequency")
         )
         both = replace(pair, rows=pl.concat([pair.rows, twin]))
-        ((_, meanwhile),) = findings(Told(both))
+        ((_, meanwhile),) = findings(PairView(both))
         assert "gpu_frequency/gpu_sm_frequency 1" in meanwhile
 
     def test_a_function_of_one_side_is_told_with_that_side(self):
         row = {"function": "f", "device": "Host", "new_ns": 5e6, "delta_ns": 5e6, "runs_on": "new"}
-        assert "only in new, 5.00 ms per cycle" in told(pair_of(times=frame(TIMES, row)))
+        assert "only in new, 5.00 ms per cycle" in pair_text(pair_of(times=frame(TIMES, row)))
 
     def test_the_largest_changes_of_time_come_first(self):
         rows = [
             {"function": f"f{n}", "device": "Host", "new_ns": 500.0 + n, "delta_ns": 500.0 + n}
             for n in range(7)
         ]
-        found = findings(Told(pair_of(times=frame(TIMES, *rows))))
-        assert [line.split()[0] for line, _ in found] == ["f6", "f5", "f4", "f3", "f2"]
+        largest = findings(PairView(pair_of(times=frame(TIMES, *rows))))
+        assert [line.split()[0] for line, _ in largest] == ["f6", "f5", "f4", "f3", "f2"]
 
     def test_how_many_more_there_are_is_told(self):
         rows = [
             {"function": f"f{n}", "device": "Host", "new_ns": 500.0 + n, "delta_ns": 500.0 + n}
             for n in range(7)
         ]
-        assert "\n  and 2 more: --table times\n" in told(pair_of(times=frame(TIMES, *rows)))
+        assert "\n  and 2 more: --table times\n" in pair_text(pair_of(times=frame(TIMES, *rows)))
 
     def test_only_what_changed_beyond_noise_is_listed_whatever_its_score(self):
         pair = two_runs()
         names = {row["function"] for row in pair.rows.head(20).iter_rows(named=True)}
         assert len(names) > 1
-        assert len(list(findings(Told(pair)))) == 1
+        assert len(list(findings(PairView(pair)))) == 1
 
     def test_work_under_other_names_is_told_as_one_family(self):
-        said = "gemm family on GPU 0: 2.44 → 34.2 ms per cycle (14.0 x), 99 → 116 calls, other"
-        assert [line for line, _ in findings(Told(other_kernels()))] == [f"{said} kernels"]
+        sentence = "gemm family on GPU 0: 2.44 → 34.2 ms per cycle (14.0 x), 99 → 116 calls, other"
+        assert [line for line, _ in findings(PairView(other_kernels()))] == [f"{sentence} kernels"]
         document = comparison_document(comparison(other_kernels()), top=10)
-        assert said in blocks(document, Text, "times")[0].text
+        assert sentence in blocks(document, Text, "times")[0].text
         assert "most of all" not in document.headline
 
     def test_a_long_name_is_cut(self):
         row = {"function": "x" * 3000, "device": "Host", "new_ns": 5e6, "delta_ns": 5e6}
-        text = told(pair_of(times=frame(TIMES, {**row, "runs_on": "new"})))
+        text = pair_text(pair_of(times=frame(TIMES, {**row, "runs_on": "new"})))
         assert "x" * 20 in text
         assert "x" * 101 not in text.replace("\n", "")
 
@@ -231,7 +236,7 @@ class TestUnrecorded:
             {**calls, "function": "aten::mm", "function_class": "cpu_operator", "runs_on": "base"},
         )
         family = {"family": "gemm", "name": None, "device": "Host", "names_base": ["aten::mm"]}
-        return told(pair_of(times=frame(TIMES, *rows), families=frame(FAMILIES, family)))
+        return pair_text(pair_of(times=frame(TIMES, *rows), families=frame(FAMILIES, family)))
 
     def test_they_are_in_no_table(self, text: str):
         assert "aten::mm" not in text
@@ -248,29 +253,29 @@ class TestUnrecorded:
             {**lines, **both, "calls_base": 0.0, "base_ns": 0.0, "runs_on": "new"}
             | {"function": "mark", "function_class": "cpu_annotation"},
         )
-        assert "outside" not in told(pair_of(times=frame(TIMES, *rows)))
+        assert "outside" not in pair_text(pair_of(times=frame(TIMES, *rows)))
 
     def test_that_is_said_once(self, text: str):
-        said = "left out here: 1 function, as new did not record operators"
+        sentence = "left out here: 1 function, as new did not record operators"
         assert text.count("left out here") == 1
-        assert section(text, "Functions (1)")[-1] == said
+        assert section(text, "Functions (1)")[-1] == sentence
 
 
 class TestNotes:
     def test_notes_of_both_sides_are_said_once(self):
         pair = two_runs()
         base, new = (replace(pair.base, notes=("a", "b")), replace(pair.new, notes=("b", "c")))
-        lines = section(told(replace(pair, base=base, new=new)), "Notes")
+        lines = section(pair_text(replace(pair, base=base, new=new)), "Notes")
         assert [line.strip() for line in lines] == ["both: b", "base: a", "new: c"]
 
     def test_there_is_one_block_of_them(self):
         pair = two_runs()
         noted = replace(pair, base=replace(pair.base, notes=("a",)))
-        for whole in (
+        for compared in (
             comparison(noted, notes=["pid 5 is alone"]),
             comparison(noted, pair, noted, notes=["pid 5 is alone"]),
         ):
-            text = to_text(without_cause(whole))
+            text = to_text(without_cause(compared))
             assert text.count("\nNotes\n") == 1
             assert "base: a" in text.partition("\nNotes\n")[2]
 
@@ -282,20 +287,20 @@ class TestNotes:
 
 class TestTables:
     def test_a_counter_that_changed_is_told_once_and_in_its_unit(self):
-        table = counters_block(Told(two_runs(BUSY_LINK)), 10)
+        table = counters_block(PairView(two_runs(BUSY_LINK)), 10)
         ((counter, device, value),) = rows(table, "counter", "device", "value")
         assert (counter, device) == ("gpu_link_receive", "GPU 7")
         assert re.match(r"[\d.]+ MB/s → [\d.]+ GB/s", value)
 
     def test_the_ten_highest_rows_are_shown(self):
-        lines = section(told(two_runs()), f"{SCORES} (the first 10 of 16)")
+        lines = section(pair_text(two_runs()), f"{SCORES} (the first 10 of 16)")
         assert len(lines) == 11
         assert lines[0].split()[:2] == ["function", "metric"]
 
     def test_times_have_chances_and_calls(self):
         row = {"function": "f", "device": "Host", "base_ns": 5e6, "new_ns": 9e6, "delta_ns": 4e6}
         calls = {"calls_base": 2.0, "calls_new": 3.5, "welch_p": 0.02, "rank_p": 0.03}
-        text = told(pair_of(times=frame(TIMES, {**row, **calls})))
+        text = pair_text(pair_of(times=frame(TIMES, {**row, **calls})))
         head, line = section(text, "Time per cycle, largest changes (1)")
         assert head.split()[-2:] == ["p", "calls"]
         assert line.endswith("2 → 3.5")
@@ -304,19 +309,19 @@ class TestTables:
         pair = two_runs()
         first = pl.Series(range(pair.times.height)) > 0
         some = replace(pair, times=pair.times.with_columns(measured=first))
-        assert len(section(told(some), "Functions without metrics, largest changes (1)")) == 2
-        assert "Functions without metrics" not in told(
+        assert len(section(pair_text(some), "Functions without metrics, largest changes (1)")) == 2
+        assert "Functions without metrics" not in pair_text(
             replace(pair, times=pair.times.with_columns(measured=True))
         )
 
     def test_counters_of_anomalies_are_not_told_again(self):
-        assert len(counters_block(Told(two_runs(BUSY_LINK)), 10).columns) > 1
+        assert len(counters_block(PairView(two_runs(BUSY_LINK)), 10).columns) > 1
         before = [("gpu_link_receive", "GPU 7")]
-        left = counters_block(Told(two_runs(BUSY_LINK)), 10, before=before)
+        left = counters_block(PairView(two_runs(BUSY_LINK)), 10, before=before)
         assert (left.title, left.rows) == ("Other counters that changed beyond noise", 0)
 
     def test_one_table_can_be_asked_for(self):
-        text = told(two_runs(), top=3, table="times")
+        text = pair_text(two_runs(), top=3, table="times")
         assert "Time per cycle, largest changes (the first 3 of 7)" in text
         assert SCORES not in text
 
@@ -325,13 +330,13 @@ class TestTables:
             FAMILIES,
             {"family": "gemm", "name": None, "names_base": ["a"], "names_new": ["b", "c"]},
         )
-        table = families_block(Told(replace(two_runs(), families=families)), 10)
+        table = families_block(PairView(replace(two_runs(), families=families)), 10)
         assert rows(table, "function", "names_base", "names_new") == [("gemm (family)", 1, 2)]
 
     def test_a_counter_that_fell_to_nothing_has_not_gone(self):
         row = {"function": "f", "metric": "gpu_mem_util", "device": "GPU 0", "unit": "%"}
         some = {"mu_base": 4.45, "mu_delta": -4.45, "cycles_base": 5, "cycles_new": 5}
-        text = told(pair_of(rows=frame(ROWS, {**row, **some})))
+        text = pair_text(pair_of(rows=frame(ROWS, {**row, **some})))
         line = section(text, "Counters that changed beyond noise (1)")[1]
         assert "4.45 → 0 %" in line
         assert "-100 %" in line
@@ -339,7 +344,7 @@ class TestTables:
     def test_no_chance_is_told_of_what_ran_on_one_side_only(self):
         row = {"function": "gemm", "metric": "gpu_usage", "device": "GPU 0", "runs_on": "new"}
         p = {"beta_rank_p": 1.0, "mu_rank_p": 1.0}
-        table = scores_block(Told(pair_of(rows=frame(ROWS, {**row, **p}))), 10)
+        table = scores_block(PairView(pair_of(rows=frame(ROWS, {**row, **p}))), 10)
         assert rows(table, "counter") == [("only in new",)]
         assert "p_share" not in {column.key for column in table.columns}
 
@@ -349,12 +354,12 @@ class TestTables:
             {"function": name, "device": "GPU 0", "new_ns": 500.0, "delta_ns": 500.0}
             for name in names
         ]
-        text = told(pair_of(times=frame(TIMES, *rows)))
+        text = pair_text(pair_of(times=frame(TIMES, *rows)))
         assert "f (Add)" in text
         assert "f (Mul)" in text
 
     def test_without_counters_there_are_times_alone(self):
-        text = told(replace(two_runs(), rows=pair_of().rows, findings=()))
+        text = pair_text(replace(two_runs(), rows=pair_of().rows, findings=()))
         assert SCORES not in text
         assert "Time per cycle" in text
 
@@ -366,17 +371,17 @@ class TestTables:
 
 class TestSeveral:
     def test_the_answer_over_all_comes_first_and_notes_last(self):
-        whole = comparison(two_runs(), two_runs(BUSY_HOST), notes=["pid 5 is alone"])
-        document = comparison_document(whole, top=10)
+        compared = comparison(two_runs(), two_runs(BUSY_HOST), notes=["pid 5 is alone"])
+        document = comparison_document(compared, top=10)
         lead = "Regression (1 of 2 processes: no change, 1: regression). "
-        assert document.headline == f"{lead}{whole.headline}"
+        assert document.headline == f"{lead}{compared.headline}"
         assert document.sections[-1].blocks[-1] == Text("pid 5 is alone")
 
     def test_json_and_text_give_one_answer(self):
-        whole = comparison(two_runs())
-        verdict, _, said = comparison_document(whole, top=10).headline.partition(". ")
-        assert said == whole.headline
-        assert verdict == VERDICTS[whole.to_dict()["verdict"]]
+        compared = comparison(two_runs())
+        verdict, _, rest = comparison_document(compared, top=10).headline.partition(". ")
+        assert rest == compared.headline
+        assert verdict == VERDICTS[compared.to_dict()["verdict"]]
 
     def test_a_verdict_that_all_pairs_share_comes_first(self):
         document = comparison_document(comparison(two_runs(BUSY_HOST), two_runs(BUSY_HOST)), top=10)
@@ -395,17 +400,17 @@ class TestSeveral:
         assert "1 more pair in full: -o DIR writes all" in text
 
     def test_the_one_that_stands_out_comes_first(self):
-        whole = comparison(*[two_runs()] * 3, two_runs(BUSY_HOST))
-        first = blocks(comparison_document(whole, top=10), Text, "pair-4")[0]
+        compared = comparison(*[two_runs()] * 3, two_runs(BUSY_HOST))
+        first = blocks(comparison_document(compared, top=10), Text, "pair-4")[0]
         assert first.text.startswith("Cycles take 80.")
 
     def test_what_chooses_one_is_said_where_something_does(self):
-        whole = comparison(*[two_runs()] * 4)
+        compared = comparison(*[two_runs()] * 4)
         apart = [
-            replace(one, pair=replace(one.pair, **_with_rank(one.pair, rank)))
-            for rank, one in enumerate(whole.pairs)
+            replace(pair, pair=replace(pair.pair, **_with_rank(pair.pair, rank)))
+            for rank, pair in enumerate(compared.pairs)
         ]
-        text = to_text(without_cause(replace(whole, pairs=tuple(apart))))
+        text = to_text(without_cause(replace(compared, pairs=tuple(apart))))
         assert "1 more pair in full: --rank 0 chooses one, -o DIR writes all" in text
 
 
@@ -416,7 +421,7 @@ def _with_rank(pair: Pair, rank: int) -> dict[str, Any]:
 class TestWhatIsNotKnown:
     def test_a_counter_one_side_does_not_know_is_no_zero(self):
         text = to_text(comparison(_without_clock()))
-        line = next(one for one in text.splitlines() if "gpu_sm_frequency" in one)
+        line = next(row for row in text.splitlines() if "gpu_sm_frequency" in row)
         assert re.search(r"MHz → - ", line)
 
     def test_one_cycle_on_a_side_has_no_chance(self):
@@ -428,9 +433,9 @@ class TestWhatIsNotKnown:
         assert "All names meet: no function is on one side only." in text.splitlines()
 
     def test_functions_are_counted_as_they_are_listed(self):
-        whole = comparison(two_runs())
-        told = Told(whole.pairs[0].pair)
-        assert f"{len(told.changes)} function" in of_pair(told.whole)
+        compared = comparison(two_runs())
+        view = PairView(compared.pairs[0].pair)
+        assert f"{len(view.changes)} function" in pair_headline(view.full_pair)
 
 
 def _without_clock() -> Pair:
@@ -441,5 +446,5 @@ def _without_clock() -> Pair:
 
 
 def test_no_amount_is_torn_from_its_unit():
-    lines = [str(line) for line in wrapped("they take 1.28 → 1.22 s, 5 % less", 20)]
+    lines = [str(line) for line in wrap_line("they take 1.28 → 1.22 s, 5 % less", 20)]
     assert lines == ["they take", "1.28 → 1.22 s, 5 %", "less"]

@@ -25,9 +25,9 @@ def test_every_cycle_has_a_bar_on_one_scale():
 
 
 def test_sides_do_not_overlap():
-    shown = bars(side("base", [1e6] * 50, USUAL), side("new", [1e6] * 3, OTHER))
-    ends = [bar.x + bar.width for bar in shown]
-    assert all(end <= bar.x for end, bar in zip(ends, shown[1:], strict=False))
+    drawn_bars = bars(side("base", [1e6] * 50, USUAL), side("new", [1e6] * 3, OTHER))
+    ends = [bar.x + bar.width for bar in drawn_bars]
+    assert all(end <= bar.x for end, bar in zip(ends, drawn_bars[1:], strict=False))
     assert ends[-1] <= WIDTH
 
 
@@ -37,15 +37,15 @@ def test_warm_up_is_hatched():
 
 
 def test_of_very_many_cycles_some_share_a_bar():
-    shown = bars(side("run", [1e6] * 100_000, USUAL))
-    assert 100 < len(shown) < WIDTH
-    assert all(bar.width > 0 for bar in shown)
+    drawn_bars = bars(side("run", [1e6] * 100_000, USUAL))
+    assert 100 < len(drawn_bars) < WIDTH
+    assert all(bar.width > 0 for bar in drawn_bars)
 
 
 def test_the_unit_suits_the_lengths():
     for length, unit in ((3e9, "s"), (3e6, "ms"), (3e3, "us"), (3.0, "ns")):
         shapes = cycle_picture([side("run", [length], USUAL)]).shapes
-        assert f"cycle time, {unit}" in [one.text for one in shapes if isinstance(one, Label)]
+        assert f"cycle time, {unit}" in [shape.text for shape in shapes if isinstance(shape, Label)]
 
 
 def test_it_says_what_it_shows():

@@ -16,14 +16,14 @@ KINDS = ["prefill", *["decode"] * 5, "prefill", *["decode"] * 6]
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Path:
+def server_recording(tmp_path: Path) -> Path:
     """A recording of a server in the dialect of eBPF tracers: Python calls, `host(pid)`."""
     batches = serve(KINDS, pids=("944615", "944616"))
     return write(tmp_path / "served.json", chrome_events(batches))
 
 
-def test_a_recorded_server(served):
-    (run,) = timesink.cycles(served, cache=False).runs
+def test_a_recorded_server(server_recording):
+    (run,) = timesink.cycles(server_recording, cache=False).runs
     assert (run.cycles.method, run.cycles.anchor) == ("python", "Scheduler.run_batch")
     table = run.cycles.table
     assert table["type"].to_list() == KINDS * 2
@@ -35,25 +35,25 @@ def test_a_recorded_server(served):
     assert run.summary["length_cv"].to_list() == [0.0] * 4
 
 
-def test_one_process_by_its_number(served):
-    report = timesink.cycles(served, pid="944616", cache=False)
+def test_one_process_by_its_number(server_recording):
+    report = timesink.cycles(server_recording, pid="944616", cache=False)
     assert report.table["pid"].unique().to_list() == ["node7(944616)"]
     with pytest.raises(NotFoundError, match="process 7"):
-        timesink.cycles(served, pid="7", cache=False)
+        timesink.cycles(server_recording, pid="7", cache=False)
 
 
-def test_a_folder_keeps_what_can_be_told(served):
+def test_a_folder_keeps_what_can_be_told(server_recording):
     other = {"name": "f", "ph": "X", "cat": "python", "pid": 1, "tid": 1, "ts": 0, "dur": 5}
-    write(served.parent / "short.json", [other, other | {"name": "g", "ts": 9}])
-    report = timesink.cycles(served.parent, cache=False)
+    write(server_recording.parent / "short.json", [other, other | {"name": "g", "ts": 9}])
+    report = timesink.cycles(server_recording.parent, cache=False)
     assert [run.label for run in report.runs] == ["served"]
     assert "no steps found" in report.refused[0].message
 
 
-def test_json_says_everything(served):
-    told = json.loads(timesink.cycles(served, cache=False).to_json())
-    assert told["schema"] == "timesink/cycles/1"
-    (run,) = told["runs"]
+def test_json_says_everything(server_recording):
+    answer = json.loads(timesink.cycles(server_recording, cache=False).to_json())
+    assert answer["schema"] == "timesink/cycles/1"
+    (run,) = answer["runs"]
     assert run["count"] == len(run["cycles"]) == 2 * len(KINDS)
     assert 0 < run["confidence"] <= 1
     assert run["cycles"][0] | {"pid": ""} == {
@@ -69,8 +69,8 @@ def test_json_says_everything(served):
 # -- real recordings -------------------------------------------------------------------------------
 
 
-def test_every_fault_has_thirty_steps(shared):
-    report = timesink.cycles(shared / "data/h200/faults")
+def test_every_fault_has_thirty_steps(shared_root):
+    report = timesink.cycles(shared_root / "data/h200/faults")
     assert len(report.runs) == 10
     assert {run.cycles.anchor for run in report.runs} == {"decode_step"}
     assert [run.cycles.table.height for run in report.runs] == [30] * 10
@@ -91,15 +91,15 @@ def test_every_fault_has_thirty_steps(shared):
         ),
     ],
 )
-def test_recordings_of_many_makers(shared, name, method, count):
-    (run,) = timesink.cycles(shared / "data" / name).runs
+def test_recordings_of_many_makers(shared_root, name, method, count):
+    (run,) = timesink.cycles(shared_root / "data" / name).runs
     assert (run.cycles.method, run.cycles.table.height) == (method, count)
 
 
 @pytest.mark.parametrize(
     "name", ["nsys/output-file.sqlite", "tracelens/mi210/gpu_only_trace.json.gz"]
 )
-def test_recordings_without_a_repeating_unit(shared, name):
+def test_recordings_without_a_repeating_unit(shared_root, name):
     with pytest.raises(NotFoundError) as refused:
-        timesink.cycles(shared / "data" / name)
+        timesink.cycles(shared_root / "data" / name)
     assert "--marker" in refused.value.hint

@@ -15,11 +15,11 @@ from told_documents import blocks, rows, table
 
 def slow_table(pid: int, *slow: int) -> pl.DataFrame:
     """A process some of whose ten cycles take twice as long."""
-    made = process_table(pid, cycles=10, seed=pid)
-    numbers = made["cycle"].unique().sort()
+    process = process_table(pid, cycles=10, seed=pid)
+    numbers = process["cycle"].unique().sort()
     longer = pl.col("cycle").is_in([numbers[place - 1] for place in slow])
     length = pl.col("cycle_dur_ns")
-    return made.with_columns(pl.when(longer).then(length * 2).otherwise(length))
+    return process.with_columns(pl.when(longer).then(length * 2).otherwise(length))
 
 
 @pytest.fixture(scope="module")
@@ -28,20 +28,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def one(folder: Path) -> Document:
+def single_process(folder: Path) -> Document:
     return diagnosis_document(diagnose(write_table(folder / "one.csv", slow_table(7, 6))))
 
 
-def test_typical_cycles_stand_against_slow_ones(one: Document):
-    (verdict,) = blocks(one, Verdict)
+def test_typical_cycles_stand_against_slow_ones(single_process: Document):
+    (verdict,) = blocks(single_process, Verdict)
     assert (verdict.base.label, verdict.new.label) == ("typical cycles", "slow cycles")
-    assert one.headline.startswith("1 of 10 cycles takes longer")
-    assert one.title == "Slow cycles of one.csv"
-    assert one.subject.startswith("one.csv, ")
+    assert single_process.headline.startswith("1 of 10 cycles takes longer")
+    assert single_process.title == "Slow cycles of one.csv"
+    assert single_process.subject.startswith("one.csv, ")
 
 
-def test_every_cycle_is_on_a_side(one: Document):
-    sides = [side for _, side in rows(table(one, "cycles"), "cycle", "side")]
+def test_every_cycle_is_on_a_side(single_process: Document):
+    sides = [side for _, side in rows(table(single_process, "cycles"), "cycle", "side")]
     assert sides.index("slow") == 5
     assert sides.count("slow") == 1
 

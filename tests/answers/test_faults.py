@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import timesink
-from behaviour_files import ROW, changed, csv_file
+from behaviour_files import ROW, change_cells, csv_file
 from compared_runs import process_table, write_table, write_timeline
 from timesink.analyses.behaviour.table import NO_SAMPLES
 
@@ -15,7 +15,7 @@ HEADER = "timestamp_us,counter,device,value"
 
 
 @pytest.mark.parametrize(
-    ("counters", "said"),
+    ("counters", "reason"),
     [
         ("", "counters.csv: the file is empty: its samples are not used"),
         ("1,gpu_power,GPU 0,7", "(no header line): its samples are not used"),
@@ -25,12 +25,12 @@ HEADER = "timestamp_us,counter,device,value"
     ],
 )
 def test_counters_that_cannot_be_used_are_not_called_absent(
-    tmp_path: Path, counters: str, said: str
+    tmp_path: Path, counters: str, reason: str
 ) -> None:
     path = write_timeline(tmp_path / "trace.json")
     (tmp_path / "counters.csv").write_text(counters)
     notes = timesink.behaviour(path).notes
-    assert any(said in note for note in notes)
+    assert any(reason in note for note in notes)
     assert NO_SAMPLES not in notes
 
 
@@ -48,17 +48,17 @@ def test_counters_that_are_not_there_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "beginning"),
     [
         ("instances_count", "times", "not in the table, so not known: instances_count (how"),
         ("mu_pct", "level", "not in the table, so not known: mu_pct (how high counters were)"),
     ],
 )
-def test_what_a_table_does_not_say(tmp_path: Path, before: str, after: str, said: str) -> None:
+def test_what_a_table_does_not_say(tmp_path: Path, before: str, after: str, beginning: str) -> None:
     path = write_table(tmp_path / "a.csv", process_table(7))
     path.write_text(path.read_text().replace(before, after))
     notes = timesink.behaviour(path).notes
-    assert notes[0].startswith(said)
+    assert notes[0].startswith(beginning)
 
 
 def test_a_cut_archive_is_said_without_a_number(tmp_path: Path) -> None:
@@ -72,7 +72,11 @@ def test_a_cut_archive_is_said_without_a_number(tmp_path: Path) -> None:
 
 def test_levels_and_names_that_are_lost(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    odd = [changed(mu_pct="inf"), changed(function_name="café"), changed(sigma_pct="x")]
+    odd = [
+        change_cells(mu_pct="inf"),
+        change_cells(function_name="café"),
+        change_cells(sigma_pct="x"),
+    ]
     path.write_bytes(csv_file(ROW, *odd).decode().encode("latin-1"))
     notes = timesink.behaviour(path).notes
     assert [note.partition(":")[0] for note in notes] == [

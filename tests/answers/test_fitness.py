@@ -30,13 +30,13 @@ SGLANG = "graphs/sglang_decode/sglang_Qwen3-8B_decode.json.gz"
 
 
 @pytest.fixture(scope="module")
-def vllm(shared: Path) -> Path:
-    return shared / "data" / VLLM
+def vllm(shared_root: Path) -> Path:
+    return shared_root / "data" / VLLM
 
 
 @pytest.fixture(scope="module")
-def sglang(shared: Path) -> Path:
-    return shared / "data" / SGLANG
+def sglang(shared_root: Path) -> Path:
+    return shared_root / "data" / SGLANG
 
 
 def first_section(document: Document) -> str:
@@ -44,7 +44,7 @@ def first_section(document: Document) -> str:
 
 
 def verdict(answer: dict[str, Any]) -> tuple[str, list[str]]:
-    return answer["recording"]["fit"], [one["code"] for one in answer["recording"]["reasons"]]
+    return answer["recording"]["fit"], [reason["code"] for reason in answer["recording"]["reasons"]]
 
 
 class TestAnalyze:
@@ -54,7 +54,7 @@ class TestAnalyze:
             "The GPU is busy 99.8 % of the 10.74 ms it was recorded for; how idle it was before "
             "cannot be told."
         )
-        assert [one for one in analysis.findings if "utilisation" in one.rule] == []
+        assert [finding for finding in analysis.findings if "utilisation" in finding.rule] == []
         text = terminal.to_text(analysis_document(analysis, brief=True), width=100)
         for wrong in ("locks", "logging", "42.3 %", "decide"):
             assert wrong not in text
@@ -87,11 +87,11 @@ class TestAnalyze:
 
     def test_the_corrected_timeline_has_the_verdict_of_its_recording(self):
         analysis = timesink.analyze(timesink.sample(), steps=3)
-        assert analysis.own is not None
-        assert recording_fitness(analysis.own) is recording_fitness(analysis.recording)
+        assert analysis.corrected_trace is not None
+        assert recording_fitness(analysis.corrected_trace) is recording_fitness(analysis.recording)
 
 
-def described(path: Path) -> Any:
+def folder_description(path: Path) -> Any:
     trace = timesink.open(path)
     (recording,) = find_chosen(path)
     return describe_folder(str(path), [Opened(recording, trace, None)])
@@ -99,14 +99,14 @@ def described(path: Path) -> Any:
 
 class TestInfo:
     def test_the_headline_leaves_out_what_is_not_known(self, sglang: Path):
-        document = info_document(described(sglang))
+        document = info_document(folder_description(sglang))
         assert document.headline.endswith(
             "9.77 ms of device work were recorded, how idle the device was cannot be told"
         )
         assert first_section(document) == "fitness"
 
     def test_json_has_it_beside_what_the_recorder_says(self, sglang: Path):
-        assert verdict(described(sglang).to_dict()) == ("partly", ["work_not_recorded"])
+        assert verdict(folder_description(sglang).to_dict()) == ("partly", ["work_not_recorded"])
 
     def test_a_fit_recording_has_a_fact(self, capsys: pytest.CaptureFixture[str]):
         assert main(["info", str(timesink.sample())]) == 0
@@ -133,12 +133,14 @@ class TestComparison:
         assert main(["gate", str(vllm), str(vllm), "--fail-on", "5%", *options]) == code
 
     def test_lost_kernels_are_not_judged(self, tmp_path: Path):
-        whole, lost = (write(tmp_path / f"{name}.json", to_bytes(made)) for name, made in runs())
-        assert timesink.compare(whole, whole).diagnosis.verdict == "no_change"
-        comparison = timesink.compare(whole, lost)
+        complete, lost = (
+            write(tmp_path / f"{name}.json", to_bytes(document)) for name, document in runs()
+        )
+        assert timesink.compare(complete, complete).diagnosis.verdict == "no_change"
+        comparison = timesink.compare(complete, lost)
         assert "cannot be judged: 20 of 120 launch calls" in comparison.headline
-        kept = json.loads(timesink.compare(whole, lost).to_json())
-        assert kept["recording"]["reasons"][0]["code"] == "work_not_recorded"
+        answer = json.loads(timesink.compare(complete, lost).to_json())
+        assert answer["recording"]["reasons"][0]["code"] == "work_not_recorded"
 
 
 def runs() -> list[tuple[str, list[dict]]]:

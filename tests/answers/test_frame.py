@@ -17,7 +17,7 @@ def to_text(frame: pl.DataFrame) -> str:
 
 
 @pytest.fixture
-def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def print_frame(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     def show(frame: pl.DataFrame, width: int) -> str:
         monkeypatch.setenv("COLUMNS", str(width))
         terminal.print_text(frame_document(frame))
@@ -27,7 +27,7 @@ def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("value", "expected"),
     [
         (None, "-"),
         (True, "yes"),
@@ -41,8 +41,8 @@ def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         ([1, 2], "[1, 2]"),
     ],
 )
-def test_values(value: object, shown: str):
-    assert to_text(pl.DataFrame({"value": [value]})).split("\n")[1].strip() == shown
+def test_values(value: object, expected: str):
+    assert to_text(pl.DataFrame({"value": [value]})).split("\n")[1].strip() == expected
 
 
 def test_numbers_stand_right_and_text_left():
@@ -53,26 +53,26 @@ def test_numbers_stand_right_and_text_left():
         add       7  20""")
 
 
-def test_only_the_longest_text_is_cut(printed):
+def test_only_the_longest_text_is_cut(print_frame):
     frame = pl.DataFrame({"name": ["n" * 100], "kind": ["kernel"], "dur_ns": [10**9]})
-    header, row = printed(frame, 60).splitlines()
+    header, row = print_frame(frame, 60).splitlines()
     assert len(row) == 60
     assert row.endswith("n…  kernel  1000000000")
     assert header.endswith("  kind        dur_ns")
 
 
-def test_wide_characters_count_twice(printed):
-    _, row = printed(pl.DataFrame({"name": ["核函数" * 4], "n": [1]}), 80).splitlines()
+def test_wide_characters_count_twice(print_frame):
+    _, row = print_frame(pl.DataFrame({"name": ["核函数" * 4], "n": [1]}), 80).splitlines()
     assert row == "核函数" * 4 + "  1"
 
 
-def test_table_that_cannot_fit_is_shown_row_by_row(printed):
+def test_table_that_cannot_fit_is_shown_row_by_row(print_frame):
     frame = pl.DataFrame({f"column_{place}": [place, 10 * place] for place in range(12)})
-    lines = printed(frame, 60).splitlines()
+    lines = print_frame(frame, 60).splitlines()
     assert lines[1] == "column_1   1"
     assert lines[12] == ""
     assert lines[14] == "column_1   10"
 
 
-def test_empty_table(printed):
-    assert printed(pl.DataFrame({"name": []}, schema={"name": pl.String}), 80) == "name\n"
+def test_empty_table(print_frame):
+    assert print_frame(pl.DataFrame({"name": []}, schema={"name": pl.String}), 80) == "name\n"

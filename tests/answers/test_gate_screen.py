@@ -18,8 +18,8 @@ def lines_of(text: str) -> list[str]:
     """What fits one screen; a command is one line, which a terminal shows in several rows."""
     lines = text.splitlines()
     assert sum(-(-cell_len(line) // 80) or 1 for line in lines) <= 24
-    said = lines[:-1] if "Reproduce" in lines else lines
-    assert max(map(cell_len, said)) <= 80
+    sized_lines = lines[:-1] if "Reproduce" in lines else lines
+    assert max(map(cell_len, sized_lines)) <= 80
     return lines
 
 
@@ -49,8 +49,10 @@ def test_what_matters_least_goes_first_where_there_is_no_room():
 
 def test_a_pass_is_told_in_a_few_lines():
     check = gate_check("cycle time", "cycle time", "passed", "Cycle time is the same.")
-    kept = gate_check("budget", "cycle max", "passed", "")
-    gate = failed_gate(checks=(check, kept), unseen="Changes below about 4 % cannot be seen.")
+    passed_check = gate_check("budget", "cycle max", "passed", "")
+    gate = failed_gate(
+        checks=(check, passed_check), unseen="Changes below about 4 % cannot be seen."
+    )
     assert lines_of(screen(gate)) == [
         "timesink: passed (--fail-on 5%): base vs new",
         "  Cycle time is the same.",
@@ -108,7 +110,7 @@ def test_what_to_look_at_is_said_once():
         "See who else is there (`pmon -c 1`) and move one.",
         "See who else is there (`pmon`).",
     )
-    why = slow_clock(causes=tuple(clock_cause(advice=one) for one in advice))
+    why = slow_clock(causes=tuple(clock_cause(advice=advice_text) for advice_text in advice))
     assert screen(failed_gate(why=why)).count("See who else is there") == 1
 
 

@@ -13,11 +13,11 @@ LAUNCH = R(5, 5, c=1)
 def test_device_work_and_the_costliest_part_with_its_advice():
     launch, kernel = R(390, 5, c=1), K("gemm", 400, 600, c=1)
     trace = read(STEP(1, 0, 1000), O(DATA_LOADER, 0, 300), launch, kernel)
-    told = headline(trace)
-    assert told.startswith(
+    text = headline(trace)
+    assert text.startswith(
         "60.0 % of the one recorded step of 1.00 ms is GPU work; data loading costs "
     )
-    assert ": raise num_workers" in told
+    assert ": raise num_workers" in text
 
 
 def test_nothing_to_advise():
@@ -43,9 +43,9 @@ def test_without_marks_the_recording_is_meant():
 def test_another_finding_where_none_is_about_the_costliest_part():
     gpu = {"deviceProperties": [{"id": 0, "name": "NVIDIA", "computeMajor": 7}]}
     product = [O("aten::mm", 0, 1000), LAUNCH, K("volta_sgemm_128x64_nn", 10, 900, c=1)]
-    told = headline(read(STEP(1, 0, 1000), *product, **gpu))
-    assert "host code with an idle device costs 95.0 us. Gravest finding: Tensor cores" in told
-    assert told.endswith("keep dimensions at multiples of 8.")
+    text = headline(read(STEP(1, 0, 1000), *product, **gpu))
+    assert "host code with an idle device costs 95.0 us. Gravest finding: Tensor cores" in text
+    assert text.endswith("keep dimensions at multiples of 8.")
 
 
 def test_nothing_beside_device_work():
@@ -59,17 +59,17 @@ def test_time_between_steps():
         start = 10_000 * number
         events += [STEP(number, start, 2000), O("train", start, 2000), R(start, 5, c=number + 1)]
         events += [K("gemm", start + 5, 1995, c=number + 1)]
-    told = headline(read(*events))
+    text = headline(read(*events))
     between = "; between two steps pass 8.00 ms without device work (72.7 % of the time): look at"
-    assert between in told
+    assert between in text
 
 
 def test_advice_on_what_was_found_elsewhere():
     talking, launch = O("gloo:all_reduce", 0, 800), R(850, 5, c=1)
     trace = read(STEP(1, 0, 1000), talking, launch, K("gemm", 900, 100, c=1))
     late = Finding("stragglers", "", "Look at rank3.", "rank3 is late", 0.5, 1.0)
-    told = headline(trace, [*find_all(trace), late])
-    assert told.endswith("800.0 us; rank3 is late. Look at rank3.")
+    text = headline(trace, [*find_all(trace), late])
+    assert text.endswith("800.0 us; rank3 is late. Look at rank3.")
 
 
 def test_the_host_alone():
@@ -96,8 +96,8 @@ def test_launches_without_a_device():
 
 
 def test_communication_of_the_host_alone():
-    told = headline(read(STEP(1, 0, 1000), O("mm", 0, 300), O("gloo:all_reduce", 300, 500)))
-    assert "50.0 % is communication, 30.0 % is host code and 20.0 % has no" in told
+    text = headline(read(STEP(1, 0, 1000), O("mm", 0, 300), O("gloo:all_reduce", 300, 500)))
+    assert "50.0 % is communication, 30.0 % is host code and 20.0 % has no" in text
 
 
 def test_a_run_that_only_communicates_or_copies_has_device_work():
@@ -112,8 +112,8 @@ def test_a_run_that_only_communicates_or_copies_has_device_work():
 
 
 def test_device_work_outside_the_steps():
-    told = headline(read(STEP(1, 0, 1000), O("mm", 0, 900), K("gemm", 5000, 100)))
-    assert told.startswith("0.0 % of the one recorded step of 1.00 ms is GPU work; host code")
+    text = headline(read(STEP(1, 0, 1000), O("mm", 0, 900), K("gemm", 5000, 100)))
+    assert text.startswith("0.0 % of the one recorded step of 1.00 ms is GPU work; host code")
 
 
 def test_nothing_takes_time():
@@ -138,8 +138,8 @@ def test_gpu_work_holds_the_little_that_is_no_computation():
 
 def test_communication_of_the_host_is_no_gpu_work():
     talking = O("gloo:all_reduce", 500, 400)
-    told = headline(read(STEP(1, 0, 1000), LAUNCH, K("gemm", 10, 340, c=1), talking))
-    assert told.startswith("34.0 % of the one recorded step of 1.00 ms is GPU work; communication")
+    text = headline(read(STEP(1, 0, 1000), LAUNCH, K("gemm", 10, 340, c=1), talking))
+    assert text.startswith("34.0 % of the one recorded step of 1.00 ms is GPU work; communication")
 
 
 def test_one_dominant_operator_is_the_headline():
@@ -153,5 +153,5 @@ def test_advice_is_about_the_largest_reason_and_the_call_behind_it_is_named():
         host_event("cuda_runtime", "cudaFree", 0, 140, MAIN),
         host_event("cuda_runtime", "cudaLaunchKernel", 150, 600, MAIN),
     ]
-    told = headline(read(STEP(1, 0, 1000), *calls, O("aten::mm", 760, 140)))
-    assert "; cudaLaunchKernel takes 600.0 us a step. Gravest finding: Memory is reserved" in told
+    text = headline(read(STEP(1, 0, 1000), *calls, O("aten::mm", 760, 140)))
+    assert "; cudaLaunchKernel takes 600.0 us a step. Gravest finding: Memory is reserved" in text

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import timesink
 from timesink.answers.analysis.report import headline
-from timesink.answers.causes import cause_name, cause_title, part_name, told_counters, tone, verdict
+from timesink.answers.causes import (
+    cause_name,
+    cause_title,
+    part_name,
+    told_counters,
+    tone,
+    verdict_sentence,
+)
 from timesink.answers.comparison.sides import with_faults
 from timesink.answers.diagnosis import diagnosis_document, spans
 from timesink.answers.info_report import run_query
@@ -26,7 +33,10 @@ def test_part_name() -> None:
 
 def test_verdict() -> None:
     uneven = CycleTime(1e6, 2e6, 100.0, (-30.0, 230.0), 0.4)
-    assert verdict(Diagnosis("no_change", "", uneven, (), (), (), 1e6, ())) == "No certain change"
+    assert (
+        verdict_sentence(Diagnosis("no_change", "", uneven, (), (), (), 1e6, ()))
+        == "No certain change"
+    )
 
 
 def test_cause_title() -> None:
@@ -49,8 +59,8 @@ def test_tone() -> None:
 
 
 def test_diagnosis_document() -> None:
-    found = diagnosis_document(timesink.diagnose(timesink.sample_runs()[0]))
-    assert [section.id for section in found.sections] == [
+    document = diagnosis_document(timesink.diagnose(timesink.sample_runs()[0]))
+    assert [section.id for section in document.sections] == [
         "verdict",
         "next",
         "cycles",
@@ -89,8 +99,8 @@ def test_summarise_recording() -> None:
 
 
 def test_read_ranks() -> None:
-    found = timesink.find_recordings(timesink.sample())
-    assert read_ranks(found, engine=LocalEngine()).names == ["unet_train"]
+    recordings = timesink.find_recordings(timesink.sample())
+    assert read_ranks(recordings, engine=LocalEngine()).names == ["unet_train"]
 
 
 def test_load() -> None:
@@ -98,8 +108,8 @@ def test_load() -> None:
 
 
 def test_table_of_a_view() -> None:
-    found = find_view("operators").table(timesink.open(timesink.sample()))
-    assert found.columns[:2] == ["name", "calls"]
+    table = find_view("operators").table(timesink.open(timesink.sample()))
+    assert table.columns[:2] == ["name", "calls"]
 
 
 def test_find_view() -> None:

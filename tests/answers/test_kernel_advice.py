@@ -8,7 +8,7 @@ import pytest
 
 import timesink
 from kernels_text import to_markdown, to_text
-from measured_kernels import H200, measured, use
+from measured_kernels import H200, trace_of_launches, use
 from timesink.answers.kernels.document import kernels_document
 from timesink.answers.kernels.report import KernelReport
 from timesink.answers.kernels.tables import KernelChoice as Choice
@@ -22,7 +22,7 @@ FINE = use("unlike", 100_000, sm=70.0, dram=70.0, device=1)
 
 @pytest.fixture
 def report() -> KernelReport:
-    return timesink.kernels(measured(PRODUCT))
+    return timesink.kernels(trace_of_launches(PRODUCT))
 
 
 def test_text(report: KernelReport):
@@ -36,17 +36,17 @@ def test_text(report: KernelReport):
 
 def test_documents(report: KernelReport):
     assert ": 100.0 % of the time" in to_markdown(report, None, Choice())
-    (found,) = blocks(kernels_document([report]), Findings)
-    assert found.items[0].gain == "may save 50.0 us if tensor-core kernels take half the time"
+    (findings,) = blocks(kernels_document([report]), Findings)
+    assert findings.items[0].gain == "may save 50.0 us if tensor-core kernels take half the time"
 
 
 def test_nothing_to_try():
-    report = timesink.kernels(measured(use("unlike", 10, sm=70.0, dram=70.0)))
+    report = timesink.kernels(trace_of_launches(use("unlike", 10, sm=70.0, dram=70.0)))
     assert "What to try" not in to_text(report, None, Choice())
 
 
 def test_each_device_has_its_own():
-    trace = measured(PRODUCT, FINE, devices=(H200, Device(1, "NVIDIA H200")))
+    trace = trace_of_launches(PRODUCT, FINE, devices=(H200, Device(1, "NVIDIA H200")))
     text = to_text(timesink.kernels(trace), None, Choice())
     assert "GPU 0: What to try" in text
     assert "GPU 1: What to try" not in text
@@ -54,5 +54,5 @@ def test_each_device_has_its_own():
 
 def test_the_guide_names_every_key_and_rule(report: KernelReport):
     guide = (Path(__file__).parents[2] / "docs" / "kernels.md").read_text()
-    (told,) = report.to_dict()["advice"]
-    assert [key for key in (*told, told["rule"]) if f"`{key}`" not in guide] == []
+    (advice,) = report.to_dict()["advice"]
+    assert [key for key in (*advice, advice["rule"]) if f"`{key}`" not in guide] == []

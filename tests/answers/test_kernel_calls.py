@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import timesink
-from measured_kernels import launch, measured
+from measured_kernels import launch, trace_of_launches
 from ncu_files import Call, kernel_table
 from timesink.answers.kernels.tables import KernelChoice as Choice
 from timesink.answers.kernels.tables import all_columns, chosen_calls, to_lines
@@ -33,25 +33,25 @@ def line(*row: object) -> str:
 
 
 def test_columns_stand_where_they_belong():
-    shown = line("Kernel", 4224, 33.4, 0.0)
-    assert (shown[:50].rstrip(), shown[50:52]) == ("Kernel", "| ")
-    assert (shown[52:62], shown[63:69], shown[70:]) == ("      4224", "  0.33", "  0.00")
+    printed = line("Kernel", 4224, 33.4, 0.0)
+    assert (printed[:50].rstrip(), printed[50:52]) == ("Kernel", "| ")
+    assert (printed[52:62], printed[63:69], printed[70:]) == ("      4224", "  0.33", "  0.00")
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("name", "expected"),
     [(50 * "n", 50 * "n"), (51 * "n", 47 * "n" + "..."), ("a\nb", "a\\nb"), ("", "(no name)")],
 )
-def test_names_are_cut_only_beyond_fifty_characters(name: str, shown: str):
-    assert line(name, 1, 0.0, 0.0)[:50].rstrip() == shown
+def test_names_are_cut_only_beyond_fifty_characters(name: str, expected: str):
+    assert line(name, 1, 0.0, 0.0)[:50].rstrip() == expected
 
 
 @pytest.mark.parametrize(
-    ("pct", "shown"),
+    ("pct", "expected"),
     [(0.4, "0.00"), (0.5, "0.01"), (33.0, "0.33"), (99.6, "1.00"), (104.2, "1.04"), (None, "-")],
 )
-def test_utilisations_are_fractions(pct: float | None, shown: str):
-    assert line("k", 1, pct, pct)[62:] == f" {shown:>6} {shown:>6}"
+def test_utilisations_are_fractions(pct: float | None, expected: str):
+    assert line("k", 1, pct, pct)[62:] == f" {expected:>6} {expected:>6}"
 
 
 def test_a_missing_latency_is_a_dash():
@@ -87,7 +87,7 @@ def test_a_table_is_written_as_it_was_read(rows: list[Call]):
 def report():
     utilisations = [(300, "b", 10.0), (100, "c", 90.0), (600, "a", 50.0)]
     return timesink.kernels(
-        measured(
+        trace_of_launches(
             *(launch(ns, {}, name=name, sm_pct=sm, dram_pct=1.0) for ns, name, sm in utilisations)
         )
     )

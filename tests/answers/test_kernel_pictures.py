@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import timesink
-from measured_kernels import H200, Launch, launch, measured
+from measured_kernels import H200, Launch, launch, trace_of_launches
 from timesink.answers.kernels.pictures import PICTURES, draw
 from timesink.answers.kernels.report import KernelReport
 from timesink.answers.kernels.roof_pictures import CLASS_FILL, CLASS_HATCH
@@ -35,7 +35,7 @@ FMA = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
 BYTES = "dram__bytes.sum"
 
 
-def used(
+def launch_with_use(
     dur_ns: int | None,
     sm: float | None,
     dram: float | None,
@@ -47,11 +47,11 @@ def used(
 
 
 def report(*launches: Launch, source: str = "run.csv", **options: object) -> KernelReport:
-    made = timesink.kernels(measured(*launches), **options)  # type: ignore[arg-type]
-    return replace(made, source=source)
+    kernel_report = timesink.kernels(trace_of_launches(*launches), **options)  # type: ignore[arg-type]
+    return replace(kernel_report, source=source)
 
 
-def worked(flop: float, moved: float, dur_ns: int, name: str) -> Launch:
+def counted_launch(flop: float, moved: float, dur_ns: int, name: str) -> Launch:
     """A launch whose operations were counted; two for each fused multiply-add."""
     metrics = {FMA: flop / 2, BYTES: moved}
     return launch(dur_ns, metrics, name=name, sm_pct=50.0, dram_pct=50.0, tensor_pct=0.0)
@@ -61,7 +61,7 @@ def words(drawing: Drawing) -> list[str]:
     return [shape.text for shape in drawing.shapes if isinstance(shape, Label)]
 
 
-def said(drawing: Drawing) -> str:
+def drawing_text(drawing: Drawing) -> str:
     return "\n".join(words(drawing))
 
 
@@ -80,27 +80,40 @@ def check_words(drawing: Drawing) -> None:
     for text, left, top, right, bottom in boxes(drawing):
         inside = left >= 0 and top >= 0 and right <= drawing.width and bottom <= drawing.height
         assert inside, f"{text!r} leaves the sheet"
-    for one, other in combinations(boxes(drawing), 2):
-        apart = one[1] >= other[3] or other[1] >= one[3] or one[2] >= other[4] or other[2] >= one[4]
-        assert apart, f"{one[0]!r} on {other[0]!r}"
+    for box, other in combinations(boxes(drawing), 2):
+        apart = box[1] >= other[3] or other[1] >= box[3] or box[2] >= other[4] or other[2] >= box[4]
+        assert apart, f"{box[0]!r} on {other[0]!r}"
 
 
 CASES = {
-    "even": lambda: report(used(60, 5, 5), used(20, 5, 90), used(15, 90, 5), used(5, 90, 90)),
-    "one call": lambda: report(used(1234, 60, 12, 55)),
-    "nothing used": lambda: report(used(10, 0, 0), used(30, 0, 0)),
-    "above the peak": lambda: report(used(10, 104, 120, 101), used(30, 100.1, 130)),
-    "some missing": lambda: report(used(10, None, 5), used(30, 50, 5, None), used(30, 50, None)),
-    "no SM": lambda: report(used(10, None, 5, 50), used(10, None, 90, 0)),
-    "low tenth": lambda: report(used(10, 5, 5), used(30, 50, 60), low=0.1),
-    "low four fifths": lambda: report(used(10, 5, 5), used(30, 50, 60), low=0.8),
-    "sample": lambda: report(used(10, 5, 5), used(30, 50, 60), every=7),
-    "long": lambda: report(used(10, 5, 5), source=f"{'a_long_name_' * 20}.csv"),
-    "hostile": lambda: report(used(10, 5, 5), source="<b>\x1b<script>"),
-    "two devices": lambda: report(used(10, 5, 5), used(10, 90, 90, device=1)),
+    "even": lambda: report(
+        launch_with_use(60, 5, 5),
+        launch_with_use(20, 5, 90),
+        launch_with_use(15, 90, 5),
+        launch_with_use(5, 90, 90),
+    ),
+    "one call": lambda: report(launch_with_use(1234, 60, 12, 55)),
+    "nothing used": lambda: report(launch_with_use(10, 0, 0), launch_with_use(30, 0, 0)),
+    "above the peak": lambda: report(
+        launch_with_use(10, 104, 120, 101), launch_with_use(30, 100.1, 130)
+    ),
+    "some missing": lambda: report(
+        launch_with_use(10, None, 5),
+        launch_with_use(30, 50, 5, None),
+        launch_with_use(30, 50, None),
+    ),
+    "no SM": lambda: report(launch_with_use(10, None, 5, 50), launch_with_use(10, None, 90, 0)),
+    "low tenth": lambda: report(launch_with_use(10, 5, 5), launch_with_use(30, 50, 60), low=0.1),
+    "low four fifths": lambda: report(
+        launch_with_use(10, 5, 5), launch_with_use(30, 50, 60), low=0.8
+    ),
+    "sample": lambda: report(launch_with_use(10, 5, 5), launch_with_use(30, 50, 60), every=7),
+    "long": lambda: report(launch_with_use(10, 5, 5), source=f"{'a_long_name_' * 20}.csv"),
+    "hostile": lambda: report(launch_with_use(10, 5, 5), source="<b>\x1b<script>"),
+    "two devices": lambda: report(launch_with_use(10, 5, 5), launch_with_use(10, 90, 90, device=1)),
     "roofs": lambda: report(
-        worked(2e9, 1e6, 100_000, "heavy"),
-        worked(1e6, 1e8, 50_000, "light"),
+        counted_launch(2e9, 1e6, 100_000, "heavy"),
+        counted_launch(1e6, 1e8, 50_000, "light"),
         launch(10_000, {}, name="uncounted", sm_pct=1.0, dram_pct=1.0),
     ),
 }
@@ -123,15 +136,19 @@ class TestAll:
     @pytest.mark.parametrize("picture", PICTURES)
     def test_names_of_recordings_are_no_markup(self, picture: str):
         name = "<b>\x1b<script>\u202e"
-        made = report(worked(1e9, 1e6, 1000, name), source=f"{name}.csv")
-        svg = to_svg(draw([made], picture))
+        escaped_report = report(counted_launch(1e9, 1e6, 1000, name), source=f"{name}.csv")
+        svg = to_svg(draw([escaped_report], picture))
         assert ET.fromstring(svg).tag.endswith("svg")  # noqa: S314 - our own text
         assert "<script" not in svg
         assert not set(svg) & {"\u202e", "\x1b"}
 
     def test_every_call_is_not_a_shape(self):
         few, many = (
-            len(draw([report(*(used(10, i % 7, 5) for i in range(calls)))], "strip").shapes)
+            len(
+                draw(
+                    [report(*(launch_with_use(10, i % 7, 5) for i in range(calls)))], "strip"
+                ).shapes
+            )
             for calls in (700, 1400)
         )
         assert many <= few
@@ -139,14 +156,14 @@ class TestAll:
 
 class TestDensity:
     def test_every_class_is_labelled_with_its_share(self):
-        shown = words(draw([case_of("even")], "density"))
+        labels = words(draw([case_of("even")], "density"))
         for name, share in (
             ("both low", "60.0 %"),
             ("low SM", "20.0 %"),
             ("low DRAM", "15.0 %"),
             ("neither low", "5.0 %"),
         ):
-            assert shown[shown.index(name) + 1] == share
+            assert labels[labels.index(name) + 1] == share
 
     def test_cells_are_shaded_by_time(self):
         drawing = draw([case_of("even")], "density")
@@ -160,7 +177,7 @@ class TestDensity:
         assert by_time == sorted(by_time, reverse=True)
 
     def test_borders_are_dashed_lines_at_the_threshold(self):
-        drawing = draw([report(used(10, 5, 5), low=0.5)], "density")
+        drawing = draw([report(launch_with_use(10, 5, 5), low=0.5)], "density")
         frame = next(s for s in drawing.shapes if isinstance(s, Rect) and s.width == s.height > 300)
         middle = (frame.x + frame.width / 2, frame.y + frame.height / 2)
         dashed = [shape for shape in drawing.shapes if isinstance(shape, Line) and shape.dash]
@@ -168,7 +185,7 @@ class TestDensity:
         assert any(line.y1 == line.y2 == middle[1] for line in dashed)
 
     def test_it_tells_what_stands_for_the_multiprocessors(self):
-        text = said(draw([case_of("no SM")], "density"))
+        text = drawing_text(draw([case_of("no SM")], "density"))
         assert "no SM counter recorded" in text
         assert "low tensor" in text
 
@@ -185,7 +202,9 @@ class TestDensity:
         assert note in words(draw([case_of(case)], "density"))
 
     def test_a_little_is_not_nothing(self):
-        drawing = draw([report(used(10**7, 5, 5), used(1, None, 5))], "density")
+        drawing = draw(
+            [report(launch_with_use(10**7, 5, 5), launch_with_use(1, None, 5))], "density"
+        )
         assert "Less than 0.1 % of the time has no counters." in words(drawing)
 
 
@@ -196,12 +215,14 @@ class TestStrip:
 
     def test_means_stand_beside_their_rows(self):
         means = ["12.5 %", "27.5 %"]  # DRAM: 60 x 5 + 20 x 90 + 15 x 5 + 5 x 90 over 100
-        shown = words(draw([report(used(30, 5, 20), used(10, 35, 50))], "strip"))
-        assert means[0] in shown
-        assert means[1] in shown
+        labels = words(
+            draw([report(launch_with_use(30, 5, 20), launch_with_use(10, 35, 50))], "strip")
+        )
+        assert means[0] in labels
+        assert means[1] in labels
 
     def test_areas_rise_to_their_values(self):
-        drawing = draw([report(used(10, 25, 5), used(30, 75, 5))], "strip")
+        drawing = draw([report(launch_with_use(10, 25, 5), launch_with_use(30, 75, 5))], "strip")
         heights = sorted(
             max(y for _, y in shape.points) - min(y for _, y in shape.points)
             for shape in drawing.shapes
@@ -216,25 +237,25 @@ class TestStrip:
         assert any("(hatched)" in text for text in words(drawing))
 
     def test_a_timeline_has_occupancy_and_no_classes(self):
-        shown = words(draw([timesink.kernels(timesink.sample())]))
-        assert "Occupancy along the run" in shown
-        assert "class" not in shown
+        labels = words(draw([timesink.kernels(timesink.sample())]))
+        assert "Occupancy along the run" in labels
+        assert "class" not in labels
 
     def test_it_says_that_it_shows_a_sample(self):
-        shown = said(draw([case_of("sample")], "strip"))
-        assert "along the run" not in shown
-        assert "of the measured launches, in order" in shown
-        assert "2 kernel calls seen, about 280 ns in all" in shown
-        assert "A sample: 1 in 7 launches" in shown
+        text = drawing_text(draw([case_of("sample")], "strip"))
+        assert "along the run" not in text
+        assert "of the measured launches, in order" in text
+        assert "2 kernel calls seen, about 280 ns in all" in text
+        assert "A sample: 1 in 7 launches" in text
 
 
 class TestClasses:
     def test_one_bar_a_run_with_its_time(self):
         other = replace(case_of("even"), source="other.csv")
-        shown = words(draw([case_of("even"), other], "classes"))
-        assert [name for name in shown if name.endswith(".csv")] == ["run.csv", "other.csv"]
-        assert shown.count("100 ns") == 2
-        assert shown.count("60.0 %") == 2
+        labels = words(draw([case_of("even"), other], "classes"))
+        assert [name for name in labels if name.endswith(".csv")] == ["run.csv", "other.csv"]
+        assert labels.count("100 ns") == 2
+        assert labels.count("60.0 %") == 2
 
     def test_bars_are_whole_and_parts_as_long_as_their_shares(self):
         parts = [
@@ -242,14 +263,18 @@ class TestClasses:
             for shape in draw([case_of("even")], "classes").shapes
             if isinstance(shape, Rect) and shape.tip
         ]
-        whole = sum(part.width for part in parts)
-        assert [round(part.width / whole, 3) for part in parts] == [0.6, 0.2, 0.15, 0.05]
-        assert all(after.x == pytest.approx(one.x + one.width) for one, after in pairwise(parts))
+        bar_width = sum(part.width for part in parts)
+        assert [round(part.width / bar_width, 3) for part in parts] == [0.6, 0.2, 0.15, 0.05]
+        assert all(
+            after.x == pytest.approx(before.x + before.width) for before, after in pairwise(parts)
+        )
 
     def test_narrow_parts_have_no_label(self):
-        shown = words(draw([report(used(99, 5, 5), used(1, 90, 90))], "classes"))
-        assert "99.0 %" in shown
-        assert "1.0 %" not in shown
+        labels = words(
+            draw([report(launch_with_use(99, 5, 5), launch_with_use(1, 90, 90))], "classes")
+        )
+        assert "99.0 %" in labels
+        assert "1.0 %" not in labels
 
     def test_classes_are_told_apart_in_grey(self):
         greys = sorted(_grey(CLASS_FILL[name].light) for name in CLASS_FILL if name != "unknown")
@@ -257,14 +282,18 @@ class TestClasses:
         assert CLASS_HATCH["unknown"] is not None
 
     def test_devices_have_bars_of_their_own(self):
-        shown = words(draw([case_of("two devices")], "classes"))
-        assert {"run.csv, GPU 0", "run.csv, GPU 1"} <= set(shown)
+        labels = words(draw([case_of("two devices")], "classes"))
+        assert {"run.csv, GPU 0", "run.csv, GPU 1"} <= set(labels)
 
     @pytest.mark.parametrize("runs", [1, 5, 12])
     def test_words_stay_apart_however_many_runs(self, runs: int):
         long = "an_experiment_with_a_name_that_does_not_fit"
         reports = [
-            report(used(10 + place, 5, 5), used(30, None, 5), source=f"/{long}_{place}/x.csv")
+            report(
+                launch_with_use(10 + place, 5, 5),
+                launch_with_use(30, None, 5),
+                source=f"/{long}_{place}/x.csv",
+            )
             for place in range(runs)
         ]
         drawing = draw(reports, "classes")
@@ -292,13 +321,13 @@ class TestRoofline:
         assert "20.00 TFLOP/s, 2e+03 FLOP/byte, 30 % of its roof" in heavy.tip
 
     def test_bounds_are_called_as_in_tables(self):
-        shown = words(draw([case_of("roofs")], "roofline"))
-        assert {"bound by compute", "bound by memory"} <= set(shown)
+        labels = words(draw([case_of("roofs")], "roofline"))
+        assert {"bound by compute", "bound by memory"} <= set(labels)
 
     def test_roofs_are_named_with_their_peaks(self):
-        shown = words(draw([case_of("roofs")], "roofline"))
-        assert shown[shown.index("fp32") + 1] == "66.90 TFLOP/s"
-        assert "DRAM 4.80 TB/s" in shown
+        labels = words(draw([case_of("roofs")], "roofline"))
+        assert labels[labels.index("fp32") + 1] == "66.90 TFLOP/s"
+        assert "DRAM 4.80 TB/s" in labels
 
     def test_dots_lie_under_their_roofs_as_far_as_they_are_from_them(self):
         drawing = draw([case_of("roofs")], "roofline")
@@ -311,19 +340,19 @@ class TestRoofline:
         assert roof.x1 < heavy.x < roof.x2
 
     def test_what_is_not_shown_is_told(self):
-        shown = words(draw([case_of("roofs")], "roofline"))
-        assert "Not shown: 6.2 % of the time, in kernels without counted FLOP." in shown
+        labels = words(draw([case_of("roofs")], "roofline"))
+        assert "Not shown: 6.2 % of the time, in kernels without counted FLOP." in labels
 
     def test_without_peaks_there_are_dots_and_a_reason(self):
         unknown = Device(0, "", compute_capability="9.0")
-        trace = measured(worked(2e9, 1e6, 100_000, "heavy"), devices=[unknown])
+        trace = trace_of_launches(counted_launch(2e9, 1e6, 100_000, "heavy"), devices=[unknown])
         drawing = draw([timesink.kernels(trace)], "roofline")
-        assert "No roofs:" in said(drawing)
+        assert "No roofs:" in drawing_text(drawing)
         assert any(isinstance(shape, Circle) and shape.tip for shape in drawing.shapes)
         check_words(drawing)
 
     def test_crowded_kernels_keep_their_numbers_apart(self):
-        near = [worked(2e9 + i, 1e6, 100_000 - i, f"kernel_{i}") for i in range(8)]
+        near = [counted_launch(2e9 + i, 1e6, 100_000 - i, f"kernel_{i}") for i in range(8)]
         drawing = draw([report(*near)], "roofline")
         numbers = [
             box for box in boxes(drawing) if box[0] in "12345" and box[1] > 100 and box[4] < 450
@@ -334,8 +363,8 @@ class TestRoofline:
     @pytest.mark.parametrize(
         "launches",
         [
-            [worked(1e-3, 1e12, 10**9, "slow")],
-            [worked(1e18, 1, 1, "fast"), worked(1, 1e15, 10**12, "slow")],
+            [counted_launch(1e-3, 1e12, 10**9, "slow")],
+            [counted_launch(1e18, 1, 1, "fast"), counted_launch(1, 1e15, 10**12, "slow")],
         ],
     )
     def test_extremes_stay_on_the_sheet(self, launches: list[Launch]):
@@ -360,7 +389,7 @@ class TestRefusals:
 
     def test_without_times_there_are_no_shares(self):
         with pytest.raises(NotFoundError) as raised:
-            draw([report(used(None, 50, 50))], "density")
+            draw([report(launch_with_use(None, 50, 50))], "density")
         assert "timesink ncu" in raised.value.hint
 
     def test_without_kernels_there_is_nothing(self):
@@ -370,12 +399,14 @@ class TestRefusals:
 
 
 def test_devices_have_pictures_of_their_own():
-    trace: Trace = measured(
-        used(10, 5, 5), used(10, 90, 90, device=1), devices=[H200, replace(H200, id=1)]
+    trace: Trace = trace_of_launches(
+        launch_with_use(10, 5, 5),
+        launch_with_use(10, 90, 90, device=1),
+        devices=[H200, replace(H200, id=1)],
     )
-    shown = said(draw([timesink.kernels(trace)], "density"))
-    assert "GPU 0 (NVIDIA H200), 1 kernel call, 10 ns" in shown
-    assert "GPU 1 (NVIDIA H200), 1 kernel call, 10 ns" in shown
+    text = drawing_text(draw([timesink.kernels(trace)], "density"))
+    assert "GPU 0 (NVIDIA H200), 1 kernel call, 10 ns" in text
+    assert "GPU 1 (NVIDIA H200), 1 kernel call, 10 ns" in text
 
 
 @pytest.mark.parametrize(
@@ -387,8 +418,8 @@ def test_devices_have_pictures_of_their_own():
         "data/h200/ncu/unet_train.csv.gz",
     ],
 )
-def test_real_recordings(name: str, shared: Path):
-    drawing = draw([timesink.kernels(shared / name)])
+def test_real_recordings(name: str, shared_root: Path):
+    drawing = draw([timesink.kernels(shared_root / name)])
     check_words(drawing)
     assert len(to_svg(drawing)) < 200_000
 

@@ -13,7 +13,7 @@ from rich.console import Group
 from rich.table import Table as RichTable
 
 import timesink
-from measured_kernels import Launch, launch, measured, use
+from measured_kernels import Launch, launch, trace_of_launches, use
 from timesink.answers.kernels.tables import (
     SORTS,
     choose,
@@ -31,7 +31,7 @@ NOTHING = {"tensor_pct": None, "dram_pct": None, "sm_pct": None}
 
 
 def groups(*launches: Launch, by: str = "name") -> pl.DataFrame:
-    return timesink.kernels(measured(*launches)).groups(by)
+    return timesink.kernels(trace_of_launches(*launches)).groups(by)
 
 
 THREE = (
@@ -86,12 +86,12 @@ class TestChoice:
         table = groups(*THREE)
         chosen = choose(table, Choice(sort, top, least))
         assert chosen.height == table.height
-        shown = chosen.rows["share_pct"].sum()
-        assert shown + (chosen.left_pct or 0) == pytest.approx(100)
+        listed_pct = chosen.rows["share_pct"].sum()
+        assert listed_pct + (chosen.left_pct or 0) == pytest.approx(100)
 
     def test_each_run_has_its_own_rows(self):
         runs = [
-            replace(timesink.kernels(measured(*launches)), source=name)
+            replace(timesink.kernels(trace_of_launches(*launches)), source=name)
             for name, launches in (("x", THREE), ("y", THREE[:1]))
         ]
         chosen = choose_of_runs(runs, "name", Choice(top=1))
@@ -108,36 +108,36 @@ def values(table: Table, title: str) -> list[str]:
 
 
 class TestColumns:
-    def shown(self, *launches: Launch, by: str = "name", **options: Any) -> Table:
-        report = timesink.kernels(measured(*launches), **options)
+    def runs_table(self, *launches: Launch, by: str = "name", **options: Any) -> Table:
+        report = timesink.kernels(trace_of_launches(*launches), **options)
         return groups_of_runs_table([report], by, Choice())
 
     def test_what_is_not_known_has_no_column(self):
-        table = self.shown(launch(100, {}, name="a"))
+        table = self.runs_table(launch(100, {}, name="a"))
         assert titles(table) == ["kernel", "calls", "share", "total", "mean"]
         assert values(table, "share") == ["100.0 %"]
 
     def test_a_gap_in_a_column_is_a_dash(self):
-        table = self.shown(use("a", 900), use("b", 100, sm=None, tensor=None))
+        table = self.runs_table(use("a", 900), use("b", 100, sm=None, tensor=None))
         assert values(table, "SM")[1] == "-"
 
     def test_classes_are_named_after_what_was_measured(self):
-        assert values(self.shown(use("a", 900, dram=50.0)), "class") == ["low SM"]
-        table = self.shown(use("a", 900, dram=50.0, sm=None))
+        assert values(self.runs_table(use("a", 900, dram=50.0)), "class") == ["low SM"]
+        table = self.runs_table(use("a", 900, dram=50.0, sm=None))
         assert values(table, "class") == ["low tensor"]
 
     def test_namesakes_are_counted(self):
         launches = (use("void f<A>(int)", 900), use("void f<B>(int)", 100))
-        assert titles(self.shown(*launches))[-1] == "variants"
-        assert titles(self.shown(*launches, by="family"))[-1] == "kernels"
-        assert titles(self.shown(launches[0]))[-1] == "headroom"
+        assert titles(self.runs_table(*launches))[-1] == "variants"
+        assert titles(self.runs_table(*launches, by="family"))[-1] == "kernels"
+        assert titles(self.runs_table(launches[0]))[-1] == "headroom"
 
     def test_of_a_sample_both_counts_are_shown(self):
-        table = self.shown(use("a", 900), every=2)
+        table = self.runs_table(use("a", 900), every=2)
         assert titles(table)[:3] == ["kernel", "seen", "launches"]
 
     def test_devices_have_a_column_where_there_are_several(self):
-        table = self.shown(use("a", 900), use("a", 100, device=1))
+        table = self.runs_table(use("a", 900), use("a", 100, device=1))
         assert titles(table)[:2] == ["device", "kernel"]
         assert (values(table, "device"), values(table, "kernel")) == (["0", "1"], ["a", "a"])
 
@@ -150,33 +150,33 @@ class TestColumns:
         ],
     )
     def test_groups_without_a_name(self, by: str, label: str):
-        report = timesink.kernels(measured(use("a", 900)))
+        report = timesink.kernels(trace_of_launches(use("a", 900)))
         table = report.groups("name").with_columns(label=pl.lit(None, pl.String))
-        shown = groups_table(report, table, by, Choice(), "t")
-        assert cells(shown.columns[0]) == [label]
+        block = groups_table(report, table, by, Choice(), "t")
+        assert cells(block.columns[0]) == [label]
 
     def test_rest_of_the_rows(self):
-        report = timesink.kernels(measured(*THREE))
-        shown = groups_of_runs_table([report], "name", Choice(top=2))
-        assert (shown.title, shown.rows, shown.total_rows) == ("Kernels", 2, 3)
-        assert shown.note == "... 1 more kernel: 20.0 % of the time"
+        report = timesink.kernels(trace_of_launches(*THREE))
+        block = groups_of_runs_table([report], "name", Choice(top=2))
+        assert (block.title, block.rows, block.total_rows) == ("Kernels", 2, 3)
+        assert block.note == "... 1 more kernel: 20.0 % of the time"
 
 
 def shown_at(table: Table, width: int) -> list[str]:
     """The columns for which there is room; in a narrow place each row is a table of its own."""
-    made = text_table(table, width)
-    if isinstance(made, Group):
-        first = made.renderables[0]
+    rendered = text_table(table, width)
+    if isinstance(rendered, Group):
+        first = rendered.renderables[0]
         assert isinstance(first, RichTable)
         return [str(cell) for cell in first.columns[0].cells if str(cell)]
-    assert isinstance(made, RichTable)
-    return [str(column.header) for column in made.columns]
+    assert isinstance(rendered, RichTable)
+    return [str(column.header) for column in rendered.columns]
 
 
 class TestWidth:
     @pytest.fixture
     def table(self) -> Table:
-        return groups_of_runs_table([timesink.kernels(measured(*THREE))], "name", Choice())
+        return groups_of_runs_table([timesink.kernels(trace_of_launches(*THREE))], "name", Choice())
 
     def test_what_is_easily_spared_goes_first(self, table: Table):
         assert shown_at(table, 500) == titles(table)

@@ -8,17 +8,17 @@ import pytest
 
 import timesink
 from kernels_text import to_markdown, to_text
-from measured_kernels import Launch, launch, measured, use
+from measured_kernels import Launch, launch, trace_of_launches, use
+from timesink.answers.kernels.kernel_labels import runs_headline as headline
 from timesink.answers.kernels.report import KernelReport
 from timesink.answers.kernels.tables import KernelChoice as Choice
 from timesink.answers.kernels.tables import runs_frame, runs_tables
-from timesink.answers.kernels.words import runs_headline as headline
 from timesink.model.trace import Trace
 from timesink.output.numbers import cells
 
 
 def run(name: str, *launches: Launch) -> KernelReport:
-    trace = measured(*launches)
+    trace = trace_of_launches(*launches)
     return timesink.kernels(Trace(replace(trace.metadata, source=name), trace.health, trace.frames))
 
 
@@ -73,9 +73,9 @@ def test_a_run_without_counters_has_dashes():
 
 
 def test_without_any_counters_there_are_times_only():
-    told = to_text([BARE, BARE], None, Choice())
-    assert "Share of time" not in told
-    assert "run          calls   total" in told
+    text = to_text([BARE, BARE], None, Choice())
+    assert "Share of time" not in text
+    assert "run          calls   total" in text
 
 
 def test_devices_of_a_run_have_rows_of_their_own():
@@ -86,21 +86,21 @@ def test_devices_of_a_run_have_rows_of_their_own():
 
 
 def test_groups_of_each_run():
-    told = to_text([SLOW, FAST], "name", Choice(top=1)).splitlines()
-    start = told.index("Kernels (the first 2 of 3)")
-    assert told[start + 1].split()[:3] == ["run", "kernel", "calls"]
-    assert [line.split()[:2] for line in told[start + 2 : start + 4]] == [
+    lines = to_text([SLOW, FAST], "name", Choice(top=1)).splitlines()
+    start = lines.index("Kernels (the first 2 of 3)")
+    assert lines[start + 1].split()[:3] == ["run", "kernel", "calls"]
+    assert [line.split()[:2] for line in lines[start + 2 : start + 4]] == [
         ["slow.csv", "gemm"],
         ["fast.csv", "gemm"],
     ]
-    assert told[start + 4] == "... 1 more kernel"
-    assert "Notes" in told
+    assert lines[start + 4] == "... 1 more kernel"
+    assert "Notes" in lines
 
 
 def test_markdown():
-    told = to_markdown([SLOW, FAST], None, Choice())
-    assert "**Of 2 runs slow.csv" in told
-    assert "| run | █ both low | ▓ low SM | ▒ low DRAM |" in told
+    markdown = to_markdown([SLOW, FAST], None, Choice())
+    assert "**Of 2 runs slow.csv" in markdown
+    assert "| run | █ both low | ▓ low SM | ▒ low DRAM |" in markdown
 
 
 def test_notes_name_the_runs_they_are_about():
@@ -118,6 +118,6 @@ def test_all_numbers_for_programs():
 
 
 def test_names_get_folders_where_they_are_alike():
-    told = to_text([run("/a/x.csv", use("k", 1)), run("/b/x.csv", use("k", 1))], None, Choice())
-    assert "a/x.csv" in told
-    assert "b/x.csv" in told
+    text = to_text([run("/a/x.csv", use("k", 1)), run("/b/x.csv", use("k", 1))], None, Choice())
+    assert "a/x.csv" in text
+    assert "b/x.csv" in text

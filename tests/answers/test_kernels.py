@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import timesink
-from measured_kernels import launch, measured
+from measured_kernels import launch, trace_of_launches
 from timesink.answers.kernels.document import kernels_document
 from timesink.answers.kernels.report import KernelReport
 from timesink.answers.kernels.tables import KernelChoice as Choice
@@ -25,26 +25,26 @@ def report(*uses: tuple[str, int, float | None], source: str = "run.csv") -> Ker
         launch(length, {}, name=name, sm_pct=sm, tensor_pct=0.0, dram_pct=sm and sm / 10)
         for name, length, sm in uses
     )
-    return replace(timesink.kernels(measured(*launches)), source=source)
+    return replace(timesink.kernels(trace_of_launches(*launches)), source=source)
 
 
-ONE = report(("gemm", 60, 90.0), ("relu", 40, 5.0))
+TWO_KERNELS = report(("gemm", 60, 90.0), ("relu", 40, 5.0))
 
 
 class TestOneRun:
     def test_the_answer_and_the_figures_come_first(self):
-        document = kernels_document([ONE])
-        assert document.headline == ONE.headline
+        document = kernels_document([TWO_KERNELS])
+        assert document.headline == TWO_KERNELS.headline
         (tiles,) = blocks(document, Tiles, "use")
         assert {tile.label: tile.value for tile in tiles.tiles}["SM"] == pytest.approx(56.0)
 
     def test_sections_in_their_order(self):
-        assert [section.id for section in kernels_document([ONE]).sections] == [
+        assert [section.id for section in kernels_document([TWO_KERNELS]).sections] == [
             *("use", "findings", "kernels", "families", "launches", "notes", "health"),
         ]
 
     def test_classes_are_parts_of_the_time(self):
-        (parts,) = blocks(kernels_document([ONE]), Parts)
+        (parts,) = blocks(kernels_document([TWO_KERNELS]), Parts)
         assert parts.total == 100
         assert {part.id: part.value for part in parts.parts if part.value} == {
             "both_low": 40,
@@ -52,46 +52,46 @@ class TestOneRun:
         }
 
     def test_kernels_are_numbers(self):
-        shown = table(kernels_document([ONE]), "names")
-        assert rows(shown, "label", "total_ns", "sm_pct") == [("gemm", 60, 90.0), ("relu", 40, 5.0)]
+        names = table(kernels_document([TWO_KERNELS]), "names")
+        assert rows(names, "label", "total_ns", "sm_pct") == [("gemm", 60, 90.0), ("relu", 40, 5.0)]
 
     def test_every_launch_is_there(self):
-        shown = table(kernels_document([ONE]), "calls")
-        assert rows(shown, "short_name", "dur_ns") == [("gemm", 60), ("relu", 40)]
+        calls = table(kernels_document([TWO_KERNELS]), "calls")
+        assert rows(calls, "short_name", "dur_ns") == [("gemm", 60), ("relu", 40)]
 
     def test_what_to_try_leads_to_its_kernels(self):
-        (found,) = blocks(kernels_document([ONE]), Findings)
-        (link, *_) = found.items[0].links
+        (findings,) = blocks(kernels_document([TWO_KERNELS]), Findings)
+        (link, *_) = findings.items[0].links
         assert link.section == "kernels"
-        assert (link.search,) in rows(table(kernels_document([ONE]), "names"), "label")
+        assert (link.search,) in rows(table(kernels_document([TWO_KERNELS]), "names"), "label")
 
     def test_rows_are_shown_as_chosen(self):
         many = report(*((f"kernel_{number:02}", 100 - number, 50.0) for number in range(30)))
-        shown = table(kernels_document([many], Choice(sort="name", top=3)), "names")
-        assert (shown.rows, shown.total_rows) == (3, 30)
-        assert (shown.sort.key, shown.sort.descending) == ("label", False)
+        names = table(kernels_document([many], Choice(sort="name", top=3)), "names")
+        assert (names.rows, names.total_rows) == (3, 30)
+        assert (names.sort.key, names.sort.descending) == ("label", False)
 
     def test_operators_of_a_timeline(self):
         joined = timesink.kernels(timesink.sample(counters=True), trace=timesink.sample())
-        shown = table(kernels_document([joined]), "operator")
-        assert "ConvolutionBackward0" in {name for (name,) in rows(shown, "label")}
+        operators = table(kernels_document([joined]), "operator")
+        assert "ConvolutionBackward0" in {name for (name,) in rows(operators, "label")}
 
 
 class TestPictures:
-    def drawn(self, one: KernelReport) -> list[str]:
-        return [picture.svg for picture in blocks(kernels_document([one]), Picture)]
+    def drawn(self, kernel_report: KernelReport) -> list[str]:
+        return [picture.svg for picture in blocks(kernels_document([kernel_report]), Picture)]
 
     def test_one_run(self):
-        assert len(self.drawn(ONE)) == 2
+        assert len(self.drawn(TWO_KERNELS)) == 2
 
     def test_captions_say_what_is_drawn(self):
-        (first, _) = blocks(kernels_document([ONE]), Picture)
+        (first, _) = blocks(kernels_document([TWO_KERNELS]), Picture)
         assert first.caption.startswith("Share of kernel time: both low 40.0 %")
 
     def test_paper_is_light_on_any_page(self):
         assert all(
-            "prefers-color-scheme" not in one.svg
-            for one in blocks(kernels_document([ONE]), Picture)
+            "prefers-color-scheme" not in picture.svg
+            for picture in blocks(kernels_document([TWO_KERNELS]), Picture)
         )
 
     def test_a_roofline_is_drawn_where_there_is_one(self):
@@ -99,7 +99,7 @@ class TestPictures:
             "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum": 1e9,
             "dram__bytes.sum": 1e6,
         }
-        counted = measured(launch(1000, metrics, sm_pct=50.0, tensor_pct=0.0))
+        counted = trace_of_launches(launch(1000, metrics, sm_pct=50.0, tensor_pct=0.0))
         document = kernels_document([timesink.kernels(counted)])
         assert len(blocks(document, Picture)) == 3
         assert table(document, "roofs-1").rows == 1
@@ -109,11 +109,11 @@ class TestPictures:
         assert "Occupancy along the run" in only
 
     def test_nothing_to_draw(self):
-        assert self.drawn(timesink.kernels(measured(launch(1000, {})))) == []
+        assert self.drawn(timesink.kernels(trace_of_launches(launch(1000, {})))) == []
 
     def test_devices_have_pictures_of_their_own(self):
         use = {"sm_pct": 5.0, "dram_pct": 5.0}
-        trace = measured(launch(10, {}, **use), launch(10, {}, **use, device=1))
+        trace = trace_of_launches(launch(10, {}, **use), launch(10, {}, **use, device=1))
         assert len(self.drawn(timesink.kernels(trace))) == 4
 
     def test_names_stay_text(self):
@@ -126,8 +126,8 @@ class TestPictures:
 
 class TestSeveralRuns:
     def test_runs_stand_side_by_side_and_then_one_by_one(self):
-        document = kernels_document([ONE, replace(ONE, source="other.csv")])
-        assert [one.title for one in document.sections[:3]] == [
+        document = kernels_document([TWO_KERNELS, replace(TWO_KERNELS, source="other.csv")])
+        assert [part.title for part in document.sections[:3]] == [
             "Runs side by side",
             "run.csv",
             "other.csv",
@@ -138,12 +138,13 @@ class TestSeveralRuns:
         ]
 
     def test_tables_have_names_of_their_own(self):
-        document = kernels_document([ONE, replace(ONE, source="other.csv")])
+        document = kernels_document([TWO_KERNELS, replace(TWO_KERNELS, source="other.csv")])
         assert table(document, "run-1-names") != table(document, "run-2-names")
 
     def test_notes_that_all_runs_share_are_told_once(self):
         runs = [
-            replace(ONE, source=f"{name}.csv", notes=("for all", f"for {name}")) for name in "ab"
+            replace(TWO_KERNELS, source=f"{name}.csv", notes=("for all", f"for {name}"))
+            for name in "ab"
         ]
         document = kernels_document(runs)
         texts = [block.text for block in blocks(document, Text)]
@@ -151,12 +152,12 @@ class TestSeveralRuns:
         assert section(document, "notes").blocks == (Text("for all"),)
 
     def test_health_is_told_together(self):
-        trace = replace(ONE.trace, health=(HealthEntry("nan_value", 2),))
-        (health,) = blocks(kernels_document([replace(ONE, trace=trace)] * 2), Health)
+        trace = replace(TWO_KERNELS.trace, health=(HealthEntry("nan_value", 2),))
+        (health,) = blocks(kernels_document([replace(TWO_KERNELS, trace=trace)] * 2), Health)
         assert [item.count for item in health.items] == [4]
 
 
 @pytest.mark.parametrize("name", ["gpt_infer.csv.gz", "matmul_relu.csv"])
-def test_real_recordings_are_small(name: str, shared: Path):
-    document = kernels_document([timesink.kernels(shared / "data/h200/ncu" / name)])
+def test_real_recordings_are_small(name: str, shared_root: Path):
+    document = kernels_document([timesink.kernels(shared_root / "data/h200/ncu" / name)])
     assert len(to_json(document)) < 400_000

@@ -13,7 +13,7 @@ import pytest
 
 import timesink
 from kernels_text import to_markdown, to_text
-from measured_kernels import H200, Launch, launch, measured, use
+from measured_kernels import H200, Launch, launch, trace_of_launches, use
 from timesink.analyses.kernels.join import Join
 from timesink.answers.kernels.document import one_table
 from timesink.answers.kernels.report import KernelReport
@@ -48,7 +48,7 @@ def text_of_work() -> str:
 
 def report(*launches: Launch, health: tuple[HealthEntry, ...] = (), **options: Any) -> KernelReport:
     devices = options.pop("devices", (Device(0, "NVIDIA H200", compute_capability="9.0"),))
-    trace = measured(*launches, devices=devices, **options.pop("extra", {}))
+    trace = trace_of_launches(*launches, devices=devices, **options.pop("extra", {}))
     return timesink.kernels(Trace(trace.metadata, health, trace.frames), **options)
 
 
@@ -58,18 +58,18 @@ def text(
     return to_text(report(*launches, **options), by, choice or Choice())
 
 
-def section(told: str, title: str) -> list[str]:
+def section(output: str, title: str) -> list[str]:
     """Lines under a heading, up to the next empty one."""
-    lines = told.splitlines()
+    lines = output.splitlines()
     start = next(place for place, line in enumerate(lines) if line.startswith(title))
     return lines[start + 1 : lines.index("", start)]
 
 
 class TestText:
     def test_the_answer_comes_first(self):
-        answer, *others = text_of_work().splitlines()
+        answer, *other_lines = text_of_work().splitlines()
         assert answer == of_work().headline[: len(answer)]
-        assert "k.csv, NVIDIA H200" in others[:2]
+        assert "k.csv, NVIDIA H200" in other_lines[:2]
 
     def test_a_device_and_how_well_it_was_used(self):
         assert section(text_of_work(), "GPU 0 (NVIDIA H200, capability 9.0)") == [
@@ -78,14 +78,14 @@ class TestText:
         ]
 
     def test_classes_with_bars_and_what_they_mean(self):
-        told = section(text_of_work(), "Share of time by class (low: below 33.3 % of peak)")
-        assert [line.split("  ")[1].strip() for line in told] == [
+        lines = section(text_of_work(), "Share of time by class (low: below 33.3 % of peak)")
+        assert [line.split("  ")[1].strip() for line in lines] == [
             "both low",
             "low SM",
             "low DRAM",
             "neither low",
         ]
-        assert told[1].split() == [
+        assert lines[1].split() == [
             "low",
             "SM",
             "350.0",
@@ -96,62 +96,63 @@ class TestText:
             "memory",
             "side",
         ]
-        assert "█" not in told[3]
+        assert "█" not in lines[3]
 
     def test_low_is_what_was_asked_for(self):
         assert "(low: below 15.0 % of peak)" in text(*WORK, low=0.15)
 
     def test_kernels_by_time_with_their_use(self):
-        told = section(text_of_work(), "Kernels (3)")
-        assert told[0].split() == [
+        lines = section(text_of_work(), "Kernels (3)")
+        assert lines[0].split() == [
             *("kernel", "calls", "share", "total", "mean", "tensor", "DRAM", "SM", "class"),
         ]
-        row = " ".join(told[1].split()[1:])
+        row = " ".join(lines[1].split()[1:])
         assert row == "1 60.0 % 600.0 us 600.0 us 70 % 10 % 80 % low DRAM"
         assert (
-            told[-1] == "  elementwise_kernel stands for 2 kernels; --by full-name tells them apart"
+            lines[-1]
+            == "  elementwise_kernel stands for 2 kernels; --by full-name tells them apart"
         )
 
     def test_what_would_vanish_and_where(self):
-        told = section(text_of_work(), "Headroom")
-        assert told[0] == (
+        lines = section(text_of_work(), "Headroom")
+        assert lines[0] == (
             "277.5 us of 1.00 ms would vanish if every kernel ran at its nearest roof"
         )
-        assert " ".join(told[2].split()[2:]) == "120.0 us 43.2 % 600.0 us SM 80 %"
+        assert " ".join(lines[2].split()[2:]) == "120.0 us 43.2 % 600.0 us SM 80 %"
 
     def test_headroom_left_out_is_of_the_headroom(self):
-        told = section(to_text(of_work(), None, Choice(top=1)), "Headroom")
-        assert told[-1] == "... 2 more kernels: 56.8 % of the headroom"
+        lines = section(to_text(of_work(), None, Choice(top=1)), "Headroom")
+        assert lines[-1] == "... 2 more kernels: 56.8 % of the headroom"
 
     def test_headroom_is_of_what_was_measured_everywhere(self):
-        told = text(use("f", 300, sm=20.0), use("g", 100, tensor=None, dram=None, sm=None))
+        output = text(use("f", 300, sm=20.0), use("g", 100, tensor=None, dram=None, sm=None))
         sentence = "240 of 300 ns would vanish if every kernel ran at its nearest roof"
-        assert " ".join(told.split()).count(sentence) == 2
+        assert " ".join(output.split()).count(sentence) == 2
 
     def test_kernels_that_run_in_different_ways_are_mixed(self):
-        told = text(use("f", 100, sm=5.0), use("f", 100, sm=97.0))
-        assert section(told, "Kernels (1)")[1].split()[-3:] == ["51", "%", "mixed"]
+        output = text(use("f", 100, sm=5.0), use("f", 100, sm=97.0))
+        assert section(output, "Kernels (1)")[1].split()[-3:] == ["51", "%", "mixed"]
 
     def test_headroom_stays_in_its_order(self):
-        told = section(to_text(of_work(), None, Choice(sort="name")), "Headroom")
-        assert [line.split()[0][:5] for line in told[2:]] == ["amper", "eleme", "tiny"]
+        lines = section(to_text(of_work(), None, Choice(sort="name")), "Headroom")
+        assert [line.split()[0][:5] for line in lines[2:]] == ["amper", "eleme", "tiny"]
 
     def test_families(self):
         assert section(text_of_work(), "Families (3)")[1].startswith("gemm")
 
     def test_rows_that_are_left_out_are_summed(self):
-        told = section(to_text(of_work(), None, Choice(top=1)), "Kernels (the first 1 of 3)")
-        assert told[2] == "... 2 more kernels: 40.0 % of the time"
+        lines = section(to_text(of_work(), None, Choice(top=1)), "Kernels (the first 1 of 3)")
+        assert lines[2] == "... 2 more kernels: 40.0 % of the time"
 
     def test_notes_and_health_say_things_once(self):
         clocks = "clocks vary"
         entry = HealthEntry("uncontrolled_clocks", 1, clocks)
-        told = text(*WORK, extra={"profiler_notes": [clocks, "odd"]}, health=(entry,))
-        notes = section(told, "Notes")
+        output = text(*WORK, extra={"profiler_notes": [clocks, "odd"]}, health=(entry,))
+        notes = section(output, "Notes")
         assert notes[0].startswith("  durations are of kernels replayed")
         assert notes[-1] == "  the profiler says: odd"
-        assert clocks not in told
-        assert "the clocks of the device were not fixed" in told
+        assert clocks not in output
+        assert "the clocks of the device were not fixed" in output
 
     def test_nothing_odd(self):
         assert text_of_work().splitlines()[-1] == "  Nothing odd was found in the recording."
@@ -160,12 +161,12 @@ class TestText:
 class TestWidth:
     @pytest.mark.parametrize("columns", [60, 80, 100, 200])
     def test_nothing_is_wider_than_the_terminal(self, columns: int):
-        told = to_text(of_work(), None, Choice(), columns)
-        assert max(map(len, told.splitlines())) <= columns
+        output = to_text(of_work(), None, Choice(), columns)
+        assert max(map(len, output.splitlines())) <= columns
 
     def test_at_80_columns_the_main_ones_are_there(self):
-        told = to_text(of_work(), "name", Choice(), 80).splitlines()
-        header = told[told.index("Kernels (3)") + 1]
+        lines = to_text(of_work(), "name", Choice(), 80).splitlines()
+        header = lines[lines.index("Kernels (3)") + 1]
         assert header.split() == [
             *("kernel", "calls", "share", "total", "tensor", "DRAM", "SM", "class"),
         ]
@@ -176,61 +177,61 @@ class TestWidth:
 
 class TestWhatIsMissing:
     def test_a_timeline_has_times_only(self):
-        told = to_text(timesink.kernels(timesink.sample()), None, Choice())
-        assert "no hardware counters" in told
+        output = to_text(timesink.kernels(timesink.sample()), None, Choice())
+        assert "no hardware counters" in output
         for absent in ("Headroom", "Share of time by class", "tensor", "DRAM"):
-            assert f"\n{absent}" not in told
-        assert section(told, "Kernels (the first 10 of")[0].split() == [
+            assert f"\n{absent}" not in output
+        assert section(output, "Kernels (the first 10 of")[0].split() == [
             *("kernel", "calls", "share", "total", "mean", "occupancy"),
         ]
 
     def test_time_without_a_metric(self):
-        told = text(*WORK, use("late", 250_000, dram=None))
-        assert "  not measured: DRAM for 20.0 % of the time" in told
-        assert re.search(r"^  no counters +250\.0 us +20\.0 %", told, re.MULTILINE)
+        output = text(*WORK, use("late", 250_000, dram=None))
+        assert "  not measured: DRAM for 20.0 % of the time" in output
+        assert re.search(r"^  no counters +250\.0 us +20\.0 %", output, re.MULTILINE)
 
     def test_calls_without_a_duration(self):
-        told = text(*WORK, use("late", None))
-        assert "  5 calls (1 without a duration) of 4 kernels, 1.00 ms" in told
+        output = text(*WORK, use("late", None))
+        assert "  5 calls (1 without a duration) of 4 kernels, 1.00 ms" in output
 
     def test_values_that_are_no_numbers_are_missing(self):
-        told = text(use("a", 900, tensor=math.inf, dram=5.0, sm=math.nan))
-        assert "inf" not in told
-        assert "nan" not in told
+        output = text(use("a", 900, tensor=math.inf, dram=5.0, sm=math.nan))
+        assert "inf" not in output
+        assert "nan" not in output
 
     def test_without_any_kernel(self):
         assert "No kernel was recorded." in text()
 
     def test_without_sm_the_tensor_pipe_stands_in(self):
-        told = text(use("a", 900, dram=50.0, sm=None))
-        assert re.search(r"^  low tensor +900 ns +100\.0 %", told, re.MULTILINE)
-        assert "low SM" not in told
+        output = text(use("a", 900, dram=50.0, sm=None))
+        assert re.search(r"^  low tensor +900 ns +100\.0 %", output, re.MULTILINE)
+        assert "low SM" not in output
 
 
 class TestSeveralDevices:
     MANY = (*WORK, use("other", 300_000, dram=50.0, sm=50.0, device=1))
 
     def test_each_has_its_own_tables(self):
-        told = text(*self.MANY)
-        assert "GPU 0: Kernels" in told
-        assert "GPU 1: Kernels" in told
-        assert section(told, "GPU 1")[0] == "  1 call of 1 kernel, 300.0 us"
+        output = text(*self.MANY)
+        assert "GPU 0: Kernels" in output
+        assert "GPU 1: Kernels" in output
+        assert section(output, "GPU 1")[0] == "  1 call of 1 kernel, 300.0 us"
 
     def test_one_table_names_the_device(self):
-        told = text(*self.MANY, by="name").splitlines()
-        assert told[-5].split()[:2] == ["device", "kernel"]
+        lines = text(*self.MANY, by="name").splitlines()
+        assert lines[-5].split()[:2] == ["device", "kernel"]
 
     def test_machines_are_named_where_there_are_two(self):
-        told = text(*self.MANY[:1], use("other", 300_000, host="b"))
-        assert "b GPU 0: Kernels" in told
+        output = text(*self.MANY[:1], use("other", 300_000, host="b"))
+        assert "b GPU 0: Kernels" in output
 
 
 class TestSample:
     def test_seen_and_estimated(self):
-        told = text(*WORK * 5, every=4)
-        assert "20 calls that stand for about 80 of 3 kernels, 20.00 ms (" in told
-        assert section(told, "Kernels (3)")[0].split()[1:3] == ["seen", "launches"]
-        assert re.search(r"  both low \(\d.* to .* %\) .* 5\.0 % .*tail", told)
+        output = text(*WORK * 5, every=4)
+        assert "20 calls that stand for about 80 of 3 kernels, 20.00 ms (" in output
+        assert section(output, "Kernels (3)")[0].split()[1:3] == ["seen", "launches"]
+        assert re.search(r"  both low \(\d.* to .* %\) .* 5\.0 % .*tail", output)
 
 
 FLOP, BYTES = "sm__sass_thread_inst_executed_op_fadd_pred_on.sum", "dram__bytes.sum"
@@ -249,17 +250,17 @@ class TestNarrow:
 
     def test_names_that_begin_alike_keep_their_ends(self):
         names = [f"nvjet_sm90_tst_128x128_64x6_2x1_v_bz_coopA_{end}" for end in ("TNT", "NNT")]
-        told = self.narrow(*(use(name, 900, sm=40.0) for name in names))
+        output = self.narrow(*(use(name, 900, sm=40.0) for name in names))
         for ending in ("_TNT", "_NNT"):
-            assert re.search(rf"^nvjet_\w+…\w+{ending} ", told, re.MULTILINE)
+            assert re.search(rf"^nvjet_\w+…\w+{ending} ", output, re.MULTILINE)
 
 
 class TestFewRows:
     def test_no_group_is_large_enough(self):
-        told = text(*WORK, by="name", choice=Choice(min_share_pct=100))
-        assert told.rstrip().endswith("no kernel has 100 % of the time or more")
-        told = text(*WORK, by="name", choice=Choice(min_share_pct=62.5))
-        assert told.rstrip().endswith("no kernel has 62.5 % of the time or more")
+        output = text(*WORK, by="name", choice=Choice(min_share_pct=100))
+        assert output.rstrip().endswith("no kernel has 100 % of the time or more")
+        output = text(*WORK, by="name", choice=Choice(min_share_pct=62.5))
+        assert output.rstrip().endswith("no kernel has 62.5 % of the time or more")
 
 
 class TestRoofline:
@@ -267,34 +268,36 @@ class TestRoofline:
         assert "Roofline" not in text_of_work()
 
     def test_kernels_against_their_roofs(self):
-        told = section(text(*COUNTED), "Roofline of H200 (DRAM 4.80 TB/s, fp32 66.90 TFLOP/s)")
-        assert " ".join(line.strip() for line in told[1:3]) == (
+        lines = section(text(*COUNTED), "Roofline of H200 (DRAM 4.80 TB/s, fp32 66.90 TFLOP/s)")
+        assert " ".join(line.strip() for line in lines[1:3]) == (
             "at the data-sheet peaks of the H200 the same work takes 948.4 us of 2.00 ms (47.4 %); "
             "headroom above is against what each unit could do at the clock of the run"
         )
         assert (
-            told[3] == "  50.0 % of the time bound by compute, 50.0 % of the time bound by memory"
+            lines[3] == "  50.0 % of the time bound by compute, 50.0 % of the time bound by memory"
         )
         busy = "busy 1 50.0 % 30000 30 953.7 MiB/s 45 % compute fp32"
         assert busy in [" ".join(line.split()) for line in text(*COUNTED).splitlines()]
 
     def test_devices_have_roofs_of_their_own(self):
         (row, metrics), other = COUNTED
-        told = text(({**row, "device": 1}, metrics), other, devices=(H200, replace(H200, id=1)))
-        lines = [line.strip() for line in told.splitlines()]
-        for device, said in ((0, "500.0 us of 1.00 ms"), (1, "448.4 us of 1.00 ms")):
-            begins = f"GPU {device}: at the data-sheet peaks of the H200 the same work takes {said}"
+        output = text(({**row, "device": 1}, metrics), other, devices=(H200, replace(H200, id=1)))
+        lines = [line.strip() for line in output.splitlines()]
+        for device, duration in ((0, "500.0 us of 1.00 ms"), (1, "448.4 us of 1.00 ms")):
+            begins = (
+                f"GPU {device}: at the data-sheet peaks of the H200 the same work takes {duration}"
+            )
             assert any(line.startswith(begins) for line in lines)
         assert "GPU 1: Kernels (1)" in lines
-        assert "2.00 ms" not in told
+        assert "2.00 ms" not in output
 
     def test_without_peaks_it_says_why(self):
-        told = section(text(*COUNTED, devices=()), "Roofline")
-        assert told[1].startswith("  no roofs: ")
-        assert "--device" in " ".join(told)
+        lines = section(text(*COUNTED, devices=()), "Roofline")
+        assert lines[1].startswith("  no roofs: ")
+        assert "--device" in " ".join(lines)
 
 
-def joined(aligned: int, **facts: Any) -> Join:
+def join_of(aligned: int, **facts: Any) -> Join:
     return Join(
         **{
             "rows": pl.Series([0]),
@@ -316,80 +319,84 @@ def joined(aligned: int, **facts: Any) -> Join:
 
 class TestJoin:
     def with_join(self, join: Join) -> KernelReport:
-        made = of_work()
+        kernel_report = of_work()
         origins = {"operator": ["aten::mm", "aten::add", "aten::mul", None]}
-        calls = made.calls.with_columns(pl.Series(name, of) for name, of in origins.items())
-        return replace(made, calls=calls, join=join, timeline="logs/trace.json.gz")
+        calls = kernel_report.calls.with_columns(
+            pl.Series(name, of) for name, of in origins.items()
+        )
+        return replace(kernel_report, calls=calls, join=join, timeline="logs/trace.json.gz")
 
     def test_how_much_was_found_and_what_launched_it(self):
-        told = to_text(self.with_join(joined(4)), None, Choice())
-        line, *_, last = section(told, "Operators (4)")
+        output = to_text(self.with_join(join_of(4)), None, Choice())
+        line, *_, last = section(output, "Operators (4)")
         assert line == (
             "100.0 % of 4 kernels aligned with trace.json.gz, step 3; utilisation per operator"
         )
         assert last.startswith("(operator not known)  ")
 
     def test_what_was_found_by_name_alone(self):
-        told = to_text(self.with_join(joined(4, exact_share=0.75, steps=())), None, Choice())
-        assert "aligned with trace.json.gz; utilisation" in told
-        assert "25.0 % by name only: grid or block differ" in " ".join(told.split())
+        output = to_text(self.with_join(join_of(4, exact_share=0.75, steps=())), None, Choice())
+        assert "aligned with trace.json.gz; utilisation" in output
+        assert "25.0 % by name only: grid or block differ" in " ".join(output.split())
 
     def test_a_refusal_names_both_files(self):
-        refused = self.with_join(joined(1, reason="only 25.0 % found"))
-        told = command._refusal(refused)
-        assert told.message == "k.csv and logs/trace.json.gz: only 25.0 % found"
-        assert "or lower --min-aligned" in told.hint
-        assert command._refusal(self.with_join(joined(4))) is None
+        refused = self.with_join(join_of(1, reason="only 25.0 % found"))
+        refusal = command._refusal(refused)
+        assert refusal.message == "k.csv and logs/trace.json.gz: only 25.0 % found"
+        assert "or lower --min-aligned" in refusal.hint
+        assert command._refusal(self.with_join(join_of(4))) is None
 
     def test_a_timeline_that_names_no_operators(self):
-        bare = replace(of_work(), join=joined(4), timeline="logs/trace.json.gz")
+        bare = replace(of_work(), join=join_of(4), timeline="logs/trace.json.gz")
         (line,) = section(to_text(bare, None, Choice()), "Joined with a timeline")
         assert line.endswith("aligned with trace.json.gz, step 3, which names no operators")
 
 
 class TestModules:
     def test_paths_are_cut_at_their_beginning(self):
-        made = of_work()
+        kernel_report = of_work()
         paths = [f"Model_0.Layers_0.Layer_{number}.Attention_{number}" for number in range(4)]
-        joined = replace(made, calls=made.calls.with_columns(module=pl.Series(paths)))
+        joined = replace(
+            kernel_report, calls=kernel_report.calls.with_columns(module=pl.Series(paths))
+        )
         assert "\n….Layer_0.Attention_0  " in to_text(joined, "module", Choice(), 80)
 
     def test_the_summary_has_their_classes(self):
-        made = of_work()
+        kernel_report = of_work()
         modules = pl.Series("module", [f"Model_0.Layer_{n}.Attention_{n}" for n in range(4)])
         classes = pl.Series("module_class", ["Model.Layer.Attention"] * 4)
-        calls = made.calls.with_columns(modules, classes)
-        told = section(to_text(replace(made, calls=calls), None, Choice()), "Modules")
-        assert told[2].startswith("Model.Layer.Attention  ")
-        assert told[3] == "  --by module tells 4 modules apart"
+        calls = kernel_report.calls.with_columns(modules, classes)
+        lines = section(to_text(replace(kernel_report, calls=calls), None, Choice()), "Modules")
+        assert lines[2].startswith("Model.Layer.Attention  ")
+        assert lines[3] == "  --by module tells 4 modules apart"
 
 
 class TestOneTable:
     def test_the_answer_and_the_table(self):
-        told = text(*WORK, by="full-name").splitlines()
-        assert told[0].startswith("4 kernels took 1.00 ms")
-        assert "Kernels (4)" in told
-        assert [line.split()[0] for line in told[-4:]][1:3] == [
+        lines = text(*WORK, by="full-name").splitlines()
+        assert lines[0].startswith("4 kernels took 1.00 ms")
+        assert "Kernels (4)" in lines
+        assert [line.split()[0] for line in lines[-4:]][1:3] == [
             "elementwise_kernel<Add>",
             "elementwise_kernel<Mul>",
         ]
 
     def test_plain_is_only_the_table_and_cuts_nothing(self):
-        told = terminal.to_text(one_table([of_work()], "name", Choice(top=1)), 9000).splitlines()
-        assert len(told) == 2
-        assert told[1].startswith(GEMM)
+        lines = terminal.to_text(one_table([of_work()], "name", Choice(top=1)), 9000).splitlines()
+        assert len(lines) == 2
+        assert lines[1].startswith(GEMM)
 
 
 class TestMarkdown:
     def test_sections_and_tables(self):
-        told = to_markdown(of_work(), None, Choice(top=2))
-        assert told.startswith("# k.csv, NVIDIA H200\n\n**4 kernels took")
-        assert "| low SM | 350.0 us | 35.0 % |" in told
-        assert "\n\n... 1 more kernel: 5.0 % of the time\n\n" in told
-        assert "## Headroom (the first 2 of 3)\n\n277.5 us of 1.00 ms would vanish" in told
-        assert told.endswith("Nothing odd was found in the recording.")
+        markdown = to_markdown(of_work(), None, Choice(top=2))
+        assert markdown.startswith("# k.csv, NVIDIA H200\n\n**4 kernels took")
+        assert "| low SM | 350.0 us | 35.0 % |" in markdown
+        assert "\n\n... 1 more kernel: 5.0 % of the time\n\n" in markdown
+        assert "## Headroom (the first 2 of 3)\n\n277.5 us of 1.00 ms would vanish" in markdown
+        assert markdown.endswith("Nothing odd was found in the recording.")
 
     def test_one_table(self):
-        told = to_markdown(of_work(), "family", Choice())
-        assert "## Families (3)\n\n| family | calls |" in told
-        assert "Health of" not in told
+        markdown = to_markdown(of_work(), "family", Choice())
+        assert "## Families (3)\n\n| family | calls |" in markdown
+        assert "Health of" not in markdown

@@ -19,7 +19,7 @@ GEOMETRY |= {"registers_per_thread", "shared_memory_bytes"}
 def trace() -> Trace:
     return read(
         STEP(1, 0, 100),
-        MODULE("nn.Module: Linear_0", 0, 90, own=1, parent=None, module=0),
+        MODULE("nn.Module: Linear_0", 0, 90, python_id=1, parent=None, module=0),
         O("aten::mm", 10, 50, **{"Input dims": [[2, 3]], "Call stack": "a.py(1)"}),
         ALLOC(20, 512, device=0, address=5, total=512),
         R(30, 5, c=1),
@@ -35,9 +35,12 @@ every_table = pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 
 @every_table
 def test_columns_are_those_that_are_described(trace: Trace, view: View):
-    given = set(view.table(trace, "shape-stack").columns)
+    columns = set(view.table(trace, "shape-stack").columns)
     # Times of the program by itself come from another timeline.
-    assert given == {one for one in view.columns if not one.startswith("own_host_")} - CAMBRICON
+    assert (
+        columns
+        == {column for column in view.columns if not column.startswith("own_host_")} - CAMBRICON
+    )
 
 
 @every_table

@@ -50,37 +50,43 @@ def section(report: str, title: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def seed(shared: Path) -> str:
-    return (shared / "seeds/004_713e97ee5e652e9e.txt").read_text(encoding="utf-8")
+def seed_report(shared_root: Path) -> str:
+    return (shared_root / "seeds/004_713e97ee5e652e9e.txt").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def report(shared: Path) -> str:
-    return comparison_md(compare(shared / "data/latencyprism/SGLang/gpu_instability"))
+def report(shared_root: Path) -> str:
+    return comparison_md(compare(shared_root / "data/latencyprism/SGLang/gpu_instability"))
 
 
 class TestPublished:
     """The published report on a GPU with a low clock."""
 
-    def test_every_cell_is_the_same(self, seed: str, report: str):
-        theirs, ours = markdown_tables(seed), markdown_tables(report)
+    def test_every_cell_is_the_same(self, seed_report: str, report: str):
+        theirs, ours = markdown_tables(seed_report), markdown_tables(report)
         assert ours[:2] == theirs[:2]
         assert ours[2][0] == theirs[2][0]
         # Rows of one score have no order in the published table.
         assert sorted(ours[2][1:]) == sorted(theirs[2][1:])
         assert [row[3] for row in ours[2]] == [row[3] for row in theirs[2]]
 
-    def test_headings_are_the_same_but_for_the_section_of_our_own(self, seed: str, report: str):
-        assert [one for one in headings(report)[1:] if " 4. " not in one] == headings(seed)[1:]
+    def test_headings_are_the_same_but_for_the_section_of_our_own(
+        self, seed_report: str, report: str
+    ):
+        assert [heading for heading in headings(report)[1:] if " 4. " not in heading] == headings(
+            seed_report
+        )[1:]
 
-    def test_figures_of_the_key_findings_are_the_same(self, seed: str, report: str):
-        for text in re.findall(r"\*\*[\d.]+%\*\*|[+-][\d.]+ ppt|from [\d,.]+ to [\d,.]+\d", seed):
+    def test_figures_of_the_key_findings_are_the_same(self, seed_report: str, report: str):
+        for text in re.findall(
+            r"\*\*[\d.]+%\*\*|[+-][\d.]+ ppt|from [\d,.]+ to [\d,.]+\d", seed_report
+        ):
             assert text in report
 
-    def test_no_sentence_is_copied(self, seed: str, report: str):
+    def test_no_sentence_is_copied(self, seed_report: str, report: str):
         sentences = {
             sentence
-            for line in seed.splitlines()
+            for line in seed_report.splitlines()
             if not line.startswith(("|", "#"))
             for sentence in re.split(r"(?<=[.:]) ", line)
             if len(sentence.split()) > 4
@@ -150,8 +156,8 @@ class TestNames:
 
 class TestReport:
     def test_sections_come_in_order(self):
-        told = headings(pair_md(two_runs(), "case"))
-        assert told == ["# Strict Performance Comparison: case (PID: 1007)", *HEADINGS]
+        titles = headings(pair_md(two_runs(), "case"))
+        assert titles == ["# Strict Performance Comparison: case (PID: 1007)", *HEADINGS]
 
     def test_ranks_are_named_rather_than_processes(self):
         pair = two_runs()
@@ -166,9 +172,9 @@ class TestReport:
         assert title.endswith("case (Normal PID:1007 vs Abnormal PID:1007)")
 
     def test_functions_without_metrics_are_not_lost(self):
-        told = section(pair_md(two_runs(), "case"), "## 4. Functions Without Metrics")
-        assert "cudaStreamSynchronize" in told
-        assert "sm80_gemm" not in told
+        text = section(pair_md(two_runs(), "case"), "## 4. Functions Without Metrics")
+        assert "cudaStreamSynchronize" in text
+        assert "sm80_gemm" not in text
 
     def test_functions_one_side_did_not_record_have_not_gone(self):
         calls = {"calls_base": 1.0, "base_ns": 5.0, "device": "Host", "measured": False}
@@ -178,20 +184,20 @@ class TestReport:
             {**calls, "function": "mm", "function_class": "cpu_operator", "runs_on": "base"},
         )
         report = pair_md(pair_of(times=frame(TIMES, *rows)), "case")
-        told = section(report, "## 4. Functions Without Metrics")
-        assert "Left out here: 1 function, as new did not record operators." in told
-        assert "| mm |" not in told
+        text = section(report, "## 4. Functions Without Metrics")
+        assert "Left out here: 1 function, as new did not record operators." in text
+        assert "| mm |" not in text
 
     def test_counters_are_told_in_the_unit_they_are_in(self):
-        told = section(pair_md(two_runs(), "case"), "### Key Findings:")
-        assert re.search(r"`gpu_sm_frequency`\*\* fell .* \(1 \d{3} → \d{3} MHz\)", told)
+        text = section(pair_md(two_runs(), "case"), "### Key Findings:")
+        assert re.search(r"`gpu_sm_frequency`\*\* fell .* \(1 \d{3} → \d{3} MHz\)", text)
 
     def test_unequal_work_comes_first(self):
         workload = Workload(
             comparable=False, reasons=("One is a batch, one a layer.",), work_ratio=64
         )
-        told = section(pair_md(replace(two_runs(), workload=workload), "case"), "### Overview")
-        assert told.strip().startswith("**Cycles do not hold the same work. One is a batch")
+        text = section(pair_md(replace(two_runs(), workload=workload), "case"), "### Overview")
+        assert text.strip().startswith("**Cycles do not hold the same work. One is a batch")
 
     def test_unequal_work_is_quoted_under_the_title(self):
         workload = Workload(comparable=False, reasons=("A batch.",), work_ratio=64)
@@ -204,28 +210,30 @@ class TestReport:
     def test_a_counter_one_side_does_not_know_is_no_zero(self):
         pair = two_runs()
         unknown = pl.col("metric") == "gpu_sm_frequency"
-        alone = pl.when(unknown).then(pl.lit("base")).otherwise(pl.col("runs_on").cast(pl.String))
+        runs_on = pl.when(unknown).then(pl.lit("base")).otherwise(pl.col("runs_on").cast(pl.String))
         pair = replace(
-            pair, known_rows=pair.rows.with_columns(alone.cast(ROWS["runs_on"]).alias("runs_on"))
+            pair, known_rows=pair.rows.with_columns(runs_on.cast(ROWS["runs_on"]).alias("runs_on"))
         )
-        told = section(pair_md(pair, "case"), "### Key Findings:")
-        assert re.search(r"`gpu_sm_frequency`\*\* 1 \d{3} MHz → - \(not known\)", told)
+        text = section(pair_md(pair, "case"), "### Key Findings:")
+        assert re.search(r"`gpu_sm_frequency`\*\* 1 \d{3} MHz → - \(not known\)", text)
 
     def test_without_high_scores_there_is_no_finding(self):
         pair = replace(two_runs(HEALTHY), findings=())
         assert "No row has a score" in section(pair_md(pair, "case"), "### Key Findings:")
 
     def test_without_counters_the_times_are_what_there_is(self):
-        told = pair_md(replace(two_runs(), rows=pair_of().rows, findings=()), "case")
-        assert headings(told)[1:] == HEADINGS
-        assert len(markdown_tables(told)) == 3
+        markdown = pair_md(replace(two_runs(), rows=pair_of().rows, findings=()), "case")
+        assert headings(markdown)[1:] == HEADINGS
+        assert len(markdown_tables(markdown)) == 3
 
     def test_names_that_do_not_meet_have_a_table(self):
         families = frame(FAMILIES, {"family": "gemm", "name": None, "device": "GPU 0"})
-        told = pair_md(replace(two_runs(), families=families), "case")
-        assert "gemm (family)" in section(told, "### Names that do not meet")
+        markdown = pair_md(replace(two_runs(), families=families), "case")
+        assert "gemm (family)" in section(markdown, "### Names that do not meet")
 
     def test_several_pairs_follow_each_other_and_notes_come_last(self):
-        told = comparison_md(comparison(two_runs(), two_runs(HEALTHY), notes=["pid 5 is alone"]))
-        assert len([one for one in headings(told) if one.startswith("# ")]) == 2
-        assert told.endswith("- pid 5 is alone")
+        markdown = comparison_md(
+            comparison(two_runs(), two_runs(HEALTHY), notes=["pid 5 is alone"])
+        )
+        assert len([heading for heading in headings(markdown) if heading.startswith("# ")]) == 2
+        assert markdown.endswith("- pid 5 is alone")

@@ -44,25 +44,27 @@ class TestRows:
 
     def test_numbers_have_six_decimals_and_undefined_ones_are_empty(self):
         row = {"function": "f", "score": 1.5, "mu_welch_p": float("nan"), "mu_base": 2.5e13}
-        told = cells(table_csv(pair_of(rows=frame(ROWS, row)), "rows"))[1]
-        assert told[3] == "1.500000"
-        assert told[10] == "25000000000000.000000"
-        assert told[15] == ""
+        values = cells(table_csv(pair_of(rows=frame(ROWS, row)), "rows"))[1]
+        assert values[3] == "1.500000"
+        assert values[10] == "25000000000000.000000"
+        assert values[15] == ""
 
     def test_every_row_is_there_in_order(self):
         pair = two_runs()
-        told = cells(table_csv(pair, "rows"))
-        assert len(told) == pair.rows.height + 1
-        assert [row[0] for row in told[1:]] == pair.rows["function"].to_list()
+        lines = cells(table_csv(pair, "rows"))
+        assert len(lines) == pair.rows.height + 1
+        assert [row[0] for row in lines[1:]] == pair.rows["function"].to_list()
 
     def test_no_rows_leave_the_titles(self):
         assert len(cells(table_csv(pair_of(), "rows"))) == 1
 
     @pytest.mark.parametrize(("name", "labels"), GOLDEN)
     def test_a_published_table_is_written_byte_for_byte(
-        self, shared: Path, name: str, labels: tuple[str, str]
+        self, shared_root: Path, name: str, labels: tuple[str, str]
     ):
-        golden = (shared / "data/latencyprism/golden" / f"{name}.csv").read_text(encoding="utf-8")
+        golden = (shared_root / "data/latencyprism/golden" / f"{name}.csv").read_text(
+            encoding="utf-8"
+        )
         columns = [column for column, _, _ in PUBLISHED]
         rows = pl.read_csv(golden.encode(), new_columns=columns, schema_overrides=_FLOATS)
         more = [pl.lit(None, ROWS[name]).alias(name) for name in ROWS if name not in columns]
@@ -83,13 +85,13 @@ _FLOATS = {
 class TestOthers:
     def test_times_hold_every_function_with_or_without_a_metric(self):
         pair = two_runs()
-        told = list(csv.DictReader(StringIO(table_csv(pair, "times"))))
-        assert list(told[0]) == list(TIMES)
-        assert {row["measured"] for row in told} == {"true", "false"}
+        rows = list(csv.DictReader(StringIO(table_csv(pair, "times"))))
+        assert list(rows[0]) == list(TIMES)
+        assert {row["measured"] for row in rows} == {"true", "false"}
 
     def test_names_of_a_family_share_a_cell(self):
         row = {"family": "gemm", "names_base": ["a", "b"], "names_new": ["c"], "name": None}
-        told = list(
+        rows = list(
             csv.DictReader(StringIO(table_csv(pair_of(families=frame(FAMILIES, row)), "families")))
         )
-        assert (told[0]["names_base"], told[0]["names_new"], told[0]["name"]) == ("a; b", "c", "")
+        assert (rows[0]["names_base"], rows[0]["names_new"], rows[0]["name"]) == ("a; b", "c", "")

@@ -17,9 +17,9 @@ SIZE = 4096
 FLOP = 2.0 * SIZE**3
 
 
-def called(name: str, at: float, number: int, length: float, **given: Any) -> list[Event]:
+def operator_call(name: str, at: float, number: int, length: float, **fields: Any) -> list[Event]:
     return [
-        operator(name, at, 50, **{"External id": number, **given}),
+        operator(name, at, 50, **{"External id": number, **fields}),
         runtime("cudaLaunchKernel", at + 5, 5, number),
         kernel(f"k_{name}", at + 100, length, number, grid=[9, 1, 1], block=[9, 1, 1]),
     ]
@@ -27,12 +27,12 @@ def called(name: str, at: float, number: int, length: float, **given: Any) -> li
 
 def work(kind: str = "c10::BFloat16") -> list[Event]:
     """A step with a product of matrices, a sum, and a copy, which computes nothing."""
-    given = {"Input Dims": [[SIZE, SIZE]] * 2, "Input type": [kind] * 2}
+    fields = {"Input Dims": [[SIZE, SIZE]] * 2, "Input type": [kind] * 2}
     return [
         step(0, 0, 10_000),
-        *called("aten::mm", 100, 1, 400, **given),
-        *called("aten::add", 1000, 2, 1200, **given),
-        *called("aten::copy_", 3000, 3, 400, **given),
+        *operator_call("aten::mm", 100, 1, 400, **fields),
+        *operator_call("aten::add", 1000, 2, 1200, **fields),
+        *operator_call("aten::copy_", 3000, 3, 400, **fields),
     ]
 
 
@@ -40,37 +40,39 @@ def document(events: list[Event], page: str | None = "efficiency", **more: Any) 
     return analysis_document(Analysis(read(*events, **(more or H200))), page=page)
 
 
-def rooflines(shown: Document) -> list[Scatter]:
-    blocks = (block for section in shown.sections for block in section.blocks)
+def rooflines(page: Document) -> list[Scatter]:
+    blocks = (block for section in page.sections for block in section.blocks)
     return [block for block in blocks if isinstance(block, Scatter)]
 
 
 def test_operators_stand_by_what_they_compute_per_byte_and_how_fast():
-    (found,) = rooflines(document(work()))
-    add, mm = found.points
+    (roofline,) = rooflines(document(work()))
+    add, mm = roofline.points
     assert (add.name, mm.name) == ("aten::add", "aten::mm")
     assert mm.about == f"{SIZE}x{SIZE}, {SIZE}x{SIZE}"
     assert mm.y == pytest.approx(FLOP / 400e-6, rel=1e-3)
     assert mm.x == pytest.approx(FLOP / (3 * 2 * SIZE**2), rel=1e-3)
     assert mm.size == 400_000
-    names = {group.id: group.name for group in found.groups}
+    names = {group.id: group.name for group in roofline.groups}
     assert [names[point.group] for point in (add, mm)] == [
         "bound by memory",
         "bound by matrix units",
     ]
-    assert found.note.startswith("Not shown: 20.0 % of their time, in operators without arithmetic")
+    assert roofline.note.startswith(
+        "Not shown: 20.0 % of their time, in operators without arithmetic"
+    )
 
 
 def test_figures_are_told_beside_points():
-    (found,) = rooflines(document(work()))
-    told = {detail.title: detail.values for detail in found.details}
-    assert list(told) == ["TFLOP/s", "TB/s", "of the roof"]
-    assert all(len(values) == len(found.points) for values in told.values())
+    (roofline,) = rooflines(document(work()))
+    details = {detail.title: detail.values for detail in roofline.details}
+    assert list(details) == ["TFLOP/s", "TB/s", "of the roof"]
+    assert all(len(values) == len(roofline.points) for values in details.values())
 
 
 def test_roofs_are_those_of_what_occurs():
-    (found,) = rooflines(document(work()))
-    assert [(roof.name, roof.slopes) for roof in found.roofs] == [
+    (roofline,) = rooflines(document(work()))
+    assert [(roof.name, roof.slopes) for roof in roofline.roofs] == [
         ("memory 4.80 TB/s", True),
         ("bf16 tensor 989.4 TFLOP/s", False),
         ("fp32 66.90 TFLOP/s", False),
@@ -90,7 +92,9 @@ def test_the_report_has_it_and_the_short_answer_has_not():
 
 def figures(events: list[Event]) -> dict[str, Tile]:
     """Key figures of the overview that lead to the page of efficiency."""
-    (page,) = (one for one in document(events, "overview").sections[1:2] if one.id == "figures")
+    (page,) = (
+        section for section in document(events, "overview").sections[1:2] if section.id == "figures"
+    )
     (tiles,) = (block for block in page.blocks if isinstance(block, Tiles))
     return {tile.label: tile for tile in tiles.tiles if tile.section == "efficiency"}
 
@@ -102,14 +106,16 @@ def test_the_overview_leads_to_the_page():
 
 
 def test_without_shapes_the_overview_claims_nothing():
-    assert figures([step(0, 0, 10_000), *called("aten::mm", 100, 1, 400)]) == {}
+    assert figures([step(0, 0, 10_000), *operator_call("aten::mm", 100, 1, 400)]) == {}
 
 
 def test_operators_of_scalars_alone_have_no_shape():
     scalars = {"Input Dims": [[], []], "Input type": ["float", "float"]}
-    events = [*work(), *called("aten::mul", 5000, 4, 50, **scalars)]
+    events = [*work(), *operator_call("aten::mul", 5000, 4, 50, **scalars)]
     (section,) = document(events).sections
-    (table,) = (one for one in section.blocks if isinstance(one, Table) and one.id == "efficiency")
+    (table,) = (
+        block for block in section.blocks if isinstance(block, Table) and block.id == "efficiency"
+    )
     (shapes,) = (column.data for column in table.columns if column.key == "shape")
     assert isinstance(shapes, Words)
     assert shapes.texts == (f"{SIZE}x{SIZE}, {SIZE}x{SIZE}",)

@@ -21,7 +21,7 @@ from timesink.answers.plugin.memory import (
     memory_peak,
     memory_table,
     recorded_devices,
-    rounded,
+    round_values,
     rows_by_device,
 )
 from timesink.answers.plugin.operators import (
@@ -35,7 +35,7 @@ from timesink.answers.plugin.timeline import counter_events, find_moves, trace_v
 from timesink.answers.timeline import (
     from_arrays,
     open_timeline,
-    packed,
+    pack_arrays,
     place_of,
     to_arrays,
 )
@@ -74,9 +74,9 @@ def test_details_details():
 
     timeline = open_timeline(timesink.open(timesink.sample()))
     kernel = timeline.layout.host_rows + 50
-    told = details(timeline, Query({"id": str(kernel)}))
-    assert told["kind"] == "kernel"
-    assert [(flow["kind"], flow["direction"]) for flow in told["flows"]] == [("launch", "from")]
+    answer = details(timeline, Query({"id": str(kernel)}))
+    assert answer["kind"] == "kernel"
+    assert [(flow["kind"], flow["direction"]) for flow in answer["flows"]] == [("launch", "from")]
 
 
 def test_export_export():
@@ -112,7 +112,7 @@ def test_opening_open_timeline():
 
 
 def test_packed_packed():
-    answer = packed({"slices": 1}, {"row": np.array([3], np.uint16)})
+    answer = pack_arrays({"slices": 1}, {"row": np.array([3], np.uint16)})
     length = int.from_bytes(answer[:4], "little")
     assert msgspec.json.decode(answer[4 : 4 + length]) == {
         "slices": 1,
@@ -125,9 +125,9 @@ def test_pictures_tracks():
     import timesink
     from timesink.answers.timeline import open_timeline
 
-    told = tracks(open_timeline(timesink.open(timesink.sample())), Query())
-    assert told["tracks"][0]["kind"] == "device"
-    assert told["steps"][0]["name"] == "3"
+    answer = tracks(open_timeline(timesink.open(timesink.sample())), Query())
+    assert answer["tracks"][0]["kind"] == "device"
+    assert answer["steps"][0]["name"] == "3"
 
 
 def test_pictures_slices():
@@ -157,9 +157,9 @@ def test_searching_search():
     from timesink.answers.timeline import open_timeline
 
     timeline = open_timeline(timesink.open(timesink.sample()))
-    found = search(timeline, Query({"q": "ATEN::CONV2D"}))
-    assert found["names"][0]["name"] == "aten::conv2d"
-    assert found["total"] == len(found["hits"])
+    answer = search(timeline, Query({"q": "ATEN::CONV2D"}))
+    assert answer["names"][0]["name"] == "aten::conv2d"
+    assert answer["total"] == len(answer["hits"])
 
 
 def test_device_summary_device_summary():
@@ -185,8 +185,8 @@ def test_distributed_device_info():
     import timesink
     from timesink.analyses.ranks import ranks_of_traces
 
-    told = device_info(ranks_of_traces({"node_0": timesink.open(timesink.sample())}), Query())
-    assert list(told["data"]["node"]["Process 0"]) == ["GPU0"]
+    answer = device_info(ranks_of_traces({"node_0": timesink.open(timesink.sample())}), Query())
+    assert list(answer["data"]["node"]["Process 0"]) == ["GPU0"]
 
 
 def test_kernels_kernel_pie():
@@ -244,7 +244,7 @@ def test_memory_memory_events():
 
 
 def test_memory_form_units():
-    units = Units.asked(Query({"memory_metric": "GB"}), memory="MB")
+    units = Units.of_query(Query({"memory_metric": "GB"}), memory="MB")
     assert units.memory == "GB"
     assert units.bytes(pl.Series([3 * 1024**3])).to_list() == [3.0]
 
@@ -259,7 +259,7 @@ def test_memory_form_asked_window():
 
 
 def test_memory_form_rounded():
-    assert rounded(pl.Series([1.005, 2.675, 0.00123, 0.0, None, -3.14159])) == [
+    assert round_values(pl.Series([1.005, 2.675, 0.00123, 0.0, None, -3.14159])) == [
         1.0,
         2.67,
         0.001,
@@ -329,8 +329,8 @@ def test_overview_overview():
 def test_query_query():
     query = Query({"group_by": "Operation", "start_ts": "12"})
     assert query.text("group_by") == "Operation"
-    assert query.whole("start_ts") == 12
-    assert query.whole("end_ts") is None
+    assert query.integer("start_ts") == 12
+    assert query.integer("end_ts") is None
 
 
 def test_query_microseconds():

@@ -19,7 +19,7 @@ GPU = {"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 2**30}
 ODD_NAMES = ("[red]x[/]", "a\x1b[31m", "été 中文", ":smile:", "a|b")
 
 
-def analysis(*others: dict, **fields: object) -> Analysis:
+def analysis(*extra_events: dict, **fields: object) -> Analysis:
     """Two steps of 1 ms: 200 us data loading, 500 us kernels, 100 us copies."""
     events = []
     for number in (1, 2):
@@ -33,16 +33,16 @@ def analysis(*others: dict, **fields: object) -> Analysis:
             R(start + 300, 10, c=10 + number),
             C(start + 750, 100, c=10 + number),
         ]
-    trace = read(*events, *others, deviceProperties=[GPU], **fields)
+    trace = read(*events, *extra_events, deviceProperties=[GPU], **fields)
     return timesink.analyze(trace, clock="recorded")
 
 
-def to_text(found: Analysis, top: int) -> str:
-    return terminal.to_text(analysis_document(found, rows=top, brief=True))
+def to_text(answer: Analysis, top: int) -> str:
+    return terminal.to_text(analysis_document(answer, rows=top, brief=True))
 
 
-def to_markdown(found: Analysis, top: int) -> str:
-    return markdown.to_markdown(analysis_document(found, rows=top, brief=True))
+def to_markdown(answer: Analysis, top: int) -> str:
+    return markdown.to_markdown(analysis_document(answer, rows=top, brief=True))
 
 
 @cache
@@ -74,22 +74,22 @@ def lines_between(text: str, first: str, last: str) -> list[str]:
     """Lines after the one that starts with `first`, up to the empty one or to `last`."""
     lines = text.splitlines()
     start = next(place for place, line in enumerate(lines) if line.startswith(first))
-    found = lines[start + 1 :]
-    return found[: found.index(last)]
+    following = lines[start + 1 :]
+    return following[: following.index(last)]
 
 
 class TestText:
     def test_the_answer_comes_first(self):
-        answer, *others = usual_text().splitlines()
-        assert "case.json, NVIDIA H200" in others[:4]
+        answer, *other_lines = usual_text().splitlines()
+        assert "case.json, NVIDIA H200" in other_lines[:4]
         assert answer.startswith(
             "60.0 % of each 1.00 ms step is GPU work (computation 50.0 %, copies 10.0 %); data"
         )
 
     def test_parts_of_a_step_with_bars(self):
-        lead, *told = lines_between(usual_text(), "Where a step goes", "")
+        lead, *rows = lines_between(usual_text(), "Where a step goes", "")
         assert lead == "2 steps, 1.00 ms to 1.00 ms."
-        assert [line.split("  ")[1].strip() for line in told] == [
+        assert [line.split("  ")[1].strip() for line in rows] == [
             "kernels",
             "copies",
             "runtime calls",
@@ -97,42 +97,42 @@ class TestText:
             "host code",
             "other",
         ]
-        assert told[0].split() == ["kernels", "500.0", "us", "50.0", "%", 20 * "█"]
+        assert rows[0].split() == ["kernels", "500.0", "us", "50.0", "%", 20 * "█"]
 
     def test_tables_have_the_rows_asked_for(self):
         more = [O(f"aten::op{number}", 2850 + 10 * number, 5) for number in range(4)]
-        told = to_text(analysis(*more), 2)
-        title, *rows = lines_between(told, "Operators (the first 2 of 5)", "")
+        text = to_text(analysis(*more), 2)
+        title, *rows = lines_between(text, "Operators (the first 2 of 5)", "")
         assert title.split()[:3] == ["operator", "calls", "share"]
         assert [row.split()[0] for row in rows] == ["aten::mm", "aten::op0"]
-        assert lines_between(told, "Kernels (1)", "")[1].split()[:4] == ["gemm", "2", "100.0", "%"]
+        assert lines_between(text, "Kernels (1)", "")[1].split()[:4] == ["gemm", "2", "100.0", "%"]
 
     def test_findings_with_advice_gain_and_evidence(self):
-        told = usual_text()
-        assert "Steps wait for data [data-loading]" in told
-        assert "try: Raise num_workers" in told
-        assert "may save 200.0 us a step if data is there when it is needed" in told
-        assert re.search(r"seen: call enumerate\(DataLoader\)\S+:\s+calls\s+2,", told)
+        text = usual_text()
+        assert "Steps wait for data [data-loading]" in text
+        assert "try: Raise num_workers" in text
+        assert "may save 200.0 us a step if data is there when it is needed" in text
+        assert re.search(r"seen: call enumerate\(DataLoader\)\S+:\s+calls\s+2,", text)
 
     def test_without_marks_nothing_is_said_of_steps(self):
         events = [O("mm", 0, 1000), R(90, 5, c=1), K("gemm", 100, 200, c=1)]
-        told = " ".join(to_text(timesink.analyze(read(*events), clock="recorded"), 5).split())
-        assert "800.0 us of the recorded 1.00 ms (80.0 %)" in told
-        assert "may save 790.0 us if all of it is launched at once" in told
-        assert "idle 800.0 us, host 800.0 us" in told
-        assert "a step" not in told.partition("Findings")[2]
+        text = " ".join(to_text(timesink.analyze(read(*events), clock="recorded"), 5).split())
+        assert "800.0 us of the recorded 1.00 ms (80.0 %)" in text
+        assert "may save 790.0 us if all of it is launched at once" in text
+        assert "idle 800.0 us, host 800.0 us" in text
+        assert "a step" not in text.partition("Findings")[2]
 
     def test_shares_of_operators_are_of_all_device_work(self):
-        told = to_text(analysis(K("alone", 2850, 400)), 5)
-        _, row, rest = lines_between(told, "Operators (1)", "")
+        text = to_text(analysis(K("alone", 2850, 400)), 5)
+        _, row, rest = lines_between(text, "Operators (1)", "")
         assert row.split()[:3] == ["aten::mm", "2", "75.0"]
         assert rest == "25.0 % of device work (400.0 us) was not launched by an operator"
 
     def test_without_device_work_it_is_their_share_of_the_host(self):
-        told = to_text(
+        text = to_text(
             timesink.analyze(read(O("mm", 0, 30), O("add", 30, 10)), clock="recorded"), 5
         )
-        title, *rows = lines_between(told, "Operators (2)", "")
+        title, *rows = lines_between(text, "Operators (2)", "")
         assert title.split()[:5] == ["operator", "calls", "share", "host", "self"]
         assert [row.split()[2] for row in rows] == ["75.0", "25.0"]
 
@@ -141,13 +141,13 @@ class TestText:
         assert [row.partition("  ")[0] for row in rows] == ["gemm (f32)", "gemm (f64)"]
 
     def test_health(self):
-        told = usual_text().partition("Health of the recording\n")[2]
-        assert told == "info     the trace does not name its rank\n         rank 0 is assumed"
+        health = usual_text().partition("Health of the recording\n")[2]
+        assert health == "info     the trace does not name its rank\n         rank 0 is assumed"
 
     def test_lines_fit_a_file(self):
-        told = to_text(oddly_named(), 9)
-        assert "aten::xxx" in told
-        assert max(map(len, told.splitlines())) <= 100
+        text = to_text(oddly_named(), 9)
+        assert "aten::xxx" in text
+        assert max(map(len, text.splitlines())) <= 100
 
     def test_memory_where_it_was_recorded(self):
         (row,) = lines_between(more_recorded(), "Memory", "")[1:]
@@ -156,20 +156,20 @@ class TestText:
 
     def test_nothing_found(self):
         quiet = [STEP(1, 0, 100), O("train", 0, 100), R(0, 5, c=1), K("gemm", 10, 85, c=1)]
-        told = to_text(timesink.analyze(read(*quiet, distributedInfo={"rank": 0})), 5)
-        assert "No rule found anything to gain." in told
-        assert "Nothing odd was found in the recording." in told
+        text = to_text(timesink.analyze(read(*quiet, distributedInfo={"rank": 0})), 5)
+        assert "No rule found anything to gain." in text
+        assert "Nothing odd was found in the recording." in text
 
     def test_names_are_shown_as_they_are(self):
-        told = to_text(oddly_named(), 9)
-        shown = [name.replace("\x1b", "\\x1b") for name in ODD_NAMES]
-        assert [name for name in shown if name not in told] == []
+        text = to_text(oddly_named(), 9)
+        expected = [name.replace("\x1b", "\\x1b") for name in ODD_NAMES]
+        assert [name for name in expected if name not in text] == []
 
 
 class TestMarkdown:
     def test_headings_and_tables(self):
-        told = to_markdown(usual(), 5)
-        headings = [line for line in told.splitlines() if line.startswith("#")]
+        text = to_markdown(usual(), 5)
+        headings = [line for line in text.splitlines() if line.startswith("#")]
         assert headings == [
             "# case.json, NVIDIA H200",
             "## Where a step goes",
@@ -181,9 +181,9 @@ class TestMarkdown:
             "## Findings",
             "## Health of the recording",
         ]
-        assert "| kernels | 500.0 us | 50.0 % |" in told
-        assert "| aten::mm | 2 | 100.0 % |" in told
-        assert "- **Steps wait for data** (`data-loading`, high): Fetching data takes" in told
+        assert "| kernels | 500.0 us | 50.0 % |" in text
+        assert "| aten::mm | 2 | 100.0 % |" in text
+        assert "- **Steps wait for data** (`data-loading`, high): Fetching data takes" in text
 
     def test_a_bar_in_a_name_does_not_end_its_cell(self):
         assert "| a\\|b | 1 |" in to_markdown(oddly_named(), 9)
@@ -206,15 +206,15 @@ class TestMarkdown:
     ],
 )
 def test_how_many_steps_there_are(events: list[dict], sentence: str):
-    told = to_text(timesink.analyze(read(*events), clock="recorded"), 5)
-    assert f" goes\n{sentence}.\n" in told
-    assert ("Where a step goes" in told) == ("count as one" not in sentence)
+    text = to_text(timesink.analyze(read(*events), clock="recorded"), 5)
+    assert f" goes\n{sentence}.\n" in text
+    assert ("Where a step goes" in text) == ("count as one" not in sentence)
 
 
 def test_a_device_that_works_only_at_the_end_is_told_both_ways():
     """Of a recording half of which is the host alone, `info` tells the share of the other half."""
     trace = read(O("aten::mm", 0, 900), R(890, 5, c=1), K("gemm", 1000, 1000, c=1))
-    told = terminal.to_text(analysis_document(Analysis(trace), brief=True))
-    told = " ".join(told.split())
-    assert "GPU 0: kernels 50.1 %, any work 50.1 %, " in told
-    assert "busy 100.0 % of the 1.00 ms from its first activity to its last" in told
+    text = terminal.to_text(analysis_document(Analysis(trace), brief=True))
+    text = " ".join(text.split())
+    assert "GPU 0: kernels 50.1 %, any work 50.1 %, " in text
+    assert "busy 100.0 % of the 1.00 ms from its first activity to its last" in text

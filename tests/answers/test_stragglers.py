@@ -26,7 +26,7 @@ def to_text(analysis: Analysis, top: int) -> str:
 
 
 def section(document: Document, name: str) -> Section:
-    return next(one for one in document.sections if one.id == name)
+    return next(part for part in document.sections if part.id == name)
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +38,10 @@ class TestText:
     def test_who_why_and_cost_come_first(self, late: Analysis):
         answer = to_text(late, 5).splitlines()[0]
         assert answer.startswith("Rank 5 makes the others wait, ")
-        told = " ".join(to_text(late, 5).split())
-        assert "Rank 5 holds the others up in every step: " in told
-        assert "Rank 5 loads data " in told
-        assert "try: Look at the input of rank 5" in told
+        text = " ".join(to_text(late, 5).split())
+        assert "Rank 5 holds the others up in every step: " in text
+        assert "Rank 5 loads data " in text
+        assert "try: Look at the input of rank 5" in text
 
     def test_the_map_marks_the_rank(self, late: Analysis):
         lines = to_text(late, 5).splitlines()
@@ -63,18 +63,18 @@ class TestText:
         assert "note: cannot be read: rank7 (" in text
 
     def test_nobody_is_late(self, healthy: Analysis):
-        told = " ".join(to_text(healthy, 5).split())
-        assert "No rank holds the others up. 4 ranks over 4 steps were judged" in told
+        text = " ".join(to_text(healthy, 5).split())
+        assert "No rank holds the others up. 4 ranks over 4 steps were judged" in text
 
     def test_which_rank_is_looked_into_is_told(self, late: Analysis):
         assert "\nIn detail: rank0\n" in to_text(late, 5)
 
     def test_markdown_says_the_same(self, late: Analysis):
-        told = markdown.to_markdown(analysis_document(late, rows=5, brief=True))
+        text = markdown.to_markdown(analysis_document(late, rows=5, brief=True))
         assert re.search(
-            r"1\. \*\*Data loading in rank 5\*\* \(.*\): Rank 5 holds the others up", told
+            r"1\. \*\*Data loading in rank 5\*\* \(.*\): Rank 5 holds the others up", text
         )
-        assert "| collective | group | of ranks | size |" in told
+        assert "| collective | group | of ranks | size |" in text
 
 
 class TestManyRanksOfOneCause:
@@ -85,9 +85,9 @@ class TestManyRanksOfOneCause:
             late_rank(rank, "gpu_clock", f"{rank}.", cost_ns=1e6, share=0.1, steps=("3",))
             for rank in range(4)
         ]
-        (held,) = words.held_up(many, panel)
-        assert held.evidence == ("0.", "Likewise ranks 1-3.")
-        assert held.advice.endswith("and replace them if these stay low.")
+        (straggler,) = words.held_up(many, panel)
+        assert straggler.evidence == ("0.", "Likewise ranks 1-3.")
+        assert straggler.advice.endswith("and replace them if these stay low.")
 
     def test_who_is_not_known_may_be_it(self, late: Analysis):
         assert late.ranks is not None
@@ -102,12 +102,12 @@ class TestDocument:
     def test_the_card_says_what_to_try(self, page: Document):
         card = section(page, "stragglers").blocks[0]
         assert isinstance(card, Causes)
-        (one,) = card.items
-        assert (one.role, one.title) == ("straggler", "Data loading in rank 5")
-        assert one.advice.startswith("Look at the input of rank 5")
-        assert one.share is not None
-        assert one.explained is not None
-        assert [link.search for link in one.links] == ["rank=5"]
+        (straggler,) = card.items
+        assert (straggler.role, straggler.title) == ("straggler", "Data loading in rank 5")
+        assert straggler.advice.startswith("Look at the input of rank 5")
+        assert straggler.share is not None
+        assert straggler.explained is not None
+        assert [link.search for link in straggler.links] == ["rank=5"]
 
     def test_the_map_has_a_row_for_each_rank(self, page: Document):
         heat = section(page, "stragglers").blocks[-1]
@@ -121,52 +121,52 @@ class TestDocument:
         )
 
     def test_who_is_not_there_is_a_warning(self, page: Document):
-        told = [one for one in section(page, "stragglers").blocks if isinstance(one, Text)]
-        assert [one.tone for one in told] == ["warning", "warning"]
-        assert told[0].text == "Rank 6 of 8 is missing."
-        assert told[1].text.startswith("Cannot be read: rank7 (not a trace timesink can read")
+        texts = [block for block in section(page, "stragglers").blocks if isinstance(block, Text)]
+        assert [text.tone for text in texts] == ["warning", "warning"]
+        assert texts[0].text == "Rank 6 of 8 is missing."
+        assert texts[1].text.startswith("Cannot be read: rank7 (not a trace timesink can read")
         (table,) = section(page, "damaged").blocks
         assert isinstance(table, Table)
         assert isinstance(table.columns[1].data, Words)
         assert "not a trace" in table.columns[1].data.texts[0]
 
     def test_every_page_and_the_report_have_their_sections(self, late: Analysis, page: Document):
-        assert [one.id for one in page.sections] == [
-            name for name in PAGES["distributed"] if name in {one.id for one in page.sections}
+        assert [part.id for part in page.sections] == [
+            name for name in PAGES["distributed"] if name in {part.id for part in page.sections}
         ]
         expected = {"ranks", "collectives-matched", "rank-groups", "process-groups", "clocks"}
-        assert expected <= {one.id for one in page.sections}
-        whole = analysis_document(late)
-        assert expected <= {one.id for one in whole.sections}
-        assert "Data loading in rank 5" in report_html(whole)
+        assert expected <= {part.id for part in page.sections}
+        full_document = analysis_document(late)
+        assert expected <= {part.id for part in full_document.sections}
+        assert "Data loading in rank 5" in report_html(full_document)
 
     def test_the_finding_is_the_first_of_the_overview(self, late: Analysis):
         findings = section(analysis_document(late, page="overview"), "findings").blocks[-1]
         assert findings.items[0].rule == "stragglers"  # type: ignore[union-attr]
 
     def test_nobody_is_late_is_good_news(self, healthy: Analysis):
-        said, heat = section(analysis_document(healthy), "stragglers").blocks
-        assert isinstance(said, Text)
-        assert said.tone == "good"
+        text, heat = section(analysis_document(healthy), "stragglers").blocks
+        assert isinstance(text, Text)
+        assert text.tone == "good"
         assert isinstance(heat, Heatmap)
         assert not any(row.marked for row in heat.rows)
 
 
 @pytest.mark.parametrize("cause", CAUSES)
 def test_every_cause_has_a_name_and_advice(cause: str):
-    held = words.Held(cause, (3,), 1e6, 0.1, ("1",), ())
-    assert held.title.endswith(" in rank 3")
-    assert "_" not in held.title
-    assert "rank 3" in held.advice
-    assert "compare the steps of" not in held.advice.lower()
+    straggler = words.StragglerGroup(cause, (3,), 1e6, 0.1, ("1",), ())
+    assert straggler.title.endswith(" in rank 3")
+    assert "_" not in straggler.title
+    assert "rank 3" in straggler.advice
+    assert "compare the steps of" not in straggler.advice.lower()
 
 
 def test_many_ranks_with_one_cause_are_told_together(late: Analysis):
     assert late.ranks is not None
     panel = late.ranks.analysis.panel
-    one = late_rank(8, "gpu_clock", "Slow.", cost_ns=2e6, share=0.05, steps=panel.steps[:2])
-    many = [replace(one, rank=rank) for rank in range(8, 16)]
-    other = replace(one, rank=3, id="slow_link", cost_ns=5e6)
+    straggler = late_rank(8, "gpu_clock", "Slow.", cost_ns=2e6, share=0.05, steps=panel.steps[:2])
+    many = [replace(straggler, rank=rank) for rank in range(8, 16)]
+    other = replace(straggler, rank=3, id="slow_link", cost_ns=5e6)
     first, second = words.held_up([other, *many], panel)
     # They are late in the same steps: what each costs is not added up.
     assert (second.title, second.cost_ns) == ("GPU clock in ranks 8-15", 2e6)
@@ -179,20 +179,20 @@ def test_many_ranks_with_one_cause_are_told_together(late: Analysis):
 def test_a_sentence_says_how_often_and_how_much():
     none = np.zeros((2, 4))
     panel = Panel(np.arange(2), tuple("1234"), none, none, none, {}, none, np.zeros(2))
-    held = words.Held("host_code", (3,), 6e6, 0.12, ("1", "2", "4"), ())
-    assert words.held_sentence(held, panel) == (
+    straggler = words.StragglerGroup("host_code", (3,), 6e6, 0.12, ("1", "2", "4"), ())
+    assert words.held_sentence(straggler, panel) == (
         "Rank 3 holds the others up in 3 of 4 steps: 1.50 ms a step (12.0 %)."
     )
-    assert words.Held("slow_link", (3,), 0.0, 0.0, (), ()).advice == (
+    assert words.StragglerGroup("slow_link", (3,), 0.0, 0.0, (), ()).advice == (
         "Check the links of rank 3: NIC, cable, PCIe width, NVLink state."
     )
 
 
-def test_one_rank_alone_cannot_be_judged(sampled: Analysis):
-    alone = ranks_of_traces({"rank0": sampled.trace})
-    (said,) = words.stragglers_section(alone).blocks
-    assert isinstance(said, Text)
-    assert said.text == "Only one rank could be read: whether it holds others up cannot be told."
+def test_one_rank_alone_cannot_be_judged(sample_analysis: Analysis):
+    single_rank = ranks_of_traces({"rank0": sample_analysis.trace})
+    (text,) = words.stragglers_section(single_rank).blocks
+    assert isinstance(text, Text)
+    assert text.text == "Only one rank could be read: whether it holds others up cannot be told."
 
 
 class TestARankThatDoesMoreAndWaitsLeast:
@@ -200,24 +200,24 @@ class TestARankThatDoesMoreAndWaitsLeast:
     def odd(self, healthy: Analysis) -> Analysis:
         """Rank 2 computes a fifth more and waits 14 ms less; no cost is beyond chance."""
         assert healthy.ranks is not None
-        found = healthy.ranks.analysis
-        mine, step = pl.col("rank") == 2, found.panel.step_ns
-        rows = found.ranks.with_columns(
+        analysis = healthy.ranks.analysis
+        mine, step = pl.col("rank") == 2, analysis.panel.step_ns
+        rows = analysis.ranks.with_columns(
             compute_ns=pl.when(mine).then(0.6 * step).otherwise(0.5 * step),
             wait_suffered_ns=pl.when(mine).then(0.02 * step).otherwise(0.12 * step),
         )
         ranks = replace(healthy.ranks)
-        vars(ranks)["analysis"] = replace(found, ranks=rows)
+        vars(ranks)["analysis"] = replace(analysis, ranks=rows)
         return replace(healthy, ranks=ranks)
 
     def test_it_is_named_and_why_its_cost_cannot_be_told(self, odd: Analysis):
-        told = " ".join(to_text(odd, 5).split())
-        assert told.startswith("Rank 2 is odd: it computes ")
-        assert "20.0 % more than any other rank, and waits " in told
-        assert "What that costs cannot be told from chance: waits that end with it take " in told
+        text = " ".join(to_text(odd, 5).split())
+        assert text.startswith("Rank 2 is odd: it computes ")
+        assert "20.0 % more than any other rank, and waits " in text
+        assert "What that costs cannot be told from chance: waits that end with it take " in text
 
     def test_the_json_headline_and_a_finding_name_it_too(self, odd: Analysis):
-        (finding,) = (one for one in odd.findings if one.rule == "odd-rank")
+        (finding,) = (candidate for candidate in odd.findings if candidate.rule == "odd-rank")
         assert finding.title == "rank2 computes more than all other ranks and waits least"
         assert finding.gain_ns == 0
         assert odd.headline.startswith("Rank 2 is odd: it computes 5.57 ms a step")

@@ -25,16 +25,16 @@ KERNELS = pl.DataFrame(
 
 
 def column(table: Table, key: str) -> Column:
-    return next(one for one in table.columns if one.key == key)
+    return next(candidate for candidate in table.columns if candidate.key == key)
 
 
-def texts(one: Column) -> list[str | None]:
-    assert isinstance(one.data, Words)
-    return [None if code < 0 else one.data.texts[code] for code in one.data.codes]
+def texts(word_column: Column) -> list[str | None]:
+    assert isinstance(word_column.data, Words)
+    return [None if code < 0 else word_column.data.texts[code] for code in word_column.data.codes]
 
 
 def test_columns_in_which_nothing_happens_are_left_out():
-    keys = {one.key for one in table_block(KERNELS, "kernels").columns}
+    keys = {block_column.key for block_column in table_block(KERNELS, "kernels").columns}
     assert "calls" in keys
     assert not keys & {"occupancy_pct", "min_ns"}
 
@@ -49,7 +49,7 @@ def test_shares_are_of_all_rows_and_rows_of_all_are_told():
 
 
 def test_shares_can_be_of_more_than_the_table_holds():
-    table = table_block(KERNELS, "kernels", rows=1, whole=2 * KERNELS["total_ns"].sum())
+    table = table_block(KERNELS, "kernels", rows=1, full_total=2 * KERNELS["total_ns"].sum())
     assert column(table, "share").data == Numbers((0.3,))
 
 
@@ -67,7 +67,9 @@ def test_columns_with_one_heading_share_a_cell():
 
 def test_values_that_programs_compare_are_words():
     frame = pl.DataFrame({"cause": ["host_wait", "sync"], "gap_ns": [7, 5]})
-    (cause,) = (one for one in table_block(frame, "gaps").columns if one.key == "cause")
+    (cause,) = (
+        candidate for candidate in table_block(frame, "gaps").columns if candidate.key == "cause"
+    )
     assert texts(cause) == ["host wait", "sync"]
     assert "host wait (launched late)" in cause.help
 
@@ -92,10 +94,10 @@ def test_why_a_table_is_empty():
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_view_is_a_block(view: str, sampled: Analysis):
-    frame = sampled.table(view)
+def test_every_view_is_a_block(view: str, sample_analysis: Analysis):
+    frame = sample_analysis.table(view)
     table = table_block(frame, view, rows=5)
     assert table.total_rows == frame.height
-    for one in table.columns:
-        data = one.data
+    for block_column in table.columns:
+        data = block_column.data
         assert len(data.codes if isinstance(data, Words) else data.values) == table.rows

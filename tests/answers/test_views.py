@@ -35,7 +35,7 @@ def to_markdown(view: str, frame: pl.DataFrame) -> str:
 
 
 @pytest.mark.parametrize(
-    ("view", "name", "value", "shown"),
+    ("view", "name", "value", "expected"),
     [
         ("steps", "total_ns", 12_900_000, "12.90 ms"),
         ("memory-live", "bytes", 3 * 2**20, "3.0 MiB"),
@@ -53,23 +53,23 @@ def to_markdown(view: str, frame: pl.DataFrame) -> str:
         ("kernels", "tensor_cores", True, "yes"),
     ],
 )
-def test_values_have_units_and_names_are_short(view: str, name: str, value: object, shown: str):
-    assert cells(view, name, value, 1_794_703_860_000_000_000) == shown
+def test_values_have_units_and_names_are_short(view: str, name: str, value: object, expected: str):
+    assert cells(view, name, value, 1_794_703_860_000_000_000) == expected
 
 
 def test_columns_that_tell_nothing_are_left_out():
-    shown = titles(
+    names = titles(
         "steps", name=["1"], total_ns=[5], kernel_ns=[0], memset_ns=[None], complete=[True]
     )
-    assert shown == ["step", "total"]
+    assert names == ["step", "total"]
     assert titles("steps", name=["1", "2"], complete=[True, False]) == ["step", "whole"]
 
 
 def test_shares_are_of_the_first_measure_that_is_not_zero():
     host_only = {"name": ["a", "b"], "device_self_ns": [0, 0], "host_self_ns": [30, 10]}
     frame = pl.DataFrame(host_only)
-    shown = seen("operators", frame, rows=1)
-    assert [(column.title, *made.cells(column)) for column in shown] == [
+    columns = seen("operators", frame, rows=1)
+    assert [(column.title, *made.cells(column)) for column in columns] == [
         ("operator", "a"),
         ("share", "75.0 %"),
         ("host self", "30 ns"),

@@ -12,7 +12,7 @@ from cases import MAIN, STEP, C, K, O, R, host_event, read
 from loaded_cycles import Piece, cycles
 from timelines import trace_of
 from timesink.analyses.replay import replay_graph
-from timesink.analyses.replay.changes import fitting
+from timesink.analyses.replay.changes import name_filter
 from timesink.analyses.replay.what_if import device_waits
 from timesink.answers.what_if import WhatIf, what_if_document
 from timesink.cli import main
@@ -20,20 +20,20 @@ from timesink.model.trace import Trace
 from timesink.output.terminal import to_text
 
 PROGRAMS = ("cuda_graph", "unet_train")
-SHOWN = 12
+ROWS = 12
 LONG = "aten::" + "_".join(["kernel_of_a_very_long_name"] * 5)
 
 
 @pytest.fixture(scope="module")
-def best(shared: Path) -> dict[str, WhatIf]:
-    return {name: timesink.whatif(shared / "data/h200/traces" / name) for name in PROGRAMS}
+def best(shared_root: Path) -> dict[str, WhatIf]:
+    return {name: timesink.whatif(shared_root / "data/h200/traces" / name) for name in PROGRAMS}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_each_printed_change_is_found_again_with_its_saving(best: dict[str, WhatIf], name: str):
     for narrow in (60, 80):
         lines = to_text(what_if_document(best[name]), narrow).splitlines()
-        for change in best[name].best["change"][:SHOWN]:
+        for change in best[name].best["change"][:ROWS]:
             assert change in lines
     for change, saving in best[name].best.select("change", "saving_ns").iter_rows():
         option, what = shlex.split(change)
@@ -43,12 +43,12 @@ def test_each_printed_change_is_found_again_with_its_saving(best: dict[str, What
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_computes_the_program_is_not_offered_for_removal(best: dict[str, WhatIf], name: str):
-    offered = [*best[name].best["change"], *(one.text for one in best[name].in_vain)]
-    removed = [one for one in offered if one.startswith("--remove")]
+    offered = [*best[name].best["change"], *(change.text for change in best[name].in_vain)]
+    removed = [option for option in offered if option.startswith("--remove")]
     copies = ("op:aten::to", "op:aten::contiguous", "op:aten::clone")
     allowed = ("sync:", "call:", "kernel:", *copies)
-    assert all(shlex.split(one)[1].startswith(allowed) for one in removed)
-    assert not any("gemm" in one or "aten::mm" in one for one in removed)
+    assert all(shlex.split(option)[1].startswith(allowed) for option in removed)
+    assert not any("gemm" in option or "aten::mm" in option for option in removed)
 
 
 def test_a_program_that_replays_graphs_is_not_offered_one(best: dict[str, WhatIf]):
@@ -59,29 +59,33 @@ def test_a_program_that_replays_graphs_is_not_offered_one(best: dict[str, WhatIf
 
 def test_kernels_are_tried_at_their_roofs(best: dict[str, WhatIf]):
     # Layouts that are turned can be kept; what a kernel computes can only be done well.
-    assert any("nchwToNhwcKernel" in one for one in best["unet_train"].best["change"])
-    tried = [one.change for one in best["unet_train"].ranked if one.change.sort == "kernel"]
-    assert all("nchw" in one.pattern.lower() for one in tried if one.action == "remove")
-    assert all(0 < one.factor < 1 for one in tried if one.action == "scale")
-    assert {one.factor for one in tried if one.action == "scale"} - {0.5}
+    assert any("nchwToNhwcKernel" in option for option in best["unet_train"].best["change"])
+    tried = [
+        candidate.change
+        for candidate in best["unet_train"].ranked
+        if candidate.change.sort == "kernel"
+    ]
+    assert all("nchw" in change.pattern.lower() for change in tried if change.action == "remove")
+    assert all(0 < change.factor < 1 for change in tried if change.action == "scale")
+    assert {change.factor for change in tried if change.action == "scale"} - {0.5}
 
 
 def test_names_are_whole_at_any_width():
     trace = cycles([Piece("kernel", LONG, 50, 900), Piece("wait", f"{LONG}_item"), Piece("host")])
-    found = timesink.whatif(trace)
+    whatif = timesink.whatif(trace)
     for width in (40, 60, 80, 200):
         lines = [
-            line.split("  ")[0] for line in to_text(what_if_document(found), width).splitlines()
+            line.split("  ")[0] for line in to_text(what_if_document(whatif), width).splitlines()
         ]
-        assert found.best.height
-        assert all(change in lines for change in found.best["change"])
+        assert whatif.best.height
+        assert all(change in lines for change in whatif.best["change"])
 
 
 def test_the_command_prints_them_whole(
-    shared: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    shared_root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setenv("COLUMNS", "60")
-    path = str(shared / "data/h200/traces/cuda_graph")
+    path = str(shared_root / "data/h200/traces/cuda_graph")
     assert main(["whatif", path]) == 0
     printed = capsys.readouterr().out
     assert (
@@ -92,7 +96,7 @@ def test_the_command_prints_them_whole(
 
 def test_an_optimizer_is_found_by_its_name_up_to_the_hash():
     named = "Optimizer.step#AdamW.step"
-    assert fitting("Optimizer.step", [named, "Optimizer.zero_grad#AdamW.zero_grad"])(named)
+    assert name_filter("Optimizer.step", [named, "Optimizer.zero_grad#AdamW.zero_grad"])(named)
     pieces = [Piece("kernel", "aten::mm", 5, 5), Piece("kernel", named, 50, 5)]
     assert timesink.whatif(cycles(pieces), ["fuse op:Optimizer.step"]).changes
 
@@ -126,39 +130,41 @@ def _row(kind: str, name: str, start: int, length: int) -> dict[str, object]:
 
 
 def test_on_a_host_alone_a_fused_optimizer_is_offered_and_no_product_removed():
-    found = timesink.whatif(_on_host())
-    assert found.best["change"][0] == "--fuse op:Optimizer.step"
+    whatif = timesink.whatif(_on_host())
+    assert whatif.best["change"][0] == "--fuse op:Optimizer.step"
     # Eight milliseconds of four operators each in turn; one pass takes two of them at most.
-    assert found.best["saving_ns"][0] == pytest.approx(4_000_000, rel=0.05)
-    assert not any("aten::mm" in change for change in found.best["change"])
+    assert whatif.best["saving_ns"][0] == pytest.approx(4_000_000, rel=0.05)
+    assert not any("aten::mm" in change for change in whatif.best["change"])
 
 
 def test_a_fused_optimizer_is_not_fused_again():
-    found = timesink.whatif(_on_host(inner="aten::_fused_adamw_"))
-    offered = [*found.best["change"], *(one.text for one in found.in_vain)]
+    whatif = timesink.whatif(_on_host(inner="aten::_fused_adamw_"))
+    offered = [*whatif.best["change"], *(change.text for change in whatif.in_vain)]
     assert "--fuse op:Optimizer.step" not in offered
 
 
 # -- what a scale does not touch -------------------------------------------------------------------
 
 
-def test_fixed_waits_are_named(shared: Path):
-    path = shared / "data/hta/trace_diff/test"
-    found = timesink.whatif(path, ["scale cycle=0.5"])
-    (note,) = (one for one in found.notes if "waits that" in one)
+def test_fixed_waits_are_named(shared_root: Path):
+    path = shared_root / "data/hta/trace_diff/test"
+    whatif = timesink.whatif(path, ["scale cycle=0.5"])
+    (note,) = (line for line in whatif.notes if "waits that" in line)
     assert "of the step are waits that --scale cycle=0.5 does not change: " in note
-    assert note in " ".join(to_text(what_if_document(found), 500).splitlines())
+    assert note in " ".join(to_text(what_if_document(whatif), 500).splitlines())
 
 
 def test_a_step_without_fixed_waits_has_none():
     trace = cycles([Piece("host", "aten::mm", 500)])
-    assert not any("waits that" in one for one in timesink.whatif(trace, ["scale cycle=0.5"]).notes)
+    assert not any(
+        "waits that" in note for note in timesink.whatif(trace, ["scale cycle=0.5"]).notes
+    )
 
 
 def test_what_limits_next_agrees_with_the_path(best: dict[str, WhatIf]):
-    found = timesink.whatif(best["unet_train"].trace, ["remove sync:*"])
-    path = found.critical_path.sort("new_ns", descending=True)
-    assert (found.limit.kind, found.limit.kind_ns) == path.select("kind", "new_ns").row(0)
+    whatif = timesink.whatif(best["unet_train"].trace, ["remove sync:*"])
+    path = whatif.critical_path.sort("new_ns", descending=True)
+    assert (whatif.limit.kind, whatif.limit.kind_ns) == path.select("kind", "new_ns").row(0)
 
 
 PINNED = "Memcpy HtoD (Pinned -> Device)"
@@ -179,14 +185,14 @@ def copying_beside(stream: int) -> Trace:
     return read(*events, K("late", 4 * 220, 40, c=99), end)
 
 
-def offered(trace: Trace) -> list[str]:
-    return [one.change.text for one in timesink.whatif(trace).ranked]
+def offered_changes(trace: Trace) -> list[str]:
+    return [change.change.text for change in timesink.whatif(trace).ranked]
 
 
 def test_copies_are_offered_beside_kernels_where_they_are_not():
     change = f"--overlap 'copy:{PINNED}'"
-    assert change in offered(copying_beside(7))
-    assert not any("--overlap 'copy" in one for one in offered(copying_beside(21)))
+    assert change in offered_changes(copying_beside(7))
+    assert not any("--overlap 'copy" in change for change in offered_changes(copying_beside(21)))
 
 
 def test_host_code_outside_of_calls_is_offered_where_it_decides():
@@ -203,11 +209,11 @@ def test_host_code_outside_of_calls_is_offered_where_it_decides():
         return read(*events)
 
     assert "--scale outside=0.5" in timesink.whatif(steps(200)).best["change"]
-    assert "--scale outside=0.5" not in offered(steps(2))
+    assert "--scale outside=0.5" not in offered_changes(steps(2))
 
 
 def test_what_waits_outside_of_steps_is_not_offered():
-    waits = [one for one in offered(copying_beside(7)) if "sync:" in one]
+    waits = [change for change in offered_changes(copying_beside(7)) if "sync:" in change]
     assert waits == ["--remove sync:cudaStreamSynchronize"]
 
 
@@ -227,4 +233,4 @@ def test_a_launch_that_waits_for_a_place_in_the_queue_is_not_offered():
     trace = read(*events)
     graph = replay_graph(trace)
     assert device_waits(graph).any()
-    assert not any("sync:" in one for one in offered(trace))
+    assert not any("sync:" in change for change in offered_changes(trace))

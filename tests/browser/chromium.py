@@ -23,15 +23,15 @@ _OF_PLAYWRIGHT = (
 def find_chromium() -> str | None:
     """The browser of $TIMESINK_CHROMIUM, of this machine, or one that Playwright brought."""
     chosen = os.environ.get("TIMESINK_CHROMIUM")
-    found = [chosen] if chosen else [shutil.which(name) for name in NAMES]
-    return next((path for path in found if path), None) or _of_playwright()
+    paths = [chosen] if chosen else [shutil.which(name) for name in NAMES]
+    return next((path for path in paths if path), None) or _of_playwright()
 
 
 def _of_playwright() -> str | None:
     usual = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
     place = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or usual / "ms-playwright")
-    found = (max(map(str, place.glob(pattern)), default=None) for pattern in _OF_PLAYWRIGHT)
-    return next((path for path in found if path), None)
+    paths = (max(map(str, place.glob(pattern)), default=None) for pattern in _OF_PLAYWRIGHT)
+    return next((path for path in paths if path), None)
 
 
 def install() -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import timesink
-from ab_runs import Bench, begun
+from ab_runs import Bench, planned_runs
 from browser.chromium import find_chromium
 from browser.driving import (
     DESKTOP,
@@ -115,7 +115,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_timeline(folder / "ahead" / "trace.json", cycles=8)
     write_timeline(folder / "reading" / "trace.json", cycles=8, reads=True)
     (folder / "pr").mkdir()
-    Bench(folder / "pr", ratio=1.03).turns(begun(has_timeline=False)).to_the_end()
+    Bench(folder / "pr", ratio=1.03).turns(planned_runs(has_timeline=False)).to_the_end()
     if shared := find_shared():
         resnet50 = shared / "data" / "h200" / "traces" / "resnet50_train"
         shutil.copytree(resnet50, folder / "resnet50")

@@ -52,20 +52,20 @@ class Watch:
 
     def _events(self) -> Iterator[tuple[Any, Callable[..., None]]]:
         yield "pageerror", self._failed
-        yield "console", self._heard
-        yield "request", self._asked
+        yield "console", self._note_complaint
+        yield "request", self._note_host
         yield "response", self._answered
 
     def _failed(self, error: Error) -> None:
         self.complaints.append(f"uncaught: {error}")
 
-    def _heard(self, message: ConsoleMessage) -> None:
+    def _note_complaint(self, message: ConsoleMessage) -> None:
         text = f"{message.type}: {message.text}"
         # Answers that are errors are watched by themselves.
         if text.startswith("error") and "Failed to load resource" not in text:
             self.complaints.append(text)
 
-    def _asked(self, request: Request) -> None:
+    def _note_host(self, request: Request) -> None:
         address = urlsplit(request.url)
         if address.scheme not in ("file", "data", "blob"):
             self.hosts.add(address.netloc)

@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 
-def headed(page: Page, words: str) -> None:
+def wait_for_heading(page: Page, words: str) -> None:
     """Wait until a page is there, by its heading."""
     expect(page.get_by_role("heading", level=1, name=words)).to_be_visible(timeout=LONG)
 
 
 def test_runs_are_listed_and_lead_to_their_overview(page: Page, site: str):
     page.goto(site)
-    headed(page, "Runs")
+    wait_for_heading(page, "Runs")
     page.get_by_role("searchbox", name="Filter runs").fill("unet")
     expect(page.get_by_role("rowheader")).to_have_text(["unet"])
     page.get_by_role("link", name="unet", exact=True).click()
-    headed(page, "recorded under a profiler that made it 27.18 ms")
+    wait_for_heading(page, "recorded under a profiler that made it 27.18 ms")
     expect(page.get_by_role("heading", name="Findings")).to_be_in_viewport()
     page.go_back()
-    headed(page, "Runs")
+    wait_for_heading(page, "Runs")
 
 
 def test_a_new_run_appears_by_itself(page: Page, site: str, runs: Path):
     page.goto(site)
-    headed(page, "Runs")
+    wait_for_heading(page, "Runs")
     try:
         shutil.copytree(runs / "markup", runs / "latest")
         expect(page.get_by_role("link", name="latest")).to_be_visible(timeout=LONG)
@@ -48,16 +48,16 @@ def test_a_new_run_appears_by_itself(page: Page, site: str, runs: Path):
 
 def test_from_an_operator_over_its_kernels_into_the_trace(page: Page, site: str):
     page.goto(f"{site}#/run/unet/operators")
-    headed(page, "Operators of unet")
+    wait_for_heading(page, "Operators of unet")
     page.get_by_role("link", name="aten::cudnn_convolution", exact=True).click()
     details = page.get_by_role("complementary", name="Operator aten::cudnn_convolution")
     kernel = details.get_by_role("link").filter(has_text="xmma").first
     kernel.click(timeout=LONG)
-    headed(page, "Kernels of unet")
+    wait_for_heading(page, "Kernels of unet")
     of_kernel = page.get_by_role("complementary", name="Kernel ")
     expect(of_kernel).to_contain_text("aten::cudnn_convolution", timeout=LONG)
     of_kernel.get_by_role("link", name="in the trace").click()
-    headed(page, "Trace of unet")
+    wait_for_heading(page, "Trace of unet")
     expect(page.get_by_role("region", name="Selection")).to_contain_text("xmma", timeout=LONG)
 
 
@@ -94,7 +94,7 @@ def test_utilisation_where_counters_are_beside_the_trace(page: Page, site: str):
 
 def test_memory_is_a_curve_with_its_peaks(page: Page, site: str):
     page.goto(f"{site}#/run/unet/memory")
-    headed(page, "Memory of unet")
+    wait_for_heading(page, "Memory of unet")
     curve = page.get_by_role("application", name=re.compile("^GPU0 from .* most at"))
     box = curve.bounding_box()
     assert box is not None
@@ -106,11 +106,11 @@ def test_memory_is_a_curve_with_its_peaks(page: Page, site: str):
 
 
 def test_modules_and_python_functions_are_trees_and_operators_have_stacks(
-    page: Page, site: str, shared: Path
+    page: Page, site: str, shared_root: Path
 ):
-    assert shared.is_dir()
+    assert shared_root.is_dir()
     page.goto(f"{site}#/run/resnet50/modules")
-    headed(page, "Modules of resnet50")
+    wait_for_heading(page, "Modules of resnet50")
     flames = page.get_by_role("application", name=re.compile("^Python functions by time"))
     expect(flames).to_be_visible(timeout=LONG)
     icicle = page.get_by_role("application", name=re.compile("^Modules by time on the device"))
@@ -139,17 +139,17 @@ def test_names_are_text(page: Page, site: str):
 
 def test_an_unknown_run_is_a_sentence(page: Page, site: str):
     page.goto(f"{site}#/run/nothing/overview")
-    headed(page, "Run not found: nothing")
+    wait_for_heading(page, "Run not found: nothing")
     page.get_by_role("link", name="All runs").click()
-    headed(page, "Runs")
+    wait_for_heading(page, "Runs")
 
 
 def test_a_broken_trace_is_a_sentence(page: Page, site: str):
     page.goto(f"{site}#/run/broken/overview")
-    headed(page, "Nothing was recorded: no calls and no device work")
-    told = "the JSON ends before the list of events is closed"
-    expect(page.get_by_role("heading", name=told)).to_be_visible()
-    expect(page.get_by_text("The recording is not whole")).to_contain_text(told)
+    wait_for_heading(page, "Nothing was recorded: no calls and no device work")
+    message = "the JSON ends before the list of events is closed"
+    expect(page.get_by_role("heading", name=message)).to_be_visible()
+    expect(page.get_by_text("The recording is not whole")).to_contain_text(message)
 
 
 @pytest.mark.declined(404)

@@ -44,10 +44,10 @@ def test_a_point_is_read_and_leads_to_its_operator(page: Page, site: str):
 
 def test_in_a_report_a_point_leads_to_the_row_on_a_phone_too(page: Page, tmp_path: Path):
     # A table of a few rows is not searched: some operators have nothing to do with the device.
-    others = [operator(f"aten::other{number}", 30 + number, 0.5) for number in range(12)]
+    other_operators = [operator(f"aten::other{number}", 30 + number, 0.5) for number in range(12)]
     product = operator("aten::mm", 1, 5, **{"External id": 1}, **OF_MATRICES)
     launched = [runtime("cudaLaunchKernel", 2, 1, 1), kernel("gemm", 4, 1400, 1)]
-    trace = kineto([step(1, 0, 60), product, *launched, *others], **H200)
+    trace = kineto([step(1, 0, 60), product, *launched, *other_operators], **H200)
     report = tmp_path / "report.html"
     assert main(["analyze", str(write(tmp_path / "trace.json", trace)), "-o", str(report)]) == 0
 
@@ -57,8 +57,8 @@ def test_in_a_report_a_point_leads_to_the_row_on_a_phone_too(page: Page, tmp_pat
     expect(roofline(page)).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     roofline(page).press("Home")
-    told = page.locator("figure.scatter > .readout")
-    expect(told.locator("b")).to_have_text("aten::mm")
-    told.get_by_role("link").click()
+    point_text = page.locator("figure.scatter > .readout")
+    expect(point_text.locator("b")).to_have_text("aten::mm")
+    point_text.get_by_role("link").click()
     search = page.get_by_role("searchbox", name="Search in Operators", exact=True)
     expect(search).to_have_value("aten::mm")

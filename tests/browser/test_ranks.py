@@ -22,7 +22,7 @@ def heat_map(page: Page) -> Locator:
     return page.get_by_role("application", name=re.compile("^Wait caused, by rank and step"))
 
 
-def told(page: Page) -> Locator:
+def heatmap_text(page: Page) -> Locator:
     return page.locator("figure.heatmap > .readout")
 
 
@@ -48,19 +48,19 @@ def test_the_map_is_read_by_mouse_and_by_keys(page: Page, reports: dict[str, str
     expect(canvas).to_have_attribute("aria-label", re.compile("17 rows .* the largest .* rank 13"))
     # The first key leads to the worst cell.
     canvas.press("ArrowDown")
-    expect(told(page)).to_contain_text("rank 13, step")
-    expect(told(page)).to_contain_text("data loading")
+    expect(heatmap_text(page)).to_contain_text("rank 13, step")
+    expect(heatmap_text(page)).to_contain_text("data loading")
     canvas.press("ArrowUp")
-    expect(told(page)).to_contain_text("rank 12, step")
+    expect(heatmap_text(page)).to_contain_text("rank 12, step")
     canvas.press("Escape")
-    expect(told(page)).to_contain_text("Point at a cell")
+    expect(heatmap_text(page)).to_contain_text("Point at a cell")
     box = canvas.bounding_box()
     assert box is not None
     # The names of steps are above the first of 17 rows.
     row = (box["height"] - 18) / 17
     page.mouse.move(box["x"] + 60, box["y"] + 18 + 13.5 * row)
-    expect(told(page)).to_contain_text("rank 13, step")
-    expect(told(page)).to_contain_text(re.compile(r"wait caused \d+\.\d+ ms"))
+    expect(heatmap_text(page)).to_contain_text("rank 13, step")
+    expect(heatmap_text(page)).to_contain_text(re.compile(r"wait caused \d+\.\d+ ms"))
 
 
 def test_on_a_phone_the_map_fits_and_has_colours_of_the_theme(page: Page, reports: dict[str, str]):
@@ -111,7 +111,7 @@ def test_from_the_map_of_the_app_to_the_late_rank_and_to_another(page: Page, sit
         row = re.compile(rf"^rank{rank} .*waiting for others: [\d.]+ {waits}")
         expect(page.get_by_role("row", name=row)).to_be_visible()
     heat_map(page).press("ArrowDown")
-    told(page).get_by_role("link", name="Open rank13").click()
+    heatmap_text(page).get_by_role("link", name="Open rank13").click()
     chosen = page.get_by_role("button", name="Process: rank13")
     expect(chosen).to_be_visible(timeout=LONG)
     expect(page.get_by_role("heading", level=1)).to_contain_text(

@@ -27,8 +27,8 @@ MEGABYTE = 1_000_000
 def cells(table: Locator, column: int = 0) -> list[str]:
     """Texts of a column, from the top."""
     texts = "(rows, at) => rows.filter(r => r.cells.length > at).map(r => r.cells[at].innerText)"
-    found: list[str] = table.locator("tbody tr").evaluate_all(texts, column)
-    return found
+    cell_texts: list[str] = table.locator("tbody tr").evaluate_all(texts, column)
+    return cell_texts
 
 
 def numbers(table: Locator, column: int) -> list[int]:
@@ -76,13 +76,13 @@ def test_a_table_is_sorted_filtered_and_copied(page: Page, reports: dict[str, st
     calls = operators.get_by_role("columnheader", name="calls")
     calls.get_by_role("button").click()
     expect(calls).to_have_attribute("aria-sort", "descending")
-    found = numbers(operators, 1)
-    assert len(found) > 10
-    assert found == sorted(found, reverse=True)
+    totals = numbers(operators, 1)
+    assert len(totals) > 10
+    assert totals == sorted(totals, reverse=True)
     calls.get_by_role("button").press("Enter")
     expect(calls).to_have_attribute("aria-sort", "ascending")
-    found = numbers(operators, 1)
-    assert found == sorted(found)
+    totals = numbers(operators, 1)
+    assert totals == sorted(totals)
 
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     section.get_by_role("searchbox").fill("batch_norm")
@@ -133,8 +133,8 @@ def test_the_clock_is_switched_and_kept_in_the_address(page: Page, tmp_path: Pat
     spans = (("own", 18_600_000), ("recorded", 84_700_000))
     tiles = [Section("time", "Time", (_tile(ns),), clock=clock) for clock, ns in spans]
     always = Section("more", "More", (Text("of either clock"),))
-    told = Document("analysis", "run", "run", "Fine.", sections=(*tiles, always))
-    (tmp_path / "clocks.html").write_text(report_html(told))
+    report = Document("analysis", "run", "run", "Fine.", sections=(*tiles, always))
+    (tmp_path / "clocks.html").write_text(report_html(report))
     page.goto((tmp_path / "clocks.html").as_uri())
     time = page.get_by_role("region", name="Time", exact=True)
     expect(time).to_contain_text("18.60 ms")

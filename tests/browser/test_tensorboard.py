@@ -40,6 +40,6 @@ def test_the_tab_shows_the_app_whose_names_are_text_and_whose_places_outlive_a_r
     assert page.title() != "owned"
     page.reload()
     expect(app.get_by_role("heading", name="Kernels of markup")).to_be_attached(timeout=LONG)
-    own = app.get_by_role("link", name="Open in a new window").evaluate("link => link.href")
-    page.goto(own)
+    address = app.get_by_role("link", name="Open in a new window").evaluate("link => link.href")
+    page.goto(address)
     expect(page.get_by_role("heading", name="Kernels of markup")).to_be_attached(timeout=LONG)

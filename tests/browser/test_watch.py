@@ -38,21 +38,21 @@ def test_a_page_follows_the_watcher_and_its_incidents_lead_on(
     page.get_by_role("link", name="serving watching").click()
     headline = page.get_by_role("heading", level=1)
     expect(headline).to_contain_text("Step times are as expected")
-    shown = page.get_by_role("figure", name="decode", exact=True)
-    plot = shown.locator(".plot")
+    figure = page.get_by_role("figure", name="decode", exact=True)
+    plot = figure.locator(".plot")
     assert "limit from" in (plot.get_attribute("aria-label") or "")
     # What is zoomed into and hidden stays so.
     plot.focus()
     plot.press("+")
-    shown.get_by_role("button", name="slowest").click()
+    figure.get_by_role("button", name="slowest").click()
     page.evaluate("window.drawn = document.querySelector('.plot canvas')")
 
     program.now_us, program.seconds = time.time_ns() // 1000, program.seconds + 5
     program.with_incident()
     expect(headline).to_contain_text("Decode cycles of process 4243 take 31.2 ms")
     assert page.evaluate("window.drawn === document.querySelector('.plot canvas')")
-    expect(shown.get_by_role("button", name="Show all")).to_be_visible()
-    expect(shown.get_by_role("button", name="slowest")).to_have_attribute("aria-pressed", "false")
+    expect(figure.get_by_role("button", name="Show all")).to_be_visible()
+    expect(figure.get_by_role("button", name="slowest")).to_have_attribute("aria-pressed", "false")
 
     report = page.get_by_role("link", name="report", exact=True).get_attribute("href") or ""
     assert page.request.get(report).text().endswith("Report")
@@ -87,7 +87,7 @@ def test_a_page_says_when_the_watcher_is_gone_and_rests_when_the_program_ended(
     # more when the list of runs says that it ended.
     for _ in range(2):
         page.wait_for_event("request", lambda request: "api/runs" in request.url)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    addresses: list[str] = []
+    page.on("request", lambda request: addresses.append(request.url))
     page.wait_for_event("request", lambda request: "api/runs" in request.url)
-    assert not any("api/watch" in one for one in asked)
+    assert not any("api/watch" in address for address in addresses)

@@ -73,7 +73,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-_TOLD: dict[tuple[str, ...], Outcome] = {}
+_OUTCOMES: dict[tuple[str, ...], Outcome] = {}
 
 
 @pytest.fixture
@@ -82,9 +82,9 @@ def ask(run: Run) -> Run:
 
     def call(*arguments: object) -> Outcome:
         words = (str(Path.cwd()), os.environ.get("COLUMNS", ""), *map(str, arguments))
-        if words not in _TOLD:
-            _TOLD[words] = run(*arguments)
-        return _TOLD[words]
+        if words not in _OUTCOMES:
+            _OUTCOMES[words] = run(*arguments)
+        return _OUTCOMES[words]
 
     return call
 

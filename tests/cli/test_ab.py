@@ -11,10 +11,10 @@ from shutil import rmtree
 
 import pytest
 
-from ab_runs import Bench, begun
+from ab_runs import Bench, planned_runs
 from timesink.analyses.statistics.repeats import Decision, RepeatedChange
 from timesink.answers.comparison.gate_result import Limit
-from timesink.cli.ab import _Progress, _told
+from timesink.cli.ab import _Progress, _report_result
 from timesink.errors import CollectError
 from timesink.sources.ab_folder import (
     AbLook,
@@ -39,10 +39,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("said", REFUSED)
-def test_what_cannot_be_meant_is_refused(decline, said: str):
-    message, hint = decline("ab", *REFUSED[said], code=2)
-    assert said in message
+@pytest.mark.parametrize("reason", REFUSED)
+def test_what_cannot_be_meant_is_refused(decline, reason: str):
+    message, hint = decline("ab", *REFUSED[reason], code=2)
+    assert reason in message
     assert hint
 
 
@@ -52,9 +52,9 @@ def test_what_cannot_be_meant_is_refused(decline, said: str):
      ("--undecided", "256"), ("--seed", "x"), ("--plain", "0")],
 )  # fmt: skip
 def test_values_are_checked(run, option: str, value: str):
-    told = run("ab", f"{option}={value}", "--base", "a", "--new", "b")
-    assert told.code == 2
-    assert value in told.err
+    outcome = run("ab", f"{option}={value}", "--base", "a", "--new", "b")
+    assert outcome.code == 2
+    assert value in outcome.err
 
 
 def test_a_folder_without_runs_is_not_gone_on_with(decline, tmp_path: Path):
@@ -64,13 +64,13 @@ def test_a_folder_without_runs_is_not_gone_on_with(decline, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "reason"),
     [(b'{"schema": "timesink/ab/1", "ti', "ab.json: damaged"),
      (None, "no such folder"),
      (b"", "ab.json: damaged")],
 )  # fmt: skip
 def test_what_is_damaged_or_no_folder_is_not_gone_on_with(
-    decline, tmp_path: Path, content: bytes | None, said: str
+    decline, tmp_path: Path, content: bytes | None, reason: str
 ):
     folder = tmp_path / "runs"
     if content is not None:
@@ -79,12 +79,12 @@ def test_what_is_damaged_or_no_folder_is_not_gone_on_with(
     else:
         folder.write_text("a file")
     message, hint = decline("ab", "--resume", folder)
-    assert said in message
+    assert reason in message
     assert "timesink ab -o DIR" in hint
 
 
 def test_a_plan_without_a_command_is_not_gone_on_with(decline, tmp_path: Path):
-    write_ab(replace(begun(), new=AbSide()), tmp_path)
+    write_ab(replace(planned_runs(), new=AbSide()), tmp_path)
     assert "no command to run" in decline("ab", "--resume", tmp_path)[0]
 
 
@@ -101,7 +101,7 @@ def test_a_program_that_is_not_there_leaves_nothing(decline, tmp_path: Path):
     assert not folder.exists()
 
 
-def decided(outcome: str, change: float, interval: tuple[float, float] | None) -> Decision:
+def decision_of(outcome: str, change: float, interval: tuple[float, float] | None) -> Decision:
     typical, fast, mean = (
         RepeatedChange(name, 5e6, 5e6 * (1 + change / 100), change, interval)
         for name in ("typical", "fast", "mean")
@@ -110,9 +110,9 @@ def decided(outcome: str, change: float, interval: tuple[float, float] | None) -
     return Decision(outcome, typical, fast, mean, (6, 6), 6, more, 1.0)
 
 
-def ended(folder: Path, ratio: float = 1.0, **plan: int) -> AbRuns:
+def finish_runs(folder: Path, ratio: float = 1.0, **plan: int) -> AbRuns:
     """Runs that were made to the end, without a timeline."""
-    turns = Bench(folder, ratio).turns(begun(has_timeline=False, **plan))
+    turns = Bench(folder, ratio).turns(planned_runs(has_timeline=False, **plan))
     turns.to_the_end()
     return turns.ab
 
@@ -125,12 +125,12 @@ def once_ended(place: Path) -> Callable[..., tuple[AbRuns, Path]]:
     def runs(ratio: float, most_runs: int) -> tuple[AbRuns, Path]:
         folder = place / f"{ratio}-{most_runs}"
         folder.mkdir()
-        return ended(folder, ratio, most_runs=most_runs), folder
+        return finish_runs(folder, ratio, most_runs=most_runs), folder
 
     return runs
 
 
-def asked(limit: str | None) -> Namespace:
+def gate_arguments(limit: str | None) -> Namespace:
     return Namespace(fail_on=Limit.of(limit) if limit else None, undecided=125)
 
 
@@ -149,12 +149,12 @@ def asked(limit: str | None) -> Namespace:
 def test_exit_codes_are_those_of_the_gate(
     once_ended, ratio: float, most_runs: int, limit: str | None, code: int
 ):
-    assert _told(*once_ended(ratio, most_runs), asked(limit)) == code
+    assert _report_result(*once_ended(ratio, most_runs), gate_arguments(limit)) == code
 
 
 def test_the_answer_is_that_of_compare(run, once_ended, capsys: pytest.CaptureFixture[str]):
     ab, folder = once_ended(1.03, 9)
-    _told(ab, folder, asked(None))
+    _report_result(ab, folder, gate_arguments(None))
     lines = capsys.readouterr().out.splitlines()
     compared = run("compare", folder).out.splitlines()
     assert lines[0].startswith("Regression. Cycles take longer: 5.00 → 5.14 ms (+2.8 %, 99 %")
@@ -166,10 +166,10 @@ def test_the_answer_is_that_of_compare(run, once_ended, capsys: pytest.CaptureFi
 
 
 def test_without_a_pair_nothing_is_decided(tmp_path: Path):
-    with pytest.raises(CollectError, match="no pair of runs") as found:
-        _told(begun(), tmp_path, asked("regression"))
-    assert found.value.exit_code == 125
-    assert "--resume" in found.value.hint
+    with pytest.raises(CollectError, match="no pair of runs") as caught:
+        _report_result(planned_runs(), tmp_path, gate_arguments("regression"))
+    assert caught.value.exit_code == 125
+    assert "--resume" in caught.value.hint
 
 
 def test_progress_shows_the_interval_and_failures(
@@ -178,8 +178,8 @@ def test_progress_shows_the_interval_and_failures(
     tell = _Progress(tmp_path, is_quiet=False)
     tell.begins("base/01", "warm-up")
     tell.begins("base/02", "")
-    known = replace(begun(), history=(AbLook(6, 0.4, (-0.9, 1.7)),))
-    tell.looked(known, decided("undecided", 0.4, (-0.9, 1.7)))
+    with_look = replace(planned_runs(), history=(AbLook(6, 0.4, (-0.9, 1.7)),))
+    tell.looked(with_look, decision_of("undecided", 0.4, (-0.9, 1.7)))
     (tmp_path / "base" / "03").mkdir(parents=True)
     (tmp_path / "base" / "03" / "output.txt").write_text("".join(f"line {n}\n" for n in range(9)))
     tell.failed(AbRun("base", "base/03", 0, 1, 1, "exit code 1"))
@@ -193,13 +193,13 @@ def test_progress_shows_the_interval_and_failures(
 
 
 def test_a_new_plan_takes_the_place_of_an_old_one_and_of_nothing_else(tmp_path: Path):
-    Bench(tmp_path).turns(begun(most_runs=3)).to_the_end()
+    Bench(tmp_path).turns(planned_runs(most_runs=3)).to_the_end()
     (tmp_path / "mine.txt").touch()
     (tmp_path / "base" / "mine").mkdir()
     clear_ab(tmp_path)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["base", "mine", "mine.txt", "new"]
-    write_ab(begun(), tmp_path)
-    assert read_ab(tmp_path) == begun()
+    write_ab(planned_runs(), tmp_path)
+    assert read_ab(tmp_path) == planned_runs()
 
 
 @pytest.mark.parametrize(
@@ -220,11 +220,11 @@ def test_runs_in_turn_are_no_recording(decline, once_ended, words: tuple[str, ..
 
 
 def test_runs_that_are_gone_are_left_out(run, tmp_path: Path):
-    ended(tmp_path, 1.03, most_runs=6)
+    finish_runs(tmp_path, 1.03, most_runs=6)
     rmtree(tmp_path / "base" / "03")
-    told = run("compare", tmp_path).out
-    assert "4 runs of base and 5 of new" in told
-    assert "runs that are gone, or damaged, are left out: base/03" in told
+    output = run("compare", tmp_path).out
+    assert "4 runs of base and 5 of new" in output
+    assert "runs that are gone, or damaged, are left out: base/03" in output
 
 
 def test_sides_are_not_told_apart_as_well(decline, tmp_path: Path):

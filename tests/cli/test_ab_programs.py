@@ -46,7 +46,7 @@ def repository(tmp_path: Path) -> Path:
     return top
 
 
-def started(folder: Path, *words: str) -> subprocess.Popen[str]:
+def start_ab(folder: Path, *words: str) -> subprocess.Popen[str]:
     # Work trees go to a place of their own, so that what is left of them is seen.
     cache = folder.parents[1] / "cache"
     places = environment(TMPDIR=str(folder.parent), TIMESINK_CACHE_DIR=str(cache))
@@ -67,15 +67,15 @@ def test_a_slower_commit_is_found(repository: Path):
     (repository / "mine.txt").write_text("not in git")
     before = git(repository, "status", "--porcelain")
     out = repository.parent / "runs"
-    process = started(
+    process = start_ab(
         repository / "jobs", "-o", str(out), "--base-ref", "HEAD~1", "--new-ref", "main",
         "--setup", f"{sys.executable} -c 'import os; print(os.getcwd())'", "--runs", "5",
         "--fail-on", "regression", "--", *command,
     )  # fmt: skip
-    said, err = process.communicate()
+    output, err = process.communicate()
     assert process.returncode == 3, err
-    assert said.startswith("Regression. ")
-    assert said.endswith(f"Next: timesink compare {out}\n")
+    assert output.startswith("Regression. ")
+    assert output.endswith(f"Next: timesink compare {out}\n")
     assert "timesink: FAILED (--fail-on regression)" in err
     assert f"base: {' '.join(command)}, commit " in err
     assert left_of_trees(repository) == []
@@ -83,7 +83,7 @@ def test_a_slower_commit_is_found(repository: Path):
     ab = read_ab(out)
     assert ab.complete
     assert (ab.base.ref, ab.new.ref) == tuple(
-        git(repository, "rev-parse", one) for one in ("HEAD~1", "HEAD")
+        git(repository, "rev-parse", revision) for revision in ("HEAD~1", "HEAD")
     )
     assert (out / "base" / "setup.txt").read_text().strip().endswith("/base/jobs")
     plain = json.loads((out / ab.counted[0].folder / "run.json").read_text())
@@ -95,7 +95,7 @@ def test_a_slower_commit_is_found(repository: Path):
 
 def test_ctrl_c_keeps_what_there_is(repository: Path):
     out = repository.parent / "runs"
-    process = started(
+    process = start_ab(
         repository / "jobs", "-o", str(out), "--base-ref", "HEAD~1",
         "--", sys.executable, "program.py",
     )  # fmt: skip
@@ -121,9 +121,9 @@ def test_ctrl_c_keeps_what_there_is(repository: Path):
 
 def test_a_side_that_fails_is_told_with_its_last_words(tmp_path: Path):
     base = f"{sys.executable} -c 'raise RuntimeError(42)'"
-    process = started(tmp_path, "-o", "runs", "--base", base, "--new", f"{sys.executable} -V")
-    said, err = process.communicate()
-    assert (process.returncode, said) == (1, "")
+    process = start_ab(tmp_path, "-o", "runs", "--base", base, "--new", f"{sys.executable} -V")
+    output, err = process.communicate()
+    assert (process.returncode, output) == (1, "")
     assert "timesink: base/01 failed: exit code 1\n" in err
     assert "  RuntimeError: 42\n" in err
     assert "timesink: base: 2 runs in a row failed (exit code 1)\n" in err

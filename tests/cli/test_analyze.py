@@ -60,21 +60,21 @@ def job(place: Path) -> Path:
 
 class TestWhole:
     def test_text(self, analyze):
-        told = analyze()
-        assert (told.code, told.err) == (0, "")
-        lines = told.out.splitlines()
+        outcome = analyze()
+        assert (outcome.code, outcome.err) == (0, "")
+        lines = outcome.out.splitlines()
         assert re.match(r"\d\d\.\d % of each step of about 2\d\.\d\d ms \(", lines[0])
         assert "unet_train.pt.trace.json.gz, NVIDIA H200" in lines[1:7]
         for title in ("Where a step goes\n2 steps", "Operators (", "Kernels (", "Health of"):
-            assert title in told.out
+            assert title in outcome.out
 
     def test_json(self, analyze):
-        told = analyze("--format", "json").json
-        assert told["schema"] == "timesink/analysis/1"
-        assert told.keys() >= SECTIONS
-        assert told["steps"]["count"] == 2
-        assert sum(part["mean_us"] for part in told["breakdown"]["parts"]) == pytest.approx(
-            told["breakdown"]["step_us"]
+        answer = analyze("--format", "json").json
+        assert answer["schema"] == "timesink/analysis/1"
+        assert answer.keys() >= SECTIONS
+        assert answer["steps"]["count"] == 2
+        assert sum(part["mean_us"] for part in answer["breakdown"]["parts"]) == pytest.approx(
+            answer["breakdown"]["step_us"]
         )
 
     def test_markdown(self, analyze):
@@ -88,9 +88,9 @@ class TestWhole:
         assert "Operators (the first 3 of 85)" in analyze("--top", "3").out
 
     def test_more_rows_than_there_are(self, analyze):
-        told = analyze("--top", "99999999999999999999")
-        assert told.code == 0
-        assert "Operators (85)" in told.out
+        outcome = analyze("--top", "99999999999999999999")
+        assert outcome.code == 0
+        assert "Operators (85)" in outcome.out
         assert analyze("--view", "steps", "--top", 10**30).out == analyze("--view", "steps").out
 
     def test_without_cache_the_answer_is_the_same(self, run, tmp_path: Path):
@@ -106,30 +106,32 @@ class TestWhole:
 class TestView:
     def test_every_view_is_a_table_of_few_columns(self, analyze, monkeypatch):
         monkeypatch.setenv("COLUMNS", "100")
-        told = {view: analyze("--view", view, "--top", "3") for view in VIEWS}
-        lines = {view: text.out.splitlines() for view, text in told.items()}
-        assert {view: text.code for view, text in told.items() if text.code} == {}
+        outcomes = {view: analyze("--view", view, "--top", "3") for view in VIEWS}
+        lines = {view: text.out.splitlines() for view, text in outcomes.items()}
+        assert {view: text.code for view, text in outcomes.items() if text.code} == {}
         assert [view for view in VIEWS if not 1 <= len(lines[view]) <= 5] == []
         assert [view for view in VIEWS if max(map(len, lines[view])) > 100] == []
 
     def test_programs_get_all_rows_of_every_view_whatever_the_format(self, analyze):
         def rows(view: str, form: str) -> int:
-            told = analyze("--view", view, "--format", form)
-            assert told.code == 0, view
-            return len(told.json if form == "json" else [*csv.DictReader(StringIO(told.out))])
+            outcome = analyze("--view", view, "--format", form)
+            assert outcome.code == 0, view
+            return len(outcome.json if form == "json" else [*csv.DictReader(StringIO(outcome.out))])
 
         # Tables of ranks take long, and hold a row or none of a run without others.
         views = ["ranks", *(name for name, view in VIEWS.items() if not view.per_span)]
-        assert {one: rows(one, "csv") for one in views} == {one: rows(one, "json") for one in views}
+        assert {view_name: rows(view_name, "csv") for view_name in views} == {
+            view_name: rows(view_name, "json") for view_name in views
+        }
 
     def test_names_and_times_are_short(self, analyze):
         _, header, first = analyze("--view", "gaps", "--top", "1").out.splitlines()
         assert header.split()[:3] == ["device", "start", "gap"]
         assert first.split()[:5] == ["0", "25.280", "ms", "880.8", "us"]
         header, first = analyze("--view", "kernels", "--top", "1").out.splitlines()
-        name, *others = first.split()
+        name, *cells = first.split()
         assert name == "cudnn::bn_bw_…11_kernel_new"
-        assert others[:3] == ["16", "18.5", "%"]
+        assert cells[:3] == ["16", "18.5", "%"]
 
     def test_shares_are_of_all_rows(self, analyze):
         (row,) = analyze("--view", "kernels", "--top", "1").out.splitlines()[1:]
@@ -137,14 +139,14 @@ class TestView:
 
     @pytest.mark.parametrize("form", ["text", "md"])
     def test_a_view_without_data_says_why(self, analyze, form: str):
-        told = analyze("--view", "modules", "--format", form)
-        assert (told.code, told.err) == (0, "")
-        assert told.out == "No modules were recorded: profile with with_stack=True.\n"
+        outcome = analyze("--view", "modules", "--format", form)
+        assert (outcome.code, outcome.err) == (0, "")
+        assert outcome.out == "No modules were recorded: profile with with_stack=True.\n"
 
     def test_programs_get_an_empty_table_and_the_reason_beside_it(self, analyze):
-        told = analyze("--view", "modules", "--format", "json")
-        assert told.json == []
-        assert told.err == "no modules were recorded; profile with with_stack=True\n"
+        outcome = analyze("--view", "modules", "--format", "json")
+        assert outcome.json == []
+        assert outcome.err == "no modules were recorded; profile with with_stack=True\n"
         assert analyze("--view", "modules", "--format", "csv").out.startswith("id,parent_id,name")
 
     def test_no_column_is_for_timesink_alone(self, analyze):
@@ -153,8 +155,8 @@ class TestView:
 
     def test_numbers_of_programs_have_no_noise(self, analyze):
         for view in ("steps", "operators", "kernels", "launches"):
-            told = analyze("--view", view, "--format", "csv").out
-            assert not re.search(r"\d\.\d{7}", re.sub(r",0\.\d+", "", told))
+            output = analyze("--view", view, "--format", "csv").out
+            assert not re.search(r"\d\.\d{7}", re.sub(r",0\.\d+", "", output))
 
     @pytest.mark.parametrize("view", ["kernels", "steps", "workers"])
     def test_what_cannot_be_grouped(self, decline, view: str):
@@ -165,17 +167,19 @@ class TestView:
         assert "operators" in hint
 
     def test_markdown(self, analyze):
-        told = analyze("--view", "steps", "--format", "md").out.splitlines()
-        caption, _, title, rule, *rows = told
+        lines = analyze("--view", "steps", "--format", "md").out.splitlines()
+        caption, _, title, rule, *rows = lines
         assert caption.startswith("Times are as recorded, with profiler overhead")
         assert title.startswith("| step | total | kernels |")
         assert rule.startswith("| --- | ---: | ---: |")
         assert len(rows) == 2
 
     def test_a_view_is_whole_unless_rows_are_chosen(self, analyze):
-        whole = analyze("--view", "operators", "--format", "json").json
-        assert len(whole) == 85
-        assert analyze("--view", "operators", "--top", "4", "--format", "json").json == whole[:4]
+        full_table = analyze("--view", "operators", "--format", "json").json
+        assert len(full_table) == 85
+        assert (
+            analyze("--view", "operators", "--top", "4", "--format", "json").json == full_table[:4]
+        )
 
     def test_times_are_microseconds(self, analyze):
         (first, _) = analyze("--view", "steps", "--format", "json").json
@@ -253,10 +257,10 @@ class TestSteps:
 
 class TestFolder:
     def test_workers_and_spans_are_noted(self, run, job: Path):
-        told = run("analyze", job)
-        assert told.code == 0
-        assert "note: 2 spans: this is span 1, choose with --span" in told.out
-        assert "note: 2 ranks: rank0 in detail" in told.out
+        outcome = run("analyze", job)
+        assert outcome.code == 0
+        assert "note: 2 spans: this is span 1, choose with --span" in outcome.out
+        assert "note: 2 ranks: rank0 in detail" in outcome.out
 
     @pytest.mark.parametrize(
         ("options", "steps"),
@@ -269,8 +273,8 @@ class TestFolder:
         ],
     )
     def test_choices(self, run, job: Path, options: tuple[str, ...], steps: int):
-        told = run("analyze", job, *options, "--view", "steps", "--format", "json").json
-        assert len(told) == steps
+        answer = run("analyze", job, *options, "--view", "steps", "--format", "json").json
+        assert len(answer) == steps
 
     def test_a_choice_that_is_not_there(self, decline, job: Path):
         message, hint = decline("analyze", job, "--worker", "rank9")
@@ -280,29 +284,31 @@ class TestFolder:
     def test_a_damaged_file_is_told(self, run, job: Path, tmp_path: Path):
         shutil.copytree(job, tmp_path, dirs_exist_ok=True)
         (tmp_path / "rank5.1001.pt.trace.json").write_bytes(b"nothing")
-        told = run("analyze", tmp_path, "--format", "json").json
-        assert told["source"]["workers"] == ["rank0", "rank1"]
-        assert (told["source"]["worker"], told["steps"]["count"]) == ("rank0", 1)
-        assert "unreadable_file" in {entry["code"] for entry in told["health"]}
+        answer = run("analyze", tmp_path, "--format", "json").json
+        assert answer["source"]["workers"] == ["rank0", "rank1"]
+        assert (answer["source"]["worker"], answer["steps"]["count"]) == ("rank0", 1)
+        assert "unreadable_file" in {entry["code"] for entry in answer["health"]}
 
     def test_several_runs(self, run, job: Path, tmp_path: Path):
         shutil.copytree(job, tmp_path / "first")
         (tmp_path / "second").mkdir()
         write(tmp_path / "second" / "worker0.pt.trace.json", training_trace(1))
-        told = run("analyze", tmp_path, "--format", "json").json
-        assert told["headline"].startswith("3 recordings of 2 runs: one answer each")
-        assert [(one["name"], one["recordings"]) for one in told["runs"]] == [
+        answer = run("analyze", tmp_path, "--format", "json").json
+        assert answer["headline"].startswith("3 recordings of 2 runs: one answer each")
+        assert [(run_["name"], run_["recordings"]) for run_ in answer["runs"]] == [
             ("first", 2),
             ("second", 1),
         ]
-        assert told["runs"][0]["answer"]["source"]["workers"] == ["rank0", "rank1"]
+        assert answer["runs"][0]["answer"]["source"]["workers"] == ["rank0", "rank1"]
 
 
 class TestClock:
     def test_as_recorded(self, analyze):
-        told = analyze("--clock", "recorded")
-        assert told.out.startswith("77.0 % of each 27.18 ms step is GPU work; ")
-        assert "note: times are as recorded: a step takes 27.18 ms, " in " ".join(told.out.split())
+        outcome = analyze("--clock", "recorded")
+        assert outcome.out.startswith("77.0 % of each 27.18 ms step is GPU work; ")
+        assert "note: times are as recorded: a step takes 27.18 ms, " in " ".join(
+            outcome.out.split()
+        )
 
     def test_a_table_is_as_recorded_unless_asked_for(self, analyze):
         def total(*clock: str) -> float:
@@ -312,10 +318,10 @@ class TestClock:
         assert total() == total("--clock", "recorded") > total("--clock", "own")
 
     def test_what_decides_a_step(self, analyze):
-        told = analyze("--view", "critical-path", "--top", "3").out.splitlines()
-        assert told[0] == "Times are without profiler overhead."
-        assert told[1].split() == ["kind", "what", "calls", "share", "a", "step"]
-        assert told[2].startswith("kernel")
+        lines = analyze("--view", "critical-path", "--top", "3").out.splitlines()
+        assert lines[0] == "Times are without profiler overhead."
+        assert lines[1].split() == ["kind", "what", "calls", "share", "a", "step"]
+        assert lines[2].startswith("kernel")
 
     def test_there_are_two(self, analyze):
         assert analyze("--clock", "mine").code == 2
@@ -333,9 +339,9 @@ class TestOutput:
         ],
     )
     def test_the_name_chooses_the_format(self, analyze, tmp_path: Path, name: str, start: str):
-        told = analyze("-o", tmp_path / name)
-        assert (told.code, told.out) == (0, "")
-        assert f"Wrote {tmp_path / name}" in told.err
+        outcome = analyze("-o", tmp_path / name)
+        assert (outcome.code, outcome.out) == (0, "")
+        assert f"Wrote {tmp_path / name}" in outcome.err
         assert (tmp_path / name).read_text().startswith(start)
 
     @pytest.mark.parametrize("name", ["a.csv", "a.json", "a.md", "a.txt"])
@@ -373,8 +379,8 @@ class TestOutput:
     def test_what_does_not_fit_together(
         self, decline, options: tuple[str, ...], message: str, hint: str
     ):
-        told, advice = decline("analyze", timesink.sample(), *options, code=2)
-        assert message in told
+        error, advice = decline("analyze", timesink.sample(), *options, code=2)
+        assert message in error
         assert hint in advice
         assert not Path(options[-1]).exists()
 
@@ -407,16 +413,16 @@ class TestErrors:
         ],
     )
     def test_wrong_usage(self, analyze, options: tuple[str, ...], named: str):
-        told = analyze(*options)
-        assert (told.code, told.out) == (2, "")
-        assert named in told.err
+        outcome = analyze(*options)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert named in outcome.err
 
 
 def test_names_of_files_and_operators_are_shown_as_they_are(run, tmp_path: Path):
     file = write(tmp_path / "[red] été.json", kineto([O("[bold]mm[/]", 0, 10)]))
-    told = run("analyze", file)
-    assert "[red] été.json" in told.out.splitlines()
-    assert "[bold]mm[/]" in told.out
+    outcome = run("analyze", file)
+    assert "[red] été.json" in outcome.out.splitlines()
+    assert "[bold]mm[/]" in outcome.out
 
 
 class TestChosenRows:
@@ -426,16 +432,16 @@ class TestChosenRows:
         assert times == sorted(times, reverse=True)
 
     def test_rows_that_hold_a_text_keep_their_share_of_all(self, analyze):
-        told = analyze("--view", "kernels", "--filter", "NCHW", "--sort", "total_us").out
-        assert re.search(r"max_pool_forward_nchw +8 +0\.9 %", told)
+        output = analyze("--view", "kernels", "--filter", "NCHW", "--sort", "total_us").out
+        assert re.search(r"max_pool_forward_nchw +8 +0\.9 %", output)
 
     def test_rows_without_device_work_keep_what_shares_are_of(self, run, tmp_path: Path):
         work = [O("aten::mm", 0, 10, x=1), R(1, 2, c=1, x=1), K("gemm", 20, 30, c=1, x=1)]
         file = write(tmp_path / "a.json", kineto([*work, O("aten::empty", 12, 8)]))
-        told = run("analyze", file, "--view", "operators", "--filter", "empty").out
+        output = run("analyze", file, "--view", "operators", "--filter", "empty").out
         # Of the time on the host it would have all.
-        assert re.search(r"aten::empty +1 +8\.00 us", told)
-        assert "share" not in told
+        assert re.search(r"aten::empty +1 +8\.00 us", output)
+        assert "share" not in output
 
     def test_what_is_no_column_and_what_no_row_holds(self, decline):
         sample = timesink.sample()

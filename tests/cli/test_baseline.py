@@ -8,7 +8,7 @@ import pytest
 
 import timesink
 from compared_runs import write_timeline
-from recorded_runs import recorded
+from recorded_runs import write_recording
 
 
 @pytest.fixture
@@ -26,15 +26,15 @@ def test_from_saving_to_removing(run):
     assert "2 cycles of 27." in saved.out
     assert "timesink compare @main RUN" in saved.out
     assert run("baseline", "list").out.startswith("@main  ")
-    shown = run("baseline", "show", "@main")
-    assert "unet_train.pt.trace.json.gz: 2 cycles" in shown.out
+    outcome = run("baseline", "show", "@main")
+    assert "unet_train.pt.trace.json.gz: 2 cycles" in outcome.out
     assert run("baseline", "remove", "main").out == "Removed @main\n"
     assert run("baseline", "list").out.startswith("No baseline in ")
 
 
 @pytest.mark.usefixtures("store")
 def test_a_list_says_how_many_runs_an_entry_holds(run, tmp_path):
-    runs = [recorded(tmp_path / name) for name in ("first", "second", "third")]
+    runs = [write_recording(tmp_path / name) for name in ("first", "second", "third")]
     assert run("baseline", "save", "main", *map(str, runs)).code == 0
     assert "3 runs, one kept in full: " in run("baseline", "list").out
     assert run("baseline", "list", "--format", "json").json["baselines"][0]["timed_runs"] == 3
@@ -44,11 +44,11 @@ def test_what_programs_read(run, store):
     run("baseline", "save", "main", timesink.sample())
     (store / "torn.baseline").write_bytes(b"")
     listed = run("baseline", "list", "--format", "json").json
-    assert [one["name"] for one in listed["baselines"]] == ["main"]
+    assert [baseline["name"] for baseline in listed["baselines"]] == ["main"]
     assert list(listed["unreadable"]) == ["torn"]
-    shown = run("baseline", "show", "main", "--format", "json").json
-    assert shown["schema"] == "timesink/baseline/1"
-    assert shown["recordings"][0]["cycles"] == 2
+    answer = run("baseline", "show", "main", "--format", "json").json
+    assert answer["schema"] == "timesink/baseline/1"
+    assert answer["recordings"][0]["cycles"] == 2
 
 
 @pytest.mark.usefixtures("store")
@@ -65,7 +65,7 @@ def test_what_is_refused(run, decline):
 
 @pytest.mark.usefixtures("store")
 def test_a_recording_that_ended_early_is_kept_with_a_word(run, tmp_path):
-    cut = recorded(tmp_path / "cut", complete=False, why_partial="the program was killed")
+    cut = write_recording(tmp_path / "cut", complete=False, why_partial="the program was killed")
     saved = run("baseline", "save", "main", cut).out
     assert "\nnote: the recording ended early: the program was killed\n" in saved
 
@@ -102,17 +102,17 @@ def test_a_headroom_that_may_be_a_share_is_refused(run, headroom):
 def test_a_baseline_is_not_overwritten_by_a_report(run, decline, store):
     run("baseline", "save", "main", timesink.sample())
     file = store / "main.baseline"
-    kept = file.read_bytes()
+    content = file.read_bytes()
     for words in (("compare", "@main", timesink.sample(), "--format", "json"),
                   ("baseline", "budgets", "@main")):  # fmt: skip
         message, _ = decline(*words, "-o", file, "--force")
         assert message == f"{file}: cannot be written (this ending is kept for baselines)"
-    assert file.read_bytes() == kept
+    assert file.read_bytes() == content
 
 
 @pytest.mark.usefixtures("store")
 def test_the_command_is_that_of_the_recorder(run, tmp_path):
-    run("baseline", "save", "main", recorded(tmp_path / "run", command=["python", "a b.py"]))
+    run("baseline", "save", "main", write_recording(tmp_path / "run", command=["python", "a b.py"]))
     assert "\ncommand: python 'a b.py'\n" in run("baseline", "show", "main").out
     assert run("baseline", "show", "main", "--format", "json").json["command"] == [
         "python", "a b.py"]  # fmt: skip

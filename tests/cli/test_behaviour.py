@@ -12,7 +12,7 @@ from builders import HOST_PID, annotation, counter, kernel, kineto, operator, ru
 from timesink.model.schema import BEHAVIOUR
 
 
-def decoding(clock: float, *, sampled: bool = True) -> dict:
+def decoding_trace(clock: float, *, sampled: bool = True) -> dict:
     """Twenty steps of 1 ms; each launches one kernel of 400 us."""
     events: list = []
     for number in range(20):
@@ -30,33 +30,33 @@ def decoding(clock: float, *, sampled: bool = True) -> dict:
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    return write(tmp_path / "run.pt.trace.json", decoding(1980))
+    return write(tmp_path / "run.pt.trace.json", decoding_trace(1980))
 
 
 def test_text(run, trace: Path):
-    told = run("behaviour", trace).out
-    assert told.startswith(
+    output = run("behaviour", trace).out
+    assert output.startswith(
         "20 cycles of decode_step, 1.00 ms each; decode_step on Host takes most, 70.0 %\n"
     )
-    assert "gpu_sm_frequency  GPU 0  1 980 MHz  1 980 MHz  1 980 MHz      20" in told
+    assert "gpu_sm_frequency  GPU 0  1 980 MHz  1 980 MHz  1 980 MHz      20" in output
 
 
 def test_counters_beside_the_trace(run, tmp_path: Path):
-    path = write(tmp_path / "run.pt.trace.json", decoding(0, sampled=False))
+    path = write(tmp_path / "run.pt.trace.json", decoding_trace(0, sampled=False))
     lines = [f"{1000 * number},gpu_sm_frequency,GPU 0,345" for number in range(20)]
     header = "timestamp_us,counter,device,value"
     (tmp_path / "counters.csv").write_text("\n".join([header, *lines]))
-    told = run("behaviour", path, "--format", "json").json
-    (level,) = told["counters"]
+    answer = run("behaviour", path, "--format", "json").json
+    (level,) = answer["counters"]
     assert (level["metric"], level["mu"], level["unit"]) == ("gpu_sm_frequency", 345, "MHz")
 
 
 def test_json(run, trace: Path):
-    told = run("behaviour", trace, "--format", "json").json
-    assert told["schema"] == "timesink/behaviour/1"
-    assert told["cycles"]["count"] == 20
-    assert told["cycles"]["method"] == "marker"
-    functions = {row["function"]: row for row in told["functions"]}
+    answer = run("behaviour", trace, "--format", "json").json
+    assert answer["schema"] == "timesink/behaviour/1"
+    assert answer["cycles"]["count"] == 20
+    assert answer["cycles"]["method"] == "marker"
+    functions = {row["function"]: row for row in answer["functions"]}
     assert functions["gemm"]["beta_pct"] == pytest.approx(40)
     assert functions["gemm"]["metrics"] == [
         {"metric": "gpu_sm_frequency", "mu": 1980.0, "unit": "MHz"}
@@ -66,45 +66,45 @@ def test_json(run, trace: Path):
 
 
 def test_csv_can_be_read_again(run, trace: Path, tmp_path: Path):
-    told = run("behaviour", trace, "--format", "csv")
-    header, *rows = told.out.splitlines()
+    outcome = run("behaviour", trace, "--format", "csv")
+    header, *rows = outcome.out.splitlines()
     assert header.startswith("cycle,pid,hostname,beta_pct,function_name,metric_name,device")
     assert len(rows) == 20 * 4
     again = tmp_path / "again.csv"
-    again.write_text(told.out)
+    again.write_text(outcome.out)
     assert timesink.open(again).behaviour.height == 80
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "csv.gz"])
 def test_the_table_is_kept(run, trace: Path, tmp_path: Path, ending: str):
-    kept = tmp_path / f"run.behaviour.{ending}"
-    told = run("behaviour", trace, "-o", kept)
-    assert (told.code, told.out) == (0, f"Wrote {kept} (80 rows)\n")
-    table = timesink.open(kept).behaviour
+    table_file = tmp_path / f"run.behaviour.{ending}"
+    outcome = run("behaviour", trace, "-o", table_file)
+    assert (outcome.code, outcome.out) == (0, f"Wrote {table_file} (80 rows)\n")
+    table = timesink.open(table_file).behaviour
     assert dict(table.schema) == BEHAVIOUR.schema
     assert set(table.filter(table["metric"].is_not_null())["mu"]) == {1980.0}
     assert set(table["pid"].cast(str)) == {str(HOST_PID)}
 
 
 def test_a_table_is_not_overwritten(decline, trace: Path, tmp_path: Path):
-    kept = tmp_path / "kept.csv"
-    kept.write_text("mine")
-    assert "already exists" in decline("behaviour", trace, "-o", kept)[0]
+    existing = tmp_path / "kept.csv"
+    existing.write_text("mine")
+    assert "already exists" in decline("behaviour", trace, "-o", existing)[0]
 
 
 def test_a_map_of_ones_own(run, trace: Path, tmp_path: Path):
-    own = tmp_path / "map.csv"
-    own.write_text("class,metric\ngpu_compute,\n")
-    told = run("behaviour", trace, "--map", own, "--format", "json").json
-    assert told["counters"] == []
-    assert any("gpu_sm_frequency" in note for note in told["notes"])
+    metric_map = tmp_path / "map.csv"
+    metric_map.write_text("class,metric\ngpu_compute,\n")
+    answer = run("behaviour", trace, "--map", metric_map, "--format", "json").json
+    assert answer["counters"] == []
+    assert any("gpu_sm_frequency" in note for note in answer["notes"])
 
 
 def test_a_marker(run, trace: Path):
-    told = run("behaviour", trace, "--marker", "aten::mm", "--format", "json").json
-    assert told["cycles"]["anchors"] == ["aten::mm"]
+    answer = run("behaviour", trace, "--marker", "aten::mm", "--format", "json").json
+    assert answer["cycles"]["anchors"] == ["aten::mm"]
     # Until the device work of each call is done.
-    assert told["cycles"]["median_ns"] == 600_000
+    assert answer["cycles"]["median_ns"] == 600_000
 
 
 def test_a_behaviour_table_is_summed_up_too(run, decline, tmp_path: Path):
@@ -153,9 +153,11 @@ def test_counters_come_in_the_order_of_ones_own_map(run, trace: Path, tmp_path: 
     samples = [f"{t},{c},GPU 0,1" for t in range(0, 4000, 50) for c in ("gpu_a", "gpu_b")]
     text = "\n".join(["timestamp_us,counter,device,value", *samples])
     (folder / "counters.csv").write_text(text)
-    own = tmp_path / "map.csv"
+    metric_map = tmp_path / "map.csv"
     for order in (["gpu_a", "gpu_b"], ["gpu_b", "gpu_a"]):
-        own.write_text("\n".join(["class,metric", *(f"gpu_compute,{name}" for name in order)]))
-        told = run("behaviour", folder, "--map", own, "--format", "json").json
-        read = [[each["metric"] for each in row["metrics"]] for row in told["functions"]]
+        metric_map.write_text(
+            "\n".join(["class,metric", *(f"gpu_compute,{name}" for name in order)])
+        )
+        answer = run("behaviour", folder, "--map", metric_map, "--format", "json").json
+        read = [[metric["metric"] for metric in row["metrics"]] for row in answer["functions"]]
         assert next(metrics for metrics in read if metrics) == order

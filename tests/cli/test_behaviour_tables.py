@@ -9,42 +9,42 @@ from pathlib import Path
 import pytest
 
 import timesink
-from behaviour_files import ROW, SYNC, changed, csv_file
+from behaviour_files import ROW, SYNC, change_cells, csv_file
 from timesink.errors import UnreadableError
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     path = tmp_path / "result_perf_data.csv.gz"
-    path.write_bytes(gzip.compress(csv_file(ROW, changed(SYNC, hostname="node1"))))
+    path.write_bytes(gzip.compress(csv_file(ROW, change_cells(SYNC, hostname="node1"))))
     return path
 
 
 def test_info(run, table: Path) -> None:
-    said = run("info", table).out
-    assert " ".join(said.split()).startswith(
+    output = run("info", table).out
+    assert " ".join(output.split()).startswith(
         "result_perf_data.csv.gz: behaviour of 2 functions in 2 steps of about 745.5 ms; "
         "no timeline "
     )
-    for told in ("944615, node1 944615", "GPU 7, Host", "marked by Scheduler.run_batch"):
-        assert told in said
-    assert "rank" not in said
-    assert "Nothing odd was found" in said
+    for part in ("944615, node1 944615", "GPU 7, Host", "marked by Scheduler.run_batch"):
+        assert part in output
+    assert "rank" not in output
+    assert "Nothing odd was found" in output
 
 
 def test_info_as_json(run, table: Path) -> None:
-    told = run("info", table, "--format", "json").json
-    assert (told["format"], told["behaviour_rows"], told["cycles"]) == ("behaviour", 2, 2)
+    answer = run("info", table, "--format", "json").json
+    assert (answer["format"], answer["behaviour_rows"], answer["cycles"]) == ("behaviour", 2, 2)
 
 
 def test_info_of_a_folder(run, tmp_path: Path, table: Path) -> None:
     other = tmp_path / "later"
     other.mkdir()
     (other / table.name).write_bytes(table.read_bytes())
-    said = run("info", tmp_path).out
-    assert "4 steps in 2 behaviour tables" in said
-    assert "later/" in said
-    assert "processes" in said
+    output = run("info", tmp_path).out
+    assert "4 steps in 2 behaviour tables" in output
+    assert "later/" in output
+    assert "processes" in output
 
 
 def test_query(run, table: Path) -> None:

@@ -20,11 +20,11 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_info_and_clear(run, sample_copy: Path):
     assert run("cache", "info", "--format", "json").json["traces"] == 0
     timesink.open(sample_copy)
-    told = run("cache", "info", "--format", "json").json
-    assert told["folder"] == os.environ["TIMESINK_CACHE_DIR"]
-    assert (told["traces"], told["bytes"] > 0, told["cleared"]) == (1, True, False)
+    answer = run("cache", "info", "--format", "json").json
+    assert answer["folder"] == os.environ["TIMESINK_CACHE_DIR"]
+    assert (answer["traces"], answer["bytes"] > 0, answer["cleared"]) == (1, True, False)
     cleared = run("cache", "clear", "--format", "json").json
-    assert (cleared["traces"], cleared["bytes"], cleared["cleared"]) == (1, told["bytes"], True)
+    assert (cleared["traces"], cleared["bytes"], cleared["cleared"]) == (1, answer["bytes"], True)
     assert run("cache", "info", "--format", "json").json["traces"] == 0
 
 

@@ -28,8 +28,8 @@ def bare(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 def test_summary_is_the_first_line_of_the_module():
-    told = {name: (parts_of(name)[0] or "").partition("\n")[0] for name in COMMANDS}
-    assert told == {name: summary for name, (_, summary) in COMMANDS.items()}
+    summaries = {name: (parts_of(name)[0] or "").partition("\n")[0] for name in COMMANDS}
+    assert summaries == {name: summary for name, (_, summary) in COMMANDS.items()}
 
 
 def test_command_stands_in_the_file_of_its_name():
@@ -53,9 +53,9 @@ def test_command_stands_in_the_file_of_its_name():
     ],
 )
 def test_works_without_the_analysis_stack(bare, arguments: list[str], start: str):
-    told = bare(*arguments)
-    assert (told.returncode, told.stderr) == (0, "")
-    assert told.stdout.startswith(start)
+    process = bare(*arguments)
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout.startswith(start)
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_what_shows_pages_is_missed_before_anything_is_read(
     ids=lambda words: words[0],
 )  # fmt: skip
 def test_other_commands_say_what_they_lack(bare, arguments: list[str]):
-    told = bare(*arguments)
-    message, hint = told.stderr.splitlines()
-    assert (told.returncode, told.stdout) == (1, "")
+    process = bare(*arguments)
+    message, hint = process.stderr.splitlines()
+    assert (process.returncode, process.stdout) == (1, "")
     assert message.startswith(f"timesink: timesink {arguments[0]} needs the analysis stack (")
     assert "pip install timesink" in hint
 
@@ -90,8 +90,8 @@ def test_other_commands_say_what_they_lack(bare, arguments: list[str]):
 def test_help_loads_no_command():
     check = "import sys, timesink.cli; timesink.cli.main(['--version'])"
     loaded = "print([name for name in sys.modules if name.startswith('timesink.cli.')])"
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", f"try:\n    {check}\nexcept SystemExit:\n    {loaded}"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert told.stdout.splitlines()[-1] == "[]"
+    assert process.stdout.splitlines()[-1] == "[]"

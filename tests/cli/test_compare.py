@@ -95,8 +95,8 @@ def test_options_reach_the_comparison(run: Run, wide_case: Path) -> None:
 def test_markers_and_methods_reach_the_comparison(run: Run, tmp_path: Path) -> None:
     path = write_timeline(tmp_path / "a.json", steps=True)
     for options, method in (("--marker=decode_step", "marker"), ("--by=step", "step")):
-        found = run("compare", path, path, options, "--format", "json").json
-        assert found["pairs"][0]["base"]["method"] == method
+        answer = run("compare", path, path, options, "--format", "json").json
+        assert answer["pairs"][0]["base"]["method"] == method
 
 
 # -- tables that do not fit ------------------------------------------------------------------------

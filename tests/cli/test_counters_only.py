@@ -27,12 +27,12 @@ def calls(tmp_path: Path) -> Path:
 
 def test_info(calls: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", str(calls)]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("calls.csv: 2 kernel launches measured on 2 devices; no timeline\n")
-    assert "device 0: 26.34 us, device 1: 5.98 us (sum of single launches)" in said
-    assert "device 0, compute capability 9.0; device 1, compute capability 9.0" in said
-    assert "the clocks of the device were not fixed" in said
-    assert "rank" not in said
+    output = capsys.readouterr().out
+    assert output.startswith("calls.csv: 2 kernel launches measured on 2 devices; no timeline\n")
+    assert "device 0: 26.34 us, device 1: 5.98 us (sum of single launches)" in output
+    assert "device 0, compute capability 9.0; device 1, compute capability 9.0" in output
+    assert "the clocks of the device were not fixed" in output
+    assert "rank" not in output
 
 
 def test_info_names_the_device_where_the_page_does(
@@ -40,23 +40,23 @@ def test_info_names_the_device_where_the_page_does(
 ) -> None:
     (tmp_path / "raw.csv").write_text(raw_csv(CALLS[:1]))
     assert main(["info", str(tmp_path / "raw.csv")]) == 0
-    said = capsys.readouterr().out
-    assert "NVIDIA H200, 139.8 GiB, compute capability 9.0, 132 multiprocessors" in said
-    assert "Nothing odd was found" in said
+    output = capsys.readouterr().out
+    assert "NVIDIA H200, 139.8 GiB, compute capability 9.0, 132 multiprocessors" in output
+    assert "Nothing odd was found" in output
 
 
 def test_info_says_how_it_was_collected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = collected_line(command=["python", "a b.py"], every=7, device="NVIDIA H200", ncu="2025.3")
     (tmp_path / "calls.csv").write_text(details_csv(CALLS[:1], before=[line]))
     assert main(["info", str(tmp_path / "calls.csv")]) == 0
-    said = capsys.readouterr().out
-    for told in (
+    output = capsys.readouterr().out
+    for part in (
         "NVIDIA H200, compute",
         "every 7th launch of each kernel",
         "python 'a b.py'",
         "ncu 2025.3",
     ):
-        assert told in said
+        assert part in output
 
 
 @pytest.mark.parametrize(
@@ -71,25 +71,25 @@ def test_info_scales_a_sample(tmp_path: Path, capsys, per: str, sampled: str, ti
         details_csv([Call("gemm", 10_000)] * 4, before=[collected_line(every=2, per=per)])
     )
     assert main(["info", str(tmp_path / "calls.csv")]) == 0
-    said = capsys.readouterr().out
-    assert f"4 kernel launches measured, which stand for {time}" in said
-    assert f"{time} (estimated from a sample)" in said
-    assert f"{sampled}\n" in said
+    output = capsys.readouterr().out
+    assert f"4 kernel launches measured, which stand for {time}" in output
+    assert f"{time} (estimated from a sample)" in output
+    assert f"{sampled}\n" in output
 
 
 def test_info_of_the_fixed_width_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "table.txt").write_text(kernel_table(CALLS))
     assert main(["info", str(tmp_path / "table.txt"), "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["format"], told["kernel_calls"], told["kernels"]) == ("kernel-table", 2, 0)
-    assert told["health"] == []
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["format"], answer["kernel_calls"], answer["kernels"]) == ("kernel-table", 2, 0)
+    assert answer["health"] == []
 
 
 def test_analyze_points_to_kernels(calls: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["analyze", str(calls)]) == 1
-    said = capsys.readouterr().err
-    assert f"{calls}: kernel counters without a timeline" in said
-    assert f"timesink kernels {calls}" in said
+    error_text = capsys.readouterr().err
+    assert f"{calls}: kernel counters without a timeline" in error_text
+    assert f"timesink kernels {calls}" in error_text
 
 
 def test_analyze_of_an_export_too(

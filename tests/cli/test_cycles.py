@@ -12,54 +12,54 @@ from loops import chrome_events, serve
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Path:
+def server_recording(tmp_path: Path) -> Path:
     return write(tmp_path / "served.json", chrome_events(serve(["decode"] * 8, layers=4)))
 
 
 def test_text(run):
-    told = run("cycles", timesink.sample())
-    assert told.code == 0
-    assert "2 cycles of 27.18 ms on average, by profiler steps (confidence 0.67)" in told.out
-    assert "the profiler marked its steps" in told.out
+    outcome = run("cycles", timesink.sample())
+    assert outcome.code == 0
+    assert "2 cycles of 27.18 ms on average, by profiler steps (confidence 0.67)" in outcome.out
+    assert "the profiler marked its steps" in outcome.out
 
 
-def test_a_server_in_words(run, served):
-    told = run("cycles", served, "--no-cache")
-    assert "8 cycles of 4.46 ms (median), by the Python call Scheduler.run_batch" in told.out
+def test_a_server_in_words(run, server_recording):
+    outcome = run("cycles", server_recording, "--no-cache")
+    assert "8 cycles of 4.46 ms (median), by the Python call Scheduler.run_batch" in outcome.out
 
 
-def test_csv_has_every_cycle(run, served):
-    told = run("cycles", served, "--by", "layer", "--format", "csv", "--no-cache")
-    lines = told.out.splitlines()
+def test_csv_has_every_cycle(run, server_recording):
+    outcome = run("cycles", server_recording, "--by", "layer", "--format", "csv", "--no-cache")
+    lines = outcome.out.splitlines()
     assert lines[0] == "source,cycle,type,pid,name,start_ns,end_ns,length_ns"
     assert len(lines) == 1 + 8 * 4
 
 
 def test_json(run):
-    told = run("cycles", timesink.sample(), "--format", "json").json
-    assert told["runs"][0]["processes"][0]["cycles"] == 2
+    answer = run("cycles", timesink.sample(), "--format", "json").json
+    assert answer["runs"][0]["processes"][0]["cycles"] == 2
 
 
-def test_markdown_of_a_folder(run, served):
-    write(served.with_name("again.json"), chrome_events(serve(["decode"] * 5)))
-    out = served.with_name("cycles.md")
-    assert run("cycles", served.parent, "-o", out, "--no-cache").code == 0
+def test_markdown_of_a_folder(run, server_recording):
+    write(server_recording.with_name("again.json"), chrome_events(serve(["decode"] * 5)))
+    out = server_recording.with_name("cycles.md")
+    assert run("cycles", server_recording.parent, "-o", out, "--no-cache").code == 0
     text = out.read_text()
     assert text.startswith("**13 cycles in 2 recordings, all by the Python call")
     assert "# again" in text
     assert "# served" in text
 
 
-def test_several_recordings_in_one_table(run, served):
-    write(served.with_name("again.json"), chrome_events(serve(["decode"] * 5)))
-    told = run("cycles", served.parent, "--no-cache")
-    assert [line.split()[0] for line in told.out.splitlines()[3:5]] == ["again", "served"]
+def test_several_recordings_in_one_table(run, server_recording):
+    write(server_recording.with_name("again.json"), chrome_events(serve(["decode"] * 5)))
+    outcome = run("cycles", server_recording.parent, "--no-cache")
+    assert [line.split()[0] for line in outcome.out.splitlines()[3:5]] == ["again", "served"]
 
 
-def test_a_refusal_says_what_to_try(run, served):
-    told = run("cycles", served, "--marker", "nothing", "--no-cache")
-    assert told.code == 1
-    assert "no event is called 'nothing'" in told.err
+def test_a_refusal_says_what_to_try(run, server_recording):
+    outcome = run("cycles", server_recording, "--marker", "nothing", "--no-cache")
+    assert outcome.code == 1
+    assert "no event is called 'nothing'" in outcome.err
 
 
 def test_a_unit_inside_of_the_chosen_one_can_be_chosen(run, tmp_path):
@@ -69,13 +69,13 @@ def test_a_unit_inside_of_the_chosen_one_can_be_chosen(run, tmp_path):
         | {"args": {"device": 0, "stream": 7}}
         for at, name in enumerate(step * 8)
     ]
-    told = run("cycles", write(tmp_path / "kernels.json", kernels), "--no-cache")
-    assert told.out.startswith("8 cycles")
-    assert "choose it with --marker" in told.out
+    outcome = run("cycles", write(tmp_path / "kernels.json", kernels), "--no-cache")
+    assert outcome.out.startswith("8 cycles")
+    assert "choose it with --marker" in outcome.out
 
 
-def test_a_process_that_is_not_there(run, served):
-    told = run("cycles", served, "--pid", "5", "--no-cache")
-    assert told.code == 1
-    assert "no process 5" in told.err
-    assert "944615" in told.err
+def test_a_process_that_is_not_there(run, server_recording):
+    outcome = run("cycles", server_recording, "--pid", "5", "--no-cache")
+    assert outcome.code == 1
+    assert "no process 5" in outcome.err
+    assert "944615" in outcome.err

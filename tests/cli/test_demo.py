@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-OWN = '<!doctype html><meta name="generator" content="timesink 0.1">'
+GENERATOR = '<!doctype html><meta name="generator" content="timesink 0.1">'
 
 
 def test_demo_prints_the_answers_and_writes_reports(
@@ -16,21 +16,21 @@ def test_demo_prints_the_answers_and_writes_reports(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     for name in ("timesink-demo.html", "timesink-demo-kernels.html", "timesink-demo-compare.html"):
-        (tmp_path / name).write_text(f"{OWN}the page of an earlier demo is replaced")
-    told = run("demo")
-    assert told.code == 0
-    assert re.match(r"\d\d\.\d % of each step of about 2\d\.\d\d ms ", told.out)
-    assert "aten::convolution_backward" in told.out
-    assert "459 kernels took 21.3 ms" in told.out
-    assert "57.8 → 70.4 ms" in told.out
-    for name, shown in (
+        (tmp_path / name).write_text(f"{GENERATOR}the page of an earlier demo is replaced")
+    outcome = run("demo")
+    assert outcome.code == 0
+    assert re.match(r"\d\d\.\d % of each step of about 2\d\.\d\d ms ", outcome.out)
+    assert "aten::convolution_backward" in outcome.out
+    assert "459 kernels took 21.3 ms" in outcome.out
+    assert "57.8 → 70.4 ms" in outcome.out
+    for name, expected in (
         ("timesink-demo.html", "aten::convolution_backward"),
         ("timesink-demo-kernels.html", "svg"),
         ("timesink-demo-compare.html", "57.8 → 70.4 ms"),
     ):
-        assert f"{name}" in told.out
+        assert f"{name}" in outcome.out
         page = (tmp_path / name).read_text()
-        assert shown in page
+        assert expected in page
         assert "an earlier demo" not in page
 
 

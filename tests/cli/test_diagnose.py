@@ -49,23 +49,23 @@ def tables(place: Path) -> Path:
 
 class TestText:
     def test_slow_cycles_are_named_first(self, run, recording):
-        told = run("diagnose", recording, "--no-cache")
-        assert told.code == 0
-        assert told.out.startswith("1 of 8 cycles takes longer than the typical ")
-        assert f": cycle {SLOW}." in told.out
-        assert "\nWhere the change is (+1.5" in told.out
+        outcome = run("diagnose", recording, "--no-cache")
+        assert outcome.code == 0
+        assert outcome.out.startswith("1 of 8 cycles takes longer than the typical ")
+        assert f": cycle {SLOW}." in outcome.out
+        assert "\nWhere the change is (+1.5" in outcome.out
 
     def test_a_calm_run_says_so(self, run, tmp_path):
-        told = run("diagnose", write(tmp_path / "calm.json", timeline(8)), "--no-cache")
-        assert told.code == 0
-        assert told.out.startswith("No cycle takes much longer than the others")
-        assert "Where the change is" not in told.out
+        outcome = run("diagnose", write(tmp_path / "calm.json", timeline(8)), "--no-cache")
+        assert outcome.code == 0
+        assert outcome.out.startswith("No cycle takes much longer than the others")
+        assert "Where the change is" not in outcome.out
 
     def test_every_process_of_a_table_has_its_row(self, run, tables):
-        told = run("diagnose", tables)
-        first, *_ = told.out.split("\n\n")
+        outcome = run("diagnose", tables)
+        first, *_ = outcome.out.split("\n\n")
         assert "1 of 2 processes has slow cycles, most of all pid 7" in " ".join(first.split())
-        rows = told.out.split("Slow cycles (2)\n")[1].splitlines()[1:3]
+        rows = outcome.out.split("Slow cycles (2)\n")[1].splitlines()[1:3]
         assert [row.split()[:2] for row in rows] == [["pid", "7"], ["pid", "9"]]
         assert rows[1].split()[-1] == "none"
 
@@ -75,21 +75,21 @@ class TestChoosing:
         assert run("diagnose", tables, "--pid", "9").out.startswith("No cycle takes much")
 
     def test_a_process_that_is_not_there(self, run, tables):
-        told = run("diagnose", tables, "--pid", "8")
-        assert told.code == 1
-        assert "no process 8" in told.err
-        assert "there are 7, 9" in told.err
+        outcome = run("diagnose", tables, "--pid", "8")
+        assert outcome.code == 1
+        assert "no process 8" in outcome.err
+        assert "there are 7, 9" in outcome.err
 
     def test_a_marker_says_what_a_cycle_is(self, run, recording):
-        told = run(
+        outcome = run(
             "diagnose", recording, "--marker", "aten::sample", "--no-cache", "--format", "json"
         )
-        assert told.json["processes"][0]["cycles"] >= 7
+        assert outcome.json["processes"][0]["cycles"] >= 7
 
     def test_a_case_is_to_be_compared(self, run, tmp_path):
-        told = run("diagnose", write_case(tmp_path / "case", [7], [7]))
-        assert told.code == 2
-        assert "timesink compare" in told.err
+        outcome = run("diagnose", write_case(tmp_path / "case", [7], [7]))
+        assert outcome.code == 2
+        assert "timesink compare" in outcome.err
 
     def test_cycles_of_a_table_are_what_they_are(self, run, tables):
         assert run("diagnose", tables, "--marker", "x").code == 2
@@ -97,14 +97,14 @@ class TestChoosing:
 
 class TestFormats:
     def test_json_has_the_keys_of_a_diagnosis_and_each_process(self, run, recording):
-        told = run("diagnose", recording, "--no-cache", "--format", "json").json
-        assert told["schema"] == "timesink/diagnosis/1"
-        assert told["verdict"] == "regression"
-        assert told["cycle_time"]["p_value"] is None
-        times = told["cycle_time"]
-        parts = sum(part["delta_us"] for part in told["attribution"])
+        answer = run("diagnose", recording, "--no-cache", "--format", "json").json
+        assert answer["schema"] == "timesink/diagnosis/1"
+        assert answer["verdict"] == "regression"
+        assert answer["cycle_time"]["p_value"] is None
+        times = answer["cycle_time"]
+        parts = sum(part["delta_us"] for part in answer["attribution"])
         assert parts == pytest.approx(times["new_us"] - times["base_us"])
-        (process,) = told["processes"]
+        (process,) = answer["processes"]
         assert process["slow_cycles"] == [SLOW]
         assert len(process["typical_cycles"]) == 7
         assert process["verdict"] == "regression"
@@ -138,10 +138,10 @@ class TestFormats:
         assert run("diagnose", recording, "-o", out, "--format", "text").code == 2
 
     def test_markdown_of_several_processes(self, run, tables):
-        told = run("diagnose", tables, "--format", "md")
-        assert "| pid 7 |" in told.out
-        assert "## pid 7" in told.out
-        assert "## pid 9" not in told.out
+        outcome = run("diagnose", tables, "--format", "md")
+        assert "| pid 7 |" in outcome.out
+        assert "## pid 7" in outcome.out
+        assert "## pid 9" not in outcome.out
 
     def test_what_is_read_is_not_overwritten(self, run, recording):
         assert run("diagnose", recording, "-o", recording, "--force", "--format", "json").code != 0
@@ -149,15 +149,15 @@ class TestFormats:
 
 class TestPython:
     def test_an_open_trace_is_diagnosed(self, recording):
-        found = diagnose(timesink.open(recording, cache=False))
-        assert found.processes[0].split.slow == (SLOW,)
-        assert "Diagnosed" in repr(found)
+        report = diagnose(timesink.open(recording, cache=False))
+        assert report.processes[0].split.slow == (SLOW,)
+        assert "Diagnosed" in repr(report)
 
     def test_processes_are_read_together(self, tmp_path):
         both = write_table(tmp_path / "both.behaviour.parquet", slow_table(7, 4), slow_table(9, 6))
-        found = diagnose(both)
-        assert found.diagnosis.verdict == "regression"
-        assert found.diagnosis.reason.startswith("2 of 2 processes have slow cycles")
+        report = diagnose(both)
+        assert report.diagnosis.verdict == "regression"
+        assert report.diagnosis.reason.startswith("2 of 2 processes have slow cycles")
 
     def test_two_sorts_of_cycles_of_a_process_are_one_process(self, tmp_path):
         parts = [slow_table(7, 4), slow_table(7)]
@@ -165,22 +165,22 @@ class TestPython:
             part.with_columns(cycle_type=pl.lit(kind))
             for part, kind in zip(parts, ("prefill", "decode"), strict=True)
         ]
-        found = diagnose(write_table(tmp_path / "run.behaviour.parquet", *kinds))
-        assert found.headline.startswith("1 of 2 sorts of cycles has slow cycles, most of all ")
+        report = diagnose(write_table(tmp_path / "run.behaviour.parquet", *kinds))
+        assert report.headline.startswith("1 of 2 sorts of cycles has slow cycles, most of all ")
 
 
 def test_one_cycle_has_nothing_to_compare_with(tmp_path):
     table = write_table(tmp_path / "one.behaviour.parquet", process_table(7, cycles=1))
-    found = diagnose(table)
-    assert found.headline == "One cycle: nothing to compare with."
-    assert found.diagnosis.verdict == "incomparable"
+    report = diagnose(table)
+    assert report.headline == "One cycle: nothing to compare with."
+    assert report.diagnosis.verdict == "incomparable"
 
 
 def test_warm_up_alone_is_noted(tmp_path):
     slow = slow_table(7, 1, cycles=20)
-    found = diagnose(write_table(tmp_path / "warm.behaviour.parquet", slow))
-    assert found.diagnosis.verdict == "no_change"
-    assert "Cycle 1 is warm-up" in found.diagnosis.notes[0]
+    report = diagnose(write_table(tmp_path / "warm.behaviour.parquet", slow))
+    assert report.diagnosis.verdict == "no_change"
+    assert "Cycle 1 is warm-up" in report.diagnosis.notes[0]
 
 
 def test_a_function_that_explains_a_cycle_is_named(run, tmp_path):
@@ -191,8 +191,10 @@ def test_a_function_that_explains_a_cycle_is_named(run, tmp_path):
         if event["name"] == "aten::sample" and event["ts"] > 1000 * (SLOW - 1)
     )
     stalled["dur"] += 1500
-    told = run("diagnose", write(tmp_path / "stall.json", document), "--no-cache")
-    said = told.out.split("Single cycles that one function explains:\n")[1].split("\n\n")[0]
-    assert " ".join(said.split()) == (
+    outcome = run("diagnose", write(tmp_path / "stall.json", document), "--no-cache")
+    explanation = outcome.out.split("Single cycles that one function explains:\n")[1].split("\n\n")[
+        0
+    ]
+    assert " ".join(explanation.split()) == (
         f"Cycle {SLOW}: aten::sample on Host takes 1.54 ms, in typical cycles at most 40.0 us."
     )

@@ -35,14 +35,14 @@ def test_the_bar_tells_of_ranks_and_then_of_bytes(
     bar(4096, 8192)
     bar.close()
 
-    shown = capsys.readouterr().err
-    assert "ranks 312 of 1 000, 3 damaged" in shown
-    assert shown.index("ranks 312") < shown.index("reading")
+    progress = capsys.readouterr().err
+    assert "ranks 312 of 1 000, 3 damaged" in progress
+    assert progress.index("ranks 312") < progress.index("reading")
 
 
 def test_plain_functions_hear_of_files_done() -> None:
-    heard: list[tuple[int, int]] = []
-    tell_of_set(lambda done, total: heard.append((done, total)), 3, 8, 1)
+    reports: list[tuple[int, int]] = []
+    tell_of_set(lambda done, total: reports.append((done, total)), 3, 8, 1)
     tell_of_set(None, 4, 8, 1)
 
-    assert heard == [(3, 8)]
+    assert reports == [(3, 8)]

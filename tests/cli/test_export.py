@@ -20,16 +20,16 @@ def small(tmp_path: Path) -> Path:
 
 @BOTH
 def test_export_can_be_opened(run, small: Path, tmp_path: Path, name: str):
-    told = run("export", small, "-o", tmp_path / name)
-    assert told.code == 0
-    assert f"Wrote {tmp_path / name}" in told.out
+    outcome = run("export", small, "-o", tmp_path / name)
+    assert outcome.code == 0
+    assert f"Wrote {tmp_path / name}" in outcome.out
     assert timesink.open(tmp_path / name).device.height == timesink.open(small).device.height > 0
 
 
 def test_json_is_plain_json(run, small: Path, tmp_path: Path):
-    told = run("export", small, "-o", tmp_path / "out.json")
+    outcome = run("export", small, "-o", tmp_path / "out.json")
     count = len(json.loads((tmp_path / "out.json").read_bytes())["traceEvents"])
-    assert f"({count} events)" in told.out
+    assert f"({count} events)" in outcome.out
 
 
 @BOTH
@@ -75,8 +75,8 @@ def test_output_is_refused_before_the_input_is_read(decline, tmp_path: Path):
 
 
 def test_next_command_is_quoted(run, small: Path, tmp_path: Path):
-    told = run("export", small, "-o", tmp_path / "my tables")
-    assert f"timesink query '{tmp_path}/my tables'" in told.out
+    outcome = run("export", small, "-o", tmp_path / "my tables")
+    assert f"timesink query '{tmp_path}/my tables'" in outcome.out
 
 
 def test_call_stacks_from_nesting_are_exported(run, tmp_path: Path):
@@ -91,11 +91,15 @@ def test_the_own_clock_moves_events_and_keeps_them(run, tmp_path: Path):
     recorded = timesink.open(timesink.sample())
     for name in ("own.json.gz", "own"):
         assert run("export", timesink.sample(), "-o", tmp_path / name, "--own-clock").code == 0
-        own = timesink.open(tmp_path / name)
-        assert own.host["name"].to_list() == recorded.host["name"].to_list()
-        ends = [(one.host["ts_ns"] + one.host["dur_ns"]).max() for one in (own, recorded)]
+        exported = timesink.open(tmp_path / name)
+        assert exported.host["name"].to_list() == recorded.host["name"].to_list()
+        ends = [
+            (trace.host["ts_ns"] + trace.host["dur_ns"]).max() for trace in (exported, recorded)
+        ]
         assert ends[0] < ends[1]
-        kernels = [one.device.filter(kind="kernel")["dur_ns"].sum() for one in (own, recorded)]
+        kernels = [
+            trace.device.filter(kind="kernel")["dur_ns"].sum() for trace in (exported, recorded)
+        ]
         assert kernels[0] == kernels[1] > 0
 
 
@@ -127,7 +131,11 @@ def test_the_critical_path_is_arrows_between_marked_events(run, tmp_path: Path, 
     spans = {(event["pid"], event["ts"], event["dur"]) for event in marked}
     for event in arrows[:: len(arrows) // 20]:
         assert any(pid == event["pid"] and ts <= event["ts"] <= ts + dur for pid, ts, dur in spans)
-    assert not [one for one in events if one.get("args", {}).get("critical") and one["ph"] != "X"]
+    assert not [
+        candidate
+        for candidate in events
+        if candidate.get("args", {}).get("critical") and candidate["ph"] != "X"
+    ]
 
 
 def test_a_path_without_a_timeline_is_refused(decline, tmp_path: Path):

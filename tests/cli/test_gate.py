@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from compared_runs import process_table, write_case, write_table
-from recorded_runs import recorded
+from recorded_runs import write_recording
 from timesink.cli import main
 from timesink.errors import NotFoundError
 
@@ -85,21 +85,23 @@ class TestExitCodes:
 
     def test_unequal_work_cannot_be_judged(self, run: Run, tmp_path: Path):
         base = write_table(tmp_path / "a.csv", process_table(7))
-        one = write_table(tmp_path / "b.csv", process_table(7, cycles=1))
-        outcome = run("compare", base, one, "--fail-on", "50%", "--format", "md")
+        shorter = write_table(tmp_path / "b.csv", process_table(7, cycles=1))
+        outcome = run("compare", base, shorter, "--fail-on", "50%", "--format", "md")
         assert outcome.code == 1
         assert outcome.out.startswith("## timesink: not decided (`--fail-on 50%`)\n")
         assert outcome.err.startswith("timesink: NOT DECIDED (--fail-on 50%)")
 
     def test_a_recording_that_ended_early_is_named(self, run: Run, tmp_path: Path):
-        whole = recorded(tmp_path / "whole")
-        cut = recorded(tmp_path / "cut", complete=False, why_partial="the program was killed")
-        outcome = run("compare", whole, cut, "--fail-on", "5%", "--format", "md")
+        complete = write_recording(tmp_path / "whole")
+        cut = write_recording(
+            tmp_path / "cut", complete=False, why_partial="the program was killed"
+        )
+        outcome = run("compare", complete, cut, "--fail-on", "5%", "--format", "md")
         assert outcome.code == 0
         assert "the recording ended early: the program was killed." in outcome.err
         assert "the recording ended early: the program was killed" in outcome.out
-        said = run("compare", whole, cut, "--fail-on", "5%", "--format", "junit").out
-        skipped = ET.fromstring(said)[0].find("testcase[@name='recordings']/skipped")  # noqa: S314
+        junit = run("compare", complete, cut, "--fail-on", "5%", "--format", "junit").out
+        skipped = ET.fromstring(junit)[0].find("testcase[@name='recordings']/skipped")  # noqa: S314
         assert skipped is not None
         assert "the recording ended early: the program was killed" in skipped.attrib["message"]
 
@@ -240,9 +242,9 @@ class TestRunsThatCannotBeRead:
         assert run("compare", "@never-saved", case, *options, "--store", tmp_path).code == 1
         assert results(folder / "junit.xml").attrib["errors"] == "1"
         assert "not decided" in (folder / "comment.md").read_text()
-        whole = json.loads((folder / "comparison.json").read_text())
-        assert whole["gate"]["outcome"] == "unjudged"
-        assert whole["error"]["message"].startswith("@never-saved: no such baseline")
+        document = json.loads((folder / "comparison.json").read_text())
+        assert document["gate"]["outcome"] == "unjudged"
+        assert document["error"]["message"].startswith("@never-saved: no such baseline")
 
     def test_a_page_says_why(self, run: Run, case: Path, tmp_path: Path):
         file, options = tmp_path / "x.html", ("--fail-on", "5%", "--store", tmp_path)
@@ -314,9 +316,9 @@ class TestGateCommand:
     ):
         budget = tmp_path / "limits.toml"
         budget.write_text('program = "same"\n')
-        asked = ("gate", *same, "--budget", budget)
-        assert run(*asked).code == 1
-        outcome = run(*asked, "--undecided", "125")
+        command = ("gate", *same, "--budget", budget)
+        assert run(*command).code == 1
+        outcome = run(*command, "--undecided", "125")
         assert outcome.code == 125
         assert "program not decided: no timeline tells it" in outcome.err
         assert run("gate", *same, "--undecided", "125").code == 0
@@ -353,8 +355,8 @@ class TestUsage:
             decline("compare", *paths, *options, code=2)
         for path in paths:
             path.write_text("nothing to read")
-        for given in (paths, paths[:1]):
-            message, _ = decline("compare", *given, "--fail-on", "5%", code=2)
+        for arguments in (paths, paths[:1]):
+            message, _ = decline("compare", *arguments, "--fail-on", "5%", code=2)
             assert "grouped" in message
         assert f"{paths[0]}: this is one run" in message
 

@@ -63,8 +63,8 @@ def test_file_only() -> None:
 
 
 def test_reading_of() -> None:
-    told = argparse.Namespace(worker=None, span=1, rank=None, no_cache=True, jobs=2)
-    assert reading_of(told, *CHOICE) == {
+    arguments = argparse.Namespace(worker=None, span=1, rank=None, no_cache=True, jobs=2)
+    assert reading_of(arguments, *CHOICE) == {
         "worker": None,
         "span": 1,
         "rank": None,
@@ -81,8 +81,8 @@ def test_program_in() -> None:
 
 
 def test_engine_from() -> None:
-    told = argparse.Namespace(engine="local", ray_address=None, jobs=2)
-    assert engine_from(told).name == "local"
+    arguments = argparse.Namespace(engine="local", ray_address=None, jobs=2)
+    assert engine_from(arguments).name == "local"
 
 
 def test_check_page() -> None:

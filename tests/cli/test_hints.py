@@ -32,20 +32,20 @@ _MAY_NAME = re.compile(r"--[a-z]|timesink ")
 
 
 def _options_of(parser: argparse.ArgumentParser) -> set[str]:
-    found = {name for action in parser._actions for name in action.option_strings}
-    for one in _below(parser).values():
-        found |= _options_of(one)
-    return found
+    names = {name for action in parser._actions for name in action.option_strings}
+    for subparser in _below(parser).values():
+        names |= _options_of(subparser)
+    return names
 
 
 def _below(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    kinds = (one for one in parser._actions if isinstance(one, argparse._SubParsersAction))
-    return next((one.choices for one in kinds), {})
+    kinds = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return next((action.choices for action in kinds), {})
 
 
 _PARSERS = _below(build_parser())
-_KNOWN = {name: _options_of(parser) for name, parser in _PARSERS.items()}
-_EVERY = set().union(*_KNOWN.values(), {"--help", "--version"})
+_OPTIONS = {name: _options_of(parser) for name, parser in _PARSERS.items()}
+_EVERY = set().union(*_OPTIONS.values(), {"--help", "--version"})
 
 
 def _said_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -54,9 +54,9 @@ def _said_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.JoinedStr):
-            parts = (one.value if isinstance(one, ast.Constant) else "X" for one in node.values)
+            parts = (part.value if isinstance(part, ast.Constant) else "X" for part in node.values)
             yield node.lineno, "".join(map(str, parts))
-            waiting += [one for one in node.values if not isinstance(one, ast.Constant)]
+            waiting += [part for part in node.values if not isinstance(part, ast.Constant)]
         elif isinstance(node, ast.Constant):
             if isinstance(node.value, str):
                 yield node.lineno, node.value
@@ -74,13 +74,15 @@ def _found_sentences() -> Iterator[tuple[str, str]]:
         text = file.read_text(encoding="utf-8")
         if _MAY_NAME.search(text):
             place = file.relative_to(_PACKAGE)
-            told = _said_in(ast.parse(text))
-            yield from ((f"{place}:{line}", said) for line, said in told if " " in said)
+            texts = _said_in(ast.parse(text))
+            yield from (
+                (f"{place}:{line}", sentence) for line, sentence in texts if " " in sentence
+            )
     catalogue = tomllib.loads((_PACKAGE / "rules/catalogue.toml").read_text(encoding="utf-8"))
     del catalogue["rules"]  # names of functions
     for table, rows in catalogue.items():
         for name, row in rows.items():
-            yield from ((f"{table}.{name}", str(said)) for said in row.values())
+            yield from ((f"{table}.{name}", str(sentence)) for sentence in row.values())
     for row in (_PACKAGE / "model/health.csv").read_text(encoding="utf-8").splitlines():
         yield "health.csv", row
 
@@ -94,8 +96,8 @@ def _problems() -> Iterator[str]:
                 yield f"{place}: --view {view}"
         for command, rest in _COMMAND.findall(text):
             options = set(_OPTION.findall(rest.split(" -- ")[0]))
-            if command in COMMANDS and options - _KNOWN[command]:
-                yield f"{place}: timesink {command} {' '.join(options - _KNOWN[command])}"
+            if command in COMMANDS and options - _OPTIONS[command]:
+                yield f"{place}: timesink {command} {' '.join(options - _OPTIONS[command])}"
 
 
 def test_hints_name_only_commands_options_and_views_that_exist():
@@ -104,9 +106,9 @@ def test_hints_name_only_commands_options_and_views_that_exist():
 
 def test_commands_in_code_spans_exist():
     spans = (
-        found
+        command
         for place, text in _sentences()
-        for found in re.findall(r"(?:`|try  )timesink ([a-z-]+)", text)
+        for command in re.findall(r"(?:`|try  )timesink ([a-z-]+)", text)
     )
     assert {*spans} <= {*COMMANDS}
 

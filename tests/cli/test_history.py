@@ -30,10 +30,10 @@ def series(store: Path, run) -> Path:
 
 @pytest.mark.usefixtures("series")
 def test_from_adding_to_a_page(run, tmp_path):
-    said = run("history", "@main").out
-    assert said.startswith("Cycle time rose by 25.5 %")
-    assert "made-up-6" in said
-    assert "git bisect start made-up-6 made-up-5" in said
+    output = run("history", "@main").out
+    assert output.startswith("Cycle time rose by 25.5 %")
+    assert "made-up-6" in output
+    assert "git bisect start made-up-6 made-up-5" in output
     assert "| made-up-6 |" in run("history", "@main", "--format", "md").out
     assert run("history", "main", "--format", "json").json["changes"][0]["signal"] == "cycle_ns"
     rows = run("history", "@main", "--format", "csv", "--signal", "cycle_ns").out.splitlines()

@@ -42,30 +42,30 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_text(run):
-    told = run("info", timesink.sample())
-    assert told.code == 0
-    assert "the device was busy 77.8 % of 53.81 ms" in " ".join(told.out.split())
-    assert "NVIDIA H200" in told.out
-    assert "918 kernels" in told.out
-    assert "36 x device activities that overlap" in told.out
+    outcome = run("info", timesink.sample())
+    assert outcome.code == 0
+    assert "the device was busy 77.8 % of 53.81 ms" in " ".join(outcome.out.split())
+    assert "NVIDIA H200" in outcome.out
+    assert "918 kernels" in outcome.out
+    assert "36 x device activities that overlap" in outcome.out
 
 
 def test_json(run):
-    told = run("info", timesink.sample(), "--format", "json").json
-    assert told.keys() >= KEYS
-    assert (told["events"], told["kernels"], told["steps"]) == (10925, 918, 2)
-    assert told["device_busy_us"] == 41861.707
-    assert told["ranks"] == [0]
-    assert [device["name"] for device in told["devices"]] == ["NVIDIA H200"]
-    assert {"overlapping_slices", "rank_assumed"} == {entry["code"] for entry in told["health"]}
+    answer = run("info", timesink.sample(), "--format", "json").json
+    assert answer.keys() >= KEYS
+    assert (answer["events"], answer["kernels"], answer["steps"]) == (10925, 918, 2)
+    assert answer["device_busy_us"] == 41861.707
+    assert answer["ranks"] == [0]
+    assert [device["name"] for device in answer["devices"]] == ["NVIDIA H200"]
+    assert {"overlapping_slices", "rank_assumed"} == {entry["code"] for entry in answer["health"]}
 
 
 def test_json_of_a_folder_has_totals_and_parts(run, folder: Path):
-    told = run("info", folder, "--format", "json").json
-    assert told.keys() >= KEYS
-    assert told["ranks"] == [0, 2]
-    assert (told["steps"], [part["steps"] for part in told["traces"]]) == (4, [1, 3])
-    missing = next(entry for entry in told["health"] if entry["code"] == "missing_rank")
+    answer = run("info", folder, "--format", "json").json
+    assert answer.keys() >= KEYS
+    assert answer["ranks"] == [0, 2]
+    assert (answer["steps"], [part["steps"] for part in answer["traces"]]) == (4, [1, 3])
+    missing = next(entry for entry in answer["health"] if entry["code"] == "missing_rank")
     assert missing["example"] == "1, 3"
 
 
@@ -80,9 +80,9 @@ def test_text_of_a_folder_has_a_line_per_trace(run, folder: Path):
 
 def test_unreadable_file_of_a_folder_is_told(run, folder: Path):
     (folder / "rank1.1.pt.trace.json").write_bytes(b"nothing")
-    told = run("info", folder, "--format", "json").json
-    assert told["ranks"] == [0, 2]
-    (entry,) = (entry for entry in told["health"] if entry["code"] == "unreadable_file")
+    answer = run("info", folder, "--format", "json").json
+    assert answer["ranks"] == [0, 2]
+    (entry,) = (entry for entry in answer["health"] if entry["code"] == "unreadable_file")
     assert "rank1" in entry["example"]
 
 
@@ -114,9 +114,9 @@ def test_page_loads_nothing_and_shows_names_as_they_are(run, tmp_path: Path):
     ("name", "start"), [("a.html", "<!doctype"), ("a.json", "{"), ("a.txt", "unet")]
 )
 def test_output_file_chooses_the_format(run, tmp_path: Path, name: str, start: str):
-    told = run("info", timesink.sample(), "-o", tmp_path / name)
-    assert (told.code, told.out) == (0, "")
-    assert f"Wrote {tmp_path / name}" in told.err
+    outcome = run("info", timesink.sample(), "-o", tmp_path / name)
+    assert (outcome.code, outcome.out) == (0, "")
+    assert f"Wrote {tmp_path / name}" in outcome.err
     assert (tmp_path / name).read_text().startswith(start)
 
 
@@ -135,11 +135,11 @@ def test_existing_output_is_kept_without_force(run, decline, tmp_path: Path):
 )
 def test_file_names_are_shown_as_they_are(run, tmp_path: Path, name: str):
     file = write(tmp_path / name, kineto([operator("[bold]a[/]", 1, 2)]))
-    told = run("info", file)
-    assert told.code == 0
-    shown = name.replace("\x1b", "\\x1b").replace("\n", "\\n")
-    assert told.out.startswith(f"{shown}: 1 event")
-    assert "\x1b" not in told.out
+    outcome = run("info", file)
+    assert outcome.code == 0
+    expected = name.replace("\x1b", "\\x1b").replace("\n", "\\n")
+    assert outcome.out.startswith(f"{expected}: 1 event")
+    assert "\x1b" not in outcome.out
 
 
 def test_file_name_that_is_not_utf8(run, tmp_path: Path):

@@ -75,9 +75,9 @@ def test_the_options_offer_what_there_is():
 
 class TestSummary:
     def test_text(self, kernels):
-        told = kernels()
-        assert (told.code, told.err) == (0, "")
-        lines = told.out.splitlines()
+        outcome = kernels()
+        assert (outcome.code, outcome.err) == (0, "")
+        lines = outcome.out.splitlines()
         assert lines[0].startswith("4 kernels took 100.0 us: ")
         assert "run.csv" in lines[1:4]
         for title in (
@@ -88,27 +88,27 @@ class TestSummary:
             "Families (",
             "Notes",
         ):
-            assert f"\n{title}" in told.out
+            assert f"\n{title}" in outcome.out
 
     def test_the_file_holds_the_same(self, kernels, monkeypatch, tmp_path: Path):
         monkeypatch.setenv("COLUMNS", "100")
-        told = kernels("-o", tmp_path / "out.txt")
-        assert told.err == f"Wrote {tmp_path / 'out.txt'}\n"
+        outcome = kernels("-o", tmp_path / "out.txt")
+        assert outcome.err == f"Wrote {tmp_path / 'out.txt'}\n"
         assert (tmp_path / "out.txt").read_text() == kernels().out
 
     def test_json(self, kernels):
-        told = kernels("--format", "json").json
-        assert told["schema"] == "timesink/kernels/1"
-        assert told["calls"] == 4
-        assert told["groups"]["name"][0]["group"] == "Kernel"
+        answer = kernels("--format", "json").json
+        assert answer["schema"] == "timesink/kernels/1"
+        assert answer["calls"] == 4
+        assert answer["groups"]["name"][0]["group"] == "Kernel"
 
     def test_markdown(self, kernels):
         assert kernels("--format", "md").out.startswith("# run.csv\n\n**4 kernels took")
 
     def test_rows_of_the_tables(self, kernels):
-        told = kernels("--top", 1).out
-        assert "Kernels (the first 1 of 3)" in told
-        assert "... 2 more kernels: 40.0 % of the time" in told
+        output = kernels("--top", 1).out
+        assert "Kernels (the first 1 of 3)" in output
+        assert "... 2 more kernels: 40.0 % of the time" in output
         assert "Kernels (the first 2 of 3)" in kernels("--min-share", "20%").out
 
     def test_low_is_chosen(self, kernels):
@@ -123,21 +123,23 @@ class TestSummary:
         assert "every 5th launch of each kernel" in run("kernels", path).out
 
     def test_a_device_without_a_roofline(self, kernels, file: Path):
-        told = kernels("--device", "H200")
-        assert told.code == 0
-        assert told.err.startswith(f"{file}: no roofline: the operations of the kernels were not")
+        outcome = kernels("--device", "H200")
+        assert outcome.code == 0
+        assert outcome.err.startswith(
+            f"{file}: no roofline: the operations of the kernels were not"
+        )
 
     def test_own_families(self, kernels, tmp_path: Path):
         rules = tmp_path / "families.txt"
         rules.write_text("mine tiny\n")
-        told = kernels("--families", rules, "--by", "family", "--format", "json").json
-        assert {row["group"] for row in told} >= {"mine", "gemm"}
+        groups = kernels("--families", rules, "--by", "family", "--format", "json").json
+        assert {row["group"] for row in groups} >= {"mine", "gemm"}
 
 
 class TestCalls:
     def test_fixed_width(self, kernels):
-        told = kernels("--calls")
-        assert (told.code, told.out, told.err) == (0, TABLE, "")
+        outcome = kernels("--calls")
+        assert (outcome.code, outcome.out, outcome.err) == (0, TABLE, "")
         assert kernels("--calls", "--format", "table").out == TABLE
 
     def test_a_table_comes_back_byte_for_byte(self, run, tmp_path: Path):
@@ -159,8 +161,8 @@ class TestCalls:
     @pytest.mark.parametrize(
         "name", ["000_896f68ed3a7423fd", "001_a62fcc25c90d6fd4", "002_abc90e299168b04d"]
     )
-    def test_tables_of_real_programs(self, run, shared: Path, name: str):
-        path = shared / "seeds" / f"{name}.txt"
+    def test_tables_of_real_programs(self, run, shared_root: Path, name: str):
+        path = shared_root / "seeds" / f"{name}.txt"
         assert run("kernels", path, "--calls").out.encode() == path.read_bytes()
 
     def test_all_columns_for_programs(self, kernels):
@@ -170,46 +172,49 @@ class TestCalls:
         assert "| index |" in kernels("--calls", "--format", "md").out
 
     def test_order_and_number(self, kernels):
-        told = kernels("--calls", "--sort", "dram", "--top", 2).out.splitlines()
-        assert [line.split()[0] for line in told[1:]] == ["vectorized_elementwise_kernel", "Kernel"]
+        lines = kernels("--calls", "--sort", "dram", "--top", 2).out.splitlines()
+        assert [line.split()[0] for line in lines[1:]] == [
+            "vectorized_elementwise_kernel",
+            "Kernel",
+        ]
 
     def test_several_files_need_a_column_for_the_run(self, ask, decline, file: Path, other: Path):
         message, hint = decline("kernels", file, other, "--calls", code=2)
         assert "a table of calls is of one file" in message
         assert "--format csv" in hint
-        told = rows(ask("kernels", file, other, "--calls", "--format", "csv").out)
-        assert [row["run"] for row in told] == 4 * ["run.csv"] + 2 * ["other.csv"]
+        table = rows(ask("kernels", file, other, "--calls", "--format", "csv").out)
+        assert [row["run"] for row in table] == 4 * ["run.csv"] + 2 * ["other.csv"]
 
 
 class TestGroups:
     @pytest.mark.parametrize("by", ["name", "full-name", "family"])
     def test_every_group(self, kernels, by: str):
-        told = kernels("--by", by)
-        assert (told.code, told.err) == (0, "")
-        assert told.out.startswith("4 kernels took")
-        assert "Trace health" not in told.out
+        outcome = kernels("--by", by)
+        assert (outcome.code, outcome.err) == (0, "")
+        assert outcome.out.startswith("4 kernels took")
+        assert "Trace health" not in outcome.out
         data = kernels("--by", by, "--format", "json").json
         assert len(rows(kernels("--by", by, "--format", "csv").out)) == len(data)
 
     def test_full_names_are_told_apart(self, kernels):
-        told = kernels("--by", "full-name", "--format", "table").out.splitlines()
-        assert len(told) == 5
-        assert told[1].startswith("Kernel<")
-        assert len({line.split("  ")[0] for line in told}) == 5
+        lines = kernels("--by", "full-name", "--format", "table").out.splitlines()
+        assert len(lines) == 5
+        assert lines[1].startswith("Kernel<")
+        assert len({line.split("  ")[0] for line in lines}) == 5
 
     def test_programs_get_no_row_for_the_rest(self, kernels):
         assert len(kernels("--by", "name", "--top", 1, "--format", "json").json) == 1
 
     def test_every_order(self, kernels):
         words = ("--by", "name", "--format", "csv", "--sort")
-        told = {sort: kernels(*words, sort) for sort in command.SORTS}
-        assert {sort: (one.code, len(rows(one.out))) for sort, one in told.items()} == (
-            dict.fromkeys(command.SORTS, (0, 3))
-        )
+        outcomes = {sort: kernels(*words, sort) for sort in command.SORTS}
+        assert {
+            sort: (outcome.code, len(rows(outcome.out))) for sort, outcome in outcomes.items()
+        } == (dict.fromkeys(command.SORTS, (0, 3)))
 
     def test_plain_table_without_prose(self, kernels):
-        told = kernels("--format", "table").out.splitlines()
-        assert [line.split()[0] for line in told] == [
+        lines = kernels("--format", "table").out.splitlines()
+        assert [line.split()[0] for line in lines] == [
             *("kernel", "Kernel", "vectorized_elementwise_kernel", "tiny"),
         ]
 
@@ -222,15 +227,15 @@ class TestGroups:
 
 class TestTimeline:
     def test_times_without_counters(self, run):
-        told = run("kernels", timesink.sample())
-        assert (told.code, told.err) == (0, "")
-        assert "timesink ncu" in told.out
-        header = next(line for line in told.out.splitlines() if line.startswith("kernel  "))
+        outcome = run("kernels", timesink.sample())
+        assert (outcome.code, outcome.err) == (0, "")
+        assert "timesink ncu" in outcome.out
+        header = next(line for line in outcome.out.splitlines() if line.startswith("kernel  "))
         assert header.split() == ["kernel", "calls", "share", "total", "mean", "occupancy"]
 
     def test_operators(self, run):
-        told = run("kernels", timesink.sample(), "--by", "operator", "--format", "json").json
-        assert any(row["group"] == "ConvolutionBackward0" for row in told)
+        groups = run("kernels", timesink.sample(), "--by", "operator", "--format", "json").json
+        assert any(row["group"] == "ConvolutionBackward0" for row in groups)
 
     def test_a_timeline_needs_no_other(self, decline):
         sample = timesink.sample()
@@ -244,23 +249,23 @@ def counters(place: Path) -> Path:
     """What a kernel profiler would say of the kernels of the sample."""
     calls = timesink.kernels(timesink.sample()).calls
     shape = [f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz"]
-    made = [
+    measured_calls = [
         Call(name, ns, 10.0, 20.0, 30.0, grid=tuple(sizes[:3]), block=tuple(sizes[3:]))
         for name, ns, *sizes in calls.select("name", "dur_ns", *shape).iter_rows()
     ]
-    return write(place / "counters.csv", made)
+    return write(place / "counters.csv", measured_calls)
 
 
 class TestJoin:
     def test_operators_of_the_timeline(self, run, counters: Path):
-        told = run("kernels", counters, "--trace", timesink.sample())
-        assert (told.code, told.err) == (0, "")
-        assert "100.0 % of 918 kernels aligned with unet_train.pt.trace.json.gz" in told.out
-        assert "Operators (the first 10 of" in told.out
+        outcome = run("kernels", counters, "--trace", timesink.sample())
+        assert (outcome.code, outcome.err) == (0, "")
+        assert "100.0 % of 918 kernels aligned with unet_train.pt.trace.json.gz" in outcome.out
+        assert "Operators (the first 10 of" in outcome.out
 
     def test_one_table(self, run, counters: Path):
-        told = run("kernels", counters, "--trace", timesink.sample(), "--by", "operator")
-        assert "ConvolutionBackward0" in told.out
+        outcome = run("kernels", counters, "--trace", timesink.sample(), "--by", "operator")
+        assert "ConvolutionBackward0" in outcome.out
 
     def test_another_program_is_refused(self, decline, file: Path):
         message, hint = decline("kernels", file, "--trace", timesink.sample())
@@ -274,38 +279,38 @@ class TestJoin:
         assert "only 0.0 % of" in decline("kernels", file, *trace, *options)[0]
 
     def test_programs_get_the_document_all_the_same(self, kernels):
-        told = kernels("--trace", timesink.sample(), "--format", "json")
-        assert told.code == 1
-        assert told.json["join"]["refused"] is True
-        assert told.json["join"]["aligned_share"] == 0
-        assert told.json["join"]["reason"]
-        assert told.err.startswith("timesink: ")
+        outcome = kernels("--trace", timesink.sample(), "--format", "json")
+        assert outcome.code == 1
+        assert outcome.json["join"]["refused"] is True
+        assert outcome.json["join"]["aligned_share"] == 0
+        assert outcome.json["join"]["reason"]
+        assert outcome.err.startswith("timesink: ")
 
 
 class TestSeveral:
     def test_side_by_side(self, ask, file: Path, other: Path):
-        told = ask("kernels", file, other)
-        assert (told.code, told.err) == (0, "")
-        assert told.out.startswith("Of 2 runs run.csv leaves the most unused")
-        assert "\nRuns (2)\nrun        calls" in told.out
+        outcome = ask("kernels", file, other)
+        assert (outcome.code, outcome.err) == (0, "")
+        assert outcome.out.startswith("Of 2 runs run.csv leaves the most unused")
+        assert "\nRuns (2)\nrun        calls" in outcome.out
 
     def test_json_holds_all_runs(self, ask, file: Path, other: Path):
-        told = ask("kernels", file, other, "--format", "json").json
-        assert told["schema"] == "timesink/kernels/1"
-        assert [one["calls"] for one in told["runs"]] == [4, 2]
+        answer = ask("kernels", file, other, "--format", "json").json
+        assert answer["schema"] == "timesink/kernels/1"
+        assert [run_answer["calls"] for run_answer in answer["runs"]] == [4, 2]
 
     def test_csv_has_a_row_per_run(self, ask, file: Path, other: Path):
-        told = rows(ask("kernels", file, other, "--format", "csv").out)
-        assert [(row["run"], row["total_ns"]) for row in told] == [
+        table = rows(ask("kernels", file, other, "--format", "csv").out)
+        assert [(row["run"], row["total_ns"]) for row in table] == [
             ("run.csv", "100000"),
             ("other.csv", "70000"),
         ]
 
     @pytest.mark.parametrize("form", ["text", "table", "md", "csv", "json"])
     def test_groups_name_the_run(self, run, file: Path, other: Path, form: str):
-        told = run("kernels", file, other, "--by", "family", "--format", form)
-        assert told.code == 0
-        assert told.out.count("other.csv") >= 2
+        outcome = run("kernels", file, other, "--by", "family", "--format", form)
+        assert outcome.code == 0
+        assert outcome.out.count("other.csv") >= 2
 
     def test_a_timeline_belongs_to_one(self, decline, file: Path, other: Path):
         message, _ = decline("kernels", file, other, "--trace", timesink.sample(), code=2)
@@ -315,10 +320,10 @@ class TestSeveral:
 class TestPictures:
     @pytest.mark.parametrize("picture", ["density", "strip", "classes"])
     def test_svg(self, kernels, picture: str):
-        told = kernels("--format", "svg", "--picture", picture)
-        assert (told.code, told.err) == (0, "")
-        assert told.out.startswith("<svg")
-        assert told.out.endswith("</svg>\n")
+        outcome = kernels("--format", "svg", "--picture", picture)
+        assert (outcome.code, outcome.err) == (0, "")
+        assert outcome.out.startswith("<svg")
+        assert outcome.out.endswith("</svg>\n")
 
     def test_endings_choose(self, kernels, run, file: Path, other: Path, tmp_path: Path):
         kernels("-o", tmp_path / "one.png", "--picture", "strip")
@@ -340,9 +345,9 @@ class TestWrongUsage:
         assert message == f"{tmp_path}: cannot be written (it is a folder)"
 
     def test_a_device_has_a_name(self, run, file: Path):
-        told = run("kernels", file, "--device", "")
-        assert told.code == 2
-        assert "the name of the device is empty" in told.err
+        outcome = run("kernels", file, "--device", "")
+        assert outcome.code == 2
+        assert "the name of the device is empty" in outcome.err
 
     @pytest.mark.parametrize(
         "options",
@@ -367,9 +372,9 @@ class TestWrongUsage:
         ],
     )
     def test_exits_with_2(self, kernels, options: tuple[str, ...]):
-        told = kernels(*options)
-        assert (told.code, told.out) == (2, "")
-        assert told.err.startswith("usage: timesink kernels")
+        outcome = kernels(*options)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err.startswith("usage: timesink kernels")
 
     @pytest.mark.parametrize(
         ("options", "message"),
@@ -400,12 +405,12 @@ class TestWrongUsage:
 
 def test_the_guide_names_every_key(kernels, ask, file: Path, other: Path):
     guide = (Path(__file__).parents[2] / "docs" / "kernels.md").read_text()
-    whole = kernels("--every", 2, "--format", "json").json
+    answer = kernels("--every", 2, "--format", "json").json
     joined = kernels("--trace", timesink.sample(), "--format", "json").json["join"]
-    told = [whole, whole["sampled"], whole["devices"][0], whole["groups"]["name"][0], joined]
-    told += rows(ask("kernels", file, other, "--format", "csv").out)[:1]
+    parts = [answer, answer["sampled"], answer["devices"][0], answer["groups"]["name"][0], joined]
+    parts += rows(ask("kernels", file, other, "--format", "csv").out)[:1]
     spread = re.compile(r"(dram|sm)_(min|median|max)_pct|(low|neither|unknown)_\w*share_pct")
-    unnamed = {key for part in told for key in part if f"`{key}`" not in guide}
+    unnamed = {key for part in parts for key in part if f"`{key}`" not in guide}
     assert {key for key in unnamed if not spread.fullmatch(key)} == set()
 
 
@@ -418,5 +423,5 @@ def test_json_is_one_document(kernels):
 
 
 def test_kernel_table_of_the_tests_is_the_real_one():
-    shown = [Call("Kernel", 40_000, 70.0, 10.0)]
-    assert kernel_table(shown).splitlines() == TABLE.splitlines()[:2]
+    call_rows = [Call("Kernel", 40_000, 70.0, 10.0)]
+    assert kernel_table(call_rows).splitlines() == TABLE.splitlines()[:2]

@@ -17,19 +17,19 @@ def test_a_run_is_written_with_what_is_true_about_it(tmp_path: Path, capsys):
     folder = tmp_path / "run"
     words = ["lab", "ranks", "-o", str(folder), *SMALL, "--tensor", "2", "--seed", "7"]
     assert main([*words, "--straggler", "slow_clock:3", "--straggler", "gc_pause:1:10%"]) == 0
-    said = capsys.readouterr().out
-    assert "Injected: slow_clock (gpu_clock), rank 3, in 2 of 2 steps; the run takes " in said
-    assert said.endswith(f"Next: timesink analyze {folder}\n")
+    output = capsys.readouterr().out
+    assert "Injected: slow_clock (gpu_clock), rank 3, in 2 of 2 steps; the run takes " in output
+    assert output.endswith(f"Next: timesink analyze {folder}\n")
     truth = json.loads((folder / "truth.json").read_text())
     assert (truth["plan"]["ranks"], truth["plan"]["tensor"], truth["plan"]["seed"]) == (4, 2, 7)
-    assert [(one["cause"], one["ranks"]) for one in truth["answers"]] == [
+    assert [(answer["cause"], answer["ranks"]) for answer in truth["answers"]] == [
         ("gpu_clock", [3]),
         ("host_code", [1]),
     ]
     # The truth lies beside the traces, and is not one of them.
-    found = timesink.find_recordings(folder)
-    assert [one.path.name for one in found] == truth["files"]
-    assert [one.rank for one in found] == [0, 1, 2, 3]
+    recordings = timesink.find_recordings(folder)
+    assert [recording.path.name for recording in recordings] == truth["files"]
+    assert [recording.rank for recording in recordings] == [0, 1, 2, 3]
 
 
 def test_files_are_named_as_the_handler_of_pytorch_does(tmp_path: Path, capsys):
@@ -37,17 +37,20 @@ def test_files_are_named_as_the_handler_of_pytorch_does(tmp_path: Path, capsys):
     words = ["lab", "ranks", "-o", str(folder), *SMALL, "--ranks-per-node", "2"]
     assert main([*words, "--naming", "handler"]) == 0
     assert "No rank is slow." in capsys.readouterr().out
-    found = timesink.find_recordings(folder)
-    assert [one.worker for one in found] == [
+    recordings = timesink.find_recordings(folder)
+    assert [recording.worker for recording in recordings] == [
         "node000_4000", "node000_4007", "node001_4000", "node001_4007",
     ]  # fmt: skip
-    assert [one.rank for one in found] == [None] * 4
-    ranks = [timesink.open(one.path, cache=False).metadata.distributed.rank for one in found]
+    assert [recording.rank for recording in recordings] == [None] * 4
+    ranks = [
+        timesink.open(recording.path, cache=False).metadata.distributed.rank
+        for recording in recordings
+    ]
     assert ranks == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "reason"),
     [
         (["--straggler", "slow_clock:x"], "'slow_clock:x' is not a straggler"),
         (["--straggler", "tired:1"], "no slowness of the kind 'tired'"),
@@ -57,10 +60,10 @@ def test_files_are_named_as_the_handler_of_pytorch_does(tmp_path: Path, capsys):
         (["--skew-us", "-1"], "give 0 or more"),
     ],
 )
-def test_what_cannot_be_is_refused_and_nothing_written(tmp_path: Path, capsys, words, said):
+def test_what_cannot_be_is_refused_and_nothing_written(tmp_path: Path, capsys, words, reason):
     folder = tmp_path / "run"
     assert main(["lab", "ranks", "-o", str(folder), *SMALL, *words]) == 2
-    assert said in capsys.readouterr().err
+    assert reason in capsys.readouterr().err
     assert not folder.exists()
 
 

@@ -28,10 +28,10 @@ def test_version(run):
 
 
 def test_help_lists_every_command(run):
-    told = run("--help")
-    assert told.code == 0
+    outcome = run("--help")
+    assert outcome.code == 0
     listed = [name for group in GROUPS.values() for name in group]
-    assert all(f"\n  {name} " in told.out for name in listed)
+    assert all(f"\n  {name} " in outcome.out for name in listed)
     assert "lab" not in listed
 
 
@@ -47,9 +47,12 @@ def test_former_names_of_commands_work(run, former: str, name: str):
 
 
 def test_help_of_every_command(run):
-    told = {command: run(command, "--help") for command in COMMANDS}
-    assert {name: one.code for name, one in told.items()} == dict.fromkeys(COMMANDS, 0)
-    begin = {name: one.out.startswith(f"usage: timesink {name}") for name, one in told.items()}
+    outcomes = {command: run(command, "--help") for command in COMMANDS}
+    assert {name: outcome.code for name, outcome in outcomes.items()} == dict.fromkeys(COMMANDS, 0)
+    begin = {
+        name: outcome.out.startswith(f"usage: timesink {name}")
+        for name, outcome in outcomes.items()
+    }
     assert begin == dict.fromkeys(COMMANDS, True)
 
 
@@ -69,9 +72,9 @@ def test_options_go_by_the_words_of_the_glossary_too(
     command: str, former: tuple[str, ...], alias: tuple[str, ...]
 ):
     parse = build_parser().parse_args
-    meant = parse([*command.split(), *former])
-    assert parse([*command.split(), *alias]) == meant
-    assert meant != parse(command.split())
+    expected = parse([*command.split(), *former])
+    assert parse([*command.split(), *alias]) == expected
+    assert expected != parse(command.split())
 
 
 @pytest.mark.parametrize(
@@ -90,19 +93,19 @@ def test_options_go_by_the_words_of_the_glossary_too(
     ],
 )
 def test_wrong_usage_exits_with_2(run, arguments: tuple[str, ...]):
-    told = run(*arguments)
-    assert (told.code, told.out) == (2, "")
-    assert told.err.startswith("usage: timesink")
+    outcome = run(*arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("usage: timesink")
 
 
 def test_timesink_alone_shows_the_commands(run):
-    told = run()
-    assert (told.code, told.err) == (0, "")
-    assert told.out == run("--help").out
+    outcome = run()
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == run("--help").out
 
 
 @pytest.mark.parametrize(
-    ("word", "meant"),
+    ("word", "suggestion"),
     [
         ("analyse", "analyze"),
         ("report", "analyze"),
@@ -113,10 +116,10 @@ def test_timesink_alone_shows_the_commands(run):
         ("diagnoze", "slow-steps"),
     ],
 )
-def test_a_command_that_is_not_there_suggests_the_right_one(run, word: str, meant: str):
-    told = run(word, "trace.json")
-    assert told.code == 2
-    assert told.err.endswith(f"invalid choice: '{word}' (did you mean {meant}?)\n")
+def test_a_command_that_is_not_there_suggests_the_right_one(run, word: str, suggestion: str):
+    outcome = run(word, "trace.json")
+    assert outcome.code == 2
+    assert outcome.err.endswith(f"invalid choice: '{word}' (did you mean {suggestion}?)\n")
 
 
 def test_only_what_is_close_is_suggested(run):
@@ -151,8 +154,8 @@ def test_a_recording_is_no_answer_and_is_not_replaced(decline, tmp_path: Path):
 
 
 def test_an_answer_may_go_to_a_device(run):
-    told = run("compare", *timesink.sample_runs(), "-o", os.devnull)
-    assert (told.code, told.err) == (0, f"Wrote {os.devnull}\n")
+    outcome = run("compare", *timesink.sample_runs(), "-o", os.devnull)
+    assert (outcome.code, outcome.err) == (0, f"Wrote {os.devnull}\n")
     assert run("query", timesink.sample(), "select 1", "-o", os.devnull).code == 0
     run("compare", "nowhere", "neither", "--fail-on", "5%", "-o", os.devnull)
     assert Path(os.devnull).exists()
@@ -161,7 +164,7 @@ def test_an_answer_may_go_to_a_device(run):
 # -- inputs that cannot be read ------------------------------------------------------------------
 
 
-def missing(folder: Path) -> Path:
+def missing_file(folder: Path) -> Path:
     return folder / "nowhere.json"
 
 
@@ -215,7 +218,7 @@ def forbidden(folder: Path) -> Path:
 
 
 UNREADABLE = [
-    missing,
+    missing_file,
     empty,
     empty_inside,
     binary,
@@ -287,8 +290,8 @@ def test_a_result_may_lie_beside_what_was_read(run, tmp_path: Path):
 @pytest.mark.parametrize("command", ["export", "demo"])
 @pytest.mark.parametrize("output", ["-", ""])
 def test_what_needs_a_file(run, command: str, output: str):
-    told = run(command, *([timesink.sample()] if command == "export" else []), "-o", output)
-    assert (told.code, told.out) == (2, "")
+    outcome = run(command, *([timesink.sample()] if command == "export" else []), "-o", output)
+    assert (outcome.code, outcome.out) == (2, "")
 
 
 def test_debug_shows_where_it_came_from(run, tmp_path: Path):
@@ -315,8 +318,8 @@ def test_interruption(run, monkeypatch: pytest.MonkeyPatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(info, "run", interrupt)
-    told = run("info", "x")
-    assert (told.code, told.err) == (130, "timesink: interrupted\n")
+    outcome = run("info", "x")
+    assert (outcome.code, outcome.err) == (130, "timesink: interrupted\n")
 
 
 # -- as a program --------------------------------------------------------------------------------
@@ -343,10 +346,10 @@ def test_no_colours_but_on_a_terminal(
     command, *rest = arguments
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "80")
-    told = run(command, timesink.sample(), *rest)
-    assert told.out
-    assert "\x1b" not in told.out + told.err
-    assert all(line == line.rstrip() and len(line) <= 80 for line in told.out.splitlines())
+    outcome = run(command, timesink.sample(), *rest)
+    assert outcome.out
+    assert "\x1b" not in outcome.out + outcome.err
+    assert all(line == line.rstrip() and len(line) <= 80 for line in outcome.out.splitlines())
 
 
 def test_terminal_without_unicode(monkeypatch: pytest.MonkeyPatch):

@@ -29,11 +29,11 @@ def events() -> list[Event]:
         "Fwd thread id": 0, "Call stack": "a.py(1): f;b.py(2): g", "Module Hierarchy": "Model.a",
     }  # fmt: skip
     work = {"stream": 7, "device": 0, "grid": [8, 1, 1], "block": [128, 1, 1], "context": 1}
-    made: list[Event] = []
+    all_events: list[Event] = []
     for number in range(2):
         t = 1000 * (number + 1)
         mm, reduce = {"External id": 10 * number + 1}, {"External id": 10 * number + 2}
-        made += [
+        all_events += [
             step(number + 1, t, 900),
             python_call("a.py(3): f", t + 5, 300, **{"Python id": number, "Python parent id": 1}),
             operator("aten::mm", t + 10, 100, **inputs, **mm),
@@ -45,7 +45,7 @@ def events() -> list[Event]:
             runtime("cudaLaunchKernel", t + 210, 10, 200 + number),
             kernel("ncclDevKernel_AllReduce()", t + 230, 60, 200 + number, **reduce, **COLLECTIVE),
         ]
-    return made
+    return all_events
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -33,10 +33,10 @@ def test_every_device_is_listed(capsys, monkeypatch):
 
 def test_one_device_has_every_figure_and_its_source(capsys):
     assert main(["peaks", "h200"]) == 0
-    told = capsys.readouterr().out
-    assert "494.7 TFLOP/s" in told
-    assert "450.0 GB/s" in told
-    assert "NVIDIA H200 data sheet (2024)" in told
+    output = capsys.readouterr().out
+    assert "494.7 TFLOP/s" in output
+    assert "450.0 GB/s" in output
+    assert "NVIDIA H200 data sheet (2024)" in output
 
 
 def test_the_table_for_programs(capsys):
@@ -52,7 +52,7 @@ def test_the_table_for_programs(capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "reason"),
     [
         (["H100"], 2, 'name it with "H100 SXM" or "H100 PCIe"'),
         (["nonsense"], 2, "is not in the table"),
@@ -62,9 +62,9 @@ def test_the_table_for_programs(capsys):
         (["measure", "--format", "csv"], 2, "leave it out"),
     ],
 )
-def test_what_cannot_be_meant(words, code, said, capsys):
+def test_what_cannot_be_meant(words, code, reason, capsys):
     assert main(["peaks", *words]) == code
-    assert said in " ".join(capsys.readouterr().err.split())
+    assert reason in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,11 @@ def test_without_an_accelerator_it_says_what_to_do(capsys):
 def test_what_was_measured_is_kept_and_found(data, capsys):
     pytest.importorskip("torch")
     assert main([*MEASURE, "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    [row] = told["peaks"]
+    answer = json.loads(capsys.readouterr().out)
+    [row] = answer["peaks"]
     assert row["measured"] == ["dram", "fp32"]
     assert row["flop_per_s"]["fp32"] > 1e8
-    assert told["stored"] == str(data / "measured_peaks.csv")
+    assert answer["stored"] == str(data / "measured_peaks.csv")
     assert main(["peaks", row["device"]]) == 0
     assert "measured on 20" in capsys.readouterr().out
     # Again: one row per device.
@@ -125,9 +125,9 @@ def test_a_broken_file_is_replaced_by_force_alone(data, capsys):
 @needs_torch
 @pytest.mark.whole
 def test_pytorch_and_timesink_suffice(tmp_path, data):
-    lacking = "polars", "msgspec", "rich", "numpy.typing", "isal"
+    absent_modules = "polars", "msgspec", "rich", "numpy.typing", "isal"
     code = (
-        f"import sys; sys.modules.update(dict.fromkeys({lacking!r}))\n"
+        f"import sys; sys.modules.update(dict.fromkeys({absent_modules!r}))\n"
         f"from timesink.cli import main; sys.exit(main({list(MEASURE)!r}))"
     )
     (tmp_path / "measure.py").write_text(code)

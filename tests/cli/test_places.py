@@ -27,11 +27,11 @@ def run(tmp_path: Path) -> Path:
 
 
 def _trace(rank: int) -> dict[str, Any]:
-    told = {"backend": "nccl", "rank": rank, "world_size": 2}
-    return {**training_trace(2), "distributedInfo": told}
+    distributed = {"backend": "nccl", "rank": rank, "world_size": 2}
+    return {**training_trace(2), "distributedInfo": distributed}
 
 
-def _packed(run: Path) -> Path:
+def _pack_run(run: Path) -> Path:
     with zipfile.ZipFile(run.with_suffix(".zip"), "w") as archive:
         for rank in range(2):
             archive.writestr(f"run/rank{rank}.json", to_bytes(_trace(rank)))
@@ -39,8 +39,8 @@ def _packed(run: Path) -> Path:
 
 
 def _ranks(place: str, capsys: pytest.CaptureFixture[str]) -> list[int]:
-    asked = ["--view", "ranks", "--format", "json", "--jobs", "1"]
-    assert main(["analyze", place, *asked]) == 0
+    options = ["--view", "ranks", "--format", "json", "--jobs", "1"]
+    assert main(["analyze", place, *options]) == 0
     return [row["rank"] for row in json.loads(capsys.readouterr().out)]
 
 
@@ -50,21 +50,21 @@ def test_a_folder_with_one_folder_per_rank(run: Path, capsys: pytest.CaptureFixt
 
 def test_a_pattern_and_a_url_are_as_good(run: Path, capsys: pytest.CaptureFixture[str]):
     assert _ranks(f"{run}/rank_*/trace.json", capsys) == [0, 1]
-    assert _ranks(f"zip://run::file://{_packed(run)}", capsys) == [0, 1]
+    assert _ranks(f"zip://run::file://{_pack_run(run)}", capsys) == [0, 1]
 
 
 def test_one_rank_behind_a_url(run: Path, capsys: pytest.CaptureFixture[str]):
-    place = f"zip://run/*::file://{_packed(run)}"
+    place = f"zip://run/*::file://{_pack_run(run)}"
     assert main(["info", place, "--rank", "1", "--format", "json"]) == 0
-    said = capsys.readouterr().out
-    assert f"zip://run/rank1.json::file://{run}.zip" in said
-    assert "rank0" not in said
+    output = capsys.readouterr().out
+    assert f"zip://run/rank1.json::file://{run}.zip" in output
+    assert "rank0" not in output
 
 
 def test_two_runs_behind_urls_are_compared(run: Path, capsys: pytest.CaptureFixture[str]):
-    archive = _packed(run)
-    one, other = (f"zip://run/rank{rank}.json::file://{archive}" for rank in range(2))
-    assert main(["compare", one, other]) == 0
+    archive = _pack_run(run)
+    first, other = (f"zip://run/rank{rank}.json::file://{archive}" for rank in range(2))
+    assert main(["compare", first, other]) == 0
     assert "rank0" in capsys.readouterr().out
 
 

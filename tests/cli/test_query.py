@@ -51,9 +51,9 @@ def test_nothing_found(query):
 
 
 def test_too_many_rows_for_a_terminal(query):
-    told = query("select name from host")
-    assert len(told.out.splitlines()) == 61
-    assert "more rows" in told.err
+    outcome = query("select name from host")
+    assert len(outcome.out.splitlines()) == 61
+    assert "more rows" in outcome.err
     assert len(query("select name from host", "--format", "csv").out.splitlines()) > 3000
 
 
@@ -77,8 +77,8 @@ def test_wide_table_is_shown_row_by_row(query):
 )
 def test_kernel_names_are_shown_as_they_are(run, tmp_path: Path, name: str):
     file = write(tmp_path / "trace.json", kineto([kernel(name, 1, 2, 3)]))
-    shown = name.replace("\x1b", "\\x1b").replace("\n", "\\n")
-    assert run("query", file, "select name from device").out == f"name\n{shown}\n"
+    expected = name.replace("\x1b", "\\x1b").replace("\n", "\\n")
+    assert run("query", file, "select name from device").out == f"name\n{expected}\n"
     exact = run("query", file, "select name from device", "--format", "json").json
     assert exact == [{"name": name}]
 
@@ -101,8 +101,8 @@ def test_kernel_names_are_shown_as_they_are(run, tmp_path: Path, name: str):
     ],
 )
 def test_query_that_cannot_be_answered(decline, sql: str, message: str, hint: str):
-    told, advice = decline("query", timesink.sample(), sql)
-    assert message in told
+    error, advice = decline("query", timesink.sample(), sql)
+    assert message in error
     assert hint in advice
 
 

@@ -25,7 +25,7 @@ MUCH = CallLimits(1 << 40, 100.0)
 Limited = Callable[[], AbstractContextManager[None]]
 
 
-def asked(*words: str) -> subprocess.CompletedProcess[str]:
+def run_query(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "timesink", "query", str(timesink.sample()), *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
 
@@ -53,18 +53,18 @@ def asked(*words: str) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_a_query_beyond_its_limits_ends(words: list[str], message: str, hint: str):
-    outcome = asked(*words)
+    outcome = run_query(*words)
     assert (outcome.returncode, outcome.stdout) == (3, "")
-    told, advice = outcome.stderr.splitlines()
-    assert message in told
+    error, advice = outcome.stderr.splitlines()
+    assert message in error
     assert hint in advice
 
 
 @pytest.mark.whole
 def test_an_ordinary_query_is_answered_by_a_copy_of_the_process():
-    outcome = asked("select name from steps order by name limit 1", "--format", "csv")
+    outcome = run_query("select name from steps order by name limit 1", "--format", "csv")
     assert (outcome.stdout, outcome.stderr) == ("name\nProfilerStep#3\n", "")
-    refused = asked("select 1 from nowhere")
+    refused = run_query("select 1 from nowhere")
     assert refused.returncode == 1
     assert "'nowhere' was not found" in refused.stderr
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from forked_programs import forked, host_of_programs
+from forked_programs import host_of_programs, record_fork
 from recorded import Recording, environment, made_once, needs_torch, record, write
 
 pytestmark = pytest.mark.whole
@@ -57,7 +57,7 @@ for token in range(20):
 
 
 @pytest.fixture(scope="module")
-def training(common_cache: Path) -> Recording:
+def training_run(common_cache: Path) -> Recording:
     options = ["--cycles", "6", "--skip", "2", "--plain", "4", "--interval", "20"]
     options += ["--with", "shapes"]
 
@@ -74,26 +74,26 @@ def training(common_cache: Path) -> Recording:
 class TestTraining:
     """Steps of the optimizer are cycles."""
 
-    def test_folder_holds_a_recording_and_nothing_else(self, training: Recording):
-        assert (training.code, training.out) == (0, "trained\n")
-        assert training.files == ["counters.csv", "run.json", "trace.json.gz"]
-        assert "Recorded 6 steps (by optimizer step AdamW)" in training.err
-        assert training.err.splitlines()[-1] == f"Next: timesink analyze {training.folder}"
+    def test_folder_holds_a_recording_and_nothing_else(self, training_run: Recording):
+        assert (training_run.code, training_run.out) == (0, "trained\n")
+        assert training_run.files == ["counters.csv", "run.json", "trace.json.gz"]
+        assert "Recorded 6 steps (by optimizer step AdamW)" in training_run.err
+        assert training_run.err.splitlines()[-1] == f"Next: timesink analyze {training_run.folder}"
 
-    def test_cycles_are_those_asked_for(self, training: Recording):
-        run = training.run
+    def test_cycles_are_those_asked_for(self, training_run: Recording):
+        run = training_run.run
         assert (run["complete"], run["why_partial"]) == (True, "")
         assert run["cycles"] == {
             "by": "optimizer step", "name": "AdamW", "asked": 6, "skipped": 3, "recorded": 6,
             "plain": 4,
         }  # fmt: skip
-        marks = [name for name in training.marks() if name.startswith("ProfilerStep")]
+        marks = [name for name in training_run.marks() if name.startswith("ProfilerStep")]
         assert marks == [f"ProfilerStep#{number}" for number in range(7, 13)]
-        steps = [name for name in training.marks() if name.startswith("Optimizer.step")]
+        steps = [name for name in training_run.marks() if name.startswith("Optimizer.step")]
         assert len(steps) == 6
 
-    def test_run_is_described(self, training: Recording):
-        run = training.run
+    def test_run_is_described(self, training_run: Recording):
+        run = training_run.run
         assert run["schema"] == "timesink/run/1"
         assert run["command"][0] == sys.executable
         assert run["exit"] == {"code": 0, "signal": ""}
@@ -106,58 +106,58 @@ class TestTraining:
         assert len(overhead["plain_cycles_us"]) == len(overhead["plain_probe_us"]) == 5
         assert len(overhead["profiled_cycles_us"]) == 6
         # At most one probe in five milliseconds.
-        assert all(one is None or one > 0 for one in overhead["plain_probe_us"])
+        assert all(probe_us is None or probe_us > 0 for probe_us in overhead["plain_probe_us"])
         middle_us = statistics.median(overhead["plain_cycles_us"][1:])
         assert overhead["cycle_us"] == pytest.approx(middle_us, abs=0.001)
         assert run["started_us"] < overhead["plain_started_us"] < run["ended_us"]
         assert overhead["cycle_profiled_us"] > 0
-        assert "correct.horse" not in (training.folder / "run.json").read_text()
+        assert "correct.horse" not in (training_run.folder / "run.json").read_text()
 
-    def test_counters_and_timeline_share_a_clock(self, training: Recording):
-        assert abs(training.run["clock"]["offset_us"]) < 1000
-        with (training.folder / "counters.csv").open() as file:
+    def test_counters_and_timeline_share_a_clock(self, training_run: Recording):
+        assert abs(training_run.run["clock"]["offset_us"]) < 1000
+        with (training_run.folder / "counters.csv").open() as file:
             rows = list(csv.DictReader(file))
         assert list(rows[0]) == ["timestamp_us", "counter", "device", "value"]
         times_us = [int(row["timestamp_us"]) for row in rows]
-        assert training.run["started_us"] <= min(times_us)
-        assert max(times_us) <= training.run["ended_us"]
+        assert training_run.run["started_us"] <= min(times_us)
+        assert max(times_us) <= training_run.run["ended_us"]
 
-    def test_own_marks_are_taken_out(self, training: Recording):
-        assert not [name for name in training.marks() if "timesink" in name]
+    def test_own_marks_are_taken_out(self, training_run: Recording):
+        assert not [name for name in training_run.marks() if "timesink" in name]
 
-    def test_timeline_is_well_formed(self, training: Recording):
+    def test_timeline_is_well_formed(self, training_run: Recording):
         """Viewers drop calls that overlap others without lying within them."""
-        spans = [event for event in training.events() if event["ph"] == "X"]
+        spans = [event for event in training_run.events() if event["ph"] == "X"]
         threads = {(event["pid"], event["tid"]) for event in spans}
         for thread in threads:
-            own = [event for event in spans if (event["pid"], event["tid"]) == thread]
-            assert overlapping(own) == []
+            thread_spans = [event for event in spans if (event["pid"], event["tid"]) == thread]
+            assert overlap_names(thread_spans) == []
 
-    def test_other_commands_read_it(self, training: Recording, run):
-        for words in (["info"], ["analyze"], ["cycles"], ["compare", training.folder]):
+    def test_other_commands_read_it(self, training_run: Recording, run):
+        for words in (["info"], ["analyze"], ["cycles"], ["compare", training_run.folder]):
             command, *more = words
-            told = run(command, *more, training.folder)
-            assert (told.code, told.err) == (0, "")
-        assert "6 cycles" in run("cycles", training.folder).out
+            outcome = run(command, *more, training_run.folder)
+            assert (outcome.code, outcome.err) == (0, "")
+        assert "6 cycles" in run("cycles", training_run.folder).out
 
-    def test_it_is_not_overwritten(self, training: Recording, decline):
-        message, hint = decline("record", "-o", training.folder, "--", sys.executable, "-V")
-        assert message == f"{training.folder}: already exists"
+    def test_it_is_not_overwritten(self, training_run: Recording, decline):
+        message, hint = decline("record", "-o", training_run.folder, "--", sys.executable, "-V")
+        assert message == f"{training_run.folder}: already exists"
         assert "--force" in hint
 
 
-def overlapping(spans: list[dict[str, object]]) -> list[object]:
+def overlap_names(spans: list[dict[str, object]]) -> list[object]:
     """Names of spans that begin in another and end after it, by more than rounding."""
-    found, open_ends = [], []
+    names, open_ends = [], []
     for span in sorted(spans, key=lambda span: (span["ts"], -float(str(span["dur"])))):
         start = float(str(span["ts"]))
         end = start + float(str(span["dur"]))
         while open_ends and open_ends[-1] <= start + 0.01:
             open_ends.pop()
         if open_ends and end > open_ends[-1] + 0.01:
-            found.append(span["name"])
+            names.append(span["name"])
         open_ends.append(end)
-    return found
+    return names
 
 
 # -- other kinds of cycles -----------------------------------------------------------------------
@@ -165,24 +165,24 @@ def overlapping(spans: list[dict[str, object]]) -> list[object]:
 
 @needs_torch
 def test_function_as_marker_in_a_program_that_fails(tmp_path: Path):
-    told = record(
+    recording = record(
         tmp_path / "run",
         ["--marker", "next_token", "--skip", "2", "--plain", "0", "--counters", "none"],
         host_of_programs().command(write(tmp_path, DECODE)),
     )
     # The tenth call is under way when it fails: it began the eighth recorded cycle.
-    assert (told.code, told.out) == (1, "(model, x, *, scale=0.5)\n")
-    assert told.err.count("ValueError: boom") == 1
-    assert told.files == ["run.json", "trace.json.gz"]
-    run = told.run
+    assert (recording.code, recording.out) == (1, "(model, x, *, scale=0.5)\n")
+    assert recording.err.count("ValueError: boom") == 1
+    assert recording.files == ["run.json", "trace.json.gz"]
+    run = recording.run
     assert run["cycles"]["by"] == "function"
     assert run["cycles"]["recorded"] == 7
     assert run["why_partial"] == "the program ended with ValueError, after 7 of 20 steps"
     assert (run["complete"], run["exit"]["code"]) == (False, 1)
-    marks = told.marks()
+    marks = recording.marks()
     assert marks[:3] == ["ProfilerStep#2", "next_token", "pass"]
     assert marks[-3:] == ["unfinished cycle", "next_token", "pass"]
-    assert "the recording is partial: the program ended with ValueError" in told.err
+    assert "the recording is partial: the program ended with ValueError" in recording.err
 
 
 OWN_PROFILER = """
@@ -203,11 +203,13 @@ print(any(event.name.startswith("Optimizer.step") for event in profiler.events()
 
 @needs_torch
 def test_profiler_of_the_program_goes_first(tmp_path: Path):
-    told = forked(tmp_path, OWN_PROFILER, "--skip", "2", "--plain", "0", "--counters", "none")
-    assert (told.code, told.out) == (0, "True\n")
+    recording = record_fork(
+        tmp_path, OWN_PROFILER, "--skip", "2", "--plain", "0", "--counters", "none"
+    )
+    assert (recording.code, recording.out) == (0, "True\n")
     why = "the program started torch.profiler itself, after 4 of 20 steps"
-    assert told.run["why_partial"] == why
-    assert len(told.events()) > 100
+    assert recording.run["why_partial"] == why
+    assert len(recording.events()) > 100
 
 
 PLAIN = """
@@ -222,18 +224,18 @@ for _ in range(9):
 @needs_torch
 def test_plain_cycles_alone(tmp_path: Path, run, decline):
     options = ["--plain-only", "--skip", "2", "--plain", "5", "--counters", "none"]
-    told = forked(tmp_path, PLAIN, *options)
-    assert (told.files, told.run["complete"]) == (["run.json"], True)
-    assert told.run["cycles"]["plain"] == 7
-    assert "profiler" not in told.err
-    said = told.err.splitlines()[-1]
-    assert said.startswith("Recorded 7 unprofiled steps of ")
-    assert said.endswith(f"(median), no timeline in {told.folder}")
-    info = " ".join(run("info", told.folder).out.split())
+    recording = record_fork(tmp_path, PLAIN, *options)
+    assert (recording.files, recording.run["complete"]) == (["run.json"], True)
+    assert recording.run["cycles"]["plain"] == 7
+    assert "profiler" not in recording.err
+    last_line = recording.err.splitlines()[-1]
+    assert last_line.startswith("Recorded 7 unprofiled steps of ")
+    assert last_line.endswith(f"(median), no timeline in {recording.folder}")
+    info = " ".join(run("info", recording.folder).out.split())
     assert "7 unprofiled steps by optimizer step SGD, 2 before them skipped, complete" in info
     assert "Nothing odd was found" in info
-    message, hint = decline("analyze", told.folder)
-    assert message == f"{told.folder}: 7 unprofiled steps without a timeline"
+    message, hint = decline("analyze", recording.folder)
+    assert message == f"{recording.folder}: 7 unprofiled steps without a timeline"
     assert "timesink info" in hint
 
 
@@ -249,7 +251,7 @@ def test_program_that_ends_among_its_plain_cycles(tmp_path: Path, end: str, why:
     """What is killed has written them some time ago."""
     text = PLAIN.replace("range(9)", "range(6)").replace("0.001", "0.3 * (_ == 4)") + end
     options = ["--plain-only", "--skip", "2", "--plain", "5", "--counters", "none"]
-    assert forked(tmp_path, text, *options).run["why_partial"] == why
+    assert record_fork(tmp_path, text, *options).run["why_partial"] == why
 
 
 # -- usage ---------------------------------------------------------------------------------------
@@ -292,6 +294,6 @@ def test_wrong_combinations(decline, words: list[str], problem: str):
     [["--cycles", "0"], ["--skip", "-1"], ["--interval", "0"], ["--with", "colour"], ["--zork"]],
 )
 def test_wrong_usage(run, words: list[str]):
-    told = run("record", *words, "--", "x")
-    assert (told.code, told.out) == (2, "")
-    assert told.err.startswith("usage: timesink record")
+    outcome = run("record", *words, "--", "x")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("usage: timesink record")

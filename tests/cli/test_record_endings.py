@@ -48,7 +48,7 @@ with timesink.record("run", cycles=9, skip=1, plain=0, counters="cpu", interval_
 """
 
 
-def started(folder: Path, text: str, *options: str) -> subprocess.Popen[str]:
+def start_recording(folder: Path, text: str, *options: str) -> subprocess.Popen[str]:
     """A recording under way."""
     command = [*TIMESINK, "record", "-o", "run", *options, "--", sys.executable]
     process = subprocess.Popen(
@@ -62,42 +62,44 @@ def started(folder: Path, text: str, *options: str) -> subprocess.Popen[str]:
 @needs_torch
 def test_interruption_keeps_what_was_recorded(tmp_path: Path):
     """Sent to the recorder alone, which passes it on."""
-    process = started(
+    process = start_recording(
         tmp_path, FOREVER, "--cycles", "1000000", "--skip", "2", "--plain", "0", "--counters", "cpu"
     )
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode == 130
     assert "timesink: stopping; what was recorded is kept" in err
-    told = Recording(tmp_path / "run", 130, "", err)
-    assert told.files == ["counters.csv", "run.json", "trace.json.gz"]
-    assert told.run["why_partial"].startswith("the program was interrupted, after ")
-    assert told.run["exit"] == {"code": None, "signal": "SIGINT"}
-    assert told.run["cycles"]["recorded"] >= 2
-    assert told.marks()[-1] != "ProfilerStep#2"
+    recording = Recording(tmp_path / "run", 130, "", err)
+    assert recording.files == ["counters.csv", "run.json", "trace.json.gz"]
+    assert recording.run["why_partial"].startswith("the program was interrupted, after ")
+    assert recording.run["exit"] == {"code": None, "signal": "SIGINT"}
+    assert recording.run["cycles"]["recorded"] >= 2
+    assert recording.marks()[-1] != "ProfilerStep#2"
 
 
 def test_program_without_torch(tmp_path: Path):
-    told = plain(tmp_path, "import time\ntime.sleep(0.3)\nprint('here')")
-    assert (told.code, told.out) == (0, "here\n")
-    assert told.files == ["counters.csv", "run.json"]
-    assert (told.run["complete"], told.run["cycles"]["recorded"]) == (True, 0)
-    assert "timesink: the program did not import torch: counters only\n" in told.err
-    assert told.run["counters"]["samples"] > 0
-    assert "Next:" not in told.err
+    recording = plain(tmp_path, "import time\ntime.sleep(0.3)\nprint('here')")
+    assert (recording.code, recording.out) == (0, "here\n")
+    assert recording.files == ["counters.csv", "run.json"]
+    assert (recording.run["complete"], recording.run["cycles"]["recorded"]) == (True, 0)
+    assert "timesink: the program did not import torch: counters only\n" in recording.err
+    assert recording.run["counters"]["samples"] > 0
+    assert "Next:" not in recording.err
 
 
 def test_program_that_is_killed(tmp_path: Path):
-    told = plain(tmp_path, "import os\nos.kill(os.getpid(), 9)", "--counters", "none")
-    assert told.code == 137
-    assert told.run["exit"] == {"code": None, "signal": "SIGKILL"}
+    recording = plain(tmp_path, "import os\nos.kill(os.getpid(), 9)", "--counters", "none")
+    assert recording.code == 137
+    assert recording.run["exit"] == {"code": None, "signal": "SIGKILL"}
 
 
 def test_python_that_takes_nothing_from_its_environment(tmp_path: Path):
-    told = record(tmp_path / "run", ["--counters", "none"], [sys.executable, "-I", "-c", "exit(3)"])
-    assert told.code == 3
-    assert "-I, -E or -S" in told.run["why_partial"]
-    assert "PYTHONPATH was replaced" in told.run["why_partial"]
+    recording = record(
+        tmp_path / "run", ["--counters", "none"], [sys.executable, "-I", "-c", "exit(3)"]
+    )
+    assert recording.code == 3
+    assert "-I, -E or -S" in recording.run["why_partial"]
+    assert "PYTHONPATH was replaced" in recording.run["why_partial"]
 
 
 def test_own_sitecustomize_is_loaded_and_ours_is_not_seen(tmp_path: Path):
@@ -106,12 +108,12 @@ def test_own_sitecustomize_is_loaded_and_ours_is_not_seen(tmp_path: Path):
     env = environment(PYTHONPATH=os.pathsep.join([SOURCES, str(tmp_path)]))
     folder = tmp_path / "work"
     folder.mkdir()
-    told = plain(folder, text, "--counters", "none", env=env)
-    assert (told.code, told.out) == (0, "True []\n")
+    recording = plain(folder, text, "--counters", "none", env=env)
+    assert (recording.code, recording.out) == (0, "True []\n")
 
 
 def test_second_ctrl_c_stops_at_once(tmp_path: Path):
-    process = started(tmp_path, STUBBORN, "--counters", "none")
+    process = start_recording(tmp_path, STUBBORN, "--counters", "none")
     program = int((tmp_path / "pid").read_text())
     while is_alive(program):
         process.send_signal(signal.SIGINT)
@@ -120,9 +122,9 @@ def test_second_ctrl_c_stops_at_once(tmp_path: Path):
     _, err = process.communicate()
     assert process.returncode == 137
     assert err.count("stopping; what was recorded is kept (once more: stop at once)") == 1
-    told = Recording(tmp_path / "run", 137, "", err)
-    assert told.files == ["run.json"]
-    assert told.run["exit"] == {"code": None, "signal": "SIGKILL"}
+    recording = Recording(tmp_path / "run", 137, "", err)
+    assert recording.files == ["run.json"]
+    assert recording.run["exit"] == {"code": None, "signal": "SIGKILL"}
 
 
 @needs_torch
@@ -132,14 +134,14 @@ def test_keeper_whose_program_is_killed(tmp_path: Path):
     ended = subprocess.run(command, cwd=tmp_path, env=environment(), check=False)
     assert ended.returncode == -signal.SIGKILL
     wait_for(tmp_path / "run/run.json")
-    told = Recording(tmp_path / "run", 137, "", "")
+    recording = Recording(tmp_path / "run", 137, "", "")
     why = "the program was killed before its recording was written"
-    assert (told.run["complete"], told.run["why_partial"]) == (False, why)
-    assert told.run["counters"]["samples"] > 0
+    assert (recording.run["complete"], recording.run["why_partial"]) == (False, why)
+    assert recording.run["counters"]["samples"] > 0
 
 
 def test_folder_that_the_program_removes(tmp_path: Path):
-    told = plain(tmp_path, "import shutil\nshutil.rmtree('run')", "--counters", "memory")
-    assert told.code == 1
-    assert f"{tmp_path}/run/run.json: cannot be written" in told.err
-    assert "Traceback" not in told.err
+    recording = plain(tmp_path, "import shutil\nshutil.rmtree('run')", "--counters", "memory")
+    assert recording.code == 1
+    assert f"{tmp_path}/run/run.json: cannot be written" in recording.err
+    assert "Traceback" not in recording.err

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from forked_programs import forked, host_of_programs
+from forked_programs import host_of_programs, record_fork
 from recorded import Recording, needs_torch, record, write
 
 pytestmark = pytest.mark.whole
@@ -48,40 +48,42 @@ def test_ranks_of_torchrun(tmp_path: Path):
     ranks = ["--standalone", "--nproc-per-node", "2", "--no-python"]
     command = fork(str(launcher), *ranks, *fork(write(tmp_path, DISTRIBUTED)))
     options = ["--cycles", "3", "--skip", "2", "--plain", "0", "--stop", "--counters", "cpu"]
-    told = record(tmp_path / "run", options, command)
-    assert told.code == 0, told.err
+    recording = record(tmp_path / "run", options, command)
+    assert recording.code == 0, recording.err
     traces = ["trace.rank0.json.gz", "trace.rank1.json.gz"]
-    assert told.files == ["counters.csv", "run.json", *traces]
-    run = told.run
+    assert recording.files == ["counters.csv", "run.json", *traces]
+    run = recording.run
     assert run["complete"] is True
-    facts = [(one["rank"], one["world_size"], one["cycles"]) for one in run["processes"]]
+    facts = [
+        (process["rank"], process["world_size"], process["cycles"]) for process in run["processes"]
+    ]
     assert facts == [(0, 2, 3), (1, 2, 3)]
-    assert "of 2 processes" in told.err
+    assert "of 2 processes" in recording.err
     for trace in traces:
-        assert any("gloo:all_reduce" in name["name"] for name in told.events(trace))
+        assert any("gloo:all_reduce" in name["name"] for name in recording.events(trace))
 
 
-def spans_us(told: Recording) -> dict[str, tuple[float, float]]:
+def spans_us(recording: Recording) -> dict[str, tuple[float, float]]:
     """Annotations of the timeline, in Unix time."""
-    base_us = json.loads(gzip.decompress((told.folder / "trace.json.gz").read_bytes()))[
+    base_us = json.loads(gzip.decompress((recording.folder / "trace.json.gz").read_bytes()))[
         "baseTimeNanoseconds"
     ] / 1000  # fmt: skip
     return {
         event["name"]: (base_us + event["ts"], base_us + event["ts"] + event["dur"])
-        for event in told.events()
+        for event in recording.events()
         if event.get("cat") == "user_annotation"
     }
 
 
 @needs_torch
 def test_busy_phase_shows_in_timeline_and_counters(tmp_path: Path):
-    told = forked(tmp_path, BUSY_AND_IDLE, "--whole", "--counters", "process_cpu_usage")
-    pid = told.run["processes"][0]["pid"]
-    with (told.folder / "counters.csv").open() as file:
+    recording = record_fork(tmp_path, BUSY_AND_IDLE, "--whole", "--counters", "process_cpu_usage")
+    pid = recording.run["processes"][0]["pid"]
+    with (recording.folder / "counters.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["device"] == f"pid {pid}"]
-    spans = spans_us(told)
+    spans = spans_us(recording)
     # A sample tells of the time since the one before.
-    interval_us = 1000 * told.run["counters"]["interval_ms"]
+    interval_us = 1000 * recording.run["counters"]["interval_ms"]
     levels = {
         name: statistics.mean(
             float(row["value"])

@@ -10,9 +10,9 @@ import timesink
 from recorded_runs import (
     counter_rows,
     loop_trace,
-    recorded,
     recorded_counters,
     recorded_ranks,
+    write_recording,
     write_run,
 )
 
@@ -28,13 +28,13 @@ INTERRUPTED = {
 @pytest.fixture(scope="module")
 def usual(place: Path) -> Path:
     """A recording that several tests read."""
-    return recorded(place / "usual")
+    return write_recording(place / "usual")
 
 
 @pytest.fixture(scope="module")
 def partial(place: Path) -> Path:
     """One that ended early."""
-    return recorded(place / "partial", **INTERRUPTED)
+    return write_recording(place / "partial", **INTERRUPTED)
 
 
 def plain(text: str) -> str:
@@ -42,8 +42,8 @@ def plain(text: str) -> str:
 
 
 def test_info_says_how_it_was_recorded(run, usual: Path):
-    told = run("info", usual).out
-    for said in (
+    output = run("info", usual).out
+    for part in (
         "python train.py --lr 0.1",
         "6 steps by optimizer step AdamW, 5 before them skipped, complete",
         "AMD EPYC 9654, 16 cores, 128.0 GiB, Linux 6.1",
@@ -52,12 +52,14 @@ def test_info_says_how_it_was_recorded(run, usual: Path):
         "python 3.12.3, timesink 0.1.0, torch 2.11.0",
         "Nothing odd was found",
     ):
-        assert said in told
+        assert part in output
 
 
 def test_info_passes_on_notes_of_the_recorder(run, tmp_path: Path):
-    told = run("info", recorded(tmp_path, notes=["two optimizers step", "another note"])).out
-    assert [line.split(maxsplit=1) for line in told.splitlines() if line.startswith("note ")] == [
+    output = run(
+        "info", write_recording(tmp_path, notes=["two optimizers step", "another note"])
+    ).out
+    assert [line.split(maxsplit=1) for line in output.splitlines() if line.startswith("note ")] == [
         ["note", "two optimizers step"],
         ["note", "another note"],
     ]
@@ -65,21 +67,21 @@ def test_info_passes_on_notes_of_the_recorder(run, tmp_path: Path):
 
 def test_info_of_what_the_recorder_did_not_know(run, tmp_path: Path):
     sections = ("cycles", "clock", "overhead", "host", "exit", "counters", "complete", "command")
-    recorded(tmp_path, **dict.fromkeys(sections))
-    told = run("info", tmp_path)
-    assert told.code == 0
-    assert "Nothing odd was found" in told.out
+    write_recording(tmp_path, **dict.fromkeys(sections))
+    outcome = run("info", tmp_path)
+    assert outcome.code == 0
+    assert "Nothing odd was found" in outcome.out
     for label in ("command", "recorded", "machine", "profiler", "sampler"):
-        assert f"\n{label} " not in told.out
+        assert f"\n{label} " not in outcome.out
 
 
 def test_info_of_a_whole_program_without_counters(run, tmp_path: Path):
     cycles = {"by": "whole program", "name": None, "asked": None, "skipped": None}
     sampled = {"file": None, "samples": 0, "recorded": []}
-    recorded(tmp_path, cycles={**cycles, "recorded": None}, counters=sampled)
-    told = run("info", tmp_path).out
-    assert "the whole program, complete" in told
-    assert "sampler" not in told
+    write_recording(tmp_path, cycles={**cycles, "recorded": None}, counters=sampled)
+    output = run("info", tmp_path).out
+    assert "the whole program, complete" in output
+    assert "sampler" not in output
 
 
 def test_a_partial_recording_says_so_everywhere(run, partial: Path):
@@ -99,23 +101,25 @@ def test_a_partial_recording_says_so_everywhere(run, partial: Path):
 def test_compare_says_what_weakens_its_verdict_and_follows_the_description(
     run, usual: Path, tmp_path: Path
 ):
-    new = recorded(tmp_path / "new")
-    told = run("compare", usual, new).out
-    assert "ended early" not in told
-    assert "recorded with other" not in told
-    assert "cycles were recorded by" not in told
+    new = write_recording(tmp_path / "new")
+    output = run("compare", usual, new).out
+    assert "ended early" not in output
+    assert "recorded with other" not in output
+    assert "cycles were recorded by" not in output
     write_run(new, **INTERRUPTED)
-    told = plain(run("compare", usual, new).out)
-    assert "new: the recording ended early: interrupted, after 4 of 6 cycles" in told
+    output = plain(run("compare", usual, new).out)
+    assert "new: the recording ended early: interrupted, after 4 of 6 cycles" in output
     assert (
         "new: with the profiler steps took 2.5 times as long, 1.00 ms instead of 400.0 us: "
         "times of host code, and of what waits for it, are too long"
-    ) in told
+    ) in output
 
 
 def test_compare_says_what_was_recorded_otherwise(usual: Path, tmp_path: Path):
     unit = {"by": "function", "name": "generate"}
-    new = recorded(tmp_path / "new", cycles=unit, versions={"torch": "2.12.0", "timesink": "2"})
+    new = write_recording(
+        tmp_path / "new", cycles=unit, versions={"torch": "2.12.0", "timesink": "2"}
+    )
     notes = timesink.compare(usual, new).notes
     assert "cycles were recorded by optimizer step in base, by function generate in new" in notes
     assert "recorded with other versions: torch 2.11.0 → 2.12.0" in notes
@@ -124,19 +128,19 @@ def test_compare_says_what_was_recorded_otherwise(usual: Path, tmp_path: Path):
 @pytest.mark.parametrize("by", ["function", "annotation"])
 def test_cycles_of_a_marker_are_found_without_naming_it(run, tmp_path: Path, by: str):
     trace = loop_trace(marker="generate")
-    recorded(tmp_path, trace=trace, cycles={"by": by, "name": "generate"})
-    found = run("cycles", tmp_path, "--format", "json").json["runs"][0]
-    assert (found["anchor"], found["count"]) == ("ProfilerStep", 6)
+    write_recording(tmp_path, trace=trace, cycles={"by": by, "name": "generate"})
+    cycle_answer = run("cycles", tmp_path, "--format", "json").json["runs"][0]
+    assert (cycle_answer["anchor"], cycle_answer["count"]) == ("ProfilerStep", 6)
     named = run("cycles", tmp_path, "--marker", "generate", "--format", "json").json["runs"][0]
     assert named["count"] == 6
 
 
 def test_ranks_of_one_recording(run, decline, tmp_path: Path):
     recorded_ranks(tmp_path)
-    told = run("info", tmp_path)
-    assert "python train.py --lr 0.1" in told.out
+    outcome = run("info", tmp_path)
+    assert "python train.py --lr 0.1" in outcome.out
     assert "python train.py --lr 0.1" in run("info", tmp_path, "--format", "html").out
-    assert "Nothing odd was found" in told.out
+    assert "Nothing odd was found" in outcome.out
     assert run("cycles", tmp_path, "--format", "json").json["runs"][1]["count"] == 6
     assert len(run("analyze", tmp_path, "--view", "ranks", "--format", "json").json) == 2
     assert run("behaviour", tmp_path, "--rank", "1").code == 0
@@ -147,17 +151,17 @@ def test_ranks_of_one_recording(run, decline, tmp_path: Path):
 def test_what_is_said_of_a_run_counts_once(run, tmp_path: Path):
     recorded_ranks(tmp_path)
     write_run(tmp_path, counters={"missing": [{"counter": "gpu_usage", "why": "no driver"}]})
-    told = run("info", tmp_path, "--format", "json").json
-    assert [(entry["code"], entry["count"]) for entry in told["health"]] == [
+    answer = run("info", tmp_path, "--format", "json").json
+    assert [(entry["code"], entry["count"]) for entry in answer["health"]] == [
         ("missing_counters", 1)
     ]
-    assert all(len(trace["health"]) == 1 for trace in told["traces"])
+    assert all(len(trace["health"]) == 1 for trace in answer["traces"])
 
 
 def test_two_programs_of_one_run_have_no_ranks(run, tmp_path: Path):
     traces = ("trace.json.gz", "trace.pid8.json.gz")
     processes = [{"pid": 7 + n, "trace": name} for n, name in enumerate(traces)]
-    recorded(tmp_path, processes=processes)
+    write_recording(tmp_path, processes=processes)
     (tmp_path / traces[1]).write_bytes((tmp_path / traces[0]).read_bytes())
     lines = run("info", tmp_path).out.splitlines()
     header, *rows = (line.split() for line in lines if line.startswith("trace"))
@@ -167,18 +171,18 @@ def test_two_programs_of_one_run_have_no_ranks(run, tmp_path: Path):
 
 def test_a_launcher_is_not_taken_for_a_rank(run, tmp_path: Path):
     counters = counter_rows([("host_cpu_usage", "Host"), ("process_cpu_usage", "pid 7")])
-    (recorded(tmp_path) / "counters.csv").write_text(counters)
-    told = run("behaviour", tmp_path, "--format", "json").json
-    assert [row["metric"] for row in told["counters"]] == ["host_cpu_usage"]
-    assert not any("is taken for" in note for note in told["notes"])
+    (write_recording(tmp_path) / "counters.csv").write_text(counters)
+    answer = run("behaviour", tmp_path, "--format", "json").json
+    assert [row["metric"] for row in answer["counters"]] == ["host_cpu_usage"]
+    assert not any("is taken for" in note for note in answer["notes"])
 
 
 def test_counters_alone_are_shown(run, tmp_path: Path):
-    told = run("info", recorded_counters(tmp_path))
-    assert told.code == 0
-    assert "32 samples of 2 counters over 7.50 ms; no timeline" in plain(told.out)
-    assert "GPU 0: 7.5 % on average, 0 % to 15 %" in told.out
-    assert "the program did not use PyTorch" in told.out
+    outcome = run("info", recorded_counters(tmp_path))
+    assert outcome.code == 0
+    assert "32 samples of 2 counters over 7.50 ms; no timeline" in plain(outcome.out)
+    assert "GPU 0: 7.5 % on average, 0 % to 15 %" in outcome.out
+    assert "the program did not use PyTorch" in outcome.out
     sampled = run("info", tmp_path, "--format", "json").json["sampled"]
     assert [(row["counter"], row["samples"]) for row in sampled] == [
         ("gpu_usage", 16),
@@ -188,16 +192,16 @@ def test_counters_alone_are_shown(run, tmp_path: Path):
 
 def test_counters_alone_may_be_all_there_is(run, tmp_path: Path):
     cycles = {"by": None, "name": None, "asked": 20, "skipped": 0, "recorded": 0}
-    told = run("info", recorded_counters(tmp_path, complete=True, cycles=cycles)).out
-    assert "only counters, complete" in told
-    assert "of 20 steps" not in told
+    output = run("info", recorded_counters(tmp_path, complete=True, cycles=cycles)).out
+    assert "only counters, complete" in output
+    assert "of 20 steps" not in output
 
 
 def test_missing_counters_take_a_line_for_each_reason(run, tmp_path: Path):
     missing = [{"counter": f"gpu_{n}", "why": "no driver; no device"} for n in range(19)]
     missing.append({"counter": "ib_rx", "why": "no card"})
-    told = run("info", recorded(tmp_path, counters={"missing": missing})).out
-    assert "gpu_0, gpu_1, gpu_2 and 16 more: no driver; no device; ib_rx: no card" in told
+    output = run("info", write_recording(tmp_path, counters={"missing": missing})).out
+    assert "gpu_0, gpu_1, gpu_2 and 16 more: no driver; no device; ib_rx: no card" in output
 
 
 @pytest.mark.parametrize("command", ["analyze", "cycles", "behaviour", "diagnose"])
@@ -210,20 +214,20 @@ def test_counters_alone_have_no_calls(decline, tmp_path: Path, command: str):
 
 def test_counters_alone_compare_with_nothing(decline, tmp_path: Path):
     message, _ = decline(
-        "compare", recorded(tmp_path / "base"), recorded_counters(tmp_path / "new")
+        "compare", write_recording(tmp_path / "base"), recorded_counters(tmp_path / "new")
     )
     assert "only counters" in message
 
 
 def test_a_program_killed_before_its_first_cycle(run, tmp_path: Path):
     killed = {"complete": False, "why_partial": "killed", "versions": {"torch": "2.11.0"}}
-    told = run("info", recorded_counters(tmp_path, **killed), "--format", "json").json
-    assert [(entry["code"], entry["example"]) for entry in told["health"]] == [
+    answer = run("info", recorded_counters(tmp_path, **killed), "--format", "json").json
+    assert [(entry["code"], entry["example"]) for entry in answer["health"]] == [
         ("lost_recording", "killed"),
         ("counters_only", "killed"),
     ]
 
 
 def test_output_does_not_replace_the_description(decline, tmp_path: Path):
-    recorded(tmp_path)
+    write_recording(tmp_path)
     decline("analyze", tmp_path, "-o", tmp_path / "run.json", "--force")

@@ -12,18 +12,18 @@ import timesink
 from timesink.answers.analysis.run_list import SCHEMA, RunList, analyze_place
 from timesink.cli import main
 from timesink.errors import AmbiguousError
-from timesink.server.runs import Inside, Scan
+from timesink.server.runs import ReachableFiles, Scan
 
 pytestmark = pytest.mark.usefixtures("reads_here")
 
 
 @pytest.fixture(scope="module")
-def folder(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(shared_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two small recordings of different programs, days apart, and one that is damaged."""
     place = tmp_path_factory.mktemp("h100")
     sources = ("h100/bert-small", "mi210/gpu_only_trace")
     for source in sources:
-        file = shared / "data/tracelens" / f"{source}.json.gz"
+        file = shared_root / "data/tracelens" / f"{source}.json.gz"
         shutil.copy(file, place / file.name)
     return place
 
@@ -46,10 +46,10 @@ def test_text_has_a_headline_for_each_and_how_to_see_it(
 
 def test_json_wraps_an_answer_for_each(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["analyze", str(folder), "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["schema"] == SCHEMA
-    assert [run["name"] for run in told["runs"]] == ["bert-small", "gpu_only_trace"]
-    for run in told["runs"]:
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["schema"] == SCHEMA
+    assert [run["name"] for run in answer["runs"]] == ["bert-small", "gpu_only_trace"]
+    for run in answer["runs"]:
         assert run["answer"] == timesink.analyze(run["path"]).to_dict()
 
 
@@ -85,11 +85,11 @@ def test_a_damaged_one_is_listed_with_its_reason(folder: Path, tmp_path: Path):
     assert answers.runs[2].reason
 
 
-def test_ranks_beside_a_stranger_stay_a_run(shared: Path, tmp_path: Path):
-    ranks = sorted((shared / "data/h200/traces/ddp8_normal").iterdir())[:2]
+def test_ranks_beside_a_stranger_stay_a_run(shared_root: Path, tmp_path: Path):
+    ranks = sorted((shared_root / "data/h200/traces/ddp8_normal").iterdir())[:2]
     for file in ranks:
         shutil.copy(file, tmp_path / file.name.replace(".pt.trace", ""))
-    stranger = shared / "data/tracelens/h100/bert-small.json.gz"
+    stranger = shared_root / "data/tracelens/h100/bert-small.json.gz"
     shutil.copy(stranger, tmp_path / "rank7.json.gz")
     answers = analyze_place(tmp_path)
     assert isinstance(answers, RunList)
@@ -101,11 +101,11 @@ def test_ranks_beside_a_stranger_stay_a_run(shared: Path, tmp_path: Path):
 
 
 def test_the_app_lists_them_one_by_one(folder: Path):
-    runs = Scan(Inside(folder.parent)).runs()
+    runs = Scan(ReachableFiles(folder.parent)).runs()
     names = [name for name in runs if name.startswith(folder.name)]
     assert names == [f"{folder.name}/bert-small", f"{folder.name}/gpu_only_trace"]
     assert all(len(runs[name].recordings) == 1 for name in names)
-    assert list(Scan(Inside(folder)).runs()) == ["bert-small", "gpu_only_trace"]
+    assert list(Scan(ReachableFiles(folder)).runs()) == ["bert-small", "gpu_only_trace"]
 
 
 def test_compare_takes_them_one_by_one(folder: Path, capfd: pytest.CaptureFixture[str]):

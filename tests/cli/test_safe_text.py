@@ -54,8 +54,8 @@ def folder(place: Path) -> Path:
     ],
 )
 def test_nothing_steers_the_terminal(run, folder: Path, tmp_path: Path, words: list[str]):
-    said = run(*(word.format(folder).replace("OUT", str(tmp_path)) for word in words))
-    assert not CONTROLS.intersection(said.out + said.err)
+    outcome = run(*(word.format(folder).replace("OUT", str(tmp_path)) for word in words))
+    assert not CONTROLS.intersection(outcome.out + outcome.err)
 
 
 def test_markdown_has_no_tags_and_no_links_of_a_name(run, place: Path):
@@ -95,11 +95,11 @@ def test_tables_of_cycles_are_no_formulas_and_steer_nothing(
     run, folder: Path, tmp_path: Path, words: list[str]
 ):
     file = folder / "one.json"
-    said = run(*(word.format(file, tmp_path) for word in words))
-    assert said.code == 0
+    outcome = run(*(word.format(file, tmp_path) for word in words))
+    assert outcome.code == 0
     written = [path.read_text(encoding="utf-8") for path in tmp_path.glob("out/*.csv")]
     assert written or "-o" not in words
-    for text in written or [said.out]:
+    for text in written or [outcome.out]:
         assert not CONTROLS.intersection(text)
         assert not re.search(r'(?m)(?:^|,)"?[=+@]', text)
 
@@ -107,11 +107,11 @@ def test_tables_of_cycles_are_no_formulas_and_steer_nothing(
 def test_lines_beside_an_answer_are_written_by_one_function():
     """Whoever prints to the screen directly prints names as they are."""
     modules = sorted((Path(timesink.__file__).parent / "cli").glob("*.py"))
-    found = [
+    stream_uses = [
         f"{path.name}: {ast.unparse(node.value)}"
         for path in modules
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.keyword) and node.arg == "file"
     ]
     # A count of files on a terminal, and the function itself.
-    assert found == ["__init__.py: sys.stderr", "lab.py: sys.stderr"]
+    assert stream_uses == ["__init__.py: sys.stderr", "lab.py: sys.stderr"]

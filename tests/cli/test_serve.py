@@ -50,7 +50,7 @@ class Server:
 
 
 @contextmanager
-def serving(*arguments: object) -> Iterator[Server]:
+def running_server(*arguments: object) -> Iterator[Server]:
     command = [sys.executable, "-m", "timesink", "serve", *map(str, arguments), "--port", "0"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -71,7 +71,7 @@ def logdir(tmp_path: Path) -> Path:
 
 
 def test_serves_until_it_is_interrupted(logdir: Path):
-    with serving(logdir) as server:
+    with running_server(logdir) as server:
         assert server.welcome.startswith(f"Serving 1 run of {logdir} at http://127.0.0.1:")
         assert server.get("runs") == {"runs": ["run"], "loading": False}
         overview = server.get("overview?run=run&worker=worker0&span=1")
@@ -88,14 +88,14 @@ def test_prefix_is_part_of_the_address_that_is_opened(
 ):
     opened = tmp_path / "opened"
     monkeypatch.setenv("BROWSER", f"sh -c 'echo %s > {opened}'")
-    with serving(logdir, "--path-prefix", "/profiles", "--open") as server:
+    with running_server(logdir, "--path-prefix", "/profiles", "--open") as server:
         assert server.address.endswith("/profiles/")
         assert server.get("runs")["runs"] == ["run"]
         assert opened.read_text().strip() == server.address
 
 
 def test_empty_folder_is_served(tmp_path: Path):
-    with serving(tmp_path) as server:
+    with running_server(tmp_path) as server:
         assert f"{tmp_path} holds no runs yet; they will appear at http://" in server.welcome
         assert server.get("runs")["runs"] == []
 

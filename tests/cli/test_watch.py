@@ -39,18 +39,18 @@ def tables(tmp_path_factory):
     return folder
 
 
-def learned(rows, *options: str):
+def model_and_output(rows, *options: str):
     """A model, and what was said when it was learned, which takes seconds."""
-    model, said = rows.with_suffix(".json"), io.StringIO()
-    with contextlib.redirect_stdout(said), warnings.catch_warnings():
+    model, output = rows.with_suffix(".json"), io.StringIO()
+    with contextlib.redirect_stdout(output), warnings.catch_warnings():
         warnings.simplefilter("error")
         assert main(["watch", "learn", str(rows), "-o", str(model), *options]) == 0
-    return model, said.getvalue()
+    return model, output.getvalue()
 
 
 @pytest.fixture(scope="module")
 def usual(tables):
-    return learned(tables / "rows.csv", "--false-alarms", "1%")
+    return model_and_output(tables / "rows.csv", "--false-alarms", "1%")
 
 
 @pytest.fixture(scope="module")
@@ -58,12 +58,12 @@ def of_odd(tables):
     # How near it comes is asked of the other one: few trees do.
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(learn_model.__kwdefaults__, "rounds", 30)
-        return learned(tables / "odd.csv", "--false-alarms", "1/hour")
+        return model_and_output(tables / "odd.csv", "--false-alarms", "1/hour")
 
 
 def test_from_learning_to_an_answer(run, tables, usual):
-    model, said = usual
-    assert said.startswith("Learned from 1 440 steps of 24 runs: ")
+    model, output = usual
+    assert output.startswith("Learned from 1 440 steps of 24 runs: ")
     answers = [
         run("watch", "judge", model, tables / name, "--format", "json").json
         for name in ("new.csv.gz", "new.parquet", "new_ms.csv")
@@ -71,16 +71,16 @@ def test_from_learning_to_an_answer(run, tables, usual):
     assert answers[0]["rows"] == answers[0]["judged"] == 360
     assert answers[0]["within_10pct"] > 85
     assert answers[0]["episodes"][0]["run"] == "run02"
-    assert {one["alarms"] for one in answers} == {answers[0]["alarms"]}
+    assert {answer["alarms"] for answer in answers} == {answers[0]["alarms"]}
     assert "took longer than expected" in run("watch", "judge", model, tables / "new.parquet").out
     assert "| run02 |" in run("watch", "judge", model, tables / "new_ms.csv", "--format", "md").out
 
 
 def test_a_rate_per_hour(run, tables, of_odd):
-    model, said = of_odd
-    assert "limits are extrapolated" in said
-    told = run("watch", "judge", model, tables / "new.csv.gz", "--format", "json").json["model"]
-    assert told["false_alarms_per_hour"] == pytest.approx(1)
+    model, output = of_odd
+    assert "limits are extrapolated" in output
+    answer = run("watch", "judge", model, tables / "new.csv.gz", "--format", "json").json["model"]
+    assert answer["false_alarms_per_hour"] == pytest.approx(1)
     learn = ("watch", "learn", tables / "rows.csv", "-o", tables / "no.json", "--false-alarms")
     assert run(*learn, "often").code == 2
     assert run(*learn, "-1/hour").code == 2
@@ -126,9 +126,9 @@ def test_what_cannot_be_watched_is_refused(decline, run, tmp_path):
 
 def test_a_program_that_ends_at_once(run, tmp_path):
     folder = tmp_path / "w"
-    told = run("watch", "-o", folder, "--counters", "none", "--", "sh", "-c", "exit 5")
-    assert told.code == 5
-    assert "no step was seen" in told.err
+    outcome = run("watch", "-o", folder, "--counters", "none", "--", "sh", "-c", "exit 5")
+    assert outcome.code == 5
+    assert "no step was seen" in outcome.err
     assert run("watch", "status", folder).out.startswith("The program ended after 0 s")
     assert run("watch", "status", folder, "--format", "json").json["watch"]["exit"]["code"] == 5
     assert "the watcher is not running" in run("watch", "off", folder).err
@@ -162,9 +162,9 @@ def test_models_of_a_watcher_judge_tables_and_others_are_refused(decline, run, t
 
 @pytest.mark.filterwarnings("error")
 def test_durations_that_cannot_be_are_counted(run, tables, of_odd):
-    model, said = of_odd
-    assert "15 without a usable duration" in said
-    assert ("pip install" in said) is not has_boosting()
+    model, output = of_odd
+    assert "15 without a usable duration" in output
+    assert ("pip install" in output) is not has_boosting()
     answer = run("watch", "judge", model, tables / "odd.csv", "--format", "json").json
     assert answer["left_out"]["unusable"] == 15
     assert answer["mape_pct"] < 100

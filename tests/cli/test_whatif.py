@@ -13,23 +13,23 @@ SAMPLE = timesink.sample()
 
 
 def test_changes_combine_in_the_order_given(run):
-    asked = ("--remove", "sync:aten::item", "--scale", "kernel:*=0.5", "--fuse", "Optimizer.step")
-    told = run("whatif", SAMPLE, *asked, "--scale", "copy:*=2", "--format", "json").json
-    assert [one["asked"] for one in told["changes"]] == [
+    changes = ("--remove", "sync:aten::item", "--scale", "kernel:*=0.5", "--fuse", "Optimizer.step")
+    answer = run("whatif", SAMPLE, *changes, "--scale", "copy:*=2", "--format", "json").json
+    assert [change["asked"] for change in answer["changes"]] == [
         "--remove sync:aten::item",
         "--scale 'kernel:*=0.5'",
         "--fuse op:Optimizer.step",
         "--scale 'copy:*=2'",
     ]
-    assert 0 < told["saving_us"] < told["today_us"]
+    assert 0 < answer["saving_us"] < answer["today_us"]
 
 
 def test_text(run):
-    told = run("whatif", SAMPLE, "--graph", "--device", "H200:B200")
-    assert told.code == 0
-    assert told.out.startswith("A cycle would take about ")
-    assert "--graph cycle" in told.out
-    assert "a bound by peaks" in " ".join(told.out.split())
+    outcome = run("whatif", SAMPLE, "--graph", "--device", "H200:B200")
+    assert outcome.code == 0
+    assert outcome.out.startswith("A cycle would take about ")
+    assert "--graph cycle" in outcome.out
+    assert "a bound by peaks" in " ".join(outcome.out.split())
 
 
 @pytest.fixture
@@ -39,9 +39,9 @@ def small(tmp_path: Path) -> Path:
 
 def test_best_alone_and_beside_changes(run, small: Path):
     assert " saves most: " in " ".join(run("whatif", small).out.split())
-    told = run("whatif", small, "--graph", "op:aten::gemm", "--batch", "2", "--best")
-    assert "Single changes, by what they save" in told.out
-    assert "per sample" in " ".join(told.out.split())
+    outcome = run("whatif", small, "--graph", "op:aten::gemm", "--batch", "2", "--best")
+    assert "Single changes, by what they save" in outcome.out
+    assert "per sample" in " ".join(outcome.out.split())
 
 
 def test_files(run, small: Path, tmp_path: Path):
@@ -58,7 +58,7 @@ def test_files(run, small: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("asked", "why", "hint"),
+    ("changes", "why", "hint"),
     [
         (("--scale", "kernel:flash*"), "no factor", "--scale 'kernel:flash*=0.5'"),
         (("--remove", "aten::item"), "nothing that can be chosen", "--remove 'sync:aten::item'"),
@@ -69,7 +69,7 @@ def test_files(run, small: Path, tmp_path: Path):
         (("--overlap", "kernel:none"), "nothing in the recording is that", "--view kernels"),
     ],
 )
-def test_what_cannot_be_meant(decline, asked, why, hint):
-    message, advice = decline("whatif", SAMPLE, *asked, code=2)
+def test_what_cannot_be_meant(decline, changes, why, hint):
+    message, advice = decline("whatif", SAMPLE, *changes, code=2)
     assert why in message
     assert hint in advice

@@ -44,23 +44,23 @@ def find(host=(), device=(), steps=(), *, memory=(), rank=0, devices=()):
 def frame(table, rows):
     if not rows:
         return table.empty()
-    known = {
+    schema = {
         name: dtype for name, dtype in table.schema.items() if any(name in row for row in rows)
     }
-    return conform(pl.DataFrame(list(rows), schema=known), table)
+    return conform(pl.DataFrame(list(rows), schema=schema), table)
 
 
-def count(found, code):
-    return found[code].count if code in found else 0
+def count(findings, code):
+    return findings[code].count if code in findings else 0
 
 
 def test_sound_trace_has_no_findings():
-    found = find(
+    findings = find(
         host=[call("aten::add", 0, 100), launch(5, 10)],
         device=[kernel("add", 50, correlation=5)],
         steps=[step(1, 0)],
     )
-    assert found == {}
+    assert findings == {}
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_overlapping_slices(device, expected):
 
 
 def test_overlapping_slices_names_both_kernels_and_the_stream():
-    found = find(device=[kernel("first", 0), kernel("n" * 99, 5)])
-    assert found["overlapping_slices"].example == f"first and {'n' * 57}..., stream 7"
+    findings = find(device=[kernel("first", 0), kernel("n" * 99, 5)])
+    assert findings["overlapping_slices"].example == f"first and {'n' * 57}..., stream 7"
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ def test_overlapping_host(host, expected):
 
 
 def test_overlapping_host_names_both_and_the_thread():
-    found = find(host=[call("other", 0, tid="5"), call("a", 0), call("b", 5)])
-    assert found["overlapping_host"].example == "a and b, thread 1"
+    findings = find(host=[call("other", 0, tid="5"), call("a", 0), call("b", 5)])
+    assert findings["overlapping_host"].example == "a and b, thread 1"
 
 
 @settings(deadline=None)
@@ -129,13 +129,13 @@ def test_overlapping_host_names_both_and_the_thread():
 def test_overlaps_against_pairwise_comparison(lanes, unit):
     """The unit stretches time until lanes no longer fit after one another on one axis."""
     rows = [(pid, tid, ts * unit // 4, dur * unit // 4) for pid, tid, ts, dur in lanes]
-    found = find(
+    findings = find(
         host=[call("x", ts, dur, pid=pid, tid=tid) for pid, tid, ts, dur in rows],
         device=[kernel("x", ts, dur, pid=pid, stream=tid) for pid, tid, ts, dur in rows],
     )
     cut = sum(any(crosses(row, other) for other in rows) for row in rows)
-    assert count(found, "overlapping_host") == cut
-    assert count(found, "overlapping_slices") == late_starts(rows)
+    assert count(findings, "overlapping_host") == cut
+    assert count(findings, "overlapping_slices") == late_starts(rows)
 
 
 def crosses(row, other):
@@ -192,11 +192,13 @@ def test_ids_that_two_processes_use_at_one_time(second, pid, expected):
     assert count(find(host=launches, device=kernels), "unclear_process") == expected
 
 
-@pytest.mark.parametrize(("held", "expected"), [(11 << 30, 1), (10 << 30, 0), (2**63 - 1, 1)])
-def test_more_memory_than_any_device_of_its_size_holds(held, expected):
-    row = {"ts_ns": 1, "device_type": 1, "device": 0, "total_allocated_bytes": held}
-    found = find(memory=[row], devices=(Device(0, "NVIDIA H100", 1 << 30),))
-    assert count(found, "impossible_memory") == expected
+@pytest.mark.parametrize(
+    ("allocated_bytes", "expected"), [(11 << 30, 1), (10 << 30, 0), (2**63 - 1, 1)]
+)
+def test_more_memory_than_any_device_of_its_size_holds(allocated_bytes, expected):
+    row = {"ts_ns": 1, "device_type": 1, "device": 0, "total_allocated_bytes": allocated_bytes}
+    findings = find(memory=[row], devices=(Device(0, "NVIDIA H100", 1 << 30),))
+    assert count(findings, "impossible_memory") == expected
 
 
 @pytest.mark.parametrize(
@@ -228,9 +230,9 @@ def test_duplicate_correlation(host, expected):
 
 
 def test_duplicate_correlation_names_the_call():
-    found = find(host=[launch(5, 0), launch(5, 20), launch(5, 40), launch(7, 60)])
+    findings = find(host=[launch(5, 0), launch(5, 20), launch(5, 40), launch(7, 60)])
     example = "3 calls with correlation 5: cudaLaunchKernel"
-    assert found["duplicate_correlation"].example == example
+    assert findings["duplicate_correlation"].example == example
 
 
 @pytest.mark.parametrize(
@@ -244,14 +246,14 @@ def test_duplicate_correlation_names_the_call():
     ],
 )
 def test_clock_fault(stray, expected):
-    found = find(host=[call("op", ts * 100) for ts in range(20)] + stray)
-    assert count(found, "clock_fault") == expected
+    findings = find(host=[call("op", ts * 100) for ts in range(20)] + stray)
+    assert count(findings, "clock_fault") == expected
 
 
 def test_clock_fault_of_device_names_the_event():
     host = [call("op", ts * 100) for ts in range(20)]
-    found = find(host=host, device=[kernel("k", 2 * HOUR_NS)])
-    assert found["clock_fault"].example == f"k at {2 * HOUR_NS} ns"
+    findings = find(host=host, device=[kernel("k", 2 * HOUR_NS)])
+    assert findings["clock_fault"].example == f"k at {2 * HOUR_NS} ns"
 
 
 def test_long_recording_is_no_clock_fault():
@@ -282,8 +284,8 @@ def test_device_before_launch(host, expected):
 
 
 def test_device_before_launch_names_the_kernel():
-    found = find(host=[launch(5, 12_500)], device=[kernel("k", 10_000, correlation=5)])
-    assert found["device_before_launch"].example == "k starts 2500 ns before its launch"
+    findings = find(host=[launch(5, 12_500)], device=[kernel("k", 10_000, correlation=5)])
+    assert findings["device_before_launch"].example == "k starts 2500 ns before its launch"
 
 
 @pytest.mark.parametrize(("rank", "expected"), [(None, 1), (0, 0), (3, 0)])

@@ -41,7 +41,7 @@ def write_and_read(trace: timesink.Trace, folder: Path) -> timesink.Trace:
     return timesink.open(folder / "out.json", cache=False, jobs=1)
 
 
-def written(trace: timesink.Trace, folder: Path) -> list[dict[str, Any]]:
+def written_events(trace: timesink.Trace, folder: Path) -> list[dict[str, Any]]:
     write_chrome_json(trace, folder / "out.json")
     listed: list[dict[str, Any]] = json.loads((folder / "out.json").read_bytes())["traceEvents"]
     return listed
@@ -128,8 +128,8 @@ def test_damaged_trace_is_written_sound(tmp_path: Path):
     assert damage(again) == {}
 
 
-def test_other_formats_get_categories_that_readers_know(shared: Path, tmp_path: Path):
-    trace = timesink.open(shared / "data/nsys/output-file.sqlite")
+def test_other_formats_get_categories_that_readers_know(shared_root: Path, tmp_path: Path):
+    trace = timesink.open(shared_root / "data/nsys/output-file.sqlite")
     again = write_and_read(trace, tmp_path)
     for name in ("host", "device"):
         kinds = [
@@ -165,7 +165,7 @@ def test_times_stay_relative_to_their_base(tmp_path: Path):
 def test_names_with_quotes_and_controls_stay_valid(tmp_path: Path):
     name = 'a "quoted"\\ name\n\x1b[31m [red] \u00e9\u4e2d'
     trace = timesink.open(write(tmp_path / "trace.json", kineto([operator(name, 1, 2)])))
-    assert [event["name"] for event in written(trace, tmp_path)] == [name]
+    assert [event["name"] for event in written_events(trace, tmp_path)] == [name]
 
 
 def test_packed_by_name(tmp_path: Path):
@@ -209,7 +209,7 @@ def crossing_trace() -> bytes:
 
 def test_crossing_kernel_moves_to_a_lane_of_its_own(tmp_path: Path):
     trace = timesink.open(write(tmp_path / "trace.json", crossing_trace()))
-    events = written(trace, tmp_path)
+    events = written_events(trace, tmp_path)
     kernels = {e["name"]: e for e in events if e.get("cat") == "kernel"}
     assert kernels["first"]["tid"] == 7
     assert kernels["second"]["tid"] == "7 (overlap 1)"

@@ -77,6 +77,6 @@ def test_other_tables_are_not_taken(text: str) -> None:
         ("002_abc90e299168b04d", 560, 59_945_216),
     ],
 )
-def test_seeds(shared: Path, name: str, calls: int, total: int) -> None:
-    table = read_trace(shared / "seeds" / f"{name}.txt").kernel_calls
+def test_seeds(shared_root: Path, name: str, calls: int, total: int) -> None:
+    table = read_trace(shared_root / "seeds" / f"{name}.txt").kernel_calls
     assert (table.height, table["dur_ns"].sum()) == (calls, total)

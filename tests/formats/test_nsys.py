@@ -353,8 +353,8 @@ def test_memory(export) -> None:
 
 
 def gpu(number: int, **facts: int) -> dict[str, Any]:
-    known = {"totalMemory": 80 << 30, "smCount": 132, "computeMajor": 9, "computeMinor": 0}
-    return {"id": number, "name": f"H100 in slot {number}", **known, **facts}
+    defaults = {"totalMemory": 80 << 30, "smCount": 132, "computeMajor": 9, "computeMinor": 0}
+    return {"id": number, "name": f"H100 in slot {number}", **defaults, **facts}
 
 
 def names_by_number(trace: Trace) -> dict[int, str]:
@@ -454,11 +454,11 @@ def many_kernels(path: Path) -> Path:
     return write_export(path, kernels(*rows))
 
 
-@pytest.mark.parametrize("kept", [20, 2000, 0.5, 0.99])
-def test_a_truncated_export_is_refused(tmp_path: Path, kept: float) -> None:
+@pytest.mark.parametrize("cut_at", [20, 2000, 0.5, 0.99])
+def test_a_truncated_export_is_refused(tmp_path: Path, cut_at: float) -> None:
     path = many_kernels(tmp_path / "cut.sqlite")
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(kept * len(whole)) if kept < 1 else int(kept)])
+    content = path.read_bytes()
+    path.write_bytes(content[: int(cut_at * len(content)) if cut_at < 1 else int(cut_at)])
     with pytest.raises(UnreadableError, match="damaged beyond repair") as caught:
         read(path)
     assert "nsys export" in caught.value.hint
@@ -489,8 +489,8 @@ def test_sniff(head: bytes, *, expected: bool) -> None:
     assert nsys.sniff(head, "run.sqlite") is expected
 
 
-def test_shared_export(shared: Path) -> None:
-    path = shared / "data" / "nsys" / "output-file.sqlite"
+def test_shared_export(shared_root: Path) -> None:
+    path = shared_root / "data" / "nsys" / "output-file.sqlite"
     before, beside = hashlib.sha256(path.read_bytes()).digest(), sorted(path.parent.iterdir())
     trace = read(path)
     counted = trace.device.group_by("kind").agg(pl.len(), pl.sum("dur_ns")).sort("kind")
@@ -511,8 +511,8 @@ def test_shared_export(shared: Path) -> None:
     assert sorted(path.parent.iterdir()) == beside
 
 
-def test_shared_export_metadata(shared: Path) -> None:
-    trace = read(shared / "data" / "nsys" / "output-file.sqlite")
+def test_shared_export_metadata(shared_root: Path) -> None:
+    trace = read(shared_root / "data" / "nsys" / "output-file.sqlite")
     metadata = trace.metadata
     assert (metadata.format, metadata.vendor, metadata.clock) == ("nsys", "nvidia", "unix")
     assert metadata.clock_offset_ns == 1_664_652_525_888_489_604

@@ -61,9 +61,10 @@ from timesink.formats.packing import head_of_packed
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.schema import TABLES
 from timesink.model.trace import Metadata
-from timesink.recorder.processes import sayable
+from timesink.recorder.processes import safe_text
 from timesink.sources import (
     Recording,
+    display_place,
     folders_below,
     is_pattern,
     is_url,
@@ -71,12 +72,11 @@ from timesink.sources import (
     password_in,
     place_of,
     recording_of,
-    shown,
     without_password,
 )
 from timesink.sources.discovery import (
     files_at,
-    matching,
+    matching_traces,
     one_run,
     recordings_in,
     runs_among,
@@ -85,7 +85,7 @@ from timesink.sources.discovery import (
     traces_in,
     traces_left_out,
 )
-from timesink.sources.remote import RemoteUrl, connected, remote_recordings, why
+from timesink.sources.remote import RemoteUrl, connect, remote_recordings, why
 from timesink.sources.run_facts import run_health
 from timesink.sources.sidecars import (
     belongs_beside,
@@ -271,7 +271,7 @@ def test_discover_recordings_in() -> None:
 
 
 def test_discover_sayable() -> None:
-    assert (sayable("caf\udce9")) == "caf\\xe9"
+    assert (safe_text("caf\udce9")) == "caf\\xe9"
 
 
 def test_discover_stated_rank() -> None:
@@ -290,7 +290,7 @@ def test_exact_times_microseconds_as_ns() -> None:
 
 
 def test_folder_names_folder_of() -> None:
-    assert (folder_of("rank_0/iteration_10").alike, folder_of("normal").alike) == (
+    assert (folder_of("rank_0/iteration_10").pattern, folder_of("normal").pattern) == (
         "rank_*/iteration_10",
         "normal",
     )
@@ -329,7 +329,7 @@ def test_local_files_folders_below() -> None:
 
 
 def test_local_files_matching() -> None:
-    assert ([file.name for file in matching(f"{timesink.sample().parent}/unet*")]) == [
+    assert ([file.name for file in matching_traces(f"{timesink.sample().parent}/unet*")]) == [
         "unet_train.pt.trace.json.gz"
     ]
 
@@ -474,9 +474,9 @@ def test_ncu_units_unit_of() -> None:
 
 
 def test_options_tell_of_set() -> None:
-    told: list[tuple[int, int]] = []
-    tell_of_set(lambda done, total: told.append((done, total)), 3, 8, 0)
-    assert told == [(3, 8)]
+    reports: list[tuple[int, int]] = []
+    tell_of_set(lambda done, total: reports.append((done, total)), 3, 8, 0)
+    assert reports == [(3, 8)]
 
 
 def test_places_is_pattern() -> None:
@@ -514,7 +514,7 @@ def test_places_place_of() -> None:
 
 
 def test_places_shown() -> None:
-    assert (shown("sftp://me:secret@host/runs"), shown(Path("runs"))) == (
+    assert (display_place("sftp://me:secret@host/runs"), display_place(Path("runs"))) == (
         "sftp://me@host/runs",
         "runs",
     )
@@ -541,7 +541,7 @@ def test_remote_listing_remote_recordings() -> None:
 
 
 def test_remote_places_connected() -> None:
-    _, place = connected("memory://runs/a")
+    _, place = connect("memory://runs/a")
     assert (place) == "/runs/a"
 
 

@@ -102,7 +102,7 @@ def read(path: Path) -> Trace:
 
 
 @pytest.fixture
-def recorded(tmp_path: Path):
+def read_processes(tmp_path: Path):
     def write_and_read(*processes: Json) -> Trace:
         path = tmp_path / "42_results.json"
         path.write_text(json.dumps({"rocprofiler-sdk-tool": list(processes)}))
@@ -122,8 +122,8 @@ def only_row(frame: pl.DataFrame) -> Json:
     return {key: value for key, value in frame.row(0, named=True).items() if value is not None}
 
 
-def test_kernel(recorded) -> None:
-    assert only_row(recorded(process(kernel_dispatch=[kernel()])).device) == {
+def test_kernel(read_processes) -> None:
+    assert only_row(read_processes(process(kernel_dispatch=[kernel()])).device) == {
         "index": 0,
         "kind": "kernel",
         "category": "KERNEL_DISPATCH",
@@ -146,9 +146,9 @@ def test_kernel(recorded) -> None:
     }
 
 
-def test_queues_stand_in_where_no_stream_was_recorded(recorded) -> None:
+def test_queues_stand_in_where_no_stream_was_recorded(read_processes) -> None:
     kernels = [kernel(stream=0, queue=1), kernel(200, 300, stream=0, queue=2)]
-    trace = recorded(process(kernel_dispatch=kernels))
+    trace = read_processes(process(kernel_dispatch=kernels))
     assert trace.device["stream"].to_list() == ["queue 1", "queue 2"]
 
 
@@ -164,19 +164,19 @@ def test_queues_stand_in_where_no_stream_was_recorded(recorded) -> None:
     ],
 )
 def test_copies(
-    recorded, operation: int, ends: tuple[int, int], direction: str, device: int | None
+    read_processes, operation: int, ends: tuple[int, int], direction: str, device: int | None
 ) -> None:
     copy = record(COPY, operation, 10, 30) | {
         "src_agent_id": {"handle": ends[0]},
         "dst_agent_id": {"handle": ends[1]},
         "bytes": 1024,
     }
-    row = only_row(recorded(process(memory_copy=[copy])).device)
+    row = only_row(read_processes(process(memory_copy=[copy])).device)
     assert (row["kind"], row["name"], row["bytes"]) == ("memcpy", f"Memcpy {direction}", 1024)
     assert (row["copy_direction"], row.get("device")) == (direction, device)
 
 
-def test_calls_and_markers(recorded) -> None:
+def test_calls_and_markers(read_processes) -> None:
     entry = process(
         hip_api=[record(HIP, 1, 10, 20, correlation=5)],
         marker_api=[
@@ -190,7 +190,7 @@ def test_calls_and_markers(recorded) -> None:
         {"key": 6, "value": "ProfilerStep#2"},
         {"key": 7, "value": "here"},
     ]
-    trace = recorded(entry)
+    trace = read_processes(entry)
     assert trace.host.select("kind", "category", "name", "tid", "dur_ns", "correlation").rows() == [
         ("runtime", "HIP_RUNTIME_API", "hipLaunchKernel", "77", 10, 5),
         ("annotation", "MARKER_CORE_API", "ProfilerStep#2", "77", 90, 6),
@@ -201,7 +201,7 @@ def test_calls_and_markers(recorded) -> None:
     assert trace.steps["step"].to_list() == [2]
 
 
-def test_memory(recorded) -> None:
+def test_memory(read_processes) -> None:
     def allocation(start: int, address: object, size: int, handle: int = FIRST_GPU) -> Json:
         return record(16, 1, start, start + 1) | {
             "agent_id": {"handle": handle},
@@ -209,7 +209,7 @@ def test_memory(recorded) -> None:
             "allocation_size": size,
         }
 
-    trace = recorded(
+    trace = read_processes(
         process(
             memory_allocation=[
                 allocation(1, "0x00007f00", 512),
@@ -230,11 +230,11 @@ def test_memory(recorded) -> None:
     ]
 
 
-def test_processes_are_put_together(recorded) -> None:
+def test_processes_are_put_together(read_processes) -> None:
     second = process(kernel_dispatch=[kernel()])
     second["metadata"]["pid"] = 43
     second["kernel_symbols"][1]["formatted_kernel_name"] = "other"
-    trace = recorded(process(kernel_dispatch=[kernel()]), second)
+    trace = read_processes(process(kernel_dispatch=[kernel()]), second)
     assert trace.device.select("index", "pid", "name").rows() == [
         (0, "42", "gemm(float*)"),
         (1, "43", "other"),
@@ -242,8 +242,8 @@ def test_processes_are_put_together(recorded) -> None:
     assert trace.metadata.events == 2
 
 
-def test_metadata(recorded) -> None:
-    metadata = recorded(process(kernel_dispatch=[kernel()])).metadata
+def test_metadata(read_processes) -> None:
+    metadata = read_processes(process(kernel_dispatch=[kernel()])).metadata
     assert (metadata.format, metadata.vendor, metadata.clock) == ("rocprof", "amd", "monotonic")
     assert [(device.id, device.name) for device in metadata.devices] == [
         (0, "MI300X at node 3"),
@@ -255,15 +255,15 @@ def test_metadata(recorded) -> None:
     assert metadata.extra["host_name"] == "node7"
 
 
-def test_tracks(recorded) -> None:
-    trace = recorded(process(kernel_dispatch=[kernel()]))
+def test_tracks(read_processes) -> None:
+    trace = read_processes(process(kernel_dispatch=[kernel()]))
     assert trace.tracks.select("pid", "tid", "name", "labels").rows() == [
         ("42", None, "python3", None),
         ("42", "GPU 0 stream 4", "GPU 0 stream 4", "GPU 0"),
     ]
 
 
-def test_odd_records_are_repaired_or_left_out_and_counted(recorded) -> None:
+def test_odd_records_are_repaired_or_left_out_and_counted(read_processes) -> None:
     backwards = kernel(300, 200)
     unknown = kernel(400, 500)
     unknown["dispatch_info"]["kernel_id"] = 1234
@@ -272,7 +272,7 @@ def test_odd_records_are_repaired_or_left_out_and_counted(recorded) -> None:
     wrong_type = kernel() | {"start_timestamp": "soon"}
     huge = kernel() | {"start_timestamp": 2**64}
     kernels = [kernel(), backwards, unknown, no_start, no_end, wrong_type, huge, None]
-    trace = recorded(process(kernel_dispatch=kernels))
+    trace = read_processes(process(kernel_dispatch=kernels))
     assert trace.device.select("index", "name", "ts_ns", "dur_ns").rows() == [
         (0, "gemm(float*)", 100, 50),
         (1, "gemm(float*)", 300, 0),
@@ -288,25 +288,25 @@ def test_odd_records_are_repaired_or_left_out_and_counted(recorded) -> None:
     }
 
 
-def test_odd_sections_are_counted(recorded) -> None:
+def test_odd_sections_are_counted(read_processes) -> None:
     entry = process(kernel_dispatch=[kernel()], scratch_memory=[record(12, 1, 0, 1)] * 2)
     entry["buffer_records"]["hip_api"] = "none"
     entry["agents"].append({"id": "not a handle"})
     entry["metadata"] = []
-    trace = recorded(entry)
+    trace = read_processes(entry)
     assert trace.device.height == 1
     assert health(trace) == {"unknown_phase": 2, "lost_events": 1, "bad_metadata": 2}
 
 
-def test_missing_sections_give_an_empty_trace(recorded) -> None:
-    trace = recorded({})
+def test_missing_sections_give_an_empty_trace(read_processes) -> None:
+    trace = read_processes({})
     assert trace.metadata.events == 0
     assert trace.device.is_empty()
     assert health(trace) == {}
 
 
-def test_every_table_has_the_schema_of_the_model(recorded) -> None:
-    trace = recorded(process(kernel_dispatch=[kernel()], hip_api=[record(HIP, 1, 0, 1)]))
+def test_every_table_has_the_schema_of_the_model(read_processes) -> None:
+    trace = read_processes(process(kernel_dispatch=[kernel()], hip_api=[record(HIP, 1, 0, 1)]))
     for name, table in TABLES.items():
         assert trace.lazy(name).collect_schema() == table.schema
 
@@ -361,8 +361,8 @@ def test_sniff(head: bytes, *, expected: bool) -> None:
     assert rocprof.sniff(head, "any") is expected
 
 
-def test_shared_recording(shared: Path) -> None:
-    path = shared / "data" / "rocprof" / "908_results.json.gz"
+def test_shared_recording(shared_root: Path) -> None:
+    path = shared_root / "data" / "rocprof" / "908_results.json.gz"
     assert rocprof.sniff(open_source(path).head(), "unknown")
     trace = read(path)
     assert trace.metadata.events == 43_915

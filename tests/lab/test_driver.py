@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from timesink.errors import OutputError
-from timesink.lab.driver import Bench, How, Outcome, Patience, RunFailedError, conduct
+from timesink.lab.driver import Bench, Outcome, Patience, RunFailedError, RunSpec, conduct
 from timesink.lab.faults import faults_named, workloads_named
-from timesink.lab.order import TRACE, LabFolder, LabRun, PackedParts, TimeLeft, ordered
+from timesink.lab.order import TRACE, LabFolder, LabRun, PackedParts, TimeLeft, order_runs
 
-HOW = How(cycles=5, skip=2, device="cpu", size="small")
+HOW = RunSpec(cycles=5, skip=2, device="cpu", size="small")
 BENCH = Bench("2.9.0", None, 2)
 HANGING = "hanging"
 FEW = ["cpu_hog", "python_stall", "more_work", "disk_hog"]
-RUNS = ordered(workloads_named(["denoise"]), faults_named(FEW), 1, has_gpu=False)
+RUNS = order_runs(workloads_named(["denoise"]), faults_named(FEW), 1, has_gpu=False)
 """Two runs without a fault, and four with one."""
 
 
@@ -31,20 +31,20 @@ class Lab:
 
     folder: Path
     failing: dict[str, Exception] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    run_names: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
     parts: PackedParts | None = None
 
-    def conduct(self, how: How = HOW, minutes: float | None = None) -> Outcome:
-        self.asked.clear()
+    def conduct(self, how: RunSpec = HOW, minutes: float | None = None) -> Outcome:
+        self.run_names.clear()
         time_left = TimeLeft(how.cycles, minutes and 60 * minutes)
         return conduct(
             RUNS, how, LabFolder(self.folder), time_left=time_left,
-            bench=BENCH, say=self.said.append, parts=self.parts, record=self.record,
+            bench=BENCH, say=self.messages.append, parts=self.parts, record=self.record,
         )  # fmt: skip
 
-    def record(self, run: LabRun, _how: How, lab: LabFolder, patience: Patience) -> None:
-        self.asked.append(run.name)
+    def record(self, run: LabRun, _how: RunSpec, lab: LabFolder, patience: Patience) -> None:
+        self.run_names.append(run.name)
         if run.name == HANGING:
             while True:
                 patience()
@@ -78,21 +78,21 @@ def test_a_run_that_fails_is_told_and_tried_again_later(lab: Lab, error: Excepti
     outcome = lab.conduct()
     assert [run.name for run in outcome.failed] == ["python_stall-1"]
     assert len(outcome.recorded) == 5
-    assert f"denoise/python_stall-1: failed, {error}" in lab.said
+    assert f"denoise/python_stall-1: failed, {error}" in lab.messages
     lab.failing.clear()
     lab.conduct()
     # After a pause it is not compared with a run from before it.
-    assert lab.asked == ["normal-3", "python_stall-1"]
+    assert lab.run_names == ["normal-3", "python_stall-1"]
     assert lab.fault("python_stall-1")["baseline"] == "normal-3"
     assert lab.fault("normal-3")["baseline"] == "normal-3"
     lab.conduct()
-    assert lab.asked == []
+    assert lab.run_names == []
 
 
 def test_a_run_without_a_fault_is_tried_twice_as_others_are_compared_with_it(lab: Lab):
     lab.failing["normal-2"] = RunFailedError("exit 1")
     outcome = lab.conduct()
-    assert lab.asked.count("normal-2") == 2
+    assert lab.run_names.count("normal-2") == 2
     assert [run.name for run in outcome.failed] == ["normal-2"]
     assert {lab.fault(f"{name}-1")["baseline"] for name in FEW} == {"normal-1"}
 
@@ -100,7 +100,7 @@ def test_a_run_without_a_fault_is_tried_twice_as_others_are_compared_with_it(lab
 def test_no_run_begins_that_would_end_too_late(lab: Lab):
     outcome = lab.conduct(minutes=0.01)
     assert (outcome.recorded, len(outcome.left)) == ((), 6)
-    assert lab.asked == []
+    assert lab.run_names == []
 
 
 def test_a_run_that_hangs_is_given_up_at_its_deadline(lab: Lab, monkeypatch: pytest.MonkeyPatch):
@@ -131,7 +131,7 @@ def test_recordings_are_packed_as_they_come(lab: Lab, tmp_path: Path):
 def test_a_folder_that_was_begun_otherwise_is_left_alone(lab: Lab):
     lab.conduct()
     with pytest.raises(OutputError, match="begun with cycles 5 and not 9"):
-        lab.conduct(How(cycles=9, skip=2, device="cpu", size="small"))
+        lab.conduct(RunSpec(cycles=9, skip=2, device="cpu", size="small"))
 
 
 def test_a_folder_of_others_is_left_alone(lab: Lab):

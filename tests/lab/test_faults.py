@@ -13,18 +13,18 @@ from timesink.lab.workloads import WORKLOADS, Switches
 from timesink.model.findings import CAUSES
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_asks_for_names_that_a_diagnosis_can_give(fault: Fault):
     assert fault.expected
     assert {*fault.anomaly, *fault.cause} <= set(CAUSES)
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_is_a_load_or_a_switch_that_exists(fault: Fault):
     assert bool(fault.load) != bool(fault.switches)
     assert fault.load[:1] == () or fault.load[0] in LOADS
-    assert fault.switches.keys() <= {one.name for one in fields(Switches)}
+    assert fault.switches.keys() <= {switch.name for switch in fields(Switches)}
 
 
 def test_workloads_are_programs():
-    assert all(importlib.util.find_spec(one.module) for one in WORKLOADS)
+    assert all(importlib.util.find_spec(workload.module) for workload in WORKLOADS)

@@ -15,7 +15,7 @@ from timesink.lab.faults import (
     heads,
     workloads_named,
 )
-from timesink.lab.order import TimeLeft, ordered
+from timesink.lab.order import TimeLeft, order_runs
 from timesink.lab.ranks import (
     HostCall,
     Plan,
@@ -31,7 +31,7 @@ from timesink.lab.ranks.layout import Group, PlannedLayout, Slowness, affected_s
 from timesink.lab.ranks.simulate import carry_out, group_ends, simulate, transfer_us
 from timesink.lab.score import DiagnosisAnswer, LabScore, Rate, first_name, made_how, rate_of
 from timesink.lab.score_document import in_short
-from timesink.lab.workloads import LabWorkload, Switches, as_text, say
+from timesink.lab.workloads import LabWorkload, Switches, as_text, print_word
 
 
 def test_bench_bench_words():
@@ -42,7 +42,7 @@ def test_order_ordered():
     from timesink.lab.faults import faults_named, workloads_named
 
     denoise, stall = workloads_named(["denoise"]), faults_named(["python_stall"])
-    assert [run.name for run in ordered(denoise, stall, 2, has_gpu=False)] == [
+    assert [run.name for run in order_runs(denoise, stall, 2, has_gpu=False)] == [
         "normal-1",
         "python_stall-1",
         "normal-2",
@@ -78,11 +78,11 @@ def test_fault_fault_expected():
 
 
 def test_listing_workloads_named():
-    assert [one.name for one in workloads_named(None)] == ["vit_train", "denoise"]
+    assert [workload.name for workload in workloads_named(None)] == ["vit_train", "denoise"]
 
 
 def test_listing_faults_named():
-    assert [one.name for one in faults_named(["python_stall"])] == ["python_stall"]
+    assert [fault.name for fault in faults_named(["python_stall"])] == ["python_stall"]
 
 
 def test_arguments_geometry():
@@ -95,8 +95,8 @@ def test_layout_group_ranks_text():
 
 def test_layout_layout_alike():
     layout = PlannedLayout(Plan(ranks=16, expert=8))
-    assert sorted(layout.alike(3)) == [0, 1, 2, 3, 4, 5, 6, 7]
-    assert PlannedLayout(Plan(ranks=16, tensor=2)).alike(3) == {3}
+    assert sorted(layout.same_group_ranks(3)) == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert PlannedLayout(Plan(ranks=16, tensor=2)).same_group_ranks(3) == {3}
 
 
 def test_meetings_transfer_us():
@@ -163,9 +163,9 @@ def test_slowness_affected_steps():
 
 
 def test_truth_file_truth_told():
-    told = truth_told(Plan(ranks=1), Truth((), 9.0, 9.0, (0,), (0.0,), 7, ("a/rank0.json",)))
-    assert told["plan"]["ranks"] == 1
-    assert told["files"] == ["rank0.json"]
+    document = truth_told(Plan(ranks=1), Truth((), 9.0, 9.0, (0,), (0.0,), 7, ("a/rank0.json",)))
+    assert document["plan"]["ranks"] == 1
+    assert document["files"] == ["rank0.json"]
 
 
 def test_answer_first_name():
@@ -213,7 +213,7 @@ def test_tables_in_short():
 
 
 def test_words_say():
-    say("ready")  # nobody listens
+    print_word("ready")  # nobody listens
 
 
 def test_registry_workload_module():

@@ -23,11 +23,12 @@ from timesink.lab.workloads import VARIABLE, WORKLOADS, Switches
 pytestmark = pytest.mark.whole
 
 
-ALONE = f"""
+NAMES = ", ".join(workload.name for workload in WORKLOADS)
+STANDALONE = f"""
 # What loads data needs a generator of random numbers, which needs the first.
 import torch._prims.rng_prims
-from {WORKLOADS[0].module.rpartition(".")[0]} import {", ".join(one.name for one in WORKLOADS)}
-{"; ".join(f"{one.name}.main()" for one in WORKLOADS)}
+from {WORKLOADS[0].module.rpartition(".")[0]} import {NAMES}
+{"; ".join(f"{workload.name}.main()" for workload in WORKLOADS)}
 """
 
 MODULE = """
@@ -41,14 +42,14 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 @needs_torch
 def test_workloads_run_alone_with_every_switch_on(tmp_path: Path):
     """Most switches are for faults that need a GPU."""
-    switches = ",".join(f"{one.name}=1" for one in fields(Switches))
-    (tmp_path / "alone.py").write_text(ALONE)
+    switches = ",".join(f"{switch.name}=1" for switch in fields(Switches))
+    (tmp_path / "alone.py").write_text(STANDALONE)
     command = host_of_programs().command(str(tmp_path / "alone.py"))
-    told = subprocess.run(
+    process = subprocess.run(
         [*command, "--device", "cpu", "--cycles", "2"],
         env={**os.environ, VARIABLE: switches}, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert (told.returncode, told.stdout) == (0, ""), told.stderr
+    assert (process.returncode, process.stdout) == (0, ""), process.stderr
 
 
 @needs_torch
@@ -57,7 +58,9 @@ def test_a_fault_is_recorded_and_scored(
 ):
     # Asking PyTorch what is here takes seconds, and so does each import of it.
     monkeypatch.setattr(driver, "this_bench", functools.cache(driver.this_bench))
-    monkeypatch.setattr(driver, "recorder_command", forking(tmp_path, driver.recorder_command))
+    monkeypatch.setattr(
+        driver, "recorder_command", forking_command(tmp_path, driver.recorder_command)
+    )
     lab = tmp_path / "lab"
     words = ["lab", "run", "-o", str(lab), "--workload", "denoise", "--device", "cpu"]
     words += ["--fault", "python_stall", "--repeat", "1"]
@@ -70,21 +73,23 @@ def test_a_fault_is_recorded_and_scored(
         assert (run["cycles"]["name"], run["cycles"]["recorded"]) == ("denoise_step", 6)
     # What is found on a busy machine with few cycles is open; that the pair is judged is not.
     assert main(["lab", "score", str(lab), "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["left_out"] == []
-    assert [one["name"] for one in told["pairs"]] == ["python_stall-1"]
-    assert (told["recorded"]["recordings"], told["recorded"]["cycles"]) == (2, [6])
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["left_out"] == []
+    assert [pair["name"] for pair in answer["pairs"]] == ["python_stall-1"]
+    assert (answer["recorded"]["recordings"], answer["recorded"]["cycles"]) == (2, [6])
     assert main(words) == 0
     assert "0 of 2 runs to make, 2 recorded before" in capsys.readouterr().err
 
 
-def forking(folder: Path, recorder_command: Callable[..., list[str]]) -> Callable[..., list[str]]:
+def forking_command(
+    folder: Path, recorder_command: Callable[..., list[str]]
+) -> Callable[..., list[str]]:
     """The same commands, whose workloads are forks of a program that has imported torch."""
     program = folder / "module.py"
     program.write_text(MODULE)
 
-    def command(*asked: object) -> list[str]:
-        words = recorder_command(*asked)
+    def command(*arguments: object) -> list[str]:
+        words = recorder_command(*arguments)
         at = words.index("--") + 1
         assert words[at : at + 2] == [sys.executable, "-m"]
         return [*words[:at], *host_of_programs().command(str(program), *words[at + 2 :])]
@@ -96,12 +101,12 @@ def test_without_pytorch_it_says_so(tmp_path: Path):
     instead = tmp_path / "instead"
     instead.mkdir()
     (instead / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\")\n")
-    told = subprocess.run(
+    process = subprocess.run(
         [*COMMAND, "lab", "run", "-o", "lab"], cwd=tmp_path, check=False,
         env=bare_environment(tmp_path / "bare", instead), capture_output=True, text=True,
     )  # fmt: skip
-    assert (told.returncode, told.stdout) == (1, "")
-    message, hint = told.stderr.splitlines()
+    assert (process.returncode, process.stdout) == (1, "")
+    message, hint = process.stderr.splitlines()
     assert message.startswith("timesink: the workloads of the lab need PyTorch (")
     assert "install torch" in hint
 
@@ -113,20 +118,20 @@ def test_what_can_be_recorded_is_told_without_the_analysis_stack(tmp_path: Path)
         (["lab", "list", "--format", "json"], '"cpu_hog"'),
         (["lab", "run", "--help"], "--minutes"),
     ):
-        told = subprocess.run(
+        process = subprocess.run(
             [*COMMAND, *words], env=environment, capture_output=True, text=True, check=False
         )
-        assert (told.returncode, told.stderr) == (0, "")
-        assert part in told.stdout
+        assert (process.returncode, process.stderr) == (0, "")
+        assert part in process.stdout
 
 
 def test_the_driver_needs_the_standard_library_alone(tmp_path: Path):
     check = "import timesink.lab.driver, timesink.lab.faults"
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-S", "-c", check], env=bare_environment(tmp_path / "bare"),
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert (told.returncode, told.stderr) == (0, "")
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 def test_faults_that_cannot_be_put_in_are_told(

@@ -20,7 +20,7 @@ from timesink.recorder.processes import family, is_alive
 PATIENCE_S = 120
 FAINT = {"busy_cores": ("--per-core", "0.1"), "disk_writes": ("--mib", "1")}
 """Tests run beside others, which must not suffer."""
-ON_THE_HOST = [one.load for one in FAULTS if one.load and "gpu" not in one.needs]
+ON_THE_HOST = [fault.load for fault in FAULTS if fault.load and "gpu" not in fault.needs]
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
@@ -31,21 +31,21 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
-@pytest.mark.parametrize("load", ON_THE_HOST, ids=lambda one: one[0])
+@pytest.mark.parametrize("load", ON_THE_HOST, ids=lambda load: load[0])
 def test_a_load_waits_for_the_word_works_and_ends_with_all_its_processes(
     load: tuple[str, ...], tmp_path: Path
 ):
-    said, scratch = tmp_path / "said", tmp_path / "scratch"
-    said.mkdir()
+    signal_folder, scratch = tmp_path / "said", tmp_path / "scratch"
+    signal_folder.mkdir()
     scratch.mkdir()
-    environment = {**os.environ, words.FOLDER: str(said)}
+    environment = {**os.environ, words.FOLDER: str(signal_folder)}
     with (tmp_path / "log").open("w") as log, beside(
         (*load, *FAINT[load[0]]), scratch, environment, log
     ) as process:  # fmt: skip
-        wait_until((said / "load.ready").exists)
-        assert not (said / "load.works").exists()
-        (said / "load.go").touch()
-        wait_until((said / "load.works").exists)
+        wait_until((signal_folder / "load.ready").exists)
+        assert not (signal_folder / "load.works").exists()
+        (signal_folder / "load.go").touch()
+        wait_until((signal_folder / "load.works").exists)
         members = family(process.pid)
     assert (tmp_path / "log").read_text() == ""
     wait_until(lambda: not any(is_alive(pid) for pid in members))
@@ -60,11 +60,11 @@ def test_a_load_whose_starter_is_gone_ends_by_itself(tmp_path: Path):
         "print(subprocess.Popen([sys.executable, '-m', "
         "'timesink.lab.loads', 'busy_cores', '--per-core', '0.1'], stdout=-3, stderr=-3).pid)"
     )
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", start], capture_output=True, text=True, check=True,
         env={**os.environ, words.FOLDER: str(tmp_path)},
     )  # fmt: skip
-    pid = int(told.stdout)
+    pid = int(process.stdout)
     wait_until(lambda: not is_alive(pid))
 
 

@@ -12,12 +12,12 @@ from typing import IO
 import pytest
 
 from timesink.lab import driver as one_run
-from timesink.lab.driver import How, RunFailedError, make, patience_of
+from timesink.lab.driver import RunFailedError, RunSpec, make, patience_of
 from timesink.lab.faults import faults_named, workloads_named
 from timesink.lab.order import LabFolder, LabRun
 
 PATIENCE_S = 60
-HOW = How(cycles=5, skip=2, device="cpu", size="small")
+HOW = RunSpec(cycles=5, skip=2, device="cpu", size="small")
 [DENOISE] = workloads_named(["denoise"])
 [HOG] = faults_named(["cpu_hog"])
 RECORDER = """
@@ -56,11 +56,13 @@ def short_load(
         yield process
 
 
-def recorded(run: LabRun, told: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def make_with_recorder(
+    run: LabRun, content: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Make a run with a recorder that writes what it is told; told nothing, it goes on and on."""
 
-    def command(_run: LabRun, _how: How, into: Path) -> list[str]:
-        return [sys.executable, "-c", RECORDER, str(into), told]
+    def command(_run: LabRun, _how: RunSpec, into: Path) -> list[str]:
+        return [sys.executable, "-c", RECORDER, str(into), content]
 
     monkeypatch.setattr(one_run, "recorder_command", command)
     make(run, HOW, LabFolder(folder), patience_of(PATIENCE_S, []))
@@ -71,7 +73,7 @@ def test_a_load_that_ends_before_the_program_spoils_the_run(
 ):
     monkeypatch.setattr(one_run, "beside", short_load)
     with pytest.raises(RunFailedError, match="the load ended early"):
-        recorded(LabRun(DENOISE, HOG, 1), "", tmp_path, monkeypatch)
+        make_with_recorder(LabRun(DENOISE, HOG, 1), "", tmp_path, monkeypatch)
 
 
 PARTIAL = {
@@ -81,11 +83,11 @@ PARTIAL = {
 }
 
 
-@pytest.mark.parametrize("told", PARTIAL)
-def test_half_a_recording_is_none(told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(RunFailedError, match=PARTIAL[told]):
-        recorded(LabRun(DENOISE, None, 1), told, tmp_path, monkeypatch)
+@pytest.mark.parametrize("content", PARTIAL)
+def test_half_a_recording_is_none(content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(RunFailedError, match=PARTIAL[content]):
+        make_with_recorder(LabRun(DENOISE, None, 1), content, tmp_path, monkeypatch)
 
 
 def test_a_whole_recording_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    recorded(LabRun(DENOISE, None, 1), '{"complete": true}', tmp_path, monkeypatch)
+    make_with_recorder(LabRun(DENOISE, None, 1), '{"complete": true}', tmp_path, monkeypatch)

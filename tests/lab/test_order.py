@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from timesink.lab.faults import FAULTS
-from timesink.lab.order import LabRun, gone_on_with, left_out, ordered
+from timesink.lab.order import LabRun, gone_on_with, left_out, order_runs
 from timesink.lab.workloads import WORKLOADS
 
 VIT, DENOISE = WORKLOADS
@@ -17,7 +17,7 @@ def names(runs: tuple[LabRun, ...]) -> list[str]:
 
 
 def test_every_fault_comes_once_per_round_in_every_workload_that_can_have_it():
-    runs = ordered([VIT, DENOISE], FAULTS, 2, has_gpu=True)
+    runs = order_runs([VIT, DENOISE], FAULTS, 2, has_gpu=True)
     counted = Counter((run.workload.name, run.fault_name) for run in runs if run.fault)
     assert set(counted.values()) == {2}
     assert len(counted) == 2 * len(FAULTS) - 1
@@ -26,16 +26,16 @@ def test_every_fault_comes_once_per_round_in_every_workload_that_can_have_it():
 
 
 def test_faults_that_cannot_be_put_in_are_left_out():
-    runs = ordered([DENOISE], FAULTS, 1, has_gpu=False)
-    found = {run.fault_name for run in runs}
-    assert {"cpu_hog", "python_stall"} <= found
-    assert not found & {"gpu_neighbour", "extra_sync", "slow_loader"}
+    runs = order_runs([DENOISE], FAULTS, 1, has_gpu=False)
+    fault_names = {run.fault_name for run in runs}
+    assert {"cpu_hog", "python_stall"} <= fault_names
+    assert not fault_names & {"gpu_neighbour", "extra_sync", "slow_loader"}
 
 
 def test_an_early_end_leaves_every_fault_beside_a_fresh_run_without_one():
-    runs = ordered([VIT, DENOISE], FAULTS, 2, has_gpu=True)
+    runs = order_runs([VIT, DENOISE], FAULTS, 2, has_gpu=True)
     half = 2 + len(FAULTS) + 4
-    assert {run.fault_name for run in runs[:half]} > {one.name for one in FAULTS}
+    assert {run.fault_name for run in runs[:half]} > {fault.name for fault in FAULTS}
     since: dict[str, int] = {}
     for run in runs:
         since[run.workload.name] = 0 if run.fault is None else since[run.workload.name] + 1
@@ -43,14 +43,14 @@ def test_an_early_end_leaves_every_fault_beside_a_fresh_run_without_one():
 
 
 def test_rounds_have_orders_of_their_own():
-    runs = ordered([DENOISE], FAULTS, 2, has_gpu=True)
+    runs = order_runs([DENOISE], FAULTS, 2, has_gpu=True)
     first, second = ([run.fault for run in runs if run.fault and run.number == n] for n in (1, 2))
     assert first != second
-    assert {one.name for one in first} == {one.name for one in second}
+    assert {fault.name for fault in first} == {fault.name for fault in second}
 
 
 def test_after_a_pause_faults_get_a_normal_run_of_the_same_day():
-    runs = ordered([DENOISE], LOADS, 1, has_gpu=True)
+    runs = order_runs([DENOISE], LOADS, 1, has_gpu=True)
     there = set(names(runs[:2]))
     plan = gone_on_with(runs, lambda run: run.name in there)
     assert names(plan)[2] == "normal-3"
@@ -59,12 +59,12 @@ def test_after_a_pause_faults_get_a_normal_run_of_the_same_day():
 
 
 def test_a_plan_that_was_not_begun_or_is_done_stays_as_it_is():
-    runs = ordered([VIT, DENOISE], LOADS, 2, has_gpu=True)
+    runs = order_runs([VIT, DENOISE], LOADS, 2, has_gpu=True)
     for there in (False, True):
         assert gone_on_with(runs, lambda _, there=there: there) == runs
 
 
 def test_faults_that_fit_no_workload_are_known():
-    named = [one.name for one in left_out([DENOISE], FAULTS, has_gpu=True)]
+    named = [fault.name for fault in left_out([DENOISE], FAULTS, has_gpu=True)]
     assert named == ["slow_loader"]
     assert left_out([VIT, DENOISE], FAULTS, has_gpu=True) == []

@@ -12,7 +12,7 @@ import timesink
 from timesink.cli import main
 from timesink.errors import NotFoundError
 from timesink.lab.faults import Expected
-from timesink.lab.score import DiagnosisAnswer, LabScore, Made, ScoredCase, score
+from timesink.lab.score import DiagnosisAnswer, LabRecording, LabScore, ScoredCase, score
 from timesink.lab.score_document import score_document
 from timesink.output.markdown import to_markdown
 from timesink.output.terminal import to_text
@@ -33,8 +33,8 @@ def case(
     *,
     name: str = "",
 ) -> ScoredCase:
-    said = DiagnosisAnswer(verdict, 1.0, anomalies, causes, 0, 0, 0)
-    return ScoredCase("denoise", name or f"{fault}-1", fault, expected, said)
+    answer = DiagnosisAnswer(verdict, 1.0, anomalies, causes, 0, 0, 0)
+    return ScoredCase("denoise", name or f"{fault}-1", fault, expected, answer)
 
 
 HOG = Expected("cpu_contention", "cpu_contention")
@@ -58,7 +58,7 @@ MADE_UP = LabScore(
 
 def test_a_fault_is_right_if_every_list_that_is_asked_for_begins_with_it():
     rates = MADE_UP.rates
-    counted = {name: (one.hits, one.trials) for name, one in rates.items()}
+    counted = {name: (rate.hits, rate.trials) for name, rate in rates.items()}
     assert counted == {
         "right": (2, 4),
         "anomaly_first": (2, 2),
@@ -84,9 +84,9 @@ def test_every_form_has_faults_names_intervals_and_what_was_left_out(form: str):
     for part in ("python_stall", "host_code", "none", "NVIDIA H200", "more_work-1: cut off"):
         assert part in text
     if form == "json":
-        told = json.loads(text)
-        assert told["rates"]["right"]["ci95"] == pytest.approx([0.150, 0.850], abs=1e-3)
-        assert [one["right"] for one in told["pairs"]] == [True, False, True, False, True, True,
+        answer = json.loads(text)
+        assert answer["rates"]["right"]["ci95"] == pytest.approx([0.150, 0.850], abs=1e-3)
+        assert [pair["right"] for pair in answer["pairs"]] == [True, False, True, False, True, True,
                                                            False, False]  # fmt: skip
     else:
         assert "2 of 4 faults are named right (50 %, 95 % interval 15 to 85 %)." in text
@@ -97,10 +97,10 @@ def test_every_form_has_faults_names_intervals_and_what_was_left_out(form: str):
 
 
 @pytest.fixture
-def recorded(tmp_path: Path) -> Path:
+def lab_folder(tmp_path: Path) -> Path:
     """Recordings of a GPU in the folders of a lab, one of them unreadable."""
     usual, slow_clock = timesink.sample_runs()
-    told = {
+    cases = {
         "normal-1": (usual, {}),
         "normal-2": (usual, {}),
         "clock-1": (slow_clock, {"cause": "kernel_change|gpu_clock"}),
@@ -108,7 +108,7 @@ def recorded(tmp_path: Path) -> Path:
         "odd-1": (slow_clock, {}),
         "broken-1": (usual, {}),
     }
-    for name, (source, expected) in told.items():
+    for name, (source, expected) in cases.items():
         folder = tmp_path / "lab" / "llama" / name
         folder.mkdir(parents=True)
         about = {"fault": name.partition("-")[0], "baseline": "normal-1", **expected}
@@ -121,21 +121,21 @@ def recorded(tmp_path: Path) -> Path:
 
 
 def test_recordings_are_compared_and_judged(
-    recorded: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    lab_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.chdir(recorded.parent)
-    assert main(["lab", "score", recorded.name, "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert {one["name"]: one["right"] for one in told["pairs"]} == {
+    monkeypatch.chdir(lab_folder.parent)
+    assert main(["lab", "score", lab_folder.name, "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert {pair["name"]: pair["right"] for pair in answer["pairs"]} == {
         "normal-1 vs normal-2": True,
         "normal-2 vs normal-1": True,
         "clock-1": True,
     }
-    assert told["confusion"] == {
+    assert answer["confusion"] == {
         "clock": {"gpu_clock": 1},
         "normal": {"none": 2},
     }
-    broken, about, lost, odd = told["left_out"]
+    broken, about, lost, odd = answer["left_out"]
     assert "broken-1/fault.json: damaged" in broken
     assert "lab.json: damaged" in about
     assert lost.startswith("llama/lost-1: ")
@@ -143,7 +143,7 @@ def test_recordings_are_compared_and_judged(
 
 
 def test_a_page_says_where_and_how_it_was_made_and_how_to_do_it_again():
-    made = Made(
+    provenance = LabRecording(
         recordings=12,
         devices=("NVIDIA H200, driver 570.1",),
         host=("16 cores, AMD EPYC 9575F",),
@@ -151,7 +151,7 @@ def test_a_page_says_where_and_how_it_was_made_and_how_to_do_it_again():
         days=("2026-11-14", "2026-11-15"),
         cycles=(38, 40),
     )
-    page = RENDERERS["md"](replace(MADE_UP, made=made))
+    page = RENDERERS["md"](replace(MADE_UP, recording_facts=provenance))
     for row in (
         "| device | NVIDIA H200, driver 570.1 |",
         "| recordings | 12, 2 of each fault in each workload |",
@@ -189,8 +189,11 @@ def test_what_was_not_tried_is_no_success():
     assert "No pair without a fault was tried." in RENDERERS["md"](only_faults)
 
 
-def test_faults_of_the_lab_are_known_wherever_they_were_recorded(shared: Path, tmp_path: Path):
+def test_faults_of_the_lab_are_known_wherever_they_were_recorded(shared_root: Path, tmp_path: Path):
     for name in ("normal", "python_stall"):
-        (tmp_path / name).symlink_to(shared / "data" / "h200" / "faults" / name)
-    (one,) = score(tmp_path).cases
-    assert (one.expected, one.said.causes) == (Expected(cause="host_code"), ("host_code",))
+        (tmp_path / name).symlink_to(shared_root / "data" / "h200" / "faults" / name)
+    (scored_case,) = score(tmp_path).cases
+    assert (scored_case.expected, scored_case.answer.causes) == (
+        Expected(cause="host_code"),
+        ("host_code",),
+    )

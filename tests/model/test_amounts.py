@@ -8,7 +8,7 @@ from timesink.model.units import amount, amounts, chance, change, from_to, per_c
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "told"),
+    ("value", "unit", "expected"),
     [
         (118687.5, "0.01 MHz", "1 187 MHz"),
         (0.264, "100 %", "26.4 %"),
@@ -21,8 +21,8 @@ from timesink.model.units import amount, amounts, chance, change, from_to, per_c
         (12.0, None, "12"),
     ],
 )
-def test_a_counter_is_told_in_the_unit_it_is_in(value: float, unit: str | None, told: str):
-    assert amount(value, unit) == told
+def test_a_counter_is_told_in_the_unit_it_is_in(value: float, unit: str | None, expected: str):
+    assert amount(value, unit) == expected
 
 
 def test_a_unit_of_several_words_is_said_once():

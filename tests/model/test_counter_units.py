@@ -69,8 +69,8 @@ PUBLISHED = [
 
 
 def test_published() -> None:
-    found = [(metric, most, published_unit(metric, most)) for metric, most, _ in PUBLISHED]
-    assert found == PUBLISHED
+    rows = [(metric, most, published_unit(metric, most)) for metric, most, _ in PUBLISHED]
+    assert rows == PUBLISHED
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
@@ -102,5 +102,5 @@ def test_the_lines_are_whole() -> None:
     ],
 )
 def test_units_of_one_quantity_meet(value: float, unit: str, same: tuple[float, str]):
-    found = quantity(value, unit)
-    assert (found[0], found[1]) == (pytest.approx(same[0]), same[1])
+    result = quantity(value, unit)
+    assert (result[0], result[1]) == (pytest.approx(same[0]), same[1])

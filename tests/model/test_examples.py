@@ -7,9 +7,9 @@ from timesink.model.intervals import (
     clip,
     coverage,
     coverage_within,
-    crossed,
     intersect,
     merge,
+    partially_overlapping,
     subtract,
     sweep,
 )
@@ -196,7 +196,12 @@ def test_intervals_coverage_within() -> None:
 
 
 def test_intervals_crossed() -> None:
-    assert (crossed([[0, 10], [2, 4], [8, 12], [12, 15]]).tolist()) == [True, False, False, False]
+    assert (partially_overlapping([[0, 10], [2, 4], [8, 12], [12, 15]]).tolist()) == [
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_intervals_intersect() -> None:
@@ -231,9 +236,9 @@ def test_processes_host_and_pid() -> None:
 
 
 def test_recorded_run_recordedrun_device_numbers() -> None:
-    known = (RunDevice("GPU 0", uuid="GPU-aa"), RunDevice("GPU 1", uuid="GPU-bb"))
+    devices = (RunDevice("GPU 0", uuid="GPU-aa"), RunDevice("GPU 1", uuid="GPU-bb"))
     shown_one = RunProcess(pid=7, devices=("GPU-bb",))
-    assert (RecordedRun(processes=(shown_one,), devices=known).device_numbers) == {7: (1,)}
+    assert (RecordedRun(processes=(shown_one,), devices=devices).device_numbers) == {7: (1,)}
 
 
 def test_recorded_run_recordedrun_process_of() -> None:

@@ -10,14 +10,14 @@ import pytest
 from timesink.errors import UnreadableError, own_text
 from timesink.model.diagnosis import SteadyTimes
 from timesink.model.findings import Finding, gravest_first
-from timesink.model.intervals import first_come, holding
+from timesink.model.intervals import enclosing_interval, resolve_overlaps
 from timesink.model.units import (
     brief_ns,
     count,
-    counted,
+    count_noun,
     duration_ns,
     interval_ns,
-    listed,
+    join_names,
     moment_ns,
     number,
     ordinal,
@@ -46,12 +46,14 @@ def test_gravest_first() -> None:
 
 
 def test_first_come() -> None:
-    rows, own = first_come([[5, 12], [0, 10], [2, 4]])
-    assert (rows.tolist(), own.tolist()) == ([1, 0], [[0, 10], [10, 12]])
+    rows, intervals = resolve_overlaps([[5, 12], [0, 10], [2, 4]])
+    assert (rows.tolist(), intervals.tolist()) == ([1, 0], [[0, 10], [10, 12]])
 
 
 def test_holding() -> None:
-    assert holding(np.array([1, 5, 30]), np.array([0, 4, 20]), np.array([3, 9, 30])).tolist() == [
+    assert enclosing_interval(
+        np.array([1, 5, 30]), np.array([0, 4, 20]), np.array([3, 9, 30])
+    ).tolist() == [
         0,
         1,
         -1,
@@ -68,7 +70,11 @@ def test_count() -> None:
 
 
 def test_counted() -> None:
-    assert (counted(1, "memory events"), counted(1, "copies"), counted(1200, "traces")) == (
+    assert (
+        count_noun(1, "memory events"),
+        count_noun(1, "copies"),
+        count_noun(1200, "traces"),
+    ) == (
         "1 memory event",
         "1 copy",
         "1 200 traces",
@@ -76,7 +82,7 @@ def test_counted() -> None:
 
 
 def test_listed() -> None:
-    assert (listed(["rank 0", "rank 3"]), listed(["a", "b", "c", "d"], most=2)) == (
+    assert (join_names(["rank 0", "rank 3"]), join_names(["a", "b", "c", "d"], most=2)) == (
         "rank 0, rank 3",
         "a, b and 2 more",
     )

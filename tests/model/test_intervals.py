@@ -12,9 +12,9 @@ from timesink.model.intervals import (
     clip,
     coverage,
     coverage_within,
-    crossed,
     intersect,
     merge,
+    partially_overlapping,
     subtract,
     sweep,
 )
@@ -34,7 +34,7 @@ def instants(rows) -> Counter[int]:
     return Counter(instant for start, end in rows for instant in range(start, end))
 
 
-def covered(rows) -> set[int]:
+def covered_instants(rows) -> set[int]:
     return set(instants(rows))
 
 
@@ -86,27 +86,27 @@ class TestExamples:
         assert coverage_within([], [[0, 5]]).tolist() == [0]
         assert coverage_within([[0, 5]], []).tolist() == []
         assert [part.tolist() for part in sweep([], [], [])] == [[], []]
-        assert crossed([]).tolist() == []
+        assert partially_overlapping([]).tolist() == []
 
 
 class TestAgainstSets:
     @given(interval_sets)
     def test_merge(self, a):
         merged = merge(a)
-        assert covered(merged) == covered(a)
+        assert covered_instants(merged) == covered_instants(a)
         assert is_canonical(merged)
         assert merge(merged).tolist() == merged.tolist()
 
     @given(interval_sets, interval_sets)
     def test_intersect(self, a, b):
         common = intersect(a, b)
-        assert covered(common) == covered(a) & covered(b)
+        assert covered_instants(common) == covered_instants(a) & covered_instants(b)
         assert is_canonical(common)
 
     @given(interval_sets, interval_sets)
     def test_subtract(self, a, b):
         rest = subtract(a, b)
-        assert covered(rest) == covered(a) - covered(b)
+        assert covered_instants(rest) == covered_instants(a) - covered_instants(b)
         assert is_canonical(rest)
 
     @given(interval_sets, interval_sets)
@@ -122,7 +122,7 @@ class TestAgainstSets:
 
     @given(interval_sets)
     def test_coverage(self, a):
-        assert coverage(a) == len(covered(a))
+        assert coverage(a) == len(covered_instants(a))
 
     @given(interval_sets, intervals)
     def test_clip(self, a, window):
@@ -133,7 +133,7 @@ class TestAgainstSets:
 
     @given(interval_sets, interval_sets)
     def test_coverage_within(self, a, windows):
-        expected = [len(covered(a) & set(range(*window))) for window in windows.tolist()]
+        expected = [len(covered_instants(a) & set(range(*window))) for window in windows.tolist()]
         assert coverage_within(a, windows).tolist() == expected
 
     @given(weighted)
@@ -150,7 +150,7 @@ class TestAgainstSets:
     def test_crossed(self, a):
         rows = a.tolist()
         expected = [any(start < other[0] < end < other[1] for other in rows) for start, end in rows]
-        assert crossed(a).tolist() == expected
+        assert partially_overlapping(a).tolist() == expected
 
 
 def columns(rows):

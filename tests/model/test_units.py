@@ -8,7 +8,7 @@ from timesink.model import units
 
 
 @pytest.mark.parametrize(
-    ("nanoseconds", "shown"),
+    ("nanoseconds", "expected"),
     [
         (0, "0 ns"),
         (999, "999 ns"),
@@ -26,12 +26,12 @@ from timesink.model import units
         (-999_960, "-1.00 ms"),
     ],
 )
-def test_lengths_of_time_have_at_most_four_digits(nanoseconds: float, shown: str):
-    assert units.duration_ns(nanoseconds) == shown
+def test_lengths_of_time_have_at_most_four_digits(nanoseconds: float, expected: str):
+    assert units.duration_ns(nanoseconds) == expected
 
 
 @pytest.mark.parametrize(
-    ("size", "shown"),
+    ("size", "expected"),
     [
         (0, "0 B"),
         (1023, "1023 B"),
@@ -43,17 +43,17 @@ def test_lengths_of_time_have_at_most_four_digits(nanoseconds: float, shown: str
         (-512, "-512 B"),
     ],
 )
-def test_sizes_move_on_to_the_next_unit(size: int, shown: str):
-    assert units.size_bytes(size) == shown
+def test_sizes_move_on_to_the_next_unit(size: int, expected: str):
+    assert units.size_bytes(size) == expected
 
 
 def test_moments_are_told_to_the_microsecond():
     assert units.moment_ns(1_234_567_891) == "1 234.568 ms"
 
 
-@pytest.mark.parametrize(("part", "shown"), [(0, "0.0 %"), (1, "33.3 %"), (3, "100.0 %")])
-def test_shares(part: int, shown: str):
-    assert units.share(part, 3) == shown
+@pytest.mark.parametrize(("part", "expected"), [(0, "0.0 %"), (1, "33.3 %"), (3, "100.0 %")])
+def test_shares(part: int, expected: str):
+    assert units.share(part, 3) == expected
 
 
 def test_brief_times_are_rounded_once():
@@ -63,11 +63,11 @@ def test_brief_times_are_rounded_once():
 
 
 def test_one_of_many():
-    assert units.counted(1, "module classes") == "1 module class"
+    assert units.count_noun(1, "module classes") == "1 module class"
 
 
 @pytest.mark.parametrize(
-    ("base", "new", "said"),
+    ("base", "new", "expected"),
     [
         (50, 60, "20.0 % more work than its peers"),
         (50, 40, "20.0 % less work than its peers"),
@@ -77,9 +77,9 @@ def test_one_of_many():
     ],
 )
 def test_more_than_ten_times_is_a_factor_and_from_nothing_is_only_here(
-    base: float, new: float, said: str
+    base: float, new: float, expected: str
 ):
-    assert units.more(base, new, "work", "its peers") == said
+    assert units.more(base, new, "work", "its peers") == expected
 
 
 def test_no_change_is_told_in_thousands_of_percent():

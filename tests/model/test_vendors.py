@@ -77,10 +77,12 @@ def _uses(file: Path) -> list[str]:
 
 
 def test_no_other_module_spells_a_makers_words() -> None:
-    known = ("model/vendors.py", *ALLOWED)
-    others = {name: file for name, file in _modules().items() if not name.startswith(known)}
-    assert len(others) > 200
-    assert {name: words for name, file in others.items() if (words := _uses(file))} == {}
+    allowed = ("model/vendors.py", *ALLOWED)
+    other_modules = {
+        name: file for name, file in _modules().items() if not name.startswith(allowed)
+    }
+    assert len(other_modules) > 200
+    assert {name: words for name, file in other_modules.items() if (words := _uses(file))} == {}
 
 
 def test_every_exception_is_needed() -> None:
@@ -99,10 +101,10 @@ def test_names_are_distinct() -> None:
 
 @pytest.mark.parametrize("row", vendors.VENDORS, ids=lambda row: row.name)
 def test_a_makers_own_categories_tell_it(row: vendors.Vendor) -> None:
-    own = [*row.host_categories, *row.device_categories, *row.flow_categories]
-    own = [category for category in own if re.search(row.categories, category)]
-    if own:
-        assert vendors.recognise_vendor(categories=own) == row.name
+    categories = [*row.host_categories, *row.device_categories, *row.flow_categories]
+    categories = [category for category in categories if re.search(row.categories, category)]
+    if categories:
+        assert vendors.recognise_vendor(categories=categories) == row.name
 
 
 @pytest.mark.parametrize("word", ["gpu", "mlu", "npu", "xpu", "mtia", "hpu", "cuda", "rocm"])

@@ -9,5 +9,5 @@ from timesink.answers.analysis.report import Analysis
 
 
 @pytest.fixture(scope="session")
-def sampled() -> Analysis:
+def sample_analysis() -> Analysis:
     return timesink.analyze(timesink.sample())

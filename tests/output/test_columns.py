@@ -9,9 +9,9 @@ from timesink.output.blocks import Numbers
 from timesink.output.numbers import (
     cells,
     column,
-    joined,
+    finite_or_none,
+    join_cells,
     kind_of,
-    known,
     numbers,
     table,
     texts_of,
@@ -58,7 +58,7 @@ def test_words_are_listed_once():
     assert len(words(["gemm"] * 100).texts) == 1
     assert texts_of(pl.Series("tensor_cores", [True, None])) == ["yes", None]
     assert texts_of(pl.Series("device", [0, -1])) == ["0", "unknown"]
-    assert joined([pl.Series("grid_x", [64, None]), pl.Series("grid_y", [1, 1])]) == [
+    assert join_cells([pl.Series("grid_x", [64, None]), pl.Series("grid_y", [1, 1])]) == [
         "64 x 1",
         None,
     ]
@@ -72,9 +72,13 @@ def test_moments_are_counted_from_the_start():
 
 def test_columns_of_which_nothing_is_known_are_left_out_unless_there_are_no_rows():
     calls, unknown = (column(key, key, "count", [value]) for key, value in (("a", 3), ("b", None)))
-    assert [one.key for one in table("t", "Calls", [calls, unknown]).columns] == ["a"]
+    assert [
+        visible_column.key for visible_column in table("t", "Calls", [calls, unknown]).columns
+    ] == ["a"]
     empty = table("t", "Calls", [column("a", "a", "text", [])], meanings={"a": "first"})
-    assert [(one.key, one.help) for one in empty.columns] == [("a", "first")]
+    assert [(visible_column.key, visible_column.help) for visible_column in empty.columns] == [
+        ("a", "first")
+    ]
 
 
 def test_cells_are_what_people_read():
@@ -83,4 +87,8 @@ def test_cells_are_what_people_read():
 
 
 def test_what_json_cannot_say_is_not_known():
-    assert (known(2), known(float("-inf")), known(None)) == (2, None, None)
+    assert (finite_or_none(2), finite_or_none(float("-inf")), finite_or_none(None)) == (
+        2,
+        None,
+        None,
+    )

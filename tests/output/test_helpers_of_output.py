@@ -12,7 +12,7 @@ from timesink.output.junit import junit_xml
 from timesink.output.markdown import harmless, to_comment
 from timesink.output.names import short_names
 from timesink.output.numbers import change_of
-from timesink.output.terminal import wrapped
+from timesink.output.terminal import wrap_line
 
 
 def test_junit_xml() -> None:
@@ -34,15 +34,15 @@ def test_change_of() -> None:
 
 
 def test_wrapped() -> None:
-    assert [line.plain for line in wrapped("they take 1.28 → 1.22 s", 16, indent=2)] == [
+    assert [line.plain for line in wrap_line("they take 1.28 → 1.22 s", 16, indent=2)] == [
         "  they take",
         "  1.28 → 1.22 s",
     ]
 
 
 def test_to_comment() -> None:
-    told = [blocks.Section(one, one, (blocks.Text(one),)) for one in ("why", "notes")]
-    short = to_comment(Document("info", "t", "", "As @before.", "1", tuple(told)), 6)
+    sections = [blocks.Section(name, name, (blocks.Text(name),)) for name in ("why", "notes")]
+    short = to_comment(Document("info", "t", "", "As @before.", "1", tuple(sections)), 6)
     assert short.startswith("## t\n\n**As @<!-- -->before.**\n\n**why**\n")
 
 
@@ -51,7 +51,7 @@ def test_harmless() -> None:
         harmless("@main is as `@before`, {lambda#1}")
         == "@<!-- -->main is as `@before`, {lambda#<!-- -->1}"
     )
-    told = "save one with  timesink baseline save"
-    assert harmless(told) == "save one with timesink baseline save"
-    told = 'operators "*attn*", aten::__and__, my_op'
-    assert harmless(told) == r'operators "\*attn\*", aten::\_\_and\_\_, my_op'
+    text = "save one with  timesink baseline save"
+    assert harmless(text) == "save one with timesink baseline save"
+    text = 'operators "*attn*", aten::__and__, my_op'
+    assert harmless(text) == r'operators "\*attn\*", aten::\_\_and\_\_, my_op'

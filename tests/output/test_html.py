@@ -23,7 +23,7 @@ from timesink.output.blocks import (
     Section,
     Verdict,
 )
-from timesink.output.html import MOST_BYTES, report_html
+from timesink.output.html import MAX_BYTES, report_html
 
 HOSTILE = "</script><script>alert(1)</script><!--\u202e\x00"
 CARD = FindingCard("rule", "high", "Title", "Sentence.", "Advice.")
@@ -41,7 +41,7 @@ VERDICT = Verdict(
 
 
 @pytest.fixture(autouse=True)
-def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def web_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small program and style in place of those built from `web/`."""
     (tmp_path / "report.js").write_text('show("<\\/p>", "</SCRIPT>", "<!--");')
     (tmp_path / "report.css").write_text("body { margin: 0 }")
@@ -54,10 +54,10 @@ def document(*blocks: Findings | Causes | Verdict, headline: str = "All is well.
     return Document("analysis", "run.json", "run.json, H200", headline, "1.0", sections)
 
 
-def embedded(page: str) -> dict[str, object]:
-    found = re.search(r'id="timesink-document">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    answer: dict[str, object] = json.loads(found[1])
+def embedded_answer(page: str) -> dict[str, object]:
+    match = re.search(r'id="timesink-document">(.*?)</script>', page, re.DOTALL)
+    assert match is not None
+    answer: dict[str, object] = json.loads(match[1])
     return answer
 
 
@@ -66,7 +66,7 @@ def test_the_file_has_the_document_and_what_shows_it():
     assert page.startswith("<!doctype html>")
     assert "<title>run.json - timesink</title>" in page
     assert "body { margin: 0 }" in page
-    assert embedded(page)["headline"] == "All is well."
+    assert embedded_answer(page)["headline"] == "All is well."
     assert "default-src 'none'" in page
 
 
@@ -90,13 +90,13 @@ def test_hostile_text_is_text():
     assert page.count("</script") == 2
     assert "<!--" not in page
     assert not set(page) & {"\u202e", "\x00"}
-    assert embedded(page)["headline"] == HOSTILE.replace("\u202e", "\\u202e").replace(
+    assert embedded_answer(page)["headline"] == HOSTILE.replace("\u202e", "\\u202e").replace(
         "\x00", "\\x00"
     )
 
 
-def test_large_runs_fit(built: Path):
-    (built / "report.js").write_text("x" * 250_000)
+def test_large_runs_fit(web_build: Path):
+    (web_build / "report.js").write_text("x" * 250_000)
     names = [f"void {'long_name<' * 600}{number}()" for number in range(100)]
     events = [
         event
@@ -105,19 +105,19 @@ def test_large_runs_fit(built: Path):
     ]
     trace = read(STEP(1, 0, 10_000), O("aten::mm", 0, 9_990), *events)
     page = analysis_report(timesink.analyze(trace))
-    assert MOST_BYTES / 3 < len(page.encode()) <= MOST_BYTES
+    assert MAX_BYTES / 3 < len(page.encode()) <= MAX_BYTES
 
 
 def test_names_of_any_length_fit():
     names = [f"{'x' * 100_000}{number}" for number in range(30)]
     cards = tuple(FindingCard("rule", "high", "Title", name, "Advice.") for name in names)
     page = report_html(document(Findings(cards, "None."), headline=names[0]))
-    assert len(page.encode()) <= MOST_BYTES
+    assert len(page.encode()) <= MAX_BYTES
     assert all(f"x{number}" in page for number in range(30))
 
 
-def test_what_is_not_built_is_told(built: Path):
-    (built / "report.css").unlink()
+def test_what_is_not_built_is_told(web_build: Path):
+    (web_build / "report.css").unlink()
     with pytest.raises(
         TimesinkError, match=r"report\.css, which shows reports, is not built"
     ) as it:

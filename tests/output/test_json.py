@@ -12,7 +12,7 @@ from timesink.output.numbers import column, table
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("name", "expected"),
     [
         ("void f<float>()", "void f<float>()"),
         ("été 中文", "été 中文"),
@@ -21,16 +21,16 @@ from timesink.output.numbers import column, table
         ("tr\udcff.json", "tr\\udcff.json"),
     ],
 )
-def test_every_character_of_a_name_can_be_seen(name: str, shown: str):
-    assert json.loads(to_json(Text(name)))["text"] == shown
-    assert json.loads(to_json(Facts(((name, "1"),))))["rows"] == [[shown, "1"]]
+def test_every_character_of_a_name_can_be_seen(name: str, expected: str):
+    assert json.loads(to_json(Text(name)))["text"] == expected
+    assert json.loads(to_json(Facts(((name, "1"),))))["rows"] == [[expected, "1"]]
 
 
 def test_pages_have_no_columns_of_text():
     words = column("calls", "calls", "text", ["1"], medium="text")
-    told = json.loads(to_json(table("t", "T", [words, column("a", "a", "count", [1])])))
-    assert [one["key"] for one in told["columns"]] == ["a"]
-    assert not {"medium", "spare", "right"} & set(told["columns"][0])
+    answer = json.loads(to_json(table("t", "T", [words, column("a", "a", "count", [1])])))
+    assert [page_column["key"] for page_column in answer["columns"]] == ["a"]
+    assert not {"medium", "spare", "right"} & set(answer["columns"][0])
 
 
 def test_drawings_keep_their_lines():
@@ -39,6 +39,6 @@ def test_drawings_keep_their_lines():
 
 def test_nothing_in_a_script_element_ends_it():
     text = "</script><!-- & \u2028"
-    shown = in_script(json.dumps({"text": text}, ensure_ascii=False).encode())
-    assert not set(shown) & set("<>&\u2028\u2029")
-    assert json.loads(shown) == {"text": text}
+    script = in_script(json.dumps({"text": text}, ensure_ascii=False).encode())
+    assert not set(script) & set("<>&\u2028\u2029")
+    assert json.loads(script) == {"text": text}

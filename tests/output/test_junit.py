@@ -107,8 +107,8 @@ def test_names_may_hold_anything(name: str):
     )
     case = suite_of(gate, host=name).find("testcase")
     assert case is not None
-    kept = re.sub(r"[\x00\x1b\ud800\ufffe]", "", name)
-    assert case.attrib["name"] == " ".join(kept.split())
+    printable = re.sub(r"[\x00\x1b\ud800\ufffe]", "", name)
+    assert case.attrib["name"] == " ".join(printable.split())
 
 
 @given(st.text())
@@ -119,6 +119,6 @@ def test_any_text_makes_a_document(text: str):
 
 def test_the_command_can_be_pasted():
     suite = suite_of(failed_gate(command=("timesink", "compare", "my runs", "b")))
-    told = suite.find("properties/property[@name='command']")
-    assert told is not None
-    assert told.attrib["value"] == "timesink compare 'my runs' b"
+    command = suite.find("properties/property[@name='command']")
+    assert command is not None
+    assert command.attrib["value"] == "timesink compare 'my runs' b"

@@ -22,7 +22,7 @@ from timesink.output.drawing import (
 from timesink.output.pictures import to_png
 
 Pixel = tuple[int, int, int]
-RED, BLUE, BLACK = (Colour(one, one) for one in ("#ff0000", "#0000ff", "#000000"))
+RED, BLUE, BLACK = (Colour(code, code) for code in ("#ff0000", "#0000ff", "#000000"))
 WHITE: Pixel = (255, 255, 255)
 
 
@@ -34,13 +34,13 @@ def pixels(*shapes: Shape, size: int = 20) -> dict[tuple[int, int], Pixel]:
     return {(x, y): opened.getpixel((x, y)) for x in range(size) for y in range(size)}
 
 
-def dark(shown: dict[tuple[int, int], Pixel]) -> list[tuple[int, int]]:
-    return [place for place, colour in shown.items() if sum(colour) < 380]
+def dark(image: dict[tuple[int, int], Pixel]) -> list[tuple[int, int]]:
+    return [place for place, colour in image.items() if sum(colour) < 380]
 
 
 def test_neighbours_touch_and_do_not_overlap():
-    shown = pixels(Rect(0, 0, 7, 20, RED), Rect(7, 0, 5, 20, BLUE))
-    assert [shown[x, 3] for x in (0, 6, 7, 11, 12)] == [
+    image = pixels(Rect(0, 0, 7, 20, RED), Rect(7, 0, 5, 20, BLUE))
+    assert [image[x, 3] for x in (0, 6, 7, 11, 12)] == [
         *((255, 0, 0), (255, 0, 0), (0, 0, 255), (0, 0, 255)),
         WHITE,
     ]
@@ -53,8 +53,8 @@ def test_a_hatch_covers_part_of_its_rectangle():
 
 
 def test_a_dashed_line_has_gaps():
-    shown = pixels(Line(0, 10, 20, 10, BLACK, 2, dash=(5, 5)))
-    assert [sum(shown[x, 10]) < 380 for x in (2, 7, 12, 17)] == [True, False, True, False]
+    image = pixels(Line(0, 10, 20, 10, BLACK, 2, dash=(5, 5)))
+    assert [sum(image[x, 10]) < 380 for x in (2, 7, 12, 17)] == [True, False, True, False]
 
 
 def test_what_is_seen_through_is_mixed():
@@ -64,9 +64,9 @@ def test_what_is_seen_through_is_mixed():
 
 
 def test_polygons_are_filled():
-    shown = pixels(Polygon(((0, 0), (20, 0), (0, 20)), BLACK))
-    assert sum(shown[3, 3]) == 0
-    assert shown[17, 17] == WHITE
+    image = pixels(Polygon(((0, 0), (20, 0), (0, 20)), BLACK))
+    assert sum(image[3, 3]) == 0
+    assert image[17, 17] == WHITE
 
 
 @pytest.mark.parametrize(("anchor", "left"), [("start", 30), ("middle", 15), ("end", 0)])
@@ -85,7 +85,8 @@ def test_upright_text_reads_from_below():
 
 def test_bold_is_heavier_and_a_halo_clears_the_ground():
     plain, bold = (
-        len(dark(pixels(Label(2, 15, "ml", 12, fill=BLACK, bold=one)))) for one in (False, True)
+        len(dark(pixels(Label(2, 15, "ml", 12, fill=BLACK, bold=is_bold))))
+        for is_bold in (False, True)
     )
     assert bold > plain
     ground = Rect(0, 0, 20, 20, RED)

@@ -20,7 +20,7 @@ from timesink.output.drawing import (
     Rect,
     Shape,
     side_by_side,
-    stacked,
+    stack_drawings,
 )
 from timesink.output.pictures import picture, to_svg
 
@@ -34,56 +34,56 @@ ALL: tuple[Shape, ...] = (
 )
 
 
-def parsed(*shapes: Shape, title: str = "A title") -> ET.Element:
+def svg_root(*shapes: Shape, title: str = "A title") -> ET.Element:
     drawing = Drawing(20, 10, shapes, title, "What it shows")
     return ET.fromstring(to_svg(drawing))  # noqa: S314 - our own text
 
 
-def found(root: ET.Element, name: str) -> ET.Element:
+def child_element(root: ET.Element, name: str) -> ET.Element:
     element = root.find(f"{SPACE}{name}")
     assert element is not None
     return element
 
 
 def test_it_says_what_it_shows():
-    root = parsed(*ALL)
+    root = svg_root(*ALL)
     assert root.attrib["role"] == "img"
-    assert found(root, "title").text == "A title"
-    assert found(root, "desc").text == "What it shows"
+    assert child_element(root, "title").text == "A title"
+    assert child_element(root, "desc").text == "What it shows"
 
 
 def test_every_shape_is_drawn():
-    names = [element.tag.removeprefix(SPACE) for element in parsed(*ALL)]
+    names = [element.tag.removeprefix(SPACE) for element in svg_root(*ALL)]
     drawn = ["rect", "rect", "path", "line", "polygon", "circle", "text"]  # the sheet comes first
     assert names == ["title", "desc", "style", *drawn]
 
 
 def test_shapes_say_what_they_are_under_the_pointer():
-    root = parsed(*ALL)
+    root = svg_root(*ALL)
     assert [title.text for title in root.findall(f"*/{SPACE}title")] == ["a rectangle", "a circle"]
 
 
 @pytest.mark.parametrize("text", ["</text><script>", "a & b", "\x00\x1b", "\u202e", '"', "\ud800"])
 def test_text_of_recordings_is_no_markup(text: str):
-    root = parsed(Label(0, 0, text), Rect(0, 0, 1, 1, tip=text), title=text)
-    shown = found(root, "text").text or ""
-    assert shown.isprintable()
+    root = svg_root(Label(0, 0, text), Rect(0, 0, 1, 1, tip=text), title=text)
+    label = child_element(root, "text").text or ""
+    assert label.isprintable()
     assert not root.findall(f".//{SPACE}script")
 
 
 def test_colours_follow_the_paper():
-    style = found(parsed(Label(0, 0, "a")), "style").text or ""
+    style = child_element(svg_root(Label(0, 0, "a")), "style").text or ""
     light, dark = style.split("@media (prefers-color-scheme:dark)")
     assert f"fill:{INK.light}" in light
     assert f"fill:{INK.dark}" in dark
 
 
 def test_colours_that_do_not_are_plain_attributes():
-    assert found(parsed(Circle(1, 1, 1, WHITE)), "circle").attrib["fill"] == "#ffffff"
+    assert child_element(svg_root(Circle(1, 1, 1, WHITE)), "circle").attrib["fill"] == "#ffffff"
 
 
 def test_numbers_are_short():
-    line = found(parsed(Line(1 / 3, -0.001, -0.5, 10)), "line")
+    line = child_element(svg_root(Line(1 / 3, -0.001, -0.5, 10)), "line")
     assert [line.attrib[name] for name in ("x1", "y1", "x2", "y2")] == ["0.33", "0", "-0.5", "10"]
 
 
@@ -93,7 +93,7 @@ def test_nothing_is_loaded():
 
 def test_sheets_are_put_together():
     first, second = Drawing(10, 20, ALL, "a", "A."), Drawing(30, 5, ALL, "b", "B.")
-    beside, below = side_by_side([first, second]), stacked([first, second])
+    beside, below = side_by_side([first, second]), stack_drawings([first, second])
     assert (beside.width, beside.height) == (40, 20)
     assert (below.width, below.height) == (30, 25)
     assert beside.title == "a; b"

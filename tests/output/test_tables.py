@@ -19,11 +19,13 @@ from timesink.output.tables import (
 
 
 def test_a_heading_says_how_much_is_shown():
-    shown = Table("kernels", "By name", (), 10, 1200)
-    assert heading("Kernels", [shown]) == "Kernels (the first 10 of 1 200)"
-    assert heading("Kernels", [Text("a"), shown]) == "Kernels"
-    assert heading("Kernels", [replace(shown, title="Kernels"), Text("a")]).endswith("of 1 200)")
-    assert heading("Kernels", [replace(shown, rows=0)]) == "Kernels"
+    table_block = Table("kernels", "By name", (), 10, 1200)
+    assert heading("Kernels", [table_block]) == "Kernels (the first 10 of 1 200)"
+    assert heading("Kernels", [Text("a"), table_block]) == "Kernels"
+    assert heading("Kernels", [replace(table_block, title="Kernels"), Text("a")]).endswith(
+        "of 1 200)"
+    )
+    assert heading("Kernels", [replace(table_block, rows=0)]) == "Kernels"
     assert heading("Notes", []) == "Notes"
 
 
@@ -38,8 +40,8 @@ def test_text_has_columns_of_its_own():
     page = column("base", "base", "count", [1], medium="page")
     hidden = column("name", "full name", "text", ["void f()"], main=False)
     spared = column("p", "p", "p_value", [0.5], main=False, spare=1)
-    own = column("calls", "calls", "text", ["1 → 2"], medium="text")
-    assert lines_of(table("t", "T", [page, hidden, spared, own])).titles == ("p", "calls")
+    text_column = column("calls", "calls", "text", ["1 → 2"], medium="text")
+    assert lines_of(table("t", "T", [page, hidden, spared, text_column])).titles == ("p", "calls")
 
 
 def test_pictures_as_tables():
@@ -49,7 +51,10 @@ def test_pictures_as_tables():
     )
     assert lines_of(attribution_table(ATTRIBUTION)).rows[1][3:] == ("-500.0 us", "")
     bars = Stacks("Steps", "time_ns", ("3", "4"), (StackPart("kernel", "kernels", (1.0, 2.0)),))
-    assert [cells(one) for one in stacks_table(bars).columns] == [["3", "4"], ["1 ns", "2 ns"]]
+    assert [cells(stack_column) for stack_column in stacks_table(bars).columns] == [
+        ["3", "4"],
+        ["1 ns", "2 ns"],
+    ]
     assert stacks_table(replace(bars, labels=tuple(map(str, range(17))))) is None
 
 

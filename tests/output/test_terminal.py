@@ -15,7 +15,7 @@ from literal_documents import (
     HEALTH,
     HEATMAP,
     KERNELS,
-    OTHERS,
+    OTHER_BLOCKS,
     PARTS,
     TREE,
     VERDICT,
@@ -26,13 +26,15 @@ from timesink.output.numbers import column, table
 from timesink.output.terminal import print_text, to_text
 
 
-def said(*blocks: Block, width: int = 100, title: str = "") -> str:
+def text_of(*blocks: Block, width: int = 100, title: str = "") -> str:
     return to_text(document(*blocks, title=title), width)
 
 
 def test_the_answer_comes_first():
-    told = document(Text("a"), Text("b"), title="Notes", subject="run.json", headline="Well.")
-    assert to_text(replace(told, notes=("rank 0 is assumed",))) == dedent("""\
+    notes_document = document(
+        Text("a"), Text("b"), title="Notes", subject="run.json", headline="Well."
+    )
+    assert to_text(replace(notes_document, notes=("rank 0 is assumed",))) == dedent("""\
         Well.
         run.json
         note: rank 0 is assumed
@@ -44,7 +46,7 @@ def test_the_answer_comes_first():
 
 def test_a_table_shows_its_main_columns_and_what_the_rest_comes_to():
     assert (
-        said(KERNELS, title="Kernels")
+        text_of(KERNELS, title="Kernels")
         == dedent(r"""
         Kernels (the first 3 of 40)
         kernel                   calls    total   share
@@ -59,10 +61,10 @@ def test_columns_that_can_be_spared_go_before_names_are_cut():
     names = column(
         "name", "kernel", "text", ["a_long_name_of_a_kernel_x", "a_long_name_of_a_kernel_y"]
     )
-    made = table("t", "", [names, column("p", "chance", "count", [1, 2], spare=1)])
-    assert said(made, width=26).splitlines()[0] == "kernel"
-    kept = replace(made, columns=(names, replace(made.columns[1], spare=0)))
-    assert said(kept, width=26) == dedent("""\
+    full_table = table("t", "", [names, column("p", "chance", "count", [1, 2], spare=1)])
+    assert text_of(full_table, width=26).splitlines()[0] == "kernel"
+    fixed_table = replace(full_table, columns=(names, replace(full_table.columns[1], spare=0)))
+    assert text_of(fixed_table, width=26) == dedent("""\
         kernel              chance
         a_long_n…_kernel_x       1
         a_long_n…_kernel_y       2""")
@@ -70,50 +72,50 @@ def test_columns_that_can_be_spared_go_before_names_are_cut():
 
 def test_paths_lose_their_start_and_some_words_nothing():
     path = column("module", "module", "text", ["Model.Layer_3.Attention_3"], cut="start")
-    told = column("on", "on", "text", ["a whole sentence"], cut="nothing")
-    assert said(table("t", "", [path, told]), width=34).splitlines()[1] == (
+    sentence_column = column("on", "on", "text", ["a whole sentence"], cut="nothing")
+    assert text_of(table("t", "", [path, sentence_column]), width=34).splitlines()[1] == (
         "….Attention_3  a whole sentence"
     )
 
 
 def test_numbers_in_words_stand_to_the_right():
-    made = table("t", "", [column("level", "level", "text", ["9 %", "12 W"], right=True)])
-    assert said(made) == "level\n  9 %\n 12 W"
+    level_table = table("t", "", [column("level", "level", "text", ["9 %", "12 W"], right=True)])
+    assert text_of(level_table) == "level\n  9 %\n 12 W"
 
 
 def test_a_table_that_cannot_fit_is_shown_row_by_row():
-    made = table("t", "", [column(f"c{n}", f"column {n}", "count", [n]) for n in range(9)])
-    assert said(made, width=60).splitlines()[:2] == ["column 0  0", "column 1  1"]
+    wide_table = table("t", "", [column(f"c{n}", f"column {n}", "count", [n]) for n in range(9)])
+    assert text_of(wide_table, width=60).splitlines()[:2] == ["column 0  0", "column 1  1"]
 
 
 def test_a_table_without_rows_says_why_or_has_its_header():
     empty = table("t", "", [column("name", "name", "text", [])])
-    assert said(empty) == "name"
-    assert said(replace(empty, note="No modules were recorded.")) == "No modules were recorded."
+    assert text_of(empty) == "name"
+    assert text_of(replace(empty, note="No modules were recorded.")) == "No modules were recorded."
 
 
 def test_findings():
-    assert said(FINDINGS, title="Findings") == dedent("""\
+    assert text_of(FINDINGS, title="Findings") == dedent("""\
         Findings
         high   Many kernels are tiny [tiny-kernels]
                1 200 kernels take less than 5 us.
                try: Use CUDA graphs.
                may save 2.00 ms a step if all go
                seen: kernel gemm: calls 1 200""")
-    assert said(Findings((), "No rule found anything.")) == "No rule found anything."
+    assert text_of(Findings((), "No rule found anything.")) == "No rule found anything."
 
 
 def test_causes():
-    assert said(CAUSES) == dedent("""\
+    assert text_of(CAUSES) == dedent("""\
         Host code in rank 3  +6.00 ms, 12.0 % of the run
                Rank 3 holds the others up.
                try: Look at its Python code.
                seen: It starts 2 ms late.""")
-    assert said(replace(CAUSES, items=())) == "  Nobody does."
+    assert text_of(replace(CAUSES, items=())) == "  Nobody does."
 
 
 def test_parts_are_bars():
-    assert said(PARTS, title="Where a step goes") == dedent("""\
+    assert text_of(PARTS, title="Where a step goes") == dedent("""\
         Where a step goes
           kernels     3.00 ms   75.0 %  ██████████████████████████████
           other       1.00 ms   25.0 %  ██████████""")
@@ -126,16 +128,16 @@ def test_what_parts_mean_stands_in_a_column_or_not_at_all():
         Part("low_dram", "low DRAM", 0, "compute side"),
     )
     block = Parts("Classes", "time_ns", 3_001_000, parts)
-    assert said(block, width=59) == dedent("""\
+    assert text_of(block, width=59) == dedent("""\
         Classes
           both low     3.00 ms  100.0 %  ████████████  latency
           low SM       1.00 us    0.0 %                memory side
           low DRAM        0 ns    0.0 %                compute side""")
-    assert "latency" not in said(block, width=50)
+    assert "latency" not in text_of(block, width=50)
 
 
 def test_a_verdict_and_the_parts_of_a_change():
-    assert said(VERDICT, ATTRIBUTION, width=72) == dedent("""\
+    assert text_of(VERDICT, ATTRIBUTION, width=72) == dedent("""\
         Cycles are longer.
         base 1.00 ms → new 2.00 ms  +100.0 %  (+90.0 % to +110.0 %)
           Two cycles were cut.
@@ -146,7 +148,7 @@ def test_a_verdict_and_the_parts_of_a_change():
 
 
 def test_health():
-    assert said(HEALTH) == dedent("""\
+    assert text_of(HEALTH) == dedent("""\
         warning  36 x activities overlap
                  a and b
                  all are kept
@@ -154,7 +156,7 @@ def test_health():
 
 
 def test_a_heat_map_in_shades():
-    assert said(HEATMAP) == dedent("""\
+    assert text_of(HEATMAP) == dedent("""\
         Wait caused
         steps 7 to 8, left to right
           0  ····▒▒▒▒
@@ -163,7 +165,7 @@ def test_a_heat_map_in_shades():
 
 
 def test_the_other_blocks():
-    assert said(*OTHERS) == dedent("""\
+    assert text_of(*OTHER_BLOCKS) == dedent("""\
         device  NVIDIA H200
         Step  1.00 ms
 
@@ -181,7 +183,7 @@ def test_the_other_blocks():
 
 
 def test_a_tree_is_a_table_of_what_is_seen_at_first():
-    assert said(TREE) == dedent("""\
+    assert text_of(TREE) == dedent("""\
         Calls (3)
         call                         state    calls base  calls new
           aten::to                   same              1          1
@@ -190,9 +192,9 @@ def test_a_tree_is_a_table_of_what_is_seen_at_first():
 
 
 def test_sections_for_pages_are_left_out():
-    told = document(Text("here"))
+    text_document = document(Text("here"))
     page = Section("page", "Page", (Text("there"),), medium="page")
-    assert "there" not in to_text(replace(told, sections=(*told.sections, page)))
+    assert "there" not in to_text(replace(text_document, sections=(*text_document.sections, page)))
 
 
 def test_no_amount_is_torn_from_its_unit():

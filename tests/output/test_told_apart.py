@@ -50,7 +50,7 @@ def test_the_same_name_is_numbered():
 
 
 def test_numbered_names_of_two_groups_do_not_look_alike():
-    first = [f"sm90_xmma_fprop_implicit_gemm_{'a' * 30}{one}{'z' * 30}" for one in range(4)]
-    second = [f"sm90_xmma_fprop_implicit_conv_{'b' * 30}{one}{'y' * 30}" for one in range(4)]
+    first = [f"sm90_xmma_fprop_implicit_gemm_{'a' * 30}{number}{'z' * 30}" for number in range(4)]
+    second = [f"sm90_xmma_fprop_implicit_conv_{'b' * 30}{number}{'y' * 30}" for number in range(4)]
     for room in (20, 26, 32):
         assert len({*cut_apart([*first, *second], room).values()}) == 8

@@ -23,12 +23,12 @@ from timesink.recorder.counter_probes import (
     reason,
     seen_by_cuda,
     seen_by_hip,
-    wanted,
+    wanted_counters,
 )
 from timesink.recorder.counter_sampler import Sampler, describe_devices, next_moment_s
 from timesink.recorder.folder import ProcessNotes, RecordingFolder, RecordPlan, is_interval
 from timesink.recorder.host_counters import describe_host
-from timesink.recorder.ncu import crash_of, find_ncu, metrics_named, sampling, shown
+from timesink.recorder.ncu import command_line, crash_of, find_ncu, launch_picks, metrics_named
 from timesink.recorder.ncu.process import Splitter
 from timesink.recorder.ncu.table import NcuOutputs
 from timesink.recorder.processes import (
@@ -38,7 +38,7 @@ from timesink.recorder.processes import (
     descendants,
     is_alive,
     is_running,
-    masked,
+    mask_secrets,
 )
 from timesink.recorder.recording import Urgency, recorded_environment
 from timesink.recorder.run_file import _is_even
@@ -48,12 +48,14 @@ from timesink.recorder.traces import (
     _microseconds,
     _nanoseconds,
     measure_offset,
-    nested,
+    nest_ranges,
 )
 
 
 def test_masking_masked():
-    assert masked(["python", "train.py", "--hf-token", "abc", "--lr=0.1", "wandb.api_key=abc"]) == [
+    assert mask_secrets(
+        ["python", "train.py", "--hf-token", "abc", "--lr=0.1", "wandb.api_key=abc"]
+    ) == [
         "python",
         "train.py",
         "--hf-token",
@@ -61,7 +63,9 @@ def test_masking_masked():
         "--lr=0.1",
         "wandb.api_key=***",
     ]
-    assert masked(["bash", "-c", "KEY='a b' python train.py --data https://me:abc@host/data"]) == [
+    assert mask_secrets(
+        ["bash", "-c", "KEY='a b' python train.py --data https://me:abc@host/data"]
+    ) == [
         "bash",
         "-c",
         "KEY=*** python train.py --data https://***@host/data",
@@ -76,7 +80,7 @@ def test_command_metrics_named():
 
 
 def test_command_shown():
-    assert shown(["ncu", "-k", "regex:a|b"]) == "ncu -k 'regex:a|b'"
+    assert command_line(["ncu", "-k", "regex:a|b"]) == "ncu -k 'regex:a|b'"
 
 
 def test_places_places_beside():
@@ -97,13 +101,13 @@ def test_program_crash_of():
 
 
 def test_sampling_sampling():
-    assert repr(sampling(7)) == "LaunchPicks(every=7, period=1000, picked=143)"
-    assert repr(sampling(997)) == "LaunchPicks(every=997, period=10000, picked=10)"
+    assert repr(launch_picks(7)) == "LaunchPicks(every=7, period=1000, picked=143)"
+    assert repr(launch_picks(997)) == "LaunchPicks(every=997, period=10000, picked=10)"
 
 
 def test_sampling_sampling_expression():
-    assert sampling(10).expression == "[0-9]*(1)"
-    assert sampling(50).expression == "1|[0-9]*(01|51)"
+    assert launch_picks(10).expression == "[0-9]*(1)"
+    assert launch_picks(50).expression == "1|[0-9]*(01|51)"
 
 
 def test_splitting_splitter():
@@ -180,11 +184,11 @@ def test_matching_functionname():
 def test_swapping_tell_of_calls():
     from contextlib import contextmanager
 
-    heard = []
+    calls = []
 
     @contextmanager
     def call() -> Iterator[None]:
-        heard.append("called")
+        calls.append("called")
         yield
 
     def double(x: int, *, times: int = 2) -> int:
@@ -193,33 +197,33 @@ def test_swapping_tell_of_calls():
     put_back = tell_of_calls(double, call)
     assert double(3) == 6
     assert double(3, times=4) == 12
-    assert heard == ["called", "called"]
+    assert calls == ["called", "called"]
     assert str(inspect.signature(double)) == "(x: 'int', *, times: 'int' = 2) -> 'int'"
     put_back()
     assert double(3) == 6
-    assert heard == ["called", "called"]
+    assert calls == ["called", "called"]
 
 
 def test_clock_measure_offset():
     from timesink.recorder.traces import Range
 
-    found = TimelineRanges(0, [Range("a", "1", 10_000, 11_000), Range("b", "1", 20_000, 21_000)])
+    ranges = TimelineRanges(0, [Range("a", "1", 10_000, 11_000), Range("b", "1", 20_000, 21_000)])
     assert (
-        repr(measure_offset([("a", 14_000, 17_000), ("b", 23_000, 26_500)], found))
+        repr(measure_offset([("a", 14_000, 17_000), ("b", 23_000, 26_500)], ranges))
         == "Offset(offset_us=4.75, spread_us=0.75)"
     )
 
 
 def test_environment_recorded_environment():
-    told = recorded_environment({"PYTHONPATH": "/mine"}, Path("/run/.control"))
-    assert told["PYTHONPATH"].endswith("site:/mine")
-    assert told["TIMESINK_RECORD"] == "/run/.control"
+    environment = recorded_environment({"PYTHONPATH": "/mine"}, Path("/run/.control"))
+    assert environment["PYTHONPATH"].endswith("site:/mine")
+    assert environment["TIMESINK_RECORD"] == "/run/.control"
 
 
 def test_nesting_nested():
     steps = [Range("timesink cycle 1", "1", 0, 100), Range("timesink cycle 2", "1", 101, 200)]
-    found = nested([*steps, Range("optimizer", "1", 90, 103)])
-    assert [(new.start_ns, new.end_ns) for new in found.values()] == [(0, 103), (103, 200)]
+    spans = nest_ranges([*steps, Range("optimizer", "1", 90, 103)])
+    assert [(new.start_ns, new.end_ns) for new in spans.values()] == [(0, 103), (103, 200)]
 
 
 def test_notes_processnotes_last():
@@ -258,15 +262,15 @@ def test_urgency_urgency():
 
 
 def test_counter_catalogue_wanted():
-    assert sorted(wanted("psi,gpu_power*"))[:3] == [
+    assert sorted(wanted_counters("psi,gpu_power*"))[:3] == [
         "gpu_power_instant_mw",
         "gpu_power_limit_mw",
         "gpu_power_mw",
     ]
-    assert not bool(wanted("none"))
-    assert "host_cpu_usage" in wanted("all")
+    assert not bool(wanted_counters("none"))
+    assert "host_cpu_usage" in wanted_counters("all")
     with pytest.raises(UsageError, match=re.escape("no counter is called 'gpus'")):
-        wanted("gpus")
+        wanted_counters("gpus")
 
 
 def test_counter_catalogue_missing_in_words():
@@ -297,12 +301,14 @@ def test_counter_sampler_sampler():
     import os
     import tempfile
 
-    from timesink.recorder.counter_probes import wanted
+    from timesink.recorder.counter_probes import wanted_counters
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "counters.csv")
 
-        sampler = Sampler(file, wanted=wanted("memory"), interval_ms=20, pids=lambda: [os.getpid()])
+        sampler = Sampler(
+            file, wanted=wanted_counters("memory"), interval_ms=20, pids=lambda: [os.getpid()]
+        )
         sampler.start()
         sampled = sampler.stop()
         header = file.read_text().splitlines()[0]

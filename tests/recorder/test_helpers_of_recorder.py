@@ -12,5 +12,5 @@ def test_cycles_a_plan_skips() -> None:
 
 def test_shown_briefly() -> None:
     launches = ":::1|8|15|22|29|[0-9]*(001|008|015|022|029)"
-    told = "ncu --kernel-id ':::1|8|15|...' (--dry-run shows it whole)"
-    assert shown_briefly(["ncu", "--kernel-id", launches]) == told
+    expected = "ncu --kernel-id ':::1|8|15|...' (--dry-run shows it whole)"
+    assert shown_briefly(["ncu", "--kernel-id", launches]) == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.recorder.processes import masked
+from timesink.recorder.processes import mask_secrets
 
 VALUE = "correct.horse"
 
@@ -63,14 +63,14 @@ VALUE = "correct.horse"
     ],
 )
 def test_secrets_go(words: list[str]):
-    kept = masked(words)
-    assert VALUE not in " ".join(kept)
-    assert "***" in " ".join(kept)
-    assert len(kept) == len(words)
+    masked_words = mask_secrets(words)
+    assert VALUE not in " ".join(masked_words)
+    assert "***" in " ".join(masked_words)
+    assert len(masked_words) == len(words)
 
 
 @pytest.mark.parametrize(
-    ("words", "kept"),
+    ("words", "expected"),
     [
         (["mysql", "-u", "root", "-p", "12345"], ["mysql", "-u", "root", "-p", "***"]),
         (["/usr/bin/mysqldump", "-phunter2", "-P", "3306"], [..., "-p***", "-P", "3306"]),
@@ -89,9 +89,9 @@ def test_secrets_go(words: list[str]):
         (["--secret-pad-token", "12"], ["--secret-pad-token", "***"]),
     ],
 )
-def test_passwords_of_usual_commands_go(words: list[str], kept: list[object]):
+def test_passwords_of_usual_commands_go(words: list[str], expected: list[object]):
     """Also numbers, after a letter that is a port elsewhere."""
-    assert masked(words) == [words[0] if word is ... else word for word in kept]
+    assert mask_secrets(words) == [words[0] if word is ... else word for word in expected]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_passwords_of_usual_commands_go(words: list[str], kept: list[object]):
     ],
 )
 def test_keys_are_known_by_their_beginning(key: str):
-    assert masked(["login", key, f"x={key},y"]) == ["login", "***", "x=***,y"]
+    assert mask_secrets(["login", key, f"x={key},y"]) == ["login", "***", "x=***,y"]
 
 
 @pytest.mark.parametrize(
@@ -131,4 +131,4 @@ def test_keys_are_known_by_their_beginning(key: str):
     ],
 )
 def test_the_rest_stays_as_it_is(words: list[str]):
-    assert masked(words) == words
+    assert mask_secrets(words) == words

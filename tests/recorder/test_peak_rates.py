@@ -22,10 +22,10 @@ def _small_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_a_device_cannot_do_is_skipped_with_the_reason():
-    found = measure_rates("cpu", 0.01, ["fp32", "fp8", "tf32"])
-    assert set(found.rates) == {"copy", "fp32"}
-    assert found.skipped["fp8"] == "the host has no such arithmetic"
-    assert "tf32" in found.skipped
+    measurement = measure_rates("cpu", 0.01, ["fp32", "fp8", "tf32"])
+    assert set(measurement.rates) == {"copy", "fp32"}
+    assert measurement.skipped["fp8"] == "the host has no such arithmetic"
+    assert "tf32" in measurement.skipped
 
 
 def test_the_precision_of_the_program_comes_back():
@@ -56,22 +56,24 @@ def test_sizes_that_do_not_fit_are_left_out():
 
 
 @pytest.mark.parametrize(
-    ("told", "clock"), [("1755\n", "1755 MHz"), ("", ""), ("[N/A]\n", ""), ("1755\n1980\n", "")]
+    ("output", "clock"), [("1755\n", "1755 MHz"), ("", ""), ("[N/A]\n", ""), ("1755\n1980\n", "")]
 )
-def test_a_clock_is_what_the_driver_tells_of_one_device(told, clock, monkeypatch):
-    asked = []
-    monkeypatch.setattr(peak_rates, "_told", lambda *words: asked.append(words) or told)
-    known = SimpleNamespace(get_device_properties=lambda _: SimpleNamespace(uuid="1-2"))
-    fake = SimpleNamespace(version=SimpleNamespace(cuda="13.0"), cuda=known)
+def test_a_clock_is_what_the_driver_tells_of_one_device(output, clock, monkeypatch):
+    commands = []
+    monkeypatch.setattr(peak_rates, "_tool_output", lambda *words: commands.append(words) or output)
+    cuda = SimpleNamespace(get_device_properties=lambda _: SimpleNamespace(uuid="1-2"))
+    fake = SimpleNamespace(version=SimpleNamespace(cuda="13.0"), cuda=cuda)
     assert peak_rates._clock(fake, SimpleNamespace(type="cuda", index=0)) == clock
     # Only asked, never set.
-    assert asked == [
+    assert commands == [
         ("nvidia-smi", "--query-gpu=clocks.sm", "--format=csv,noheader,nounits", "--id=GPU-1-2")
     ]
 
 
 def test_a_clock_of_the_other_maker(monkeypatch):
-    told = "GPU[0]\t\t: sclk clock level: 1: (2100Mhz)\nGPU[0]\t\t: mclk clock level: 0: (900Mhz)\n"
-    monkeypatch.setattr(peak_rates, "_told", lambda *_words: told)
+    output = (
+        "GPU[0]\t\t: sclk clock level: 1: (2100Mhz)\nGPU[0]\t\t: mclk clock level: 0: (900Mhz)\n"
+    )
+    monkeypatch.setattr(peak_rates, "_tool_output", lambda *_words: output)
     fake = SimpleNamespace(version=SimpleNamespace(cuda=None))
     assert peak_rates._clock(fake, SimpleNamespace(type="cuda", index=0)) == "2100 MHz"

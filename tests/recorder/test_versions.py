@@ -63,17 +63,17 @@ def test_a_tree_goes_where_something_fails(repository: Repository):
 def test_paths_mean_the_commit_or_what_git_does_not_have(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ):
-    top, own = repository.top, repository.directory
+    top, directory = repository.top, repository.directory
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(top / "src"), "/elsewhere"]))
-    words = ("python", "train.py", str(own / "train.py"), "data/few.bin", "--at=data/few.bin")
-    words += ("data", "--lr=3", str(own / "data"), "missing.txt")
+    words = ("python", "train.py", str(directory / "train.py"), "data/few.bin", "--at=data/few.bin")
+    words += ("data", "--lr=3", str(directory / "data"), "missing.txt")
     with repository.tree(repository.commit("HEAD"), "base") as tree:
         version = repository.version(words, tree)
-    few = str(own / "data" / "few.bin")
+    few = str(directory / "data" / "few.bin")
     assert version.directory == tree / "jobs"
     assert version.command == (
         "python", "train.py", str(tree / "jobs" / "train.py"), few, f"--at={few}",
-        "data", "--lr=3", str(own / "data"), "missing.txt",
+        "data", "--lr=3", str(directory / "data"), "missing.txt",
     )  # fmt: skip
     places = version.environment["PYTHONPATH"].split(os.pathsep)
     assert places == [str(tree / "src"), "/elsewhere"]
@@ -86,11 +86,11 @@ print(json.dumps([random.randint(1, 1), sys.path, sys.argv, model.NUMBER]))
 
 
 def path_of(command: list[str], directory: Path, environment: dict[str, str]) -> list[Any]:
-    made = subprocess.run(
+    process = subprocess.run(
         command, cwd=directory, env=environment, capture_output=True, text=True, check=True
     )
-    told: list[Any] = json.loads(made.stdout)
-    return told
+    answer: list[Any] = json.loads(process.stdout)
+    return answer
 
 
 @pytest.mark.parametrize("finder", [False, True])
@@ -127,16 +127,18 @@ def test_a_commit_sees_the_modules_that_a_checkout_of_it_sees(tmp_path: Path, fi
     repository = Repository.around(top / "jobs")
     with repository.tree(repository.commit("HEAD"), "base") as tree:
         version = repository.version(tuple(command), tree)
-        own = {k: v for k, v in version.environment.items() if k != "PYTHONPATH"}
-        told = path_of(list(version.command), version.directory, recorded_environment(own, control))
+        run_variables = {k: v for k, v in version.environment.items() if k != "PYTHONPATH"}
+        paths = path_of(
+            list(version.command), version.directory, recorded_environment(run_variables, control)
+        )
         words = [command[0], "-c", "import pace; print(pace.__file__)\nimport wandb"]
-        places = recorded_environment(own, control)
+        places = recorded_environment(run_variables, control)
         last = subprocess.run(words, env=places, capture_output=True, text=True, check=False)
         # Nobody else has it; a folder is no module, here as in a checkout.
         assert last.stdout.strip() == str(tree / "pace.py")
         assert "No module named 'wandb'" in last.stderr
-    assert told[3] == 1
-    assert told[1] == [place.replace(str(top), str(tree)) for place in plain[1]]
+    assert paths[3] == 1
+    assert paths[1] == [place.replace(str(top), str(tree)) for place in plain[1]]
 
 
 FINDER = """
@@ -237,7 +239,7 @@ def test_a_commit_does_not_import_what_only_a_later_one_has(tmp_path: Path, is_f
     assert before["package"] == str(source / "package" / "__init__.py")
     assert None not in before.values()
     repository = Repository.around(top / "jobs")
-    found = {}
+    modules_by_ref = {}
     for ref in ("HEAD~1", "HEAD"):
         with repository.tree(repository.commit(ref), "base") as tree:
             version = repository.version(command, tree)
@@ -245,18 +247,18 @@ def test_a_commit_does_not_import_what_only_a_later_one_has(tmp_path: Path, is_f
                 {k: v for k, v in version.environment.items() if k != "PYTHONPATH"}, control
             )
             (origins,) = path_of([*version.command], version.directory, places)
-            found[ref] = {
+            modules_by_ref[ref] = {
                 name: str(origin).replace(str(tree), "TREE") for name, origin in origins.items()
             }
     stays = {"built": before["built"], "installed": before["installed"]}
-    assert found["HEAD~1"] == {
+    assert modules_by_ref["HEAD~1"] == {
         **stays,
         "package": "TREE/package/__init__.py",
         "kept": "TREE/lib/kept.py",
         **dict.fromkeys(("tools", "space", "space.part"), "None"),
     }
     moved = {name: str(origin).replace(str(top), "TREE") for name, origin in before.items()}
-    assert found["HEAD"] == {**moved, **stays}
+    assert modules_by_ref["HEAD"] == {**moved, **stays}
 
 
 def test_trees_of_a_process_that_was_killed_go_with_the_next(repository: Repository):

@@ -28,8 +28,8 @@ def test_nothing_recorded_has_no_functions():
 
 
 def test_companions_are_more_by_the_same_number_or_a_few_times_that():
-    found = companions(functions([1.0, 5.0, 0.0], [101.0, 5.0, 200.0]), 100.0)
-    assert found.tolist() == [True, False, True]
+    is_companion = companions(functions([1.0, 5.0, 0.0], [101.0, 5.0, 200.0]), 100.0)
+    assert is_companion.tolist() == [True, False, True]
 
 
 def test_in_proportion_in_both_directions():
@@ -41,8 +41,8 @@ def test_in_proportion_in_both_directions():
 def test_what_grew_beyond_the_pace_of_all_stands_out():
     base = np.array([[10.0, 20, 5], [11, 22, 5.5], [10, 20, 5]])
     new = base * 2 + np.array([0, 0, 30])
-    found = excess(base, new, np.array([True, True, True]))
-    assert found.stands_out.tolist() == [False, False, True]
+    growth = excess(base, new, np.array([True, True, True]))
+    assert growth.stands_out.tolist() == [False, False, True]
     assert slowdown(base[:1], 2 * base[:1], np.array([True] * 3)) == 2.0
     assert slowdown(base[:1], new[:1], np.array([False] * 3)) == 1.0
 
@@ -52,13 +52,13 @@ def test_the_largest_of_few_functions_does_not_tell_the_pace_alone():
     base = np.array([[3000.0, 7, 1], [3200, 7, 1], [2900, 7, 1]])
     new = base + np.array([18000.0, 0.6, 0.2])
     assert slowdown(base, new, np.array([True] * 3)) < 1.2
-    found = excess(base, new, np.array([True] * 3))
-    assert found.stands_out.tolist() == [True, False, False]
+    growth = excess(base, new, np.array([True] * 3))
+    assert growth.stands_out.tolist() == [True, False, False]
     assert slowdown(base, new, np.array([True, False, False])) == 1.0
 
 
 def test_places_in_words():
-    said = [
+    phrases = [
         HostPlace(None, "cudaFree", None).words,
         HostPlace(None, "aten::add", None, operators=frozenset({"aten::add"})).words,
         HostPlace("aten::mm", None, "cudaFree").words,
@@ -66,7 +66,7 @@ def test_places_in_words():
         HostPlace("aten::mm", "a", "b").words,
         HostPlace(None, "a", "b").words,
     ]
-    assert said == [
+    assert phrases == [
         "after the last call of the cycle (cudaFree)",
         "after the last operator of the cycle (aten::add)",
         "before the first call of aten::mm (cudaFree)",

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from timesink.analyses.comparison import Role
+from timesink.analyses.comparison import ProcessSteps
 from timesink.analyses.ranks.analysis import cost_together
 from timesink.analyses.ranks.lateness import Panel
 from timesink.answers.comparison.budget_file import (
@@ -23,13 +23,13 @@ from timesink.rules import Steps
 from timesink.rules.causes_device import precision
 from timesink.rules.counter_levels import chance
 from timesink.rules.counter_names import capacity_of, hardware_of, plain_name, without_pid
-from timesink.rules.diagnosis import unexplained
+from timesink.rules.diagnosis import unexplained_changes
 from timesink.rules.environment import relief_sentence
 from timesink.rules.slow_cycles import CycleSplit, excesses, split_cycles
 
 
 @pytest.mark.parametrize(
-    ("found", "subject"),
+    ("finding", "subject"),
     [
         (Finding("gpu_clock", "", device="GPU 0"), "GPU 0"),
         (Finding("gpu_clock", "", device="GPU 0", process="rank 3"), "rank 3"),
@@ -38,16 +38,21 @@ from timesink.rules.slow_cycles import CycleSplit, excesses, split_cycles
         (Finding("data-loading", ""), ""),
     ],
 )
-def test_the_subject_is_what_tells_it_from_others(found: Finding, subject: str):
-    assert found.subject == subject
+def test_the_subject_is_what_tells_it_from_others(finding: Finding, subject: str):
+    assert finding.subject == subject
 
 
 def test_a_finding_shows_what_it_says_and_no_more():
-    found = Finding("gpu_clock", "Slow.", cost_ns=5.0, evidence=(Evidence("cycle", "here"),))
-    assert repr(found).startswith("Finding(id='gpu_clock', sentence='Slow.', cost_ns=5.0, evidence")
-    assert "rank" not in repr(found)
-    assert (found.rule, found.cause, found.kind, found.explained_ns) == (*["gpu_clock"] * 3, 5.0)
-    assert found.proofs == ("here",)
+    finding = Finding("gpu_clock", "Slow.", cost_ns=5.0, evidence=(Evidence("cycle", "here"),))
+    assert repr(finding).startswith(
+        "Finding(id='gpu_clock', sentence='Slow.', cost_ns=5.0, evidence"
+    )
+    assert "rank" not in repr(finding)
+    assert (finding.rule, finding.cause, finding.kind, finding.explained_ns) == (
+        *["gpu_clock"] * 3,
+        5.0,
+    )
+    assert finding.proofs == ("here",)
 
 
 def test_relief_is_told_from_the_first_run_to_the_second():
@@ -58,9 +63,9 @@ def test_relief_is_told_from_the_first_run_to_the_second():
 
 def test_what_no_cause_explains():
     grown = Component("idle", None, 10.0, 15.0, None, None)
-    assert unexplained((grown,), ()) == (("idle", 5.0),)
+    assert unexplained_changes((grown,), ()) == (("idle", 5.0),)
     cause = Finding("host_code", "", claims=(("idle", 5.0), ("copies", 1.0)))
-    assert unexplained((grown,), (cause,)) == (("copies", -1.0),)
+    assert unexplained_changes((grown,), (cause,)) == (("copies", -1.0),)
 
 
 def test_a_steady_level_that_moved_is_no_chance():
@@ -75,9 +80,9 @@ def test_what_links_carry():
     assert capacity_of("network", None, 1.18e9) == 12.5e9
     assert capacity_of("network", None, 1.18e9, steady=1.18e9) == 1.25e9
     assert capacity_of("network", None, 1.18e9, steady=1.0e9) == 12.5e9
-    found = hardware_of("NVIDIA H200")
-    assert found is not None
-    assert (found.pcie, found.link, found.memory_bandwidth, found.power_w) == (
+    hardware = hardware_of("NVIDIA H200")
+    assert hardware is not None
+    assert (hardware.pcie, hardware.link, hardware.memory_bandwidth, hardware.power_w) == (
         63e9,
         450e9,
         4800e9,
@@ -100,18 +105,20 @@ def test_time_inside_of_steps():
     steps = Steps(np.array([[0, 100], [200, 300]]), 2, 100.0, marked=True)
     assert steps.per_step_ns([[50, 150], [60, 90], [290, 400]]) == 30.0
     assert steps.hold(np.array([50, 150, 200, 300])).tolist() == [True, False, True, False]
-    assert Steps(np.zeros((0, 2), int), 1, 2e6, marked=False).each == "the recorded 2.00 ms"
+    assert Steps(np.zeros((0, 2), int), 1, 2e6, marked=False).step_phrase == "the recorded 2.00 ms"
 
 
 def test_slow_cycles_by_length_and_by_function():
     lengths = [10, 10, 11, 10, 30, 10, 11, 10]
     table = pl.DataFrame({"cycle": range(1, 9), "cycle_dur_ns": lengths})
-    assert split_cycles(Role("run", "run.csv", "7", table)).slow == (5,)
+    assert split_cycles(ProcessSteps("run", "run.csv", "7", table)).slow == (5,)
     rows = {"cycle": [1, 2, 3, 4], "function": "f", "device": "Host"}
     times = {"cycle_dur_ns": [10, 10, 10, 50], "dur_ns": [5, 5, 5, 45]}
-    role = Role("run", "run.csv", "7", pl.DataFrame({**rows, **times}))
-    found = excesses(role, CycleSplit((1, 2, 3), (4,), (), (), (), 10.0))
-    assert [(one.cycle, one.function, one.time_ns) for one in found] == [(4, "f", 45.0)]
+    role = ProcessSteps("run", "run.csv", "7", pl.DataFrame({**rows, **times}))
+    slow_cycles = excesses(role, CycleSplit((1, 2, 3), (4,), (), (), (), 10.0))
+    assert [
+        (slow_cycle.cycle, slow_cycle.function, slow_cycle.time_ns) for slow_cycle in slow_cycles
+    ] == [(4, "f", 45.0)]
 
 
 def test_limits_of_a_gate_and_what_cannot_be_seen():
@@ -120,8 +127,8 @@ def test_limits_of_a_gate_and_what_cannot_be_seen():
     assert [Limit(5.0).is_exceeded(pct) for pct in (5.0, 5.1)] == [False, True]
     assert Limit().is_exceeded(0.1)
     assert unseen_pct(CycleTime(100.0, 101.0, 1.0, (-3.0, 5.0), 0.6)) == 4.0
-    said = unseen(20.0, Limit(), (8, 6))
-    assert said == "Changes below about 20 % cannot be seen in 8 and 6 cycles."
+    text = unseen(20.0, Limit(), (8, 6))
+    assert text == "Changes below about 20 % cannot be seen in 8 and 6 cycles."
     assert unseen(3.72, Limit(2.0), (8, 8)).startswith("Changes below about 3.8 %")
     assert "a slow-down of 2 % may pass. Record more cycles." in unseen(3.72, Limit(2.0), (8, 8))
     assert "1 235 %" in unseen(1234.5, None, (2, 2))
@@ -131,7 +138,7 @@ def test_limits_of_a_gate_and_what_cannot_be_seen():
 def test_amounts_of_budgets():
     assert (increase("10%"), increase("0.2 ms")) == (Increase(pct=10.0), Increase(ns=200_000.0))
     assert (time_ns("1.5 ms"), time_ns("200us")) == (1_500_000.0, 200_000.0)
-    assert (Increase(pct=10.0).said, Increase(ns=200_000.0).said) == ("+10 %", "+200.0 us")
+    assert (Increase(pct=10.0).text, Increase(ns=200_000.0).text) == ("+10 %", "+200.0 us")
     assert Increase(pct=10.0).is_below(12, 100)
     assert not Increase(ns=20.0).is_below(12, 100)
     with pytest.raises(AmountError, match="a time is a number"):
@@ -148,8 +155,17 @@ def test_number_formats_by_the_names_of_kernels():
 
 
 def test_several_late_ranks_cost_what_the_latest_of_each_step_does():
-    held = np.array([[5.0, 5.0], [5.0, 0.0]])
-    panel = Panel(np.arange(2), ("1", "2"), held, held, held, {}, held, np.zeros(2))
+    caused_wait = np.array([[5.0, 5.0], [5.0, 0.0]])
+    panel = Panel(
+        np.arange(2),
+        ("1", "2"),
+        caused_wait,
+        caused_wait,
+        caused_wait,
+        {},
+        caused_wait,
+        np.zeros(2),
+    )
     always = Finding("gpu_clock", "", cost_ns=10.0, rank=0)
     once = Finding("host_code", "", cost_ns=7.0, rank=1)
     assert cost_together([always, once], panel)[0] == 12.0

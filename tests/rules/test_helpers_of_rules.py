@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 import timesink
-from timesink.rules import find_all, finding, longest_by_name, rules_for
+from timesink.rules import find_all, longest_by_name, make_finding, rules_for
 from timesink.rules.communication import advice_on, why_late
 from timesink.rules.kernel_use import advise
 
@@ -44,7 +44,7 @@ def test_rules_for() -> None:
 
 def test_finding() -> None:
     assert (
-        finding("run", "data-loading", "It waits.", share=0.1, cost_ns=5.0).title
+        make_finding("run", "data-loading", "It waits.", share=0.1, cost_ns=5.0).title
         == "Steps wait for data"
     )
 

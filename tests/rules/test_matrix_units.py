@@ -18,10 +18,10 @@ def kept_recordings(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("order", [("control", "test"), ("test", "control")])
 def test_lost_tensor_cores_come_before_the_compiler_that_lost_them(
-    shared: Path, order: tuple[str, str]
+    shared_root: Path, order: tuple[str, str]
 ):
     """Two thirds of +46.6 ms are products on ordinary units; both are compared in either order."""
-    sides = [shared / "data/hta/trace_diff" / name for name in order]
+    sides = [shared_root / "data/hta/trace_diff" / name for name in order]
     answer = timesink.compare(*sides).to_dict()
     first, second, *_ = answer["causes"]
     assert first["cause"] == "precision_change"
@@ -42,9 +42,9 @@ def test_lost_tensor_cores_come_before_the_compiler_that_lost_them(
     ],
 )
 def test_products_in_full_precision_that_came_or_went_are_precision_in_either_order(
-    shared: Path, order: tuple[str, str], lead: str, cost_us: int
+    shared_root: Path, order: tuple[str, str], lead: str, cost_us: int
 ):
-    sides = [shared / "data/h200/faults" / name for name in order]
+    sides = [shared_root / "data/h200/faults" / name for name in order]
     (only,) = timesink.compare(*sides).to_dict()["causes"]
     assert only["cause"] == "precision_change"
     assert only["explained_us"] == pytest.approx(cost_us, rel=0.02)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import timesink.rules
-from call_trees import Call, copy, kernel, marked, op, program, runtime
+from call_trees import Call, copy, kernel, op, program, program_range, runtime
 from timesink.analyses.diff import Program
 from timesink.analyses.diff.edits import difference
 from timesink.answers.comparison.program import program_lines
@@ -38,8 +38,8 @@ DROPOUT = op("aten::dropout", kernel("mask", 2))
 WAIT = runtime("cudaStreamSynchronize")
 FLASH = op("aten::scaled_dot_product_attention", kernel("flash_fwd", 9))
 SOFTMAX = op("aten::softmax", op("aten::_softmax", kernel("softmax", 9)))
-STEP = marked("Optimizer.step#AdamW.step", op("aten::_foreach_add_", kernel("multi", 6)))
-ZERO = marked("Optimizer.zero_grad#AdamW.zero_grad", op("aten::zero_", kernel("zero")))
+STEP = program_range("Optimizer.step#AdamW.step", op("aten::_foreach_add_", kernel("multi", 6)))
+ZERO = program_range("Optimizer.zero_grad#AdamW.zero_grad", op("aten::zero_", kernel("zero")))
 FILLED = op("aten::empty", op("aten::fill_", kernel("FillFunctor")))
 REGION = op("Torch-Compiled Region: 0/0", DROPOUT)
 READ = op("aten::item", op("aten::_local_scalar_dense", WAIT))
@@ -61,9 +61,9 @@ def steady(*calls: Call) -> list[list[Call]]:
     return [[*USUAL, *calls]] * 3
 
 
-def below(name: str, one: Call, other: Call) -> tuple[list[list[Call]], list[list[Call]]]:
+def below(name: str, call: Call, other: Call) -> tuple[list[list[Call]], list[list[Call]]]:
     """The same operator that does one or the other."""
-    return steady(op(name, one)), steady(op(name, other))
+    return steady(op(name, call)), steady(op(name, other))
 
 
 def all_with(**more: str) -> list[list[Call]]:
@@ -84,8 +84,8 @@ def resized_attention() -> tuple[list[list[Call]], list[list[Call]]]:
     sides = []
     for size, name in ((16, "flash_fwd_kernel"), (512, "flash_fwd_splitkv_kernel")):
         attention = op("aten::scaled_dot_product_attention", kernel(name, size))
-        others = [op(f"aten::op{at}", shapes="[[8, 8]]") for at in range(20)]
-        sides.append([[*others, replace(attention, shapes=f"[[1, {size}, 64]]")]] * 3)
+        other_ops = [op(f"aten::op{at}", shapes="[[8, 8]]") for at in range(20)]
+        sides.append([[*other_ops, replace(attention, shapes=f"[[1, {size}, 64]]")]] * 3)
     return sides[0], sides[1]
 
 
@@ -133,19 +133,19 @@ CASES = [
      steady(op("aten::conv2d", kernel("nchwToNhwcKernel"), kernel("nhwcToNchwKernel")))),
     ("layout_conversion", steady(), steady(op("aten::contiguous", op("aten::clone")))),
     ("kernel_choice", *below("aten::mul", kernel("elementwise"), kernel("vectorized", 20))),
-    ("kernel_change", steady(marked("block", kernel("triton_poi_add"))),
-     steady(marked("block", kernel("triton_poi_mul")))),
-    ("kernel_choice", steady(marked("block", kernel("one"))),
-     steady(marked("block", kernel("other")))),
+    ("kernel_change", steady(program_range("block", kernel("triton_poi_add"))),
+     steady(program_range("block", kernel("triton_poi_mul")))),
+    ("kernel_choice", steady(program_range("block", kernel("one"))),
+     steady(program_range("block", kernel("other")))),
     ("casts", steady(), steady(op("aten::to", op("aten::_to_copy", kernel("cast"))))),
     ("extra_copies", steady(), steady(op("aten::clone", kernel("copy")))),
     ("kernel_change", steady(), steady(op("aten::bmm", kernel("gemm")))),
     ("kernel_change", steady(DROPOUT), steady(*[DROPOUT] * 10)),
     ("kernel_change", steady(DROPOUT), steady(op("aten::gelu", kernel("gelu")))),
     ("added_layer", steady(), steady(DROPOUT)),
-    ("kernel_choice", steady(marked("block", kernel("ampere_sgemm_32x32_tn", 10))),
-     steady(marked("block", kernel("ampere_sgemm_64x64_tn", 30)))),
-    ("kernel_change", steady(), steady(marked("checkpoint"))),
+    ("kernel_choice", steady(program_range("block", kernel("ampere_sgemm_32x32_tn", 10))),
+     steady(program_range("block", kernel("ampere_sgemm_64x64_tn", 30)))),
+    ("kernel_change", steady(), steady(program_range("checkpoint"))),
 ]  # fmt: skip
 """A case for each row, in the order of the rows."""
 
@@ -153,7 +153,7 @@ CASES = [
 Cycles = tuple[tuple[Call, ...], ...]
 
 
-def fixed(cycles: Sequence[Sequence[Call]]) -> Cycles:
+def as_cycles(cycles: Sequence[Sequence[Call]]) -> Cycles:
     return tuple(map(tuple, cycles))
 
 
@@ -169,22 +169,22 @@ def edits(base: Cycles, new: Cycles) -> tuple[ProgramEdit, ...]:
 
 
 def change(base: Sequence[Sequence[Call]], new: Sequence[Sequence[Call]]) -> list[ProgramEdit]:
-    return list(edits(fixed(base), fixed(new)))
+    return list(edits(as_cycles(base), as_cycles(new)))
 
 
-def reached(base: Sequence[Sequence[Call]], new: Sequence[Sequence[Call]]) -> set[int]:
+def matched_rows(base: Sequence[Sequence[Call]], new: Sequence[Sequence[Call]]) -> set[int]:
     """Rows that name the cause of a change."""
-    found = difference(read(fixed(base)), read(fixed(new)))
-    passes = ProgramPasses.of(found)
-    facts = [change_facts(found, one, passes) for one in found.changes]
-    return {next(at for at, row in enumerate(_rows()) if _fits(row, one)) for one in facts}
+    diff = difference(read(as_cycles(base)), read(as_cycles(new)))
+    passes = ProgramPasses.of(diff)
+    facts = [change_facts(diff, edit, passes) for edit in diff.changes]
+    return {next(at for at, row in enumerate(_rows()) if _fits(row, facts_)) for facts_ in facts}
 
 
 @pytest.mark.parametrize("row", range(len(ROWS)), ids=lambda row: f"{row}-{ROWS[row]['cause']}")
 def test_every_row_has_a_case(row: int):
     cause, base, new = CASES[row]
     assert ROWS[row]["cause"] == cause
-    assert row in reached(base, new)
+    assert row in matched_rows(base, new)
     assert cause in {edit.cause for edit in change(base, new)}
 
 
@@ -192,8 +192,8 @@ def test_every_row_has_a_case(row: int):
 def test_swapped_sides_have_the_same_cause(number: int):
     _, base, new = CASES[number]
     there, back = change(base, new), change(new, base)
-    assert [one.cause for one in there] == [one.cause for one in back]
-    assert [one.device_ns for one in there] == [-one.device_ns for one in back]
+    assert [cause.cause for cause in there] == [cause.cause for cause in back]
+    assert [cause.device_ns for cause in there] == [-cause.device_ns for cause in back]
 
 
 def test_rows_ask_only_what_is_answered():
@@ -207,7 +207,9 @@ def test_the_last_row_takes_what_is_left():
 
 def test_every_cause_has_a_name_and_advice():
     causes = {row["cause"] for row in ROWS}
-    named = {one for row in ROWS for key in ("absorbs", "with") for one in row.get(key, ())}
+    named = {
+        cause_name for row in ROWS for key in ("absorbs", "with") for cause_name in row.get(key, ())
+    }
     assert named - {"*"} <= causes <= set(CAUSES)
     for cause in causes:
         row = catalogue()["causes"][cause]
@@ -219,8 +221,8 @@ def test_every_cause_has_a_name_and_advice():
 
 
 def only(base: Sequence[Sequence[Call]], new: Sequence[Sequence[Call]]) -> ProgramEdit:
-    (one,) = change(base, new)
-    return one
+    (cause,) = change(base, new)
+    return cause
 
 
 def test_a_cause_stands_for_its_consequences():
@@ -228,8 +230,8 @@ def test_a_cause_stands_for_its_consequences():
     half = op("aten::mm", kernel("ampere_fp16_s16816gemm_fp16_tn", 8))
     full = op("aten::mm", kernel("ampere_sgemm_tn", 20))
     cast = op("aten::to", op("aten::_to_copy", kernel("cast", 1)))
-    one = only([[RELU, full, NORM]] * 3, [[RELU, cast, half, NORM]] * 3)
-    assert (one.cause, one.device_ns, one.launches) == ("precision_change", -11_000, 1)
+    cause = only([[RELU, full, NORM]] * 3, [[RELU, cast, half, NORM]] * 3)
+    assert (cause.cause, cause.device_ns, cause.launches) == ("precision_change", -11_000, 1)
 
 
 def test_a_slight_cause_does_not_stand_for_more_than_it():
@@ -237,14 +239,14 @@ def test_a_slight_cause_does_not_stand_for_more_than_it():
     half = op("aten::mm", kernel("ampere_fp16_s16816gemm_fp16_tn", 20))
     full = op("aten::mm", kernel("ampere_sgemm_tn", 21))
     cast = op("aten::to", op("aten::_to_copy", kernel("cast", 900)))
-    found = change([[RELU, full, NORM]] * 3, [[RELU, cast, half, NORM]] * 3)
-    assert [one.cause for one in found] == ["casts", "precision_change"]
+    causes = change([[RELU, full, NORM]] * 3, [[RELU, cast, half, NORM]] * 3)
+    assert [cause.cause for cause in causes] == ["casts", "precision_change"]
 
 
 def test_a_graph_stands_for_all_that_it_replaces():
     graph = [[runtime("cudaGraphLaunch", kernel("gemm", 20), kernel("clamp", 3))]] * 3
-    one = only([[MM, RELU, WAIT]] * 3, graph)
-    assert (one.cause, one.waits, one.device_ns) == ("graph_capture", -1, 0)
+    cause = only([[MM, RELU, WAIT]] * 3, graph)
+    assert (cause.cause, cause.waits, cause.device_ns) == ("graph_capture", -1, 0)
 
 
 def test_a_layer_stands_for_its_waits_and_for_the_longer_list_of_the_optimizer():
@@ -252,19 +254,21 @@ def test_a_layer_stands_for_its_waits_and_for_the_longer_list_of_the_optimizer()
 
     def step(kernels: int) -> Call:
         lists = op("aten::_foreach_add_", *[kernel("multi_tensor_apply_kernel", 6)] * kernels)
-        return marked("Optimizer.step#AdamW.step", lists)
+        return program_range("Optimizer.step#AdamW.step", lists)
 
     base = [[NORM, *READING * 3, step(5)]] * 3
     new = [[NORM, *READING * 4, step(6)]] * 3
-    one = only(base, new)
-    assert (one.cause, one.waits) == ("added_layer", 1)
-    assert one.sentence.startswith("One more layer (3 → 4): ")
+    cause = only(base, new)
+    assert (cause.cause, cause.waits) == ("added_layer", 1)
+    assert cause.sentence.startswith("One more layer (3 → 4): ")
 
 
 def test_an_optimizer_that_does_something_else_is_no_consequence_of_a_layer():
-    other = marked("Optimizer.step#AdamW.step", op("aten::_fused_adamw_", kernel("fused", 6)))
-    found = change([[NORM, *READING * 3, STEP]] * 3, [[NORM, *READING * 4, other]] * 3)
-    assert [one.cause for one in found] == ["added_layer", "optimizer"]
+    other = program_range(
+        "Optimizer.step#AdamW.step", op("aten::_fused_adamw_", kernel("fused", 6))
+    )
+    causes = change([[NORM, *READING * 3, STEP]] * 3, [[NORM, *READING * 4, other]] * 3)
+    assert [cause.cause for cause in causes] == ["added_layer", "optimizer"]
 
 
 @pytest.mark.parametrize("shapes", ["recorded", "not recorded"])
@@ -276,22 +280,22 @@ def test_batches_of_uneven_length_come_before_the_call_that_draws_it(shapes: str
         calls = [*drawn, *of_size(size), *[padded] * len(drawn)]
         if shapes == "recorded":
             return calls
-        return [replace(one, shapes=None, types=None) for one in calls]
+        return [replace(call, shapes=None, types=None) for call in calls]
 
     drawn = (
         op("aten::randint", op("aten::random_")),
         op("aten::item", op("aten::_local_scalar_dense")),
     )
     base, new = [cycle(64)] * 4, [cycle(size, *drawn) for size in (40, 64, 90, 72)]
-    found = change(base, new)
-    assert [one.cause for one in found] == ["workload_change", "added_layer", "host_code"]
-    assert found[0].sentence.startswith("Sizes of equal calls vary from step to step")
+    causes = change(base, new)
+    assert [cause.cause for cause in causes] == ["workload_change", "added_layer", "host_code"]
+    assert causes[0].sentence.startswith("Sizes of equal calls vary from step to step")
     back = change(new, base)[0]
     assert back.cause == "workload_change"
     assert "no longer vary" in back.sentence
 
 
-def convolving(name: str, us: int, *more: Call) -> list[list[Call]]:
+def convolution_steps(name: str, us: int, *more: Call) -> list[list[Call]]:
     inner = op("aten::cudnn_convolution", *more, kernel(name, us))
     return steady(
         op("aten::conv2d", op("aten::convolution", inner)), op("aten::bmm", kernel("gemm", 900))
@@ -300,29 +304,29 @@ def convolving(name: str, us: int, *more: Call) -> list[list[Call]]:
 
 def test_a_kernel_that_autotuning_chose_anew_is_the_same_program():
     """With `cudnn.benchmark`: another kernel, and a memset before it, that take as long."""
-    base = convolving("sm80_xmma_fprop_implicit_gemm_f16f16", 100)
+    base = convolution_steps("sm80_xmma_fprop_implicit_gemm_f16f16", 100)
     memset = Call("Memset (Device)", kind="memset", us=1)
-    new = convolving("sm90_xmma_dgrad_tilesize_nhwc", 98, memset)
-    found = program_change(read(fixed(base)), read(fixed(new)))
-    assert found.same
-    assert [(one.cause, one.inside) for one in found.choices] == [
+    new = convolution_steps("sm90_xmma_dgrad_tilesize_nhwc", 98, memset)
+    change_ = program_change(read(as_cycles(base)), read(as_cycles(new)))
+    assert change_.same
+    assert [(choice.cause, choice.inside) for choice in change_.choices] == [
         ("kernel_choice", "aten::cudnn_convolution")
     ]
-    assert program_lines(found)[0] == (
+    assert program_lines(change_)[0] == (
         "The recorded calls are the same. cuDNN chose another kernel for one convolution, without "
         "effect (-1.00 us of device work per step)."
     )
 
 
 def test_a_choice_that_takes_longer_is_an_edit():
-    base = convolving("sm80_xmma_fprop_implicit_gemm_f16f16", 100)
-    one = only(base, convolving("sm90_xmma_dgrad_tilesize_nhwc", 300))
-    assert (one.cause, one.device_ns) == ("kernel_choice", 200_000)
+    base = convolution_steps("sm80_xmma_fprop_implicit_gemm_f16f16", 100)
+    cause = only(base, convolution_steps("sm90_xmma_dgrad_tilesize_nhwc", 300))
+    assert (cause.cause, cause.device_ns) == ("kernel_choice", 200_000)
 
 
 def test_a_longer_prompt_is_no_choice_of_kernels():
-    one = only(*resized_attention())
-    assert one.cause == "workload_change"
+    cause = only(*resized_attention())
+    assert cause.cause == "workload_change"
 
 
 @pytest.mark.parametrize("shapes", ["recorded", "not recorded"])
@@ -338,12 +342,14 @@ def test_other_sizes_own_the_device_time_of_their_calls_and_no_time_of_the_host(
             op(f"aten::sum{at}", kernel(f"sum{at}", us, grid=rows), shapes=sizes, us=pace)
             for at in range(3)
         ]
-        step = marked("Optimizer.step#Adam.step", op("aten::_foreach_add_", kernel("multi", 6)))
+        step = program_range(
+            "Optimizer.step#Adam.step", op("aten::_foreach_add_", kernel("multi", 6))
+        )
         return [*products, *sums, step]
 
-    one = only([cycle(8, 20, "gemm", 90)] * 3, [cycle(12, 30, "gemm_other", 50)] * 3)
-    assert one.cause == "workload_change"
-    assert (one.device_ns, one.host_ns) == (50_000, 0)
+    cause = only([cycle(8, 20, "gemm", 90)] * 3, [cycle(12, 30, "gemm_other", 50)] * 3)
+    assert cause.cause == "workload_change"
+    assert (cause.device_ns, cause.host_ns) == (50_000, 0)
 
 
 def test_a_layer_more_keeps_its_backward_pass_where_sizes_differ_as_well():
@@ -352,13 +358,15 @@ def test_a_layer_more_keeps_its_backward_pass_where_sizes_differ_as_well():
     def cycle(layers: int, size: int) -> list[Call]:
         shapes = f"[[{size}, 8]]"
         names = ("norm", "mm", "relu", "add", "mul")
-        layer = [op(f"aten::{one}", kernel(one, size, grid=size), shapes=shapes) for one in names]
-        back = [backward(op(f"aten::{one}_back", kernel(f"{one}_back", 9))) for one in names]
+        layer = [
+            op(f"aten::{name}", kernel(name, size, grid=size), shapes=shapes) for name in names
+        ]
+        back = [backward(op(f"aten::{name}_back", kernel(f"{name}_back", 9))) for name in names]
         losses = [op(f"aten::loss{at}", shapes=shapes) for at in range(3)]
         return [op("aten::begin"), *layer * layers, *losses, *back * layers]
 
-    found = change([cycle(3, 8)] * 3, [cycle(4, 16)] * 3)
-    assert {one.cause: one.device_ns for one in found} == {
+    causes = change([cycle(3, 8)] * 3, [cycle(4, 16)] * 3)
+    assert {cause.cause: cause.device_ns for cause in causes} == {
         "added_layer": (5 * 16 + 5 * 9) * 1000,
         "workload_change": 3 * 5 * 8 * 1000,
     }
@@ -367,13 +375,13 @@ def test_a_layer_more_keeps_its_backward_pass_where_sizes_differ_as_well():
 def test_beams_come_before_the_operators_that_choose_among_them():
     """Four beams: every operator has four rows, and some calls reorder what was kept."""
     reorder = op("aten::index_select", kernel("gather", 400))
-    grown = [replace(one, calls=(kernel("clamp", 12, grid=4),), shapes="[[4, 8]]") for one in USUAL]
-    plain = [replace(one, calls=(kernel("clamp", 3, grid=1),), shapes="[[1, 8]]") for one in USUAL]
+    grown = [replace(op_, calls=(kernel("clamp", 12, grid=4),), shapes="[[4, 8]]") for op_ in USUAL]
+    plain = [replace(op_, calls=(kernel("clamp", 3, grid=1),), shapes="[[1, 8]]") for op_ in USUAL]
     topk = op("aten::topk", kernel("topk", 50))
     argmax = op("aten::argmax", kernel("argmax", 5))
-    found = change([[*plain, argmax]] * 3, [[*grown, topk, *[reorder] * 4]] * 3)
-    assert found[0].cause == "workload_change"
-    assert "4 times as much work" in found[0].sentence
+    causes = change([[*plain, argmax]] * 3, [[*grown, topk, *[reorder] * 4]] * 3)
+    assert causes[0].cause == "workload_change"
+    assert "4 times as much work" in causes[0].sentence
 
 
 def test_what_takes_most_comes_first_and_choices_of_libraries_last():
@@ -382,8 +390,12 @@ def test_what_takes_most_comes_first_and_choices_of_libraries_last():
         op("nccl:all_reduce", kernel("ncclDevKernel", 50)),
         op("enumerate(DataLoader)#"),
     )
-    found = change(steady(chosen[0]), [[loaded, *USUAL, chosen[1], reduced]] * 3)
-    assert [one.cause for one in found] == ["collective_change", "data_loading", "kernel_choice"]
+    causes = change(steady(chosen[0]), [[loaded, *USUAL, chosen[1], reduced]] * 3)
+    assert [cause.cause for cause in causes] == [
+        "collective_change",
+        "data_loading",
+        "kernel_choice",
+    ]
 
 
 # -- words -----------------------------------------------------------------------------------------
@@ -399,8 +411,8 @@ def test_what_takes_most_comes_first_and_choices_of_libraries_last():
          "in aten::mul"),
         (steady(backward(MM)), steady(backward(MM, DROPOUT)), "aten::dropout added",
          "in the backward pass, in AddmmBackward0"),
-        ([[marked(f"layer {n}", MM, RELU) for n in range(4)]] * 3,
-         [[marked(f"layer {n}", MM, NORM, RELU) for n in range(4)]] * 3,
+        ([[program_range(f"layer {n}", MM, RELU) for n in range(4)]] * 3,
+         [[program_range(f"layer {n}", MM, NORM, RELU) for n in range(4)]] * 3,
          "aten::native_layer_norm added at 4 of 4 places", "in layer #"),
         ([[NORM, *[MM, RELU, DROPOUT, SOFTMAX, FLASH] * 3]] * 3,
          [[NORM, *[MM, RELU, DROPOUT, SOFTMAX, FLASH] * 4]] * 3,
@@ -414,16 +426,18 @@ def test_what_takes_most_comes_first_and_choices_of_libraries_last():
 def test_what_is_said(
     base: Sequence[Sequence[Call]], new: Sequence[Sequence[Call]], sentence: str, place: str
 ):
-    one = only(base, new)
-    assert (one.sentence, one.place) == (sentence, place)
+    cause = only(base, new)
+    assert (cause.sentence, cause.place) == (sentence, place)
 
 
 def test_evidence_counts_calls_of_both_sides():
-    one = only(steady(READ), steady(*[READ] * 3))
-    counted = {proof.function: (proof.base, proof.new) for proof in one.evidence if proof.function}
+    cause = only(steady(READ), steady(*[READ] * 3))
+    counted = {
+        proof.function: (proof.base, proof.new) for proof in cause.evidence if proof.function
+    }
     assert counted["cudaStreamSynchronize"] == (1, 3)
-    assert one.evidence[0].function == "cudaStreamSynchronize"
-    assert (one.call, one.base_calls, one.new_calls, one.waits) == ("aten::item", 1, 3, 2)
+    assert cause.evidence[0].function == "cudaStreamSynchronize"
+    assert (cause.call, cause.base_calls, cause.new_calls, cause.waits) == ("aten::item", 1, 3, 2)
 
 
 def test_device_time_is_the_same_within_what_equal_runs_differ_by():

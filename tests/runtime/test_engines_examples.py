@@ -10,10 +10,10 @@ from timesink.runtime.engine import (
     _environment,
     engine_of,
     internal,
-    killed,
     last_words,
     make,
     name_of,
+    worker_killed,
 )
 
 
@@ -34,7 +34,7 @@ def test_calling_internal():
 
 def test_calling_killed():
     assert (
-        killed("rank3.json", "killed by SIGKILL", "try --jobs 1").message
+        worker_killed("rank3.json", "killed by SIGKILL", "try --jobs 1").message
         == "rank3.json: the process that read it died each time (killed by SIGKILL)"
     )
 
@@ -46,7 +46,11 @@ def test_choosing_engine_of():
 def test_local_localengine():
     engine = LocalEngine(jobs=2)
     done = engine.run(Call("os", "fsencode"), ["b", "a", "c"])
-    assert sorted((one.place, one.value) for one in done) == [(0, b"b"), (1, b"a"), (2, b"c")]
+    assert sorted((result.place, result.value) for result in done) == [
+        (0, b"b"),
+        (1, b"a"),
+        (2, b"c"),
+    ]
 
 
 def test_ray_engine_environment():

@@ -6,6 +6,6 @@ from __future__ import annotations
 def test_other_versions() -> None:
     from timesink.runtime.ray_driver import other_versions
 
-    told = other_versions("node7", ("", "3.12")).message
+    message = other_versions("node7", ("", "3.12")).message
     start = "the Ray worker on node7 has no timesink and Python 3.12; here are timesink "
-    assert told.startswith(start)
+    assert message.startswith(start)

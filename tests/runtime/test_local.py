@@ -19,17 +19,20 @@ BESIDE = 5
 """Items beside the one that a test is about."""
 
 
-def answers(made: Call, items: list[str], jobs: int = 2) -> dict[str, bytes | TimesinkError | None]:
-    done = list(LocalEngine(jobs).run(made, items))
-    assert sorted(one.place for one in done) == list(range(len(items)))
-    return {items[one.place]: one.value if one.error is None else one.error for one in done}
+def answers(task: Call, items: list[str], jobs: int = 2) -> dict[str, bytes | TimesinkError | None]:
+    done = list(LocalEngine(jobs).run(task, items))
+    assert sorted(result.place for result in done) == list(range(len(items)))
+    return {
+        items[result.place]: result.value if result.error is None else result.error
+        for result in done
+    }
 
 
-def error_of(made: Call, item: str) -> TimesinkError:
-    others = [f"item {number}" for number in range(BESIDE)]
-    found = answers(made, [*others, item])
-    assert [found[other] for other in others] == [other.encode() for other in others]
-    error = found[item]
+def error_of(task: Call, item: str) -> TimesinkError:
+    other_items = [f"item {number}" for number in range(BESIDE)]
+    results = answers(task, [*other_items, item])
+    assert [results[other] for other in other_items] == [other.encode() for other in other_items]
+    error = results[item]
     assert isinstance(error, TimesinkError)
     return error
 
@@ -63,9 +66,9 @@ def test_processes_are_used_again() -> None:
 
 
 def test_an_item_whose_process_was_killed_is_tried_again(tmp_path: Path) -> None:
-    found = answers(call("die", often=1, notes=tmp_path), ["a", "deadly", "b", "c"])
+    results = answers(call("die", often=1, notes=tmp_path), ["a", "deadly", "b", "c"])
 
-    assert found == {"a": b"a", "deadly": b"deadly", "b": b"b", "c": b"c"}
+    assert results == {"a": b"a", "deadly": b"deadly", "b": b"b", "c": b"c"}
 
 
 def test_an_item_that_kills_twice_is_an_error_and_the_others_stand(tmp_path: Path) -> None:
@@ -157,8 +160,8 @@ def test_ctrl_c_ends_all_processes_without_a_word(tmp_path: Path) -> None:
         assert program.stdout.readline() == "b'a'\n"
         # As the terminal does: to all processes of the program.
         os.killpg(program.pid, signal.SIGINT)
-        said, errors = program.communicate(timeout=60)
+        output, errors = program.communicate(timeout=60)
 
-    assert (said, errors, program.returncode) == ("interrupted\n", "", 0)
+    assert (output, errors, program.returncode) == ("interrupted\n", "", 0)
     with pytest.raises(ProcessLookupError):
         os.killpg(program.pid, 0)

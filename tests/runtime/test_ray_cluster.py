@@ -70,10 +70,10 @@ def done(
 ) -> dict[object, Done]:
     """What comes of each item on the cluster; making it new for every test would take long."""
     items = [*ITEMS, far_away]
-    asked = call("act", notes=tmp_path_factory.mktemp("notes"))
-    came = list(engine_of("ray", address=cluster.address).run(asked, items))
-    assert sorted(one.place for one in came) == list(range(len(items)))
-    return {items[one.place]: one for one in came}
+    task = call("act", notes=tmp_path_factory.mktemp("notes"))
+    came = list(engine_of("ray", address=cluster.address).run(task, items))
+    assert sorted(result.place for result in came) == list(range(len(items)))
+    return {items[result.place]: result for result in came}
 
 
 def test_who_stops_early_leaves_the_cluster_as_it_was(cluster: Cluster) -> None:
@@ -94,8 +94,8 @@ def test_what_comes_of_items_is_what_the_local_engine_says(
         assert in_words(there) == in_words(here)
 
 
-def in_words(one: Done) -> tuple[object, ...]:
-    error = one.error
+def in_words(result: Done) -> tuple[object, ...]:
+    error = result.error
     return () if error is None else (type(error), error.message, error.hint)
 
 
@@ -146,7 +146,7 @@ def test_workers_with_another_version_are_named(cluster: Cluster, tmp_path: Path
     text = (installed / "__init__.py").read_text()
     (package / "__init__.py").write_text(text.replace(f'"{timesink.__version__}"', '"0.0.7"'))
 
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", OTHER_VERSION, cluster.address],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
         capture_output=True,
@@ -154,7 +154,7 @@ def test_workers_with_another_version_are_named(cluster: Cluster, tmp_path: Path
         check=True,
     )
 
-    kind, message, hint = told.stdout.splitlines()
+    kind, message, hint = process.stdout.splitlines()
     assert kind == "TimesinkError"
     assert f"has timesink {timesink.__version__} and" in message
     assert "here are timesink 0.0.7 and" in message
@@ -174,7 +174,7 @@ def start_analysis(ranks: Path, cache: Path, *options: str) -> subprocess.Popen[
     )
 
 
-def kept(cache: Path) -> int:
+def summary_count(cache: Path) -> int:
     return len(list(Cache(cache).summaries.glob("*.parquet")))
 
 
@@ -184,21 +184,21 @@ def test_a_node_that_goes_in_the_middle_loses_nothing(
     # GIVEN the ranks of a run being read by the cluster
     address = f"--ray-address={cluster.address}"
     with start_analysis(ranks, tmp_path / "ray", "--engine", "ray", address) as reading:
-        while kept(tmp_path / "ray") < IN_THE_MIDDLE and reading.poll() is None:
+        while summary_count(tmp_path / "ray") < IN_THE_MIDDLE and reading.poll() is None:
             time.sleep(0.05)
 
         # WHEN all processes of its node are killed, and the head is left
         cluster.kill(1)
-        done_before = kept(tmp_path / "ray")
-        answer, said = reading.communicate()
+        done_before = summary_count(tmp_path / "ray")
+        answer, messages = reading.communicate()
 
     # THEN the answer is that of this machine alone, to the last byte, and nothing else is said
-    assert (said.decode(), reading.returncode) == ("", 0)
+    assert (messages.decode(), reading.returncode) == ("", 0)
     assert IN_THE_MIDDLE <= done_before < RANKS - 1
     with start_analysis(ranks, tmp_path / "local", "--jobs", "1") as local:
         expected, _ = local.communicate()
     assert answer == expected
-    assert kept(tmp_path / "ray") == kept(tmp_path / "local") == RANKS - 1
+    assert summary_count(tmp_path / "ray") == summary_count(tmp_path / "local") == RANKS - 1
     distributed = json.loads(answer)["distributed"]
-    assert [found["rank"] for found in distributed["stragglers"]] == [19]
-    assert [found["worker"] for found in distributed["damaged"]] == ["rank10"]
+    assert [straggler["rank"] for straggler in distributed["stragglers"]] == [19]
+    assert [rank["worker"] for rank in distributed["damaged"]] == ["rank10"]

@@ -10,7 +10,7 @@ import pytest
 
 from engine_calls import call
 from timesink.errors import TimesinkError
-from timesink.runtime.engine import answer, engine_of
+from timesink.runtime.engine import engine_of, run_in_worker
 from timesink.sources import Recording
 
 
@@ -29,7 +29,7 @@ def test_relative_paths_start_in_the_folder_of_the_caller(
     (tmp_path / "rank0.json").touch()
     recording = Recording(Path("rank0.json"), "rank0")
 
-    value, error = answer(str(tmp_path), pickle.dumps(call("echo")), pickle.dumps(recording))
+    value, error = run_in_worker(str(tmp_path), pickle.dumps(call("echo")), pickle.dumps(recording))
 
     assert error is None
     assert value == str(recording).encode()
@@ -41,9 +41,14 @@ def test_a_file_that_the_worker_does_not_see(
     monkeypatch.chdir("/")
     echo = pickle.dumps(call("echo"))
 
-    value, error = answer(str(tmp_path), echo, pickle.dumps(Recording(Path("rank0.json"), "0")))
+    value, error = run_in_worker(
+        str(tmp_path), echo, pickle.dumps(Recording(Path("rank0.json"), "0"))
+    )
 
     assert value is None
     assert error is not None
     assert error.message.startswith("rank0.json: not visible to the Ray worker on ")
-    assert answer(str(tmp_path), echo, pickle.dumps("no recording")) == (b"no recording", None)
+    assert run_in_worker(str(tmp_path), echo, pickle.dumps("no recording")) == (
+        b"no recording",
+        None,
+    )

@@ -16,14 +16,14 @@ from urllib.parse import urlencode
 import pytest
 
 import timesink
-from ab_runs import Bench, begun
-from asking import Browser, told
+from ab_runs import Bench, planned_runs
+from asking import Browser, decode_reply
 from builders import kineto, launch, operator, training_trace, write
 from remembered import remember_answers
 from timesink.answers.comparison.history_rows import add_runs
 from timesink.recorder.folder import RecordingFolder
 from timesink.server.library import RunLibrary
-from timesink.server.replies import Asked
+from timesink.server.replies import ClientRequest
 from timesink.sources.ab_folder import read_ab, write_ab
 
 UNET = {"run": "unet", "worker": "unet_train", "span": "default"}
@@ -106,12 +106,12 @@ def test_recording_that_has_not_ended_is_listed_and_what_it_notes_is_no_run(tmp_
 def test_half_written_file_is_told_and_works_when_it_is_finished(tmp_path: Path):
     (tmp_path / "run").mkdir()
     file = write(tmp_path / "run" / "worker0.1.pt.trace.json.gz", training_trace(2))
-    whole = file.read_bytes()
-    file.write_bytes(whole[:12])
+    content = file.read_bytes()
+    file.write_bytes(content[:12])
     chosen = {"run": "run", "worker": "worker0", "span": "1", "page": "overview"}
     browser = Browser.of(tmp_path)
     assert "worker0.1.pt.trace.json.gz" in browser.fails("api/document", 422, **chosen)
-    file.write_bytes(whole)
+    file.write_bytes(content)
     assert browser.get("api/document", **chosen)["sections"]
 
 
@@ -140,12 +140,12 @@ def test_table_with_rows_of_one_value(browser: Browser):
 
 @pytest.mark.parametrize("group", ["", "shape"])
 def test_shares_of_operators_are_of_all_device_work(tmp_path: Path, group: str):
-    own = [operator("aten::mm", 0, 30), *launch("cudaLaunchKernel", "gemm", 5, 1)]
-    others = launch("cudaGraphLaunch", "graph", 100, 2)
-    write(tmp_path / "trace.json", kineto([*own, *others]))
-    asked = {"run": tmp_path.name, "worker": "trace", "span": "default", "view": "operators"}
-    table = Browser.of(tmp_path).get("api/table", **asked, group_by=group)
-    (share,) = (one["data"] for one in table["columns"] if one["key"] == "share")
+    operator_events = [operator("aten::mm", 0, 30), *launch("cudaLaunchKernel", "gemm", 5, 1)]
+    graph_events = launch("cudaGraphLaunch", "graph", 100, 2)
+    write(tmp_path / "trace.json", kineto([*operator_events, *graph_events]))
+    query = {"run": tmp_path.name, "worker": "trace", "span": "default", "view": "operators"}
+    table = Browser.of(tmp_path).get("api/table", **query, group_by=group)
+    (share,) = (candidate["data"] for candidate in table["columns"] if candidate["key"] == "share")
     assert share["values"] == [0.5]
 
 
@@ -161,7 +161,7 @@ def test_call_stacks_of_an_operator(browser: Browser):
 
 def column(table: Any, key: str) -> list[Any]:
     """The cells of a column of text."""
-    data = next(one for one in table["columns"] if one["key"] == key)["data"]
+    data = next(candidate for candidate in table["columns"] if candidate["key"] == key)["data"]
     return [data["texts"][code] for code in data["codes"]]
 
 
@@ -237,12 +237,14 @@ def test_long_work_is_told_and_small_requests_do_not_wait_for_it(
         go_on.wait()
 
     monkeypatch.setattr(RunLibrary, "trace", trace)
-    pages = [Asked("api/document", f"{urlencode(UNET)}&page=kernels&rows={n}") for n in (1, 2, 3)]
+    pages = [
+        ClientRequest("api/document", f"{urlencode(UNET)}&page=kernels&rows={n}") for n in (1, 2, 3)
+    ]
     try:
         for page in pages:
             reply = browser.site.reply(page)
             assert reply.status == 202
-            assert set(told(reply)) == {"doing", "share", "waited_s"}
+            assert set(decode_reply(reply)) == {"doing", "share", "waited_s"}
         reading.wait()
         assert browser.get("api/runs")["runs"]
         assert browser.reply("api/timeline/slices", **UNET, pixels=100).status == 200
@@ -260,7 +262,7 @@ def in_turn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder of `timesink ab` in which the last run of each side has a timeline."""
     folder = tmp_path_factory.mktemp("in turn") / "served" / "pr"
     folder.mkdir(parents=True)
-    Bench(folder, ratio=1.03).turns(begun()).to_the_end()
+    Bench(folder, ratio=1.03).turns(planned_runs()).to_the_end()
     for run in read_ab(folder).timelines().values():
         write(folder / run / "trace.json", training_trace())
     with pytest.MonkeyPatch.context() as patch:
@@ -271,10 +273,10 @@ def in_turn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_runs_in_turn_are_one_comparison(in_turn: Path):
     browser = Browser.of(in_turn.parent)
     listed = browser.get("api/runs")
-    (one,) = listed["ab"]
-    assert (one["name"], one["complete"]) == ("pr", True)
+    (comparison,) = listed["ab"]
+    assert (comparison["name"], comparison["complete"]) == ("pr", True)
     # Runs without a timeline are nothing to look at; those with one stay runs.
-    assert sorted(one["timelines"].values()) == [run["name"] for run in listed["runs"]]
+    assert sorted(comparison["timelines"].values()) == [run["name"] for run in listed["runs"]]
     document = browser.get("api/compare", ab="pr")
     assert document["headline"].startswith("Regression")
     runs = next(part for part in document["sections"] if part["id"] == "runs")
@@ -283,9 +285,9 @@ def test_runs_in_turn_are_one_comparison(in_turn: Path):
 
 def test_the_served_folder_itself_may_hold_runs_in_turn(in_turn: Path):
     browser = Browser.of(in_turn)
-    (one,) = browser.get("api/runs")["ab"]
-    assert one["name"] == "pr"
-    assert one["timelines"]["base"].startswith("base/")
+    (comparison,) = browser.get("api/runs")["ab"]
+    assert comparison["name"] == "pr"
+    assert comparison["timelines"]["base"].startswith("base/")
     assert browser.get("api/compare", ab="pr")["headline"]
 
 

@@ -44,14 +44,14 @@ def steps(trace: Any, query: Any) -> dict[str, Any]:
 
 
 def steps_of_all(ranks: Any, _query: Any) -> dict[str, Any]:
-    return {ranks.workers[rank]: one.steps.height for rank, one in ranks.ranks.items()}
+    return {ranks.workers[rank]: summary.steps.height for rank, summary in ranks.ranks.items()}
 
 
 def steps_of_both(left: Any, right: Any, _query: Any) -> list[int]:
     return [left.steps.height, right.steps.height]
 
 
-def answering(**views: Callable[..., Any]) -> Views:
+def views_with(**views: Callable[..., Any]) -> Views:
     """Views that tell steps, and others by the name of their route."""
     return Views(
         {"overview": steps, **views}, {"distributed/overlap": steps_of_all}, {"diff": steps_of_both}
@@ -59,7 +59,7 @@ def answering(**views: Callable[..., Any]) -> Views:
 
 
 def client_of(logdir: Path, prefix: str = "", **views: Callable[..., Any]) -> TestClient:
-    return TestClient(create_app(RunLibrary(logdir), prefix, answering(**views)))
+    return TestClient(create_app(RunLibrary(logdir), prefix, views_with(**views)))
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_views_of_a_run_whose_first_file_is_broken(logdir: Path, tmp_path: Path)
 
 
 @pytest.fixture(scope="module")
-def mixed(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+def mixed_client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
     """A run whose first worker used no device, and recorded no memory."""
     folder = tmp_path_factory.mktemp("served") / "mixed"
     folder.mkdir()
@@ -112,8 +112,10 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
         ("&worker=rank1", ["Overview", "Operator", "Kernel", "Trace", "Memory"]),
     ],
 )
-def test_views_are_those_of_the_worker_or_of_any(mixed: TestClient, chosen: str, listed: list[str]):
-    assert mixed.get(f"{BASE}/views?run=mixed{chosen}").json() == listed
+def test_views_are_those_of_the_worker_or_of_any(
+    mixed_client: TestClient, chosen: str, listed: list[str]
+):
+    assert mixed_client.get(f"{BASE}/views?run=mixed{chosen}").json() == listed
 
 
 @pytest.mark.parametrize(("worker", "status"), [("rank9", 404), ("rank2", 422)])
@@ -132,20 +134,20 @@ def test_empty_folder_has_no_runs(tmp_path: Path):
 
 def test_view_of_one_trace(client: TestClient):
     params = {"run": "run", "worker": "rank1", "span": "2", "group_by": "Kernel"}
-    told = client.get(f"{BASE}/overview", params=params).json()
-    assert told == {"steps": 12, "workers": 3, "asked": "Kernel"}
+    answer = client.get(f"{BASE}/overview", params=params).json()
+    assert answer == {"steps": 12, "workers": 3, "asked": "Kernel"}
 
 
 def test_view_of_all_workers_says_which_could_not_be_read(client: TestClient):
-    told = client.get(f"{BASE}/distributed/overlap", params={**CHOSEN, "worker": "All"}).json()
-    assert (told["rank0"], told["rank1"]) == (1, 11)
-    assert "not a trace" in told["unreadable"]["rank2"]
+    answer = client.get(f"{BASE}/distributed/overlap", params={**CHOSEN, "worker": "All"}).json()
+    assert (answer["rank0"], answer["rank1"]) == (1, 11)
+    assert "not a trace" in answer["unreadable"]["rank2"]
 
 
 def test_view_of_all_workers_without_broken_files(client: TestClient):
     params = {"run": "run", "worker": "All", "span": "2"}
-    told = client.get(f"{BASE}/distributed/overlap", params=params).json()
-    assert told == {"rank0": 2, "rank1": 12}
+    answer = client.get(f"{BASE}/distributed/overlap", params=params).json()
+    assert answer == {"rank0": 2, "rank1": 12}
 
 
 def test_view_of_two_traces(client: TestClient):
@@ -178,10 +180,10 @@ def test_every_view_of_the_registry_exists():
 )
 def test_errors_are_sentences(client: TestClient, route: str, status: int, error: str, hint: str):
     response = client.get(f"{BASE}/{route}")
-    told = response.json()
+    answer = response.json()
     assert response.status_code == status
-    assert error in told["error"]
-    assert hint in told["hint"]
+    assert error in answer["error"]
+    assert hint in answer["hint"]
 
 
 @pytest.mark.parametrize(
@@ -219,8 +221,8 @@ def test_view_that_cannot_be_loaded_takes_no_other_down(logdir: Path):
 def test_other_methods_are_declined_with_those_that_work(client: TestClient, method: str):
     response = client.request(method, f"{BASE}/runs")
     assert (response.status_code, response.headers["allow"]) == (405, "GET, HEAD")
-    told = f"{method} {BASE}/runs: this route answers GET and HEAD only"
-    assert response.json() == {"error": told, "hint": "ask with GET"}
+    message = f"{method} {BASE}/runs: this route answers GET and HEAD only"
+    assert response.json() == {"error": message, "hint": "ask with GET"}
 
 
 def test_grouping_that_is_not_known(logdir: Path):

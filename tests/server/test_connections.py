@@ -31,7 +31,7 @@ async def hello(scope, receive, send):
 
 
 @contextmanager
-def serving(app, **seconds: float) -> Iterator[tuple[str, int]]:
+def run_server(app, **seconds: float) -> Iterator[tuple[str, int]]:
     """The address of a server with patience of its own."""
     protocol = type("Connection", (BoundedConnection,), seconds)
     config = uvicorn.Config(app, http=protocol, log_config=None, lifespan="off")
@@ -46,7 +46,7 @@ def serving(app, **seconds: float) -> Iterator[tuple[str, int]]:
             thread.join()
 
 
-def everything(client: socket.socket) -> bytes:
+def read_to_end(client: socket.socket) -> bytes:
     """What comes until the server closes the connection; it has to."""
     return b"".join(iter(lambda: client.recv(1 << 16), b""))
 
@@ -54,21 +54,21 @@ def everything(client: socket.socket) -> bytes:
 @pytest.fixture(scope="module")
 def impatient() -> Iterator[tuple[str, int]]:
     """A server that waits a moment for what it is asked."""
-    with serving(hello, seconds_to_ask=0.05) as address:
+    with run_server(hello, seconds_to_ask=0.05) as address:
         yield address
 
 
-@pytest.mark.parametrize("begun", [b"", b"GET / HT", REQUEST[:-2]])
-def test_a_request_that_is_not_finished_is_not_waited_for(impatient, begun):
+@pytest.mark.parametrize("request_part", [b"", b"GET / HT", REQUEST[:-2]])
+def test_a_request_that_is_not_finished_is_not_waited_for(impatient, request_part):
     with socket.create_connection(impatient, timeout=20) as client:
-        client.sendall(begun)
-        assert everything(client) == b""
+        client.sendall(request_part)
+        assert read_to_end(client) == b""
 
 
 def test_nor_is_one_after_an_answer(impatient):
     with socket.create_connection(impatient, timeout=20) as client:
         client.sendall(REQUEST + REQUEST[:20])
-        assert everything(client).endswith(b"hello")
+        assert read_to_end(client).endswith(b"hello")
 
 
 def test_an_answer_nobody_takes_is_given_up_and_its_turn_is_free():
@@ -83,7 +83,7 @@ def test_an_answer_nobody_takes_is_given_up_and_its_turn_is_free():
 
     app = create_app(RunLibrary(sample()), views=Views({"trace": endless}, {}, {}))
     with (
-        serving(app, seconds_to_take=0.05) as address,
+        run_server(app, seconds_to_take=0.05) as address,
         socket.create_connection(address) as client,
     ):
         client.sendall(REQUEST.replace(b"/", TRACE, 1))

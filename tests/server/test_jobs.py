@@ -42,17 +42,17 @@ class Slow:
 
 def start(jobs: Jobs, key: str, work: Callable[[Report], Any]) -> StillWorking:
     """Ask for work that takes longer than anybody waits."""
-    with pytest.raises(StillWorking) as told:
+    with pytest.raises(StillWorking) as caught:
         jobs.ask(key, work, wait_s=AT_ONCE_NOT_WAITING)
-    return told.value
+    return caught.value
 
 
 def test_what_takes_long_is_told_with_its_progress_until_it_is_there():
     jobs, work = Jobs(), Slow()
     start(jobs, "a", work)
     work.started.wait()
-    told = start(jobs, "a", work).told()
-    assert (told["doing"], told["share"]) == ("reading a.json", 0.25)
+    status = start(jobs, "a", work).progress_fields()
+    assert (status["doing"], status["share"]) == ("reading a.json", 0.25)
     work.go_on.set()
     assert jobs.ask("a", work) == "done"
 
@@ -77,7 +77,7 @@ def test_few_are_worked_on_at_once_and_others_wait_their_turn():
         start(jobs, str(number), work)
     works[0].started.wait()
     works[1].started.wait()
-    assert "waiting for other work" in start(jobs, "2", works[2]).told()["doing"]
+    assert "waiting for other work" in start(jobs, "2", works[2]).progress_fields()["doing"]
     assert not works[2].started.is_set()
     for work in works:
         work.go_on.set()
@@ -113,21 +113,21 @@ def test_what_nobody_asks_for_any_longer_is_not_begun():
 def test_answers_are_kept_for_a_while_and_up_to_so_many_bytes():
     clock = Clock()
     jobs = Jobs(clock=clock, most_bytes=10, size=len)
-    found = []
+    calls = []
 
     def find(report: Report) -> str:
-        found.append(report)
+        calls.append(report)
         return "sixsix"
 
     jobs.ask("a", find)
     jobs.ask("a", find)
-    assert len(found) == 1
+    assert len(calls) == 1
     jobs.ask("b", find)
     jobs.ask("a", find)
-    assert len(found) == 3, "both together are too large"
+    assert len(calls) == 3, "both together are too large"
     clock.now += 3600
     jobs.ask("a", find)
-    assert len(found) == 4
+    assert len(calls) == 4
 
 
 def test_errors_reach_everybody_who_asks_and_are_not_kept_for_long():

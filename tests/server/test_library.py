@@ -16,7 +16,7 @@ from timesink.errors import NotFoundError, UnreadableError
 from timesink.formats import Progress
 from timesink.server import library as library_module
 from timesink.server.library import KeptValue, RunLibrary
-from timesink.server.runs import Inside, ServedRun
+from timesink.server.runs import ReachableFiles, ServedRun
 from timesink.sources import Recording
 from timesink.sources.opening import Opened, open_each
 
@@ -210,40 +210,42 @@ def test_what_is_not_there_is_told_with_what_is(
 @pytest.fixture
 def opener() -> tuple[list[str], Callable]:
     """What traces are opened with, and the names of the files it was asked for."""
-    asked: list[str] = []
+    file_names: list[str] = []
 
     def open_noted(recordings: Sequence[Recording], progress: Progress) -> Iterator[Opened]:
-        asked.extend(recording.path.name for recording in recordings)
+        file_names.extend(recording.path.name for recording in recordings)
         return open_each(recordings, progress=progress)
 
-    return asked, open_noted
+    return file_names, open_noted
 
 
 def recording(file: Path) -> Recording:
     return Recording(file, file.stem)
 
 
-def opening(open_traces: Callable) -> Callable[[list[Recording]], list[KeptValue]]:
+def trace_getter(open_traces: Callable) -> Callable[[list[Recording]], list[KeptValue]]:
     """What gives traces of a library that opens them so."""
     library = RunLibrary(".")
     library._open_each = open_traces
-    return partial(library._get, ServedRun("run", Path(), Inside(Path(), follow_links=True)))
+    return partial(
+        library._get, ServedRun("run", Path(), ReachableFiles(Path(), follow_links=True))
+    )
 
 
 def test_trace_is_opened_once_and_again_when_its_file_changes(tmp_path: Path, opener):
-    asked, open_noted = opener
-    opened = opening(open_noted)
+    file_names, open_noted = opener
+    opened = trace_getter(open_noted)
     file = record(tmp_path / "a.json", steps=1)
     first = opened([recording(file)])[0].future.result()
     assert opened([recording(file)])[0].future.result() is first
     record(file, steps=3)
     assert opened([recording(file)])[0].future.result().steps.height == 3
-    assert asked == ["a.json", "a.json"]
+    assert file_names == ["a.json", "a.json"]
 
 
 def test_counters_that_appear_beside_a_trace_are_read(tmp_path: Path, opener):
     _, open_noted = opener
-    opened = opening(open_noted)
+    opened = trace_getter(open_noted)
     file = write(tmp_path / "a.json", kineto([operator("aten::mm", 100, 10)]))
     assert opened([recording(file)])[0].future.result().counters.is_empty()
     samples = "timestamp_us,counter,device,value\n105,power,0,300\n"
@@ -252,7 +254,7 @@ def test_counters_that_appear_beside_a_trace_are_read(tmp_path: Path, opener):
 
 
 def test_requests_at_the_same_time_read_a_file_once(tmp_path: Path, opener):
-    asked, open_noted = opener
+    file_names, open_noted = opener
     reading, go_on = Signal(), Signal()
 
     def open_slowly(recordings: Sequence[Recording], progress: Progress) -> Iterator[Opened]:
@@ -260,7 +262,7 @@ def test_requests_at_the_same_time_read_a_file_once(tmp_path: Path, opener):
         go_on.wait()
         return open_noted(recordings, progress)
 
-    opened = opening(open_slowly)
+    opened = trace_getter(open_slowly)
     file = record(tmp_path / "a.json")
     traces = []
     threads = [
@@ -273,33 +275,33 @@ def test_requests_at_the_same_time_read_a_file_once(tmp_path: Path, opener):
     go_on.set()
     for thread in threads:
         thread.join()
-    assert asked == ["a.json"]
+    assert file_names == ["a.json"]
     assert len({id(trace) for trace in traces}) == 1
 
 
 def test_traces_used_longest_ago_are_let_go(
     tmp_path: Path, opener, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(library_module, "MOST_EVENTS", 60)  # of about 25 each
-    asked, open_noted = opener
+    monkeypatch.setattr(library_module, "MAX_EVENTS", 60)  # of about 25 each
+    file_names, open_noted = opener
     files = [record(tmp_path / f"{name}.json", steps=1) for name in "abc"]
-    opened = opening(open_noted)
+    opened = trace_getter(open_noted)
     for file in (files[0], files[1], files[0], files[2]):
         opened([recording(file)])
-    asked.clear()
+    file_names.clear()
     for file in (files[0], files[2], files[1]):
         opened([recording(file)])
-    assert asked == ["b.json"]
+    assert file_names == ["b.json"]
 
 
 def test_file_that_cannot_be_read_is_not_tried_again_until_it_changes(tmp_path: Path, opener):
-    asked, open_noted = opener
-    opened = opening(open_noted)
+    file_names, open_noted = opener
+    opened = trace_getter(open_noted)
     file = write(tmp_path / "a.json", b"nothing")
     for _ in range(2):
         with pytest.raises(UnreadableError):
             opened([recording(file)])[0].future.result()
-    assert asked == ["a.json"]
+    assert file_names == ["a.json"]
     record(file, steps=2)
     assert opened([recording(file)])[0].future.result().steps.height == 2
 
@@ -313,7 +315,7 @@ def test_failure_that_says_nothing_about_the_file_is_tried_again(tmp_path: Path)
             raise MemoryError
         return open_each(recordings, progress=progress)
 
-    opened = opening(fail_once)
+    opened = trace_getter(fail_once)
     file = record(tmp_path / "a.json")
     with pytest.raises(MemoryError):
         opened([recording(file)])

@@ -12,14 +12,14 @@ from timesink.errors import UnreadableError
 from timesink.server import library as rank_sets
 from timesink.server.jobs import Report
 from timesink.server.library import RunLibrary
-from timesink.server.runs import Inside, ServedRun
+from timesink.server.runs import ReachableFiles, ServedRun
 from timesink.sources import Recording
 
 RECORDINGS = [Recording(Path(f"rank{rank}.json"), f"rank{rank}") for rank in range(4)]
 
 
 def run(name: str, recordings: list[Recording] = RECORDINGS) -> ServedRun:
-    return ServedRun(name, Path(), Inside(Path(), follow_links=True), tuple(recordings))
+    return ServedRun(name, Path(), ReachableFiles(Path(), follow_links=True), tuple(recordings))
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_what_was_read_is_not_read_again(read: list[int]):
 
 
 def test_sets_used_longest_ago_are_let_go(read: list[int], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(rank_sets, "MOST_RANKS", 4)
+    monkeypatch.setattr(rank_sets, "MAX_RANKS", 4)
     sets = RunLibrary(".")
     for name in ("first", "second", "second", "first"):
         sets.ranks(run(name), "default")
@@ -64,22 +64,26 @@ def test_who_asks_meanwhile_waits_for_the_same_and_sees_how_far_it_is(
         return RankSet({}, {})
 
     monkeypatch.setattr("timesink.answers.rank_reading.read_ranks", read_ranks)
-    sets, found, reports = RunLibrary("."), [], [Report(), Report()]
+    sets, results, reports = RunLibrary("."), [], [Report(), Report()]
     threads = [
-        Thread(target=lambda one=one: found.append(sets.ranks(run("run"), "default", report=one)))
-        for one in reports
+        Thread(
+            target=lambda report=report: results.append(
+                sets.ranks(run("run"), "default", report=report)
+            )
+        )
+        for report in reports
     ]
     threads[0].start()
     half.wait(10)
     threads[1].start()
     while not reports[1].doing:
         pass
-    told = [(one.doing, one.share) for one in reports]
+    states = [(report.doing, report.share) for report in reports]
     go_on.set()
-    for one in threads:
-        one.join(10)
-    assert told == [("reading ranks: 2 of 4, 1 damaged", 0.5)] * 2
-    assert found[0] is found[1]
+    for thread in threads:
+        thread.join(10)
+    assert states == [("reading ranks: 2 of 4, 1 damaged", 0.5)] * 2
+    assert results[0] is results[1]
 
 
 def test_what_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch):

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from asking import Browser, told
+from asking import Browser, decode_reply
 from builders import kineto, operator, training_trace, write
 from timesink.model.host_names import allowed_hosts
 from timesink.server.app import create_app
 from timesink.server.library import RunLibrary
-from timesink.server.replies import Asked
-from timesink.server.site import MOST_AT_ONCE, Site
+from timesink.server.replies import ClientRequest
+from timesink.server.site import MAX_AT_ONCE, Site
 
 CHOSEN = {"run": "run", "worker": "worker0", "span": "1"}
 HIDDEN = "aten::hidden"
@@ -141,8 +141,8 @@ def test_counters_beside_a_trace_are_not_read_from_elsewhere(logdir: Path):
 
 @pytest.mark.parametrize("name", ["../private/counters.csv", "/etc/passwd", "a\\u0000b"])
 def test_run_file_names_no_counters_elsewhere(logdir: Path, name: str):
-    said = f'{{"schema": "timesink/run/1", "counters": {{"file": "{name}"}}}}'
-    (logdir / "run" / "run.json").write_text(said)
+    content = f'{{"schema": "timesink/run/1", "counters": {{"file": "{name}"}}}}'
+    (logdir / "run" / "run.json").write_text(content)
     assert "hidden" not in str(Browser.of(logdir).get("api/timeline/tracks", **CHOSEN))
 
 
@@ -181,12 +181,12 @@ def runs_of(browser: Browser) -> list[str]:
 )
 def test_server_for_this_machine_answers_to_its_own_names(logdir: Path, host: str, status: int):
     site = Site(RunLibrary(logdir), hosts=allowed_hosts("127.0.0.1", ["Proxy.example"]))
-    assert site.reply(Asked("api/runs", headers={"host": host})).status == status
+    assert site.reply(ClientRequest("api/runs", headers={"host": host})).status == status
 
 
 def test_server_for_other_machines_answers_to_any_name(logdir: Path):
     site = Site(RunLibrary(logdir), hosts=allowed_hosts("0.0.0.0"))  # noqa: S104
-    assert site.reply(Asked("api/runs", headers={"host": "gpu-node-7"})).status == 200
+    assert site.reply(ClientRequest("api/runs", headers={"host": "gpu-node-7"})).status == 200
 
 
 def test_every_reply_tells_browsers_to_be_careful(client: TestClient):
@@ -215,16 +215,16 @@ def test_nothing_is_exported_for_head(logdir: Path):
     browser = Browser.of(logdir)
     browser.get("api/timeline/tracks", **CHOSEN)
     query = "run=run&worker=worker0&span=1"
-    reply = browser.site.reply(Asked("api/timeline/export", query, method="HEAD"))
+    reply = browser.site.reply(ClientRequest("api/timeline/export", query, method="HEAD"))
     assert (reply.status, reply.body) == (200, b"")
 
 
 def test_more_requests_at_once_than_are_answered(logdir: Path):
     site = Site(RunLibrary(logdir))
-    for _ in range(MOST_AT_ONCE):
+    for _ in range(MAX_AT_ONCE):
         site._room.acquire()
-    reply = site.reply(Asked("api/runs"))
-    assert (reply.status, "too many" in told(reply)["error"]) == (503, True)
+    reply = site.reply(ClientRequest("api/runs"))
+    assert (reply.status, "too many" in decode_reply(reply)["error"]) == (503, True)
 
 
 def test_many_parameters_are_declined(client: TestClient):
@@ -239,14 +239,16 @@ def test_file_of_the_app_is_sent_once(logdir: Path, tmp_path: Path):
 
     (tmp_path / "app.js").write_text("export function render() {}")
     site = Site(RunLibrary(logdir), static=tmp_path)
-    first = site.reply(Asked("static/app.js"))
+    first = site.reply(ClientRequest("static/app.js"))
     assert (first.status, first.body) == (200, b"export function render() {}")
     assert first.headers["Content-Type"].startswith("text/javascript")
-    again = site.reply(Asked("static/app.js", headers={"if-none-match": first.headers["ETag"]}))
+    again = site.reply(
+        ClientRequest("static/app.js", headers={"if-none-match": first.headers["ETag"]})
+    )
     assert (again.status, again.body) == (304, b"")
 
 
 def test_app_that_was_not_built_is_told(logdir: Path, tmp_path: Path):
 
-    reply = Site(RunLibrary(logdir), static=tmp_path).reply(Asked("static/app.css"))
-    assert (reply.status, "not built" in told(reply)["error"]) == (404, True)
+    reply = Site(RunLibrary(logdir), static=tmp_path).reply(ClientRequest("static/app.css"))
+    assert (reply.status, "not built" in decode_reply(reply)["error"]) == (404, True)

@@ -10,14 +10,14 @@ from timesink.model.host_names import allowed_hosts, is_allowed
 from timesink.server.app import clean_prefix
 from timesink.server.jobs import Jobs, Report, in_thread
 from timesink.server.library import RunLibrary
-from timesink.server.replies import Asked, load_view, reply_to, row_limit
-from timesink.server.runs import Inside, log_folders, span_of
+from timesink.server.replies import ClientRequest, load_view, reply_to, row_limit
+from timesink.server.runs import ReachableFiles, log_folders, span_of
 from timesink.server.site import Site, former_routes
 from timesink.sources import Recording
 
 
 def test_answers_reply_to():
-    assert reply_to(Asked("api/runs"), {"share": float("nan")}).body == b'{"share":null}'
+    assert reply_to(ClientRequest("api/runs"), {"share": float("nan")}).body == b'{"share":null}'
 
 
 def test_app_clean_prefix():
@@ -26,7 +26,7 @@ def test_app_clean_prefix():
 
 
 def test_asked_asked_parameters():
-    assert Asked("api/runs", "run=a%20b&run=c").parameters().text("run") == "c"
+    assert ClientRequest("api/runs", "run=a%20b&run=c").parameters().text("run") == "c"
 
 
 def test_bounds_row_limit():
@@ -41,7 +41,7 @@ def test_former_former_routes():
 
 
 def test_inside_inside_holds():
-    inside = Inside(Path("/data/logs"))
+    inside = ReachableFiles(Path("/data/logs"))
     assert inside.holds(Path("/data/logs/run/a.json"))
     assert not inside.holds(Path("/data/logs/../b.json"))
 
@@ -98,8 +98,8 @@ def test_site_site():
     import timesink
 
     site = Site(RunLibrary(timesink.sample()))
-    assert site.reply(Asked("api/runs")).status == 200
-    assert site.reply(Asked("api/nonsense")).status == 404
+    assert site.reply(ClientRequest("api/runs")).status == 200
+    assert site.reply(ClientRequest("api/nonsense")).status == 404
 
 
 def test_threads_in_thread():

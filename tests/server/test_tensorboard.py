@@ -87,12 +87,12 @@ def test_errors_are_sentences_with_their_status(board: TensorBoard):
 
 @pytest.mark.parametrize("plugin", ADDRESSES)
 def test_golden_responses_of_the_former_plugin(
-    board: TensorBoard, shared: Path, tmp_path: Path, plugin: str
+    board: TensorBoard, shared_root: Path, tmp_path: Path, plugin: str
 ):
-    def ask(route: str, asked: dict[str, str]) -> str:
-        return board.text(f"plugin/{plugin}/{route}", **asked)
+    def ask(route: str, query: dict[str, str]) -> str:
+        return board.text(f"plugin/{plugin}/{route}", **query)
 
-    assert differences(ask, shared, tmp_path) == ""
+    assert differences(ask, shared_root, tmp_path) == ""
 
 
 def test_former_plugin_keeps_its_routes_where_it_is_installed(monkeypatch: pytest.MonkeyPatch):

@@ -18,7 +18,12 @@ from watch_folders import INCIDENT, WatchedProgram
 def block(answer: dict[str, Any], name: str) -> dict[str, Any]:
     """The block of an answer with this id."""
     sections = answer["document"]["sections"]
-    return next(one for section in sections for one in section["blocks"] if one.get("id") == name)
+    return next(
+        candidate
+        for section in sections
+        for candidate in section["blocks"]
+        if candidate.get("id") == name
+    )
 
 
 def test_watched_programs_are_listed_with_their_state(tmp_path: Path):
@@ -26,11 +31,11 @@ def test_watched_programs_are_listed_with_their_state(tmp_path: Path):
     WatchedProgram(tmp_path / "slow").with_incident()
     WatchedProgram(tmp_path / "left", now_us=10**15).write()
     listed = Browser.of(tmp_path).get("api/runs")
-    assert {one["name"]: one["state"] for one in listed["watches"]} == {
+    assert {watch["name"]: watch["state"] for watch in listed["watches"]} == {
         "learns": "learning", "slow": "alarm", "left": "gone"
     }  # fmt: skip
     # What the watcher notes is no recording; what it recorded is.
-    assert [one["name"] for one in listed["runs"]] == [
+    assert [listed_run["name"] for listed_run in listed["runs"]] == [
         f"slow/incidents/{INCIDENT}/{side}" for side in ("base", "new")
     ]
 
@@ -59,9 +64,9 @@ def test_an_incident_leads_to_its_comparison_and_its_report(tmp_path: Path):
     slow, took = answer["document"]["headline"].split(" take ")
     assert slow == "Decode steps of process 4243"
     assert took == "31.2 ms instead of 24.0 ms (+30.0 %), for 60 s."
-    found = answer["incidents"][INCIDENT]
-    assert found["report"]
-    compared = browser.get("api/compare", base=found["base"], new=found["new"])
+    incident = answer["incidents"][INCIDENT]
+    assert incident["report"]
+    compared = browser.get("api/compare", base=incident["base"], new=incident["new"])
     assert compared["kind"] == "comparison"
     report = browser.reply("api/watch/report", name=tmp_path.name, incident=INCIDENT)
     assert report.body.endswith(b"Report")
@@ -79,13 +84,18 @@ def test_latency_is_drawn_beside_what_is_expected_with_alarms_as_marks(
         series["phases"]["decode"]["t_s"] = list(range(program.seconds))
         program.put("series.json", series)
     curves = block(Browser.of(tmp_path).get("api/watch", name=tmp_path.name), "latency-decode")
-    assert [one["name"] for one in curves["series"]] == ["observed", "slowest", "expected", "limit"]
-    assert [one["label"] for one in curves["marks"]] == ["alarm", "over"]
-    began, over = (one["x"] for one in curves["marks"])
+    assert [curve["name"] for curve in curves["series"]] == [
+        "observed",
+        "slowest",
+        "expected",
+        "limit",
+    ]
+    assert [mark["label"] for mark in curves["marks"]] == ["alarm", "over"]
+    began, over = (mark["x"] for mark in curves["marks"])
     assert curves["x"][0] < began < over < curves["x"][-1]
     assert over - began == 45e9
     assert curves["x"][0] == pytest.approx(began - (program.seconds - 60) * 1e9, abs=1e9)
-    assert {len(one["values"]) for one in curves["series"]} == {len(curves["x"])}
+    assert {len(curve["values"]) for curve in curves["series"]} == {len(curves["x"])}
 
 
 def test_an_incident_without_recording_says_why(tmp_path: Path):
@@ -107,9 +117,9 @@ def test_a_watcher_that_no_longer_writes_is_gone(tmp_path: Path):
 
 def test_the_same_is_told_on_a_terminal(tmp_path: Path):
     program = WatchedProgram(tmp_path).with_incident()
-    told = to_text(status_document(program.status(), program.series(), now_us=program.now_us))
-    assert "Decode steps of process 4243 take 31.2 ms instead of 24.0 ms" in told
-    assert all(word in told for word in (INCIDENT, "gpu_clock", "avg_input_length", "1.3 %"))
+    text = to_text(status_document(program.status(), program.series(), now_us=program.now_us))
+    assert "Decode steps of process 4243 take 31.2 ms instead of 24.0 ms" in text
+    assert all(word in text for word in (INCIDENT, "gpu_clock", "avg_input_length", "1.3 %"))
 
 
 @pytest.mark.parametrize(
@@ -141,8 +151,10 @@ def test_without_curves_the_rest_is_shown_and_says_so(tmp_path: Path, content: b
     (tmp_path / "series.json").write_bytes(content)
     answer = Browser.of(tmp_path).get("api/watch", name=tmp_path.name)
     assert answer["document"]["headline"].startswith("Step times are as expected")
-    notes = [one["text"] for one in answer["document"]["sections"][0]["blocks"] if "text" in one]
-    assert any("series.json" in one for one in notes)
+    notes = [
+        entry["text"] for entry in answer["document"]["sections"][0]["blocks"] if "text" in entry
+    ]
+    assert any("series.json" in note for note in notes)
 
 
 def test_links_of_a_watch_folder_do_not_lead_out(tmp_path: Path):

@@ -19,13 +19,13 @@ def content() -> bytes:
 
 
 def test_arrays_come_back_with_types_and_values():
-    found = arrays_in(content())
-    assert found is not None
-    assert found.about == {"names": ["a", "ü"]}
-    assert list(found.arrays) == list(ARRAYS)
+    arrays = arrays_in(content())
+    assert arrays is not None
+    assert arrays.about == {"names": ["a", "ü"]}
+    assert list(arrays.arrays) == list(ARRAYS)
     for name, array in ARRAYS.items():
-        assert found.arrays[name].dtype == array.dtype
-        assert found.arrays[name].tolist() == array.tolist()
+        assert arrays.arrays[name].dtype == array.dtype
+        assert arrays.arrays[name].tolist() == array.tolist()
 
 
 @pytest.mark.parametrize("size", [0, 5, 20, 40, 120, -1])

@@ -14,9 +14,9 @@ def test_next_opening_waits_for_what_is_being_kept(tmp_path: Path):
     recording = find_recordings(builders.write(tmp_path / "a.json", builders.cuda_trace()))[0]
     store = Cache(tmp_path / "cache")
     read = open_recording(recording, store, in_background=True)
-    kept = open_recording(recording, store)
+    cached = open_recording(recording, store)
     assert store.holds(key_of(recording, store))
-    assert kept.device.equals(read.device)
+    assert cached.device.equals(read.device)
 
 
 def test_answer_is_kept_as_soon_as_its_trace_is(tmp_path: Path):

@@ -78,8 +78,10 @@ def freeze_file_times(monkeypatch: pytest.MonkeyPatch) -> None:
     stat, now_ns = Path.stat, time.time_ns()
 
     def coarse_stat(path: Path, **options: bool) -> SimpleNamespace:
-        found = stat(path, **options)
-        fields = {name: getattr(found, name) for name in dir(found) if name.startswith("st_")}
+        stat_result = stat(path, **options)
+        fields = {
+            name: getattr(stat_result, name) for name in dir(stat_result) if name.startswith("st_")
+        }
         return SimpleNamespace(**{**fields, "st_mtime_ns": now_ns, "st_ctime_ns": now_ns})
 
     monkeypatch.setattr(Path, "stat", coarse_stat)

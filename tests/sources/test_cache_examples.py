@@ -37,8 +37,8 @@ def test_answers_keptanswer_as_form() -> None:
 
 def test_arrays_array_blocks() -> None:
     content = b"".join(array_blocks({"cycles": 2}, {"ns": np.array([7, 9])}))
-    found = arrays_in(content)
-    assert (found.about, found.arrays["ns"].tolist()) == ({"cycles": 2}, [7, 9])
+    arrays = arrays_in(content)
+    assert (arrays.about, arrays.arrays["ns"].tolist()) == ({"cycles": 2}, [7, 9])
 
 
 def test_arrays_arrays_in() -> None:
@@ -75,6 +75,6 @@ def test_tables_from_bytes() -> None:
 
 
 def test_tables_to_bytes() -> None:
-    kept = to_bytes({"cycles": 2}, {"lengths": pl.DataFrame({"ns": [7, 9]})})
-    found = from_bytes(kept)
-    assert (found.about, found.tables["lengths"]["ns"].to_list()) == ({"cycles": 2}, [7, 9])
+    content = to_bytes({"cycles": 2}, {"lengths": pl.DataFrame({"ns": [7, 9]})})
+    tables = from_bytes(content)
+    assert (tables.about, tables.tables["lengths"]["ns"].to_list()) == ({"cycles": 2}, [7, 9])

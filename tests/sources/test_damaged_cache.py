@@ -20,7 +20,7 @@ from timesink.sources.kept_answers import KeptAnswer, KeptSummaries
 DAMAGES = 500
 
 
-def damaged(content: bytes, chance: random.Random) -> bytes:
+def damage(content: bytes, chance: random.Random) -> bytes:
     """The content with a bit flipped, a stretch of zeros, or its end cut off."""
     at = chance.randrange(len(content))
     kind = chance.choice(["flip", "zeros", "cut"])
@@ -47,16 +47,16 @@ def test_no_damage_changes_a_number(tmp_path: Path):
     for _ in range(DAMAGES):
         hit = chance.choice(files)
         content = hit.read_bytes()
-        hit.write_bytes(damaged(content, chance))
+        hit.write_bytes(damage(content, chance))
         if hit.read_bytes() != content:
             try:
-                found = read_folder(folder)
+                read_back = read_folder(folder)
             except UnreadableError:
                 pass
             else:
                 # What was changed does not count, such as a blank between two words of JSON.
-                assert repr((found.metadata, found.health)) == expected
-                for name, table in tables_of(found).items():
+                assert repr((read_back.metadata, read_back.health)) == expected
+                for name, table in tables_of(read_back).items():
                     assert table.equals(tables[name])
         hit.write_bytes(content)
     assert tables_of(read_folder(folder))["device"].equals(tables_of(trace)["device"])

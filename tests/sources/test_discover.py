@@ -39,8 +39,12 @@ def test_a_link_to_a_neighbour_is_not_another_trace(tmp_path: Path):
 def test_spans_are_numbered_in_the_order_of_their_timestamps(tmp_path: Path):
     for timestamp in (9, 10, 100):
         write(tmp_path / f"w.{timestamp}.pt.trace.json", training_trace(1))
-    found = find_recordings(str(tmp_path))
-    assert [(r.span, r.path.name.split(".")[1]) for r in found] == [(1, "9"), (2, "10"), (3, "100")]
+    recordings = find_recordings(str(tmp_path))
+    assert [(r.span, r.path.name.split(".")[1]) for r in recordings] == [
+        (1, "9"),
+        (2, "10"),
+        (3, "100"),
+    ]
 
 
 def test_a_file_without_a_timestamp_takes_no_number(tmp_path: Path):
@@ -53,9 +57,9 @@ def test_a_file_without_a_timestamp_takes_no_number(tmp_path: Path):
 def test_packed_and_plain_file_of_one_span_are_two_workers(tmp_path: Path, name: str):
     for ending in ("", ".gz"):
         write(tmp_path / f"{name}{ending}", training_trace(1))
-    found = find_recordings(tmp_path)
-    assert len({(recording.worker, recording.span) for recording in found}) == 1
-    assert [recording.worker for recording in told_apart(found)] == ["w", f"{name}.gz"]
+    recordings = find_recordings(tmp_path)
+    assert len({(recording.worker, recording.span) for recording in recordings}) == 1
+    assert [recording.worker for recording in told_apart(recordings)] == ["w", f"{name}.gz"]
 
 
 def test_traces_of_exactly_one_folder(tmp_path: Path):
@@ -75,17 +79,17 @@ def test_folders_of_runs_are_entered_and_labels_tell_them_apart(tmp_path: Path):
     for run in ("a", "b"):
         (tmp_path / run).mkdir()
         write(tmp_path / run / "w.1.pt.trace.json", training_trace(1))
-    found = find_recordings(tmp_path)
-    assert distinct_labels(found) == ["a/w.1.pt.trace.json", "b/w.1.pt.trace.json"]
+    recordings = find_recordings(tmp_path)
+    assert distinct_labels(recordings) == ["a/w.1.pt.trace.json", "b/w.1.pt.trace.json"]
 
 
 def test_the_rank_in_the_trace_counts_more_than_the_one_in_its_name(tmp_path: Path):
     document = training_trace(1)
     document["distributedInfo"]["rank"] = 3
     write(tmp_path / "rank0.json", document)
-    found = find_recordings(tmp_path)
-    assert choose_recording(found, rank=3) == found
-    assert choose_recording(found, rank=0) == []
+    recordings = find_recordings(tmp_path)
+    assert choose_recording(recordings, rank=3) == recordings
+    assert choose_recording(recordings, rank=0) == []
 
 
 def test_something_that_is_neither_file_nor_folder_is_declined():

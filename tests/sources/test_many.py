@@ -25,26 +25,26 @@ def run(tmp_path: Path) -> Path:
 def test_every_recording_in_order(run: Path, *, cache: bool, jobs: int):
     (run / "rank3.1.pt.trace.json").write_bytes(b"\0\1\2 no trace")
     *opened, damaged = open_each(find_recordings(run), cache=cache, jobs=jobs)
-    assert [one.recording.rank for one in opened] == [0, 1, 2]
+    assert [item.recording.rank for item in opened] == [0, 1, 2]
     assert damaged.error is not None
     assert "rank3" in damaged.error.message
-    for one in opened:
-        assert one.trace is not None
-        alone = timesink.open(one.recording.path, cache=False)
-        assert as_text(one.trace) == as_text(alone)
-        assert one.trace.metadata == alone.metadata
+    for item in opened:
+        assert item.trace is not None
+        single = timesink.open(item.recording.path, cache=False)
+        assert as_text(item.trace) == as_text(single)
+        assert item.trace.metadata == single.metadata
 
 
 def test_tables_without_cache_do_not_need_files(run: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(folder, "_FEW_FILES", 0)
     opened = list(open_each(find_recordings(run), cache=False, jobs=1))
-    assert [one.trace.steps.height for one in opened if one.trace] == [1, 2, 3]
+    assert [item.trace.steps.height for item in opened if item.trace] == [1, 2, 3]
 
 
 def test_damaged_recording_does_not_stop_the_others(run: Path):
     (run / "rank1.1.pt.trace.json").write_bytes(b"\0\1\2 no trace")
     opened = list(open_each(find_recordings(run), jobs=1))
-    assert [one.trace is not None for one in opened] == [True, False, True]
+    assert [item.trace is not None for item in opened] == [True, False, True]
     assert opened[1].error is not None
     assert "rank1" in opened[1].error.message
 
@@ -52,14 +52,14 @@ def test_damaged_recording_does_not_stop_the_others(run: Path):
 def test_second_opening_comes_from_the_cache(run: Path, forbid_reading):
     list(open_each(find_recordings(run), jobs=1))
     forbid_reading()
-    assert all(one.trace for one in open_each(find_recordings(run), jobs=1))
+    assert all(item.trace for item in open_each(find_recordings(run), jobs=1))
 
 
 def test_progress_is_in_bytes_and_ends_at_the_whole(run: Path):
     news: list[tuple[int, int]] = []
     list(open_each(find_recordings(run), jobs=1, progress=lambda *step: news.append(step)))
-    whole = sum(file.stat().st_size for file in run.iterdir())
-    assert news[-1] == (whole, whole)
+    total = sum(file.stat().st_size for file in run.iterdir())
+    assert news[-1] == (total, total)
 
 
 def test_one_recording(run: Path):

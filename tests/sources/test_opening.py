@@ -94,7 +94,7 @@ def test_without_cache_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.Monke
 # -- counters beside a trace ---------------------------------------------------------------------
 
 
-def recorded(trace: timesink.Trace) -> list[tuple[object, ...]]:
+def counter_rows(trace: timesink.Trace) -> list[tuple[object, ...]]:
     beside = trace.counters.filter(trace.counters["index"].is_null())
     return beside.select("ts_ns", "counter", "value", "source").rows()
 
@@ -104,9 +104,9 @@ def test_counters_beside_the_trace_are_joined(tmp_path: Path, name: str):
     file = write(tmp_path / "trace.json", training_trace(1))
     (tmp_path / name).write_text(HEADER + f"{BASE_NS // 1000}.125,power_w,0,70.5\n")
     trace = timesink.open(file)
-    assert recorded(trace) == [(BASE_NS + 125, "power_w", 70.5, name)]
+    assert counter_rows(trace) == [(BASE_NS + 125, "power_w", 70.5, name)]
     assert trace.counters.filter(trace.counters["source"] == "trace").height == 1
-    assert recorded(timesink.open(file)) == recorded(trace)
+    assert counter_rows(timesink.open(file)) == counter_rows(trace)
 
 
 def test_changed_counters_are_read_again(tmp_path: Path):
@@ -115,7 +115,7 @@ def test_changed_counters_are_read_again(tmp_path: Path):
     counters.write_text(HEADER + "1,power_w,0,70\n")
     timesink.open(file)
     counters.write_text(HEADER + "1,power_w,0,80\n")
-    assert recorded(timesink.open(file)) == [(1000, "power_w", 80.0, "counters.csv")]
+    assert counter_rows(timesink.open(file)) == [(1000, "power_w", 80.0, "counters.csv")]
 
 
 def test_stray_csv_beside_the_trace_is_told_and_does_no_harm(tmp_path: Path):
@@ -123,5 +123,5 @@ def test_stray_csv_beside_the_trace_is_told_and_does_no_harm(tmp_path: Path):
     (tmp_path / "counters.csv").write_text("a,b\n1,2\n")
     trace = timesink.open(file)
     assert trace.steps.height == 1
-    (found,) = (entry for entry in trace.health if entry.code == "unreadable_counters")
-    assert "counters.csv" in found.example
+    (entry,) = (entry for entry in trace.health if entry.code == "unreadable_counters")
+    assert "counters.csv" in entry.example

@@ -9,7 +9,7 @@ import pytest
 import timesink
 from builders import training_trace, write
 from timesink.errors import UnreadableError
-from timesink.sources import is_url, place_of, shown
+from timesink.sources import display_place, is_url, place_of
 from timesink.sources.discovery import find_recordings, one_run
 
 
@@ -43,14 +43,17 @@ def test_a_pattern_of_folders_that_hold_folders(tmp_path: Path):
     for host in range(2):
         (tmp_path / f"host{host}" / "profile").mkdir(parents=True)
         write(tmp_path / f"host{host}" / "profile" / f"rank{host}.json", training_trace(1))
-    assert [one.host for one in find_recordings(f"{tmp_path}/host*")] == ["host0", "host1"]
+    assert [recording.host for recording in find_recordings(f"{tmp_path}/host*")] == [
+        "host0",
+        "host1",
+    ]
 
 
 def test_two_stars_are_any_folders(tmp_path: Path):
     for folder in ("a/rank_0", "a/rank_1"):
         (tmp_path / folder).mkdir(parents=True)
         write(tmp_path / folder / "trace.json", training_trace(1))
-    assert [one.rank for one in find_recordings(f"{tmp_path}/**/*.json")] == [0, 1]
+    assert [recording.rank for recording in find_recordings(f"{tmp_path}/**/*.json")] == [0, 1]
 
 
 def test_a_link_to_what_a_pattern_fits_is_not_another_trace(run: Path):
@@ -117,7 +120,7 @@ def test_what_is_a_url(text: str, *, remote: bool):
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "shown_url"),
     [
         ("sftp://me:secret@host:22/runs", "sftp://me@host:22/runs"),
         ("zip://a.json::ftp://me:secret@host/a.zip", "zip://a.json::ftp://me@host/a.zip"),
@@ -125,8 +128,8 @@ def test_what_is_a_url(text: str, *, remote: bool):
         ("s3://bucket/run:1/a@b.json", "s3://bucket/run:1/a@b.json"),
     ],
 )
-def test_secrets_of_a_url_are_not_shown(url: str, said: str):
-    assert shown(url) == said
+def test_secrets_of_a_url_are_not_shown(url: str, shown_url: str):
+    assert display_place(url) == shown_url
 
 
 def test_one_rank_of_a_pattern(run: Path):
@@ -138,8 +141,8 @@ def test_one_rank_of_a_pattern(run: Path):
 
 def test_traces_that_are_left_out_are_told(run: Path):
     (run / "rank0.json.gz").rename(run / "rank0.pt.trace.json.gz")
-    found, notes = one_run(find_recordings(run), run)
-    assert [one.path.name for one in found] == ["rank0.pt.trace.json.gz"]
+    recordings, notes = one_run(find_recordings(run), run)
+    assert [recording.path.name for recording in recordings] == ["rank0.pt.trace.json.gz"]
     assert notes == [
         (
             "left out, because others are named as a profiler names them: "

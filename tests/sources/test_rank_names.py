@@ -33,8 +33,8 @@ def test_a_rank_is_found_whatever_is_around_it(
 
 
 @given(_WORDS, _NUMBERS, _NUMBERS, _ENDS)
-def test_names_of_one_run_differ_in_the_rank_alone(before: str, one: int, other: int, end: str):
-    assert without_rank(f"{before}rank{one}{end}.json") == without_rank(
+def test_names_of_one_run_differ_in_the_rank_alone(before: str, rank: int, other: int, end: str):
+    assert without_rank(f"{before}rank{rank}{end}.json") == without_rank(
         f"{before}rank{other}{end}.json.gz"
     )
 

@@ -9,7 +9,14 @@ import pytest
 
 import timesink
 from builders import write
-from recorded_runs import PID, loop_trace, recorded, recorded_counters, recorded_ranks, write_run
+from recorded_runs import (
+    PID,
+    loop_trace,
+    recorded_counters,
+    recorded_ranks,
+    write_recording,
+    write_run,
+)
 from timesink.formats.parquet_folder import export_folder
 from timesink.model.trace import Trace
 
@@ -19,7 +26,7 @@ def codes(trace: Trace) -> list[str]:
 
 
 def test_facts_are_in_the_metadata(tmp_path: Path):
-    metadata = timesink.open(recorded(tmp_path)).metadata
+    metadata = timesink.open(write_recording(tmp_path)).metadata
     assert metadata.run is not None
     assert metadata.run.cycles.by == "optimizer step"
     assert (metadata.distributed.rank, metadata.distributed.world_size) == (0, 1)
@@ -28,18 +35,18 @@ def test_facts_are_in_the_metadata(tmp_path: Path):
 
 
 def test_what_the_trace_says_of_itself_comes_first(tmp_path: Path):
-    said = {"distributedInfo": {"rank": 3, "world_size": 8}, "torch_version": "2.12"}
-    metadata = timesink.open(recorded(tmp_path, trace=loop_trace(**said))).metadata
+    extra = {"distributedInfo": {"rank": 3, "world_size": 8}, "torch_version": "2.12"}
+    metadata = timesink.open(write_recording(tmp_path, trace=loop_trace(**extra))).metadata
     assert (metadata.distributed.rank, metadata.distributed.world_size) == (3, 8)
     assert metadata.versions["torch_version"] == "2.12"
 
 
 def test_a_known_rank_is_not_assumed(tmp_path: Path):
-    assert codes(timesink.open(recorded(tmp_path))) == []
+    assert codes(timesink.open(write_recording(tmp_path))) == []
 
 
 def test_a_broken_description_does_not_hide_the_trace(tmp_path: Path):
-    (recorded(tmp_path) / "run.json").write_text('{"schema": "timesink/run/1", ')
+    (write_recording(tmp_path) / "run.json").write_text('{"schema": "timesink/run/1", ')
     trace = timesink.open(tmp_path)
     assert (trace.steps.height, trace.metadata.run) == (6, None)
     assert "bad_run_file" in codes(trace)
@@ -47,7 +54,7 @@ def test_a_broken_description_does_not_hide_the_trace(tmp_path: Path):
 
 
 def test_an_answer_follows_the_description(tmp_path: Path):
-    recorded(tmp_path)
+    write_recording(tmp_path)
     assert codes(timesink.open(tmp_path)) == []
     write_run(tmp_path, complete=False, why_partial="interrupted")
     assert codes(timesink.open(tmp_path)) == ["partial_recording"]
@@ -56,17 +63,19 @@ def test_an_answer_follows_the_description(tmp_path: Path):
 
 
 def test_an_analysis_follows_the_description(tmp_path: Path):
-    recorded(tmp_path)
+    write_recording(tmp_path)
     assert timesink.analyze(tmp_path).to_dict()["health"] == []
     write_run(tmp_path, complete=False, why_partial="interrupted")
-    told = timesink.analyze(tmp_path).to_dict()
-    assert [entry["example"] for entry in told["health"]] == ["interrupted"]
-    assert told["source"]["notes"] == ["the recording ended early: interrupted"]
-    assert told["source"]["recording"]["why_partial"] == "interrupted"
+    answer = timesink.analyze(tmp_path).to_dict()
+    assert [entry["example"] for entry in answer["health"]] == ["interrupted"]
+    assert answer["source"]["notes"] == ["the recording ended early: interrupted"]
+    assert answer["source"]["recording"]["why_partial"] == "interrupted"
 
 
 def test_the_cache_keeps_the_facts(tmp_path: Path, forbid_reading: Callable[[], None]):
-    first = timesink.open(recorded(tmp_path, counters={"missing": [{"counter": "a", "why": "b"}]}))
+    first = timesink.open(
+        write_recording(tmp_path, counters={"missing": [{"counter": "a", "why": "b"}]})
+    )
     forbid_reading()
     again = timesink.open(tmp_path)
     assert again.metadata.run == first.metadata.run
@@ -74,7 +83,7 @@ def test_the_cache_keeps_the_facts(tmp_path: Path, forbid_reading: Callable[[], 
 
 
 def test_an_export_keeps_the_facts(tmp_path: Path):
-    trace = timesink.open(recorded(tmp_path / "run"))
+    trace = timesink.open(write_recording(tmp_path / "run"))
     export_folder(trace, tmp_path / "tables")
     assert timesink.open(tmp_path / "tables").metadata.run == trace.metadata.run
 
@@ -99,7 +108,7 @@ def test_processes_nobody_recorded_stay_with_all(tmp_path: Path):
 def test_counters_alone(tmp_path: Path):
     trace = timesink.open(recorded_counters(tmp_path))
     assert trace.has_only_counters
-    assert [(one.code, one.example) for one in trace.health] == [
+    assert [(entry.code, entry.example) for entry in trace.health] == [
         ("counters_only", "the program did not use PyTorch")
     ]
     assert trace.metadata.run is not None

@@ -85,9 +85,9 @@ def test_a_file_system_without_versions_is_known_by_content(
 
 
 def test_ranks_of_an_archive_are_read_by_other_processes(archive: Path):
-    found = find_recordings(f"zip://run::file://{archive}")
-    opened = list(open_each(found, jobs=2))
-    traces = [one.trace for one in opened if one.trace is not None]
+    recordings = find_recordings(f"zip://run::file://{archive}")
+    opened = list(open_each(recordings, jobs=2))
+    traces = [item.trace for item in opened if item.trace is not None]
     assert [trace.metadata.distributed.rank for trace in traces] == [0, 1]
     assert [trace.steps.height for trace in traces] == [2, 2]
     assert traces[1].metadata.source == f"zip://run/rank_1/trace.json::file://{archive}"
@@ -127,14 +127,14 @@ def test_progress_tells_of_the_copy_and_of_the_reading(memory: Any):
     news: list[tuple[int, int]] = []
     timesink.open("memory://run", cache=False, progress=lambda *step: news.append(step))
     assert news[-1][0] == news[-1][1] > 0
-    assert all(done <= whole for done, whole in news)
+    assert all(done <= total for done, total in news)
 
 
 def test_the_host_of_a_name_is_in_the_metadata(tmp_path: Path):
     file = write(tmp_path / "dgx-07_12.1794703754.pt.trace.json", training_trace(1))
     assert timesink.open(file).metadata.extra["host"] == "dgx-07"
-    said = {**training_trace(1), "hostname": "dgx-08"}
-    assert "host" not in timesink.open(write(file, said)).metadata.extra
+    extra = {**training_trace(1), "hostname": "dgx-08"}
+    assert "host" not in timesink.open(write(file, extra)).metadata.extra
 
 
 def test_a_trace_from_a_web_server(tmp_path: Path):

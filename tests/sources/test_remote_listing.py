@@ -38,50 +38,54 @@ def archive(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("place", ["", "job", "job/rank*.json", "**/rank*.json"])
 def test_ranks_in_an_archive(archive: Path, place: str):
     url = f"zip://{place}::file://{archive}"
-    found, notes = one_run(find_recordings(url), url)
-    assert [one.rank for one in found] == [0, 1, 2]
-    assert [one.source for one in found] == [
+    recordings, notes = one_run(find_recordings(url), url)
+    assert [recording.rank for recording in recordings] == [0, 1, 2]
+    assert [recording.source for recording in recordings] == [
         f"zip://job/rank{rank}.json::file://{archive}" for rank in range(3)
     ]
-    assert all(one.size_bytes() == len(trace()) for one in found)
+    assert all(recording.size_bytes() == len(trace()) for recording in recordings)
     assert notes == []
 
 
 def test_a_recording_can_be_sent_to_others(archive: Path):
-    found = find_recordings(f"zip://job::file://{archive}")
-    assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301 - our own
-    assert len(set(found)) == 3
+    recordings = find_recordings(f"zip://job::file://{archive}")
+    assert pickle.loads(pickle.dumps(recordings)) == recordings  # noqa: S301 - our own
+    assert len(set(recordings)) == 3
 
 
 def test_other_json_beside_traces_is_none(memory: Any):
     memory.pipe_file("/run/a.json", trace())
     memory.pipe_file("/run/config.json", b'{"batch": 8}')
     memory.pipe_file("/run/run.json", b'{"schema": "timesink/run/1"}')
-    assert [one.path.name for one in find_recordings("memory://run")] == ["a.json"]
+    assert [recording.path.name for recording in find_recordings("memory://run")] == ["a.json"]
 
 
 def test_folders_of_ranks_and_of_runs(memory: Any):
     for rank in (0, 1):
         memory.pipe_file(f"/one/rank_{rank}/trace.json", trace())
         memory.pipe_file(f"/two/step_{rank}/rank0.json", trace())
-    assert [one.rank for one in one_run(find_recordings("memory://one"), "memory://one")[0]] == [
+    assert [
+        recording.rank for recording in one_run(find_recordings("memory://one"), "memory://one")[0]
+    ] == [
         0,
         1,
     ]
-    assert {one.run for one in find_recordings("memory://two")} == {"step_0", "step_1"}
+    assert {recording.run for recording in find_recordings("memory://two")} == {"step_0", "step_1"}
 
 
 def test_traces_of_the_folder_itself_go_before_those_below(memory: Any):
     memory.pipe_file("/run/rank0.json", trace())
     memory.pipe_file("/run/old/rank1.json", trace())
-    assert [one.path.name for one in find_recordings("memory://run/")] == ["rank0.json"]
+    assert [recording.path.name for recording in find_recordings("memory://run/")] == ["rank0.json"]
 
 
 def test_the_rank_a_remote_trace_states(memory: Any):
     for rank in (4, 5):
         memory.pipe_file(f"/run/host_{rank}.1.pt.trace.json", trace(rank))
-    found = find_recordings("memory://run")
-    assert [one.path.name for one in choose_recording(found, rank=5)] == ["host_5.1.pt.trace.json"]
+    recordings = find_recordings("memory://run")
+    assert [recording.path.name for recording in choose_recording(recordings, rank=5)] == [
+        "host_5.1.pt.trace.json"
+    ]
 
 
 def test_what_belongs_to_a_trace_is_found_beside_it(memory: Any):
@@ -93,8 +97,8 @@ def test_what_belongs_to_a_trace_is_found_beside_it(memory: Any):
     memory.pipe_file("/ranks/rank1.counters.csv", b"time,name,value\n")
 
     def beside(place: str) -> list[list[str]]:
-        found = find_recordings(f"memory://{place}")
-        return [[Path(file.url).name for file in one.beside] for one in found]
+        recordings = find_recordings(f"memory://{place}")
+        return [[Path(file.url).name for file in recording.beside] for recording in recordings]
 
     assert beside("alone") == beside("alone/a.json") == [["counters.csv"]]
     assert beside("ranks") == [[], ["rank1.counters.csv"]]
@@ -110,16 +114,16 @@ def test_a_changed_file_has_another_version(memory: Any):
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         ("memory://nowhere", "memory://nowhere: no such file or directory"),
         ("memory://run/*.json", "memory://run/[*].json: no file fits this pattern"),
         ("zip://a.json::file:///nowhere.zip", "nowhere.zip: no such file or directory"),
     ],
 )
-def test_what_is_not_there_is_said(memory: Any, url: str, said: str):
+def test_what_is_not_there_is_said(memory: Any, url: str, message: str):
     memory.pipe_file("/run/notes.txt", b"nothing")
-    with pytest.raises(UnreadableError, match=said):
+    with pytest.raises(UnreadableError, match=message):
         find_recordings(url)
 
 
@@ -154,7 +158,7 @@ def test_a_refusal_is_said_without_the_password(monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.mark.parametrize(
-    ("url", "place", "file", "whole"),
+    ("url", "place", "file", "full_url"),
     [
         ("s3://bucket/run", "bucket/run", "bucket/run/a.json", "s3://bucket/run/a.json"),
         ("s3://bucket", "bucket", "bucket/a.json", "s3://bucket/a.json"),
@@ -173,8 +177,8 @@ def test_a_refusal_is_said_without_the_password(monkeypatch: pytest.MonkeyPatch,
         ),
     ],
 )
-def test_urls_of_files_lead_back_to_them(url: str, place: str, file: str, whole: str):
+def test_urls_of_files_lead_back_to_them(url: str, place: str, file: str, full_url: str):
     parts = RemoteUrl.of(url, place)
-    assert parts.url_of(file) == whole
+    assert parts.url_of(file) == full_url
     assert parts.path_of(file).name == "a.json"
     assert "pw" not in str(parts.path_of(file))

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from builders import training_trace, write
-from recorded_runs import PID, recorded, recorded_counters, recorded_ranks, run_fields, write_run
+from recorded_runs import (
+    PID,
+    recorded_counters,
+    recorded_ranks,
+    run_fields,
+    write_recording,
+    write_run,
+)
 from timesink.errors import UnreadableError
 from timesink.formats.registry import read_trace
 from timesink.recorder.folder import RecordingFolder
@@ -17,11 +24,11 @@ from timesink.sources.sidecars import find_beside, find_run, run_file_in
 
 
 def names(folder: Path) -> list[str]:
-    return [one.path.name for one in find_recordings(folder)]
+    return [recording.path.name for recording in find_recordings(folder)]
 
 
 def test_facts(tmp_path: Path):
-    file = find_run(recorded(tmp_path) / "trace.json.gz")
+    file = find_run(write_recording(tmp_path) / "trace.json.gz")
     assert file is not None
     assert file.run is not None
     assert (file.unused, file.run.command[1], file.run.host.cores) == ((), "train.py", 16)
@@ -51,7 +58,7 @@ def test_a_later_version_is_read_as_far_as_it_is_known(tmp_path: Path):
 
 @pytest.mark.parametrize("content", ["", '{"schema": "timesink/run/1", "command', "[" * 5000])
 def test_a_broken_one_in_a_recording(tmp_path: Path, content: str):
-    (recorded(tmp_path) / "run.json").write_text(content)
+    (write_recording(tmp_path) / "run.json").write_text(content)
     file = find_run(tmp_path / "trace.json.gz")
     assert file is not None
     assert file.run is None
@@ -59,13 +66,15 @@ def test_a_broken_one_in_a_recording(tmp_path: Path, content: str):
     assert names(tmp_path) == ["trace.json.gz"]
 
 
-@pytest.mark.parametrize("own", ["trace.json", "trace.rank0.json.gz", "trace.pid123.json.gz"])
-def test_a_broken_one_is_known_by_what_lies_beside_it(tmp_path: Path, own: str):
-    (recorded(tmp_path) / "trace.json.gz").rename(tmp_path / own)
+@pytest.mark.parametrize(
+    "trace_name", ["trace.json", "trace.rank0.json.gz", "trace.pid123.json.gz"]
+)
+def test_a_broken_one_is_known_by_what_lies_beside_it(tmp_path: Path, trace_name: str):
+    (write_recording(tmp_path) / "trace.json.gz").rename(tmp_path / trace_name)
     (tmp_path / "run.json").write_text("{")
     file = run_file_in(tmp_path)
     assert file is not None
-    assert file.names(own)
+    assert file.names(trace_name)
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"schema": "other"}', "[1]", '{"schema": 3}'])
@@ -89,14 +98,14 @@ def test_it_is_declined_when_given_as_a_trace(tmp_path: Path):
 
 
 def test_a_trace_it_does_not_name_is_not_of_the_run(tmp_path: Path):
-    other = write(recorded(tmp_path) / "other.json", training_trace(1))
+    other = write(write_recording(tmp_path) / "other.json", training_trace(1))
     assert find_run(other) is None
     assert find_beside(other) is None
     assert find_beside(tmp_path / "trace.json.gz") == tmp_path / "counters.csv"
 
 
 def test_the_only_trace_is_of_the_run_whatever_its_name(tmp_path: Path):
-    (recorded(tmp_path) / "trace.json.gz").rename(tmp_path / "renamed.json.gz")
+    (write_recording(tmp_path) / "trace.json.gz").rename(tmp_path / "renamed.json.gz")
     assert find_run(tmp_path / "renamed.json.gz") is not None
 
 
@@ -110,7 +119,7 @@ def test_an_unpacked_trace_is_the_same(tmp_path: Path):
 
 def test_counters_of_several_ranks(tmp_path: Path):
     recorded_ranks(tmp_path)
-    shared = [find_beside(one.path) for one in find_recordings(tmp_path)]
+    shared = [find_beside(recording.path) for recording in find_recordings(tmp_path)]
     assert shared == [tmp_path / "counters.csv"] * 2
     (tmp_path / "run.json").unlink()
     assert find_beside(tmp_path / "trace.rank0.json.gz") is None
@@ -124,14 +133,14 @@ def test_counters_under_another_name(tmp_path: Path):
 
 
 def test_counters_elsewhere_are_not_read(tmp_path: Path):
-    folder = recorded(tmp_path / "run", counters={"file": "../secret.csv"})
+    folder = write_recording(tmp_path / "run", counters={"file": "../secret.csv"})
     (tmp_path / "secret.csv").write_text("timestamp_us,counter,device,value\n")
     assert find_beside(folder / "trace.json.gz") == folder / "counters.csv"
 
 
 def test_counters_alone_are_a_recording_where_a_recorder_says_so(tmp_path: Path):
     recorded_counters(tmp_path / "runs" / "a")
-    recorded(tmp_path / "runs" / "b")
+    write_recording(tmp_path / "runs" / "b")
     assert names(tmp_path / "runs" / "a") == ["counters.csv"]
     assert names(tmp_path / "runs") == ["counters.csv", "trace.json.gz"]
     assert recordings_in(tmp_path / "runs" / "a") == []

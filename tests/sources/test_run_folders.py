@@ -29,8 +29,8 @@ def ranks_in(folder: Path, *names: str, stated: dict[str, int] | None = None) ->
     return find_recordings(folder)
 
 
-def told(recordings: list[Recording]) -> list[tuple[str, int | None]]:
-    return [(one.worker, one.rank) for one in recordings]
+def workers_and_ranks(recordings: list[Recording]) -> list[tuple[str, int | None]]:
+    return [(recording.worker, recording.rank) for recording in recordings]
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def told(recordings: list[Recording]) -> list[tuple[str, int | None]]:
     ],
 )
 def test_common_layouts_are_one_run(tmp_path: Path, names: tuple[str, ...]):
-    found, notes = one_run(ranks_in(tmp_path, *names), tmp_path)
-    assert [one.rank for one in found] == [0, 1]
-    assert len({one.worker for one in found}) == 2
+    recordings, notes = one_run(ranks_in(tmp_path, *names), tmp_path)
+    assert [recording.rank for recording in recordings] == [0, 1]
+    assert len({recording.worker for recording in recordings}) == 2
     assert notes == []
 
 
@@ -86,32 +86,32 @@ def test_common_layouts_are_one_run(tmp_path: Path, names: tuple[str, ...]):
     ],
 )
 def test_several_runs_stay_several(tmp_path: Path, names: tuple[str, ...], runs: list[str]):
-    found = ranks_in(tmp_path, *names)
-    assert sorted(runs_among(found)) == runs
+    recordings = ranks_in(tmp_path, *names)
+    assert sorted(runs_among(recordings)) == runs
     with pytest.raises(AmbiguousError, match=f"holds {len(runs)} runs") as refused:
-        one_run(found, tmp_path)
+        one_run(recordings, tmp_path)
     assert "name one run folder" in refused.value.hint
 
 
 def test_ranks_that_traces_state_join_folders_of_hosts(tmp_path: Path):
     names = ("nid001/trace0.json", "nid001/trace1.json", "nid002/trace0.json")
-    found = ranks_in(tmp_path, *names, stated=dict(zip(names, (0, 1, 2), strict=True)))
-    assert len(runs_among(found)) == 1
-    assert {one.host for one in found} == {"nid001", "nid002"}
+    recordings = ranks_in(tmp_path, *names, stated=dict(zip(names, (0, 1, 2), strict=True)))
+    assert len(runs_among(recordings)) == 1
+    assert {recording.host for recording in recordings} == {"nid001", "nid002"}
     again = ranks_in(tmp_path, *names, stated=dict(zip(names, (0, 1, 0), strict=True)))
     assert len(runs_among(again)) == 2
 
 
 def test_ranks_of_a_host_are_not_those_of_the_run(tmp_path: Path):
     names = ("host0/rank0.json", "host0/rank1.json", "host1/rank0.json", "host1/rank1.json")
-    found, _ = one_run(ranks_in(tmp_path, *names), tmp_path)
-    assert told(found) == [(name.removesuffix(".json"), None) for name in names]
-    assert [one.host for one in found] == ["host0", "host0", "host1", "host1"]
+    recordings, _ = one_run(ranks_in(tmp_path, *names), tmp_path)
+    assert workers_and_ranks(recordings) == [(name.removesuffix(".json"), None) for name in names]
+    assert [recording.host for recording in recordings] == ["host0", "host0", "host1", "host1"]
 
 
 def test_ranks_are_in_the_order_of_their_numbers(tmp_path: Path):
-    found = ranks_in(tmp_path, *(f"rank_{rank}/trace.json" for rank in (10, 9, 2)))
-    assert told(found) == [("rank_2", 2), ("rank_9", 9), ("rank_10", 10)]
+    recordings = ranks_in(tmp_path, *(f"rank_{rank}/trace.json" for rank in (10, 9, 2)))
+    assert workers_and_ranks(recordings) == [("rank_2", 2), ("rank_9", 9), ("rank_10", 10)]
 
 
 @pytest.mark.parametrize(
@@ -120,44 +120,46 @@ def test_ranks_are_in_the_order_of_their_numbers(tmp_path: Path):
 )
 def test_files_of_several_steps_are_spans(tmp_path: Path, name: str):
     names = [name.format(rank, step) for rank in range(2) for step in (2, 1)]
-    found = ranks_in(tmp_path, *names, name.format(2, 1))
-    assert [(one.worker, one.span) for one in found] == [
+    recordings = ranks_in(tmp_path, *names, name.format(2, 1))
+    assert [(recording.worker, recording.span) for recording in recordings] == [
         ("rank0", 1), ("rank0", 2), ("rank1", 1), ("rank1", 2), ("rank2", 1),
     ]  # fmt: skip
-    first, notes = one_run(found, tmp_path)
-    assert [one.rank for one in first] == [0, 1, 2]
+    first, notes = one_run(recordings, tmp_path)
+    assert [recording.rank for recording in first] == [0, 1, 2]
     assert notes == ["2 spans: this is span 1, choose with --span"]
 
 
 def test_names_with_the_rank_of_a_node_are_not_spans(tmp_path: Path):
     names = ("node0_rank0.json", "node1_rank0.json")
-    assert [one.span for one in ranks_in(tmp_path, *names)] == [None, None]
+    assert [recording.span for recording in ranks_in(tmp_path, *names)] == [None, None]
     stated = ranks_in(tmp_path, *names, stated={names[0]: 0, names[1]: 8})
-    assert [one.rank for one in stated] == [0, 8]
+    assert [recording.rank for recording in stated] == [0, 8]
 
 
 def test_two_runs_in_one_folder_are_refused_with_what_to_do(tmp_path: Path):
-    found = ranks_in(tmp_path, *(f"{run}_rank{n}.json" for run in ("new", "old") for n in (0, 1)))
+    recordings = ranks_in(
+        tmp_path, *(f"{run}_rank{n}.json" for run in ("new", "old") for n in (0, 1))
+    )
     with pytest.raises(AmbiguousError, match="two files are of rank 0") as refused:
-        one_run(found, tmp_path)
+        one_run(recordings, tmp_path)
     assert "'new_rank*.json'" in refused.value.hint
     chosen, _ = one_run(find_recordings(f"{tmp_path}/new_rank*.json"), tmp_path)
-    assert [one.rank for one in chosen] == [0, 1]
+    assert [recording.rank for recording in chosen] == [0, 1]
 
 
 def test_the_same_file_packed_otherwise_is_read_once_and_named(tmp_path: Path):
-    found, notes = one_run(
+    recordings, notes = one_run(
         ranks_in(tmp_path, "rank0.json", "rank0.json.gz", "rank1.json"), tmp_path
     )
-    assert [one.path.name for one in found] == ["rank0.json", "rank1.json"]
+    assert [recording.path.name for recording in recordings] == ["rank0.json", "rank1.json"]
     assert "rank0.json.gz" in notes[0]
 
 
 def test_what_is_of_no_rank_is_left_out_of_ranks(tmp_path: Path):
     server = "dgx_7.async_llm.17.pt.trace.json"
     names = ("rank0.17.pt.trace.json", "rank1.17.pt.trace.json", server)
-    found, notes = one_run(ranks_in(tmp_path, *names), tmp_path)
-    assert [one.rank for one in found] == [0, 1]
+    recordings, notes = one_run(ranks_in(tmp_path, *names), tmp_path)
+    assert [recording.rank for recording in recordings] == [0, 1]
     assert notes == [f"{server} states no rank, as the others do: left out"]
-    kept, _ = one_run(ranks_in(tmp_path, *names, stated={server: 2}), tmp_path)
-    assert len(kept) == 3
+    of_ranks, _ = one_run(ranks_in(tmp_path, *names, stated={server: 2}), tmp_path)
+    assert len(of_ranks) == 3

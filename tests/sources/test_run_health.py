@@ -11,7 +11,7 @@ from timesink.model.recorded_run import recorded_run
 from timesink.sources.run_facts import run_health
 
 
-def said(**changed: Any) -> dict[str, str]:
+def health_of(**changed: Any) -> dict[str, str]:
     run, unused = recorded_run(run_fields(**changed))
     assert not unused
     entries = run_health(run, run.process_of("trace.json.gz"))
@@ -23,26 +23,26 @@ def of_process(**changed: Any) -> list[dict[str, Any]]:
 
 
 def test_nothing_odd():
-    assert said() == {}
+    assert health_of() == {}
 
 
 def test_ended_early():
     cut = {"complete": False, "why_partial": "interrupted", "processes": of_process(cycles=2)}
-    assert said(**cut) == {"partial_recording": "interrupted (2 of 6 steps)"}
+    assert health_of(**cut) == {"partial_recording": "interrupted (2 of 6 steps)"}
 
 
 def test_no_cycle_at_all():
     cut = {"complete": False, "why_partial": "no step was seen", "processes": of_process(cycles=0)}
-    assert said(**cut) == {"lost_recording": "no step was seen"}
+    assert health_of(**cut) == {"lost_recording": "no step was seen"}
 
 
 def test_a_whole_program_has_no_cycles_to_miss():
     cut = {"complete": False, "why_partial": "killed", "processes": of_process(cycles=0)}
-    assert said(cycles={"by": "whole program"}, **cut) == {"partial_recording": "killed"}
+    assert health_of(cycles={"by": "whole program"}, **cut) == {"partial_recording": "killed"}
 
 
 def test_one_process_of_a_run_may_be_cut():
-    assert said(processes=of_process(complete=False, cycles=6)) == {
+    assert health_of(processes=of_process(complete=False, cycles=6)) == {
         "partial_recording": "the reason is not known"
     }
 
@@ -55,7 +55,7 @@ def test_one_process_of_a_run_may_be_cut():
     ],
 )
 def test_how_the_program_ended_says_why(ended: dict[str, Any], why: str):
-    assert said(complete=False, exit=ended) == {"partial_recording": why}
+    assert health_of(complete=False, exit=ended) == {"partial_recording": why}
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,11 @@ def test_how_the_program_ended_says_why(ended: dict[str, Any], why: str):
     ],
 )
 def test_overhead(overhead: dict[str, Any], entries: dict[str, str]):
-    assert said(overhead=overhead) == entries
+    assert health_of(overhead=overhead) == entries
 
 
 @pytest.mark.parametrize(
-    ("clock", "told"),
+    ("clock", "expected"),
     [
         ({"offset_us": -400.0}, {}),
         ({"offset_us": None, "spread_us": None}, {}),
@@ -94,8 +94,8 @@ def test_overhead(overhead: dict[str, Any], entries: dict[str, str]):
         ),
     ],
 )
-def test_clock(clock: dict[str, Any], told: dict[str, str]):
-    assert said(clock=clock) == told
+def test_clock(clock: dict[str, Any], expected: dict[str, str]):
+    assert health_of(clock=clock) == expected
 
 
 def test_missing_counters_are_named_once_with_their_reason():
@@ -104,7 +104,7 @@ def test_missing_counters_are_named_once_with_their_reason():
         {"counter": "gpu_pcie_*", "why": "no permission"},
         {"counter": "gpu_power_mw", "why": "no permission"},
     ]
-    assert said(counters={"missing": missing}) == {
+    assert health_of(counters={"missing": missing}) == {
         "missing_counters": "gpu_nvlink_*: not supported by this device\n"
         "gpu_pcie_*, gpu_power_mw: no permission"
     }
@@ -113,4 +113,4 @@ def test_missing_counters_are_named_once_with_their_reason():
 def test_reasons_of_earlier_recorders_name_their_cycles_once():
     why = "interrupted, after 2 of 6 cycles"
     cut = {"complete": False, "why_partial": why, "processes": of_process(cycles=2)}
-    assert said(**cut) == {"partial_recording": why}
+    assert health_of(**cut) == {"partial_recording": why}

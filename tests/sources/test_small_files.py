@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from ab_runs import begun
+from ab_runs import planned_runs
 from asking import Browser
 from builders import write
-from recorded_runs import loop_trace, recorded
+from recorded_runs import loop_trace, write_recording
 from timesink.cli import main
 from timesink.errors import UnreadableError
-from timesink.formats.small_files import MOST_DEPTH, DamagedError, read_small_json
+from timesink.formats.small_files import MAX_DEPTH, DamagedError, read_small_json
 from timesink.sources.ab_folder import is_ab, read_ab, write_ab
 from timesink.sources.sidecars import run_file_in
 from timesink.sources.watch_folder import told_values
@@ -63,29 +63,29 @@ SCHEMAS = {
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Path:
+def served_folder(tmp_path: Path) -> Path:
     """A folder with one of each sort of run."""
     root = tmp_path / "served"
     (root / "ab").mkdir(parents=True)
-    write_ab(begun(), root / "ab")
+    write_ab(planned_runs(), root / "ab")
     WatchedProgram(root / "watch", now_us=1_700_000_000_000_000).with_incident(recorded=False)
-    recorded(root / "recorded")
+    write_recording(root / "recorded")
     (root / "trace").mkdir()
     write(root / "trace" / "unet.json", loop_trace(2))
     return root
 
 
 @pytest.mark.parametrize("file", SCHEMAS)
-def test_a_server_answers_for_the_other_runs_whatever_a_file_holds(file: str, served: Path):
-    place = served / file
+def test_a_server_answers_for_the_other_runs_whatever_a_file_holds(file: str, served_folder: Path):
+    place = served_folder / file
     for damage, content in _contents(SCHEMAS[file]).items():
         place.write_bytes(content)
-        browser = Browser.of(served)
+        browser = Browser.of(served_folder)
         listed = browser.get("api/runs")
         assert {"recorded", "trace"} <= {run["name"] for run in listed["runs"]}, damage
-        for one in listed["watches"]:
-            assert browser.reply("api/watch", name=one["name"]).status in {200, 400, 404, 422}, (
-                damage, browser.reply("api/watch", name=one["name"]).body,
+        for watch in listed["watches"]:
+            assert browser.reply("api/watch", name=watch["name"]).status in {200, 400, 404, 422}, (
+                damage, browser.reply("api/watch", name=watch["name"]).body,
             )  # fmt: skip
         if damage not in _ASKED_TOO:
             continue
@@ -93,53 +93,53 @@ def test_a_server_answers_for_the_other_runs_whatever_a_file_holds(file: str, se
         for run in listed["runs"]:
             if run["name"] != damaged or damaged in {"recorded", "trace"}:
                 worker = run["workers"][0]
-                asked = {"run": run["name"], "worker": worker["name"], "span": worker["spans"][0]}
-                assert browser.reply("api/document", **asked).status == 200, (damage, run)
+                query = {"run": run["name"], "worker": worker["name"], "span": worker["spans"][0]}
+                assert browser.reply("api/document", **query).status == 200, (damage, run)
 
 
 @pytest.mark.parametrize("file", ["recorded/run.json", "trace/run.json", "trace/ab.json"])
 def test_commands_work_or_give_one_line_whatever_a_file_holds(
-    file: str, served: Path, capsys: pytest.CaptureFixture[str]
+    file: str, served_folder: Path, capsys: pytest.CaptureFixture[str]
 ):
-    place = served / file
+    place = served_folder / file
     for damage, content in _contents(SCHEMAS[file]).items():
         place.write_bytes(content)
         for command in ("info", "analyze") if damage in _ASKED_TOO else ("info",):
             code = main([command, str(place.parent)])
-            said = capsys.readouterr()
-            assert code in {0, 1} or (damage, said.err) == "", (damage, code, said.err)
-            assert "internal" not in said.err, (damage, said.err)
-            assert "Traceback" not in said.err
+            output = capsys.readouterr()
+            assert code in {0, 1} or (damage, output.err) == "", (damage, code, output.err)
+            assert "internal" not in output.err, (damage, output.err)
+            assert "Traceback" not in output.err
             if code:
-                assert said.err.count("\n") <= 2, (damage, said.err)
+                assert output.err.count("\n") <= 2, (damage, output.err)
 
 
 @pytest.mark.parametrize("damage", ["deep", "no UTF-8", "NaN", "cut"])
 @pytest.mark.parametrize("folder", ["recorded", "trace"])
 def test_damage_beside_a_trace_is_told_with_its_health(
-    damage: str, folder: str, served: Path, capsys: pytest.CaptureFixture[str]
+    damage: str, folder: str, served_folder: Path, capsys: pytest.CaptureFixture[str]
 ):
-    (served / folder / "run.json").write_bytes(_contents("timesink/run/1")[damage])
-    assert main(["info", str(served / folder), "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    entry = next(one for one in told["health"] if one["code"] == "bad_run_file")
+    (served_folder / folder / "run.json").write_bytes(_contents("timesink/run/1")[damage])
+    assert main(["info", str(served_folder / folder), "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    entry = next(item for item in answer["health"] if item["code"] == "bad_run_file")
     assert entry["example"].startswith("run.json: damaged (")
 
 
-def test_a_pipe_is_not_waited_for(served: Path):
-    (served / "ab" / "ab.json").unlink()
-    os.mkfifo(served / "ab" / "ab.json")
+def test_a_pipe_is_not_waited_for(served_folder: Path):
+    (served_folder / "ab" / "ab.json").unlink()
+    os.mkfifo(served_folder / "ab" / "ab.json")
     with pytest.raises(DamagedError, match="no regular file"):
-        read_ab(served / "ab")
-    assert not is_ab(served / "ab")
-    os.mkfifo(served / "trace" / "run.json")
-    assert run_file_in(served / "trace") is None
+        read_ab(served_folder / "ab")
+    assert not is_ab(served_folder / "ab")
+    os.mkfifo(served_folder / "trace" / "run.json")
+    assert run_file_in(served_folder / "trace") is None
 
 
 def test_one_reader_says_damaged_of_all(tmp_path: Path):
     readers: list[Callable[[Path], object]] = [read_small_json, told_values]
     file = tmp_path / "status.json"
-    file.write_bytes(_deep(MOST_DEPTH - 1))
+    file.write_bytes(_deep(MAX_DEPTH - 1))
     assert all(reader(file) for reader in readers)
     broken = {name: text for name, text in _contents("s").items() if not name.startswith("of ")}
     for damage, content in broken.items():
@@ -147,10 +147,10 @@ def test_one_reader_says_damaged_of_all(tmp_path: Path):
             continue
         file.write_bytes(content)
         for reader in readers:
-            with pytest.raises(UnreadableError) as told:
+            with pytest.raises(UnreadableError) as caught:
                 reader(file)
-            assert told.value.message.startswith(f"{file}: damaged ("), damage
-            assert "\n" not in told.value.message
+            assert caught.value.message.startswith(f"{file}: damaged ("), damage
+            assert "\n" not in caught.value.message
     file.unlink()
     file.mkdir()
     with pytest.raises(DamagedError, match="a folder"):

@@ -18,29 +18,29 @@ def cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "cache", limit_bytes=1000)
 
 
-def kept(cache: Cache, steps: str = "") -> KeptSummaries:
+def summaries_in(cache: Cache, steps: str = "") -> KeptSummaries:
     return KeptSummaries(cache, steps)
 
 
 def test_what_was_kept_comes_back(cache: Cache):
-    kept(cache).save("key", b"summary")
-    assert kept(cache).load("key") == b"summary"
-    assert kept(cache).load("other") is None
-    assert kept(cache).load("") is None
+    summaries_in(cache).save("key", b"summary")
+    assert summaries_in(cache).load("key") == b"summary"
+    assert summaries_in(cache).load("other") is None
+    assert summaries_in(cache).load("") is None
 
 
 def test_another_question_and_another_state_of_the_code_have_their_own(
     cache: Cache, monkeypatch: pytest.MonkeyPatch
 ):
-    kept(cache).save("key", b"all steps")
-    assert kept(cache, "5-8").load("key") is None
+    summaries_in(cache).save("key", b"all steps")
+    assert summaries_in(cache, "5-8").load("key") is None
     monkeypatch.setattr(summaries_module, "state_of_code", lambda: b"changed")
-    assert kept(cache).load("key") is None
+    assert summaries_in(cache).load("key") is None
 
 
 def test_they_are_listed_and_cleared(cache: Cache):
-    kept(cache).save("a", b"12345")
-    kept(cache).save("b", b"123")
+    summaries_in(cache).save("a", b"12345")
+    summaries_in(cache).save("b", b"123")
     strange = cache.summaries / "notes.txt"
     strange.write_text("mine")
     assert sorted(entry.bytes for entry in cache.summary_entries()) == [
@@ -55,24 +55,24 @@ def test_they_are_listed_and_cleared(cache: Cache):
 
 def test_the_least_recently_used_go_first(cache: Cache):
     for place, key in enumerate("abc"):
-        kept(cache).save(key, b"x" * 400)
-        os.utime(kept(cache).file(key), (place, place))
-    kept(cache).load("a")
+        summaries_in(cache).save(key, b"x" * 400)
+        os.utime(summaries_in(cache).file(key), (place, place))
+    summaries_in(cache).load("a")
     cache.settle()
-    assert kept(cache).load("b") is None
-    assert kept(cache).load("a")
-    assert kept(cache).load("c")
+    assert summaries_in(cache).load("b") is None
+    assert summaries_in(cache).load("a")
+    assert summaries_in(cache).load("c")
 
 
 def test_a_broken_one_can_be_forgotten(cache: Cache):
-    kept(cache).save("key", b"broken")
-    kept(cache).forget("key")
-    kept(cache).forget("key")
-    assert kept(cache).load("key") is None
+    summaries_in(cache).save("key", b"broken")
+    summaries_in(cache).forget("key")
+    summaries_in(cache).forget("key")
+    assert summaries_in(cache).load("key") is None
 
 
 def test_what_crashed_processes_left_goes_away(cache: Cache):
-    kept(cache).save("key", b"summary")
+    summaries_in(cache).save("key", b"summary")
     left = cache.summaries / ".writing-abc"
     left.write_bytes(b"half")
     cache.settle()
@@ -94,10 +94,10 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path):
 
 
 def test_two_that_were_exchanged_are_made_again(cache: Cache):
-    kept(cache).save("a", b"of a")
-    kept(cache).save("b", b"of b")
-    first, second = (kept(cache).file(key) for key in "ab")
+    summaries_in(cache).save("a", b"of a")
+    summaries_in(cache).save("b", b"of b")
+    first, second = (summaries_in(cache).file(key) for key in "ab")
     content = first.read_bytes()
     first.write_bytes(second.read_bytes())
     second.write_bytes(content)
-    assert [kept(cache).load(key) for key in "ab"] == [None, None]
+    assert [summaries_in(cache).load(key) for key in "ab"] == [None, None]

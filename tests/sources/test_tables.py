@@ -20,13 +20,13 @@ TABLES = {
 
 
 def test_tables_come_back_with_values_and_types():
-    found = from_bytes(to_bytes({"notes": ["one", "zwölf"]}, TABLES))
-    assert found is not None
-    assert found.about == {"notes": ["one", "zwölf"]}
-    assert list(found.tables) == list(TABLES)
+    stored = from_bytes(to_bytes({"notes": ["one", "zwölf"]}, TABLES))
+    assert stored is not None
+    assert stored.about == {"notes": ["one", "zwölf"]}
+    assert list(stored.tables) == list(TABLES)
     for name, table in TABLES.items():
-        assert found.tables[name].schema == table.schema
-        assert found.tables[name].equals(table)
+        assert stored.tables[name].schema == table.schema
+        assert stored.tables[name].equals(table)
 
 
 @given(st.integers(0, len(to_bytes({}, TABLES)) - 1))

@@ -30,7 +30,7 @@ class Waiting:
 
 
 @pytest.fixture
-def begun(tmp_path, monkeypatch):
+def begin_recorder(tmp_path, monkeypatch):
     """Begins the recording of some processes."""
     monkeypatch.setattr(recordings, "WatchTask", Waiting)
     monkeypatch.setattr(recordings, "_NOTES_S", 0.0)
@@ -39,76 +39,76 @@ def begun(tmp_path, monkeypatch):
     control.mkdir()
 
     def begin(*pids: int, **plan: object) -> Recorder:
-        one = Recorder(WatchPlan(tmp_path, **plan), control, tmp_path)
+        recorder = Recorder(WatchPlan(tmp_path, **plan), control, tmp_path)
         watched = [SimpleNamespace(pid=pid, last_us=2e18, cycles=5) for pid in pids]
-        one.begin(tmp_path / "new", watched, phase="decode", workload={}, cycle_us=1e4)
-        return one
+        recorder.begin(tmp_path / "new", watched, phase="decode", workload={}, cycle_us=1e4)
+        return recorder
 
     return begin
 
 
-def note(one: Recorder, pid: int, **facts: object) -> None:
-    with (one.control / f"{pid}.jsonl").open("a") as file:
+def note(recorder: Recorder, pid: int, **facts: object) -> None:
+    with (recorder.control / f"{pid}.jsonl").open("a") as file:
         file.write(json.dumps({"event": "order", **facts}) + "\n")
 
 
 @pytest.mark.parametrize(("plain", "seconds"), [(10, 2.0), (0, 0.0)])
-def test_cycles_without_the_profiler_last_for_slow_samplers(begun, plain, seconds):
-    one = begun(1, plain=plain)
-    one.look({})
-    order = json.loads((one.control / "1.order").read_text())
+def test_cycles_without_the_profiler_last_for_slow_samplers(begin_recorder, plain, seconds):
+    recorder = begin_recorder(1, plain=plain)
+    recorder.look({})
+    order = json.loads((recorder.control / "1.order").read_text())
     assert (order["plain"], order["plain_s"], order["id"]) == (plain, seconds, 1)
 
 
-def test_an_agent_that_could_not_begin_is_not_waited_for(begun):
-    one = begun(1, 2)
-    assert one.look({}) is None
-    note(one, 1, id=1, state="failed", why="OSError: no room")
-    note(one, 2, id=1, state="begun")
-    assert one.look({}) is None
-    assert not one.current.task.is_to_end
-    note(one, 2, id=1, state="ended")
-    _, answer = one.look({})
-    assert answer["error"] == one.why_not == "OSError: no room"
-    assert list(one.control.glob("*.order")) == []
+def test_an_agent_that_could_not_begin_is_not_waited_for(begin_recorder):
+    recorder = begin_recorder(1, 2)
+    assert recorder.look({}) is None
+    note(recorder, 1, id=1, state="failed", why="OSError: no room")
+    note(recorder, 2, id=1, state="begun")
+    assert recorder.look({}) is None
+    assert not recorder.current.task.is_to_end
+    note(recorder, 2, id=1, state="ended")
+    _, answer = recorder.look({})
+    assert answer["error"] == recorder.why_not == "OSError: no room"
+    assert list(recorder.control.glob("*.order")) == []
 
 
-def test_orders_that_cannot_be_written_end_the_recording(begun):
-    one = begun(1)
-    one.control.rmdir()
-    _, answer = one.look({})
+def test_orders_that_cannot_be_written_end_the_recording(begin_recorder):
+    recorder = begin_recorder(1)
+    recorder.control.rmdir()
+    _, answer = recorder.look({})
     assert answer["error"] == "process 1 could not be asked (No such file or directory)"
-    assert one.why_not == answer["error"]
+    assert recorder.why_not == answer["error"]
 
 
-def test_an_order_to_leave_is_the_last_one(begun):
-    one = begun(1)
-    one.look({})
-    one.leave([1])
-    note(one, 1, id=1, state="ended", workload={"batch_size": 4.0})
-    one.current.task.end_soon()
-    made, _ = one.look({})
-    assert made.workload == {"batch_size": 4.0}
-    assert json.loads((one.control / "1.order").read_text())["what"] == "leave"
+def test_an_order_to_leave_is_the_last_one(begin_recorder):
+    recorder = begin_recorder(1)
+    recorder.look({})
+    recorder.leave([1])
+    note(recorder, 1, id=1, state="ended", workload={"batch_size": 4.0})
+    recorder.current.task.end_soon()
+    recording, _ = recorder.look({})
+    assert recording.workload == {"batch_size": 4.0}
+    assert json.loads((recorder.control / "1.order").read_text())["what"] == "leave"
 
 
-def test_nobody_is_asked_to_record_after_leaving(begun):
-    one = begun(1)
-    one.leave([1])
-    assert one.look({}) is not None
-    assert json.loads((one.control / "1.order").read_text())["what"] == "leave"
+def test_nobody_is_asked_to_record_after_leaving(begin_recorder):
+    recorder = begin_recorder(1)
+    recorder.leave([1])
+    assert recorder.look({}) is not None
+    assert json.loads((recorder.control / "1.order").read_text())["what"] == "leave"
 
 
 def test_why_an_agent_failed_is_why_nothing_was_recorded(tmp_path, monkeypatch):
     monkeypatch.setattr(tasks, "be_nice", lambda: None)
     place = RecordingFolder(tmp_path / "new")
-    told = {
+    facts = {
         "folder": str(place.folder), "pids": [os.getpid()], "cycles": 2, "plain": 0, "marker": "",
         "extras": [], "counters": [], "command": [], "timesink": "", "patience_s": 60.0,
         "is_healthy": False,
     }  # fmt: skip
     files = SimpleNamespace(
-        facts={"record": told},
+        facts={"record": facts},
         say_ready=lambda: Notebook(place.control).add("failed", why="the profiler is in use"),
     )
     answer = tasks.record_cycles(files)

@@ -32,7 +32,7 @@ from timesink.watcher.cycles import (
     WatchedSeries,
     learned_facts,
     learned_sentence,
-    unjudged,
+    unjudged_rows,
 )
 from timesink.watcher.incidents import (
     Incident,
@@ -66,8 +66,8 @@ def test_the_nearest_reference_has_the_phase_and_workload(tmp_path):
         folder = tmp_path / name
         folder.mkdir()
         references.add(Reference(name, folder, phase, name, {"batch_size": batch}, 0))
-    found = references.nearest("decode", {"batch_size": 40.0})
-    assert (found.reference.name, found.remark == "") == ("b", False)
+    nearest = references.nearest("decode", {"batch_size": 40.0})
+    assert (nearest.reference.name, nearest.remark == "") == ("b", False)
     assert references.nearest("prefill", {"batch_size": 17.0}).remark == ""
     assert "has decode steps" in references.nearest("mixed", {"batch_size": 4.0}).remark
 
@@ -87,15 +87,15 @@ def test_common_workloads_are_wanted_once(tmp_path):
 def test_the_oldest_incidents_go_first_but_not_while_they_are_compared(tmp_path):
     incidents = Incidents(tmp_path / "incidents", 9, quota_bytes=1500)
     for number in (1, 2, 3):
-        one = incidents.begin(alarm(number), 0.0)
-        (one.folder / "trace").write_bytes(b"x" * 1000)
-        one.ended_us, one.is_concluded = 1 if number < 3 else None, number == 2
+        incident = incidents.begin(alarm(number), 0.0)
+        (incident.folder / "trace").write_bytes(b"x" * 1000)
+        incident.ended_us, incident.is_concluded = 1 if number < 3 else None, number == 2
     assert not incidents.make_room()
-    first, last = incidents.known
+    first, last = incidents.entries
     assert (first.is_open, last.is_open) == (False, True)
     first.is_concluded = True
     assert incidents.make_room()
-    assert incidents.known == [last]
+    assert incidents.entries == [last]
     assert incidents.removed == 2
 
 
@@ -152,7 +152,7 @@ def test_durations_are_a_histogram():
     took = [90.0, 101.0, 140.0, 150e6]
     rows = pl.DataFrame({"job_name": "1.0", "start_ts": 0.0, "duration_us": took})
     for _ in range(2):
-        series.add(unjudged(rows), rows)
+        series.add(unjudged_rows(rows), rows)
         series.close_second()
     text = prometheus_text({"durations": series.durations()})
     lines = [line for line in text.splitlines() if "duration" in line]
@@ -170,8 +170,8 @@ def test_durations_are_a_histogram():
 
 def test_the_command_of_an_alarm_gets_folder_and_facts(tmp_path):
     code = "import os,sys; open(sys.argv[1]+'/said','w').write(os.environ['TIMESINK_CAUSE'])"
-    said = []
-    command = AlarmCommand((sys.executable, "-I", "-S", "-c", code), said.append)
+    messages = []
+    command = AlarmCommand((sys.executable, "-I", "-S", "-c", code), messages.append)
     command.run("alarm", tmp_path, {"cause": "$(echo no shell); x"})
     until = time.monotonic() + 10
     while not (tmp_path / "said").exists() and time.monotonic() < until:
@@ -179,8 +179,8 @@ def test_the_command_of_an_alarm_gets_folder_and_facts(tmp_path):
     while command.is_running and time.monotonic() < until:
         time.sleep(0.01)
     assert (tmp_path / "said").read_text() == "$(echo no shell); x"
-    AlarmCommand(("no-such-program-here",), said.append).run("alarm", tmp_path, {})
-    assert "cannot be started" in said[0]
+    AlarmCommand(("no-such-program-here",), messages.append).run("alarm", tmp_path, {})
+    assert "cannot be started" in messages[0]
 
 
 def test_statuses_of_many_watchers_lie_in_one_place(tmp_path):
@@ -191,9 +191,9 @@ def test_statuses_of_many_watchers_lie_in_one_place(tmp_path):
     summary.finish()
     (tmp_path / "all" / "other.json").write_text("{}")
     place = str(tmp_path / "all")
-    told = to_text(place_document(place, status_of(place)))
-    assert "1 watcher, 1 with an alarm. The others wait for rank 3." in told
-    assert "a collective" in told
+    text = to_text(place_document(place, status_of(place)))
+    assert "1 watcher, 1 with an alarm. The others wait for rank 3." in text
+    assert "a collective" in text
 
 
 def test_references_stay_until_others_have_their_place(tmp_path):
@@ -202,11 +202,11 @@ def test_references_stay_until_others_have_their_place(tmp_path):
         (tmp_path / name).mkdir()
         references.taken.append(Reference(name, tmp_path / name, "", kind, {}, 0))
     references.forget()
-    assert [one.name for one in references.taken] == ["a", "b", "c"]
+    assert [reference.name for reference in references.taken] == ["a", "b", "c"]
     assert references.is_wanted("decode", {})
     (tmp_path / "d").mkdir()
     references.add(Reference("d", tmp_path / "d", "", "few", {}, 0))
-    assert [one.name for one in references.taken] == ["c", "d"]
+    assert [reference.name for reference in references.taken] == ["c", "d"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "d"]
 
 
@@ -237,7 +237,7 @@ def test_a_watcher_answers_what_it_is_asked(tmp_path, monkeypatch):
 def test_commands_of_alarms_run_in_order_and_end_with_the_watcher(tmp_path, monkeypatch):
     monkeypatch.setattr(notices, "_LAST_S", 0.1)
     monkeypatch.setattr(notices, "_ENDS_S", 0.1)
-    said, log = [], tmp_path / "log"
+    messages, log = [], tmp_path / "log"
     code = (
         "import os, time, signal; signal.signal(15, signal.SIG_IGN); "
         "event = os.environ['TIMESINK_EVENT']; "
@@ -245,7 +245,7 @@ def test_commands_of_alarms_run_in_order_and_end_with_the_watcher(tmp_path, monk
         "event == 'closed' and time.sleep(60)"
     )
     # Without what Python loads for whoever has installed more.
-    command = AlarmCommand((sys.executable, "-I", "-S", "-c", code), said.append)
+    command = AlarmCommand((sys.executable, "-I", "-S", "-c", code), messages.append)
     for event in ("alarm", "incident", "closed", "alarm"):
         command.run(event, tmp_path, {})
     until = time.monotonic() + 20
@@ -257,7 +257,7 @@ def test_commands_of_alarms_run_in_order_and_end_with_the_watcher(tmp_path, monk
     command.close()
     assert log.read_text().split() == ["alarm", "incident", "closed"]
     assert process.poll() is not None
-    assert said == ["--on-alarm: ended with the watcher, 1 more not run"]
+    assert messages == ["--on-alarm: ended with the watcher, 1 more not run"]
 
 
 @pytest.mark.usefixtures("_ends_soon")
@@ -299,46 +299,46 @@ def test_how_a_program_does_in_a_sentence(status, headline):
 
 
 @pytest.fixture
-def kept(tmp_path):
+def references_folder(tmp_path):
     place = WatchFolder(tmp_path / "watch")
     place.prepare()
     return Journal(place, print)
 
 
-def test_rows_are_kept_whatever_they_tell(kept):
+def test_rows_are_kept_whatever_they_tell(references_folder):
     for number in range(6):
-        told = {"batch_size": 8.0} if number % 2 else {"output": 3.0, "batch_size": 8.0}
-        rows = pl.DataFrame({"job_name": "1.0", "duration_us": 1.5, **told})
-        kept.add_rows(pl.concat([rows] * 10))
-    old, new = kept.place.rows
+        workload = {"batch_size": 8.0} if number % 2 else {"output": 3.0, "batch_size": 8.0}
+        rows = pl.DataFrame({"job_name": "1.0", "duration_us": 1.5, **workload})
+        references_folder.add_rows(pl.concat([rows] * 10))
+    old, new = references_folder.place.rows
     table = pl.read_csv(new)
     assert (table.height, old.exists()) == (60, False)
     assert table["output"].drop_nulls().to_list() == [3.0] * 30
-    kept.add_rows(rows.with_columns(tokens=2.0))
+    references_folder.add_rows(rows.with_columns(tokens=2.0))
     table = pl.read_csv(new)
     assert table["tokens"].to_list() == [None] * 60 + [2.0]
     assert table["output"].sum() == 90
 
 
-def test_events_are_bounded(kept, monkeypatch):
-    monkeypatch.setattr(journal, "_MOST_EVENT_BYTES", 200)
+def test_events_are_bounded(references_folder, monkeypatch):
+    monkeypatch.setattr(journal, "_MAX_EVENT_BYTES", 200)
     for number in range(30):
-        kept.event("alarm", alarm=number)
-    sizes = [path.stat().st_size for path in kept.place.folder.glob("alarms*.jsonl")]
+        references_folder.event("alarm", alarm=number)
+    sizes = [path.stat().st_size for path in references_folder.place.folder.glob("alarms*.jsonl")]
     assert len(sizes) == 2
     assert max(sizes) < 300
-    last = (kept.place.folder / "alarms.jsonl").read_text().splitlines()[-1]
+    last = (references_folder.place.folder / "alarms.jsonl").read_text().splitlines()[-1]
     assert json.loads(last)["alarm"] == 29
 
 
 def test_processes_that_have_ended_count_together(monkeypatch):
-    monkeypatch.setattr(cycles, "_MOST_PROCESSES", 5)
+    monkeypatch.setattr(cycles, "_MAX_PROCESSES", 5)
     monkeypatch.setattr(cycles, "is_alive", lambda pid: pid == 20)
     intake = CycleIntake(MadeCycles(), skip=0)
     for pid in range(1, 21):
-        made = MadeCycles(pid)
-        made.put(10)
-        intake.put(made.read(0))
+        cycles_made = MadeCycles(pid)
+        cycles_made.put(10)
+        intake.put(cycles_made.read(0))
         intake.rows()
     assert len(intake.processes) <= 6
     assert intake.cycles == 200
@@ -349,21 +349,21 @@ def test_processes_that_have_ended_count_together(monkeypatch):
 )
 def test_cycles_are_judged_at_once_where_more_than_a_few_are_slow(usual, slow, is_urgent):
     """Of thousands a second some always are: judging each time takes more than all else."""
-    made, intake = MadeCycles(), CycleIntake(MadeCycles(), skip=0)
-    made.put(usual)
-    made.put(slow, times=2)
-    (batch, _) = batches = made.read(0)
+    cycles_made, intake = MadeCycles(), CycleIntake(MadeCycles(), skip=0)
+    cycles_made.put(usual)
+    cycles_made.put(slow, times=2)
+    (batch, _) = batches = cycles_made.read(0)
     intake.put(batches)
     assert intake.has_slow(1.5 * batch.duration_ns[0] / 1000, 3) is is_urgent
 
 
 def test_rows_tell_how_many_of_their_sizes_came_first():
     """Libraries choose and compile for a size when it comes first; skipped cycles had theirs."""
-    told = {
+    workload = {
         "batch_size": [2.0, 2.0, 3.0, 3.0, 2.0], "max_output_length": [5.0, 6.0, 7.0, 8.0, 9.0],
         "forward_mode": [3.0, 2.0, 2.0, 3.0, 3.0], "tokens": [92.0, 2.0, 3.0, 93.0, 93.0],
     }  # fmt: skip
-    batch = CycleBatch(7, 0, [*range(5)], [9] * 5, told, 5, 0)
+    batch = CycleBatch(7, 0, [*range(5)], [9] * 5, workload, 5, 0)
     intake = CycleIntake(MadeCycles(), skip=1)
     intake.put([batch])
     assert intake.rows()["first_sizes"].to_list() == [1.0, 1.0, 0.0, 1.0]
@@ -372,11 +372,11 @@ def test_rows_tell_how_many_of_their_sizes_came_first():
 
 
 def test_a_process_that_floods_leaves_room_for_others(monkeypatch):
-    monkeypatch.setattr(cycles, "_MOST_ROWS", 100)
-    made, flood = MadeCycles(), MadeCycles(pid=4712)
-    intake = CycleIntake(made, skip=0)
-    made.put(1)
-    real = made.read(0)
+    monkeypatch.setattr(cycles, "_MAX_ROWS", 100)
+    cycles_made, flood = MadeCycles(), MadeCycles(pid=4712)
+    intake = CycleIntake(cycles_made, skip=0)
+    cycles_made.put(1)
+    real = cycles_made.read(0)
     intake.put(real)
     assert intake.rows().height == 1
     for _ in range(30):
@@ -389,19 +389,19 @@ def test_a_process_that_floods_leaves_room_for_others(monkeypatch):
 
 
 def test_rows_that_nobody_takes_are_counted(monkeypatch):
-    monkeypatch.setattr(cycles, "_MOST_ROWS", 25)
-    made, intake = MadeCycles(), CycleIntake(MadeCycles(), skip=0)
+    monkeypatch.setattr(cycles, "_MAX_ROWS", 25)
+    cycles_made, intake = MadeCycles(), CycleIntake(MadeCycles(), skip=0)
     for _ in range(4):
-        made.put(10)
-        intake.put(made.read(0))
+        cycles_made.put(10)
+        intake.put(cycles_made.read(0))
     assert (intake.rows().height, intake.lost) == (20, 20)
-    made.put(10)
-    intake.put(made.read(0))
+    cycles_made.put(10)
+    intake.put(cycles_made.read(0))
     assert intake.rows().height == 10
 
 
 def test_notes_of_very_many_processes_go_when_they_were_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(recordings, "_MOST_PROCESSES", 3)
+    monkeypatch.setattr(recordings, "_MAX_PROCESSES", 3)
     monkeypatch.setattr(recordings, "is_alive", lambda pid: pid == 2)
     for pid in (1, 2, 3, 4):
         (tmp_path / f"{pid}.jsonl").write_text('{"event": "remark", "text": "odd"}\n')
@@ -432,12 +432,12 @@ def test_the_last_task_that_failed_leaves_what_it_said(tmp_path):
 
 
 def test_what_a_program_sends_at_its_end_is_taken():
-    made = MadeCycles()
-    intake = CycleIntake(made, skip=0)
+    cycles_made = MadeCycles()
+    intake = CycleIntake(cycles_made, skip=0)
     intake.start()
     intake._is_over = True
     time.sleep(0.02)
-    made.put(10)
+    cycles_made.put(10)
     intake.stop()
     assert intake.rows().height == 10
 
@@ -470,8 +470,8 @@ def test_a_reference_is_never_written_through_a_link_to_it(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "trace").write_text(name)
         linked_copy(tmp_path / name, tmp_path / "base")
-    told = [(tmp_path / name / "trace").read_text() for name in ("01", "02", "base")]
-    assert told == ["01", "02", "02"]
+    texts = [(tmp_path / name / "trace").read_text() for name in ("01", "02", "base")]
+    assert texts == ["01", "02", "02"]
 
 
 def test_incidents_of_an_earlier_watcher_count_for_their_hour(tmp_path):
@@ -484,7 +484,7 @@ def test_incidents_of_an_earlier_watcher_count_for_their_hour(tmp_path):
     incidents.take_over(earlier)
     assert "there were 2 incidents" in incidents.why_not(time.monotonic())
     assert incidents.why_not(time.monotonic() + 1900) == ""
-    assert len(incidents.known) == 3
+    assert len(incidents.entries) == 3
 
 
 def test_references_are_alike_by_batch_and_what_it_holds(tmp_path):
@@ -498,15 +498,15 @@ def test_references_are_alike_by_batch_and_what_it_holds(tmp_path):
     references = References(tmp_path, 4)
     for name, workload in (("a", sequences(2.0, 40.0, 600.0)), ("b", early)):
         references.taken.append(Reference(name, tmp_path, "decode", name, workload, 0))
-    found = references.nearest("decode", late)
-    assert (found.reference.name, found.is_alike, found.factor) == ("b", True, 1.0)
+    nearest = references.nearest("decode", late)
+    assert (nearest.reference.name, nearest.is_alike, nearest.factor) == ("b", True, 1.0)
     assert references.nearest("decode", sequences(8.0, 4000.0, 40.0)).column == "kv"
 
 
 def test_cycles_beside_learning_are_not_learned_from(tmp_path):
     """The process that learns may begin late: what came meanwhile had to share processors."""
-    start_s = [one / 100 for one in range(400)]
-    took = [9000.0 + one % 7 for one in range(300)] + [50_000.0] * 100
+    start_s = [number / 100 for number in range(400)]
+    took = [9000.0 + number % 7 for number in range(300)] + [50_000.0] * 100
     rows = pl.DataFrame({"job_name": "1.0", "start_ts": start_s, "duration_us": took})
     rows.write_csv(tmp_path / "cycles.csv")
     facts = {"last": 250, "earlier": "", "source": "", "alarms_per_hour": 0.1, "at_least": 0.1}
@@ -531,7 +531,7 @@ def test_a_restless_start_is_said_and_limits_are_those_of_alarms():
     [phase] = series.phases(model.limits.lasting)
     assert phase["expected_us"] < phase["lasting_us"] < phase["limit_us"]
     learned = {"cycles": 600, **learned_facts(model)}
-    told = {"state": "watching", "time_us": 0, "learned": learned, "phases": [phase]}
-    text = to_text(status_document(told, None, now_us=0))
+    status = {"state": "watching", "time_us": 0, "learned": learned, "phases": [phase]}
+    text = to_text(status_document(status, None, now_us=0))
     assert "steps while it learned" in text
     assert "limit if it lasts" in text

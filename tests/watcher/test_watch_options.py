@@ -58,30 +58,32 @@ def test_a_folder_is_gone_on_with(tmp_path):
     """What was learned and found by a watcher that was killed is there for the next one."""
     plan = plan_of(tmp_path / "w", {"counters": "none"}, command=("true",))
     place = WatchFolder(plan.folder)
-    said = []
-    with _session(plan_in_place(plan, force=False), said.append) as one:
-        one.begin(1)
+    messages = []
+    with _session(plan_in_place(plan, force=False), messages.append) as session_:
+        session_.begin(1)
         place.model.write_bytes(learn_live(ROWS).to_json())
-        begun = one.desk.incidents.begin(ALARM, 0.0)
-        one.journal.replace(f"incidents/{begun.id}/incident.json", begun.told())
+        open_incident = session_.desk.incidents.begin(ALARM, 0.0)
+        session_.journal.replace(
+            f"incidents/{open_incident.id}/incident.json", open_incident.to_dict()
+        )
         healthy = Reference("01", place.references / "01", "decode", "", {"batch_size": 8.0}, 5)
         healthy.folder.mkdir()
-        one.desk.references.add(healthy)
+        session_.desk.references.add(healthy)
     again = plan_in_place(plan, force=False)
     assert again.model == place.model
-    with _session(again, said.append) as one:
-        assert one.state == "watching"
-        assert [each.name for each in one.desk.references.taken] == ["01"]
-        [incident] = one.status()["incidents"]
-        assert (incident["id"], incident["state"]) == (begun.id, "closed")
+    with _session(again, messages.append) as session_:
+        assert session_.state == "watching"
+        assert [reference.name for reference in session_.desk.references.taken] == ["01"]
+        [incident] = session_.status()["incidents"]
+        assert (incident["id"], incident["state"]) == (open_incident.id, "closed")
         with pytest.raises(OutputError, match="is recording there"):
             plan_in_place(plan, force=False)
-    assert said == ["using the model in this folder (--force starts again)"]
+    assert messages == ["using the model in this folder (--force starts again)"]
     other = plan_in_place(replace(plan, command=("false",)), force=False)
-    with _session(other, said.append) as one:
-        assert one.state == "waiting"
-        assert (begun.folder / "incident.json").exists()
-    assert "another command" in said[-1]
+    with _session(other, messages.append) as session_:
+        assert session_.state == "waiting"
+        assert (open_incident.folder / "incident.json").exists()
+    assert "another command" in messages[-1]
     assert plan_in_place(plan, force=True).before == ""
 
 

@@ -82,15 +82,15 @@ def test_a_fault_while_it_runs_becomes_an_incident(watch, tmp_path):
     (tmp_path / "slow").unlink()
     wait_for(tmp_path, lambda status: status["incidents"][-1]["state"] == "closed")
     (tmp_path / "stop").touch()
-    _, said = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 7
-    assert "take" in said
+    assert "take" in errors
     # Others may keep the machine busy: there may be more incidents than that of the fault, and what
     # a comparison decides is no subject of this test.
     every = [
-        json.loads((one.parent / "incident.json").read_bytes()) for one in folder.glob(reports)
+        json.loads((path.parent / "incident.json").read_bytes()) for path in folder.glob(reports)
     ]
-    incident = max(every, key=lambda one: one["observed_us"] / one["expected_us"])
+    incident = max(every, key=lambda fact: fact["observed_us"] / fact["expected_us"])
     assert incident["observed_us"] > 1.3 * incident["expected_us"]
     assert incident["verdict"]
     assert incident["source"] == "optimizer step SGD"
@@ -107,6 +107,6 @@ def test_a_watcher_that_is_killed_does_not_end_the_program(watch, tmp_path):
     time.sleep(3)
     assert is_alive(pid)
     ask = [sys.executable, "-m", "timesink", "watch", "status"]
-    told = subprocess.run(ask, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    assert told.startswith("The watcher has ended")
+    output = subprocess.run(ask, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert output.startswith("The watcher has ended")
     (tmp_path / "stop").touch()

@@ -17,7 +17,7 @@ from timesink.analyses.columns import (
     host_kinds,
     host_lanes,
     host_names,
-    once_per_trace,
+    memoize_per_trace,
     start_and_end,
 )
 from timesink.analyses.forest import is_python_region, nest_calls, pre_order
@@ -43,7 +43,7 @@ _NEAR_SHARE = 0.2
 """A thread that is waited for does something new in this last part of the wait: it hands over."""
 
 
-@once_per_trace
+@memoize_per_trace
 def background_calls(trace: Trace) -> Flags:
     """Which rows of `trace.host` belong to background threads."""
     lane, lanes = host_lanes(trace)
@@ -68,7 +68,7 @@ def _background_lanes(trace: Trace) -> list[int]:
     servants = [place for place, thread in left.items() if len(thread.busy_start)]
     counted = np.flatnonzero(works).tolist() if servants else []
     for place in counted:
-        for other in [one for one in servants if process[one] == process[place]]:
+        for other in [servant for servant in servants if process[servant] == process[place]]:
             if _waits_for(_waiting_stretches(trace, place), left[other]):
                 servants.remove(other)
                 left.pop(other)
@@ -101,7 +101,7 @@ class _BusyThread:
     busy_end: Ints
 
 
-@once_per_trace
+@memoize_per_trace
 def _calls_by_lane(trace: Trace) -> tuple[Ints, Ints]:
     """Rows of all calls, those of a thread together, and where each thread begins among them."""
     lane, lanes = host_lanes(trace)
@@ -115,7 +115,7 @@ def _calls_of(trace: Trace, place: int) -> Ints:
     return rows[begins[place] : begins[place + 1]]
 
 
-@once_per_trace
+@memoize_per_trace
 def _waiting_calls(trace: Trace) -> Flags:
     return host_names(trace).matching(names.is_waiting_call)
 
@@ -142,12 +142,12 @@ def _busy_thread(trace: Trace, place: int) -> _BusyThread:
     return _BusyThread(time, time[first], time[first + 1])
 
 
-@once_per_trace
+@memoize_per_trace
 def _runtime_calls(trace: Trace) -> Flags:
     return host_kinds(trace).among(*LAUNCH_KINDS)
 
 
-@once_per_trace
+@memoize_per_trace
 def _waiting_stretches(trace: Trace, place: int) -> tuple[Ints, Ints]:
     """When a thread makes no call for a while and waits for no device: starts and ends."""
     rows = _calls_of(trace, place)

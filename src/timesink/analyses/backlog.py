@@ -16,7 +16,7 @@ from timesink.analyses.columns import (
     device_kinds,
     device_numbers,
     host_columns,
-    once_per_trace,
+    memoize_per_trace,
     start_and_end,
 )
 from timesink.analyses.links import launching_calls
@@ -27,7 +27,7 @@ from timesink.model.trace import Trace
 LONGEST_LAUNCH_NS = 200_000
 """From the end of a launching call to the start of its work on an idle device: at most 45 us in the
 public recordings of H100, B200, MI210 to MI300 and MLU that start with an idle device."""
-LEAST_BACKLOG_SHARE = 0.05
+MIN_BACKLOG_SHARE = 0.05
 """Of the time from the first launch to the last end: a shorter backlog changes no conclusion."""
 
 
@@ -44,7 +44,7 @@ class StartingBacklog:
     """How much of that time no device shows any work."""
 
 
-@once_per_trace
+@memoize_per_trace
 def starting_backlog(trace: Trace) -> StartingBacklog | None:
     """The longest backlog with which a recording starts; None where devices were idle then."""
     columns, call = device_columns(trace), launching_calls(trace)
@@ -64,7 +64,7 @@ def starting_backlog(trace: Trace) -> StartingBacklog | None:
         wait = np.array([[launched_ns, start_ns]])
         work = np.stack(start_and_end(columns, np.flatnonzero(is_busy))).T
         unrecorded_ns = int(wait[0, 1] - wait[0, 0] - intervals.coverage_within(work, wait)[0])
-        least_ns = LEAST_BACKLOG_SHARE * (int(end[rows].max()) - launched_ns)
+        least_ns = MIN_BACKLOG_SHARE * (int(end[rows].max()) - launched_ns)
         if unrecorded_ns > max(LONGEST_LAUNCH_NS, least_ns):
             backlogs.append(StartingBacklog(number, launched_ns, start_ns, unrecorded_ns))
     return max(backlogs, key=lambda backlog: backlog.unrecorded_ns, default=None)

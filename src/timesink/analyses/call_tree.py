@@ -26,7 +26,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import host_columns, once_per_trace, sums_by
+from timesink.analyses.columns import host_columns, memoize_per_trace, sums_by
 from timesink.analyses.forest import (
     DATA_LOADER,
     MODULE,
@@ -39,7 +39,7 @@ from timesink.analyses.forest import (
     callers_among,
     children_of,
     depth_when_nested,
-    within,
+    descendant_mask,
 )
 from timesink.analyses.kernels.join_alignment import common_head, common_lengths
 from timesink.analyses.modules import backward_passes, is_module_call, link_backward
@@ -95,8 +95,8 @@ def threads(trace: Trace) -> list[Thread]:
     length = np.zeros(count, dtype=np.int64)
     np.add.at(length, forest.thread[tops], (forest.end - forest.start)[tops])
     main = max(range(count), key=lambda number: (steps[number], not serves[number], length[number]))
-    others = [thread for number, thread in enumerate(forest.threads) if number != main]
-    return [forest.threads[main], *others]
+    rest = [thread for number, thread in enumerate(forest.threads) if number != main]
+    return [forest.threads[main], *rest]
 
 
 def call_tree(trace: Trace, thread: Thread | None = None) -> pl.DataFrame:
@@ -157,24 +157,24 @@ def _starting_with(prefix: str, forest: CallForest) -> Flags:
 def grow_tree(trace: Trace, thread: Thread | None = None, *, only: Flags | None = None) -> CallTree:
     """The same as places in the forest, for further analysis; on request of some calls only."""
     forest, order = call_forest(trace), threads(trace)
-    shown = forest.stands_for == np.arange(len(forest)) if only is None else only
+    is_shown = forest.stands_for == np.arange(len(forest)) if only is None else only
     if not order:
-        return _as_recorded(forest, np.zeros(0, dtype=np.int64), shown)
+        return _as_recorded(forest, np.zeros(0, dtype=np.int64), is_shown)
     number = forest.threads.index(thread or order[0])
     is_main = number == forest.threads.index(order[0])
     passes = backward_passes(trace) if is_main and only is None else None
     if passes is None or not len(passes.module):
-        return _as_recorded(forest, np.flatnonzero(shown & (forest.thread == number)), shown)
+        return _as_recorded(forest, np.flatnonzero(is_shown & (forest.thread == number)), is_shown)
     # Backward calls move from where they ran to their pass, and that into the step around it.
-    moved = within(passes.call, forest.size)
-    real = np.flatnonzero(shown & (moved | (forest.thread == number)))
-    parent = callers_among(real, forest.parent, shown)
+    moved = descendant_mask(passes.call, forest.size)
+    real = np.flatnonzero(is_shown & (moved | (forest.thread == number)))
+    parent = callers_among(real, forest.parent, is_shown)
     parent[np.searchsorted(real, passes.call)] = len(real) + passes.call_pass
     steps = np.flatnonzero((forest.role[real] == STEP) & (forest.thread[real] == number))
-    begun, ended = forest.start[real[steps]], forest.end[real[steps]]
-    step = np.append(steps, -1)[intervals.holding(passes.start, begun, ended)]
+    begins, ended = forest.start[real[steps]], forest.end[real[steps]]
+    step = np.append(steps, -1)[intervals.enclosing_interval(passes.start, begins, ended)]
     above = np.where(passes.caller >= 0, len(real) + passes.caller, step)
-    return _arranged(
+    return _arrange_calls(
         node=np.concatenate([real, passes.module]),
         is_backward_pass=np.repeat([False, True], [len(real), len(passes.module)]),
         parent=np.concatenate([parent, above]),
@@ -183,18 +183,18 @@ def grow_tree(trace: Trace, thread: Thread | None = None, *, only: Flags | None 
     )
 
 
-def _as_recorded(forest: CallForest, node: Nodes, shown: Flags) -> CallTree:
+def _as_recorded(forest: CallForest, node: Nodes, is_shown: Flags) -> CallTree:
     return CallTree(
         node=node,
         is_backward_pass=np.zeros(len(node), dtype=np.bool_),
-        parent=callers_among(node, forest.parent, shown),
-        size=forest.subtree_sum(shown.astype(np.int64))[node],
+        parent=callers_among(node, forest.parent, is_shown),
+        size=forest.subtree_sum(is_shown.astype(np.int64))[node],
         start=forest.start[node],
         end=forest.end[node],
     )
 
 
-def _arranged(
+def _arrange_calls(
     *, node: Nodes, is_backward_pass: Flags, parent: Ints, start: Ints, end: Ints
 ) -> CallTree:
     """Calls given in any order, put in pre-order; those of one caller by start."""
@@ -323,8 +323,8 @@ class CallCosts:
         np.minimum.at(first, group, self.finished[places])
         sums = [sums_by(group, values[places], len(codes)) for values in self.times]
         rows = zip(codes, np.bincount(group, minlength=len(codes)), *sums, strict=True)
-        found = [OperatorCost(self.names[row[0]], *map(int, row[1:])) for row in rows]
-        return [found[place] for place in np.argsort(first, kind="stable")]
+        operators = [OperatorCost(self.names[row[0]], *map(int, row[1:])) for row in rows]
+        return [operators[place] for place in np.argsort(first, kind="stable")]
 
 
 def costs_of(trace: Trace, tree: CallTree | None = None) -> CallCosts:
@@ -372,7 +372,7 @@ _INSTANCE = re.compile(r"_\d+(?=\.|$)")
 
 def compare_trees(left: Trace, right: Trace) -> TreeSection:
     """The whole of two runs; sections inside are worked out when they are asked for."""
-    return TreeSection(_everything(_prepare(left)), _everything(_prepare(right)))
+    return TreeSection(_full_stretch(_prepare(left)), _full_stretch(_prepare(right)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -385,7 +385,7 @@ class TreeSection:
     @cached_property
     def children(self) -> tuple[TreeSection, ...]:
         """Sections inside this one; none where nothing inside can be matched."""
-        return tuple(_aligned(self.left, self.right))
+        return tuple(_align_calls(self.left, self.right))
 
 
 @dataclass(frozen=True, eq=False)
@@ -447,7 +447,7 @@ class _Run:
         return _INSTANCE.sub("", self.name_of(place)) if of_module else _BY_KIND[role]
 
 
-@once_per_trace
+@memoize_per_trace
 def _prepare(trace: Trace) -> _Run:
     forest, tree = call_forest(trace), grow_tree(trace)
     elsewhere = forest.parent < 0
@@ -465,7 +465,7 @@ def _prepare(trace: Trace) -> _Run:
     )
 
 
-def _everything(run: _Run) -> Stretch:
+def _full_stretch(run: _Run) -> Stretch:
     """What the steps of the main thread call; all it calls where there are no steps."""
     tops = np.flatnonzero(run.tree.parent < 0)
     steps = tops[run.forest.role[run.tree.node[tops]] == STEP]
@@ -475,7 +475,7 @@ def _everything(run: _Run) -> Stretch:
     return Stretch(run, calls, (int(run.tree.start[steps[0]]), int(run.tree.end[steps].max())))
 
 
-def _aligned(left: Stretch, right: Stretch) -> Iterator[TreeSection]:
+def _align_calls(left: Stretch, right: Stretch) -> Iterator[TreeSection]:
     """Matched calls and what lies before, between and after them; nothing without a match."""
     ours, theirs = left.calls, right.calls
     if len(ours) == len(theirs) == 1:
@@ -488,24 +488,24 @@ def _aligned(left: Stretch, right: Stretch) -> Iterator[TreeSection]:
     pairs = pairs or align(*([run.sort_of(at) for at in calls] for run, calls in sides))
     if not pairs:
         return
-    left_parts = _cut(left, ours, our_anchors[[place for place, _ in pairs]])
-    right_parts = _cut(right, theirs, their_anchors[[place for _, place in pairs]])
-    for one, other in zip(left_parts, right_parts, strict=True):
-        if len(one.calls) or len(other.calls):
-            yield TreeSection(one, other)
+    left_parts = _cut_stretch(left, ours, our_anchors[[place for place, _ in pairs]])
+    right_parts = _cut_stretch(right, theirs, their_anchors[[place for _, place in pairs]])
+    for left_part, other in zip(left_parts, right_parts, strict=True):
+        if len(left_part.calls) or len(other.calls):
+            yield TreeSection(left_part, other)
 
 
-def _cut(stretch: Stretch, calls: Ints, cuts: Ints) -> list[Stretch]:
+def _cut_stretch(stretch: Stretch, calls: Ints, cuts: Ints) -> list[Stretch]:
     """In turn what lies before a cut and the call at the cut; at the end what is left."""
     borders = [0, *np.stack([cuts, cuts + 1]).T.ravel().tolist(), len(calls)]
     parts = [calls[first:last] for first, last in pairwise(borders)]
     # The window of the whole is divided: a part lasts until the next one starts.
     opens, until = stretch.window
     first = next(number for number, part in enumerate(parts) if len(part))
-    found: list[Stretch] = []
+    stretches: list[Stretch] = []
     for number, part in reversed(list(enumerate(parts))):
         start = int(stretch.run.tree.start[part[0]]) if len(part) else until
         window = (opens if number == first else start, until)
-        found.append(Stretch(stretch.run, part, window))
+        stretches.append(Stretch(stretch.run, part, window))
         until = window[0]
-    return found[::-1]
+    return stretches[::-1]

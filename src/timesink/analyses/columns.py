@@ -36,7 +36,7 @@ _notebooks: WeakKeyDictionary[Any, dict[Any, _Note]] = WeakKeyDictionary()
 _opening = Lock()
 
 
-def remember(trace: Trace, analysis: Callable[[Trace], Result], answer: Result) -> None:
+def seed_memo(trace: Trace, analysis: Callable[[Trace], Result], answer: Result) -> None:
     """Set what an analysis found for a trace that was made from another."""
     _note_of(trace, (inspect.unwrap(analysis), (), ()))[1][:] = [answer]
 
@@ -46,7 +46,7 @@ def _note_of(subject: object, question: Any) -> _Note:
         return _notebooks.setdefault(subject, {}).setdefault(question, (Lock(), []))
 
 
-def once_per_trace(
+def memoize_per_trace(
     analysis: Callable[Concatenate[Subject, Options], Result],
 ) -> Callable[Concatenate[Subject, Options], Result]:
     """Remember what an analysis found for as long as its trace, or pair of runs, is alive.
@@ -71,13 +71,13 @@ def once_per_trace(
 
 Codes: TypeAlias = Ints
 
-_FEW = 128
+_MAX_ROWS_COMPARED_DIRECTLY = 128
 """Rows whose texts are compared sooner than Polars is asked for their numbers."""
 
 
 def encode(column: pl.Series) -> tuple[Codes, list[str | None]]:
     """A number per row and the text each number stands for; texts in no particular order."""
-    if len(column) <= _FEW:
+    if len(column) <= _MAX_ROWS_COMPARED_DIRECTLY:
         read = column.cast(pl.String).to_list()
         texts = dict.fromkeys(sorted(read, key=lambda text: text is None))
         place = {text: at for at, text in enumerate(texts)}
@@ -86,18 +86,18 @@ def encode(column: pl.Series) -> tuple[Codes, list[str | None]]:
         column = column.cast(pl.Categorical)
     physical = column.to_physical()
     if not physical.null_count():
-        codes, rows = _renumbered(physical.to_numpy())
+        codes, rows = _dense_codes(physical.to_numpy())
         return codes, column[rows].cast(pl.String).to_list()
     # Numbers of texts are small: as floats they are exact, and null is NaN.
     sparse = physical.to_numpy()
-    given = np.flatnonzero(~np.isnan(sparse))
-    known, rows = _renumbered(sparse[given].astype(np.int64))
+    present = np.flatnonzero(~np.isnan(sparse))
+    dense, rows = _dense_codes(sparse[present].astype(np.int64))
     codes = np.full(len(column), len(rows), dtype=np.int64)
-    codes[given] = known
-    return codes, [*column[given[rows]].cast(pl.String).to_list(), None]
+    codes[present] = dense
+    return codes, [*column[present[rows]].cast(pl.String).to_list(), None]
 
 
-def _renumbered(numbers: NDArray[Any]) -> tuple[Codes, NDArray[np.intp]]:
+def _dense_codes(numbers: NDArray[Any]) -> tuple[Codes, NDArray[np.intp]]:
     """Numbers without holes, and a row for each of them: a table is far faster than sorting."""
     if not len(numbers) or numbers.min() == numbers.max():
         return np.zeros(len(numbers), dtype=np.int64), np.arange(min(1, len(numbers)))
@@ -142,19 +142,19 @@ Rows: TypeAlias = NDArray[Any] | slice
 _EVENT = ("kind", "name", "pid", "ts_ns", "dur_ns", "external_id", "correlation")
 
 
-@once_per_trace
+@memoize_per_trace
 def host_columns(trace: Trace) -> pl.DataFrame:
     """What, where and when of every host event, and the ids that link it."""
     return trace.lazy("host").select(*_EVENT, "category", "tid").collect(engine="in-memory")
 
 
-@once_per_trace
+@memoize_per_trace
 def device_columns(trace: Trace) -> pl.DataFrame:
     """What, where and when of every device event, and the ids that link it."""
     return trace.lazy("device").select(*_EVENT, "device", "stream").collect(engine="in-memory")
 
 
-@once_per_trace
+@memoize_per_trace
 def host_copies(trace: Trace) -> Flags:
     """Which rows of `trace.device` copy something from or to the host."""
     column = trace.lazy("device").select("kind", "copy_direction").collect(engine="in-memory")
@@ -162,13 +162,13 @@ def host_copies(trace: Trace) -> Flags:
     return np.asarray((of_host & (column["kind"] == "memcpy")).fill_null(value=False).to_numpy())
 
 
-@once_per_trace
+@memoize_per_trace
 def host_kinds(trace: Trace) -> Texts:
     """Kinds of the host events, in the numbers of `HOST_KINDS`."""
     return Texts(host_columns(trace)["kind"].to_physical().to_numpy().astype(np.int64), HOST_KINDS)
 
 
-@once_per_trace
+@memoize_per_trace
 def device_kinds(trace: Trace) -> Texts:
     """Kinds of the device events, in the numbers of `DEVICE_KINDS`."""
     return Texts(
@@ -192,14 +192,14 @@ def numbers(column: pl.Series) -> Ints:
     return (column.fill_null(0) if column.null_count() else column).to_numpy()
 
 
-@once_per_trace
+@memoize_per_trace
 def host_names(trace: Trace) -> Texts:
     """Names of the host events; absent ones are empty."""
     codes, texts = encode(host_columns(trace)["name"])
     return Texts(codes, [text or "" for text in texts])
 
 
-@once_per_trace
+@memoize_per_trace
 def host_lanes(trace: Trace) -> tuple[Codes, list[tuple[str, str]]]:
     """A number per host event for its process and thread, and what each number stands for."""
     return lane_codes(host_columns(trace))
@@ -218,7 +218,7 @@ def lane_codes(events: pl.DataFrame) -> tuple[Codes, list[tuple[str, str]]]:
     return (np.cumsum(seen) - 1)[joint], [(pids[p] or "", tids[t] or "") for p, t in lanes]
 
 
-@once_per_trace
+@memoize_per_trace
 def device_names(trace: Trace) -> Texts:
     """Names of the device events; absent ones are empty."""
     codes, texts = encode(device_columns(trace)["name"])
@@ -228,7 +228,7 @@ def device_names(trace: Trace) -> Texts:
 UNKNOWN_DEVICE = -1
 
 
-@once_per_trace
+@memoize_per_trace
 def device_numbers(trace: Trace) -> Ints:
     """The device of each row of `trace.device`; -1 where nothing tells.
 
@@ -244,10 +244,10 @@ def device_numbers(trace: Trace) -> Ints:
 
 _TABLE = 2**22
 """Numbers below this are looked up."""
-_MOST = 2.0**62
+_MAX_EXACT = 2.0**62
 
 
-def stacked(
+def stack_tables(
     tables: Mapping[Any, pl.DataFrame], column: str = "rank", dtype: pl.DataType | None = None
 ) -> pl.DataFrame:
     """The rows of all tables, and in one more column whose each is: a rank, or a name.
@@ -259,7 +259,7 @@ def stacked(
     return pl.concat(tables.values()).with_columns(whose.gather(place))
 
 
-def numbered(column: pl.Series) -> Ints:
+def dense_codes(column: pl.Series) -> Ints:
     """A number for each row that equal values share; absent ones are equal, too."""
     if column.dtype == pl.String:
         column = column.cast(pl.Categorical)
@@ -269,19 +269,19 @@ def numbered(column: pl.Series) -> Ints:
         return np.zeros(len(column), dtype=np.int64)
     values = column.cast(pl.Int64)
     least = int(values.min())  # type: ignore[arg-type]
-    return compact((values - least + 1).fill_null(0).to_numpy())
+    return densify((values - least + 1).fill_null(0).to_numpy())
 
 
-def compact(numbers: Ints) -> Ints:
+def densify(numbers: Ints) -> Ints:
     """The same numbers without holes, in the order in which they first come."""
     if not len(numbers):
         return numbers
     if numbers.max() < _TABLE:  # a table is far faster than sorting
         first = np.full(int(numbers.max()) + 1, len(numbers))
         first[numbers[::-1]] = np.arange(len(numbers))[::-1]
-        known = np.flatnonzero(first < len(numbers))
+        present = np.flatnonzero(first < len(numbers))
         place = np.empty(len(first), dtype=np.int64)
-        place[known[np.argsort(first[known])]] = np.arange(len(known))
+        place[present[np.argsort(first[present])]] = np.arange(len(present))
         return place[numbers]
     _, at, inverse = np.unique(numbers, return_index=True, return_inverse=True)
     place = np.empty(len(at), dtype=np.int64)
@@ -289,42 +289,42 @@ def compact(numbers: Ints) -> Ints:
     return place[inverse]
 
 
-def joint(*numbers: Ints) -> Ints:
+def combine_codes(*numbers: Ints) -> Ints:
     """One number for each row of several columns of numbers without holes."""
-    found = numbers[0]
+    combined = numbers[0]
     for other in numbers[1:]:
-        found = compact(found * (int(other.max(initial=0)) + 1) + other)
-    return found
+        combined = densify(combined * (int(other.max(initial=0)) + 1) + other)
+    return combined
 
 
-def covered(start: Ints, end: Ints, first: Ints) -> Ints:
+def new_coverage(start: Ints, end: Ints, first: Ints) -> Ints:
     """What each range adds to the union of those before it in its stretch.
 
     Ranges of a stretch lie together, in the order of their starts; `first` is where each begins.
     """
     if not len(start):
         return start
-    before = np.append(start[:1], running_most(end, first)[:-1])
+    before = np.append(start[:1], grouped_cummax(end, first)[:-1])
     before[first] = start[first]
     return np.asarray(np.maximum(end - np.maximum(start, before), 0))
 
 
-def union_by(key: Ints, start: Ints, end: Ints, many: int) -> pl.Series:
+def union_length_by_group(key: Ints, start: Ints, end: Ints, many: int) -> pl.Series:
     """Time covered by the ranges with each of so many keys; null where there are none."""
     order = np.lexsort((start, key))
     key = key[order]
     first = np.flatnonzero(np.diff(key, prepend=-1))
-    added = covered(start[order], end[order], first)
+    added = new_coverage(start[order], end[order], first)
     place = np.full(many, -1)
     place[key[first]] = np.arange(len(first))
     return values_at(pl.Series(np.add.reduceat(added, first) if len(first) else added), place)
 
 
-def running_most(values: Ints, first: Ints) -> Ints:
+def grouped_cummax(values: Ints, first: Ints) -> Ints:
     """The largest value so far, anew in each stretch."""
     least = np.minimum.reduceat(values, first)
     extent = np.maximum.reduceat(values, first) - least + 1
-    if float(extent.astype(np.float64).sum()) > _MOST:
+    if float(extent.astype(np.float64).sum()) > _MAX_EXACT:
         parts = np.split(values, first[1:])
         return np.concatenate([np.maximum.accumulate(part) for part in parts])
     # Stretches are lifted above one another, so that one pass over all of them is enough.
@@ -355,9 +355,9 @@ class Groups:
     @property
     def places(self) -> Ints:
         """The place of each row in its group."""
-        found = np.empty(len(self.order), dtype=np.int64)
-        found[self.order] = np.arange(len(self.order)) - self.first[self.group[self.order]]
-        return found
+        places = np.empty(len(self.order), dtype=np.int64)
+        places[self.order] = np.arange(len(self.order)) - self.first[self.group[self.order]]
+        return places
 
     def least(self, values: NDArray[Any]) -> NDArray[Any]:
         """For each row the least value in its group."""
@@ -370,8 +370,8 @@ def values_at(column: pl.Series, places: Ints) -> pl.Series:
     """The values at these places; null at -1."""
     if not (places < 0).any():
         return column.gather(places)
-    known = pl.Series(places, dtype=pl.Int64).replace(-1, None)
-    return column.gather(known.cast(pl.UInt32))
+    indices = pl.Series(places, dtype=pl.Int64).replace(-1, None)
+    return column.gather(indices.cast(pl.UInt32))
 
 
 _EXACT_FLOATS = 1 << 53

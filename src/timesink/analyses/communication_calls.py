@@ -21,12 +21,12 @@ from timesink.analyses.columns import (
     device_kinds,
     device_names,
     host_columns,
+    memoize_per_trace,
     numbers,
-    once_per_trace,
-    union_by,
+    union_length_by_group,
     values_at,
 )
-from timesink.analyses.forest import Nodes, call_forest, enclosing
+from timesink.analyses.forest import Nodes, call_forest, enclosing_calls
 from timesink.analyses.links import first_with_id, link_launches
 from timesink.analyses.steps import find_steps, is_communication
 from timesink.model import vendors
@@ -94,20 +94,20 @@ def library_of(name: str) -> str | None:
 def peers_of(name: pl.Expr) -> dict[str, pl.Expr]:
     """Sender and receiver, where the name of a call tells them."""
     return {
-        rank: pl.coalesce(*(name.str.extract(one).cast(pl.Int64) for one in spellings))
+        rank: pl.coalesce(*(name.str.extract(spelling).cast(pl.Int64) for spelling in spellings))
         for rank, spellings in _PEERS.items()
     }
 
 
 def element_bytes(dtype: str) -> int | None:
     """Size of one element, in the spelling of operators or of collectives."""
-    found = type_by_spelling(dtype)
-    return int(found.bytes) if found else None
+    element_type = type_by_spelling(dtype)
+    return int(element_type.bytes) if element_type else None
 
 
 def bytes_of_inputs(dims: str | None, types: str | None) -> int | None:
     """Size of the tensors among the inputs of an operator; None where it cannot be told."""
-    shapes, kinds = decoded(dims), decoded(types)
+    shapes, kinds = decode_list(dims), decode_list(types)
     total = None
     for shape, kind in zip(shapes, kinds, strict=False):
         if not shape and kind in {"", "Scalar", "ScalarList"}:
@@ -120,7 +120,7 @@ def bytes_of_inputs(dims: str | None, types: str | None) -> int | None:
     return total if total is None or 0 <= total < _MORE_THAN_ANY_MEMORY else None
 
 
-def decoded(text: str | None) -> list[Any]:
+def decode_list(text: str | None) -> list[Any]:
     """Shapes or types of inputs as recorded; none where the text is not JSON."""
     try:
         return _DIMENSIONS.decode(text or "[]")
@@ -143,7 +143,7 @@ class CollectiveCalls:
     """For each node of the forest: its place in `node`, -1 for other calls."""
 
 
-@once_per_trace
+@memoize_per_trace
 def collective_calls(trace: Trace) -> CollectiveCalls:
     """Host calls named as collectives, and which of them are the same."""
     forest = call_forest(trace)
@@ -151,7 +151,7 @@ def collective_calls(trace: Trace) -> CollectiveCalls:
     place = np.full(len(forest), _NONE, dtype=np.int64)
     place[node] = np.arange(len(node))
     carries = forest.named(lambda name: name == ARGUMENTS_CALL)[node]
-    outer = enclosing(forest.parent[node], forest.parent, place != _NONE)
+    outer = enclosing_calls(forest.parent[node], forest.parent, place != _NONE)
     around = np.where(outer != _NONE, place[outer], _NONE) if len(node) else outer
     # Calls that carry arguments are one with the collective they lie in, or the first in them.
     call = np.arange(len(carries))
@@ -167,7 +167,7 @@ def collective_calls(trace: Trace) -> CollectiveCalls:
     return CollectiveCalls(node, carries, call, place)
 
 
-@once_per_trace
+@memoize_per_trace
 def collective_work(trace: Trace) -> pl.DataFrame:
     """Communication on the device: its row in `trace.device`, times, and the call it belongs to.
 
@@ -179,18 +179,20 @@ def collective_work(trace: Trace) -> pl.DataFrame:
     named = device_names(trace).matching(vendors.is_collective_kernel)[rows]
     named |= device_kinds(trace).among("collective")[rows]
     launched_in = link_launches(trace).node[rows]
-    node = enclosing(launched_in, call_forest(trace).parent, calls.place != _NONE)
+    node = enclosing_calls(launched_in, call_forest(trace).parent, calls.place != _NONE)
     place = np.where(node != _NONE, calls.place[node], _NONE) if len(calls.node) else node
     # External ids may be anything: they count where nothing speaks against them.
     doubtful = np.flatnonzero((place == _NONE) & (named | (launched_in == _NONE)))
     if len(doubtful) and len(calls.node):
         wanted = numbers(device["external_id"])[rows[doubtful]]
-        given = numbers(host_columns(trace)["external_id"])[call_forest(trace).row[calls.node]]
-        place[doubtful] = np.where(wanted != 0, first_with_id(wanted, given), _NONE)
+        external_ids = numbers(host_columns(trace)["external_id"])[
+            call_forest(trace).row[calls.node]
+        ]
+        place[doubtful] = np.where(wanted != 0, first_with_id(wanted, external_ids), _NONE)
     call = np.arange(len(rows)) + len(calls.node)
-    known = place != _NONE
-    call[known] = calls.call[place[known]]
-    rows, call = rows[named | known], call[named | known]
+    has_call = place != _NONE
+    call[has_call] = calls.call[place[has_call]]
+    rows, call = rows[named | has_call], call[named | has_call]
     start = device["ts_ns"].to_numpy()[rows]
     return pl.DataFrame(
         {
@@ -203,7 +205,7 @@ def collective_work(trace: Trace) -> pl.DataFrame:
     )
 
 
-@once_per_trace
+@memoize_per_trace
 def recorded_arguments(trace: Trace) -> pl.DataFrame:
     """What the host events of :func:`collective_calls` carry: `index`, and their inputs."""
     rows = call_forest(trace).row[collective_calls(trace).node]
@@ -217,7 +219,7 @@ _TEXTS = ("collective", "dtype", "group_name", "group_ranks", "group_description
 _NUMBERS = ("in_elements", "out_elements", "group_size", "sequence", "src_rank", "dst_rank")
 
 
-@once_per_trace
+@memoize_per_trace
 def collective_arguments(trace: Trace) -> pl.DataFrame:
     """Arguments of collectives, and the `index` of the event that carries them."""
     return trace.lazy("collectives").select("index", *_TEXTS, *_NUMBERS).collect()
@@ -225,29 +227,29 @@ def collective_arguments(trace: Trace) -> pl.DataFrame:
 
 def arguments_of(call: Ints, trace: Trace) -> pl.DataFrame:
     """Arguments of each of these calls: those recorded on the host, for the rest of its kernels."""
-    given = collective_arguments(trace)
+    arguments = collective_arguments(trace)
     calls, work = collective_calls(trace), collective_work(trace)
     # Events that carry arguments, the most trustworthy ones first, and the row where these are.
     on_host = recorded_arguments(trace)["index"].to_numpy()
     on_device = trace.lazy("device").select("index").collect()["index"].to_numpy()
     carrier = np.concatenate([calls.call, work["call"].to_numpy()])
     index = np.concatenate([on_host, on_device[work["row"].to_numpy()]])
-    indices = given["index"].to_numpy()
+    indices = arguments["index"].to_numpy()
     row = first_with_id(index, indices) if len(indices) else np.full(len(index), _NONE)
-    known = row != _NONE
+    has_arguments = row != _NONE
     # For each call the value of the first event that tells one.
-    told = (
-        given[row[known]]
-        .with_columns(call=pl.Series(carrier[known]))
+    first_values = (
+        arguments[row[has_arguments]]
+        .with_columns(call=pl.Series(carrier[has_arguments]))
         .group_by("call")
         .agg(
-            (pl.col(name).drop_nulls() if given[name].null_count() else pl.col(name)).first()
+            (pl.col(name).drop_nulls() if arguments[name].null_count() else pl.col(name)).first()
             for name in (*_NUMBERS, *_TEXTS)
         )
     )
     return (
         pl.DataFrame({"call": call})
-        .join(told, on="call", how="left", maintain_order="left")
+        .join(first_values, on="call", how="left", maintain_order="left")
         .select(*_NUMBERS, pl.col(_TEXTS).cast(pl.String))
     )
 
@@ -255,21 +257,26 @@ def arguments_of(call: Ints, trace: Trace) -> pl.DataFrame:
 # What a collective call is about, put together from names, arguments, inputs and kernels.
 
 
-def with_meaning(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
+def with_meaning(calls: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     """Add kind, library, group, peers and sizes to calls given by number and name.
 
     Names of calls that only carry arguments become that of the collective in them.
     """
-    given = arguments_of(found["call"].to_numpy(), trace)
-    told, carries = given["collective"], found["carries_arguments"].fill_null(value=False)
-    name = found["name"].zip_with(told.is_null() | ~carries, told)
-    kind = pl.select(pl.coalesce(_meant(name, collective_kind), _meant(told, collective_kind)))
+    arguments = arguments_of(calls["call"].to_numpy(), trace)
+    argument_name, carries = (
+        arguments["collective"],
+        calls["carries_arguments"].fill_null(value=False),
+    )
+    name = calls["name"].zip_with(argument_name.is_null() | ~carries, argument_name)
+    kind = pl.select(
+        pl.coalesce(_meanings(name, collective_kind), _meanings(argument_name, collective_kind))
+    )
     collective = kind.to_series()
     # The library is told by the name, else by the kernels of the call.
     work = collective_work(trace)
-    of_kernels = work.select("call", library=_meant(work["name"], library_of)).drop_nulls()
+    of_kernels = work.select("call", library=_meanings(work["name"], library_of)).drop_nulls()
     first = of_kernels.unique("call", keep="first")
-    of_call = found["call"].replace_strict(
+    of_call = calls["call"].replace_strict(
         first["call"], first["library"], default=None, return_dtype=pl.String
     )
     backend = trace.metadata.distributed.backend or ""
@@ -277,15 +284,17 @@ def with_meaning(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     groups = trace.metadata.distributed.groups
     size = groups[0].get("pg_size") if len(groups) == 1 else None
     only_size = pl.lit(size if isinstance(size, int) else None, pl.Int64)
-    element = _meant(given["dtype"], element_bytes, pl.Int64())
-    inputs = [*found.select("input_dims", "input_types").iter_rows()]
-    known = {each: bytes_of_inputs(*each) for each in set(inputs)}
-    input_bytes = pl.Series([known[each] for each in inputs], dtype=pl.Int64)
-    return found.drop("name", "input_dims", "input_types").hstack(
-        given.select(
+    element = _meanings(arguments["dtype"], element_bytes, pl.Int64())
+    inputs = [*calls.select("input_dims", "input_types").iter_rows()]
+    bytes_by_input = {signature: bytes_of_inputs(*signature) for signature in set(inputs)}
+    input_bytes = pl.Series([bytes_by_input[signature] for signature in inputs], dtype=pl.Int64)
+    return calls.drop("name", "input_dims", "input_types").hstack(
+        arguments.select(
             name=name,
             collective=collective,
-            library=pl.coalesce(_meant(name, library_of), of_call, pl.when(carries).then(only_one)),
+            library=pl.coalesce(
+                _meanings(name, library_of), of_call, pl.when(carries).then(only_one)
+            ),
             dtype="dtype",
             group_ranks="group_ranks",
             sequence="sequence",
@@ -302,28 +311,28 @@ def with_meaning(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     )
 
 
-def _peers(name: pl.Series, collective: pl.Series, own: int | None) -> dict[str, pl.Expr]:
+def _peers(name: pl.Series, collective: pl.Series, this_rank: int | None) -> dict[str, pl.Expr]:
     """Sender and receiver: as recorded, as named, or the rank itself at its own end."""
     if not collective.is_in(ONE_SIDED).any():
         # What the names of others say about peers is nothing.
         return {rank: pl.col(rank) for rank in _PEERS}
-    itself = pl.lit(own, pl.Int64)
+    itself = pl.lit(this_rank, pl.Int64)
     return {
         rank: pl.coalesce(rank, named, pl.when(collective == own_end).then(itself))
         for (rank, named), own_end in zip(peers_of(pl.lit(name)).items(), ONE_SIDED, strict=True)
     }
 
 
-def _meant(
-    given: pl.Series, meaning: Callable[[str], str | int | None], dtype: pl.DataType | None = None
+def _meanings(
+    column: pl.Series, meaning: Callable[[str], str | int | None], dtype: pl.DataType | None = None
 ) -> pl.Series:
     """What texts mean, asked once per distinct text."""
     wanted = dtype or pl.String()
-    if given.null_count() == len(given):
-        return pl.Series(given.name, [None] * len(given), dtype=wanted)
-    texts = given.drop_nulls().unique()
-    meant = pl.Series([meaning(text) for text in texts], dtype=wanted)
-    return given.replace_strict(texts, meant, default=None, return_dtype=wanted)
+    if column.null_count() == len(column):
+        return pl.Series(column.name, [None] * len(column), dtype=wanted)
+    texts = column.drop_nulls().unique()
+    meanings = pl.Series([meaning(text) for text in texts], dtype=wanted)
+    return column.replace_strict(texts, meanings, default=None, return_dtype=wanted)
 
 
 # -- records of collectives ------------------------------------------------------------------------
@@ -363,13 +372,13 @@ def communication_ranges(trace: Trace) -> pl.DataFrame:
     return _communication(trace)[1]
 
 
-@once_per_trace
+@memoize_per_trace
 def _communication(trace: Trace) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Records and ranges."""
     calls, work = collective_calls(trace), collective_work(trace)
     if not len(calls.node) and work.is_empty():
         return pl.DataFrame(schema=RECORD_SCHEMA), pl.DataFrame(schema=RANGE_SCHEMA)
-    described = _described(trace, calls, work)
+    described = _describe_calls(trace, calls, work)
     on_host = described["call"].to_numpy() < len(calls.node)
     ranges = _ranges(described, on_host, work)
     # The step each call was made in; for work of the device alone, the step it lies in.
@@ -387,31 +396,31 @@ def _communication(trace: Trace) -> tuple[pl.DataFrame, pl.DataFrame]:
     return records.collect(), ranges
 
 
-def _described(trace: Trace, calls: CollectiveCalls, work: pl.DataFrame) -> pl.DataFrame:
+def _describe_calls(trace: Trace, calls: CollectiveCalls, work: pl.DataFrame) -> pl.DataFrame:
     """One row per call, numbered in order of start: names, arguments and host times."""
     forest, carried = call_forest(trace), recorded_arguments(trace)
     # Those that stand for themselves.
-    alone = np.flatnonzero(calls.call == np.arange(len(calls.node)))
-    node = calls.node[alone]
+    independent = np.flatnonzero(calls.call == np.arange(len(calls.node)))
+    node = calls.node[independent]
     times = {"start_ns": forest.start[node], "end_ns": forest.end[node]}
-    found = pl.DataFrame(
+    rows = pl.DataFrame(
         {
-            "call": alone,
+            "call": independent,
             "name": forest.names_of(node),
-            "carries_arguments": calls.carries_arguments[alone],
+            "carries_arguments": calls.carries_arguments[independent],
             **times,
-            **{name: carried[name].gather(alone) for name in ("input_dims", "input_types")},
+            **{name: carried[name].gather(independent) for name in ("input_dims", "input_types")},
             **{f"host_{name}": values for name, values in times.items()},
         },
         schema_overrides={"name": pl.String, "input_dims": pl.String, "input_types": pl.String},
     )
     own_work = work["call"].to_numpy() >= len(calls.node)
     if own_work.any():
-        own = work.select("call", "name", "start_ns", "end_ns").filter(own_work)
-        found = pl.concat([found, own], how="diagonal_relaxed")
-    described = with_meaning(found, trace)
+        work_rows = work.select("call", "name", "start_ns", "end_ns").filter(own_work)
+        rows = pl.concat([rows, work_rows], how="diagonal_relaxed")
+    described = with_meaning(rows, trace)
     # A call that only carries arguments may also wait or set up: nothing is moved then.
-    moves = ~found["carries_arguments"].fill_null(value=False).to_numpy()
+    moves = ~rows["carries_arguments"].fill_null(value=False).to_numpy()
     moves |= described["collective"].is_not_null().to_numpy()
     moves |= np.isin(described["call"].to_numpy(), work["call"].to_numpy())
     order = np.lexsort((-described["end_ns"].to_numpy(), described["start_ns"].to_numpy()))
@@ -427,10 +436,10 @@ def _ranges(described: pl.DataFrame, on_host: Flags, work: pl.DataFrame) -> pl.D
     works_on_host = [library in HOST_LIBRARIES for library in described["library"].to_list()]
     record_of[call[works_on_host]] = -1
     of_work = record_of[work_call]
-    known = of_work >= 0
-    record = np.concatenate([np.flatnonzero(on_host), of_work[known]])
+    has_record = of_work >= 0
+    record = np.concatenate([np.flatnonzero(on_host), of_work[has_record]])
     start, end = (
-        np.concatenate([described[time].to_numpy()[on_host], work[time].to_numpy()[known]])
+        np.concatenate([described[time].to_numpy()[on_host], work[time].to_numpy()[has_record]])
         for time in ("start_ns", "end_ns")
     )
     order = np.lexsort((-end, start, record))
@@ -451,9 +460,9 @@ def _spans(described: pl.DataFrame, ranges: pl.DataFrame) -> dict[str, pl.Series
     every = described.select(pl.col("record").cast(pl.Int64))
     spans = every.join(ends, on="record", how="left", maintain_order="left")
     record, start, end = (ranges[name].to_numpy() for name in ("record", "start_ns", "end_ns"))
-    latency = union_by(record, start, end, described.height)
+    latency = union_length_by_group(record, start, end, described.height)
     moves = moving_ranges(described["library"], record, ranges["on_device"].to_numpy())
-    took = union_by(record[moves], start[moves], end[moves], described.height)
+    took = union_length_by_group(record[moves], start[moves], end[moves], described.height)
     has_moved = np.bincount(record[moves], minlength=described.height) > 0
     return {
         "start_ns": spans["start_ns"],

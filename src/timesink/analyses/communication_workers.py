@@ -15,12 +15,12 @@ import polars as pl
 
 from timesink.analyses.columns import (
     Groups,
+    combine_codes,
+    dense_codes,
     device_kinds,
-    joint,
-    numbered,
-    once_per_trace,
-    stacked,
-    union_by,
+    memoize_per_trace,
+    stack_tables,
+    union_length_by_group,
 )
 from timesink.analyses.communication_calls import (
     ONE_SIDED,
@@ -60,15 +60,15 @@ def match_calls(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
     `what` is the name of the call, or the pair of ranks for sending and receiving.
     """
-    calls = stacked(workers, "worker", pl.Enum(list(workers)))
+    calls = stack_tables(workers, "worker", pl.Enum(list(workers)))
     calls = calls.with_columns(what=_what(calls))
-    party = joint(*(numbered(calls[name]) for name in _GROUP))
+    party = combine_codes(*(dense_codes(calls[name]) for name in _GROUP))
     worker = calls["worker"].to_physical().to_numpy().astype(np.int64)
     sequence = _if_all_know(calls["sequence"], party)
     uneven = calls["collective"].is_in(UNEVEN).fill_null(value=False).to_numpy()
     size = _if_all_know(calls["size_bytes"], party, unless=uneven)
-    key = joint(party, size, sequence)
-    mine = Groups.of(joint(key, worker))
+    key = combine_codes(party, size, sequence)
+    mine = Groups.of(combine_codes(key, worker))
     # Whether all workers that have calls with the same key have equally many of them.
     of, many = key[mine.order[mine.first]], np.diff(mine.first, append=len(key))
     most = np.zeros(int(key.max(initial=-1)) + 1, np.int64)
@@ -76,10 +76,10 @@ def match_calls(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     np.maximum.at(most, of, many)
     np.minimum.at(fewest, of, many)
     even = (most == fewest)[key]
-    step = np.where((sequence > 0) | even, 0, 1 + numbered(calls["step"]))
-    place = mine.places if not step.any() else Groups.of(joint(key, step, worker)).places
+    step = np.where((sequence > 0) | even, 0, 1 + dense_codes(calls["step"]))
+    place = mine.places if not step.any() else Groups.of(combine_codes(key, step, worker)).places
     return calls.with_columns(
-        pl.Series("match", joint(key, step, place), dtype=pl.UInt32),
+        pl.Series("match", combine_codes(key, step, place), dtype=pl.UInt32),
         pl.Series("party", party, dtype=pl.UInt32),
     )
 
@@ -91,32 +91,32 @@ def find_mismatches(matched: pl.DataFrame, ranks: Mapping[str, int | None]) -> p
     """
     columns = [name for name in MISMATCH_SCHEMA if name not in {"present", "missing"}]
     # The workers each group of calls is expected on, by its number.
-    asked = ["group_ranks", "group_size", "collective", "src_rank", "dst_rank"]
+    group_columns = ["group_ranks", "group_size", "collective", "src_rank", "dst_rank"]
     parties = (
         matched.lazy()
-        .select("party", "worker", *asked)
+        .select("party", "worker", *group_columns)
         .unique(["party", "worker"], keep="first", maintain_order=True)
         .with_columns(pl.col("worker").cast(pl.String))
         .group_by("party", maintain_order=True)
-        .agg(pl.col(asked).first(), seen="worker")
+        .agg(pl.col(group_columns).first(), seen="worker")
         .sort("party")
         .collect()
     )
-    participants = [_expected(party, ranks) for party in parties.iter_rows(named=True)]
+    participants = [_expected_workers(party, ranks) for party in parties.iter_rows(named=True)]
     # Who has a call is among those it is expected on: only where some lack it lists are made.
     match, party = matched["match"].to_numpy(), matched["party"].to_numpy()
     wanted = np.array([len(expected) for expected in participants], dtype=np.int64)
-    lacking = np.flatnonzero(np.bincount(match)[match] < wanted[party]) if len(match) else match
-    found = (
-        matched[lacking]
+    incomplete = np.flatnonzero(np.bincount(match)[match] < wanted[party]) if len(match) else match
+    mismatches = (
+        matched[incomplete]
         .with_columns(pl.col("worker").cast(pl.String))
         .group_by("match", "party", maintain_order=True)
         .agg(*(pl.col(name).first() for name in columns), present="worker")
         .sort("match")
     )
-    expected = [participants[party] for party in found["party"].to_list()]
+    expected = [participants[party] for party in mismatches["party"].to_list()]
     return (
-        found.with_columns(expected=pl.Series(expected, dtype=pl.List(pl.String())))
+        mismatches.with_columns(expected=pl.Series(expected, dtype=pl.List(pl.String())))
         .with_columns(missing=pl.col("expected").list.set_difference("present"))
         .with_columns(pl.col("present", "missing").list.sort())
         .select(pl.col(name).cast(dtype) for name, dtype in MISMATCH_SCHEMA.items())
@@ -131,11 +131,11 @@ def _what(calls: pl.DataFrame) -> pl.Series:
         return calls["name"]
     pair = pl.format("{} {}->{}", pl.col("library").fill_null(""), "src_rank", "dst_rank")
     # Nobody else takes part, or nobody can tell who does.
-    alone = pl.format("{} of {}", "name", "worker")
-    what = pl.when(one_sided).then(pl.coalesce(pair, alone)).otherwise(alone)
+    single = pl.format("{} of {}", "name", "worker")
+    what = pl.when(one_sided).then(pl.coalesce(pair, single)).otherwise(single)
     # Texts are put together for these alone: there may be a million others.
-    found = calls.filter(special).select(what).to_series()
-    return calls["name"].scatter(special.arg_true(), found)
+    names = calls.filter(special).select(what).to_series()
+    return calls["name"].scatter(special.arg_true(), names)
 
 
 def _if_all_know(values: pl.Series, party: Ints, *, unless: Flags | None = None) -> Ints:
@@ -143,10 +143,10 @@ def _if_all_know(values: pl.Series, party: Ints, *, unless: Flags | None = None)
     unknown = values.is_null().to_numpy()
     unknown = unknown if unless is None else unknown | unless
     some_lack = np.bincount(party[unknown], minlength=int(party.max(initial=0)) + 1) > 0
-    return np.where(some_lack[party], 0, 1 + numbered(values))
+    return np.where(some_lack[party], 0, 1 + dense_codes(values))
 
 
-def _expected(group: Mapping[str, Any], ranks: Mapping[str, int | None]) -> list[str]:
+def _expected_workers(group: Mapping[str, Any], ranks: Mapping[str, int | None]) -> list[str]:
     seen, size = set(group["seen"]), group["group_size"]
     if group["collective"] in ONE_SIDED:
         members = {group["src_rank"], group["dst_rank"]}
@@ -202,7 +202,9 @@ def compare_workers(workers: Mapping[str, WorkerSummary]) -> WorkerComparison:
     """
     calls = match_calls({worker: summary.records for worker, summary in workers.items()})
     names = pl.Enum(list(workers))
-    times = stacked({name: each.ranges for name, each in workers.items()}, "worker", names)
+    times = stack_tables(
+        {name: worker_summary.ranges for name, worker_summary in workers.items()}, "worker", names
+    )
     ranges = _with_transfer(times, calls)
     by_step, by_name = _by_step(workers, calls, ranges), _by_name(calls, ranges)
     if len(workers) < 2:
@@ -237,13 +239,13 @@ class _Ranges:
 def _with_transfer(ranges: pl.DataFrame, calls: pl.DataFrame) -> _Ranges:
     """The ranges of all workers, and how much of the end of each is transfer."""
     many = 1 + max(int(table["record"].max() or 0) for table in (ranges, calls))  # type: ignore[arg-type]
-    wanted, known = (
+    wanted, call_keys = (
         table["worker"].to_physical().to_numpy().astype(np.int64) * many
         + table["record"].to_numpy()
         for table in (ranges, calls)
     )
-    call = np.searchsorted(known, wanted)
-    rows = np.flatnonzero(np.append(known, -1)[call] == wanted)
+    call = np.searchsorted(call_keys, wanted)
+    rows = np.flatnonzero(np.append(call_keys, -1)[call] == wanted)
     call, on_device = call[rows], ranges["on_device"].to_numpy()[rows]
     start, end = (ranges[time].to_numpy()[rows] for time in ("start_ns", "end_ns"))
     has_kernels = np.bincount(call[on_device], minlength=calls.height) > 0
@@ -259,9 +261,11 @@ def _with_transfer(ranges: pl.DataFrame, calls: pl.DataFrame) -> _Ranges:
         sizes = calls.select(pl.max_horizontal("size_bytes", "out_bytes").fill_null(0)).to_series()
         moved = sizes.to_numpy().astype(np.float64)[call]
         pace = np.divide(length, moved, out=np.full(len(moved), np.inf), where=moved > 0)
-        told = uneven[call] & moves & (same.least((moved > 0).astype(np.float64)) > 0)
-        share = np.round(np.where(told, same.least(np.where(told, pace, np.inf)), 0) * moved)
-        transfer = np.where(told, np.minimum(share.astype(np.int64), length), transfer)
+        is_comparable = uneven[call] & moves & (same.least((moved > 0).astype(np.float64)) > 0)
+        share = np.round(
+            np.where(is_comparable, same.least(np.where(is_comparable, pace, np.inf)), 0) * moved
+        )
+        transfer = np.where(is_comparable, np.minimum(share.astype(np.int64), length), transfer)
     return _Ranges(call, on_device, moves, start, end - transfer, end)
 
 
@@ -286,7 +290,7 @@ def _by_step(
             rows.append(summary.steps)
         else:
             rows.append(summary.steps.clear())
-    steps = stacked(dict(zip(workers, rows, strict=True)), "worker", pl.String())
+    steps = stack_tables(dict(zip(workers, rows, strict=True)), "worker", pl.String())
     all_ns, transfer_ns = np.concatenate(shares).T
     return steps.select(
         "worker",
@@ -301,7 +305,7 @@ def _by_step(
 def _by_name(calls: pl.DataFrame, ranges: _Ranges) -> pl.DataFrame:
     """In order of the first call of each name; moments of overlapping calls count once."""
     # Numbers instead of texts: there may be a million calls.
-    key = joint(numbered(calls["worker"]), numbered(calls["name"]))
+    key = combine_codes(dense_codes(calls["worker"]), dense_codes(calls["name"]))
     # Of calls whose kernels were not recorded nobody knows how fast they moved their data.
     library = calls["library"].cast(pl.String)
     takes = moving_ranges(library, ranges.call, ranges.on_device)
@@ -331,15 +335,15 @@ def _by_name(calls: pl.DataFrame, ranges: _Ranges) -> pl.DataFrame:
         .collect()
     )
     of_range, many = key[ranges.call], totals.height
-    took = union_by(of_range[takes], ranges.start[takes], ranges.end[takes], many)
+    took = union_length_by_group(of_range[takes], ranges.start[takes], ranges.end[takes], many)
     return totals.drop("key", "is_timed").with_columns(
-        latency_ns=union_by(of_range, ranges.start, ranges.end, many),
+        latency_ns=union_length_by_group(of_range, ranges.start, ranges.end, many),
         duration_ns=pl.when(totals["is_timed"]).then(took),
-        transfer_ns=union_by(of_range, ranges.tail, ranges.end, many),
+        transfer_ns=union_length_by_group(of_range, ranges.tail, ranges.end, many),
     )
 
 
-@once_per_trace
+@memoize_per_trace
 def step_communication(trace: Trace) -> pl.DataFrame:
     """How much of each step is computation, communication, both or neither.
 
@@ -358,11 +362,11 @@ def step_communication(trace: Trace) -> pl.DataFrame:
     covered = {name: intervals.coverage_within(ranges, bounds) for name, ranges in parts.items()}
     either = covered["computation_ns"] + covered["communication_ns"] - covered["overlap_ns"]
     covered["other_ns"] = bounds[:, 1] - bounds[:, 0] - either
-    told = [steps[name] for name in ("name", "start_ns", "end_ns", "complete", "marked")]
-    return pl.DataFrame([*told, *(pl.Series(name, values) for name, values in covered.items())])
+    columns = [steps[name] for name in ("name", "start_ns", "end_ns", "complete", "marked")]
+    return pl.DataFrame([*columns, *(pl.Series(name, values) for name, values in covered.items())])
 
 
-@once_per_trace
+@memoize_per_trace
 def summarise_worker(trace: Trace) -> WorkerSummary:
     """Reduce a trace to what comparing it with other workers needs."""
     return WorkerSummary(

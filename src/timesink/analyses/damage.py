@@ -46,7 +46,8 @@ def damage_reasons(trace: Trace) -> Iterator[Reason]:
     elif lost := counts.get("lost_events", 0):
         yield Reason(
             EVENTS_LOST,
-            f"{units.counted(lost, 'stretches')} of the file could not be read; what they held is "
+            f"{units.count_noun(lost, 'stretches')} of the file could not be read; what they "
+            "held is "
             "missing.",
             _AGAIN,
             QUESTIONS if lost > LEAST_DAMAGED * _height(trace) else (COMPARISON,),
@@ -65,7 +66,7 @@ def damage_reasons(trace: Trace) -> Iterator[Reason]:
     if crossed > LEAST_CROSSED * calls and crossed >= FEWEST_EVENTS and not stands_still:
         yield Reason(
             GOES_BACK,
-            f"{units.count(crossed)} of {units.counted(calls, 'host events')} "
+            f"{units.count(crossed)} of {units.count_noun(calls, 'host events')} "
             f"({units.share(crossed, calls)}) end inside another that began after them on their "
             "thread, as calls never do: the clock went back, or durations are wrong.",
             _TOOL,
@@ -95,7 +96,7 @@ def without_order(trace: Trace) -> Reason | None:
 def _of(hurt: int, total: int) -> str:
     """How many of all events, with the share where that is not 0.0 %."""
     share = f" ({units.share(hurt, total)})" if hurt >= 0.0005 * total else ""
-    return f"{units.count(hurt)} of {units.counted(total, 'events')}{share}"
+    return f"{units.count(hurt)} of {units.count_noun(total, 'events')}{share}"
 
 
 def _height(trace: Trace) -> int:
@@ -105,12 +106,13 @@ def _height(trace: Trace) -> int:
 def _ends_early(trace: Trace, archive: str) -> Reason:
     """A cut file: writers order events by sort as often as by time, so any of them may be gone."""
     calls, device = host_columns(trace).height, device_columns(trace).height
-    work = units.counted(device, "device events") if device else "no device events"
+    work = units.count_noun(device, "device events") if device else "no device events"
     how = f" ({archive})" if archive else ""
     return Reason(
         ENDS_EARLY,
-        f"The file ends early{how}, after {units.counted(trace.metadata.events, 'events')}; what "
-        f"followed is missing. Read were {units.counted(calls, 'host events')} and {work}.",
+        f"The file ends early{how}, after {units.count_noun(trace.metadata.events, 'events')}; "
+        "what "
+        f"followed is missing. Read were {units.count_noun(calls, 'host events')} and {work}.",
         "Let the profiler finish writing, or copy the file again.",
         QUESTIONS,
         {"events": trace.metadata.events, "host_events": calls, "device_events": device},
@@ -164,7 +166,8 @@ def _stands_still(trace: Trace) -> Iterator[Reason]:
         times = "one time" if distinct == 1 else f"{units.count(distinct)} different times"
         yield Reason(
             STANDS_STILL,
-            f"All {units.counted(total, 'events')} start at {times}, so their order is not known.",
+            f"All {units.count_noun(total, 'events')} start at {times}, so their order is not "
+            "known.",
             _TOOL,
             QUESTIONS,
             {"events": total, "times": distinct},

@@ -15,7 +15,7 @@ from timesink.analyses.columns import (
     host_columns,
     host_lanes,
     host_names,
-    once_per_trace,
+    memoize_per_trace,
     start_and_end,
     sums_by,
     values_at,
@@ -63,7 +63,7 @@ class Activities:
         return np.asarray(self.call != NO_CALL)
 
 
-@once_per_trace
+@memoize_per_trace
 def device_activities(trace: Trace) -> Activities:
     """Where and when the devices worked, and which calls made them."""
     columns = device_columns(trace)
@@ -73,8 +73,8 @@ def device_activities(trace: Trace) -> Activities:
     lane, lanes = _lanes(device, columns["stream"][row])
     call = link_launches(trace).call_row[row]
     call_start, call_end = start.copy(), start.copy()
-    known = np.flatnonzero(call != NO_CALL)
-    call_start[known], call_end[known] = start_and_end(host_columns(trace), call[known])
+    launched = np.flatnonzero(call != NO_CALL)
+    call_start[launched], call_end[launched] = start_and_end(host_columns(trace), call[launched])
     origin, origin_start, origin_end = origin_rows(trace)[row], call_start, call_end
     named = np.flatnonzero((origin != NO_CALL) & (call == NO_CALL))
     if len(named):
@@ -167,7 +167,7 @@ def busy_by(group: Ints, start: Ints, end: Ints, groups: int) -> Ints:
     return spans_by(group, start, end, groups) - sums_by(group[gaps.after], gaps.length, groups)
 
 
-@once_per_trace
+@memoize_per_trace
 def has_device_work(trace: Trace) -> bool:
     """Whether a kernel, copy, memset or collective ran; annotations and ranges are no work."""
     return bool(device_columns(trace)["kind"].is_in(BUSY_KINDS).any())
@@ -215,7 +215,7 @@ def _annotation_of(trace: Trace, work: Activities) -> Ints:
     steps = called.matching(names.is_profiler_step)
     notes = np.flatnonzero(((kind == "annotation").to_numpy() | in_their_stead) & ~steps)
     start, end = start_and_end(host, notes)
-    found = np.full(len(work), -1, dtype=np.int64)
+    annotation = np.full(len(work), -1, dtype=np.int64)
     launched = np.flatnonzero(work.launched)
     for number in np.unique(thread[notes]):
         mine = np.flatnonzero(thread[notes] == number)
@@ -223,14 +223,14 @@ def _annotation_of(trace: Trace, work: Activities) -> Ints:
         here = launched[thread[work.call[launched]] == number]
         bounds = np.stack([start[mine], end[mine]]).T
         around = step_at(work.call_start[here], work.call_end[here], bounds)
-        found[here[around >= 0]] = notes[mine[around[around >= 0]]]
-    return found
+        annotation[here[around >= 0]] = notes[mine[around[around >= 0]]]
+    return annotation
 
 
 _BY_CALL_AND_KERNEL = ("call_name", "kernel_name")
 
 
-@once_per_trace
+@memoize_per_trace
 def launch_table(trace: Trace) -> pl.DataFrame:
     """One row per device activity whose launching call is in the trace.
 
@@ -239,28 +239,32 @@ def launch_table(trace: Trace) -> pl.DataFrame:
     of clocks that disagree: such activities are marked `early`.
     """
     work = device_activities(trace)
-    known = np.flatnonzero(work.launched)
-    call, row, lane = work.call[known], work.row[known], work.lane[known]
-    start, call_start, call_end = work.start[known], work.call_start[known], work.call_end[known]
+    launched = np.flatnonzero(work.launched)
+    call, row, lane = work.call[launched], work.row[launched], work.lane[launched]
+    start, call_start, call_end = (
+        work.start[launched],
+        work.call_start[launched],
+        work.call_end[launched],
+    )
     return pl.DataFrame(
         {
             "host_row": call,
             "device_row": row,
             "call_name": host_columns(trace)["name"][call],
             "kernel_name": device_columns(trace)["name"][row],
-            "device": work.device[known],
+            "device": work.device[launched],
             "stream": work.lanes["stream"][lane],
             "call_start_ns": call_start,
             "call_dur_ns": call_end - call_start,
             "device_start_ns": start,
-            "device_dur_ns": work.end[known] - start,
+            "device_dur_ns": work.end[launched] - start,
             "delay_ns": np.maximum(start - call_end, 0),
             "early": start < call_start,
         }
     )
 
 
-@once_per_trace
+@memoize_per_trace
 def launch_statistics(trace: Trace) -> pl.DataFrame:
     """Delays and costs of launches by call and kernel name, the most expensive calls first.
 
@@ -313,7 +317,7 @@ def operator_delays(trace: Trace) -> pl.DataFrame:
     row[inside] = forest.row[operator]
     started = launches["call_start_ns"].to_numpy().copy()
     started[inside] = forest.start[operator]
-    known = pl.col("operator_name").is_not_null()
+    has_operator = pl.col("operator_name").is_not_null()
     return (
         launches.lazy()
         .with_columns(
@@ -324,7 +328,7 @@ def operator_delays(trace: Trace) -> pl.DataFrame:
         .group_by("operator_name", "kernel_name")
         .agg(
             activities=pl.len().cast(pl.Int64),
-            until_call_ns=pl.col("until_call").filter(known).mean(),
+            until_call_ns=pl.col("until_call").filter(has_operator).mean(),
             until_device_ns=pl.col("until_device").mean(),
         )
         .sort("activities", "operator_name", "kernel_name", descending=[True, False, False])
@@ -347,7 +351,7 @@ def queue_depth(trace: Trace) -> pl.DataFrame:
     )
 
 
-@once_per_trace
+@memoize_per_trace
 def queue_summary(trace: Trace) -> pl.DataFrame:
     """The queue of each stream in a few numbers, weighted by time; see :func:`queue_depth`.
 
@@ -356,10 +360,10 @@ def queue_summary(trace: Trace) -> pl.DataFrame:
     """
     work = device_activities(trace)
     # From the first launch to the end of the last activity launched, per lane.
-    known = np.flatnonzero(work.launched)
-    first = np.minimum(work.call_start[known], work.start[known])
+    launched = np.flatnonzero(work.launched)
+    first = np.minimum(work.call_start[launched], work.start[launched])
     spans = (
-        pl.DataFrame({"lane": work.lane[known], "first": first, "end": work.end[known]})
+        pl.DataFrame({"lane": work.lane[launched], "first": first, "end": work.end[launched]})
         .group_by("lane")
         .agg(launched=pl.len().cast(pl.Int64), span_ns=pl.col("end").max() - pl.col("first").min())
         .sort("lane")
@@ -377,7 +381,7 @@ def queue_summary(trace: Trace) -> pl.DataFrame:
             max_depth=depth.max(),
         )
     )
-    whole = pl.max_horizontal(span, 1)
+    duration = pl.max_horizontal(span, 1)
     return spans.join(figures, on="lane", maintain_order="left").select(
         work.lanes["device"][spans["lane"]],
         work.lanes["stream"][spans["lane"]],
@@ -386,18 +390,21 @@ def queue_summary(trace: Trace) -> pl.DataFrame:
         "queued_ns",
         "median_depth",
         "max_depth",
-        mean_depth=pl.col("depth_time") / whole,
-        queued_pct=pl.col("queued_ns") / whole * 100,
-        empty_pct=(1 - pl.col("queued_ns") / whole) * 100,
+        mean_depth=pl.col("depth_time") / duration,
+        queued_pct=pl.col("queued_ns") / duration * 100,
+        empty_pct=(1 - pl.col("queued_ns") / duration) * 100,
     )
 
 
 def _queue(work: Activities) -> tuple[Ints, Ints, Ints]:
     """Times at which the queue of a lane changes, the lanes, and the depth from then on."""
-    known = np.flatnonzero(work.launched)
-    enters, leaves = np.minimum(work.call_start[known], work.start[known]), work.start[known]
+    launched = np.flatnonzero(work.launched)
+    enters, leaves = (
+        np.minimum(work.call_start[launched], work.start[launched]),
+        work.start[launched],
+    )
     waiting = np.flatnonzero(enters < leaves)
-    enters, leaves, lane = enters[waiting], leaves[waiting], work.lane[known][waiting]
+    enters, leaves, lane = enters[waiting], leaves[waiting], work.lane[launched][waiting]
     times, lanes = np.concatenate([enters, leaves]), np.concatenate([lane, lane])
     order = np.lexsort((times, lanes))
     times, lanes = times[order], lanes[order]

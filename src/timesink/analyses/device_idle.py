@@ -14,7 +14,7 @@ from timesink.analyses.columns import (
     host_columns,
     host_lanes,
     host_names,
-    once_per_trace,
+    memoize_per_trace,
     start_and_end,
     sums_by,
     values_at,
@@ -78,27 +78,27 @@ def host_meanwhile(trace: Trace, work: Activities, gaps: Gaps) -> pl.DataFrame:
     long_enough = 2 * host["dur_ns"].to_numpy() > gaps.length.min(initial=_END_OF_TIME)
     frames = host["kind"].is_in(_FRAMES).to_numpy() | called.matching(names.is_profiler_step)
     row = np.flatnonzero((long_enough | is_wait) & ~frames)
-    begun, ended = start_and_end(host, row)
+    begin, ended = start_and_end(host, row)
     thread, waits = lane[row], is_wait[row]
     loads = called.matching(names.is_data_loader)[row]
-    found = []
+    rows = []
     for start, end, call in zip(gaps.start, gaps.end, work.call[gaps.after], strict=True):
-        own = int(lane[call]) if call != NO_CALL else NO_CALL
-        feeding = [one for one in dict.fromkeys((own, main)) if one != NO_CALL]
-        waiting = waits & (begun <= start) & (ended > start) & np.isin(thread, feeding)
-        waited = int(start - begun[waiting].min(initial=start))
+        call_lane = int(lane[call]) if call != NO_CALL else NO_CALL
+        feeding = [feeder for feeder in dict.fromkeys((call_lane, main)) if feeder != NO_CALL]
+        waiting = waits & (begin <= start) & (ended > start) & np.isin(thread, feeding)
+        waited = int(start - begin[waiting].min(initial=start))
         doing = (-1, False, waited, False)
-        for one in feeding:
+        for feeder in feeding:
             # Events that cover more than half of the gap: nested, the innermost last.
-            common = np.minimum(ended, end) - np.maximum(begun, start)
-            most = np.flatnonzero((2 * common > end - start) & (thread == one))
+            common = np.minimum(ended, end) - np.maximum(begin, start)
+            most = np.flatnonzero((2 * common > end - start) & (thread == feeder))
             if len(most):
-                most = most[np.lexsort((begun[most], begun[most] - ended[most]))]
+                most = most[np.lexsort((begin[most], begin[most] - ended[most]))]
                 last = most[-1]
                 doing = (int(row[last]), bool(loads[most].any()), waited, bool(waits[last]))
                 break
-        found.append(doing)
-    return pl.DataFrame(found, schema=MEANWHILE_SCHEMA, orient="row")
+        rows.append(doing)
+    return pl.DataFrame(rows, schema=MEANWHILE_SCHEMA, orient="row")
 
 
 SHORT_GAP_NS = 30_000
@@ -108,7 +108,7 @@ GAP_CAUSES = ("host_wait", "sync", "data_loading", "kernel_wait", "other")
 HOST_WAIT, SYNC, DATA_LOADING, KERNEL_WAIT, OTHER = GAP_CAUSES
 
 
-@once_per_trace
+@memoize_per_trace
 def idle_breakdown(trace: Trace, *, short_gap_ns: int = SHORT_GAP_NS) -> pl.DataFrame:
     """How long each stream was idle between its activities, and for which of three reasons.
 
@@ -119,8 +119,8 @@ def idle_breakdown(trace: Trace, *, short_gap_ns: int = SHORT_GAP_NS) -> pl.Data
     """
     work = device_activities(trace)
     gaps = find_gaps(work.lane, work.start, work.end)
-    late, known = gaps.launched_late(work), work.launched[gaps.after]
-    paced = known & ~late & (gaps.length <= short_gap_ns)
+    late, is_launched = gaps.launched_late(work), work.launched[gaps.after]
+    paced = is_launched & ~late & (gaps.length <= short_gap_ns)
     lane, lanes = work.lane[gaps.after], work.lanes.height
     span = spans_by(work.lane, work.start, work.end, lanes)
     idle = sums_by(lane, gaps.length, lanes)
@@ -141,7 +141,7 @@ def idle_breakdown(trace: Trace, *, short_gap_ns: int = SHORT_GAP_NS) -> pl.Data
     )
 
 
-@once_per_trace
+@memoize_per_trace
 def largest_gaps(
     trace: Trace, count: int = 20, *, short_gap_ns: int = SHORT_GAP_NS
 ) -> pl.DataFrame:
@@ -232,7 +232,7 @@ SCHEMA = {
 _NONE = -1
 
 
-@once_per_trace
+@memoize_per_trace
 def idle_causes(trace: Trace) -> pl.DataFrame:
     """Idle time of each device inside the complete steps, by cause; the parts add up to it.
 
@@ -259,7 +259,7 @@ def idle_causes(trace: Trace) -> pl.DataFrame:
     operators = forest.role == OPERATOR
     outer = operators & ~((forest.parent >= 0) & operators[forest.parent])
     called = np.stack([forest.start[outer], forest.end[outer]]).T
-    quiet = _long(intervals.subtract(silent, called[_touching(called, silent)]))
+    quiet = _long(intervals.subtract(silent, called[_is_touching(called, silent)]))
     length = intervals.coverage(steps)
     rows = [
         {"device": device, "steps_ns": length, **_causes(trace, device, idle, quiet)}
@@ -268,7 +268,7 @@ def idle_causes(trace: Trace) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
-@once_per_trace
+@memoize_per_trace
 def idle_ranges(trace: Trace) -> dict[int, IntervalSet]:
     """When each device had nothing to do inside the complete steps, in time order."""
     steps, work = _complete_steps(trace), device_activities(trace)
@@ -296,7 +296,7 @@ class HoldingCalls:
     waits: Flags
 
 
-@once_per_trace
+@memoize_per_trace
 def holding_calls(trace: Trace) -> HoldingCalls:
     """Waits for a device, and runtime calls that take long for another reason."""
     host, named = host_columns(trace), host_names(trace)
@@ -314,7 +314,7 @@ def _long(stretches: IntervalSet) -> IntervalSet:
     return stretches[stretches[:, 1] - stretches[:, 0] >= STALL_NS]
 
 
-def _touching(many: IntervalSet, few: IntervalSet) -> Flags:
+def _is_touching(many: IntervalSet, few: IntervalSet) -> Flags:
     """Which of many ranges overlap or meet one of a few disjoint ones."""
     if not len(few):
         return np.zeros(len(many), dtype=np.bool_)
@@ -327,17 +327,17 @@ def _causes(trace: Trace, device: int, idle: IntervalSet, quiet: IntervalSet) ->
     loading = intervals.intersect(idle, ranges["data_loader"])
     talking = intervals.intersect(idle, ranges["communication"])
     talking = intervals.subtract(talking, loading)
-    told = np.concatenate([loading, talking])
-    length = idle[:, 1] - idle[:, 0] - intervals.coverage_within(told, idle)
+    explained = np.concatenate([loading, talking])
+    length = idle[:, 1] - idle[:, 0] - intervals.coverage_within(explained, idle)
     is_queued, thread = _next_work(trace, device, idle)
     unknown = np.where(thread == _NONE, length, 0)
     queued = np.where(is_queued, length, 0)
     open_ns = length - unknown - queued
-    waiting, holding, missing = _held(idle, thread, holding_calls(trace), told)
+    waiting, holding, missing = _waiting_times(idle, thread, holding_calls(trace), explained)
     unrecorded = np.minimum(open_ns, missing)
     open_ns = open_ns - unrecorded
     runtime_call = np.minimum(open_ns, holding)
-    silent = _inside(idle, intervals.subtract(quiet, told))
+    silent = _inside(idle, intervals.subtract(quiet, explained))
     stalled = np.minimum(open_ns - runtime_call, silent)
     sync = np.minimum(open_ns - runtime_call - stalled, waiting)
     return {
@@ -371,8 +371,8 @@ def _next_work(trace: Trace, device: int, idle: IntervalSet) -> tuple[Flags, Int
     return queued, threads[np.where(launched, work.call[following], _NONE)]
 
 
-def _held(
-    idle: IntervalSet, thread: Ints, calls: HoldingCalls, told: IntervalSet
+def _waiting_times(
+    idle: IntervalSet, thread: Ints, calls: HoldingCalls, explained: IntervalSet
 ) -> tuple[Ints, Ints, Ints]:
     """How long the launching thread waited in each gap, sat in other calls, and waited in vain.
 
@@ -383,26 +383,26 @@ def _held(
     for number in np.unique(calls.thread).tolist():
         here = calls.thread == number
         waits = intervals.merge(calls.ranges[here & calls.waits])
-        others = intervals.subtract(calls.ranges[here & ~calls.waits], waits)
-        both = intervals.merge(np.concatenate([waits, others]))
-        mine = np.flatnonzero((thread == number) & _touching(idle, both))
+        other_calls = intervals.subtract(calls.ranges[here & ~calls.waits], waits)
+        both = intervals.merge(np.concatenate([waits, other_calls]))
+        mine = np.flatnonzero((thread == number) & _is_touching(idle, both))
         gaps = idle[mine]
         if len(waits):
             # The length of the wait in which a gap begins counts, and all of a wait inside it.
             place = np.searchsorted(waits[:, 0], gaps[:, 0], side="right") - 1
             goes_on = (place >= 0) & (waits[place, 1] >= gaps[:, 0])
-            vain = _long(intervals.intersect(intervals.subtract(waits, told), gaps))
+            vain = _long(intervals.intersect(intervals.subtract(waits, explained), gaps))
             missing[mine] = _inside(gaps, vain)
             waited = np.where(goes_on, waits[place, 1] - waits[place, 0], 0) - missing[mine]
-            inside = _inside(gaps, intervals.subtract(waits, told)) - missing[mine]
+            inside = _inside(gaps, intervals.subtract(waits, explained)) - missing[mine]
             sync[mine] = np.maximum(np.maximum(inside, waited), 0)
-        runtime_call[mine] = _inside(gaps, intervals.subtract(others, told))
+        runtime_call[mine] = _inside(gaps, intervals.subtract(other_calls, explained))
     return sync, runtime_call, missing
 
 
 def _inside(gaps: IntervalSet, few: IntervalSet) -> Ints:
     """How much of each gap a few disjoint ranges cover."""
     covered = np.zeros(len(gaps), dtype=np.int64)
-    near = np.flatnonzero(_touching(gaps, few))
+    near = np.flatnonzero(_is_touching(gaps, few))
     covered[near] = intervals.coverage_within(few, gaps[near])
     return covered

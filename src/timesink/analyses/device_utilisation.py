@@ -14,7 +14,7 @@ from timesink.analyses.columns import (
     device_numbers,
     event_ranges,
     host_columns,
-    once_per_trace,
+    memoize_per_trace,
     start_and_end,
 )
 from timesink.analyses.device_activities import device_activities
@@ -44,7 +44,7 @@ SCHEMA = {
 INTERVAL_SCHEMA = {"start_ns": pl.Int64(), "end_ns": pl.Int64(), "value": pl.Float64()}
 
 
-@once_per_trace
+@memoize_per_trace
 def device_utilisation(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
     """One row per device that ran kernels; ratios from 0 to 1, null where nothing tells.
 
@@ -76,8 +76,8 @@ def device_utilisation(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
             np.clip(end.to_numpy(), first, last) - np.clip(start.to_numpy(), first, last)
         )
 
-    def part(amount: float, whole: float) -> float | None:
-        return amount / whole if whole else None
+    def part(amount: float, total: float) -> float | None:
+        return amount / total if total else None
 
     rows = []
     for device in kernel_devices(trace):
@@ -86,9 +86,9 @@ def device_utilisation(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
         used = sm_efficiency_intervals(trace, device)
         length = inside(used["start_ns"], used["end_ns"])
         efficiency = float((used["value"].to_numpy() * length).sum())
-        known = _launches_on(trace, device, zeros=zeros).drop_nulls("occupancy_pct")
-        lasted = inside(known["ts_ns"], known["ts_ns"] + known["dur_ns"])
-        occupied = float((known["occupancy_pct"].to_numpy() * lasted).sum())
+        launches = _launches_on(trace, device, zeros=zeros).drop_nulls("occupancy_pct")
+        lasted = inside(launches["ts_ns"], launches["ts_ns"] + launches["dur_ns"])
+        occupied = float((launches["occupancy_pct"].to_numpy() * lasted).sum())
         rows.append(
             {
                 "device": device,
@@ -116,7 +116,7 @@ def kernel_ranges(trace: Trace, device: int) -> IntervalSet:
     return event_ranges(_launches_on(trace, device))
 
 
-@once_per_trace
+@memoize_per_trace
 def sm_efficiency_intervals(trace: Trace, device: int) -> pl.DataFrame:
     """Share of the multiprocessors in use while kernels of known size run, over time.
 
@@ -147,13 +147,13 @@ SAMPLE_SCHEMA = {
     "value": pl.Float64(),
 }
 
-MOST_BUCKETS = 100
+MAX_BUCKETS = 100
 _SHORTEST_BUCKET_NS = 1_000
 _WHOLE_RECORDING = "PyTorch Profiler (0)"
 _NOT_WORK = ("trace", "instant")
 
 
-@once_per_trace
+@memoize_per_trace
 def utilisation_counters(trace: Trace) -> pl.DataFrame:
     """Samples of `utilisation` and `sm_efficiency` per device, from 0 to 1, as they are shown.
 
@@ -172,7 +172,7 @@ def utilisation_counters(trace: Trace) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema=SAMPLE_SCHEMA), *samples])
 
 
-@once_per_trace
+@memoize_per_trace
 def timeline(trace: Trace) -> tuple[int, int]:
     """What the recording covers: as the profiler states it, else from first to last event."""
     host = host_columns(trace)
@@ -192,7 +192,7 @@ def timeline(trace: Trace) -> tuple[int, int]:
 def buckets(start: int, end: int) -> Ints:
     """Borders of at most a hundred buckets of 1, 10, 100, ... us; the last takes the rest."""
     width = _SHORTEST_BUCKET_NS
-    while end - start > MOST_BUCKETS * width:
+    while end - start > MAX_BUCKETS * width:
         width *= 10
     count = max((end - start) // width, 1)
     return np.append(start + width * np.arange(count), end)
@@ -220,7 +220,7 @@ COMPUTATION, COMMUNICATION, MEMORY = range(3)
 CLASS_NAMES = ("computation", "communication", "memory")
 
 
-@once_per_trace
+@memoize_per_trace
 def activity_classes(trace: Trace) -> NDArray[np.int8]:
     """For each row of `trace.device`: whether it computes, communicates or moves memory.
 
@@ -242,11 +242,11 @@ def device_time(trace: Trace) -> pl.DataFrame:
     of communication that is hidden under computation.
     """
     frames = [
-        _timed(work, np.array([work.span])).with_columns(
+        _window_times(work, np.array([work.span])).with_columns(
             device=pl.lit(work.device, dtype=pl.Int64),
             activities=pl.lit(sum(work.counts), dtype=pl.Int64),
         )
-        for work in _divided(trace)
+        for work in _divide_work(trace)
     ]
     return pl.concat([_NO_TIMES, *frames], how="diagonal").select(_NO_TIMES.columns)
 
@@ -257,10 +257,10 @@ def overlap_by_step(trace: Trace) -> pl.DataFrame:
     bounds = steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
     about = steps.select(step="name", start_ns="start_ns", complete="complete")
     frames = [
-        pl.concat([about, _timed(work, bounds)], how="horizontal").with_columns(
+        pl.concat([about, _window_times(work, bounds)], how="horizontal").with_columns(
             device=pl.lit(work.device, dtype=pl.Int64)
         )
-        for work in _divided(trace)
+        for work in _divide_work(trace)
     ]
     return pl.concat([about.clear(), _NO_TIMES, *frames], how="diagonal").select(
         "device", *about.columns, *_TIMES, "communication_overlap_pct"
@@ -275,7 +275,7 @@ def kernel_kinds(trace: Trace) -> pl.DataFrame:
     classes.
     """
     rows: list[tuple[int, str, int | None, int | None, int]] = []
-    for work in _divided(trace):
+    for work in _divide_work(trace):
         # Single classes first, then mixtures.
         for mixture in sorted(work.exactly, key=lambda bits: (bits.bit_count(), bits)):
             members = [number for number in range(len(CLASS_NAMES)) if mixture >> number & 1]
@@ -284,8 +284,8 @@ def kernel_kinds(trace: Trace) -> pl.DataFrame:
             if len(members) > 1 and time:
                 rows.append((work.device, name, None, None, time))
             elif len(members) == 1 and work.counts[members[0]]:
-                one = members[0]
-                rows.append((work.device, name, work.counts[one], work.sums[one], time))
+                member = members[0]
+                rows.append((work.device, name, work.counts[member], work.sums[member], time))
     return pl.DataFrame(rows, schema=_KINDS, orient="row")
 
 
@@ -330,11 +330,11 @@ class _DeviceWork:
     """Number and added lengths of the activities of each class."""
 
 
-@once_per_trace
-def _divided(trace: Trace) -> list[_DeviceWork]:
+@memoize_per_trace
+def _divide_work(trace: Trace) -> list[_DeviceWork]:
     work = device_activities(trace)
     kind, spans = activity_classes(trace)[work.row], np.stack([work.start, work.end]).T
-    found = []
+    device_works = []
     for device in pl.Series(work.device).unique().sort():
         mine = work.device == device
         parts = [spans[mine & (kind == number)] for number in range(len(CLASS_NAMES))]
@@ -345,7 +345,7 @@ def _divided(trace: Trace) -> list[_DeviceWork]:
         ranges = np.concatenate(merged)
         borders, mixture = intervals.sweep(ranges[:, 0], ranges[:, 1], bits)
         pieces = np.stack([borders[:-1], borders[1:]]).T
-        found.append(
+        device_works.append(
             _DeviceWork(
                 device=device,
                 span=(int(work.start[mine].min()), int(work.end[mine].max())),
@@ -354,10 +354,10 @@ def _divided(trace: Trace) -> list[_DeviceWork]:
                 sums=tuple(int((part[:, 1] - part[:, 0]).sum()) for part in parts),
             )
         )
-    return found
+    return device_works
 
 
-def _timed(work: _DeviceWork, windows: IntervalSet) -> pl.DataFrame:
+def _window_times(work: _DeviceWork, windows: IntervalSet) -> pl.DataFrame:
     """The times of one device inside each window."""
     compute, communication, memory = (1 << number for number in range(len(CLASS_NAMES)))
     # How long exactly these classes ran inside each window.

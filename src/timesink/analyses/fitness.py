@@ -18,14 +18,14 @@ from timesink.analyses.columns import (
     device_kinds,
     device_numbers,
     event_ranges,
+    grouped_cummax,
     host_columns,
     host_kinds,
     host_lanes,
     host_names,
+    memoize_per_trace,
     numbers,
-    once_per_trace,
-    remember,
-    running_most,
+    seed_memo,
     start_and_end,
 )
 from timesink.analyses.damage import damage_reasons
@@ -59,18 +59,18 @@ from timesink.model.vendors import (
 
 LONG_WAIT_NS = 1_000_000
 """A wait goes on for some microseconds after its work has ended; this long it is for other work."""
-LEAST_SHARE = 0.1
+MIN_SHARE = 0.1
 """Of the steps: what was not recorded for less than this leaves their conclusions as they are."""
-LEAST_LOST_LAUNCHES = 0.02
+MIN_LOST_LAUNCHES = 0.02
 """Of the launches: recordings of public test suites lose up to 0.5 % at their ends."""
 BACKLOG, NOTHING = "starts_with_backlog", "nothing_recorded"
 NONE = -1
-FEWEST_LOST = 3
+MIN_LOST = 3
 """Fewer kernels may be those that were queued when the recording ended; a graph is a whole step."""
 MOSTLY = 0.5
 CLOCK_SKEW_NS = 20_000
 """Host and device clocks of HIP recordings are up to so far apart."""
-LEAST_EARLY = 0.05
+MIN_EARLY = 0.05
 """Of the launches: with fewer of them out of order a clock was corrected, and fits again."""
 
 _MARK_STEPS = "Mark steps (profiler.step()) and record three or more whole ones after a warm-up."
@@ -81,7 +81,7 @@ _WHOLE_STEPS = (
 _HOST_TOO = "Record the host as well: activities=[CPU, CUDA], from the start to a synchronisation."
 
 
-@once_per_trace
+@memoize_per_trace
 def recording_fitness(trace: Trace) -> Fitness:
     """What a recording can answer, and why it cannot answer the rest."""
     return Fitness(tuple(reason for check in _CHECKS for reason in check(trace)))
@@ -89,7 +89,7 @@ def recording_fitness(trace: Trace) -> Fitness:
 
 def carry_fitness(derived: Trace, recording: Trace) -> Trace:
     """The derived trace, of some steps or on another clock, with the verdict on its recording."""
-    remember(derived, recording_fitness, recording_fitness(recording))
+    seed_memo(derived, recording_fitness, recording_fitness(recording))
     return derived
 
 
@@ -110,10 +110,10 @@ def _nothing_recorded(trace: Trace) -> Iterator[Reason]:
     if not _holds_nothing(trace):
         return
     events = trace.metadata.events
-    others = f" ({units.counted(events, 'events')} of other sorts)" if events else ""
+    skipped = f" ({units.count_noun(events, 'events')} of other sorts)" if events else ""
     yield Reason(
         NOTHING,
-        f"Nothing was recorded: no calls and no device work{others}.",
+        f"Nothing was recorded: no calls and no device work{skipped}.",
         "Record while the program works. With a schedule, torch.profiler records only once "
         "profiler.step() was called wait + warmup times.",
         QUESTIONS,
@@ -142,7 +142,7 @@ def _starts_with_backlog(trace: Trace) -> Iterator[Reason]:
         wait = np.array([[backlog.launched_ns, backlog.start_ns]])
         inside_ns = intervals.coverage(intervals.intersect(wait, _windows(trace)))
         lost_ns = min(lost_ns, inside_ns)
-        if lost_ns <= max(LONGEST_LAUNCH_NS, LEAST_SHARE * _length_ns(trace)):
+        if lost_ns <= max(LONGEST_LAUNCH_NS, MIN_SHARE * _length_ns(trace)):
             return
     if _after_waits_ns(trace) > MOSTLY * lost_ns:
         return  # the clock of the device is late, not its work
@@ -160,7 +160,7 @@ def _waits_in_vain(trace: Trace) -> Iterator[Reason]:
     """Waits of a launching thread for a device on which nothing runs."""
     vain, row = _vain_waits(trace)
     lost_ns, length_ns = intervals.coverage(vain), _length_ns(trace)
-    if lost_ns <= LEAST_SHARE * length_ns:
+    if lost_ns <= MIN_SHARE * length_ns:
         return
     call = host_columns(trace)["name"][row]
     yield Reason(
@@ -189,7 +189,7 @@ def _vain_waits(trace: Trace) -> tuple[IntervalSet, int]:
     rows = rows[is_launching[lane[rows]]]
     vain = intervals.subtract(event_ranges(host, rows), work.ranges)
     vain = intervals.intersect(vain, _windows(trace))
-    if intervals.coverage(vain) <= LEAST_SHARE * _length_ns(trace):
+    if intervals.coverage(vain) <= MIN_SHARE * _length_ns(trace):
         return nothing, NONE
     roles = role_ranges(trace)
     vain = intervals.subtract(vain, np.concatenate([roles["data_loader"], roles["communication"]]))
@@ -207,22 +207,23 @@ def _launches_without_work(trace: Trace) -> Iterator[Reason]:
     if captured > MOSTLY * len(launched):
         yield Reason(
             "captures_graphs",
-            f"{units.count(captured)} of {units.counted(len(launched), 'launch calls')} were "
+            f"{units.count(captured)} of {units.count_noun(len(launched), 'launch calls')} were "
             "captured into graphs and did not run: this is a warm-up.",
             "Record the replays of the graphs, after their capture.",
             (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD),
             {"captured": captured, "launches": len(launched)},
         )
     lost, many = int(is_lost.sum()), len(launched) - captured
-    if not lost or lost < LEAST_LOST_LAUNCHES * many:
+    if not lost or lost < MIN_LOST_LAUNCHES * many:
         return
     replays = _rows_named(trace, launched[is_lost], launches_graphs)
-    if lost < FEWEST_LOST and not len(replays) and len(_device_work(trace).row):
+    if lost < MIN_LOST and not len(replays) and len(_device_work(trace).row):
         return
     if not len(_device_work(trace).row):
         yield Reason(
             "work_not_recorded",
-            f"No device work was recorded, but {units.counted(lost, 'launch calls')} of kernels or "
+            f"No device work was recorded, but {units.count_noun(lost, 'launch calls')} of "
+            "kernels or "
             "graphs.",
             "Record the device: activities=[CPU, CUDA], with a profiler that may read its counters "
             "(no other profiler at the same time).",
@@ -233,7 +234,8 @@ def _launches_without_work(trace: Trace) -> Iterator[Reason]:
         return
     yield Reason(
         "work_not_recorded",
-        f"{units.count(lost)} of {units.counted(many, 'launch calls')} ({units.share(lost, many)}) "
+        f"{units.count(lost)} of {units.count_noun(many, 'launch calls')} "
+        f"({units.share(lost, many)}) "
         "have no device work in the recording: the profiler lost it, or stopped before it ran.",
         "Record fewer steps at a time, and stop the profiler after a synchronisation.",
         (IDLE, CRITICAL_PATH, OVERHEAD, COMPARISON),
@@ -257,8 +259,8 @@ def _kernel_launches(trace: Trace) -> tuple[Ints, Flags, Flags]:
     begins, ends = (
         np.sort(start[_rows_named(trace, calls, test)]) for test in (begins_capture, ends_capture)
     )
-    begun, ended = (np.searchsorted(bounds, start[rows]) for bounds in (begins, ends))
-    is_captured = begun > ended
+    opened, ended = (np.searchsorted(bounds, start[rows]) for bounds in (begins, ends))
+    is_captured = opened > ended
     return rows, is_captured & is_lost, is_lost & ~is_captured
 
 
@@ -277,7 +279,7 @@ def _outermost(trace: Trace, rows: Ints) -> Ints:
     (start, end), lane = start_and_end(host_columns(trace), rows), host_lanes(trace)[0][rows]
     order = np.lexsort((-end, start, lane))
     first = np.flatnonzero(np.diff(lane[order], prepend=-1))
-    latest = running_most(end[order], first)
+    latest = grouped_cummax(end[order], first)
     is_inside = np.zeros(len(rows), dtype=np.bool_)
     is_inside[1:] = start[order][1:] < latest[:-1]
     is_inside[first] = False
@@ -306,7 +308,7 @@ def _host_not_recorded(trace: Trace) -> Iterator[Reason]:
         is_linked = is_linked | (link_launches(trace).node[work.row] >= 0)
     linked_ns = int(length[is_linked].sum())
     after_ns = intervals.coverage(work.ranges[~is_linked & is_after])
-    if after_ns > LEAST_SHARE * (length_ns + after_ns):
+    if after_ns > MIN_SHARE * (length_ns + after_ns):
         yield Reason(
             "host_not_recorded",
             f"Device work goes on for {units.duration_ns(after_ns)} after the last recorded host "
@@ -333,19 +335,19 @@ def _clocks_do_not_fit(trace: Trace) -> Iterator[Reason]:
     call_start = host_columns(trace)["ts_ns"].to_numpy()[work.call[work.launched]]
     early_ns = call_start - work.start[work.launched]
     early_ns = early_ns[early_ns > CLOCK_SKEW_NS]
-    apart_ns, shown = _after_waits_ns(trace), "work ends after the host waited for it"
-    if len(early_ns) and len(early_ns) >= LEAST_EARLY * len(call_start):
+    apart_ns, evidence = _after_waits_ns(trace), "work ends after the host waited for it"
+    if len(early_ns) and len(early_ns) >= MIN_EARLY * len(call_start):
         apart_ns = int(np.median(early_ns))
-        shown = (
+        evidence = (
             f"{units.count(len(early_ns))} of {units.count(len(call_start))} activities start "
             "before their launch"
         )
     if apart_ns <= CLOCK_SKEW_NS:
         return
-    is_long = apart_ns > LEAST_SHARE * _length_ns(trace)
+    is_long = apart_ns > MIN_SHARE * _length_ns(trace)
     yield Reason(
         "clocks_do_not_fit",
-        f"The clocks of host and device do not fit: {shown}, by {units.duration_ns(apart_ns)} "
+        f"The clocks of host and device do not fit: {evidence}, by {units.duration_ns(apart_ns)} "
         "(median).",
         "Update driver and profiler, and record again.",
         (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD) if is_long else (CRITICAL_PATH, OVERHEAD),
@@ -353,7 +355,7 @@ def _clocks_do_not_fit(trace: Trace) -> Iterator[Reason]:
     )
 
 
-@once_per_trace
+@memoize_per_trace
 def _after_waits_ns(trace: Trace) -> int:
     """By how much work ends after the end of a wait for its device, in the median of such waits.
 
@@ -413,12 +415,12 @@ def _step_cut(trace: Trace) -> Iterator[Reason]:
         return
     is_first = bool(is_cut[0])
     left = int((steps["complete"].to_numpy() & ~is_cut).sum())
-    named = f"{'step' if len(cut) == 1 else 'steps'} {units.listed(cut)}"
+    named = f"{'step' if len(cut) == 1 else 'steps'} {units.join_names(cut)}"
     averages = "" if is_first else "; averages leave out what is cut"
     verb = "lacks" if len(cut) == 1 else "lack"
     yield Reason(
         "step_cut",
-        f"Of {units.counted(steps.height, 'steps')}, {named} {verb} device work{averages}.",
+        f"Of {units.count_noun(steps.height, 'steps')}, {named} {verb} device work{averages}.",
         "Stop the profiler after a synchronisation, or record one step more than needed.",
         () if left > 0 else (STEP_TIME, COMPARISON),
         {"cut_steps": len(cut), "whole_steps": left},
@@ -461,7 +463,7 @@ class _WorkRows(NamedTuple):
         return np.stack([self.start, self.end]).T
 
 
-@once_per_trace
+@memoize_per_trace
 def _device_work(trace: Trace) -> _WorkRows:
     """What the devices did, without the forest of calls: the verdict is no reason to build it."""
     row = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))

@@ -24,7 +24,7 @@ from timesink.analyses.columns import (
     host_lanes,
     host_names,
     lane_codes,
-    once_per_trace,
+    memoize_per_trace,
     start_and_end,
     values_at,
 )
@@ -143,12 +143,12 @@ def children_of(node: int, parent: Nodes, size: Ints) -> Nodes:
     return np.asarray(np.flatnonzero(parent[below] == node) + node + 1)
 
 
-def within(roots: Nodes, size: Ints) -> Flags:
+def descendant_mask(roots: Nodes, size: Ints) -> Flags:
     """Which calls are among some, or called by one of these, however deep."""
-    return spanned(roots, roots + size[roots], len(size))
+    return interval_mask(roots, roots + size[roots], len(size))
 
 
-def spanned(first: Ints, beyond: Ints, many: int) -> Flags:
+def interval_mask(first: Ints, beyond: Ints, many: int) -> Flags:
     """Which of so many places lie in a stretch, from its first place to before the one beyond."""
     borders = np.zeros(many + 1, dtype=np.int64)
     np.add.at(borders, first, 1)
@@ -162,9 +162,9 @@ def outermost(nodes: Nodes, group: Ints, size: Ints) -> Ints:
     # Groups side by side on one line: calls end where their subtrees do.
     start = group[order] * (len(size) + 1) + nodes[order]
     reached = np.maximum.accumulate(start + size[nodes[order]])
-    alone = np.ones(len(order), dtype=np.bool_)
-    alone[1:] = start[1:] >= reached[:-1]
-    return np.asarray(order[alone])
+    is_outermost = np.ones(len(order), dtype=np.bool_)
+    is_outermost[1:] = start[1:] >= reached[:-1]
+    return np.asarray(order[is_outermost])
 
 
 def _walk(start: Ints, end: Ints, frames: Flags) -> Nesting:
@@ -278,23 +278,23 @@ class NestedCalls:
 
     def at(self, moments: pl.DataFrame, beyond_ns: int | Ints = 0) -> Nodes:
         """The innermost call of its thread at each moment that goes on until then; else -1."""
-        known = {thread: number for number, thread in enumerate(self.threads)}
+        number_of = {thread: number for number, thread in enumerate(self.threads)}
         lane, lanes = lane_codes(moments)
-        thread = np.array([known.get(one, -1) for one in lanes], dtype=np.int64)[lane]
+        thread = np.array([number_of.get(name, -1) for name in lanes], dtype=np.int64)[lane]
         moment = moments["ts_ns"].to_numpy()
-        found, until = self.last_begun(thread, moment), moment + beyond_ns
-        climbing = np.flatnonzero(found >= 0)
+        nodes, until = self.last_begun(thread, moment), moment + beyond_ns
+        climbing = np.flatnonzero(nodes >= 0)
         while len(climbing):
-            climbing = climbing[self.end[found[climbing]] < until[climbing]]
-            found[climbing] = self.parent[found[climbing]]
-            climbing = climbing[found[climbing] >= 0]
-        return found
+            climbing = climbing[self.end[nodes[climbing]] < until[climbing]]
+            nodes[climbing] = self.parent[nodes[climbing]]
+            climbing = climbing[nodes[climbing] >= 0]
+        return nodes
 
 
-Made = TypeVar("Made", bound=NestedCalls)
+Nested = TypeVar("Nested", bound=NestedCalls)
 
 
-def nested_calls(calls: pl.DataFrame, kind: type[Made]) -> Made:
+def nested_calls(calls: pl.DataFrame, kind: type[Nested]) -> Nested:
     """Calls nested by their times alone, whatever they are."""
     thread, threads = lane_codes(calls) if calls.height else (np.zeros(0, dtype=np.int64), [])
     start, end = start_and_end(calls)
@@ -333,7 +333,7 @@ class CallForest(NestedCalls):
         return chosen
 
 
-@once_per_trace
+@memoize_per_trace
 def call_forest(trace: Trace) -> CallForest:
     """Nest the host calls of a trace: operators, modules, steps, data loading, optimizers."""
     host = host_columns(trace)
@@ -447,15 +447,15 @@ def _stands_for(parent: Nodes, name: Codes, mergeable: Flags) -> Nodes:
         stands_for = further
 
 
-def enclosing(nodes: Nodes, parent: Nodes, wanted: Flags) -> Nodes:
+def enclosing_calls(nodes: Nodes, parent: Nodes, wanted: Flags) -> Nodes:
     """For each node itself or its nearest caller that is wanted; -1 where there is none."""
-    found = np.array(nodes, dtype=np.int64)
-    climbing = np.flatnonzero(found >= 0)
+    holders = np.array(nodes, dtype=np.int64)
+    climbing = np.flatnonzero(holders >= 0)
     while len(climbing):
-        climbing = climbing[~wanted[found[climbing]]]
-        found[climbing] = parent[found[climbing]]
-        climbing = climbing[found[climbing] >= 0]
-    return found
+        climbing = climbing[~wanted[holders[climbing]]]
+        holders[climbing] = parent[holders[climbing]]
+        climbing = climbing[holders[climbing] >= 0]
+    return holders
 
 
 def callers_among(nodes: Nodes, parent: Nodes, wanted: Flags) -> Ints:
@@ -463,7 +463,7 @@ def callers_among(nodes: Nodes, parent: Nodes, wanted: Flags) -> Ints:
 
     -1 where there is none.
     """
-    caller = enclosing(parent[nodes], parent, wanted)
+    caller = enclosing_calls(parent[nodes], parent, wanted)
     return np.where(caller >= 0, np.searchsorted(nodes, caller), -1)
 
 

@@ -19,8 +19,8 @@ from timesink.analyses.columns import (
     host_columns,
     host_kinds,
     host_lanes,
+    memoize_per_trace,
     numbers,
-    once_per_trace,
     start_and_end,
 )
 from timesink.analyses.forest import CallForest, Nodes, call_forest
@@ -49,14 +49,14 @@ class Links:
     """For each row of `trace.device`: the host call its launch was made in, or that has its id."""
 
 
-@once_per_trace
+@memoize_per_trace
 def launching_calls(trace: Trace) -> Ints:
     """For each row of `trace.device` the row in `trace.host` of the launching call, or -1."""
     calls, launch = _launches(trace)
     return np.where(launch >= 0, calls[launch] if len(calls) else -1, -1)
 
 
-@once_per_trace
+@memoize_per_trace
 def origin_rows(trace: Trace) -> Ints:
     """For each row of `trace.device` the row of its launching call, else of its operator, or -1."""
     call = launching_calls(trace)
@@ -67,13 +67,13 @@ def origin_rows(trace: Trace) -> Ints:
     return np.where((call < 0) & (node >= 0), row, call)
 
 
-@once_per_trace
+@memoize_per_trace
 def _launches(trace: Trace) -> tuple[Ints, Ints]:
     """Rows of all runtime and driver calls, and for each device event the place of its call."""
     calls = np.flatnonzero(host_kinds(trace).among(*LAUNCH_KINDS))
     columns = ("name", "pid", "ts_ns", "dur_ns", "correlation", "external_id")
-    made = host_columns(trace).select(columns)[calls]
-    return calls, match_launches(made, device_columns(trace), trace.lazy("tracks"))
+    launches = host_columns(trace).select(columns)[calls]
+    return calls, match_launches(launches, device_columns(trace), trace.lazy("tracks"))
 
 
 class _MadeCalls(NamedTuple):
@@ -84,19 +84,21 @@ class _MadeCalls(NamedTuple):
     id: Ints
 
 
-@once_per_trace
+@memoize_per_trace
 def link_launches(trace: Trace) -> Links:
     """Tie device work to the calls that launched it, and these to operators."""
     host, forest = host_columns(trace), call_forest(trace)
     calls, launch = _launches(trace)
     ids = numbers(host["external_id"])
-    made = _MadeCalls(*start_and_end(host, calls), ids[calls])
-    call_node, alone = _owners(made, _threads_of(trace, calls, forest), forest, ids[forest.row])
+    launch_calls = _MadeCalls(*start_and_end(host, calls), ids[calls])
+    call_node, is_lone = _owners(
+        launch_calls, _threads_of(trace, calls, forest), forest, ids[forest.row]
+    )
     inside = np.where(launch >= 0, call_node[launch] if len(calls) else -1, -1)
     return Links(
         calls=calls,
         call_node=call_node,
-        call_alone=alone,
+        call_alone=is_lone,
         call_row=launching_calls(trace),
         node=_nodes_of_work(trace, forest, ids[forest.row], inside),
     )
@@ -111,12 +113,14 @@ def _nodes_of_work(trace: Trace, forest: CallForest, ids: Ints, inside: Nodes) -
     node = inside.copy()
     wanted, moment = numbers(device["external_id"])[rows], device["ts_ns"].to_numpy()[rows]
     # Ids and times are ranks, so that both together are one number to look for.
-    known, times = np.unique(ids), np.sort(forest.start)
+    distinct_ids, times = np.unique(ids), np.sort(forest.start)
     width = len(times) + 1
     order = np.lexsort((forest.start, ids))
     rank = np.searchsorted(times, forest.start[order], side="right")
-    key = np.searchsorted(known, ids[order]) * width + rank
-    sought = np.searchsorted(known, wanted) * width + np.searchsorted(times, moment, side="right")
+    key = np.searchsorted(distinct_ids, ids[order]) * width + rank
+    sought = np.searchsorted(distinct_ids, wanted) * width + np.searchsorted(
+        times, moment, side="right"
+    )
     latest = order[np.maximum(np.searchsorted(key, sought, side="right") - 1, 0)]
     node[rows] = np.where((ids[latest] == wanted) & (forest.start[latest] <= moment), latest, -1)
     return node
@@ -126,23 +130,23 @@ def _threads_of(trace: Trace, calls: Ints, forest: CallForest) -> Ints:
     """The forest's number of each call's thread, -1 where no node is on it."""
     lane, lanes = host_lanes(trace)
     number_of = {thread: number for number, thread in enumerate(forest.threads)}
-    alone = {}
+    number_of_tid = {}
     if trace.metadata.vendor in _CALLS_APART:
         # Threads whose number no other process has.
         often = Counter(tid for _, tid in forest.threads)
-        alone = {tid: n for n, (_, tid) in enumerate(forest.threads) if often[tid] == 1}
-    numbers = [number_of.get(place, alone.get(place[1], -1)) for place in lanes]
+        number_of_tid = {tid: n for n, (_, tid) in enumerate(forest.threads) if often[tid] == 1}
+    numbers = [number_of.get(place, number_of_tid.get(place[1], -1)) for place in lanes]
     return np.array(numbers or [-1], dtype=np.int64)[lane[calls]]
 
 
 def _owners(
-    made: _MadeCalls, thread: Ints, forest: CallForest, external: Ints
+    launch_calls: _MadeCalls, thread: Ints, forest: CallForest, external: Ints
 ) -> tuple[Nodes, Flags]:
-    start, end, wanted = made
+    start, end, wanted = launch_calls
     if not len(forest) or not len(start):
         return np.full(len(start), -1, dtype=np.int64), np.zeros(len(start), dtype=np.bool_)
     latest = forest.last_begun(thread, start)
-    innermost, confirmed, touched = _around(latest, made, external, forest)
+    innermost, confirmed, touched = _around(latest, launch_calls, external, forest)
     owner = np.where(confirmed >= 0, confirmed, innermost)
     doubtful = np.flatnonzero((confirmed < 0) & (wanted != 0))
     if len(doubtful):
@@ -187,5 +191,5 @@ def first_with_id(wanted: Ints, external: Ints) -> Nodes:
     """The place of the first that has each wanted id; -1 without one."""
     order = np.argsort(external, kind="stable")
     place = np.minimum(np.searchsorted(external[order], wanted), len(order) - 1)
-    found = order[place]
-    return np.where(external[found] == wanted, found, -1)
+    candidates = order[place]
+    return np.where(external[candidates] == wanted, candidates, -1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import encode, once_per_trace, values_at
+from timesink.analyses.columns import encode, memoize_per_trace, values_at
 from timesink.analyses.forest import (
     DATA_LOADER,
     MODULE,
@@ -16,14 +16,14 @@ from timesink.analyses.forest import (
     CallForest,
     Nodes,
     call_forest,
-    enclosing,
+    enclosing_calls,
 )
 from timesink.analyses.memory_curve import (
+    in_window,
     memory_device_names,
     memory_peaks,
     memory_records,
     peak_records,
-    within,
 )
 from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
@@ -34,7 +34,7 @@ AMOUNTS = ("size_increase_bytes", "allocation_count", "allocation_bytes")
 SUMS = tuple(column for amount in AMOUNTS for column in (amount, f"self_{amount}"))
 
 
-@once_per_trace
+@memoize_per_trace
 def record_nodes(trace: Trace) -> Nodes:
     """For each record the innermost call around it on its thread, a node of the forest, or -1.
 
@@ -48,7 +48,7 @@ def record_nodes(trace: Trace) -> Nodes:
     return np.where(node >= 0, forest.stands_for[node], -1)
 
 
-@once_per_trace
+@memoize_per_trace
 def record_operators(trace: Trace) -> Nodes:
     """For each record the operator it happened in; -1 where the innermost call is none."""
     node, is_operator = record_nodes(trace), call_forest(trace).is_operator
@@ -73,19 +73,19 @@ def memory_by_operator(
         touching &= forest.end >= start_ns
     if end_ns is not None:
         touching &= forest.start <= end_ns
-    shown = forest.is_operator & touching
-    moved = _moved(trace, start_ns, end_ns).filter(pl.col("node") >= 0)
+    chosen = forest.is_operator & touching
+    moved = _moved_amounts(trace, start_ns, end_ns).filter(pl.col("node") >= 0)
     devices = moved.partition_by("device", as_dict=True)
     parts = [
-        _by_name(forest, shown, mine).with_columns(pl.lit(name).alias("device"))
+        _by_name(forest, chosen, mine).with_columns(pl.lit(name).alias("device"))
         for (name,), mine in devices.items()
     ]
     names = pl.Series("name", forest.names, dtype=pl.String)
-    calls = np.bincount(forest.name[shown], minlength=len(names))
+    calls = np.bincount(forest.name[chosen], minlength=len(names))
     listed = pl.DataFrame({"code": np.arange(len(names)), "name": names, "calls": calls})
-    whole = dict.fromkeys(("code", *SUMS), pl.Int64)
+    schema = dict.fromkeys(("code", *SUMS), pl.Int64)
     return (
-        pl.concat([pl.DataFrame(schema={**whole, "device": pl.String}), *parts])
+        pl.concat([pl.DataFrame(schema={**schema, "device": pl.String}), *parts])
         .filter(pl.any_horizontal(pl.col(SUMS) != 0))
         .join(listed, on="code", how="left")
         .select(pl.col("device").cast(moved["device"].dtype), "name", "calls", *SUMS)
@@ -98,7 +98,7 @@ def memory_outside_operators(
 ) -> pl.DataFrame:
     """What was taken and given back in no operator, so that operators and this add up."""
     return (
-        _moved(trace, start_ns, end_ns)
+        _moved_amounts(trace, start_ns, end_ns)
         .filter(pl.col("node") < 0)
         .group_by("device")
         .agg(pl.len().cast(pl.Int64).alias("records"), pl.col(AMOUNTS).sum())
@@ -106,14 +106,14 @@ def memory_outside_operators(
     )
 
 
-def _moved(trace: Trace, start_ns: int | None, end_ns: int | None) -> pl.DataFrame:
+def _moved_amounts(trace: Trace, start_ns: int | None, end_ns: int | None) -> pl.DataFrame:
     """The amounts of the records inside the window, and the operators they happened in."""
     taken = pl.col("bytes") > 0
     return (
         memory_records(trace)
         .lazy()
         .with_columns(pl.Series("node", record_operators(trace)))
-        .filter(within(pl.col("ts_ns"), start_ns, end_ns))
+        .filter(in_window(pl.col("ts_ns"), start_ns, end_ns))
         .select(
             "device",
             "node",
@@ -125,20 +125,20 @@ def _moved(trace: Trace, start_ns: int | None, end_ns: int | None) -> pl.DataFra
     )
 
 
-def _by_name(forest: CallForest, shown: Flags, moved: pl.DataFrame) -> pl.DataFrame:
+def _by_name(forest: CallForest, chosen: Flags, moved: pl.DataFrame) -> pl.DataFrame:
     """Sums over the calls of each operator, by the code of its name."""
     moved = moved[np.argsort(moved["node"].to_numpy(), kind="stable")]
     counts = np.bincount(moved["node"].to_numpy(), minlength=len(forest))
     before = np.concatenate([[0], np.cumsum(counts)])
     node = np.arange(len(forest))
     # In the order of nodes the records of a call, and those of all it calls, are one stretch.
-    node = node[shown & (before[node + forest.size] > before[node])]
-    first, own, last = before[node], before[node + 1], before[node + forest.size[node]]
+    node = node[chosen & (before[node + forest.size] > before[node])]
+    first, self_end, last = before[node], before[node + 1], before[node + forest.size[node]]
     columns = {"code": forest.name[node]}
     for amount in AMOUNTS:
         sums = np.concatenate([[0], np.cumsum(moved[amount].to_numpy())])
         columns[amount] = sums[last] - sums[first]
-        columns[f"self_{amount}"] = sums[own] - sums[first]
+        columns[f"self_{amount}"] = sums[self_end] - sums[first]
     return pl.DataFrame(columns).group_by("code").agg(pl.col(SUMS).sum())
 
 
@@ -157,7 +157,7 @@ class Blocks:
         return len(self.taken)
 
 
-@once_per_trace
+@memoize_per_trace
 def memory_blocks(trace: Trace) -> Blocks:
     """Match releases with allocations: same process, device and address, one right after the other.
 
@@ -165,12 +165,12 @@ def memory_blocks(trace: Trace) -> Blocks:
     """
     records = memory_records(trace)
     addressed = np.flatnonzero(records["address"].is_not_null().to_numpy())
-    known = records[addressed]
+    rows = records[addressed]
     # Process, device and address as numbers; records that name no process are of one.
     keys = [
-        encode(known["pid"])[0],
-        known["device"].to_physical().to_numpy(),
-        known["address"].to_numpy(),
+        encode(rows["pid"])[0],
+        rows["device"].to_physical().to_numpy(),
+        rows["address"].to_numpy(),
     ]
     order = np.lexsort(keys)
     place, keys = addressed[order], [key[order] for key in keys]
@@ -216,7 +216,7 @@ def memory_events(
         }
     ).with_columns(duration_ns=pl.col("released_ts_ns") - pl.col("allocated_ts_ns"))
     ends = ("allocated_ts_ns", "released_ts_ns")
-    inside = [within(pl.col(end), start_ns, end_ns) for end in ends]
+    inside = [in_window(pl.col(end), start_ns, end_ns) for end in ends]
     return events.filter(pl.any_horizontal(inside))
 
 
@@ -226,7 +226,7 @@ CATEGORIES = (FORWARD, BACKWARD, OPTIMIZING, LOADING, OUTSIDE, BEFORE, UNKNOWN)
 _IS_BACKWARD = re.compile(r"autograd::engine::evaluate_function|Backward\d*$")
 
 
-@once_per_trace
+@memoize_per_trace
 def live_at_peak(trace: Trace) -> pl.DataFrame:
     """What was allocated at the highest point of each device, the largest first.
 
@@ -239,8 +239,8 @@ def live_at_peak(trace: Trace) -> pl.DataFrame:
     records, blocks = memory_records(trace), memory_blocks(trace)
     peak_of = peak_records(trace)
     peak = np.array([peak_of.get(name, -1) for name in memory_device_names(trace)])
-    known = np.flatnonzero(blocks.taken >= 0)
-    taken, released = blocks.taken[known], blocks.released[known]
+    allocated = np.flatnonzero(blocks.taken >= 0)
+    taken, released = blocks.taken[allocated], blocks.released[allocated]
     at = peak[records["device"].to_physical().to_numpy()[taken]] if len(taken) else taken
     taken = taken[(taken <= at) & ((released < 0) | (released > at))]
     forest, node = call_forest(trace), record_nodes(trace)[taken]
@@ -251,11 +251,11 @@ def live_at_peak(trace: Trace) -> pl.DataFrame:
         (OPTIMIZING, forest.role == OPTIMIZER),
         (LOADING, forest.role == DATA_LOADER),
     ):
-        category[enclosing(node, forest.parent, calls) >= 0] = CATEGORIES.index(part)
+        category[enclosing_calls(node, forest.parent, calls) >= 0] = CATEGORIES.index(part)
     live = records.select("device", "bytes")[taken].with_columns(
         category=pl.Series(CATEGORIES, dtype=pl.Enum(CATEGORIES)).gather(category),
         operator=forest.names_of(operator),
-        module=forest.names_of(enclosing(node, forest.parent, forest.role == MODULE)),
+        module=forest.names_of(enclosing_calls(node, forest.parent, forest.role == MODULE)),
     )
     named = (
         live.group_by("device", "category", "operator", "module")
@@ -267,9 +267,9 @@ def live_at_peak(trace: Trace) -> pl.DataFrame:
     )
 
 
-def _rest(trace: Trace, known: pl.DataFrame) -> pl.DataFrame:
+def _rest(trace: Trace, blocks: pl.DataFrame) -> pl.DataFrame:
     """What the peaks hold beyond the blocks that are known."""
-    sums = known.group_by("device").agg(pl.col("bytes").sum())
+    sums = blocks.group_by("device").agg(pl.col("bytes").sum())
     addressed = memory_records(trace).group_by("device").agg(pl.col("address").is_not_null().any())
     category = pl.when("address").then(pl.lit(BEFORE)).otherwise(pl.lit(UNKNOWN))
     missing = pl.lit(None, dtype=pl.String)

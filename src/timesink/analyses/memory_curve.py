@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import once_per_trace, values_at
+from timesink.analyses.columns import memoize_per_trace, values_at
 from timesink.analyses.device_utilisation import timeline
 from timesink.analyses.names import device_word
 from timesink.analyses.steps import find_steps, step_at
@@ -116,7 +116,7 @@ def memory_device(device_type: int | None, number: int | None, vendor_word: str)
     return f"type {'unknown' if device_type is None else device_type}:{digits}"
 
 
-@once_per_trace
+@memoize_per_trace
 def memory_records(trace: Trace) -> pl.DataFrame:
     """Allocations and releases in the order of time, and of the source where times are equal.
 
@@ -136,7 +136,7 @@ def memory_records(trace: Trace) -> pl.DataFrame:
     return named if times.is_sorted() else named[np.argsort(times.to_numpy(), kind="stable")]
 
 
-def within(time: pl.Expr, start_ns: int | None, end_ns: int | None) -> pl.Expr:
+def in_window(time: pl.Expr, start_ns: int | None, end_ns: int | None) -> pl.Expr:
     """Whether a time is inside a window, both ends included; an open end bounds nothing."""
     inside = time.is_not_null()
     if start_ns is not None:
@@ -146,14 +146,14 @@ def within(time: pl.Expr, start_ns: int | None, end_ns: int | None) -> pl.Expr:
     return inside
 
 
-@once_per_trace
+@memoize_per_trace
 def _places(trace: Trace) -> pl.DataFrame:
     """Types and numbers of the devices with records, and their names, in the order of names."""
     word = device_word(trace)
-    found = trace.lazy("memory").select("device_type", "device").unique().collect()
-    names = [memory_device(kind, number, word) for kind, number in found.rows()]
+    devices = trace.lazy("memory").select("device_type", "device").unique().collect()
+    names = [memory_device(kind, number, word) for kind, number in devices.rows()]
     return (
-        found.with_columns(pl.Series("name", names, dtype=pl.String))
+        devices.with_columns(pl.Series("name", names, dtype=pl.String))
         .with_columns(word=pl.col("name").str.strip_chars_end("0123456789"))
         .sort("word", "device", "name")
     )
@@ -181,7 +181,7 @@ def memory_capacities(trace: Trace) -> dict[str, int]:
 
 
 RECORDED, SUMMED = "recorded", "summed"
-MOST_POINTS = 10_240
+MAX_POINTS = 10_240
 
 
 def recording_start(trace: Trace) -> int:
@@ -212,12 +212,12 @@ def peak_records(trace: Trace) -> dict[str, int]:
 def peak_memory(trace: Trace) -> int | None:
     """Most that was allocated at a time on one accelerator, else on the host; None if unknown."""
     peaks = _curve(trace).group_by("device").agg(pl.col("allocated_bytes").max())
-    found = {str(device): int(most) for device, most in peaks.iter_rows()}
-    on_devices = [most for name, most in found.items() if name != CPU]
-    return max(on_devices or found.values(), default=None)
+    most_by_device = {str(device): int(most) for device, most in peaks.iter_rows()}
+    on_devices = [most for name, most in most_by_device.items() if name != CPU]
+    return max(on_devices or most_by_device.values(), default=None)
 
 
-@once_per_trace
+@memoize_per_trace
 def _curve(trace: Trace) -> pl.DataFrame:
     records = memory_records(trace).with_row_index("record")
     names = memory_device_names(trace)
@@ -254,13 +254,13 @@ def as_steps(curve: pl.DataFrame) -> pl.DataFrame:
     return _per_device(curve, line_of_steps)
 
 
-def thin_curve(curve: pl.DataFrame, points: int = MOST_POINTS) -> pl.DataFrame:
+def thin_curve(curve: pl.DataFrame, points: int = MAX_POINTS) -> pl.DataFrame:
     """At most so many points a device, chosen so that the line of what is allocated looks the same.
 
     The highest points of both lines are always among them.  `points_before` is how many points the
     device had: more than it has now if it was thinned.
     """
-    return _per_device(curve, lambda line: _thinned(line, points))
+    return _per_device(curve, lambda line: _thin_line(line, points))
 
 
 def _per_device(
@@ -271,29 +271,29 @@ def _per_device(
     return pl.concat([change(line) for line in lines] or [change(curve)])
 
 
-def _thinned(line: pl.DataFrame, points: int) -> pl.DataFrame:
+def _thin_line(line: pl.DataFrame, points: int) -> pl.DataFrame:
     before = pl.lit(line.height, dtype=pl.Int64).alias("points_before")
     if line.height <= points:
         return line.with_columns(before)
     # Differences: times of today are beyond what a float holds exactly.
     ts = line["ts_ns"].to_numpy()
-    kept = largest_triangles(
+    chosen = largest_triangles(
         (ts - ts[0]).astype(np.float64), line["allocated_bytes"].cast(pl.Float64).to_numpy(), points
     )
     # The kept points with the highest of both lines in place of their nearest neighbours.
     highest = [line[name].arg_max() for name in ("allocated_bytes", "reserved_bytes")]
     peaks = {place for place in highest if place is not None}
-    for place in sorted(peaks.difference(kept.tolist())):
-        distance = np.abs(kept - place)
-        distance[np.isin(kept, [0, line.height - 1, *peaks])] = line.height
-        kept[distance.argmin()] = place
-    return line[np.sort(kept)].with_columns(before)
+    for place in sorted(peaks.difference(chosen.tolist())):
+        distance = np.abs(chosen - place)
+        distance[np.isin(chosen, [0, line.height - 1, *peaks])] = line.height
+        chosen[distance.argmin()] = place
+    return line[np.sort(chosen)].with_columns(before)
 
 
 # -- peaks -----------------------------------------------------------------------------------------
 
 
-@once_per_trace
+@memoize_per_trace
 def memory_peaks(trace: Trace) -> pl.DataFrame:
     """When each device had most allocated and most reserved, and in which step.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_columns, host_columns, once_per_trace, sums_by
+from timesink.analyses.columns import device_columns, host_columns, memoize_per_trace, sums_by
 from timesink.analyses.forest import (
     MODULE,
     STEP,
@@ -18,7 +18,7 @@ from timesink.analyses.forest import (
     callers_among,
     chains,
     depth_when_nested,
-    enclosing,
+    enclosing_calls,
 )
 from timesink.analyses.links import launching_calls
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE
@@ -49,7 +49,7 @@ class BackwardLinks:
     """The forward call it belongs to, -1 where it is not known."""
 
 
-@once_per_trace
+@memoize_per_trace
 def link_backward(trace: Trace) -> BackwardLinks:
     """Tie the calls of the backward pass to those of the forward pass."""
     forest = call_forest(trace)
@@ -68,7 +68,7 @@ def link_backward(trace: Trace) -> BackwardLinks:
     function = function | forest.named(lambda name: name == ACCUMULATE)
     backward: Flags = engine | function
     # What runs inside another backward call is part of it, however deep: it would count twice.
-    inside = enclosing(forest.parent, forest.parent, backward) >= 0
+    inside = enclosing_calls(forest.parent, forest.parent, backward) >= 0
     node = np.flatnonzero(backward & ~inside)
     # A gradient is summed right after the call that computes it, and goes with that call.
     follows = forest.named(lambda name: name.endswith(ACCUMULATE))[node]
@@ -86,9 +86,9 @@ def link_backward(trace: Trace) -> BackwardLinks:
     is_backward = np.zeros(len(forest), dtype=np.bool_)
     is_backward[node] = True
     source = forest.at(tails)
-    target = enclosing(forest.at(heads), forest.parent, is_backward)
-    known = np.flatnonzero((source >= 0) & (target >= 0))[::-1]
-    forward[np.searchsorted(node, target[known])] = source[known]
+    target = enclosing_calls(forest.at(heads), forest.parent, is_backward)
+    linked = np.flatnonzero((source >= 0) & (target >= 0))[::-1]
+    forward[np.searchsorted(node, target[linked])] = source[linked]
     unknown = np.flatnonzero(forward < 0)
     forward[unknown] = _by_sequence(forest, ids, node[unknown])
     forward = np.where(forward < 0, forward[leader], forward)
@@ -121,10 +121,10 @@ def _by_sequence(forest: CallForest, ids: pl.DataFrame, node: Nodes) -> Nodes:
     # Backward calls with their numbers, which some recordings put on the function inside.
     inner = np.minimum(node + 1, max(len(forest) - 1, 0))
     inner = np.where(forest.parent[inner] == node, inner, node)
-    own, below = calls[node], calls[inner]
-    takes_below = (own["sequence"] < 0) & (below["forward_thread"] > 0)
+    outer, below = calls[node], calls[inner]
+    takes_below = (outer["sequence"] < 0) & (below["forward_thread"] > 0)
     candidates = (
-        own.with_columns(
+        outer.with_columns(
             place=pl.int_range(pl.len(), dtype=pl.Int64),
             sequence=pl.when(takes_below).then(below["sequence"]).otherwise(pl.col("sequence")),
             forward_thread=pl.when(takes_below)
@@ -173,7 +173,7 @@ SCHEMA: dict[str, pl.DataType] = {
 }
 
 
-@once_per_trace
+@memoize_per_trace
 def module_table(trace: Trace) -> pl.DataFrame:
     """One row per module and place in the hierarchy; callers before the modules they call.
 
@@ -231,14 +231,14 @@ class Modules:
             if row not in paths:
                 outer, name = int(self.outer[row]), self.name[row]
                 above = path(outer) if outer >= 0 else ""
-                known = not above or name.startswith(f"{above}.")
-                paths[row] = name if known else f"{above}.{name}"
+                is_full_path = not above or name.startswith(f"{above}.")
+                paths[row] = name if is_full_path else f"{above}.{name}"
             return paths[row]
 
         return [path(row) for row in range(len(self.name))]
 
 
-@once_per_trace
+@memoize_per_trace
 def is_module_call(trace: Trace) -> Flags:
     """Which calls of the forest are modules; Lightning marks its own."""
     forest = call_forest(trace)
@@ -248,7 +248,7 @@ def is_module_call(trace: Trace) -> Flags:
     return np.asarray(forest.role == MODULE)
 
 
-@once_per_trace
+@memoize_per_trace
 def find_modules(trace: Trace) -> Modules:
     """The calls of modules and the rows they belong to."""
     forest, is_module = call_forest(trace), is_module_call(trace)
@@ -300,12 +300,12 @@ def _values(trace: Trace) -> dict[str, Ints]:
     """Times of every call of the forest, by the column they add up to."""
     forest, times, links = call_forest(trace), node_times(trace), link_backward(trace)
     operators = np.flatnonzero(forest.is_operator & ~is_module_call(trace) & (forest.parent >= 0))
-    caller, known = forest.parent[operators], links.forward >= 0
+    caller, has_forward = forest.parent[operators], links.forward >= 0
 
     def backward(spent: Ints) -> Ints:
         """Time of the backward calls that belong to a call or to what it calls."""
-        own = sums_by(links.forward[known], spent[links.node[known]], len(forest))
-        return np.asarray(forest.subtree_sum(own))
+        direct = sums_by(links.forward[has_forward], spent[links.node[has_forward]], len(forest))
+        return np.asarray(forest.subtree_sum(direct))
 
     return {
         "operators": np.bincount(caller, minlength=len(forest)),
@@ -328,7 +328,7 @@ PYTHON_SCHEMA: dict[str, pl.DataType] = {
 }
 
 
-@once_per_trace
+@memoize_per_trace
 def python_table(trace: Trace) -> pl.DataFrame:
     """One row per Python function, or module, and chain of callers; callers before their callees.
 
@@ -377,22 +377,22 @@ class BackwardPasses:
     call_pass: Ints
 
 
-@once_per_trace
+@memoize_per_trace
 def backward_passes(trace: Trace) -> BackwardPasses:
     """The backward passes of a trace: of modules whose operators have backward calls."""
     forest = call_forest(trace)
     links, is_module = link_backward(trace), is_module_call(trace)
     top = (forest.parent[links.node] < 0) | (forest.role[forest.parent[links.node]] == STEP)
-    own = enclosing(np.where(top, links.forward, -1), forest.parent, is_module)
-    call, own = links.node[own >= 0], own[own >= 0]
+    owner = enclosing_calls(np.where(top, links.forward, -1), forest.parent, is_module)
+    call, owner = links.node[owner >= 0], owner[owner >= 0]
     # These module calls and all around them, once each and in order.
-    found = [np.unique(own)]
-    while len(found[-1]):
-        around = np.unique(enclosing(forest.parent[found[-1]], forest.parent, is_module))
-        found.append(around[around >= 0])
-    module = np.unique(np.concatenate(found))
+    levels = [np.unique(owner)]
+    while len(levels[-1]):
+        around = np.unique(enclosing_calls(forest.parent[levels[-1]], forest.parent, is_module))
+        levels.append(around[around >= 0])
+    module = np.unique(np.concatenate(levels))
     caller = callers_among(module, forest.parent, is_module)
-    call_pass = np.searchsorted(module, own)
+    call_pass = np.searchsorted(module, owner)
     start = np.full(len(module), np.iinfo(np.int64).max)
     end = np.full(len(module), np.iinfo(np.int64).min)
     np.minimum.at(start, call_pass, forest.start[call])

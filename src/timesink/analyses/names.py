@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import device_columns, encode, once_per_trace
+from timesink.analyses.columns import device_columns, encode, memoize_per_trace
 from timesink.model import csv_rows, vendors
 from timesink.model.trace import Trace
 from timesink.model.vendors import DEVICE_WORD_OF
@@ -158,18 +158,18 @@ def telling_word(arguments: str) -> str:
 
 def outside_brackets(name: str) -> str:
     """The text up to the parameters, without what stands in angle brackets."""
-    kept: list[str] = []
+    outside: list[str] = []
     depth = 0
     for piece in _BRACKET.split(name):
         if piece in {"<", "("}:
-            if depth == 0 and piece == "(" and "".join(kept).strip():
+            if depth == 0 and piece == "(" and "".join(outside).strip():
                 break
             depth += 1
         elif piece in {">", ")"}:
             depth = max(0, depth - 1)
         elif depth == 0:
-            kept.append(piece)
-    return "".join(kept)
+            outside.append(piece)
+    return "".join(outside)
 
 
 # Names as a compiler wrote them: the little of the Itanium scheme that naming a kernel takes.
@@ -298,7 +298,7 @@ def template_arguments(name: str) -> str | None:
 
 def _in_angle_brackets(name: str) -> str:
     """What stands in angle brackets but in no others, up to the parameters of the function."""
-    kept: list[str] = []
+    parts: list[str] = []
     angles = rounds = 0
     named = False
     for piece in _BRACKET.split(name):
@@ -307,9 +307,9 @@ def _in_angle_brackets(name: str) -> str:
         rounds = max(0, rounds + (piece == "(") - (piece == ")"))
         angles = max(0, angles + (piece == "<" and not rounds) - (piece == ">" and not rounds))
         if angles and not rounds:
-            kept.append(" " if piece in "<>)" else piece)
+            parts.append(" " if piece in "<>)" else piece)
         named = named or bool(piece.strip(" <>()"))
-    return "".join(kept)
+    return "".join(parts)
 
 
 # Which kernels use matrix units (tensor cores), and which operators could.
@@ -454,7 +454,7 @@ def keeps_fp32(kernel_name: str) -> bool:
 
 def is_eligible(operator_name: str) -> bool:
     """Whether an operator can run on matrix units."""
-    return any(known.fullmatch(operator_name) for known in (ELIGIBLE_2021, ELIGIBLE_2026))
+    return any(pattern.fullmatch(operator_name) for pattern in (ELIGIBLE_2021, ELIGIBLE_2026))
 
 
 def has_tensor_cores(trace: Trace) -> bool:
@@ -462,14 +462,14 @@ def has_tensor_cores(trace: Trace) -> bool:
     return trace.metadata.vendor not in _WITHOUT_TENSOR_CORES
 
 
-@once_per_trace
+@memoize_per_trace
 def tensor_core_use(trace: Trace) -> pl.Series:
     """For each row of `trace.device`: whether it uses matrix units; null where unknown."""
     codes, texts = encode(device_columns(trace)["name"])
     if not has_tensor_cores(trace):
         return pl.repeat(False, len(codes), dtype=pl.Boolean, eager=True)
-    known = pl.Series([uses_tensor_cores(text or "") for text in texts], dtype=pl.Boolean)
-    return known.gather(codes.astype(np.uint32))
+    uses = pl.Series([uses_tensor_cores(text or "") for text in texts], dtype=pl.Boolean)
+    return uses.gather(codes.astype(np.uint32))
 
 
 def _is_plain(name: str) -> bool:
@@ -503,12 +503,12 @@ Hashes = NDArray[np.uint64]
 
 @lru_cache(maxsize=1)
 def _rules() -> Mapping[str, list[tuple[re.Pattern[str], str]]]:
-    found: dict[str, list[tuple[re.Pattern[str], str]]] = {}
+    rules: dict[str, list[tuple[re.Pattern[str], str]]] = {}
     for row in csv_rows(Path(__file__).with_name("name_rules.csv")):
         for kind in row["kinds"].split():
             rule = (re.compile(row["pattern"]), row["replacement"])
-            found.setdefault(kind, []).append(rule)
-    return found
+            rules.setdefault(kind, []).append(rule)
+    return rules
 
 
 @lru_cache(maxsize=1 << 16)
@@ -523,7 +523,7 @@ def plain_name(kind: str, name: str) -> str:
     return name
 
 
-def mixed(values: Hashes) -> Hashes:
+def mix_hashes(values: Hashes) -> Hashes:
     """Numbers whose bits have nothing to do with each other, equal for equal ones."""
     with np.errstate(over="ignore"):
         values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -531,7 +531,7 @@ def mixed(values: Hashes) -> Hashes:
         return values ^ (values >> np.uint64(31))
 
 
-def hashed(texts: list[str]) -> Hashes:
+def hash_texts(texts: list[str]) -> Hashes:
     """A number for each text, the same in every process."""
     digests = b"".join(blake2b(text.encode(), digest_size=8).digest() for text in texts)
     return np.frombuffer(digests, dtype=np.uint64).copy()

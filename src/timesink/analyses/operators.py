@@ -13,7 +13,7 @@ from timesink.analyses.columns import (
     device_columns,
     host_columns,
     host_kinds,
-    once_per_trace,
+    memoize_per_trace,
     start_and_end,
     sums_by,
 )
@@ -56,7 +56,7 @@ class NodeTimes:
     eligible_by_name: Flags
 
 
-@once_per_trace
+@memoize_per_trace
 def node_times(trace: Trace) -> NodeTimes:
     """Host and device time of every call of the forest."""
     forest, links = call_forest(trace), link_launches(trace)
@@ -65,15 +65,15 @@ def node_times(trace: Trace) -> NodeTimes:
     kernels = device["kind"].is_in(KERNEL_KINDS).to_numpy()
     tensor = kernels & tensor_core_use(trace).fill_null(value=False).to_numpy()
     durations = device["dur_ns"].to_numpy()
-    device_self = _launched(forest, links, durations, busy)
-    tensor_self = _launched(forest, links, durations, tensor)
+    device_self = _launched_time(forest, links, durations, busy)
+    tensor_self = _launched_time(forest, links, durations, tensor)
     by_name = forest.named(is_eligible) & has_tensor_cores(trace)
     return NodeTimes(
         host_total=forest.end - forest.start,
         host_self=_host_self(trace, forest, links),
         device_self=device_self,
         device_total=forest.subtree_sum(device_self),
-        kernel_self=_launched(forest, links, durations, kernels),
+        kernel_self=_launched_time(forest, links, durations, kernels),
         tensor_core_self=tensor_self,
         tensor_core_total=forest.subtree_sum(tensor_self),
         eligible=forest.subtree_sum((by_name | (tensor_self > 0)).astype(np.int64)) > 0,
@@ -81,7 +81,7 @@ def node_times(trace: Trace) -> NodeTimes:
     )
 
 
-def _launched(forest: CallForest, links: Links, durations: Ints, chosen: Flags) -> Ints:
+def _launched_time(forest: CallForest, links: Links, durations: Ints, chosen: Flags) -> Ints:
     """Device time launched by each call itself, including the calls merged into it."""
     mine = chosen & (links.node >= 0)
     owner = forest.stands_for[links.node[mine]]
@@ -92,27 +92,27 @@ def _host_self(trace: Trace, forest: CallForest, links: Links) -> Ints:
     """Time of each call that no callee and no runtime call covers."""
     # Ranges inside calls: first those of their callees, then those of runtime calls.
     callees = np.flatnonzero((forest.parent >= 0) & (forest.stands_for == np.arange(len(forest))))
-    made = np.flatnonzero(links.call_node >= 0)
-    called = np.concatenate([forest.parent[callees], links.call_node[made]]).astype(np.int64)
+    linked = np.flatnonzero(links.call_node >= 0)
+    called = np.concatenate([forest.parent[callees], links.call_node[linked]]).astype(np.int64)
     owner = forest.stands_for[called]
-    call_start, call_end = start_and_end(host_columns(trace), links.calls[made])
+    call_start, call_end = start_and_end(host_columns(trace), links.calls[linked])
     start = np.concatenate([forest.start[callees], call_start])
     end = np.concatenate([forest.end[callees], call_end])
     own_start = np.minimum(forest.self_start, forest.end)
-    own = forest.end - own_start - sums_by(owner, end - start, len(forest))
+    self_time = forest.end - own_start - sums_by(owner, end - start, len(forest))
     # Ranges rarely overlap each other or reach out of the call; where they may, their union is
     # taken instead of their sum.
     unsure = forest.crossing.copy()
     crossed = forest.parent[forest.crossing]
     unsure[forest.stands_for[crossed[crossed >= 0]]] = True
     makers = owner[len(callees) :]
-    unsure[makers[~links.call_alone[made]]] = True
+    unsure[makers[~links.call_alone[linked]]] = True
     order = np.lexsort((call_start, makers))
     again = makers[order[1:]] == makers[order[:-1]]
     unsure[makers[order[1:]][again & (call_start[order[1:]] < call_end[order[:-1]])]] = True
     nodes = np.flatnonzero(unsure)
     if not len(nodes):
-        return own
+        return self_time
     # All calls side by side on one line, so that a single union serves them all.
     number = np.full(len(forest), -1, dtype=np.int64)
     number[nodes] = np.arange(len(nodes))
@@ -126,13 +126,15 @@ def _host_self(trace: Trace, forest: CallForest, links: Links) -> Ints:
         for side in (start, end)
     )
     line = np.stack([first, np.maximum(first, last)]).T
-    own[nodes] = length - intervals.coverage_within(line, np.stack([offset, offset + length]).T)
-    return own
+    self_time[nodes] = length - intervals.coverage_within(
+        line, np.stack([offset, offset + length]).T
+    )
+    return self_time
 
 
 # Call stacks: as recorded, else from the Python functions that an operator lies in.
 
-_MOST_FRAMES = 128
+_MAX_FRAMES = 128
 """Of a call stack, from the innermost call on."""
 
 
@@ -151,13 +153,13 @@ class PythonFrames:
     def stack(self, chain: int) -> str:
         """A chain as profilers write it, the innermost call first."""
         names: list[str] = []
-        while chain >= 0 and len(names) < _MOST_FRAMES:
+        while chain >= 0 and len(names) < _MAX_FRAMES:
             names.append(self.name[chain])
             chain = int(self.outer[chain])
         return ";".join(names)
 
 
-@once_per_trace
+@memoize_per_trace
 def python_frames(trace: Trace) -> PythonFrames:
     """Python functions and modules by who calls them; methods of any object are the same."""
     is_frame = host_kinds(trace).among("python_function", "module")
@@ -169,7 +171,7 @@ def python_frames(trace: Trace) -> PythonFrames:
     return PythonFrames(calls, row, outer, names, calls.start[first])
 
 
-@once_per_trace
+@memoize_per_trace
 def call_stacks(trace: Trace) -> pl.Series:
     """For each row of `trace.host`: the call stack, or of an operator that has none its frames."""
     recorded = trace.lazy("host").select("call_stack").collect()["call_stack"]
@@ -198,7 +200,7 @@ def with_call_stacks(trace: Trace) -> Trace:
 _LATER_THAN_ALL = 1 << 62
 
 
-@once_per_trace
+@memoize_per_trace
 def operator_table(
     trace: Trace, *, by_shape: bool = False, by_stack: bool = False, as_plugin: bool = False
 ) -> pl.DataFrame:
@@ -221,8 +223,8 @@ def operator_table(
     nodes = np.flatnonzero(forest.is_operator)
     recorded = trace.lazy("host").select("call_stack").collect()["call_stack"]
     stacks = recorded if as_plugin else call_stacks(trace)
-    told = [stacks] if by_stack else []
-    group, keys = _groups(trace, forest, nodes, told, by_shape=by_shape)
+    stack_columns = [stacks] if by_stack else []
+    group, keys = _groups(trace, forest, nodes, stack_columns, by_shape=by_shape)
     has_stack = (stacks != "").fill_null(value=False).to_numpy()[forest.row[nodes]]
     count = keys.height
     finished = np.full(count, _LATER_THAN_ALL)
@@ -235,10 +237,10 @@ def operator_table(
         pl.Series("calls", np.bincount(group, minlength=count), dtype=pl.Int64),
         pl.Series("calls_with_device_work", sums_by(group, times.device_total[nodes] > 0, count)),
         *(
-            pl.Series(f"{time}_{of}_ns", sums_by(group[rows], one[nodes][rows], count))
+            pl.Series(f"{time}_{of}_ns", sums_by(group[rows], values[nodes][rows], count))
             for time in ("device", "host", "tensor_core")
             for of, rows in (("self", slice(None)), ("total", totals))
-            for one in (getattr(times, f"{time}_{of}"),)
+            for values in (getattr(times, f"{time}_{of}"),)
         ),
         pl.Series("tensor_core_eligible", times.eligible[first]),
         pl.Series("has_call_stack", sums_by(group, has_stack, count) > 0),
@@ -258,16 +260,21 @@ def operator_table(
 
 
 def _groups(
-    trace: Trace, forest: CallForest, nodes: Ints, told: Sequence[pl.Series], *, by_shape: bool
+    trace: Trace,
+    forest: CallForest,
+    nodes: Ints,
+    extra_columns: Sequence[pl.Series],
+    *,
+    by_shape: bool,
 ) -> tuple[Ints, pl.DataFrame]:
     """The group of each call, and what the calls of each group have in common."""
     names = pl.Series("name", forest.names, dtype=pl.String)
-    columns = ["input_dims"] * by_shape + [one.name for one in told]
+    columns = ["input_dims"] * by_shape + [column.name for column in extra_columns]
     if not columns:
         used = np.bincount(forest.name[nodes], minlength=len(names)) > 0
         return (np.cumsum(used) - 1)[forest.name[nodes]], names.filter(pl.Series(used)).to_frame()
     shapes = trace.lazy("host").select(columns[:by_shape]).collect()
-    texts = pl.DataFrame([*shapes, *told])[forest.row[nodes]]
+    texts = pl.DataFrame([*shapes, *extra_columns])[forest.row[nodes]]
     if by_shape:
         # No shapes and no inputs are written alike.
         texts = texts.with_columns(pl.col("input_dims").fill_null("[]"))
@@ -280,8 +287,8 @@ def _groups(
     return group, keys.drop("group").with_columns(names.gather(keys["name"]).alias("name"))
 
 
-def _ratio(part: str, whole: str) -> pl.Expr:
-    return pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole))
+def _ratio(part: str, total: str) -> pl.Expr:
+    return pl.when(pl.col(total) > 0).then(pl.col(part) / pl.col(total))
 
 
 NO_CALLER = "outside of every call"

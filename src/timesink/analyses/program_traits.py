@@ -31,7 +31,7 @@ from timesink.analyses.columns import (
     host_copies,
     host_kinds,
     host_names,
-    once_per_trace,
+    memoize_per_trace,
 )
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
@@ -48,7 +48,7 @@ _FUSED_OPTIMIZER = re.compile(
 _PINNED, _PAGEABLE = "Pinned -> Device", "Pageable -> Device"
 
 
-@once_per_trace
+@memoize_per_trace
 def program_traits(trace: Trace) -> frozenset[str]:
     """The traits of a program, of those that this module lists."""
     calls, kernels = host_names(trace).texts, device_names(trace).texts
@@ -85,7 +85,7 @@ def _any(texts: Sequence[str], test: Callable[[str], object]) -> bool:
     return any(map(test, filter(None, texts)))
 
 
-@once_per_trace
+@memoize_per_trace
 def has_shapes(trace: Trace) -> bool:
     """Whether the inputs of any call were recorded."""
     dims = trace.lazy("host").select(pl.col("input_dims").drop_nulls().cast(pl.String).unique())

@@ -27,9 +27,9 @@ from timesink.analyses.columns import (
     host_columns,
     host_kinds,
     host_names,
+    memoize_per_trace,
     numbers,
-    once_per_trace,
-    remember,
+    seed_memo,
     start_and_end,
 )
 from timesink.analyses.forest import call_forest, is_python_region
@@ -47,7 +47,7 @@ CUT_SHARE = 0.8
 """An edge step in which fewer of the launching calls have their device work was cut."""
 _LAUNCHES = 0.9
 """A call launches device work where so many of its name do, in the steps between the edges."""
-_BEGUN = 0.2
+_MIN_LAST_MARK = 0.2
 """Of a usual step: a last mark that is shorter and holds no call is where recording stopped."""
 
 SCHEMA: dict[str, pl.DataType] = {
@@ -58,7 +58,7 @@ SCHEMA: dict[str, pl.DataType] = {
 }
 
 
-@once_per_trace
+@memoize_per_trace
 def find_steps(trace: Trace) -> pl.DataFrame:
     """One row per step.  A step lasts until its device work is done; the next starts after it.
 
@@ -136,9 +136,9 @@ def step_at(start: Ints, end: Ints, bounds: Ints) -> Ints:
 
     `bounds` are the starts and ends of the steps, in the order of their starts.
     """
-    found = np.searchsorted(bounds[:, 0], start, side="right") - 1
+    step = np.searchsorted(bounds[:, 0], start, side="right") - 1
     # A step inside another, or one that overlaps it: an earlier one may still hold it.
-    missed = np.flatnonzero((found >= 0) & (bounds[found, 1] < end)) if len(bounds) else found[:0]
+    missed = np.flatnonzero((step >= 0) & (bounds[step, 1] < end)) if len(bounds) else step[:0]
     if len(missed):
         # Entry i of maxima[k] is the latest of the 2**k ends up to i.
         maxima, width = [bounds[:, 1]], 1
@@ -147,20 +147,20 @@ def step_at(start: Ints, end: Ints, bounds: Ints) -> Ints:
             np.maximum(wider[width:], maxima[-1][:-width], out=wider[width:])
             maxima.append(wider)
             width *= 2
-        place = found[missed]
+        place = step[missed]
         for exponent, latest in reversed(list(enumerate(maxima))):
             too_early = (place >= 0) & (latest[place] < end[missed])
             place -= np.where(too_early, 1 << exponent, 0)
-        found[missed] = np.maximum(place, -1)
-    return found
+        step[missed] = np.maximum(place, -1)
+    return step
 
 
 def step_of_launch(trace: Trace, rows: Ints, bounds: Ints) -> Ints:
     """The step in which some device events, given by row, were launched; -1 outside of all."""
     call = origin_rows(trace)[rows]
     step = np.full(len(rows), -1, dtype=np.int64)
-    known = np.flatnonzero(call >= 0)
-    step[known] = step_at(*start_and_end(host_columns(trace), call[known]), bounds)
+    launched = np.flatnonzero(call >= 0)
+    step[launched] = step_at(*start_and_end(host_columns(trace), call[launched]), bounds)
     return step
 
 
@@ -185,8 +185,8 @@ def _marked_steps(trace: Trace) -> list[_HostStep]:
     for name, start, length in sorted(marks.iter_rows(), key=lambda mark: mark[1]):
         place = latest.get(name)
         if place is not None and start < steps[place][2]:
-            _, begun, end = steps[place]
-            steps[place] = (name, begun, max(end, start + length))
+            _, first_start, end = steps[place]
+            steps[place] = (name, first_start, max(end, start + length))
         else:
             latest[name] = len(steps)
             steps.append((name, start, start + length))
@@ -245,8 +245,8 @@ def _busiest(place: tuple[Ints, Ints], length: Ints, chosen: Flags) -> tuple[int
     device, stream = (codes[chosen] for codes in place)
     joint = (device - device.min()) * (int(stream.max()) + 1) + stream
     most = int(np.bincount(joint, length[chosen]).argmax())
-    found = int(np.flatnonzero(joint == most)[0])
-    return int(device[found]), int(stream[found])
+    lane_row = int(np.flatnonzero(joint == most)[0])
+    return int(device[lane_row]), int(stream[lane_row])
 
 
 def _complete(trace: Trace, bounds: Ints, count: Ints) -> Flags:
@@ -264,7 +264,7 @@ def _complete(trace: Trace, bounds: Ints, count: Ints) -> Flags:
     return complete
 
 
-@once_per_trace
+@memoize_per_trace
 def cut_steps(trace: Trace) -> Flags:
     """Which steps an end of the recording cuts: their calls are there, the work of these is not.
 
@@ -276,17 +276,17 @@ def cut_steps(trace: Trace) -> Flags:
     if steps.height < 2 or not count.any() or not steps["marked"][0]:
         return cut
     bounds = steps.select("host_start_ns", "host_end_ns").to_numpy()
-    whole, last = steps["complete"].to_numpy(), int(np.flatnonzero(count)[-1])
+    is_complete, last = steps["complete"].to_numpy(), int(np.flatnonzero(count)[-1])
     lacks = _lacks_work(trace, bounds, last, count)
-    cut = lacks & ~whole
+    cut = lacks & ~is_complete
     cut[0] = lacks[0]
     length = bounds[:, 1] - bounds[:, 0]
-    usual_ns = float(np.median(length[whole])) if whole.any() else 0.0
+    usual_ns = float(np.median(length[is_complete])) if is_complete.any() else 0.0
     calls = host_kinds(trace).among("operator", *LAUNCH_KINDS)
     calls &= ~host_names(trace).matching(names.is_profiler_step)
     within = step_at(*start_and_end(host_columns(trace), np.flatnonzero(calls)), bounds)
     is_empty = ~np.isin(np.arange(len(bounds)), within)
-    return np.asarray(cut | (~whole & is_empty & (length > _BEGUN * usual_ns)))
+    return np.asarray(cut | (~is_complete & is_empty & (length > _MIN_LAST_MARK * usual_ns)))
 
 
 def _lacks_work(trace: Trace, bounds: Ints, last: int, count: Ints) -> Flags:
@@ -307,16 +307,16 @@ def _lacks_work(trace: Trace, bounds: Ints, last: int, count: Ints) -> Flags:
     step = step_at(*start_and_end(host, rows), bounds)
     rows, step = rows[step >= 0], step[step >= 0]
     place = step * len(launching) + np.searchsorted(launching, codes[rows])
-    made, done = (
+    launched, done = (
         np.bincount(chosen, minlength=len(bounds) * len(launching)).reshape(len(bounds), -1)
         for chosen in (place, place[worked[rows]])
     )
     between = np.arange(1, last)
     for edge in (0, *range(max(last, 1), len(count))):
-        others = between if len(between) else np.array([0 if edge else last])
-        usual_made, usual_done = made[others].sum(axis=0), done[others].sum(axis=0)
+        other_steps = between if len(between) else np.array([0 if edge else last])
+        usual_made, usual_done = launched[other_steps].sum(axis=0), done[other_steps].sum(axis=0)
         tells = (usual_done > 0) & (usual_done >= _LAUNCHES * usual_made)
-        lacks[edge] = done[edge, tells].sum() < CUT_SHARE * made[edge, tells].sum()
+        lacks[edge] = done[edge, tells].sum() < CUT_SHARE * launched[edge, tells].sum()
     return lacks
 
 
@@ -326,7 +326,7 @@ ROLES = ("kernel", "memcpy", "memset", "communication", "runtime", "data_loader"
 """In order of priority: a moment counts for the first role that covers it."""
 
 
-@once_per_trace
+@memoize_per_trace
 def role_ranges(trace: Trace) -> dict[str, IntervalSet]:
     """When each role was active, as disjoint ranges in time order."""
     device, host = device_columns(trace), host_columns(trace)
@@ -348,10 +348,10 @@ def role_ranges(trace: Trace) -> dict[str, IntervalSet]:
         "data_loader": [event_ranges(host, calls == _DATA_LOADER)],
         "cpu_exec": [event_ranges(host, calls == _OTHER)],
     }
-    return {role: intervals.merge(np.concatenate(found)) for role, found in parts.items()}
+    return {role: intervals.merge(np.concatenate(ranges)) for role, ranges in parts.items()}
 
 
-@once_per_trace
+@memoize_per_trace
 def is_communication(trace: Trace) -> Flags:
     """Which rows of `trace.device` are communication: by name, or by the call they serve."""
     kinds = device_kinds(trace)
@@ -373,7 +373,7 @@ def is_communication(trace: Trace) -> Flags:
 _NO_WORK, _OTHER, _COMMUNICATION, _DATA_LOADER = range(4)
 
 
-@once_per_trace
+@memoize_per_trace
 def _host_calls(trace: Trace) -> NDArray[np.int8]:
     """What the host events that do the program's work are for."""
     named, kinds = host_names(trace), host_kinds(trace)
@@ -382,8 +382,8 @@ def _host_calls(trace: Trace) -> NDArray[np.int8]:
         (_COMMUNICATION, vendors.is_collective_call),
         (_DATA_LOADER, names.is_data_loader),
     )
-    found = [next((one for one, test in tests if test(text)), _OTHER) for text in named.texts]
-    purpose = np.array(found or [_NO_WORK], dtype=np.int8)
+    purposes = [next((code for code, test in tests if test(text)), _OTHER) for text in named.texts]
+    purpose = np.array(purposes or [_NO_WORK], dtype=np.int8)
     calls = kinds.among("operator", "annotation") | is_python_region(trace)
     return np.where(calls, purpose[named.codes], np.int8(_NO_WORK))
 
@@ -392,7 +392,7 @@ PARTS = (*ROLES, "other")
 """The parts of a step, in order of priority; `other` is what no role covers."""
 
 
-@once_per_trace
+@memoize_per_trace
 def step_breakdown(trace: Trace) -> pl.DataFrame:
     """One row per step: its length and its parts, which add up to it.
 
@@ -410,7 +410,7 @@ def step_breakdown(trace: Trace) -> pl.DataFrame:
     )
 
 
-@once_per_trace
+@memoize_per_trace
 def average_step(trace: Trace) -> dict[str, float]:
     """Mean length of the complete steps and of their parts, in ns; empty without steps."""
     complete = step_breakdown(trace).filter("complete")
@@ -426,9 +426,9 @@ _RANGE = re.compile(r"(\d{1,40})(?:\s*-\s*(\d{1,40}))?", re.ASCII)
 
 def step_ranges(wanted: str) -> list[tuple[int, int]]:
     """First and last of each part of a choice such as `5-8` or `5,7,10-12`."""
-    found = [_RANGE.fullmatch(part.strip()) for part in wanted.split(",")]
-    bounds = [(int(part[1]), int(part[2] or part[1])) for part in found if part is not None]
-    if len(bounds) < len(found) or any(first > last for first, last in bounds):
+    matches = [_RANGE.fullmatch(part.strip()) for part in wanted.split(",")]
+    bounds = [(int(part[1]), int(part[2] or part[1])) for part in matches if part is not None]
+    if len(bounds) < len(matches) or any(first > last for first, last in bounds):
         raise UsageError(f"{wanted!r} is not a choice of steps", "try --steps 5-8 or 5,7,9")
     return bounds
 
@@ -447,13 +447,13 @@ def within_steps(trace: Trace, wanted: str) -> Trace:
     the bounds and the parts it has in the whole trace.
     """
     steps = find_steps(trace)
-    kept = chosen_steps(steps["name"].to_list(), wanted)
-    if not kept:
-        held = ", ".join(steps["name"].head(12)) or "no step"
+    chosen_names = chosen_steps(steps["name"].to_list(), wanted)
+    if not chosen_names:
+        listing = ", ".join(steps["name"].head(12)) or "no step"
         raise NotFoundError(
-            f"{trace.metadata.source}: none of the steps {wanted}", f"the trace holds {held}"
+            f"{trace.metadata.source}: none of the steps {wanted}", f"the trace holds {listing}"
         )
-    chosen = steps.filter(pl.col("name").is_in(kept))
+    chosen = steps.filter(pl.col("name").is_in(chosen_names))
     on_host = chosen.select("host_start_ns", "host_end_ns").to_numpy()
     on_device = chosen.select("start_ns", "end_ns").to_numpy()
     at_times = pl.any_horizontal(
@@ -461,7 +461,7 @@ def within_steps(trace: Trace, wanted: str) -> Trace:
     )
     frames = {name: trace.lazy(name).filter(at_times) for name in ("memory", "flows", "counters")}
     # By name: steps touch, so the end of one is the time of the next.
-    frames["steps"] = trace.lazy("steps").filter(step_names().is_in(kept))
+    frames["steps"] = trace.lazy("steps").filter(step_names().is_in(chosen_names))
     host = step_at(*start_and_end(host_columns(trace)), on_host) >= 0
     device = step_at(*start_and_end(device_columns(trace)), on_device) >= 0
     if len(host):
@@ -470,12 +470,12 @@ def within_steps(trace: Trace, wanted: str) -> Trace:
     frames["host"] = trace.host.filter(pl.Series(host)).lazy()
     frames["device"] = trace.device.filter(pl.Series(device)).lazy()
     part = replace(trace, frames={**trace.frames, **frames})
-    parts = step_breakdown(trace).filter(steps["name"].is_in(kept))
-    remember(part, find_steps, _counted(chosen))
-    remember(part, step_breakdown, _counted(parts))
+    parts = step_breakdown(trace).filter(steps["name"].is_in(chosen_names))
+    seed_memo(part, find_steps, _with_cut_steps(chosen))
+    seed_memo(part, step_breakdown, _with_cut_steps(parts))
     return part
 
 
-def _counted(steps: pl.DataFrame) -> pl.DataFrame:
+def _with_cut_steps(steps: pl.DataFrame) -> pl.DataFrame:
     """Cut steps count as well where no other was asked for; averages would be empty."""
     return steps if steps["complete"].any() else steps.with_columns(complete=pl.lit(value=True))

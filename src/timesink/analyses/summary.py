@@ -165,5 +165,5 @@ def sampled_counters(trace: Trace) -> pl.DataFrame:
 def sampled_span_ns(trace: Trace) -> int:
     """From the first sample to the last."""
     times = pl.col("ts_ns")
-    found = trace.lazy("counters").select((times.max() - times.min()).fill_null(0)).collect()
-    return int(found.item())
+    span = trace.lazy("counters").select((times.max() - times.min()).fill_null(0)).collect()
+    return int(span.item())

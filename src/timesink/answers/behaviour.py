@@ -52,18 +52,18 @@ class BehaviourReport:
 
     def to_dict(self) -> dict[str, Any]:
         """The summary for programs; the rows themselves are for CSV and Parquet."""
-        each = self.table.unique(["host", "pid", "cycle"])
-        found = ("method", "confidence", "reason")
+        cycle_rows = self.table.unique(["host", "pid", "cycle"])
+        fields = ("method", "confidence", "reason")
         return {
             "schema": SCHEMA,
             "source": self.source,
             "rows": self.table.height,
             "cycles": {
-                "count": each.height,
-                "processes": list(distinct_texts(each["pid"])),
-                "median_ns": each["cycle_dur_ns"].median(),
+                "count": cycle_rows.height,
+                "processes": list(distinct_texts(cycle_rows["pid"])),
+                "median_ns": cycle_rows["cycle_dur_ns"].median(),
                 "anchors": list(distinct_texts(self.table["anchor"])),
-                **{name: getattr(self.cycles, name, None) for name in found},
+                **{name: getattr(self.cycles, name, None) for name in fields},
             },
             "functions": _function_values(self.table, self.classes),
             "counters": counter_summary(self.table).to_dicts(),
@@ -107,19 +107,19 @@ def behaviour(
     if trace.behaviour.height:
         # A behaviour table is what it is.
         options = {"--marker": marker, "--by": by, "--map": metric_map}
-        given = next((name for name, value in options.items() if value is not None), None)
-        if given:
+        option = next((name for name, value in options.items() if value is not None), None)
+        if option:
             raise UsageError(
-                f"{path}: a behaviour table, to which {given} cannot apply",
-                f"leave out {given}, or give the trace it was made from",
+                f"{path}: a behaviour table, to which {option} cannot apply",
+                f"leave out {option}, or give the trace it was made from",
             )
         return BehaviourReport(path, trace.behaviour, with_faults(trace))
     if not trace.has_timeline:
         raise UnreadableError.no_timeline(path)
     cycles = find_cycles(trace, marker=marker, by=by)
-    found = behaviour_table(without_recorders_ranges(trace, cycles), cycles, classes)
-    notes = with_faults(trace, [*cycles.notes, *found.notes])
-    return BehaviourReport(path, found.table, notes, cycles, classes)
+    result = behaviour_table(without_recorders_ranges(trace, cycles), cycles, classes)
+    notes = with_faults(trace, [*cycles.notes, *result.notes])
+    return BehaviourReport(path, result.table, notes, cycles, classes)
 
 
 def _function_values(table: pl.DataFrame, classes: Classes) -> list[dict[str, Any]]:
@@ -129,15 +129,15 @@ def _function_values(table: pl.DataFrame, classes: Classes) -> list[dict[str, An
     for row in metric_summary(table).iter_rows(named=True):
         level = {name: row[name] for name in ("metric", "mu", "unit")}
         read.setdefault(tuple(row[name] for name in key), {})[row["metric"]] = level
-    found = []
+    rows = []
     for row in function_summary(table).iter_rows(named=True):
         levels = read.get(tuple(row[name] for name in key), {})
         order = classes.most_telling(row["function_class"] or "", levels)
-        found.append({**row, "metrics": [levels[metric] for metric in order]})
-    return found
+        rows.append({**row, "metrics": [levels[metric] for metric in order]})
+    return rows
 
 
-_MOST_ANCHORS = 3
+_MAX_ANCHORS = 3
 _COUNTERS = 60
 """Characters for counters beside a function."""
 _PREFIXES = ("process_", "host_", *(f"{word}_" for word in DEVICE_WORDS.split("|")))
@@ -145,43 +145,43 @@ _PREFIXES = ("process_", "host_", *(f"{word}_" for word in DEVICE_WORDS.split("|
 
 def behaviour_document(report: BehaviourReport, top: int) -> Document:
     """The functions that take most, counters, and what is to be known of them."""
-    told = report.to_dict()
+    answer = report.to_dict()
     sections = [
         Section(
             "functions",
             "Functions by share of the cycle",
-            (_functions(told, top),),
+            (_functions(answer, top),),
             "Mean over the cycles with the function.",
         )
     ]
-    if told["counters"]:
+    if answer["counters"]:
         title = "Counters while functions ran, cycle by cycle"
-        sections.append(Section("counters", title, (_counters(told["counters"]),)))
+        sections.append(Section("counters", title, (_counters(answer["counters"]),)))
     if report.notes:
         sections.append(Section("notes", "Notes", tuple(Text(note) for note in report.notes)))
     return Document(
         kind="behaviour",
         title=report.source,
         subject="",
-        headline=_headline(told),
+        headline=_headline(answer),
         sections=tuple(sections),
-        notes=(told["cycles"]["reason"],) if told["cycles"]["reason"] else (),
+        notes=(answer["cycles"]["reason"],) if answer["cycles"]["reason"] else (),
     )
 
 
-def _functions(told: dict[str, Any], top: int) -> Table:
-    shown, labels = told["functions"][:top], _labels(told["functions"])
-    several = len(told["cycles"]["processes"]) > 1
+def _functions(answer: dict[str, Any], top: int) -> Table:
+    functions, labels = answer["functions"][:top], _labels(answer["functions"])
+    several = len(answer["cycles"]["processes"]) > 1
     values = {
-        "function": [labels[row["function"]] for row in shown],
-        "process": [row["pid"] for row in shown] if several else None,
-        "share": [f"{row['beta_pct']:.2f} %" for row in shown],
-        "calls": [None if row["calls"] is None else per_cycle(row["calls"]) for row in shown],
-        "counters": [_metrics(row["metrics"]) or None for row in shown],
+        "function": [labels[row["function"]] for row in functions],
+        "process": [row["pid"] for row in functions] if several else None,
+        "share": [f"{row['beta_pct']:.2f} %" for row in functions],
+        "calls": [None if row["calls"] is None else per_cycle(row["calls"]) for row in functions],
+        "counters": [_metrics(row["metrics"]) or None for row in functions],
     }
-    rest = len(told["functions"]) - len(shown)
+    rest = len(answer["functions"]) - len(functions)
     return listed_table(
-        "behaviour", "functions", "", shown, values, total_rows=len(told["functions"]),
+        "behaviour", "functions", "", functions, values, total_rows=len(answer["functions"]),
         rest=f"and {units.count(rest)} more: --top N, or --format csv" if rest else "",
     )  # fmt: skip
 
@@ -194,20 +194,20 @@ def _counters(counters: Sequence[dict[str, Any]]) -> Table:
     return listed_table("behaviour-counters", "counters", "", counters, levels)
 
 
-def _headline(told: dict[str, Any]) -> str:
+def _headline(answer: dict[str, Any]) -> str:
     """How many cycles there are and what takes most of them."""
-    cycles = told["cycles"]
+    cycles = answer["cycles"]
     several = len(cycles["processes"])
     where = f" in {several} processes" if several > 1 else ""
-    anchors = units.listed(cycles["anchors"], _MOST_ANCHORS) or "unknown anchor"
-    what = units.counted(cycles["count"], f"cycles of {anchors}")
+    anchors = units.join_names(cycles["anchors"], _MAX_ANCHORS) or "unknown anchor"
+    what = units.count_noun(cycles["count"], f"cycles of {anchors}")
     if cycles["count"] == 1:
         what = what.replace("cycles", "cycle", 1)
     median = cycles["median_ns"]
     length = "of unknown length" if median is None else f"{units.brief_ns(median)} each"
-    first = next(iter(told["functions"]), None)
+    first = next(iter(answer["functions"]), None)
     most = (
-        f"; {_labels(told['functions'])[first['function']]} on {first['device']} takes most, "
+        f"; {_labels(answer['functions'])[first['function']]} on {first['device']} takes most, "
         f"{first['beta_pct']:.1f} %"
         if first
         else ""
@@ -223,13 +223,15 @@ def _labels(functions: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 def _metrics(metrics: Sequence[dict[str, Any]]) -> str:
     """As many whole counters as there is room for."""
-    shown = ""
-    for each in metrics:
+    text = ""
+    for metric in metrics:
         # What a counter counts; the device beside it says of what.
-        prefix = next((one for one in _PREFIXES if each["metric"].startswith(one)), "")
-        name = each["metric"].removeprefix("" if prefix == "process_" else prefix)
-        level = f"{name} {amount(each['mu'], each['unit'])}"
-        if shown and len(shown) + len(level) + len(", , …") > _COUNTERS:
-            return f"{shown}, …"
-        shown = f"{shown}, {level}" if shown else level
-    return shown
+        prefix = next(
+            (candidate for candidate in _PREFIXES if metric["metric"].startswith(candidate)), ""
+        )
+        name = metric["metric"].removeprefix("" if prefix == "process_" else prefix)
+        level = f"{name} {amount(metric['mu'], metric['unit'])}"
+        if text and len(text) + len(level) + len(", , …") > _COUNTERS:
+            return f"{text}, …"
+        text = f"{text}, {level}" if text else level
+    return text

@@ -16,7 +16,7 @@ from timesink.model.findings import Finding
 from timesink.model.units import amounts, interval_ns, signed_ns, times
 from timesink.output import blocks
 from timesink.output.names import short_names
-from timesink.output.numbers import known
+from timesink.output.numbers import finite_or_none
 from timesink.rules import catalogue
 
 AROUND = "Anomalies: what is different around it"
@@ -31,8 +31,8 @@ VERDICTS = {
     "incomparable": "Not comparable",
 }
 _CHANGED = frozenset({"regression", "improvement"})
-_MOST_PARTS = 8
-_LEAST = 0.01
+_MAX_PARTS = 8
+_MIN_PART_SHARE = 0.01
 """Parts that changed by less, as a part of the largest change, are told together."""
 _SAME = "Cycle time is the same within noise: there is nothing to explain."
 _OPEN = "No cause has evidence; whether there is a change to explain is not certain."
@@ -43,11 +43,11 @@ _DIFFER = (
 _HOST = frozenset({"host_cpu", "launch_gap", "idle", "run_queue"})
 _WORTH_SAYING = 0.05
 """Places of unexplained time are named that hold this part of it."""
-_MOST_PLACES = 3
-_MOST_SYMPTOMS = 4
-_MOST_CHECKS = 5
-_MOST_EVIDENCE, _MOST_EVIDENCE_BRIEFLY = 5, 2
-_MOST_LINKS = 3
+_MAX_PLACES = 3
+_MAX_SYMPTOMS = 4
+_MAX_CHECKS = 5
+_MAX_EVIDENCE, _MAX_EVIDENCE_BRIEFLY = 5, 2
+_MAX_LINKS = 3
 TONES: dict[str, blocks.Tone] = {
     "regression": "bad",
     "improvement": "good",
@@ -55,7 +55,7 @@ TONES: dict[str, blocks.Tone] = {
 }
 """What verdicts mean for the reader."""
 _NOT_ATTRIBUTED = "not attributed"
-_LEAST_NS = 1.0
+_MIN_NS = 1.0
 """Less of the change than this is rounding."""
 
 
@@ -64,8 +64,8 @@ _LEAST_NS = 1.0
 
 def _texts(table: str, name: str) -> Mapping[str, str]:
     """What the catalogue says of a cause, or of a part of the cycle."""
-    said: Mapping[str, str] = catalogue()[table].get(name, {})
-    return said
+    texts: Mapping[str, str] = catalogue()[table].get(name, {})
+    return texts
 
 
 def part_name(component: str) -> str:
@@ -75,52 +75,56 @@ def part_name(component: str) -> str:
     return f"{family} {word}" if family else word
 
 
-def verdict(one: Diagnosis) -> str:
+def verdict_sentence(diagnosis: Diagnosis) -> str:
     """The verdict in words."""
-    if one.expected is not None:
+    if diagnosis.expected is not None:
         return "Slower than expected"
-    if one.cycle_time.outcome == UNDECIDED:
+    if diagnosis.cycle_time.outcome == UNDECIDED:
         return "Not decided"
-    return "No certain change" if is_open(one) else VERDICTS[one.verdict]
+    return "No certain change" if is_open(diagnosis) else VERDICTS[diagnosis.verdict]
 
 
-def is_open(one: Diagnosis) -> bool:
+def is_open(diagnosis: Diagnosis) -> bool:
     """Whether cycles are too uneven to say that their length is the same."""
-    lengths = one.judged_time
+    lengths = diagnosis.judged_time
     if lengths.outcome:
         return lengths.outcome == UNDECIDED
-    if one.verdict != "no_change" or lengths.interval_pct is None or not lengths.change_pct:
+    if diagnosis.verdict != "no_change" or lengths.interval_pct is None or not lengths.change_pct:
         return False
     low, high = lengths.interval_pct
     longest = max(lengths.base_ns, lengths.new_ns)
     return max(-low, high) / 100 * lengths.base_ns > NARROW * longest
 
 
-def has_changed(one: Diagnosis) -> bool:
+def has_changed(diagnosis: Diagnosis) -> bool:
     """Whether there is something to explain, or may be."""
-    return one.verdict in _CHANGED or is_open(one) or bool(one.causes or one.anomalies)
+    return (
+        diagnosis.verdict in _CHANGED
+        or is_open(diagnosis)
+        or bool(diagnosis.causes or diagnosis.anomalies)
+    )
 
 
-def launches(one: Component) -> str:
+def launches(component: Component) -> str:
     """Whether kernels became longer, or are more or others; empty where it is neither alone."""
-    if one.same_launches_ns is None or not one.delta_ns:
+    if component.same_launches_ns is None or not component.delta_ns:
         return ""
-    if not one.base_ns or not one.new_ns:
-        return f"only in {'new' if one.new_ns else 'base'}"
-    share = one.same_launches_ns / one.delta_ns
+    if not component.base_ns or not component.new_ns:
+        return f"only in {'new' if component.new_ns else 'base'}"
+    share = component.same_launches_ns / component.delta_ns
     if share >= 0.9:
         return "as many launches"
-    return "more or other kernels" if share <= 0.1 and one.delta_ns > 0 else ""
+    return "more or other kernels" if share <= 0.1 and component.delta_ns > 0 else ""
 
 
-def why_title(one: Diagnosis) -> str:
+def why_title(diagnosis: Diagnosis) -> str:
     """Heading of the causes: without a change there is none to explain."""
-    return _WHY if one.verdict in _CHANGED else _DID_CHANGE
+    return _WHY if diagnosis.verdict in _CHANGED else _DID_CHANGE
 
 
-def cause_title(one: Finding) -> str:
+def cause_title(finding: Finding) -> str:
     """A cause or anomaly as a title, with the process where there are several."""
-    return f"{cause_name(one.cause)}{_of(one.process)}"
+    return f"{cause_name(finding.cause)}{_of(finding.process)}"
 
 
 def cause_name(cause: str) -> str:
@@ -128,144 +132,157 @@ def cause_name(cause: str) -> str:
     return _texts("causes", cause).get("name", cause)
 
 
-def cause_line(one: Finding) -> str:
+def cause_line(finding: Finding) -> str:
     """A cause with the time it explains."""
-    bounds = "" if one.interval_ns is None else f" ({interval_ns(*one.interval_ns)})"
-    explains = f"{signed_ns(one.explained_ns)} per cycle{bounds}"
-    return f"{one.cause}{_of(one.process)}, {explains}: {cause_sentence(one)}".removesuffix(": ")
+    bounds = "" if finding.interval_ns is None else f" ({interval_ns(*finding.interval_ns)})"
+    explains = f"{signed_ns(finding.explained_ns)} per cycle{bounds}"
+    sentence = f"{finding.cause}{_of(finding.process)}, {explains}: {cause_sentence(finding)}"
+    return sentence.removesuffix(": ")
 
 
-def cause_sentence(one: Finding) -> str:
+def cause_sentence(finding: Finding) -> str:
     """What a cause says under a title that names the process."""
-    return one.sentence.removeprefix(f"{(one.process or '').capitalize()}: ")
+    return finding.sentence.removeprefix(f"{(finding.process or '').capitalize()}: ")
 
 
-def anomaly_line(one: Finding) -> str:
+def anomaly_line(finding: Finding) -> str:
     """An anomaly; its sentence names the device."""
-    return f"{one.cause}{_of(one.process)}: {one.sentence}"
+    return f"{finding.cause}{_of(finding.process)}: {finding.sentence}"
 
 
 def _of(process: str | None) -> str:
     return f" in {process}" if process else ""
 
 
-def evidence_lines(one: Finding, most: int = _MOST_EVIDENCE_BRIEFLY) -> list[str]:
+def evidence_lines(finding: Finding, most: int = _MAX_EVIDENCE_BRIEFLY) -> list[str]:
     """The first things to look at, where the sentence does not say them."""
-    said = one.sentence
-    told = [
-        each.text
-        for each in one.evidence
+    sentence = finding.sentence
+    texts = [
+        item.text
+        for item in finding.evidence
         # The sentence holds the whole of it, or names the counter it is of.
-        if not (each.text in said or (each.kind == "counter" and (each.metric or "-") in said))
+        if not (
+            item.text in sentence or (item.kind == "counter" and (item.metric or "-") in sentence)
+        )
     ]
-    return [*dict.fromkeys(told)][:most]
+    return [*dict.fromkeys(texts)][:most]
 
 
-def no_cause(one: Diagnosis) -> str:
+def no_cause(diagnosis: Diagnosis) -> str:
     """That nothing explains the change; empty where something does."""
-    if one.causes or not has_changed(one) or one.verdict == "incomparable":
+    if diagnosis.causes or not has_changed(diagnosis) or diagnosis.verdict == "incomparable":
         return ""
-    if one.paces:
-        return " ".join(pace.sentence for pace in one.paces)
-    if _is_timed_alone(one):
+    if diagnosis.paces:
+        return " ".join(pace.sentence for pace in diagnosis.paces)
+    if _is_timed_alone(diagnosis):
         return "Without a timeline of both sides nothing says why."
-    if one.verdict in _CHANGED:
+    if diagnosis.verdict in _CHANGED:
         return "No cause has evidence."
-    return _OPEN if is_open(one) else _SAME
+    return _OPEN if is_open(diagnosis) else _SAME
 
 
-def _is_timed_alone(one: Diagnosis) -> bool:
+def _is_timed_alone(diagnosis: Diagnosis) -> bool:
     """Whether nothing but the length of cycles is known."""
-    return one.cycle_time.by == PLAIN and one.cycle_time.recorded_ns is None
+    return diagnosis.cycle_time.by == PLAIN and diagnosis.cycle_time.recorded_ns is None
 
 
-def unexplained(one: Diagnosis) -> str:
+def unexplained_line(diagnosis: Diagnosis) -> str:
     """What of the change no cause explains, and where it sits; empty where that is nothing."""
-    if not (one.causes or one.verdict in _CHANGED or is_open(one)) or _is_timed_alone(one):
+    if not (
+        diagnosis.causes or diagnosis.verdict in _CHANGED or is_open(diagnosis)
+    ) or _is_timed_alone(diagnosis):
         return ""
-    if abs(one.unexplained_ns) < _LEAST * max(one.cycle_time.parted_ns[0], 1.0):
+    if abs(diagnosis.unexplained_ns) < _MIN_PART_SHARE * max(
+        diagnosis.cycle_time.parted_ns[0], 1.0
+    ):
         return ""
-    least = _WORTH_SAYING * abs(one.unexplained_ns)
-    parts = [each for each in one.unexplained if abs(each[1]) >= least]
-    if _exceed(one):
-        parts = [each for each in parts if each[1] * one.unexplained_ns > 0]
+    least = _WORTH_SAYING * abs(diagnosis.unexplained_ns)
+    parts = [part for part in diagnosis.unexplained if abs(part[1]) >= least]
+    if _causes_exceed(diagnosis):
+        parts = [part for part in parts if part[1] * diagnosis.unexplained_ns > 0]
     where = ", ".join(
-        f"{part_name(name)} ({signed_ns(time)})" for name, time in parts[:_MOST_PLACES]
+        f"{part_name(name)} ({signed_ns(time)})" for name, time in parts[:_MAX_PLACES]
     )
-    said = f"Unexplained: {signed_ns(one.unexplained_ns)} per cycle"
+    lead = f"Unexplained: {signed_ns(diagnosis.unexplained_ns)} per cycle"
     if not where:
-        return f"{said}."
-    other = "shorter" if one.unexplained_ns < 0 else "longer"
+        return f"{lead}."
+    other = "shorter" if diagnosis.unexplained_ns < 0 else "longer"
     return (
-        f"{said}, as other parts got {other}: {where}." if _exceed(one) else f"{said}, in {where}."
+        f"{lead}, as other parts got {other}: {where}."
+        if _causes_exceed(diagnosis)
+        else f"{lead}, in {where}."
     )
 
 
-def _exceed(one: Diagnosis) -> bool:
+def _causes_exceed(diagnosis: Diagnosis) -> bool:
     """Whether causes explain more than the whole change, or what went the other way."""
-    return sum(each.explained_ns for each in one.causes) * one.unexplained_ns < 0
+    return sum(cause.explained_ns for cause in diagnosis.causes) * diagnosis.unexplained_ns < 0
 
 
-def symptoms(one: Diagnosis) -> str:
+def symptoms(diagnosis: Diagnosis) -> str:
     """Counters that tell of the change, in a line; empty without any."""
-    told = [
-        f"{each.metric} of {each.device} {amounts(each.base, each.new, each.unit)}"
-        + (f" ({each.why})" if each.why else "")
-        for each in one.symptoms
+    texts = [
+        f"{symptom.metric} of {symptom.device} {amounts(symptom.base, symptom.new, symptom.unit)}"
+        + (f" ({symptom.why})" if symptom.why else "")
+        for symptom in diagnosis.symptoms
     ]
-    if not told:
+    if not texts:
         return ""
-    return f"Symptoms, not causes: {units.listed([*dict.fromkeys(told)], _MOST_SYMPTOMS)}."
+    return f"Symptoms, not causes: {units.join_names([*dict.fromkeys(texts)], _MAX_SYMPTOMS)}."
 
 
-def below_anomalies(one: Diagnosis) -> str:
+def below_anomalies(diagnosis: Diagnosis) -> str:
     """Symptoms as they stand under the heading of anomalies, of which there may be none."""
-    told = symptoms(one)
-    return f"None. {told}" if told and not one.anomalies else told
+    symptom_line = symptoms(diagnosis)
+    return f"None. {symptom_line}" if symptom_line and not diagnosis.anomalies else symptom_line
 
 
-def checks(one: Diagnosis) -> list[str]:
+def checks(diagnosis: Diagnosis) -> list[str]:
     """What to check next: advice of causes, then of anomalies, then on what is unexplained."""
-    told = [each.advice for each in one.causes]
-    named = {each.cause for each in one.causes}
-    told += [each.advice for each in one.anomalies if each.cause not in named]
-    told += [pace.advice for pace in one.paces]
-    if unexplained(one) and not _exceed(one):
-        for name, _ in one.unexplained[:1]:
+    advice_lines = [cause.advice for cause in diagnosis.causes]
+    named = {cause.cause for cause in diagnosis.causes}
+    advice_lines += [
+        anomaly.advice for anomaly in diagnosis.anomalies if anomaly.cause not in named
+    ]
+    advice_lines += [pace.advice for pace in diagnosis.paces]
+    if unexplained_line(diagnosis) and not _causes_exceed(diagnosis):
+        for name, _ in diagnosis.unexplained[:1]:
             on_host = name in _HOST
             # Cycles of one run were chosen, not tested, and are of one machine.
-            tested = one.cycle_time.interval_pct is not None
-            alone = not (one.causes or one.anomalies or one.paces)
-            if one.verdict == "regression" and tested and on_host and alone:
-                told.append(_DIFFER)
+            tested = diagnosis.cycle_time.interval_pct is not None
+            has_no_cause = not (diagnosis.causes or diagnosis.anomalies or diagnosis.paces)
+            if diagnosis.verdict == "regression" and tested and on_host and has_no_cause:
+                advice_lines.append(_DIFFER)
             advice = _texts("parts", name.partition("/")[0]).get("advice")
             # What is advised on host code is not said twice.
             if advice and not (on_host and "host_code" in named):
-                told.append(f"{part_name(name)}: {advice}.")
+                advice_lines.append(f"{part_name(name)}: {advice}.")
     # Advice that begins alike is told once: one look at the device answers both.
     unlike: dict[str, str] = {}
-    for advice in filter(None, told):
+    for advice in filter(None, advice_lines):
         unlike.setdefault(advice.partition(" (`")[0], advice)
-    return [*unlike.values()][:_MOST_CHECKS]
+    return [*unlike.values()][:_MAX_CHECKS]
 
 
-def told_counters(one: Diagnosis | None) -> set[tuple[str, str]]:
+def told_counters(diagnosis: Diagnosis | None) -> set[tuple[str, str]]:
     """Counters and devices that anomalies and symptoms name."""
-    if one is None:
+    if diagnosis is None:
         return set()
-    named = [(each.metric, each.device) for each in one.anomalies]
-    named += [(each.metric, each.device) for each in one.symptoms[:_MOST_SYMPTOMS]]
-    found = {(metric, device) for metrics, device in named for metric in metrics.split("/")}
-    evidence = (each for anomaly in one.anomalies for each in anomaly.evidence)
-    return found | {(each.metric, each.device) for each in evidence if each.metric and each.device}
+    named = [(anomaly.metric, anomaly.device) for anomaly in diagnosis.anomalies]
+    named += [(symptom.metric, symptom.device) for symptom in diagnosis.symptoms[:_MAX_SYMPTOMS]]
+    counters = {(metric, device) for metrics, device in named for metric in metrics.split("/")}
+    evidence = (item for anomaly in diagnosis.anomalies for item in anomaly.evidence)
+    return counters | {
+        (item.metric, item.device) for item in evidence if item.metric and item.device
+    }
 
 
 # -- as blocks ------------------------------------------------------------------------------------
 
 
-def tone(one: Diagnosis) -> blocks.Tone:
+def tone(diagnosis: Diagnosis) -> blocks.Tone:
     """What a verdict means for the reader."""
-    return "notice" if is_open(one) else TONES.get(one.verdict, "plain")
+    return "notice" if is_open(diagnosis) else TONES.get(diagnosis.verdict, "plain")
 
 
 def paragraphs(lines: Sequence[str], tone: blocks.Tone = "plain") -> Iterator[blocks.Text]:
@@ -274,7 +291,7 @@ def paragraphs(lines: Sequence[str], tone: blocks.Tone = "plain") -> Iterator[bl
 
 
 def why_blocks(
-    one: Diagnosis,
+    diagnosis: Diagnosis,
     sides: tuple[str, str],
     notes: Sequence[str] = (),
     link: Callable[[str], blocks.Link] | None = None,
@@ -289,35 +306,35 @@ def why_blocks(
     """
     if not brief:
         # Cycle time of both sides and its change, with how sure that is.
-        lengths = one.judged_time
+        lengths = diagnosis.judged_time
         means: CycleTime | SteadyTimes = lengths
         if lengths.outcome:
             # Of several runs a side: what decides, and is said.
             means = lengths.steady or lengths
-            before, after = (units.counted(many, "runs") for many in lengths.runs)
+            before, after = (units.count_noun(many, "runs") for many in lengths.runs)
             sides = f"{sides[0]}, {before}", f"{sides[1]}, {after}"
-        percents = map(known, (means.change_pct, *(means.interval_pct or (None, None))))
+        percents = map(finite_or_none, (means.change_pct, *(means.interval_pct or (None, None))))
         changed, low, high = (None if percent is None else percent / 100 for percent in percents)
         yield blocks.Verdict(
-            UNDECIDED if lengths.outcome == UNDECIDED else one.verdict,
-            word or verdict(one),
-            short_names(one.reason),
-            blocks.Measured(sides[0], known(means.base_ns) or None),
-            blocks.Measured(sides[1], known(means.new_ns) or None),
+            UNDECIDED if lengths.outcome == UNDECIDED else diagnosis.verdict,
+            word or verdict_sentence(diagnosis),
+            short_names(diagnosis.reason),
+            blocks.Measured(sides[0], finite_or_none(means.base_ns) or None),
+            blocks.Measured(sides[1], finite_or_none(means.new_ns) or None),
             "time_ns",
             changed,
             low,
             high,
             tuple(map(short_names, notes)),
         )
-    if has_changed(one) and one.attribution:
-        yield attribution_block(one)
-    causes = causes_block(one, link, brief=brief)
+    if has_changed(diagnosis) and diagnosis.attribution:
+        yield attribution_block(diagnosis)
+    causes = causes_block(diagnosis, link, brief=brief)
     if causes.items or causes.empty:
         yield causes
     # Without causes these are what is said instead of them.
-    paces = [pace.sentence for pace in one.paces] if one.causes else []
-    yield from paragraphs([*paces, unexplained(one), symptoms(one)])
+    paces = [pace.sentence for pace in diagnosis.paces] if diagnosis.causes else []
+    yield from paragraphs([*paces, unexplained_line(diagnosis), symptoms(diagnosis)])
 
 
 def note_sections(notes: Iterable[str]) -> Iterator[blocks.Section]:
@@ -327,10 +344,12 @@ def note_sections(notes: Iterable[str]) -> Iterator[blocks.Section]:
         yield blocks.Section("notes", "Notes", every)
 
 
-def next_sections(found: Diagnosis) -> Iterator[blocks.Section]:
+def next_sections(diagnosis: Diagnosis) -> Iterator[blocks.Section]:
     """What to check next, where cards do not say all of it."""
-    told = {each.advice for each in found.causes} | {each.advice for each in found.anomalies}
-    more = [line for line in checks(found) if line not in told]
+    card_advice = {cause.advice for cause in diagnosis.causes} | {
+        anomaly.advice for anomaly in diagnosis.anomalies
+    }
+    more = [line for line in checks(diagnosis) if line not in card_advice]
     if more:
         yield blocks.Section("next", NEXT, tuple(paragraphs(more)))
 
@@ -338,51 +357,61 @@ def next_sections(found: Diagnosis) -> Iterator[blocks.Section]:
 # -- where the change is ---------------------------------------------------------------------------
 
 
-def attribution_block(one: Diagnosis, *, attributed: bool = False) -> blocks.Attribution:
+def attribution_block(diagnosis: Diagnosis, *, attributed: bool = False) -> blocks.Attribution:
     """The parts of a cycle and what each adds to the change; small ones together.
 
     Where only what is `attributed` is meant, small ones that cancel out have no row.
     """
-    order = sorted(one.attribution, key=lambda each: -abs(each.delta_ns))
+    order = sorted(diagnosis.attribution, key=lambda component: -abs(component.delta_ns))
     largest = abs(order[0].delta_ns) if order else 0.0
     # The parts worth a row of their own, largest change first.
-    shown = [each for each in order if largest and abs(each.delta_ns) >= _LEAST * largest]
-    shown = shown[:_MOST_PARTS]
-    rest = order[len(shown) :]
-    rows = [
-        attributed_part(each, each.name, part_name(each.name), launches(each)) for each in shown
+    components = [
+        component
+        for component in order
+        if largest and abs(component.delta_ns) >= _MIN_PART_SHARE * largest
     ]
-    base, new = fsum(each.base_ns for each in rest), fsum(each.new_ns for each in rest)
+    components = components[:_MAX_PARTS]
+    rest = order[len(components) :]
+    rows = [
+        attributed_part(component, component.name, part_name(component.name), launches(component))
+        for component in components
+    ]
+    base, new = (
+        fsum(component.base_ns for component in rest),
+        fsum(component.new_ns for component in rest),
+    )
     if rest and not (attributed and units.brief_ns(abs(new - base)) == "0 ns"):
-        names = dict.fromkeys(part_name(each.name) for each in rest if not attributed)
-        other = units.counted(len(rest), "other parts")
+        names = dict.fromkeys(part_name(component.name) for component in rest if not attributed)
+        other = units.count_noun(len(rest), "other parts")
         rows.append(_together("other", other, ", ".join(names), base, new))
-    before, after = one.cycle_time.parted_ns
+    before, after = diagnosis.cycle_time.parted_ns
     # What no part holds, so that rows add up.
     base = before - fsum(row.base for row in rows)
     new = after - fsum(row.new for row in rows)
-    if not attributed and abs(new - base) >= _LEAST_NS:
+    if not attributed and abs(new - base) >= _MIN_NS:
         rows.append(_together("unattributed", _NOT_ATTRIBUTED, "", base, new))
     change = after - before
-    doubt = ", which may be noise" if is_open(one) else ""
-    doubt = ", as recorded with the profiler" if one.judged_time.recorded_ns else doubt
+    doubt = ", which may be noise" if is_open(diagnosis) else ""
+    doubt = ", as recorded with the profiler" if diagnosis.judged_time.recorded_ns else doubt
     total = f"{signed_ns(change)} per cycle, {times(before, after)}{doubt}"
     return blocks.Attribution(f"Where the change is ({total})", "time_ns", change, tuple(rows))
 
 
-def attributed_part(one: Component, id_: str, name: str, note: str = "") -> blocks.AttributedPart:
+def attributed_part(
+    component: Component, id_: str, name: str, note: str = ""
+) -> blocks.AttributedPart:
     """What a part adds to a change, and how sure that is."""
-    low, high = one.interval_ns or (None, None)
+    low, high = component.interval_ns or (None, None)
     return blocks.AttributedPart(
         id_,
         name,
         note,
-        one.base_ns,
-        one.new_ns,
-        one.delta_ns,
-        known(low),
-        known(high),
-        one.p_value is not None and one.p_value < ALPHA,
+        component.base_ns,
+        component.new_ns,
+        component.delta_ns,
+        finite_or_none(low),
+        finite_or_none(high),
+        component.p_value is not None and component.p_value < ALPHA,
     )
 
 
@@ -394,16 +423,23 @@ def _together(id_: str, name: str, note: str, base: float, new: float) -> blocks
 
 
 def causes_block(
-    one: Diagnosis, link: Callable[[str], blocks.Link] | None = None, *, brief: bool = False
+    diagnosis: Diagnosis, link: Callable[[str], blocks.Link] | None = None, *, brief: bool = False
 ) -> blocks.Causes:
     """Causes, most time first, then what else is different around it."""
-    before, after = one.cycle_time.parted_ns
+    before, after = diagnosis.cycle_time.parted_ns
     change = after - before
-    most = _MOST_EVIDENCE_BRIEFLY if brief else _MOST_EVIDENCE
-    others = [each for each in one.anomalies if not any(_tells(c, each) for c in one.causes)]
-    cards = [_card(each, link, most, change, one.anomalies if brief else ()) for each in one.causes]
-    cards += [_card(each, link, most) for each in others]
-    return blocks.Causes(tuple(cards), "" if one.causes else no_cause(one))
+    most = _MAX_EVIDENCE_BRIEFLY if brief else _MAX_EVIDENCE
+    anomalies = [
+        anomaly
+        for anomaly in diagnosis.anomalies
+        if not any(_tells(c, anomaly) for c in diagnosis.causes)
+    ]
+    cards = [
+        _card(cause, link, most, change, diagnosis.anomalies if brief else ())
+        for cause in diagnosis.causes
+    ]
+    cards += [_card(anomaly, link, most) for anomaly in anomalies]
+    return blocks.Causes(tuple(cards), "" if diagnosis.causes else no_cause(diagnosis))
 
 
 def _tells(cause: Finding, anomaly: Finding) -> bool:
@@ -414,7 +450,7 @@ def _tells(cause: Finding, anomaly: Finding) -> bool:
 
 
 def _card(
-    one: Finding,
+    finding: Finding,
     link: Callable[[str], blocks.Link] | None,
     most: int,
     change_ns: float | None = None,
@@ -425,27 +461,27 @@ def _card(
     What anomalies `around` it rest on that have no card of their own, is said here.
     """
     is_cause = change_ns is not None
-    rests_on = [one, *(each for each in around if _tells(one, each))]
-    evidence = [line for each in rests_on for line in evidence_lines(each, most)]
-    share: float | None = one.share
+    rests_on = [finding, *(anomaly for anomaly in around if _tells(finding, anomaly))]
+    evidence = [line for basis in rests_on for line in evidence_lines(basis, most)]
+    share: float | None = finding.share
     if is_cause:
-        part = one.explained_ns / change_ns if change_ns else 0.0
+        part = finding.explained_ns / change_ns if change_ns else 0.0
         share = part if part > 0 else None
-    bounds = one.interval_ns if is_cause else None
+    bounds = finding.interval_ns if is_cause else None
     # The functions of the evidence, in the tables that have them.
-    named = dict.fromkeys(each.function for each in one.evidence if each.function)
+    named = dict.fromkeys(item.function for item in finding.evidence if item.function)
     return blocks.CauseCard(
-        one.cause,
+        finding.cause,
         "cause" if is_cause else "anomaly",
-        cause_title(one),
-        short_names(cause_sentence(one) if is_cause else one.sentence),
-        one.explained_ns if is_cause else one.explained_ns or None,
+        cause_title(finding),
+        short_names(cause_sentence(finding) if is_cause else finding.sentence),
+        finding.explained_ns if is_cause else finding.explained_ns or None,
         "time_ns",
         share,
         "of the change" if is_cause else "severity",
-        one.advice,
+        finding.advice,
         tuple(short_names(line) for line in dict.fromkeys(evidence)),
-        tuple(dict.fromkeys(map(link, named)))[:_MOST_LINKS] if link is not None else (),
+        tuple(dict.fromkeys(map(link, named)))[:_MAX_LINKS] if link is not None else (),
         "" if bounds is None else interval_ns(*bounds),
     )
 

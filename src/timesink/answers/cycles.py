@@ -25,7 +25,7 @@ from timesink.model import units
 from timesink.model.fitness import FIT, STEP_TIME, Fitness
 from timesink.output.blocks import Curve, Curves, Document, Section, Table, Text
 from timesink.output.names import cut_end
-from timesink.sources import place_of, shown
+from timesink.sources import display_place, place_of
 from timesink.sources.discovery import distinct_labels
 from timesink.sources.opening import find_chosen, open_each, open_trace
 
@@ -63,7 +63,7 @@ class CycleRun:
             "mean_ns": round(cycles.mean_ns),
             "processes": self.summary.to_dicts(),
             "others": [
-                {**asdict(other), "marker": other.marker or None} for other in cycles.others
+                {**asdict(other), "marker": other.marker or None} for other in cycles.alternatives
             ],
             "cycles": cycles.table.to_dicts(),
         }
@@ -127,28 +127,30 @@ def cycles(
     place = place_of(path)
     if isinstance(place, Path) and is_folder(place):
         trace = open_trace(place)
-        found = find_cycles(trace, marker=marker, by=by, pid=pid)
-        run = CycleRun(str(path), place.name, found, cycle_summary(found), recording_fitness(trace))
+        run_cycles = find_cycles(trace, marker=marker, by=by, pid=pid)
+        run = CycleRun(
+            str(path), place.name, run_cycles, cycle_summary(run_cycles), recording_fitness(trace)
+        )
         return CycleReport(str(path), (run,))
     chosen = find_chosen(place, worker=worker, span=span, rank=rank)
     labels = distinct_labels(chosen) if len(chosen) > 1 else [chosen[0].path.name]
     opened = open_each(chosen, cache=cache, jobs=jobs, progress=progress)
     runs: list[CycleRun] = []
     refused: list[TimesinkError] = []
-    for label, one in zip(labels, opened, strict=True):
-        if one.trace is None:
-            refused += [one.error] if one.error else []
+    for label, opened_trace in zip(labels, opened, strict=True):
+        if opened_trace.trace is None:
+            refused += [opened_trace.error] if opened_trace.error else []
             continue
         try:
-            found = find_cycles(one.trace, marker=marker, by=by, pid=pid)
+            run_cycles = find_cycles(opened_trace.trace, marker=marker, by=by, pid=pid)
         except TimesinkError as why:
             refused.append(why)
         else:
-            fitness, source = recording_fitness(one.trace), one.recording.source
-            runs.append(CycleRun(source, label, found, cycle_summary(found), fitness))
+            fitness, source = recording_fitness(opened_trace.trace), opened_trace.recording.source
+            runs.append(CycleRun(source, label, run_cycles, cycle_summary(run_cycles), fitness))
     if not runs:
         raise refused[0]
-    return CycleReport(shown(place), tuple(runs), tuple(refused))
+    return CycleReport(display_place(place), tuple(runs), tuple(refused))
 
 
 _NAME = 72
@@ -177,14 +179,14 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
             for run in report.runs
             for note in run.cycles.notes
         ]
-        sections += _listed("notes", "Notes", notes)
+        sections += _text_sections("notes", "Notes", notes)
     else:
         for run in report.runs:
             title = f"{run.label}: {_headline(run)}" if several else ""
             # A row per process and type of cycle.
-            told = listed_table("cycles-of-processes", "cycles", "", run.summary)
+            block = listed_table("cycles-of-processes", "cycles", "", run.summary)
             if refusing_damage(run.fitness) is None:
-                sections.append(Section("cycles", title, (told,)))
+                sections.append(Section("cycles", title, (block,)))
                 sections.append(Section("lengths", "Length, cycle by cycle", (_lengths(run),)))
             cycles = run.cycles
             lines = [_short_sentence(cycles.reason), *_cut_lines(cycles)]
@@ -193,9 +195,11 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
                     f"{100 * cycles.coverage:.1f} % of the recorded work began in a cycle; amounts "
                     f"of work are {100 * cycles.likeness:.1f} % alike"
                 )
-            sections += _listed("why", "Why", lines)
-            sections += _listed("others", "Also considered", [*map(_other, cycles.others)])
-            sections += _listed("notes", "Notes", [*map(_short_sentence, cycles.notes)])
+            sections += _text_sections("why", "Why", lines)
+            sections += _text_sections(
+                "others", "Also considered", [*map(_other, cycles.alternatives)]
+            )
+            sections += _text_sections("notes", "Notes", [*map(_short_sentence, cycles.notes)])
     refused = tuple(Text(f"{why.message}; hint: {why.hint}", "warning") for why in report.refused)
     if refused:
         sections.append(Section("refused", "No cycles", refused))
@@ -223,7 +227,7 @@ def _cut_lines(cycles: Cycles) -> Iterator[str]:
         yield "each ends as the host marks it"
 
 
-def _listed(section: str, title: str, lines: Sequence[str]) -> Iterator[Section]:
+def _text_sections(section: str, title: str, lines: Sequence[str]) -> Iterator[Section]:
     if lines:
         yield Section(section, title, tuple(Text(line) for line in lines))
 
@@ -263,9 +267,9 @@ def _unit(run: CycleRun) -> str:
 def _headline(run: CycleRun) -> str:
     """The answer in a sentence."""
     cycles = run.cycles
-    count = units.counted(cycles.table.height, "cycles")
+    count = units.count_noun(cycles.table.height, "cycles")
     processes = cycles.processes
-    where = f" in {units.counted(processes, 'processes')}" if processes > 1 else ""
+    where = f" in {units.count_noun(processes, 'processes')}" if processes > 1 else ""
     if refusing_damage(run.fitness) is not None:
         return f"{count}{where}, by {_means(run)}; how long they take cannot be told"
     return f"{count}{where}{_length(run)}, by {_means(run)} (confidence {cycles.confidence:.2f})"
@@ -292,12 +296,12 @@ def _means(run: CycleRun) -> str:
 
 def _overview_headline(report: CycleReport) -> str:
     """What several recordings have in common."""
-    found = {(run.cycles.method, run.cycles.anchor) for run in report.runs}
-    count = units.counted(len(report.runs), "recordings")
-    cycles = units.counted(sum(run.cycles.table.height for run in report.runs), "cycles")
-    if len(found) == 1:
+    methods = {(run.cycles.method, run.cycles.anchor) for run in report.runs}
+    count = units.count_noun(len(report.runs), "recordings")
+    cycles = units.count_noun(sum(run.cycles.table.height for run in report.runs), "cycles")
+    if len(methods) == 1:
         return f"{cycles} in {count}, all by {_means(report.runs[0])}"
-    return f"{cycles} in {count}, found in {len(found)} ways: compare them only with --marker"
+    return f"{cycles} in {count}, found in {len(methods)} ways: compare them only with --marker"
 
 
 def _short_sentence(sentence: str) -> str:
@@ -308,7 +312,7 @@ def _short_sentence(sentence: str) -> str:
 
 
 def _other(other: Candidate) -> str:
-    count = units.counted(other.count, "cycles")
+    count = units.count_noun(other.count, "cycles")
     choice = f"; choose it with --marker {shlex.quote(other.marker)}" if other.marker else ""
     period = units.duration_ns(other.period_ns)
     return f"{count} of {period}: {_short_sentence(other.reason)}{choice}"

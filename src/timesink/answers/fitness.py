@@ -32,7 +32,7 @@ _WORDS = {
     COMPARISON: "whether the program changed",
 }
 _ALL_UNFIT = "anything that depends on time"
-MOST_REASONS = 8
+MAX_REASONS = 8
 """Of many recordings, so many reasons are written out."""
 
 
@@ -85,9 +85,9 @@ def fitness_of_sides(sides: Mapping[str, Fitness]) -> Iterator[Section]:
         for name, fitness in sides.items()
         for reason in fitness.reasons
     ]
-    more = len(lines) - MOST_REASONS
+    more = len(lines) - MAX_REASONS
     if more > 0:
-        lines = [*lines[:MOST_REASONS], f"And {units.counted(more, 'more reasons')}."]
+        lines = [*lines[:MAX_REASONS], f"And {units.count_noun(more, 'more reasons')}."]
     if lines:
         blocks = tuple(Text(line, "warning") for line in lines)
         yield Section(SECTION, "What these recordings cannot tell", blocks)

@@ -15,7 +15,7 @@ import polars as pl
 
 from timesink.analyses.comparison import SIGNALS, SignalName
 from timesink.analyses.statistics.change_points import (
-    FEWEST,
+    MIN,
     ChangePoint,
     exact_changes,
     level_changes,
@@ -27,17 +27,17 @@ from timesink.errors import UsageError
 from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.output.blocks import Curve, Curves, Document, Kind, Mark, Section, Table, Text, Tone
-from timesink.output.numbers import column, table, worded
+from timesink.output.numbers import column, number_text, table
 
 SCHEMA = "timesink/history/1"
 HISTORY_SIGNALS = {
     **{name: SIGNALS[name] for name in ("cycle_ns", "device_ns")},
-    **{name: one for name, one in SIGNALS.items() if one.exact},
+    **{name: signal for name, signal in SIGNALS.items() if signal.exact},
     "mean_ns": SignalName("mean cycle", "time_ns", exact=False),
 }
 """What a history may be asked about; the mean only where it is asked for by name."""
 _OF_CYCLES = ("cycle_ns", "mean_ns")
-_MOST_ROWS = 12
+_MAX_ROWS = 12
 """Rows of the table in text; pages have all."""
 _SUBJECT = 60
 
@@ -88,7 +88,7 @@ class LevelChange:
     def values(self) -> str:
         """From which level to which."""
         kind = HISTORY_SIGNALS[self.signal].unit
-        return units.from_to(*(_worded(one, kind) for one in (self.base, self.new)))
+        return units.from_to(*(_value_words(value, kind) for value in (self.base, self.new)))
 
     @property
     def sentence(self) -> str:
@@ -118,9 +118,9 @@ class SignalSeries:
     @property
     def levels(self) -> list[float | None]:
         """The level each row is at; numbers only."""
-        starts = [0, *(self._place(one.commit) for one in self.changes), len(self.rows)]
+        starts = [0, *(self._place(change.commit) for change in self.changes), len(self.rows)]
         first = [self.changes[0].base] if self.changes else [_level(self.values)]
-        levels = [*first, *(one.new for one in self.changes)]
+        levels = [*first, *(change.new for change in self.changes)]
         return [
             level if isinstance(level, float) else None
             for level, (start, end) in zip(levels, pairwise(starts), strict=True)
@@ -157,20 +157,20 @@ class History:
     @cached_property
     def series(self) -> tuple[SignalSeries, ...]:
         """Every signal that rows tell, machine by machine."""
-        asked = [one for one in HISTORY_SIGNALS if one != "mean_ns"]
+        signals = [name for name in HISTORY_SIGNALS if name != "mean_ns"]
         return tuple(
-            one
-            for signal in ([self.signal] if self.signal else asked)
-            for one in _series(signal, self.rows)
+            series
+            for signal in ([self.signal] if self.signal else signals)
+            for series in _series(signal, self.rows)
         )
 
     @cached_property
     def changes(self) -> tuple[LevelChange, ...]:
         """All changes, the newest first; what is certain first of those at one commit."""
-        every = [one for series in self.series for one in series.changes]
+        every = [change for series in self.series for change in series.changes]
         # Commits of one second are in the order of their rows.
         places = {row.commit: place for place, row in enumerate(self.rows)}
-        return tuple(sorted(every, key=lambda one: (-places[one.commit], not one.certain)))
+        return tuple(sorted(every, key=lambda change: (-places[change.commit], not change.certain)))
 
     @property
     def machines(self) -> list[str]:
@@ -182,13 +182,13 @@ class History:
         """What to know of the rows."""
         notes = list(self.left_out)
         if len(self.machines) > 1:
-            each = units.listed(self.machines, 4, "; ")
+            machines = units.join_names(self.machines, 4, "; ")
             notes.append(
-                f"rows are of {len(self.machines)} machines, each judged by itself: {each}"
+                f"rows are of {len(self.machines)} machines, each judged by itself: {machines}"
             )
         if self.signal in (None, *_OF_CYCLES) and len({row.by for row in self.rows}) > 1:
             notes.append("cycle times of plain cycles and of recorded ones are judged apart")
-        return (*notes, *dict.fromkeys(one.note for one in self.series if one.note))
+        return (*notes, *dict.fromkeys(series.note for series in self.series if series.note))
 
     @property
     def headline(self) -> str:
@@ -198,7 +198,7 @@ class History:
     @property
     def bisect(self) -> tuple[str, ...]:
         """Lines for a shell that find the commit behind the newest rise; none without a rise."""
-        newest = next((one for one in self.changes if one.rises and one.certain), None)
+        newest = next((change for change in self.changes if change.rises and change.certain), None)
         return (
             ()
             if newest is None
@@ -209,7 +209,7 @@ class History:
     def table(self) -> pl.DataFrame:
         """The rows with what each measured, the oldest first."""
         names = [self.signal] if self.signal else list(HISTORY_SIGNALS)
-        known: dict[str, list[Any]] = {
+        columns: dict[str, list[Any]] = {
             "commit": [row.commit.sha for row in self.rows],
             "time": [_moment(row.commit) for row in self.rows],
             "subject": [row.commit.subject for row in self.rows],
@@ -217,7 +217,9 @@ class History:
             "by": [row.by for row in self.rows],
             "runs": [len(row.runs) for row in self.rows],
         }
-        return pl.DataFrame(known | {one: [row.value(one) for row in self.rows] for one in names})
+        return pl.DataFrame(
+            columns | {name: [row.value(name) for row in self.rows] for name in names}
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/history.md` describes every key."""
@@ -226,9 +228,9 @@ class History:
             "name": reference(self.name),
             "headline": self.headline,
             "changes": [
-                {**asdict(one), "change_pct": None if pct is None else round(pct, 4)}
-                for one in self.changes
-                for pct in [one.change_pct]
+                {**asdict(change), "change_pct": None if pct is None else round(pct, 4)}
+                for change in self.changes
+                for pct in [change.change_pct]
             ],
             "rows": self.table.to_dicts(),
             "bisect": list(self.bisect),
@@ -274,33 +276,33 @@ def _series(signal: str, rows: Sequence[HistoryRow]) -> Iterator[SignalSeries]:
         key = row.machine, row.by if signal in _OF_CYCLES else ""
         apart.setdefault(key, []).append(row)
     for (machine, _), every in apart.items():
-        told = [(row, value) for row in every if (value := row.value(signal)) is not None]
-        if not told and not any(row.disagree(signal) for row in every):
+        row_values = [(row, value) for row in every if (value := row.value(signal)) is not None]
+        if not row_values and not any(row.disagree(signal) for row in every):
             continue
-        yield _judged(signal, machine, every, told)
+        yield _judge_series(signal, machine, every, row_values)
 
 
-def _judged(
+def _judge_series(
     signal: str,
     machine: str,
     every: Sequence[HistoryRow],
-    told: Sequence[tuple[HistoryRow, float | str]],
+    row_values: Sequence[tuple[HistoryRow, float | str]],
 ) -> SignalSeries:
-    rows, values = [row for row, _ in told], [value for _, value in told]
-    about, found, exact = HISTORY_SIGNALS[signal], None, HISTORY_SIGNALS[signal].exact
+    rows, values = [row for row, _ in row_values], [value for _, value in row_values]
+    about, change_points, exact = HISTORY_SIGNALS[signal], None, HISTORY_SIGNALS[signal].exact
     unequal = sum(row.disagree(signal) for row in every) if exact else 0
-    note = f"{about.title} is not the same in all runs of {units.counted(unequal, 'rows')}"
+    note = f"{about.title} is not the same in all runs of {units.count_noun(unequal, 'rows')}"
     notes = [note] if unequal else []
     if exact:
-        found = exact_changes(values)
-    if found is None:
+        change_points = exact_changes(values)
+    if change_points is None:
         if exact:
             notes.append(f"{about.title} changes too often to be exact, and is judged as times are")
         numbers = [value for value in values if isinstance(value, (int, float))]
-        exact, found = False, []
+        exact, change_points = False, []
         if len(numbers) == len(values):
-            found = level_changes(np.array(numbers, dtype=np.float64))
-    changes = _changes(signal, machine, rows, values, found, exact=exact)
+            change_points = level_changes(np.array(numbers, dtype=np.float64))
+    changes = _changes(signal, machine, rows, values, change_points, exact=exact)
     return SignalSeries(signal, machine, tuple(rows), tuple(values), changes, "; ".join(notes))
 
 
@@ -309,28 +311,28 @@ def _changes(
     machine: str,
     rows: Sequence[HistoryRow],
     values: Sequence[float | str],
-    found: Sequence[ChangePoint],
+    change_points: Sequence[ChangePoint],
     *,
     exact: bool,
 ) -> tuple[LevelChange, ...]:
-    ends = [0, *(one.at for one in found), len(rows)]
+    ends = [0, *(point.at for point in change_points), len(rows)]
     stretches = list(pairwise(ends))
     return tuple(
         LevelChange(
             signal,
             machine,
-            rows[one.at].commit,
-            rows[one.at - 1].commit,
+            rows[point.at].commit,
+            rows[point.at - 1].commit,
             _level(values[before[0] : before[1]]),
             _level(values[after[0] : after[1]]),
-            one.p,
+            point.p,
             exact,
-            one.certain,
+            point.certain,
             before[1] - before[0],
             after[1] - after[0],
-            tuple(_other_versions(rows[one.at - 1], rows[one.at])),
+            tuple(_other_versions(rows[point.at - 1], rows[point.at])),
         )
-        for one, before, after in zip(found, stretches, stretches[1:], strict=False)
+        for point, before, after in zip(change_points, stretches, stretches[1:], strict=False)
     )
 
 
@@ -353,33 +355,33 @@ def _other_versions(old: HistoryRow, new: HistoryRow) -> Iterator[str]:
 # -- in words --------------------------------------------------------------------------------------
 
 
-def _headline(found: History) -> Iterator[str]:
-    name, count = reference(found.name), units.counted(len(found.rows), "rows")
-    if not found.changes:
-        most = max((len(one.rows) for one in found.series), default=0)
-        if most < 2 * FEWEST:
-            few = f"{2 * FEWEST} tell a change of times from noise, 2 a change of counts"
+def _headline(history: History) -> Iterator[str]:
+    name, count = reference(history.name), units.count_noun(len(history.rows), "rows")
+    if not history.changes:
+        most = max((len(series.rows) for series in history.series), default=0)
+        if most < 2 * MIN:
+            few = f"{2 * MIN} tell a change of times from noise, 2 a change of counts"
             yield f"{name} has {count}: {few}."
         else:
-            what = HISTORY_SIGNALS[found.signal].title if found.signal else "No level"
+            what = HISTORY_SIGNALS[history.signal].title if history.signal else "No level"
             yield (
                 f"{what} of {name} has not changed in {count}."
-                if found.signal
+                if history.signal
                 else (f"{what} of {name} has changed in {count}.")
             )
         return
-    newest = found.changes[0].commit
-    here = [one for one in found.changes if one.commit.sha == newest.sha]
-    said = f" ({cut_subject(newest.subject)})" if newest.subject else ""
+    newest = history.changes[0].commit
+    here = [change for change in history.changes if change.commit.sha == newest.sha]
+    subject = f" ({cut_subject(newest.subject)})" if newest.subject else ""
     first, before = here[0].sentence, here[0].before.short
-    yield f"{first[0].upper()}{first[1:]} at {newest.short}{said}; last before: {before}."
+    yield f"{first[0].upper()}{first[1:]} at {newest.short}{subject}; last before: {before}."
     if here[1:]:
-        yield f"There, too: {'; '.join(one.sentence for one in here[1:])}."
+        yield f"There, too: {'; '.join(change.sentence for change in here[1:])}."
     if here[0].versions:
-        yield f"It was measured with other versions: {units.listed(here[0].versions, 3)}."
-    older = {one.commit.sha for one in found.changes} - {newest.sha}
+        yield f"It was measured with other versions: {units.join_names(here[0].versions, 3)}."
+    older = {change.commit.sha for change in history.changes} - {newest.sha}
     if older:
-        yield f"{units.counted(len(older), 'commits')} before it changed a level as well."
+        yield f"{units.count_noun(len(older), 'commits')} before it changed a level as well."
 
 
 def cut_subject(subject: str) -> str:
@@ -392,10 +394,10 @@ def _moment(commit: Commit) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _worded(value: float | str, kind: str) -> str:
+def _value_words(value: float | str, kind: str) -> str:
     if isinstance(value, str):
         return value
-    return units.brief_ns(value) if kind == "time_ns" else worded(value, _kind(kind))
+    return units.brief_ns(value) if kind == "time_ns" else number_text(value, _kind(kind))
 
 
 def _kind(unit: str) -> Kind:
@@ -406,30 +408,30 @@ def _kind(unit: str) -> Kind:
 # -- the document ----------------------------------------------------------------------------------
 
 
-def history_document(found: History) -> Document:
+def history_document(history: History) -> Document:
     """The history as blocks that every writer serves."""
-    newest = found.changes[0] if found.changes else None
+    newest = history.changes[0] if history.changes else None
     tone: Tone = "plain" if newest is None else "bad" if newest.rises else "notice"
-    sections = [*_changes_sections(found)]
-    if found.bisect:
+    sections = [*_changes_sections(history)]
+    if history.bisect:
         lines, code = (
-            tuple(Text(f"{mark}{line}{mark}") for line in found.bisect) for mark in ("", "`")
+            tuple(Text(f"{mark}{line}{mark}") for line in history.bisect) for mark in ("", "`")
         )
         sections += [
             Section("bisect", _BISECT, lines, lead=_BISECT_LEAD, medium="text"),
             Section("bisect", _BISECT, code, lead=_BISECT_LEAD, medium="page"),
         ]
-    curves = tuple(_curves(one, found) for one in found.series if _is_drawn(one))
+    curves = tuple(_curves(series, history) for series in history.series if _is_drawn(series))
     if curves:
         sections.append(Section("levels", "Levels, commit by commit", curves))
     sections += [
-        Section("rows", "Rows", (_rows(found, None),), medium="page"),
-        Section("rows", "Rows", (_rows(found, _MOST_ROWS),), medium="text"),
+        Section("rows", "Rows", (_rows(history, None),), medium="page"),
+        Section("rows", "Rows", (_rows(history, _MAX_ROWS),), medium="text"),
     ]
-    name = reference(found.name)
+    name = reference(history.name)
     return Document(
-        "history", f"timesink: {name}", name, found.headline, sections=tuple(sections), tone=tone,
-        notes=found.notes,
+        "history", f"timesink: {name}", name, history.headline, sections=tuple(sections), tone=tone,
+        notes=history.notes,
     )  # fmt: skip
 
 
@@ -439,24 +441,24 @@ _BISECT_LEAD = (
 )
 
 
-def _changes_sections(found: History) -> tuple[Section, ...]:
-    changes, apart = found.changes, len(found.machines) > 1
-    commits = [one.commit.short for one in changes]
-    subjects = [cut_subject(one.commit.subject) for one in changes]
-    numbers = [[getattr(one, name) for one in changes] for name in ("base_rows", "new_rows")]
-    pct = [None if one.change_pct is None else one.change_pct for one in changes]
+def _changes_sections(history: History) -> tuple[Section, ...]:
+    changes, apart = history.changes, len(history.machines) > 1
+    commits = [change.commit.short for change in changes]
+    subjects = [cut_subject(change.commit.subject) for change in changes]
+    numbers = [[getattr(change, name) for change in changes] for name in ("base_rows", "new_rows")]
+    pct = [None if change.change_pct is None else change.change_pct for change in changes]
     values = {
         "commit": commits,
-        "signal": [HISTORY_SIGNALS[one.signal].title for one in changes],
+        "signal": [HISTORY_SIGNALS[change.signal].title for change in changes],
         "change_pct": pct,
-        "before": [one.before.short for one in changes],
+        "before": [change.before.short for change in changes],
         "base_rows": numbers[0],
         "new_rows": numbers[1],
         "subject": subjects,
-        "versions": [", ".join(one.versions) or None for one in changes],
-        "machine": [one.machine if apart else None for one in changes],
+        "versions": [", ".join(change.versions) or None for change in changes],
+        "machine": [change.machine if apart else None for change in changes],
     }
-    told = listed_table(
+    block = listed_table(
         "level-changes",
         "changes",
         "",
@@ -464,39 +466,39 @@ def _changes_sections(found: History) -> tuple[Section, ...]:
         values,
         note="" if changes else "No level has changed.",
     )
-    notes = tuple(Text(f"{note[0].upper()}{note[1:]}.") for note in found.notes)
+    notes = tuple(Text(f"{note[0].upper()}{note[1:]}.") for note in history.notes)
     return (
-        Section("changes", "Changes, the newest first", (told,), medium="text"),
-        Section("changes", "Changes, the newest first", (told, *notes), medium="page"),
+        Section("changes", "Changes, the newest first", (block,), medium="text"),
+        Section("changes", "Changes, the newest first", (block, *notes), medium="page"),
     )
 
 
-def _is_drawn(one: SignalSeries) -> bool:
+def _is_drawn(series: SignalSeries) -> bool:
     """What never changed at all is in the table of rows."""
-    return len(set(one.values)) > 1 and not isinstance(one.values[0], str)
+    return len(set(series.values)) > 1 and not isinstance(series.values[0], str)
 
 
-def _curves(one: SignalSeries, found: History) -> Curves:
-    about = HISTORY_SIGNALS[one.signal]
-    where = f", {one.machine}" if len(found.machines) > 1 else ""
-    numbers = tuple(None if isinstance(value, str) else float(value) for value in one.values)
-    places = {row.commit.sha: place for place, row in enumerate(one.rows)}
+def _curves(series: SignalSeries, history: History) -> Curves:
+    about = HISTORY_SIGNALS[series.signal]
+    where = f", {series.machine}" if len(history.machines) > 1 else ""
+    numbers = tuple(None if isinstance(value, str) else float(value) for value in series.values)
+    places = {row.commit.sha: place for place, row in enumerate(series.rows)}
     return Curves(
-        f"{one.signal}-{found.machines.index(one.machine)}",
+        f"{series.signal}-{history.machines.index(series.machine)}",
         f"{about.title[0].upper()}{about.title[1:]}{where}",
         _kind(about.unit),
-        tuple(map(float, range(len(one.rows)))),
-        (Curve("row", numbers, "dots"), Curve("level", tuple(one.levels), "step")),
-        tuple(Mark(places[each.commit.sha], each.commit.short) for each in one.changes),
-        tuple(row.commit.short for row in one.rows),
+        tuple(map(float, range(len(series.rows)))),
+        (Curve("row", numbers, "dots"), Curve("level", tuple(series.levels), "step")),
+        tuple(Mark(places[change.commit.sha], change.commit.short) for change in series.changes),
+        tuple(row.commit.short for row in series.rows),
         from_zero=False,
     )
 
 
-def _rows(found: History, most: int | None) -> Table:
-    rows = list(reversed(found.rows))[:most]
-    apart = len(found.machines) > 1
-    names = [found.signal] if found.signal else list(HISTORY_SIGNALS)
+def _rows(history: History, most: int | None) -> Table:
+    rows = list(reversed(history.rows))[:most]
+    apart = len(history.machines) > 1
+    names = [history.signal] if history.signal else list(HISTORY_SIGNALS)
     minor = {"syncs": 3, "copied_bytes": 4, "peak_memory_bytes": 3, "program": 5, "mean_ns": 5}
     return table(
         "rows",
@@ -506,14 +508,14 @@ def _rows(found: History, most: int | None) -> Table:
             column("time", "time", "text", [_moment(row.commit) for row in rows], spare=3),
             column("runs", "runs", "count", [len(row.runs) for row in rows], spare=2),
             *(
-                column(one, HISTORY_SIGNALS[one].title, _kind(HISTORY_SIGNALS[one].unit),
-                       [row.value(one) for row in rows], spare=minor.get(one, 0))
-                for one in names
+                column(name, HISTORY_SIGNALS[name].title, _kind(HISTORY_SIGNALS[name].unit),
+                       [row.value(name) for row in rows], spare=minor.get(name, 0))
+                for name in names
             ),
             column("subject", "subject", "text",
                    [cut_subject(row.commit.subject) or None for row in rows], spare=1),
             column("machine", "machine", "text",
                    [row.machine if apart else None for row in rows], spare=4),
         ),
-        total_rows=len(found.rows),
+        total_rows=len(history.rows),
     )  # fmt: skip

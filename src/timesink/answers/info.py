@@ -30,20 +30,22 @@ def info_document(info: info_report.Info) -> Document:
     traces, title = info.traces, os.fsencode(name).decode("utf-8", "replace")
     sections = [] if len(traces) == 1 else [Section("traces", "Traces", (_folder(traces),))]
     # Of several traces, what the recorder says where they are of one run.
-    first, *others = (trace.metadata.run for trace in traces)
-    shared = first if all(run == first for run in others) else None
-    about = info_report.recording_facts(shared) if others else facts(traces[0])
+    first, *other_runs = (trace.metadata.run for trace in traces)
+    shared = first if all(run == first for run in other_runs) else None
+    about = info_report.recording_facts(shared) if other_runs else facts(traces[0])
     if about or len(traces) == 1:
         sections.append(recording_section(about))
     sections.append(health_section(info.all_health))
-    told = (
+    first_sections = (
         fitness_sections(info.fitness)
         if len(traces) == 1
         else fitness_of_sides(
             dict(zip(_trace_labels(traces), (t.fitness for t in traces), strict=True))
         )
     )
-    return Document("info", title, title, _headline(info, title), sections=(*told, *sections))
+    return Document(
+        "info", title, title, _headline(info, title), sections=(*first_sections, *sections)
+    )
 
 
 def recording_section(rows: Sequence[tuple[str, str]]) -> Section:
@@ -54,28 +56,28 @@ def recording_section(rows: Sequence[tuple[str, str]]) -> Section:
 def _folder(traces: Sequence[info_report.TraceInfo]) -> Table:
     """A row per trace, or per behaviour table where all of them are."""
     counts, labels = [trace.summary for trace in traces], _trace_labels(traces)
-    tables = [one.behaviour for one in counts if one.behaviour is not None]
+    tables = [summary.behaviour for summary in counts if summary.behaviour is not None]
     meanings = meanings_of("traces")
     if len(tables) == len(traces):
         values = {
             "table": labels,
-            "processes": [units.listed(one.processes) for one in tables],
-            "cycle": [one.cycle_ns for one in tables],
+            "processes": [units.join_names(behaviour.processes) for behaviour in tables],
+            "cycle": [behaviour.cycle_ns for behaviour in tables],
         }
         return listed_table(
             "behaviour-tables", "traces", "Behaviour tables", tables, values, meanings=meanings
         )
-    spans = [one.device_span.length_ns for one in counts]
-    told = {
+    spans = [summary.device_span.length_ns for summary in counts]
+    trace_values = {
         "trace": labels,
         "rank": [None if _has_no_rank(trace.metadata) else trace.rank for trace in traces],
         "device_span": spans,
         "busy": [
-            one.device_busy_ns / span if span else None
-            for one, span in zip(counts, spans, strict=True)
+            summary.device_busy_ns / span if span else None
+            for summary, span in zip(counts, spans, strict=True)
         ],
     }
-    return listed_table("traces", "traces", "Traces", counts, told, meanings=meanings)
+    return listed_table("traces", "traces", "Traces", counts, trace_values, meanings=meanings)
 
 
 _APART = 0.1
@@ -87,9 +89,9 @@ def _headline(info: info_report.Info, title: str) -> str:
     summaries = [trace.summary for trace in info.traces]
     busy = sum(summary.device_busy_ns for summary in summaries)
     span = sum(summary.device_span.length_ns for summary in summaries)
-    what = f"{title}: {units.counted(sum(s.events for s in summaries), 'events')}"
+    what = f"{title}: {units.count_noun(sum(s.events for s in summaries), 'events')}"
     if len(summaries) > 1:
-        what += f" in {units.counted(len(summaries), 'traces')}"
+        what += f" in {units.count_noun(len(summaries), 'traces')}"
     tables = [summary.behaviour for summary in summaries if summary.behaviour is not None]
     if tables:
         return f"{title}: {_behaviour_text(tables)}; no timeline"
@@ -97,7 +99,7 @@ def _headline(info: info_report.Info, title: str) -> str:
         plain = info_report.plain_headline(info.traces[0].metadata.run)
         return f"{title}: {plain or info_report.counters_headline(info.traces)}; no timeline"
     if any(summary.kernel_calls for summary in summaries):
-        return f"{title}: {_measured(info.traces)}; no timeline"
+        return f"{title}: {_launches_text(info.traces)}; no timeline"
     if not span:
         return f"{what}, no device activity"
     return f"{what}; {_busy_words(info, busy, span)}"
@@ -106,23 +108,23 @@ def _headline(info: info_report.Info, title: str) -> str:
 def _busy_words(info: info_report.Info, busy: int, span: int) -> str:
     """How busy the devices were, as far as the recordings tell."""
     summaries = [trace.summary for trace in info.traces]
-    subject, whole = "the device was", units.duration_ns(span)
+    subject, total_text = "the device was", units.duration_ns(span)
     if len(summaries) > 1:
-        subject, whole = "devices were", f"{whole} in all"
+        subject, total_text = "devices were", f"{total_text} in all"
     unfit = [trace.fitness for trace in info.traces if not trace.fitness.answers(IDLE)]
     if unfit and any(
         reason.code != BACKLOG for fitness in unfit for reason in fitness.against(IDLE)
     ):
         recorded_work = f"{units.duration_ns(busy)} of device work were recorded"
         return f"{recorded_work}, how idle {subject} cannot be told"
-    said = f"{subject} busy {units.share(busy, span)} of {whole}"
+    text = f"{subject} busy {units.share(busy, span)} of {total_text}"
     if unfit:
-        return said
+        return text
     recorded = summaries[0].span.length_ns
     if len(summaries) > 1 or summaries[0].steps or recorded - span < _APART * recorded:
-        return said
+        return text
     # Without steps `analyze` takes all that was recorded as one.
-    return f"{said}, {units.share(busy, recorded)} of the recorded {units.duration_ns(recorded)}"
+    return f"{text}, {units.share(busy, recorded)} of the recorded {units.duration_ns(recorded)}"
 
 
 def _is_plain(trace: info_report.TraceInfo) -> bool:
@@ -131,24 +133,24 @@ def _is_plain(trace: info_report.TraceInfo) -> bool:
 
 def _behaviour_text(tables: Sequence[BehaviourCounts]) -> str:
     """How many cycles there are, of how many functions, in a sentence."""
-    cycles = units.counted(sum(table.cycles for table in tables), "steps")
+    cycles = units.count_noun(sum(table.cycles for table in tables), "steps")
     if len(tables) > 1:
-        return f"{cycles} in {units.counted(len(tables), 'behaviour tables')}"
+        return f"{cycles} in {units.count_noun(len(tables), 'behaviour tables')}"
     (table,) = tables
-    functions = units.counted(table.functions, "functions")
+    functions = units.count_noun(table.functions, "functions")
     return f"behaviour of {functions} in {cycles} of about {units.duration_ns(table.cycle_ns)}"
 
 
-def _measured(traces: Sequence[info_report.TraceInfo]) -> str:
+def _launches_text(traces: Sequence[info_report.TraceInfo]) -> str:
     """How many launches were measured, and how long they took where that is of one device."""
     launches = sum(trace.summary.kernel_calls for trace in traces)
     times = [time for trace in traces for time in trace.summary.kernel_times]
-    said = f"{units.counted(launches, 'kernel launches')} measured"
+    text = f"{units.count_noun(launches, 'kernel launches')} measured"
     if len(times) > 1:
-        return f"{said} on {units.counted(len(times), 'devices')}"
+        return f"{text} on {units.count_noun(len(times), 'devices')}"
     total = units.duration_ns(times[0].total_ns)
     sampled = any(sampling_of(trace.metadata) for trace in traces)
-    return f"{said}, which stand for about {total}" if sampled else f"{said}, {total} in all"
+    return f"{text}, which stand for about {total}" if sampled else f"{text}, {total} in all"
 
 
 def facts(trace: info_report.TraceInfo) -> list[tuple[str, str]]:
@@ -175,10 +177,10 @@ def facts(trace: info_report.TraceInfo) -> list[tuple[str, str]]:
         ("span", f"{units.duration_ns(summary.span.length_ns)}, first to last event, as recorded"),
         ("device span", f"{units.duration_ns(span)}, first to last device work" if span else "-"),
         ("device busy", _busy_text(trace)),
-        ("host", _listed(summary, "operators", "annotations", "python_calls")),
-        ("calls", _listed(summary, "runtime_calls", "driver_calls")),
-        ("device work", _listed(summary, "kernels", "memcpys", "memsets", "collectives")),
-        ("other", _listed(summary, "memory_events", "counters", "flows")),
+        ("host", _count_list(summary, "operators", "annotations", "python_calls")),
+        ("calls", _count_list(summary, "runtime_calls", "driver_calls")),
+        ("device work", _count_list(summary, "kernels", "memcpys", "memsets", "collectives")),
+        ("other", _count_list(summary, "memory_events", "counters", "flows")),
         *info_report.recording_facts(metadata.run),
         ("format", f"{metadata.format}, {metadata.clock} clock"),
     ]
@@ -201,15 +203,18 @@ def _behaviour_facts(trace: info_report.TraceInfo, table: BehaviourCounts) -> li
         ("vendor", TITLES.get(metadata.vendor, metadata.vendor)),
         (
             "steps",
-            f"{units.count(table.cycles)}, marked by {units.listed(table.anchors) or 'nothing'}",
+            (
+                f"{units.count(table.cycles)}, marked by "
+                f"{units.join_names(table.anchors) or 'nothing'}"
+            ),
         ),
         ("step", f"{units.duration_ns(table.cycle_ns)} (median)"),
-        ("processes", units.listed(table.processes)),
-        ("devices", units.listed(table.devices)),
+        ("processes", units.join_names(table.processes)),
+        ("devices", units.join_names(table.devices)),
         ("functions", units.count(table.functions)),
         ("metrics", units.count(table.metrics)),
         ("rows", units.count(table.rows)),
-        ("other", _listed(trace.summary, "counters")),
+        ("other", _count_list(trace.summary, "counters")),
         ("timeline", "none: see  timesink compare"),
         ("format", f"{metadata.format}, {metadata.clock} clock"),
     ]
@@ -223,7 +228,7 @@ def _counter_facts(trace: info_report.TraceInfo) -> list[tuple[str, str]]:
     listed = [
         ("device", "; ".join(map(_measured_device, metadata.devices)) or "not named"),
         ("vendor", TITLES.get(metadata.vendor, metadata.vendor)),
-        ("kernels", f"{units.counted(summary.kernel_calls, 'launches')} measured one by one"),
+        ("kernels", f"{units.count_noun(summary.kernel_calls, 'launches')} measured one by one"),
         ("kernel time", _kernel_time_text(trace)),
         ("sampled", str(sampling_of(metadata) or "")),
         ("command", shlex.join(map(str, command)) if isinstance(command, list) else ""),
@@ -241,27 +246,27 @@ def _kernel_time_text(trace: info_report.TraceInfo) -> str:
     about, how = (
         ("about ", "estimated from a sample") if sampled else ("", "sum of single launches")
     )
-    told = [f"{about}{units.duration_ns(time.total_ns)}" for time in times]
+    texts = [f"{about}{units.duration_ns(time.total_ns)}" for time in times]
     if len(times) > 1:
         several = len({time.host for time in times}) > 1
-        hosts = [f"{one.host} " if several and one.host else "" for one in times]
-        numbers = ["without number" if one.device is None else one.device for one in times]
-        told = [
+        hosts = [f"{time.host} " if several and time.host else "" for time in times]
+        numbers = ["without number" if time.device is None else time.device for time in times]
+        texts = [
             f"{host}device {number}: {time}"
-            for host, number, time in zip(hosts, numbers, told, strict=True)
+            for host, number, time in zip(hosts, numbers, texts, strict=True)
         ]
-    return f"{', '.join(told)} ({how})"
+    return f"{', '.join(texts)} ({how})"
 
 
 def _measured_device(device: Device) -> str:
-    known = [device.name or f"device {device.id}"]
+    parts = [device.name or f"device {device.id}"]
     if device.memory_bytes:
-        known.append(units.size_bytes(device.memory_bytes))
+        parts.append(units.size_bytes(device.memory_bytes))
     if device.compute_capability:
-        known.append(f"compute capability {device.compute_capability}")
+        parts.append(f"compute capability {device.compute_capability}")
     if device.multiprocessors:
-        known.append(f"{device.multiprocessors} multiprocessors")
-    return ", ".join(known)
+        parts.append(f"{device.multiprocessors} multiprocessors")
+    return ", ".join(parts)
 
 
 def _device_text(trace: info_report.TraceInfo) -> str:
@@ -270,9 +275,9 @@ def _device_text(trace: info_report.TraceInfo) -> str:
         return "none listed"
     used = trace.summary.devices_used
     # Some runtimes number devices in another way than they list them.
-    shown = next((device for device in devices if device.id in used), devices[0])
-    name = shown.name or "name not recorded"
-    memory = f", {units.size_bytes(shown.memory_bytes)}" if shown.memory_bytes else ""
+    main_device = next((device for device in devices if device.id in used), devices[0])
+    name = main_device.name or "name not recorded"
+    memory = f", {units.size_bytes(main_device.memory_bytes)}" if main_device.memory_bytes else ""
     return f"{name}{memory} ({len(used)} used of {len(devices)} listed)"
 
 
@@ -297,19 +302,20 @@ def _rank_text(metadata: Metadata) -> str:
     return rank + size + backend
 
 
-def _listed(summary: Summary, *names: str) -> str:
+def _count_list(summary: Summary, *names: str) -> str:
     numbers = ((name.replace("_", " "), getattr(summary, name)) for name in names)
-    return ", ".join(units.counted(number, name) for name, number in numbers if number)
+    return ", ".join(units.count_noun(number, name) for name, number in numbers if number)
 
 
 def _trace_labels(traces: Sequence[info_report.TraceInfo]) -> list[str]:
     """Worker and span of each trace, with its folder where that alone is not telling."""
     abouts = [trace.metadata for trace in traces]
     labels = [
-        (one.worker or Path(one.source).name) + ("" if one.span is None else f" span {one.span}")
-        for one in abouts
+        (about.worker or Path(about.source).name)
+        + ("" if about.span is None else f" span {about.span}")
+        for about in abouts
     ]
-    folders = [Path(one.source).parent for one in abouts]
+    folders = [Path(about.source).parent for about in abouts]
     # As many folders as it takes, but no more than there are.
     for _ in range(max((len(folder.parts) for folder in folders), default=0)):
         often = Counter(labels)
@@ -332,8 +338,8 @@ def health_section(entries: Iterable[HealthEntry], *, brief: bool = False) -> Se
     In brief, without advice, and only the cases that say more than their title.
     """
     items = tuple(_item(entry, brief=brief) for entry in entries)
-    shown = Health(items) if items else Text("Nothing odd was found in the recording.", "good")
-    return Section("health", "Health of the recording", (shown,))
+    block = Health(items) if items else Text("Nothing odd was found in the recording.", "good")
+    return Section("health", "Health of the recording", (block,))
 
 
 def grave_entries(entries: Iterable[HealthEntry]) -> list[str]:
@@ -342,16 +348,16 @@ def grave_entries(entries: Iterable[HealthEntry]) -> list[str]:
 
 
 def _item(entry: HealthEntry, *, brief: bool) -> HealthItem:
-    rule, told = entry.rule, "; ".join(entry.example.splitlines())
-    if brief and len(told) > _LONGEST_CASE:
-        told = f"{told[:_LONGEST_CASE].rpartition(' ')[0]} ..."
+    rule, example = entry.rule, "; ".join(entry.example.splitlines())
+    if brief and len(example) > _LONGEST_CASE:
+        example = f"{example[:_LONGEST_CASE].rpartition(' ')[0]} ..."
     return HealthItem(
         code=entry.code,
         severity=rule.severity.value,
         count=entry.count,
         title=rule.title,
-        told=told if entry.is_told or not brief else "",
+        told=example if entry.is_told or not brief else "",
         consequence=rule.consequence,
         advice="" if brief else rule.advice,
-        is_example=not (entry.is_told or brief or not told),
+        is_example=not (entry.is_told or brief or not example),
     )

@@ -73,8 +73,8 @@ class TraceInfo:
             **counts,
             "vendor": metadata.vendor,
             "devices": [
-                {**{name: getattr(one, name) for name in _OF_DEVICE}, "used": one.id in used}
-                for one in metadata.devices
+                {**{name: getattr(device, name) for name in _OF_DEVICE}, "used": device.id in used}
+                for device in metadata.devices
             ],
             "ranks": [self.rank],
             "start_ns": summary.span.start_ns,
@@ -102,28 +102,30 @@ class Info:
     def to_dict(self) -> dict[str, Any]:
         """One flat description; for a folder, totals over its traces and each trace by itself."""
         parts = [trace.to_dict() for trace in self.traces]
-        whole = dict(parts[0]) if len(parts) == 1 else _totals(parts, self.traces)
-        whole["health"] = [entry.to_dict() for entry in self.all_health]
+        answer = dict(parts[0]) if len(parts) == 1 else _totals(parts, self.traces)
+        answer["health"] = [entry.to_dict() for entry in self.all_health]
         if len(parts) != 1:
-            whole["recording"] = self.fitness.to_dict()
-        return {"schema": SCHEMA, "path": self.path, **whole, "traces": parts}
+            answer["recording"] = self.fitness.to_dict()
+        return {"schema": SCHEMA, "path": self.path, **answer, "traces": parts}
 
     @property
     def fitness(self) -> Fitness:
         """What all of them can answer: each sort of reason once, of the first that has it."""
-        first, *others = (trace.fitness for trace in self.traces)
-        for fitness in others:
+        first, *rest = (trace.fitness for trace in self.traces)
+        for fitness in rest:
             first = first.joined(fitness.reasons)
         return first
 
     @property
     def all_health(self) -> tuple[HealthEntry, ...]:
         """What is said of a run counts once, however many ranks it has."""
-        entries, told = list(self.health), set[tuple[Path, HealthEntry]]()
+        entries, seen = list(self.health), set[tuple[Path, HealthEntry]]()
         for trace in self.traces:
             folder = Path(trace.metadata.source).parent
-            new = [one for one in trace.health if not one.is_told or (folder, one) not in told]
-            told |= {(folder, one) for one in new}
+            new = [
+                entry for entry in trace.health if not entry.is_told or (folder, entry) not in seen
+            ]
+            seen |= {(folder, entry) for entry in new}
             entries += new
         return merge_entries(entries)
 
@@ -145,11 +147,11 @@ def describe_folder(path: str, opened: Iterable[Opened]) -> Info:
     """What the traces of a folder hold; raises the first error when none can be read."""
     traces: list[TraceInfo] = []
     failures: list[Opened] = []
-    for one in opened:
-        if one.trace is None:
-            failures.append(one)
+    for recording in opened:
+        if recording.trace is None:
+            failures.append(recording)
         else:
-            traces.append(describe_trace(one.trace))
+            traces.append(describe_trace(recording.trace))
     if not traces and failures and failures[0].error is not None:
         raise failures[0].error
     unreadable = [HealthEntry("unreadable_file", 1, str(failure.error)) for failure in failures]
@@ -181,8 +183,8 @@ def _totals(parts: Sequence[dict[str, Any]], traces: Sequence[TraceInfo]) -> dic
     vendors = sorted({part["vendor"] for part in parts})
     devices: dict[tuple[int, str], dict[str, Any]] = {}
     for device in (device for part in parts for device in part["devices"]):
-        known = devices.setdefault((device["id"], device["name"]), dict(device))
-        known["used"] = known["used"] or device["used"]
+        merged = devices.setdefault((device["id"], device["name"]), dict(device))
+        merged["used"] = merged["used"] or device["used"]
     return {
         **{name: sum(part[name] for part in parts) for name in _COUNTS},
         "vendor": vendors[0] if len(vendors) == 1 else ", ".join(vendors),
@@ -203,7 +205,7 @@ _TEXT_OR_COMMENT = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _READS_FILES = re.compile(r"\b((?:read|scan)_\w+)[\"`]?\s*\(", re.IGNORECASE)
 _RECURSIVE = re.compile(r"\bwith\s+recursive\b", re.IGNORECASE)
 _OPERATOR = re.compile(r"[-+*/%=<>|&]|\b(?:and|or|not|case|union|join|select)\b", re.IGNORECASE)
-_MOST_OPERATORS = 500
+_MAX_OPERATORS = 500
 """Plans of more take minutes, and of many more all of the stack."""
 QUERY_ROWS = 5_000_000
 """Of an answer; a table of so many takes minutes to write as text."""
@@ -231,7 +233,7 @@ def run_query(trace: Trace, sql: str, limits: QueryLimits | None = None) -> pl.D
     Raises QueryError where it cannot be answered, QueryLimitError where not within the limits.
     """
     limits = limits or QueryLimits()
-    code = _TEXT_OR_COMMENT.sub(lambda found: "''" if found[0][0] == "'" else " ", sql)
+    code = _TEXT_OR_COMMENT.sub(lambda match: "''" if match[0][0] == "'" else " ", sql)
     if _CHANGE.match(code):
         raise QueryError("queries cannot change a trace", 'example: "select * from steps"')
     reading = _READS_FILES.search(code)
@@ -240,9 +242,9 @@ def run_query(trace: Trace, sql: str, limits: QueryLimits | None = None) -> pl.D
         raise QueryError(only, f"the tables are {', '.join(TABLES)}")
     if _RECURSIVE.search(code):
         raise QueryError("a query cannot be recursive", "ask again without `recursive`")
-    if len(_OPERATOR.findall(code)) > _MOST_OPERATORS:
-        found = f"a query of more than {_MOST_OPERATORS} operators takes too long"
-        raise QueryError(found, "use `in (...)`, `between` or several queries")
+    if len(_OPERATOR.findall(code)) > _MAX_OPERATORS:
+        problem = f"a query of more than {_MAX_OPERATORS} operators takes too long"
+        raise QueryError(problem, "use `in (...)`, `between` or several queries")
     trace = with_call_stacks(trace) if "call_stack" in sql.lower() else trace
     # SQL's text functions know nothing of dictionary-encoded text.
     plain = pl.col(pl.Categorical, pl.Enum).cast(pl.String)
@@ -262,8 +264,8 @@ def run_query(trace: Trace, sql: str, limits: QueryLimits | None = None) -> pl.D
         )
     size = answer.estimated_size()
     if limits.memory_bytes is not None and size > _BUFFER * limits.memory_bytes:
-        found = f"the answer takes {units.size_bytes(size)}, more than a quarter of --max-memory"
-        raise QueryLimitError(found, "ask for fewer columns or rows, or allow more with it")
+        problem = f"the answer takes {units.size_bytes(size)}, more than a quarter of --max-memory"
+        raise QueryLimitError(problem, "ask for fewer columns or rows, or allow more with it")
     # A literal such as 100.0 makes everything it touches a decimal; nobody means that.
     return answer.cast({pl.Decimal: pl.Float64})
 
@@ -274,9 +276,9 @@ def _within_time(running: InProcessQuery, most_seconds: float) -> pl.DataFrame:
         if time.monotonic() > until:
             running.cancel()
             _CANCELLED.append(running)
-            found = f"the query took longer than {most_seconds:g} s"
+            problem = f"the query took longer than {most_seconds:g} s"
             hint = "filter rows before they are joined, or allow more with --timeout S"
-            raise QueryLimitError(found, hint)
+            raise QueryLimitError(problem, hint)
         time.sleep(pause)
         pause = min(2 * pause, 0.05)
     return answer
@@ -311,7 +313,7 @@ def recording_facts(run: RecordedRun | None) -> list[Fact]:
             "command",
             f"{command[:_LONGEST_COMMAND]} ..." if len(command) > _LONGEST_COMMAND else command,
         ),
-        ("recorded", _recorded(run)),
+        ("recorded", _cycles_text(run)),
         ("unprofiled steps", plain_text(run)),
         ("machine", ", ".join(filter(None, (host.cpu, cores, memory, host.system)))),
         ("profiler", _overhead(run.overhead)),
@@ -327,32 +329,36 @@ def plain_headline(run: RecordedRun | None) -> str:
     if run is None or not run.cycles.plain or not run.plain_ns:
         return ""
     middle = units.brief_ns(statistics.median(run.plain_ns))
-    return f"{units.counted(len(run.plain_ns), 'unprofiled steps')} of {middle} (median)"
+    return f"{units.count_noun(len(run.plain_ns), 'unprofiled steps')} of {middle} (median)"
 
 
 def plain_text(run: RecordedRun) -> str:
     """Unprofiled steps with the range of their times, and the device's share if it was timed."""
-    said, plain = plain_headline(run).replace(" unprofiled steps", "", 1), run.plain_ns
-    if said:
-        said += f", {units.brief_ns(min(plain))} to {units.brief_ns(max(plain))}"
-        device = [one for one in run.overhead.plain_device_us[-len(plain) :] if one is not None]
+    text, plain = plain_headline(run).replace(" unprofiled steps", "", 1), run.plain_ns
+    if text:
+        text += f", {units.brief_ns(min(plain))} to {units.brief_ns(max(plain))}"
+        device = [
+            time_us
+            for time_us in run.overhead.plain_device_us[-len(plain) :]
+            if time_us is not None
+        ]
         if device:
-            said += f"; by events of the device {units.brief_ns(1000 * statistics.median(device))}"
-    return said
+            text += f"; by events of the device {units.brief_ns(1000 * statistics.median(device))}"
+    return text
 
 
-def _recorded(run: RecordedRun) -> str:
+def _cycles_text(run: RecordedRun) -> str:
     cycles = run.cycles
     by = f"{cycles.by} {cycles.name}" if cycles.by and cycles.name else cycles.by or ""
-    recorded, asked = cycles.recorded, cycles.asked
-    count = "" if recorded is None else units.counted(recorded, "steps")
-    if recorded is not None and asked is not None and asked != recorded:
-        count = f"{units.count(recorded)} of {units.counted(asked, 'steps')}"
+    recorded, wanted = cycles.recorded, cycles.requested
+    count = "" if recorded is None else units.count_noun(recorded, "steps")
+    if recorded is not None and wanted is not None and wanted != recorded:
+        count = f"{units.count(recorded)} of {units.count_noun(wanted, 'steps')}"
     counted = " ".join(filter(None, (count, f"by {by}" if by else "")))
     if cycles.by == WHOLE_PROGRAM:
         counted = f"the {WHOLE_PROGRAM}"
     if run.asked_plain:
-        plain = units.counted(cycles.plain or 0, "unprofiled steps")
+        plain = units.count_noun(cycles.plain or 0, "unprofiled steps")
         counted = f"{plain} by {by}" if by else plain
     if run.complete and cycles.by is None and cycles.recorded == 0:
         # A program without PyTorch has no steps to lose.
@@ -366,26 +372,26 @@ def _overhead(overhead: RunOverhead) -> str:
     ratio = overhead.ratio
     if ratio is None:
         return ""
-    said = f"steps {100 * (ratio - 1):+.1f} % with it"
+    text = f"steps {100 * (ratio - 1):+.1f} % with it"
     plain, profiled = overhead.cycle_us, overhead.cycle_profiled_us
     if plain and profiled:
-        said += f" ({from_to(units.brief_ns(1000 * plain), units.brief_ns(1000 * profiled))})"
-    return said
+        text += f" ({from_to(units.brief_ns(1000 * plain), units.brief_ns(1000 * profiled))})"
+    return text
 
 
 def _sampler(run: RecordedRun) -> str:
     counters, load = run.counters, run.overhead.sampler_cpu_pct
     if not counters.samples and not counters.recorded:
         return ""
-    said = []
+    parts = []
     if counters.interval_ms is not None:
-        said.append(f"every {units.brief_ns(counters.interval_ms * 1_000_000)}")
+        parts.append(f"every {units.brief_ns(counters.interval_ms * 1_000_000)}")
     if load is not None:
-        said.append(f"{load:.1f} % of a core")
+        parts.append(f"{load:.1f} % of a core")
     if run.clock.offset_us is not None:
         apart = units.brief_ns(abs(run.clock.offset_us) * 1000)
-        said.append(f"its clock {apart} from the trace's")
-    return ", ".join(said)
+        parts.append(f"its clock {apart} from the trace's")
+    return ", ".join(parts)
 
 
 # -- counters alone --------------------------------------------------------------------------------
@@ -393,17 +399,17 @@ def _sampler(run: RecordedRun) -> str:
 
 def counters_headline(traces: Sequence[TraceInfo]) -> str:
     """How much was sampled, in a sentence."""
-    samples = units.counted(sum(trace.summary.counters for trace in traces), "samples")
+    samples = units.count_noun(sum(trace.summary.counters for trace in traces), "samples")
     if len(traces) > 1:
-        return f"{samples} of counters in {units.counted(len(traces), 'recordings')}"
-    counters = units.counted(len({row["counter"] for row in traces[0].sampled}), "counters")
+        return f"{samples} of counters in {units.count_noun(len(traces), 'recordings')}"
+    counters = units.count_noun(len({row["counter"] for row in traces[0].sampled}), "counters")
     return f"{samples} of {counters} over {units.duration_ns(traces[0].sampled_span_ns)}"
 
 
 def counter_facts(trace: TraceInfo) -> list[Fact]:
     """What there is to say where only counters were sampled, counter by counter."""
     run = trace.metadata.run
-    devices = [] if run is None else [one.name for one in run.devices if one.name]
+    devices = [] if run is None else [device.name for device in run.devices if device.name]
     listed = [
         ("device", ", ".join(dict.fromkeys(devices))),
         *recording_facts(run),

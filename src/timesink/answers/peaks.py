@@ -50,88 +50,100 @@ def peaks_dict(rows: Sequence[DevicePeaks]) -> dict[str, Any]:
 def peaks_document(rows: Sequence[DevicePeaks]) -> Document:
     """All rows in one table; a device alone with every figure, its doubts and its source."""
     if len({row.device for row in rows}) == 1:
-        parts = [Section(f"peaks{place}", "", tuple(_one(row))) for place, row in enumerate(rows)]
+        parts = [
+            Section(f"peaks{place}", "", tuple(_device_blocks(row)))
+            for place, row in enumerate(rows)
+        ]
         return Document("table", "Peaks", rows[0].device, rows[0].device, sections=tuple(parts))
-    columns = [column("device", "device", "text", [_called(row) for row in rows])]
+    columns = [column("device", "device", "text", [_device_label(row) for row in rows])]
     for key, title, values in (
         (MEMORY, "DRAM GB/s", [row.dram_bytes_per_s for row in rows]),
         (LINK, "link GB/s", [row.link_bytes_per_s for row in rows]),
     ):
         marks = ["?" if key in row.unsure else "" for row in rows]
-        told = [one and f"{one / 1e9:.5g}{mark}" for one, mark in zip(values, marks, strict=True)]
-        columns.append(column(key, title, "text", told, right=True))
-    for one in PRECISIONS:
-        told = [_tera(row, one) for row in rows]
-        title = one.replace("_tensor", " T")
-        columns.append(column(one, title, "text", told, right=True, main=one in _MAIN))
-    shown = table("peaks", "", columns, total_rows=len(rows), whole=True)
+        texts = [
+            value and f"{value / 1e9:.5g}{mark}" for value, mark in zip(values, marks, strict=True)
+        ]
+        columns.append(column(key, title, "text", texts, right=True))
+    for precision in PRECISIONS:
+        texts = [_tera(row, precision) for row in rows]
+        title = precision.replace("_tensor", " T")
+        columns.append(column(precision, title, "text", texts, right=True, main=precision in _MAIN))
+    block = table("peaks", "", columns, total_rows=len(rows), whole=True)
     about = (
         "Dense peaks in TFLOP/s (int8: TOP/s); T: tensor or matrix cores; ?: unsure; link: one way"
     )
-    section = Section("peaks", "", (shown, Text(f"{about}. Sources: timesink peaks NAME.")))
+    section = Section("peaks", "", (block, Text(f"{about}. Sources: timesink peaks NAME.")))
     return Document("table", "Peaks of devices", "", "", sections=(section,))
 
 
-def _called(row: DevicePeaks) -> str:
+def _device_label(row: DevicePeaks) -> str:
     return f"{row.device} (measured)" if row.measured else row.device
 
 
-def _tera(row: DevicePeaks, one: str) -> str | None:
-    peak = row.flop_per_s.get(one)
-    doubt = "?" if one in row.unsure else ""
+def _tera(row: DevicePeaks, precision: str) -> str | None:
+    peak = row.flop_per_s.get(precision)
+    doubt = "?" if precision in row.unsure else ""
     return None if peak is None else f"{peak / 1e12:.4g}{doubt}"
 
 
-def _one(row: DevicePeaks) -> Iterator[Facts | Text]:
+def _device_blocks(row: DevicePeaks) -> Iterator[Facts | Text]:
     facts = {MEMORY: _bytes(row.dram_bytes_per_s), LINK: _bytes(row.link_bytes_per_s)}
-    for one in PRECISIONS:
-        peak = row.flop_per_s.get(one)
-        facts[one] = units.rate(peak, "FLOP") if peak else ""
+    for precision in PRECISIONS:
+        peak = row.flop_per_s.get(precision)
+        facts[precision] = units.rate(peak, "FLOP") if peak else ""
     hertz = (row.boost_hz, row.tensor_boost_hz)
-    facts["clock"] = " / ".join(f"{one / 1e6:g} MHz" for one in hertz if one)
+    facts["clock"] = " / ".join(
+        f"{frequency_hz / 1e6:g} MHz" for frequency_hz in hertz if frequency_hz
+    )
     marked = [
         (name, f"{text} (unsure)" if name in row.unsure else text)
         for name, text in facts.items()
         if text
     ]
-    yield Facts((("device", _called(row)), *marked, ("source", row.source)))
+    yield Facts((("device", _device_label(row)), *marked, ("source", row.source)))
 
 
 def _bytes(rate: float | None) -> str:
     return units.rate(rate, "B") if rate else ""
 
 
-def measured_document(found: MeasuredDevice, row: DevicePeaks, stored: str) -> Document:
+def measured_document(device: MeasuredDevice, row: DevicePeaks, stored: str) -> Document:
     """What was measured, beside what is published, and where it is kept."""
-    published = find_peaks(found.name).peaks
+    published = find_peaks(device.name).peaks
     names, rates = [], []
-    for one in row.measured:
-        peak = row.dram_bytes_per_s if one == MEMORY else row.flop_per_s[one]
-        names.append(one)
-        rates.append((peak, _published(published, one)))
-    things = ["B" if one == MEMORY else "FLOP" for one in names]
+    for precision in row.measured:
+        peak = row.dram_bytes_per_s if precision == MEMORY else row.flop_per_s[precision]
+        names.append(precision)
+        rates.append((peak, _published_peak(published, precision)))
+    things = ["B" if precision == MEMORY else "FLOP" for precision in names]
     pairs = list(zip(things, rates, strict=True))
     best = {COPY: MEMORY}
-    used = {one.partition("_")[0]: one for one in row.flop_per_s} | best
-    sizes = {used[name]: rate for name, rate in found.rates.items() if name in used}
+    used = {precision.partition("_")[0]: precision for precision in row.flop_per_s} | best
+    sizes = {used[name]: rate for name, rate in device.rates.items() if name in used}
     values = {
         "peak": names,
-        "measured": [units.rate(one[0] or 0, what) for what, one in pairs],
-        "published": [units.rate(one[1], what) if one[1] else None for what, one in pairs],
-        "share": [one[0] / one[1] if one[0] and one[1] else None for _, one in pairs],
+        "measured": [units.rate(rate_pair[0] or 0, what) for what, rate_pair in pairs],
+        "published": [
+            units.rate(rate_pair[1], what) if rate_pair[1] else None for what, rate_pair in pairs
+        ],
+        "share": [
+            rate_pair[0] / rate_pair[1] if rate_pair[0] and rate_pair[1] else None
+            for _, rate_pair in pairs
+        ],
     }
-    notes = [Text(f"{name}: not measured: {why}") for name, why in found.skipped.items()]
-    if found.told_clocks:
-        notes.append(Text(f"Clock: {found.told_clocks}."))
+    notes = [Text(f"{name}: not measured: {why}") for name, why in device.skipped.items()]
+    if device.told_clocks:
+        notes.append(Text(f"Clock: {device.told_clocks}."))
     notes.append(Text(f"Kept in {stored}."))
-    best_at = [sizes[one] for one in names]
-    shown = listed_table("measured-peaks", "measured", "", best_at, values, whole=True)
-    section = Section("measured", "", (shown, *notes))
-    headline = f"{row.device}: measured with torch {found.torch}"
+    best_at = [sizes[precision] for precision in names]
+    block = listed_table("measured-peaks", "measured", "", best_at, values, whole=True)
+    section = Section("measured", "", (block, *notes))
+    headline = f"{row.device}: measured with torch {device.torch}"
     return Document("table", "Measured peaks", row.device, headline, sections=(section,))
 
 
-def _published(peaks: DevicePeaks | None, one: str) -> float | None:
+def _published_peak(peaks: DevicePeaks | None, precision: str) -> float | None:
     if peaks is None:
         return None
-    return peaks.dram_bytes_per_s if one == MEMORY else peaks.peak(one)
+    return peaks.dram_bytes_per_s if precision == MEMORY else peaks.peak(precision)

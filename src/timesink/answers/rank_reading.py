@@ -11,7 +11,7 @@ from operator import itemgetter
 
 from timesink.analyses.columns import device_columns
 from timesink.analyses.fitness import carry_fitness
-from timesink.analyses.ranks import DamagedRank, Named, RankSet, ranks_of, ranks_of_traces
+from timesink.analyses.ranks import DamagedRank, NamedRecording, RankSet, ranks_of, ranks_of_traces
 from timesink.analyses.ranks.runs import RankIdentity, recorded_runs
 from timesink.analyses.ranks.summary import (
     RankSummary,
@@ -27,7 +27,7 @@ from timesink.errors import AmbiguousError, NotFoundError, TimesinkError, Unread
 from timesink.formats import Progress, tell_of_set
 from timesink.formats.file_names import is_profiler_name, worker_and_span
 from timesink.model.trace import Trace
-from timesink.model.units import counted, listed
+from timesink.model.units import count_noun, join_names
 from timesink.model.vendors import is_collective_call
 from timesink.runtime.engine import Call, Done, Engine
 from timesink.sources import Recording
@@ -70,9 +70,9 @@ def _part(trace: Trace, steps: str | None) -> Trace:
 # events.
 
 _AT_ONCE = 64
-_MOST_CALLS = 1_000_000
+_MAX_CALLS = 1_000_000
 """Collectives of all ranks together that this process holds; of more, some steps are left out."""
-_LEAST_CALLS = 256
+_MIN_CALLS = 256
 _IS_A_BUG = "this is a bug: report it with the output of --debug"
 _JOB = ("timesink.answers.rank_reading", "summarise_recording")
 
@@ -91,22 +91,26 @@ def read_ranks(
     Ranks without any of the `steps` are left out.  `first` opens the first recording, where this
     process does that anyway: then nobody else reads it.
     """
-    kept = KeptSummaries(Cache.default(), steps or "") if cache else None
-    keys = [] if kept is None else [_kept_key(one, kept.store) for one in recordings]
-    reading = _Reading(recordings, kept, keys, progress)
+    summary_cache = KeptSummaries(Cache.default(), steps or "") if cache else None
+    keys = (
+        []
+        if summary_cache is None
+        else [_kept_key(recording, summary_cache.store) for recording in recordings]
+    )
+    reading = _Reading(recordings, summary_cache, keys, progress)
     reading.take_kept()
     missing = reading.missing()
     with ThreadPoolExecutor(1) as beside:
-        own = None
+        first_future = None
         if first is not None and 0 in missing:
-            own = beside.submit(lambda: to_parquet(summary_of(first(), steps=steps)))
+            first_future = beside.submit(lambda: to_parquet(summary_of(first(), steps=steps)))
             missing.remove(0)
         call = Call(*_JOB, {"steps": steps, "cache": cache})
         for done in engine.run(call, [recordings[place] for place in missing]) if missing else ():
             reading.take(missing[done.place], done)
-        if own is not None:
+        if first_future is not None:
             try:
-                done = Done(0, own.result())
+                done = Done(0, first_future.result())
             except TimesinkError as error:
                 done = Done(0, None, error)
             reading.take(0, done)
@@ -118,14 +122,14 @@ class _Reading:
     """What is known so far of each recording, by its place."""
 
     recordings: Sequence[Recording]
-    kept: KeptSummaries | None
+    summary_cache: KeptSummaries | None
     keys: Sequence[str]
     """What summaries are kept by, where they are."""
     progress: Progress | None = None
     summaries: dict[int, RankSummary] = field(default_factory=dict)
     unread: dict[int, bytes] = field(default_factory=dict)
     errors: dict[int, TimesinkError] = field(default_factory=dict)
-    made: set[int] = field(default_factory=set)
+    fresh_places: set[int] = field(default_factory=set)
     """Places of those that were made just now."""
 
     def missing(self) -> list[int]:
@@ -133,22 +137,22 @@ class _Reading:
 
     def take_kept(self) -> None:
         """What the cache has; what is broken there is made again."""
-        if self.kept is None:
+        if self.summary_cache is None:
             return
         for place in self.missing():
-            written = self.kept.load(self.keys[place])
+            written = self.summary_cache.load(self.keys[place])
             if written is not None:
                 self._take(place, written)
         for place in self._read() if self.unread else ():
-            self.kept.forget(self.keys[place])
+            self.summary_cache.forget(self.keys[place])
 
     def take(self, place: int, done: Done) -> None:
         """What was made just now; it is kept for the next question."""
         if done.value is not None:
-            self.made.add(place)
+            self.fresh_places.add(place)
             self._take(place, done.value)
-            if self.kept is not None:
-                self.kept.save(self.keys[place], done.value)
+            if self.summary_cache is not None:
+                self.summary_cache.save(self.keys[place], done.value)
         elif done.error is not None:
             self.errors[place] = done.error
         ready = len(self.summaries) + len(self.unread) + len(self.errors)
@@ -163,19 +167,19 @@ class _Reading:
         """Summaries from their bytes, many at once; places of those that are broken."""
         batch, self.unread = self.unread, {}
         try:
-            found = dict(zip(batch, from_parquets([*batch.values()]), strict=True))
+            summaries = dict(zip(batch, from_parquets([*batch.values()]), strict=True))
         except ValueError:
-            found = {}
+            summaries = {}
             for place, written in batch.items():
                 with suppress(ValueError):
-                    found[place] = from_parquet(written)
-        for place, summary in found.items():
+                    summaries[place] = from_parquet(written)
+        for place, summary in summaries.items():
             # Equal files share a summary, so where it came from is said here.
             about = replace(summary.about, source=self.recordings[place].source)
-            most = max(_MOST_CALLS // len(self.recordings), _LEAST_CALLS)
+            most = max(_MAX_CALLS // len(self.recordings), _MIN_CALLS)
             self.summaries[place] = thinned_to(replace(summary, about=about), most)
-        broken = [place for place in batch if place not in found]
-        for place in self.made.intersection(broken):
+        broken = [place for place in batch if place not in summaries]
+        for place in self.fresh_places.intersection(broken):
             # Whoever made it would make it again: the rank is told, not lost.
             source = self.recordings[place].source
             self.errors[place] = TimesinkError(f"{source}: its summary is broken", _IS_A_BUG)
@@ -184,21 +188,24 @@ class _Reading:
     def finished(self) -> RankSet:
         if self.unread:
             self._read()
-        if self.kept is not None and self.made:
-            self.kept.store.settle()
+        if self.summary_cache is not None and self.fresh_places:
+            self.summary_cache.store.settle()
         if not self.summaries:
             raise self.errors[min(self.errors)]
-        lacking = [p for p, error in self.errors.items() if isinstance(error, NotFoundError)]
+        missing_places = [p for p, error in self.errors.items() if isinstance(error, NotFoundError)]
         at = self.recordings
         named = [
-            (Named(at[place].worker, summary.about.rank, at[place].rank), summary)
+            (NamedRecording(at[place].worker, summary.about.rank, at[place].rank), summary)
             for place, summary in sorted(self.summaries.items(), key=itemgetter(0))
         ]
-        left_out = [Named(at[place].worker, None, at[place].rank) for place in sorted(lacking)]
+        left_out = [
+            NamedRecording(at[place].worker, None, at[place].rank)
+            for place in sorted(missing_places)
+        ]
         damaged = (
             DamagedRank(at[place].worker, at[place].source, str(error), at[place].rank)
             for place, error in sorted(self.errors.items(), key=itemgetter(0))
-            if place not in lacking
+            if place not in missing_places
         )
         summaries = [(at[place], summary) for place, summary in sorted(self.summaries.items())]
         ranks = ranks_of(named, tuple(damaged), left_out)
@@ -220,7 +227,7 @@ def _recorded_runs(
     summaries: Sequence[tuple[Recording, RankSummary]],
 ) -> tuple[tuple[str, ...], ...]:
     """The workers of each run; one entry where all recordings are of one."""
-    return recorded_runs([_identity(*each) for each in summaries])
+    return recorded_runs([_identity(*entry) for entry in summaries])
 
 
 def _identity(recording: Recording, summary: RankSummary) -> RankIdentity:
@@ -255,13 +262,13 @@ class UnrelatedRunsError(AmbiguousError):
         self.damaged = ranks.damaged
         names = [run[0].worker for run in self.runs]
         super().__init__(
-            f"{place}: holds {counted(len(names), 'recordings')} that are no ranks of one run "
-            f"({listed(names, most=_MOST_NAMED)})",
+            f"{place}: holds {count_noun(len(names), 'recordings')} that are no ranks of one run "
+            f"({join_names(names, most=_MAX_NAMED)})",
             f"name one of them, e.g. {self.runs[0][0].source}",
         )
 
 
-_MOST_NAMED = 4
+_MAX_NAMED = 4
 
 
 # A run of several ranks: one of them open in detail, all of them as summaries.
@@ -292,7 +299,7 @@ def open_set(
             first=first.result,
         )
     readable = set(ranks.names)
-    detailed = next(one for one in recordings if one.worker in readable)
+    detailed = next(recording for recording in recordings if recording.worker in readable)
     if detailed is recordings[0]:
         # The summary of one that cannot be read may come from the cache all the same.
         with suppress(TimesinkError):

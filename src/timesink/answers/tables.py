@@ -10,14 +10,14 @@ from typing import Any
 import polars as pl
 from msgspec.structs import replace
 
-from timesink.analyses.kernels.families import distinguishing
+from timesink.analyses.kernels.families import distinguish_names
 from timesink.analyses.modules import PREFIX
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.answers.views import Absent, ColumnSpec, View, find_view
 from timesink.output import blocks
 from timesink.output.names import told_apart
-from timesink.output.numbers import column, joined, kind_of, numbers, texts_of, words
+from timesink.output.numbers import column, join_cells, kind_of, numbers, texts_of, words
 
 _COLUMN = re.compile(r"`([a-z_]+)_us`")
 _SHORT: Mapping[str, Callable[[str], str]] = {
@@ -54,48 +54,50 @@ def table_block(
     *,
     start_ns: int = 0,
     rows: int | None = None,
-    whole: float | None = None,
+    full_total: float | None = None,
     of: pl.DataFrame | None = None,
     ordered: bool = True,
 ) -> blocks.Table:
     """A table of `timesink.answers.views.VIEWS` with its columns explained.
 
     Points in time are counted from `start_ns`; of a long table the first `rows` are shown, and
-    shares are of all rows, of the table `of` where these are some of it, or of a `whole` that holds
+    shares are of all rows, of the table `of` where these are some of it, or of a `full_total` of
     more than the table.  What people look at first comes first, unless not `ordered`.
     """
     about = find_view(view)
     # The column of which each row is a part.
-    known = (name for name in about.share_of if name in frame.columns)
+    names = (name for name in about.share_of if name in frame.columns)
     every = frame if of is None else of
-    measure = next((name for name in known if (every[name].sum() or 0) > 0), None)
+    measure = next((name for name in names if (every[name].sum() or 0) > 0), None)
     order: str | None = None
     if ordered and about.largest in frame.columns:
         order = about.largest
         frame = frame.sort(order, descending=True, nulls_last=True, maintain_order=True)
     elif ordered and measure is not None and frame[measure].is_sorted(descending=True):
         order = measure
-    shown = frame if rows is None else frame.head(rows)
+    top_rows = frame if rows is None else frame.head(rows)
     by_title = _by_title(frame, about)
     columns: list[blocks.Column] = []
     for group in by_title:
         if group[0] == measure:
-            total = float(every[measure].sum()) if whole is None else whole
-            parts = tuple(round((value or 0) / total, 6) for value in shown[measure])
-            is_all = of is None and whole is None
-            told = "all rows" if is_all else "all there is, with what is not in this table"
-            help_text = f"part of the {_spelled(measure)} time of {told}"
+            total = float(every[measure].sum()) if full_total is None else full_total
+            parts = tuple(round((value or 0) / total, 6) for value in top_rows[measure])
+            is_all = of is None and full_total is None
+            basis = "all rows" if is_all else "all there is, with what is not in this table"
+            help_text = f"part of the {_column_words(measure)} time of {basis}"
             columns.append(
                 blocks.Column("share", "share", "share", blocks.Numbers(parts), help_text, bar=True)
             )
-        made = _column(view, shown, group, about.columns[group[0]], start_ns)
+        new_column = _column(view, top_rows, group, about.columns[group[0]], start_ns)
         # Text that is too wide loses what stands last.
-        columns.append(replace(made, spare=max(len(columns) - 1, 0) if made.main else 0))
+        columns.append(
+            replace(new_column, spare=max(len(columns) - 1, 0) if new_column.main else 0)
+        )
     return blocks.Table(
         id=view,
         title=about.title,
         columns=tuple(columns),
-        rows=shown.height,
+        rows=top_rows.height,
         total_rows=frame.height,
         note="" if frame.height else sentence(about.absent),
         sort=None if order is None else blocks.Sort(order),
@@ -110,11 +112,11 @@ def frame_document(frame: pl.DataFrame) -> blocks.Document:
         kind: blocks.Kind = "text"
         if dtype.is_integer():
             # Times and identifiers that people copy: no blanks between their digits.
-            values = [None if one is None else str(one) for one in frame[name]]
+            values = [None if value is None else str(value) for value in frame[name]]
         elif dtype.is_numeric():
             kind = "number"
         elif dtype.is_nested():
-            values = [None if one is None else str(list(one)) for one in frame[name]]
+            values = [None if value is None else str(list(value)) for value in frame[name]]
         else:
             values = texts_of(frame[name])
         columns.append(column(name, name, kind, values, right=dtype.is_integer()))
@@ -123,15 +125,15 @@ def frame_document(frame: pl.DataFrame) -> blocks.Document:
 
 def table_document(table: blocks.Table, lead: str = "") -> blocks.Document:
     """One table alone, with no more around it than a line: names are cut before a column goes."""
-    columns = tuple(replace(one, spare=min(one.spare, _NEEDED)) for one in table.columns)
+    columns = tuple(replace(column, spare=min(column.spare, _NEEDED)) for column in table.columns)
     section = blocks.Section("table", "", (replace(table, title="", columns=columns),), lead)
     return blocks.Document("table", table.title, "", "", sections=(section,))
 
 
 def sentence(absent: Absent) -> str:
     """Why something is not there, and what to record to have it."""
-    said = f"{absent.reason[0].upper()}{absent.reason[1:]}"
-    return f"{said}: {absent.hint}." if absent.hint else f"{said}."
+    text = f"{absent.reason[0].upper()}{absent.reason[1:]}"
+    return f"{text}: {absent.hint}." if absent.hint else f"{text}."
 
 
 def _by_title(frame: pl.DataFrame, view: View) -> Iterator[list[str]]:
@@ -160,12 +162,12 @@ def _column(
     view: str, frame: pl.DataFrame, group: Sequence[str], spec: ColumnSpec, start_ns: int
 ) -> blocks.Column:
     name = group[0]
-    title = spec.title or _spelled(name)
+    title = spec.title or _column_words(name)
     # Columns its meaning speaks of are called as they are headed.
-    about = _COLUMN.sub(lambda found: _spelled(found[1]), spec.meaning).replace("`", "")
+    about = _COLUMN.sub(lambda match: _column_words(match[1]), spec.meaning).replace("`", "")
     main = bool(spec.title) and spec.main
     if len(group) > 1:
-        cells = words(joined([frame[one] for one in group]))
+        cells = words(join_cells([frame[column_name] for column_name in group]))
         return blocks.Column(title, title, "text", cells, about, main=main, cut="nothing")
     kind = "count" if name == "calls" else kind_of(name, frame[name].dtype)
     link = _OF_VIEW.get((view, name), _LINKS.get(name, ""))
@@ -176,7 +178,7 @@ def _column(
         if (view, name) == ("kernels", "short_name") and frame[name].is_duplicated().any():
             # Namesakes with what tells them apart: a table in which rows look alike is of no use.
             labels = short_labels(frame["name"].cast(pl.String).fill_null(""))
-            texts = [labels[one or ""] for one in frame["name"].cast(pl.String)]
+            texts = [labels[function or ""] for function in frame["name"].cast(pl.String)]
         data: blocks.Numbers | blocks.Words = words(texts)
     else:
         data = numbers(frame[name], kind, start_ns=start_ns)
@@ -194,7 +196,7 @@ def _texts(column: pl.Series) -> list[str | None]:
     return texts if shorten is None else [text and shorten(text) for text in texts]
 
 
-def _spelled(name: str) -> str:
+def _column_words(name: str) -> str:
     """The name of a column in words; its unit is told by its values."""
     for ending in ("_ns", "_bytes", "_pct"):
         name = name.removesuffix(ending)
@@ -208,14 +210,14 @@ _NO_NAME = "(no name)"
 
 def short_labels(functions: Iterable[str], as_they_are: Iterable[str] = ()) -> dict[str, str]:
     """Short names of functions, with what tells namesakes apart."""
-    kept = frozenset(as_they_are)
+    verbatim = frozenset(as_they_are)
     names = list(dict.fromkeys(functions))
-    short = {name: name if name in kept else short_kernel_name(name) for name in names}
+    short = {name: name if name in verbatim else short_kernel_name(name) for name in names}
     often = Counter(short.values())
-    marks = distinguishing(name for name in names if often[short[name]] > 1)
-    shown = []
+    marks = distinguish_names(name for name in names if often[short[name]] > 1)
+    labels = []
     for name in names:
         label, mark = short[name] or _NO_NAME, marks.get(name, "")
         # What tells it apart, unless it says that already.
-        shown.append(label if not mark or mark in label else f"{label} ({mark})")
-    return dict(zip(names, told_apart(shown), strict=True))
+        labels.append(label if not mark or mark in label else f"{label} ({mark})")
+    return dict(zip(names, told_apart(labels), strict=True))

@@ -112,7 +112,7 @@ def columns_of(table: str) -> Columns:
 
 def meanings_of(*tables: str) -> dict[str, str]:
     """What the columns of tables mean; where several have one, that of the last."""
-    return {name: one.meaning for table in tables for name, one in columns_of(table).items()}
+    return {name: column.meaning for table in tables for name, column in columns_of(table).items()}
 
 
 def load(place: str, package: str) -> Any:
@@ -161,16 +161,16 @@ class View:
     @property
     def analysis(self) -> Callable[..., pl.DataFrame]:
         """What makes it."""
-        made: Callable[..., pl.DataFrame] = load(self.place, "timesink.analyses")
-        return made
+        function: Callable[..., pl.DataFrame] = load(self.place, "timesink.analyses")
+        return function
 
     def table(self, trace: Trace, group_by: str = "", ranks: RankSet | None = None) -> pl.DataFrame:
         """The table of a trace, or of all ranks of its run for one that compares them."""
         if self.per_span:
             from timesink.analyses.ranks import ranks_of_traces  # noqa: PLC0415 - few need it
 
-            alone = {trace.metadata.worker or "worker0": trace}
-            return self.analysis(ranks or ranks_of_traces(alone))
+            traces = {trace.metadata.worker or "worker0": trace}
+            return self.analysis(ranks or ranks_of_traces(traces))
         return self.analysis(trace, **self.groups.get(group_by, {})).drop(self.hidden)
 
 
@@ -184,7 +184,7 @@ _OPERATOR_GROUPS: Mapping[str, Mapping[str, bool]] = {
 GROUPS = tuple(_OPERATOR_GROUPS)
 
 
-_NAMED = {name: one for name, one in vars().items() if isinstance(one, Absent)}
+_NAMED = {name: value for name, value in vars().items() if isinstance(value, Absent)}
 VIEWS: Mapping[str, View] = {
     row["name"]: View(
         row["name"],
@@ -217,8 +217,8 @@ def check_group(group_by: str, view: str | None = None) -> None:
             f"nothing can be grouped by {group_by!r}", f"choose one of {', '.join(GROUPS)}"
         )
     if view is not None and group_by not in find_view(view).groups:
-        known = ", ".join(name for name, one in VIEWS.items() if one.groups)
-        raise UsageError(f"the table {view!r} cannot be grouped", f"this can be: {known}")
+        names = ", ".join(name for name, candidate in VIEWS.items() if candidate.groups)
+        raise UsageError(f"the table {view!r} cannot be grouped", f"this can be: {names}")
 
 
 # Parts of a whole, such as the kinds of work in a step, as people see them.
@@ -236,12 +236,14 @@ NamedParts: TypeAlias = Mapping[str, NamedPart]
 
 
 @cache
-def parts_of(whole: str) -> NamedParts:
+def parts_of(parent: str) -> NamedParts:
     """The parts of a whole by name: kinds, or columns that add up."""
     rows = csv_rows(Path(__file__).with_name("parts.csv"))
     names = NamedPart._fields
     return {
-        row["part"]: NamedPart(*(row[name] for name in names)) for row in rows if row["of"] == whole
+        row["part"]: NamedPart(*(row[name] for name in names))
+        for row in rows
+        if row["of"] == parent
     }
 
 
@@ -257,8 +259,8 @@ def _layouts() -> Mapping[str, Sequence[Mapping[str, Any]]]:
         for look in row["looks"].split():
             name, _, value = look.partition("=")
             looks[name] = {"": True, "no": False}.get(value, value)
-        told = {"key": row["column"], "title": row["title"], "kind": row["kind"], **looks}
-        layouts.setdefault(row["layout"], []).append(told)
+        column_layout = {"key": row["column"], "title": row["title"], "kind": row["kind"], **looks}
+        layouts.setdefault(row["layout"], []).append(column_layout)
     return layouts
 
 
@@ -279,16 +281,21 @@ def listed_table(
     """
     from timesink.output.numbers import column, table  # noqa: PLC0415 - the help needs none
 
-    def own(key: str) -> Iterable[Any]:
+    def row_values(key: str) -> Iterable[Any]:
         if isinstance(rows, Sequence):
             return [row[key] if isinstance(row, Mapping) else getattr(row, key) for row in rows]
         return rows[key]
 
-    given, named = values or {}, titles or {}
+    column_values, named = values or {}, titles or {}
     columns = []
-    for told in _layouts()[layout]:
-        key = told["key"]
-        found = given[key] if key in given else own(key)
-        if found is not None:
-            columns.append(column(**{**told, "title": named.get(key, told["title"])}, values=found))
+    for column_layout in _layouts()[layout]:
+        key = column_layout["key"]
+        cells = column_values[key] if key in column_values else row_values(key)
+        if cells is not None:
+            columns.append(
+                column(
+                    **{**column_layout, "title": named.get(key, column_layout["title"])},
+                    values=cells,
+                )
+            )
     return table(id_, title, columns, **more)

@@ -28,10 +28,10 @@ from timesink.model import units
 from timesink.output.blocks import Document, Facts, Section, Table, Text
 
 SCHEMA = "timesink/watch-judged/1"
-_MOST_BYTES = 64 << 20
+_MAX_BYTES = 64 << 20
 _SCHEMA_BYTES = 200
 """Models say first what they are."""
-_MOST_EPISODES = 20
+_MAX_EPISODES = 20
 
 
 def learn_durations(
@@ -55,16 +55,16 @@ def model_content(path: str | Path) -> bytes:
     if file.is_dir():
         raise UnreadableError(f"{path}: is a folder", "name the model in it: model.json")
     try:
-        return small_content(file, hint, most_bytes=_MOST_BYTES)
+        return small_content(file, hint, most_bytes=_MAX_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         raise UnreadableError.missing(file) from None
 
 
 def judge_durations(model: str | Path | DurationModel, path: str | Path) -> WatchAnswer:
     """Which cycles of a table took longer than a model expects."""
-    known = model if isinstance(model, DurationModel) else load_model(model)
+    duration_model = model if isinstance(model, DurationModel) else load_model(model)
     rows = read_cycle_rows(str(path))
-    return WatchAnswer(str(path), judge_rows(known, rows))
+    return WatchAnswer(str(path), judge_rows(duration_model, rows))
 
 
 @dataclass(frozen=True)
@@ -77,54 +77,57 @@ class WatchAnswer:
     @property
     def headline(self) -> str:
         """The answer in a sentence."""
-        told, total = self.judged.accuracy, len(self.judged.expected.cycles)
-        cycles = units.counted(total, "steps")
-        if not told.rows:
+        accuracy, total = self.judged.accuracy, len(self.judged.expected.cycles)
+        cycles = units.count_noun(total, "steps")
+        if not accuracy.rows:
             return f"None of {cycles} can be judged."
         most = self.judged.episodes[:1]
         if not most:
-            return f"No step of {units.count(told.rows)} took longer than expected."
+            return f"No step of {units.count(accuracy.rows)} took longer than expected."
         [worst] = most
-        lost = units.duration_ns(1000 * sum(max(0, one.lost_us) for one in self.judged.episodes))
+        lost = units.duration_ns(
+            1000 * sum(max(0, episode.lost_us) for episode in self.judged.episodes)
+        )
         where = f" of {worst.run}" if worst.run else ""
         change = units.change(worst.expected_us, worst.observed_us)
         every = self.judged.episodes
-        slow = units.counted(sum(one.cycles for one in every), "steps")
+        slow = units.count_noun(sum(episode.cycles for episode in every), "steps")
         return (
-            f"{slow} of {units.count(told.rows)}, in {units.counted(len(every), 'episodes')}, took "
+            f"{slow} of {units.count(accuracy.rows)}, in "
+            f"{units.count_noun(len(every), 'episodes')}, took "
             f"longer than expected and lost {lost}; most in "
-            f"{units.counted(worst.cycles, 'steps')}{where} "
+            f"{units.count_noun(worst.cycles, 'steps')}{where} "
             f"from row {units.count(worst.first_row)} on ({change})."
         )
 
     def to_dict(self) -> dict[str, Any]:
         """The values of the answer; `docs/watch.md` describes every key."""
         mine, model = self.judged, self.judged.model
-        expected, told = mine.expected, mine.accuracy
+        expected, accuracy = mine.expected, mine.accuracy
         total = len(expected.cycles)
         worked = total - int(expected.empty.sum()) - int(expected.unusable.sum())
-        alarm_rate = told.alarms / told.rows if told.rows else None
+        alarm_rate = accuracy.alarms / accuracy.rows if accuracy.rows else None
         return {
             "schema": SCHEMA,
             "headline": self.headline,
             "rows": total,
-            "judged": told.rows,
-            "in_range_share": told.rows / worked if worked else None,
-            "mape_pct": told.mape_pct,
-            "median_ape_pct": told.median_ape_pct,
-            "within_10pct": told.within_10pct,
-            "alarms": told.alarms,
+            "judged": accuracy.rows,
+            "in_range_share": accuracy.rows / worked if worked else None,
+            "mape_pct": accuracy.mape_pct,
+            "median_ape_pct": accuracy.median_ape_pct,
+            "within_10pct": accuracy.within_10pct,
+            "alarms": accuracy.alarms,
             "alarm_rate": alarm_rate,
-            "episode_cycles": sum(one.cycles for one in mine.episodes),
+            "episode_cycles": sum(episode.cycles for episode in mine.episodes),
             "left_out": {
                 "outside": int(expected.outside.sum()),
                 "empty": int(expected.empty.sum()),
                 "unusable": int(expected.unusable.sum()),
             },
             "of_all": asdict(mine.accuracy_of_all),
-            "phases": {name: asdict(one) for name, one in mine.by_phase().items()},
+            "phases": {name: asdict(phase) for name, phase in mine.by_phase().items()},
             "slow_runs": mine.slow_runs,
-            "episodes": [asdict(one) for one in mine.episodes],
+            "episodes": [asdict(episode) for episode in mine.episodes],
             "model": _model_values(model),
         }
 
@@ -149,7 +152,7 @@ def _model_values(model: DurationModel) -> dict[str, Any]:
         "limits": {
             "lasting": limits.allowance,
             "run_level": limits.level,
-            "spikes": [msgspec.structs.asdict(one) for one in limits.groups if one.rows],
+            "spikes": [msgspec.structs.asdict(group) for group in limits.groups if group.rows],
         },
     }
 
@@ -158,8 +161,8 @@ def learned_sentences(model: DurationModel) -> Iterator[str]:
     """What was learned, for people."""
     median, mean, close = model.error_pct
     yield (
-        f"Learned from {units.counted(model.cycles, 'steps')} of "
-        f"{units.counted(model.runs, 'runs')}: {model.kind}."
+        f"Learned from {units.count_noun(model.cycles, 'steps')} of "
+        f"{units.count_noun(model.runs, 'runs')}: {model.kind}."
     )
     unseen = "runs" if model.runs >= HELD_RUNS else "stretches of time"
     yield (
@@ -179,56 +182,56 @@ def learned_sentences(model: DurationModel) -> Iterator[str]:
         yield "These steps are too few for so rare false alarms: limits are extrapolated."
 
 
-def watch_document(found: WatchAnswer) -> Document:
+def watch_document(answer: WatchAnswer) -> Document:
     """The answer as blocks that every writer serves."""
-    values = found.to_dict()
-    left, model = values["left_out"], found.judged.model
-    told = found.judged.accuracy
+    values = answer.to_dict()
+    left, model = values["left_out"], answer.judged.model
+    accuracy = answer.judged.accuracy
     facts = [
         ("steps", units.count(values["rows"])),
-        ("judged", units.count(told.rows)),
+        ("judged", units.count(accuracy.rows)),
         ("unlike what was learned", units.count(left["outside"])),
         ("did nothing", units.count(left["empty"])),
         ("without a usable duration", units.count(left["unusable"])),
     ]
-    if told.rows:
+    if accuracy.rows:
         facts += [
-            ("median error", f"{told.median_ape_pct:.2f} %"),
-            ("mean error", f"{told.mape_pct:.2f} %"),
-            ("within 10 %", f"{told.within_10pct:.1f} %"),
+            ("median error", f"{accuracy.median_ape_pct:.2f} %"),
+            ("mean error", f"{accuracy.mape_pct:.2f} %"),
+            ("within 10 %", f"{accuracy.within_10pct:.1f} %"),
             (
                 "steps beyond a limit",
-                f"{units.count(told.alarms)} ({100 * values['alarm_rate']:.2g} %)",
+                f"{units.count(accuracy.alarms)} ({100 * values['alarm_rate']:.2g} %)",
             ),
         ]
     facts += [
-        ("model", f"{model.kind}, {units.counted(model.cycles, 'steps')}"),
+        ("model", f"{model.kind}, {units.count_noun(model.cycles, 'steps')}"),
         ("accepted false alarms", f"{100 * model.limits.rate:.2g} % of steps"),
     ]
     slow = tuple(
         Text(f"{name or 'The run'} is slower from its first step on, by {value:.0f} %.")
-        for name, value in found.judged.slow_runs.items()
+        for name, value in answer.judged.slow_runs.items()
     )
     sections = [
-        Section("episodes", "Steps that took longer than expected", (_episodes(found), *slow)),
-        Section("expected", "Accuracy of expected times", (Facts(tuple(facts)), _phases(found))),
+        Section("episodes", "Steps that took longer than expected", (_episodes(answer), *slow)),
+        Section("expected", "Accuracy of expected times", (Facts(tuple(facts)), _phases(answer))),
     ]
     return Document(
-        "watch", f"timesink: {Path(found.path).name}", found.path, found.headline,
-        sections=tuple(sections), tone="bad" if found.judged.episodes else "plain",
+        "watch", f"timesink: {Path(answer.path).name}", answer.path, answer.headline,
+        sections=tuple(sections), tone="bad" if answer.judged.episodes else "plain",
     )  # fmt: skip
 
 
-def _episodes(found: WatchAnswer) -> Table:
-    every = found.judged.episodes
-    rows = every[:_MOST_EPISODES]
-    change = [100 * (one.observed_us / one.expected_us - 1) for one in rows]
+def _episodes(answer: WatchAnswer) -> Table:
+    every = answer.judged.episodes
+    rows = every[:_MAX_EPISODES]
+    change = [100 * (episode.observed_us / episode.expected_us - 1) for episode in rows]
     values = {
-        "run": [one.run or None for one in rows],
-        "expected": [1e3 * one.expected_us for one in rows],
-        "observed": [1e3 * one.observed_us for one in rows],
+        "run": [episode.run or None for episode in rows],
+        "expected": [1e3 * episode.expected_us for episode in rows],
+        "observed": [1e3 * episode.observed_us for episode in rows],
         "change": change,
-        "lost": [1e3 * one.lost_us for one in rows],
+        "lost": [1e3 * episode.lost_us for episode in rows],
     }
     return listed_table(
         "slow-episodes",
@@ -241,8 +244,8 @@ def _episodes(found: WatchAnswer) -> Table:
     )
 
 
-def _phases(found: WatchAnswer) -> Table:
-    every = found.judged.by_phase()
+def _phases(answer: WatchAnswer) -> Table:
+    every = answer.judged.by_phase()
     values = {
         "phase": list(every),
         "median": [o.median_ape_pct for o in every.values()],

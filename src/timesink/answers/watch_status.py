@@ -27,7 +27,7 @@ from timesink.output.blocks import (
     Tiles,
     Tone,
 )
-from timesink.output.numbers import known
+from timesink.output.numbers import finite_or_none
 from timesink.recorder.folder import RecordingFolder
 from timesink.sources import place_of, without_password
 from timesink.sources.watch_folder import (
@@ -41,7 +41,7 @@ from timesink.sources.watch_folder import (
     ToldIncident,
     WatchSeries,
     WatchStatus,
-    checked,
+    check_values,
     cycles_of,
     is_watch,
     shared_statuses,
@@ -51,7 +51,7 @@ from timesink.sources.watch_folder import (
 
 GONE_US = 10_000_000
 """A status is written every second: an older one has no writer."""
-_MOST_INCIDENTS, _MOST_CURVES, _MOST_MARKS = 50, 8, 12
+_MAX_INCIDENTS, _MAX_CURVES, _MAX_MARKS = 50, 8, 12
 _APART_S = 10
 _LONG_AGO_S = 10**9
 """No program is watched as long as this: seconds beyond it count from 1970."""
@@ -83,11 +83,11 @@ def status_document(
     >>> status_document(told, None, now_us=0).headline
     'Learning what cycles take: 412 of 1 000.'
     """
-    now = checked(status, WatchStatus, STATUS_FILE)
+    now = check_values(status, WatchStatus, STATUS_FILE)
     remarks = list(now.remarks)
     drawn = None
     try:
-        drawn = None if series is None else checked(series, WatchSeries, SERIES_FILE)
+        drawn = None if series is None else check_values(series, WatchSeries, SERIES_FILE)
     except UnreadableError as error:
         remarks.append(error.message)
     gone = is_gone(now, now_us)
@@ -106,7 +106,7 @@ def status_document(
         f"timesink: {subject or 'watch'}",
         subject or "a watched program",
         f"{_gone(now, now_us)} Its last status: {_headline(now)}" if gone else _headline(now),
-        sections=tuple(one for one in sections if one.blocks),
+        sections=tuple(section for section in sections if section.blocks),
         tone="warning" if gone else _TONES.get(now.state, "plain"),
     )
 
@@ -117,8 +117,10 @@ def _gone(now: WatchStatus, now_us: int) -> str:
 
 def _headline(now: WatchStatus) -> str:
     """The answer in a sentence."""
-    learned, seen = now.learned or LearnedSoFar(), units.counted(now.cycles, "steps")
-    found = units.counted(len(now.incidents), "incidents") if now.incidents else "no incident"
+    learned, seen = now.learned or LearnedSoFar(), units.count_noun(now.cycles, "steps")
+    incidents = (
+        units.count_noun(len(now.incidents), "incidents") if now.incidents else "no incident"
+    )
     if now.state == "alarm":
         return _alarm(now)
     if now.state == "learning":
@@ -128,14 +130,14 @@ def _headline(now: WatchStatus) -> str:
             return f"Learning step times: {units.count(learned.cycles)} steps are enough, {waits}."
         of = f" of {units.count(learned.of)}" if learned.of else ""
         return f"Learning step times: {units.count(learned.cycles)}{of} steps."
-    whole = "" if now.started_us is None else f" after {_long(now.time_us - now.started_us)}"
-    told = {
+    elapsed = "" if now.started_us is None else f" after {_long(now.time_us - now.started_us)}"
+    sentences = {
         "waiting": "Waiting for the first step.",
-        "watching": f"Step times are as expected: {seen}, {found}.",
-        "off": f"Watching was switched off after {seen}, {found}.",
-        "ended": f"The program ended{whole}{_exit(now)}: {seen}, {found}.",
+        "watching": f"Step times are as expected: {seen}, {incidents}.",
+        "off": f"Watching was switched off after {seen}, {incidents}.",
+        "ended": f"The program ended{elapsed}{_exit(now)}: {seen}, {incidents}.",
     }
-    return told.get(now.state, f"{now.state.capitalize()}: {seen}, {found}.")
+    return sentences.get(now.state, f"{now.state.capitalize()}: {seen}, {incidents}.")
 
 
 def _exit(now: WatchStatus) -> str:
@@ -147,20 +149,20 @@ def _exit(now: WatchStatus) -> str:
 
 def _alarm(now: WatchStatus) -> str:
     opened = now.alarms.open if now.alarms else ()
-    judged = [one for one in opened if one.expected_us and one.observed_us is not None]
+    judged = [alarm for alarm in opened if alarm.expected_us and alarm.observed_us is not None]
     if not judged:
         return "Steps take longer than expected."
-    worst = max(judged, key=lambda one: one.lost_us or 0)
+    worst = max(judged, key=lambda alarm: alarm.lost_us or 0)
     took, expected = 1e3 * (worst.observed_us or 0), 1e3 * (worst.expected_us or 0)
     slow = cycles_of(worst.phase, worst.stream)
     lasted_us = math.nan if worst.since_s is None else now.time_us - 1e6 * worst.since_s
     since = f", for {_long(lasted_us)}" if math.isfinite(lasted_us) else ""
     more = len(opened) - 1
-    others = f" {units.counted(more, 'further alarms')} {'is' if more == 1 else 'are'} open."
+    further = f" {units.count_noun(more, 'further alarms')} {'is' if more == 1 else 'are'} open."
     return (
         f"{slow[0].upper()}{slow[1:]} take {units.brief_ns(took)} "
         f"instead of {units.brief_ns(expected)} ({units.change(expected, took)}){since}."
-        f"{others if more else ''}"
+        f"{further if more else ''}"
     )
 
 
@@ -170,8 +172,8 @@ def _now(now: WatchStatus, remarks: Sequence[str]) -> Iterator[Block]:
     if now.state == "learning" and learned is not None and learned.of:
         share = min(1.0, learned.cycles / learned.of)
         tiles.append(Tile("learned", share, "share", "of the steps to learn from", share))
-    lost = sum(one.lost_us or 0 for one in now.incidents)
-    still = sum(one.state == "open" for one in now.incidents)
+    lost = sum(incident.lost_us or 0 for incident in now.incidents)
+    still = sum(incident.state == "open" for incident in now.incidents)
     tiles += [
         Tile("alarms", alarms.raised if alarms else 0, "count", "raised so far"),
         Tile("open incidents", still, "count", "not over yet", None,
@@ -198,44 +200,47 @@ def _now(now: WatchStatus, remarks: Sequence[str]) -> Iterator[Block]:
 def _incidents(now: WatchStatus, folders: Mapping[str, IncidentFolder]) -> Iterator[Block]:
     if not now.incidents:
         return
-    latest = sorted(now.incidents, key=lambda one: -(one.since_us or 0))
-    rows = latest[:_MOST_INCIDENTS]
-    has = [folders.get(one.id) for one in rows]
-    reports = ["report" if one is not None and one.report else None for one in has]
+    latest = sorted(now.incidents, key=lambda incident: -(incident.since_us or 0))
+    rows = latest[:_MAX_INCIDENTS]
+    has = [folders.get(incident.id) for incident in rows]
+    reports = ["report" if folder is not None and folder.report else None for folder in has]
     values = {
-        **{name: [getattr(one, name) or None for one in rows] for name in _OF_INCIDENT},
+        **{name: [getattr(incident, name) or None for incident in rows] for name in _OF_INCIDENT},
         "slower": map(_slower, rows),
-        "since": [_time(one.since_us) for one in rows],
-        "lasted": [_lasted(one, now) for one in rows],
-        **{name: [_ns(getattr(one, f"{name}_us")) for one in rows] for name in _TIMES_OF_INCIDENT},
+        "since": [_time(incident.since_us) for incident in rows],
+        "lasted": [_incident_length(incident, now) for incident in rows],
+        **{
+            name: [_ns(getattr(incident, f"{name}_us")) for incident in rows]
+            for name in _TIMES_OF_INCIDENT
+        },
         "report": reports if any(reports) else None,
     }
     yield listed_table("watch-incidents", "incidents", "", rows, values, total_rows=len(latest))
-    for one in filter(None, has):
-        for remark in () if one.pair else one.remarks:
-            yield Text(f"{one.id}: {remark}")
+    for folder in filter(None, has):
+        for remark in () if folder.pair else folder.remarks:
+            yield Text(f"{folder.id}: {remark}")
 
 
 def _latency(now: WatchStatus, drawn: WatchSeries | None) -> Iterator[Block]:
     if now.phases:
         every = now.phases
         cycles = {
-            "phase": [one.phase or "all" for one in every],
-            "observed": [_ns(one.observed_us) for one in every],
-            "expected": [_ns(one.expected_us) for one in every],
-            "limit": [_ns(one.limit_us) for one in every],
-            "lasting": [_ns(one.lasting_us) for one in every],
-            "residual": [one.residual_pct for one in every],
+            "phase": [phase.phase or "all" for phase in every],
+            "observed": [_ns(phase.observed_us) for phase in every],
+            "expected": [_ns(phase.expected_us) for phase in every],
+            "limit": [_ns(phase.limit_us) for phase in every],
+            "lasting": [_ns(phase.lasting_us) for phase in every],
+            "residual": [phase.residual_pct for phase in every],
         }
         yield listed_table("watched-phases", "phases", "", every, cycles)
     if drawn is None:
         return
     midnight_us = _midnight_us(drawn.started_us)
     marks = _marks(drawn, midnight_us)
-    for phase, one in drawn.phases.items():
-        told = (one.observed_us, one.slowest_us, one.expected_us, one.limit_us)
-        columns = [_scaled(values, len(one.t_s), 1e3) for values in told]
-        rows = _joined(one.t_s, columns)
+    for phase, curve in drawn.phases.items():
+        values_us = (curve.observed_us, curve.slowest_us, curve.expected_us, curve.limit_us)
+        columns = [_scale(values, len(curve.t_s), 1e3) for values in values_us]
+        rows = _join_series(curve.t_s, columns)
         if not rows:
             continue
         t_s, *values = zip(*rows, strict=True)
@@ -247,9 +252,9 @@ def _latency(now: WatchStatus, drawn: WatchSeries | None) -> Iterator[Block]:
             "time_ns",
             _moments(drawn, t_s, midnight_us),
             tuple(
-                Curve(name, one, "band" if name == _CURVES[-1] else "line")
-                for name, one in drawn_as
-                if any(value is not None for value in one)
+                Curve(name, curve, "band" if name == _CURVES[-1] else "line")
+                for name, curve in drawn_as
+                if any(value is not None for value in curve)
             ),
             marks,
             from_zero=False,
@@ -257,15 +262,17 @@ def _latency(now: WatchStatus, drawn: WatchSeries | None) -> Iterator[Block]:
         )
 
 
-def _joined(t_s: Sequence[float], columns: Sequence[Sequence[Amount]]) -> list[tuple[Any, ...]]:
+def _join_series(
+    t_s: Sequence[float], columns: Sequence[Sequence[Amount]]
+) -> list[tuple[Any, ...]]:
     """Rows in which something is known: lines go from one to the next, unless that is long after.
 
-    >>> _joined((0, 1, 2, 50), [(7, None, 7, 8)])
+    >>> _join_series((0, 1, 2, 50), [(7, None, 7, 8)])
     [(0, 7), (2, 7), (3, None), (50, 8)]
     """
     rows: list[tuple[Any, ...]] = []
     for t, *values in zip(t_s, *columns, strict=True):
-        if all(one is None for one in values):
+        if all(value is None for value in values):
             continue
         if rows and t - rows[-1][0] > _APART_S:
             rows.append((rows[-1][0] + 1, *[None] * len(values)))
@@ -276,38 +283,40 @@ def _joined(t_s: Sequence[float], columns: Sequence[Sequence[Amount]]) -> list[t
 def _marks(drawn: WatchSeries, midnight_us: int) -> tuple[Mark, ...]:
     """Where alarms began and ended, the latest."""
     marks = []
-    for one in drawn.alarms[-_MOST_MARKS:]:
-        marks.append(Mark(1e3 * (one.since_us - midnight_us), "alarm"))
-        if one.ended_us is not None:
-            marks.append(Mark(1e3 * (one.ended_us - midnight_us), "over"))
+    for alarm in drawn.alarms[-_MAX_MARKS:]:
+        marks.append(Mark(1e3 * (alarm.since_us - midnight_us), "alarm"))
+        if alarm.ended_us is not None:
+            marks.append(Mark(1e3 * (alarm.ended_us - midnight_us), "over"))
     return tuple(marks)
 
 
-def _amounts(told: Mapping[str, Amount]) -> Iterator[Block]:
-    if told:
-        every = told.items()
-        yield Facts(tuple((name, "-" if one is None else units.digits(one)) for name, one in every))
+def _amounts(amounts: Mapping[str, Amount]) -> Iterator[Block]:
+    if amounts:
+        every = amounts.items()
+        yield Facts(
+            tuple((name, "-" if amount is None else units.digits(amount)) for name, amount in every)
+        )
 
 
 def _over_time(drawn: WatchSeries | None) -> Iterator[Block]:
     """A curve for each amount that changed."""
     if drawn is None:
         return
-    times = [one for one in drawn.workload.get("t_s", ()) if one is not None]
+    times = [time_s for time_s in drawn.workload.get("t_s", ()) if time_s is not None]
     every = {name: (times, values) for name, values in drawn.workload.items() if name != "t_s"}
-    every |= {name: (list(one.t_s), one.value) for name, one in drawn.counters.items()}
+    every |= {name: (list(counter.t_s), counter.value) for name, counter in drawn.counters.items()}
     changing = [
         (name, times, values)
         for name, (times, values) in every.items()
-        if len({one for one in values if one is not None}) > 1
+        if len({value for value in values if value is not None}) > 1
     ]
     midnight_us = _midnight_us(drawn.started_us)
     marks = _marks(drawn, midnight_us)
-    for name, times, values in islice(changing, _MOST_CURVES):
+    for name, times, values in islice(changing, _MAX_CURVES):
         moments = _moments(drawn, times, midnight_us)
-        curve = Curve(name, _scaled(values, len(times), 1))
+        curve = Curve(name, _scale(values, len(times), 1))
         yield Curves(f"over-time-{name}", "", "number", moments, (curve,), marks, of_day=True)
-    more = len(changing) - _MOST_CURVES
+    more = len(changing) - _MAX_CURVES
     if more > 0:
         yield Text(f"{units.count(more)} more changed: series.json has them.")
 
@@ -323,25 +332,25 @@ def _watcher(now: WatchStatus) -> Iterator[Block]:
             rows.append(("its memory", units.size_bytes(now.own.rss_bytes)))
         if now.own.judged_share is not None:
             rows.append(("steps judged", units.share(now.own.judged_share, 1)))
-    rows += [] if now.learned is None else _learned(now.learned)
+    rows += [] if now.learned is None else _learning_facts(now.learned)
     if now.references:
-        names = [str(one.get("name", "-") if isinstance(one, dict) else one)
-                 for one in now.references]  # fmt: skip
-        rows.append(("healthy recordings", units.listed(names)))
+        names = [str(reference.get("name", "-") if isinstance(reference, dict) else reference)
+                 for reference in now.references]  # fmt: skip
+        rows.append(("healthy recordings", units.join_names(names)))
     yield Facts(tuple(rows))
     if now.processes:
         every = now.processes
         values = {
-            "pid": [str(one.pid) for one in every],
+            "pid": [str(process.pid) for process in every],
             "source": [o.source or None for o in every],
-            "last": [_time(one.last_us) for one in every],
+            "last": [_time(process.last_us) for process in every],
         }
         yield listed_table("watched-processes", "processes", "Processes", every, values)
 
 
-def _learned(learned: LearnedSoFar) -> Iterator[tuple[str, str]]:
+def _learning_facts(learned: LearnedSoFar) -> Iterator[tuple[str, str]]:
     if learned.kind:
-        yield "model", f"{learned.kind}, {units.counted(learned.cycles, 'steps')}"
+        yield "model", f"{learned.kind}, {units.count_noun(learned.cycles, 'steps')}"
     if learned.range_us is not None and all(learned.range_us):
         low, high = (1e3 * (end or 0) for end in learned.range_us)
         yield "steps while it learned", units.range_ns(low, high)
@@ -352,25 +361,25 @@ def _learned(learned: LearnedSoFar) -> Iterator[tuple[str, str]]:
 def _moments(drawn: WatchSeries, t_s: Iterable[float], midnight_us: int) -> tuple[float, ...]:
     """Nanoseconds since midnight."""
     begin_us = drawn.started_us
-    moments_us = (_SECOND_US * one + (0 if one > _LONG_AGO_S else begin_us) for one in t_s)
-    return tuple(1e3 * (one - midnight_us) for one in moments_us)
+    moments_us = (_SECOND_US * time_s + (0 if time_s > _LONG_AGO_S else begin_us) for time_s in t_s)
+    return tuple(1e3 * (moment_us - midnight_us) for moment_us in moments_us)
 
 
-def _scaled(values: Sequence[Amount], length: int, by: float) -> tuple[Amount, ...]:
+def _scale(values: Sequence[Amount], length: int, by: float) -> tuple[Amount, ...]:
     """As many values as there are moments; what is missing is none."""
-    told = [None if one is None else known(by * one) for one in values[:length]]
-    return (*told, *[None] * (length - len(told)))
+    scaled = [None if value is None else finite_or_none(by * value) for value in values[:length]]
+    return (*scaled, *[None] * (length - len(scaled)))
 
 
-def _lasted(one: ToldIncident, now: WatchStatus) -> Amount:
-    ended_us = now.time_us if one.ended_us is None else one.ended_us
-    return None if one.since_us is None else 1e3 * max(0, ended_us - one.since_us)
+def _incident_length(incident: ToldIncident, now: WatchStatus) -> Amount:
+    ended_us = now.time_us if incident.ended_us is None else incident.ended_us
+    return None if incident.since_us is None else 1e3 * max(0, ended_us - incident.since_us)
 
 
-def _slower(one: ToldIncident) -> Amount:
-    if not one.expected_us or one.observed_us is None:
+def _slower(incident: ToldIncident) -> Amount:
+    if not incident.expected_us or incident.observed_us is None:
         return None
-    return 100 * (one.observed_us / one.expected_us - 1)
+    return 100 * (incident.observed_us / incident.expected_us - 1)
 
 
 def _ns(value_us: Amount) -> Amount:
@@ -425,7 +434,7 @@ def status_of(place: str) -> dict[str, Any]:
         if is_watch(where):
             about, status = told_values(where / WATCH_FILE), told_values(where / STATUS_FILE)
             is_here = RecordingFolder(where).recorder() is not None
-            status = _marked(status, is_here=is_here, file=str(where / STATUS_FILE))
+            status = _status_fields(status, is_here=is_here, file=str(where / STATUS_FILE))
             return {**status, "watch": about}
         if (where / STATUS_FILE).exists():
             told_values(where / STATUS_FILE)
@@ -435,7 +444,7 @@ def status_of(place: str) -> dict[str, Any]:
                 "name the folder of  timesink watch -o DIR, or the place of --summary",
             )
     every = shared_statuses(place)
-    hosts = {name: _marked(status, file=f"{name}.json") for name, status in every}
+    hosts = {name: _status_fields(status, file=f"{name}.json") for name, status in every}
     if not hosts:
         raise UnreadableError(
             f"{without_password(place)}: no watch in this folder",
@@ -444,46 +453,58 @@ def status_of(place: str) -> dict[str, Any]:
     return {"schema": STATUS_SCHEMA, "hosts": hosts}
 
 
-def _marked(
+def _status_fields(
     status: dict[str, Any], *, is_here: bool = True, file: str = STATUS_FILE
 ) -> dict[str, Any]:
     """Whether a watcher ended without saying so: its process, where that was here, is no more."""
-    told, now_us = checked(status, WatchStatus, file), time.time_ns() // 1000
-    is_silent = told.state != "ended" and now_us - told.time_us > _WRITES_US
-    return {**status, "gone": is_gone(told, now_us) or (is_silent and not is_here)}
+    checked_status, now_us = check_values(status, WatchStatus, file), time.time_ns() // 1000
+    is_silent = checked_status.state != "ended" and now_us - checked_status.time_us > _WRITES_US
+    return {**status, "gone": is_gone(checked_status, now_us) or (is_silent and not is_here)}
 
 
-def place_document(place: str, found: dict[str, Any]) -> Document:
+def place_document(place: str, contents: dict[str, Any]) -> Document:
     """What `status_of` a place says, for people."""
-    shown = without_password(place)
-    if "hosts" not in found:
+    place_text = without_password(place)
+    if "hosts" not in contents:
         _, series, folders = told_watch(Path(place_of(place)))
         now_us = time.time_ns() // 1000
-        return status_document(found, series, now_us=now_us, folders=folders, subject=shown)
-    hosts = {name: checked(one, WatchStatus, STATUS_FILE) for name, one in found["hosts"].items()}
+        return status_document(contents, series, now_us=now_us, folders=folders, subject=place_text)
+    hosts = {
+        name: check_values(host_status, WatchStatus, STATUS_FILE)
+        for name, host_status in contents["hosts"].items()
+    }
     return Document(
-        "watch", f"timesink: {shown}", shown, _of_all(hosts),
+        "watch", f"timesink: {place_text}", place_text, _of_all(hosts),
         sections=(Section("hosts", "Watchers", (_table(hosts),)),),
     )  # fmt: skip
 
 
 def _of_all(hosts: dict[str, WatchStatus]) -> str:
-    slow = sum(one.state == "alarm" for one in hosts.values())
-    incidents = [each for one in hosts.values() for each in one.incidents[::-1]]
-    rank = next((one.slow_rank for one in incidents if one.slow_rank is not None), None)
+    slow = sum(host_status.state == "alarm" for host_status in hosts.values())
+    incidents = [
+        incident for host_status in hosts.values() for incident in host_status.incidents[::-1]
+    ]
+    rank = next(
+        (incident.slow_rank for incident in incidents if incident.slow_rank is not None), None
+    )
     waits = "" if rank is None else f" The others wait for rank {rank}."
-    return f"{units.counted(len(hosts), 'watchers')}, {slow or 'none'} with an alarm.{waits}"
+    return f"{units.count_noun(len(hosts), 'watchers')}, {slow or 'none'} with an alarm.{waits}"
 
 
 def _table(hosts: dict[str, WatchStatus]) -> Table:
     rows = list(hosts.values())
-    ranks = [[str(each.rank) for each in one.processes if each.rank is not None] for one in rows]
-    causes = [one.incidents[-1].cause if one.incidents else None for one in rows]
+    ranks = [
+        [str(process.rank) for process in host_status.processes if process.rank is not None]
+        for host_status in rows
+    ]
+    causes = [
+        host_status.incidents[-1].cause if host_status.incidents else None for host_status in rows
+    ]
     values = {
         "name": list(hosts),
-        "state": ["gone" if one.gone else one.state for one in rows],
-        "ranks": [units.listed(one) or None for one in ranks],
-        "raised": [one.alarms.raised if one.alarms else 0 for one in rows],
-        "cause": [one or None for one in causes],
+        "state": ["gone" if host_status.gone else host_status.state for host_status in rows],
+        "ranks": [units.join_names(rank_names) or None for rank_names in ranks],
+        "raised": [host_status.alarms.raised if host_status.alarms else 0 for host_status in rows],
+        "cause": [cause or None for cause in causes],
     }
     return listed_table("watchers", "hosts", "", rows, values)

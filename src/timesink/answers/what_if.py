@@ -21,7 +21,7 @@ from timesink.analyses.replay.prediction import (
     Ranked,
     best_changes,
     fixed_waits,
-    predicted,
+    predict,
     program_of,
 )
 from timesink.analyses.replay.what_if import NamedWork, named_by, two_devices
@@ -45,10 +45,10 @@ _LITTLE = 0.005
 """Of the cycle: a change that saves less saves nothing to speak of."""
 _NAME = 60
 """Characters of a name in a sentence."""
-_MOST_LIMITS, _MOST_TOLD, _MOST_IN_VAIN = 8, 12, 4
+_MAX_LIMITS, _MAX_SHOWN, _MAX_IN_VAIN = 8, 12, 4
 
 _PATH = parts_of("critical-path")
-KINDS = {kind: one.words for kind, one in _PATH.items()}
+KINDS = {kind: part.words for kind, part in _PATH.items()}
 """What people call the kinds of pieces of the critical path."""
 
 _NOT_TOLD = "What a change saves cannot be told from this recording."
@@ -90,8 +90,8 @@ class PathLimit:
     @property
     def words(self) -> str:
         """As it is said."""
-        said = f", above all {cut_end(self.name, _NAME)}" if self.name else ""
-        return f"{KINDS.get(self.kind, self.kind)}{said}"
+        name_part = f", above all {cut_end(self.name, _NAME)}" if self.name else ""
+        return f"{KINDS.get(self.kind, self.kind)}{name_part}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,30 +154,30 @@ class WhatIf:
 
     @cached_property
     def _today(self) -> Prediction:
-        return predicted(program_of(self.trace))
+        return predict(program_of(self.trace))
 
     @cached_property
     def _new(self) -> Prediction:
-        return predicted(program_of(self.trace), self.changes)
+        return predict(program_of(self.trace), self.changes)
 
     @cached_property
-    def made(self) -> tuple[MadeChange, ...]:
+    def applied(self) -> tuple[MadeChange, ...]:
         """Each change, in the order given."""
-        found, before = [], self._today
+        applied, before = [], self._today
         for number, change in enumerate(self.changes, 1):
             program, last = before.program, number == len(self.changes)
-            after = self._new if last else predicted(program, self.changes[:number], bounds=False)
+            after = self._new if last else predict(program, self.changes[:number], bounds=False)
             named = named_by(before.scenario, change, before.played)
-            found.append(MadeChange(change, named, before.cycle_ns - after.cycle_ns))
+            applied.append(MadeChange(change, named, before.cycle_ns - after.cycle_ns))
             before = after
-        return tuple(found)
+        return tuple(applied)
 
     @cached_property
     def critical_path(self) -> pl.DataFrame:
         """What decides a cycle today and then, by `kind`: `today_ns`, `new_ns`, the most first."""
         sides = [
-            one.path.group_by("kind").agg(pl.col("path_ns").sum().alias(name))
-            for one, name in ((self._today, "today_ns"), (self._new, "new_ns"))
+            prediction.path.group_by("kind").agg(pl.col("path_ns").sum().alias(name))
+            for prediction, name in ((self._today, "today_ns"), (self._new, "new_ns"))
         ]
         both = sides[0].join(sides[1], on="kind", how="full", coalesce=True).fill_null(0.0)
         return both.sort("new_ns", "today_ns", "kind", descending=[True, True, False])
@@ -198,17 +198,19 @@ class WhatIf:
     def best(self) -> pl.DataFrame:
         """Single changes that save something: what, and which kind and name limit a cycle then."""
         rows = [
-            (one.change.text, one.saving_ns, one.prediction.cycle_ns, limit.kind, limit.name)
-            for one in self.ranked
-            if one.saving_ns >= _LITTLE * self.cycle_ns
-            for limit in [limit_of(one.prediction)]
+            (row.change.text, row.saving_ns, row.prediction.cycle_ns, limit.kind, limit.name)
+            for row in self.ranked
+            if row.saving_ns >= _LITTLE * self.cycle_ns
+            for limit in [limit_of(row.prediction)]
         ]
         return pl.DataFrame(rows, _BEST, orient="row")
 
     @property
     def in_vain(self) -> list[AskedChange]:
         """Single changes that save nothing to speak of."""
-        return [one.change for one in self.ranked if one.saving_ns < _LITTLE * self.cycle_ns]
+        return [
+            change.change for change in self.ranked if change.saving_ns < _LITTLE * self.cycle_ns
+        ]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -233,22 +235,28 @@ class WhatIf:
             "notes": list(self.notes) if self.is_told else [],
         }
         if self.ranks_single:
-            told = self.is_told
-            answer["best"] = [*self._best_values()] if told else []
-            answer["in_vain"] = [one.text for one in self.in_vain] if told else []
+            is_known = self.is_told
+            answer["best"] = [*self._best_values()] if is_known else []
+            answer["in_vain"] = [change.text for change in self.in_vain] if is_known else []
         return answer
 
     def _values(self) -> dict[str, Any]:
         limit = self.limit
         return {
             "cycle_us": _us(self.cycle_ns),
-            "ci95_us": None if self.interval_ns is None else [_us(one) for one in self.interval_ns],
+            "ci95_us": None
+            if self.interval_ns is None
+            else [_us(bound) for bound in self.interval_ns],
             "saving_us": _us(self.saving_ns),
             "saving_ratio": round(self.saving_ns / self.today_ns, 6) if self.today_ns else None,
             "per_sample_us": _us(self.sample_ns),
             "changes": [
-                {"asked": one.change.text, "saving_us": _us(one.saving_ns), **_named(one.named)}
-                for one in self.made
+                {
+                    "asked": applied_change.change.text,
+                    "saving_us": _us(applied_change.saving_ns),
+                    **_named_work_values(applied_change.named),
+                }
+                for applied_change in self.applied
             ],
             "critical_path": [
                 {"kind": kind, "today_us": _us(today), "cycle_us": _us(new)}
@@ -285,7 +293,7 @@ def _us(value: float) -> float:
     return round(value / 1000, 3)
 
 
-def _named(named: NamedWork) -> dict[str, float]:
+def _named_work_values(named: NamedWork) -> dict[str, float]:
     """What a change is about, per cycle, times in microseconds."""
     return {
         f"{key[:-3]}_us" if key.endswith("_ns") else key: round(
@@ -295,14 +303,14 @@ def _named(named: NamedWork) -> dict[str, float]:
     }
 
 
-def limit_of(one: Prediction) -> PathLimit:
+def limit_of(prediction: Prediction) -> PathLimit:
     """What decides most of a cycle."""
-    path = one.path
+    path = prediction.path
     kinds = path.group_by("kind").agg(pl.col("path_ns").sum()).sort("path_ns", "kind")
-    kind, whole = kinds.row(-1) if kinds.height else ("", 0.0)
+    kind, path_ns = kinds.row(-1) if kinds.height else ("", 0.0)
     named = path.filter(pl.col("kind") == kind, pl.col("name") != "")
-    name, most = named.select("name", "path_ns").row(0) if named.height else ("", whole)
-    return PathLimit(kind, whole, name, most)
+    name, most = named.select("name", "path_ns").row(0) if named.height else ("", path_ns)
+    return PathLimit(kind, path_ns, name, most)
 
 
 def whatif(
@@ -328,7 +336,7 @@ def whatif(
     >>> "--graph cycle" in timesink.whatif(timesink.sample()).best["change"]
     True
     """
-    asked = tuple(change_of(one) for one in changes)
+    requested = tuple(change_of(change) for change in changes)
     trace = source
     if not isinstance(trace, Trace):
         chosen = {"worker": worker, "span": span, "rank": rank}
@@ -336,21 +344,21 @@ def whatif(
     path = trace.metadata.source if isinstance(source, Trace) else str(source)
     if not trace.has_timeline:
         raise UnreadableError.no_timeline(path)
-    found = WhatIf(trace, path, asked, not asked if best is None else best)
+    what_if = WhatIf(trace, path, requested, not requested if best is None else best)
     # What nothing is named by is refused here, not where the answer is looked at.
-    _ = found.cycle_ns
-    return found
+    _ = what_if.cycle_ns
+    return what_if
 
 
 # -- in words --------------------------------------------------------------------------------------
 
 
-def _headline(found: WhatIf) -> Iterator[str]:
-    new = found.cycle_ns
-    if found.changes:
-        yield from _outcome(found)
-    if found.ranks_single:
-        best, of = found.best, f"of a cycle of {units.brief_ns(new)}"
+def _headline(what_if: WhatIf) -> Iterator[str]:
+    new = what_if.cycle_ns
+    if what_if.changes:
+        yield from _outcome(what_if)
+    if what_if.ranks_single:
+        best, of = what_if.best, f"of a cycle of {units.brief_ns(new)}"
         if best.is_empty():
             yield f"No single change that was tried saves a noticeable part {of}."
         else:
@@ -359,31 +367,33 @@ def _headline(found: WhatIf) -> Iterator[str]:
             yield f"{cut_end(best['change'][0], _NAME)} saves most: {saves} ({share}) {of}."
 
 
-def _outcome(found: WhatIf) -> Iterator[str]:
+def _outcome(what_if: WhatIf) -> Iterator[str]:
     """What the changes make of a cycle."""
-    today, new, bounds = found.today_ns, found.cycle_ns, found.interval_ns
-    marked = find_steps(found.trace)["marked"].all()
-    about = "about " * (found.clock.source == ESTIMATED)
-    told = f", 95 % interval {_bounds(*bounds)}" if bounds and bounds[0] < bounds[1] else ""
+    today, new, bounds = what_if.today_ns, what_if.cycle_ns, what_if.interval_ns
+    marked = find_steps(what_if.trace)["marked"].all()
+    about = "about " * (what_if.clock.source == ESTIMATED)
+    interval_part = (
+        f", 95 % interval {_bounds(*bounds)}" if bounds and bounds[0] < bounds[1] else ""
+    )
     who = "A cycle" if marked else "What was recorded"
     if abs(new - today) <= _LITTLE / 10 * today:
-        yield f"{who} would take {about}{units.brief_ns(new)}, as it does today{told}."
+        yield f"{who} would take {about}{units.brief_ns(new)}, as it does today{interval_part}."
     else:
         share = units.signed_pct(100 * (new / today - 1))
-        yield f"{who} would take {about}{units.times(today, new)} ({share}{told})."
-    if found.sample_ns != new:
-        yield f"That is {units.signed_pct(100 * (found.sample_ns / today - 1))} per sample."
-    if found.limit.kind_ns:
-        share = units.share(found.limit.kind_ns, new)
-        yield f"Then {share} of it is decided by {found.limit.words}."
+        yield f"{who} would take {about}{units.times(today, new)} ({share}{interval_part})."
+    if what_if.sample_ns != new:
+        yield f"That is {units.signed_pct(100 * (what_if.sample_ns / today - 1))} per sample."
+    if what_if.limit.kind_ns:
+        share = units.share(what_if.limit.kind_ns, new)
+        yield f"Then {share} of it is decided by {what_if.limit.words}."
 
 
 def _bounds(low: float, high: float) -> str:
     return units.from_to(units.brief_ns(low), units.brief_ns(high)).replace(" → ", " to ")
 
 
-def _notes(found: WhatIf) -> Iterator[str]:
-    clock, times = found.clock, found.times
+def _notes(what_if: WhatIf) -> Iterator[str]:
+    clock, times = what_if.clock, what_if.times
     recorded = units.brief_ns(times.recorded_ns)
     if clock.source == NONE:
         yield (
@@ -392,30 +402,31 @@ def _notes(found: WhatIf) -> Iterator[str]:
         )
     elif clock.source == ESTIMATED and times.interval_ns is not None:
         yield (
-            f"A cycle of today is estimated: {units.brief_ns(found.today_ns)} without the profiler "
+            f"A cycle of today is estimated: {units.brief_ns(what_if.today_ns)} without the "
+            "profiler "
             f"({_bounds(*times.interval_ns)}), {recorded} as recorded."
             + f" {clock.outside[:1].upper()}{clock.outside[1:]}."
             * bool(clock.outside)
         )
     else:
         yield (
-            f"A cycle of today was measured: {units.brief_ns(found.today_ns)} without the "
+            f"A cycle of today was measured: {units.brief_ns(what_if.today_ns)} without the "
             f"profiler, {recorded} as recorded."
         )
-    if not find_steps(found.trace)["marked"].all():
+    if not find_steps(what_if.trace)["marked"].all():
         yield "No steps are marked: all that was recorded is taken for one cycle."
-    if host_columns(found.trace).is_empty():
+    if host_columns(what_if.trace).is_empty():
         yield "Nothing of the host was recorded: nobody knows why devices wait, and gaps stay."
-    yield from _wide(found)
-    yield from _fixed_waits(found)
-    for action in dict.fromkeys(one.action for one in found.changes):
+    yield from _wide(what_if)
+    yield from _fixed_waits(what_if)
+    for action in dict.fromkeys(change.action for change in what_if.changes):
         if action in _ASSUMED:
             yield _ASSUMED[action].meaning
-    for change in found.changes:
+    for change in what_if.changes:
         if change.action == "device":
             base, new = two_devices(change)
             yield f"Peaks are those of {base.device} and {new.device}."
-            here = choose_peaks(found.trace).peaks
+            here = choose_peaks(what_if.trace).peaks
             if here is not None and here.device != base.device:
                 yield f"It was recorded on {here.device}, not on {base.device}."
 
@@ -424,12 +435,12 @@ _WIDER = 2.0
 """How many times as uncertain as the step today a new one is that needs a word."""
 
 
-def _wide(found: WhatIf) -> Iterator[str]:
+def _wide(what_if: WhatIf) -> Iterator[str]:
     """Why the new step is far less certain than that of today."""
-    today, new, bounds = found.clock.interval_ns, found.cycle_ns, found.interval_ns
-    if today is None or bounds is None or not new or not found.today_ns:
+    today, new, bounds = what_if.clock.interval_ns, what_if.cycle_ns, what_if.interval_ns
+    if today is None or bounds is None or not new or not what_if.today_ns:
         return
-    before, after = (today[1] - today[0]) / found.today_ns, (bounds[1] - bounds[0]) / new
+    before, after = (today[1] - today[0]) / what_if.today_ns, (bounds[1] - bounds[0]) / new
     if after > _WIDER * before:
         yield (
             "The interval is wide: what the change leaves is mostly the host's, and today's step "
@@ -441,82 +452,83 @@ _FIXED = 0.02
 """Of the step today: fixed waits that take less are not told."""
 
 
-def _fixed_waits(found: WhatIf) -> Iterator[str]:
+def _fixed_waits(what_if: WhatIf) -> Iterator[str]:
     """What of a step a scale of everything does not touch, and its names."""
-    for change in found.changes:
+    for change in what_if.changes:
         if change.action != "scale" or change.sort != "cycle" or change.factor == 1:
             continue
-        fixed, left = fixed_waits(program_of(found.trace), found.changes, change)
-        if fixed < _FIXED * found.today_ns:
+        fixed, left = fixed_waits(program_of(what_if.trace), what_if.changes, change)
+        if fixed < _FIXED * what_if.today_ns:
             continue
         waits = [
             f"{KINDS.get(kind, kind)}{f', above all {cut_end(name, _NAME)}' * bool(name)}"
             for kind, name, share in left.iter_rows()
             if share >= _FIXED
         ]
-        told = f": {units.listed(waits, 3, '; ')}" if waits else ""
+        waits_part = f": {units.join_names(waits, 3, '; ')}" if waits else ""
         yield (
             f"{units.brief_ns(fixed)} of the step are waits that {change.text} does not change"
-            f"{told}."
+            f"{waits_part}."
         )
 
 
-def what_if_document(found: WhatIf) -> Document:
+def what_if_document(what_if: WhatIf) -> Document:
     """The new cycle, what each change does, what decides a cycle before and after, what is best."""
     sections: list[Section] = []
-    if found.changes and found.is_told:
-        sections += [_changes(found), *_path(found), _limits(found)]
-    if found.ranks_single and found.is_told:
-        sections.append(_best(found))
-    if found.is_told:
-        notes = tuple(Text(note) for note in found.notes)
+    if what_if.changes and what_if.is_told:
+        sections += [_changes(what_if), *_path(what_if), _limits(what_if)]
+    if what_if.ranks_single and what_if.is_told:
+        sections.append(_best(what_if))
+    if what_if.is_told:
+        notes = tuple(Text(note) for note in what_if.notes)
         sections.append(Section("notes", "What this takes for granted", notes))
     return Document(
         kind="whatif",
-        title=f"What if: {Path(found.path).name}",
-        subject=Path(found.path).name,
-        headline=found.headline,
-        sections=(*fitness_sections(recording_fitness(found.trace)), *sections),
+        title=f"What if: {Path(what_if.path).name}",
+        subject=Path(what_if.path).name,
+        headline=what_if.headline,
+        sections=(*fitness_sections(recording_fitness(what_if.trace)), *sections),
     )
 
 
-def _changes(found: WhatIf) -> Section:
-    made = found.made
+def _changes(what_if: WhatIf) -> Section:
+    applied = what_if.applied
     values = {
-        "change": [one.change.text for one in made],
-        "named": [*map(_about, made)],
+        "change": [applied_change.change.text for applied_change in applied],
+        "named": [*map(_about, applied)],
         "saving_ratio": [
-            one.saving_ns / found.today_ns if found.today_ns else None for one in made
+            applied_change.saving_ns / what_if.today_ns if what_if.today_ns else None
+            for applied_change in applied
         ],
     }
-    told = listed_table("what-if", "changes", "", made, values)
-    return Section("changes", "Changes, one after the other", (told,))
+    table = listed_table("what-if", "changes", "", applied, values)
+    return Section("changes", "Changes, one after the other", (table,))
 
 
-def _about(one: MadeChange) -> str:
+def _about(applied: MadeChange) -> str:
     """What a change names, in words."""
-    named, sort = one.named, one.change.sort
+    named, sort = applied.named, applied.change.sort
     work = {"kernel": "kernels", "copy": "copies", "communication": "collectives"}.get(
-        sort, "kernels" if one.change.action == "device" else "device activities"
+        sort, "kernels" if applied.change.action == "device" else "device activities"
     )
     parts = (
         (named.waits, "waits", named.wait_ns),
         (named.activities, work, named.device_ns),
         (named.calls, "calls", named.host_ns),
     )
-    said = [
-        f"{units.counted(1, things) if many == 1 else f'{units.per_cycle(many)} {things}'}"
+    phrases = [
+        f"{units.count_noun(1, things) if many == 1 else f'{units.per_cycle(many)} {things}'}"
         f" of {units.brief_ns(ns)}"
         for many, things, ns in parts
         if many and not (sort == "sync" and things == "calls")
     ]
-    if sort in ("cycle", "outside") and named.host_ns and one.change.action != "device":
-        said.append(f"{units.brief_ns(named.host_ns)} of host code")
-    return ", ".join(said) or "nothing inside of a cycle"
+    if sort in ("cycle", "outside") and named.host_ns and applied.change.action != "device":
+        phrases.append(f"{units.brief_ns(named.host_ns)} of host code")
+    return ", ".join(phrases) or "nothing inside of a cycle"
 
 
-def _path(found: WhatIf) -> tuple[Section, Section]:
-    path = found.critical_path
+def _path(what_if: WhatIf) -> tuple[Section, Section]:
+    path = what_if.critical_path
     rows = path.filter((pl.col("today_ns") > 0) | (pl.col("new_ns") > 0))
     if rows.is_empty():
         absent = (Text(sentence(NO_PATH)),)
@@ -529,12 +541,12 @@ def _path(found: WhatIf) -> tuple[Section, Section]:
     values = {
         "kind": kinds,
         "today_ns": today,
-        "today_ratio": today / max(found.today_ns, 1.0),
+        "today_ratio": today / max(what_if.today_ns, 1.0),
         "new_ns": new,
-        "new_ratio": new / max(found.cycle_ns, 1.0),
+        "new_ratio": new / max(what_if.cycle_ns, 1.0),
         "change_ns": new - today,
     }
-    told = listed_table("what-if-path", "critical-path", "", (), values)
+    table = listed_table("what-if-path", "critical-path", "", (), values)
     bars = Stacks(
         "The critical path of a cycle",
         "time_ns",
@@ -542,47 +554,49 @@ def _path(found: WhatIf) -> tuple[Section, Section]:
         tuple(StackPart(_PATH[kind].colour, KINDS[kind], (a, b)) for kind, a, b in rows.rows()),
     )
     return (
-        Section("critical-path", "What decides a cycle", (bars, told), medium="page"),
-        Section("critical-path", "What decides a cycle", (told,), medium="text"),
+        Section("critical-path", "What decides a cycle", (bars, table), medium="page"),
+        Section("critical-path", "What decides a cycle", (table,), medium="text"),
     )
 
 
-def _limits(found: WhatIf) -> Section:
-    path = found._new.path.head(_MOST_LIMITS)  # noqa: SLF001 - one subject
+def _limits(what_if: WhatIf) -> Section:
+    path = what_if._new.path.head(_MAX_LIMITS)  # noqa: SLF001 - one subject
     values = {
         "name": [name or "outside of calls" for name in path["name"]],
         "kind": [KINDS[kind] for kind in path["kind"]],
-        "path_ratio": path["path_ns"] / max(found.cycle_ns, 1.0),
+        "path_ratio": path["path_ns"] / max(what_if.cycle_ns, 1.0),
     }
-    told = listed_table("what-if-limits", "limits", "", path, values)
-    return Section("limits", "What limits next", (told,))
+    table = listed_table("what-if-limits", "limits", "", path, values)
+    return Section("limits", "What limits next", (table,))
 
 
-def _best(found: WhatIf) -> Section:
-    best = found.best.head(_MOST_TOLD)
-    limits = [KINDS.get(one, "") for one in best["limit_kind"]]  # none where nothing is left
-    values = {"saving_ratio": best["saving_ns"] / max(found.cycle_ns, 1.0), "limit_kind": limits}
-    told = listed_table("what-if-best", "best", "", best, values, total_rows=found.best.height)
-    blocks: list[Block] = [told]
-    for why, changes in _vain(found).items():
-        some = {"change": changes[:_MOST_IN_VAIN]}
+def _best(what_if: WhatIf) -> Section:
+    best = what_if.best.head(_MAX_SHOWN)
+    limits = [
+        KINDS.get(limit_kind, "") for limit_kind in best["limit_kind"]
+    ]  # none where nothing is left
+    values = {"saving_ratio": best["saving_ns"] / max(what_if.cycle_ns, 1.0), "limit_kind": limits}
+    table = listed_table("what-if-best", "best", "", best, values, total_rows=what_if.best.height)
+    blocks: list[Block] = [table]
+    for why, changes in _vain(what_if).items():
+        some = {"change": changes[:_MAX_IN_VAIN]}
         blocks.append(
             listed_table("what-if-vain", "in-vain", why, (), some, total_rows=len(changes))
         )
     return Section("best", "Single changes, by what they save", tuple(blocks))
 
 
-def _vain(found: WhatIf) -> Mapping[str, list[str]]:
+def _vain(what_if: WhatIf) -> Mapping[str, list[str]]:
     """Changes that save nothing, by why, the shortest first."""
-    path, on_device = found.critical_path, ("kernel", "memcpy", "memset", "communication")
+    path, on_device = what_if.critical_path, ("kernel", "memcpy", "memset", "communication")
     decided = path.filter(pl.col("kind").is_in(on_device))["new_ns"].sum()
     reasons: dict[str, list[str]] = {}
-    has_device = has_device_work(found.trace)
-    for change in found.in_vain:
+    has_device = has_device_work(what_if.trace)
+    for change in what_if.in_vain:
         idle = (
             has_device
             and change.sort in ("kernel", "copy", "communication")
-            and 2 * decided < found.cycle_ns
+            and 2 * decided < what_if.cycle_ns
         )
         why = "the device is idle here anyway" if idle else "something else decides meanwhile"
         reasons.setdefault(f"These save nothing, {why}", []).append(change.text)

@@ -86,7 +86,7 @@ def build_parser() -> argparse.ArgumentParser:
     return _parsers_of(*COMMANDS)[0]
 
 
-_MEANT = {
+_SYNONYMS = {
     **dict.fromkeys(("analyse", "report", "summary"), "analyze"),
     **dict.fromkeys(("view", "ui", "open"), "serve"),
     **dict.fromkeys(("profile", "trace", "run"), "record"),
@@ -99,13 +99,13 @@ _MEANT = {
 """What other tools call a command."""
 
 
-def _meant(word: str, known: Iterable[str]) -> str:
+def _suggestion(word: str, candidates: Iterable[str]) -> str:
     """What was most likely meant by a word, in brackets; nothing where nothing is close."""
     import difflib  # noqa: PLC0415 - most commands are spelled right
 
-    close = difflib.get_close_matches(word.lower(), [*known, *_MEANT], 1, 0.7)
-    found = _MEANT.get(close[0], close[0]) if close else ""
-    return f" (did you mean {found}?)" if found in {*known} else ""
+    close = difflib.get_close_matches(word.lower(), [*candidates, *_SYNONYMS], 1, 0.7)
+    suggestion = _SYNONYMS.get(close[0], close[0]) if close else ""
+    return f" (did you mean {suggestion}?)" if suggestion in {*candidates} else ""
 
 
 _TYPO = 0.75
@@ -134,17 +134,17 @@ class _Parser(argparse.ArgumentParser):
 
         close = difflib.get_close_matches(word.lower(), self.actions, 1, _TYPO)
         if close:
-            alone = f"{self.prog} -- {word}"
-            self.error(f"no action {word!r} (did you mean {close[0]}?; {alone}  runs a program)")
+            usage = f"{self.prog} -- {word}"
+            self.error(f"no action {word!r} (did you mean {close[0]}?; {usage}  runs a program)")
 
     def error(self, message: str) -> NoReturn:
         """Say how to give a value that looks like an option, and what a word close to one means."""
-        lacking = re.fullmatch(r"argument (?:.*/)?(--[\w-]+): expected one argument", message)
-        if lacking:
-            message += f" (for one that starts with a dash write {lacking[1]}=VALUE)"
+        match = re.fullmatch(r"argument (?:.*/)?(--[\w-]+): expected one argument", message)
+        if match:
+            message += f" (for one that starts with a dash write {match[1]}=VALUE)"
         strange = re.match(r"argument \S+: invalid choice: '(.*?)' \(choose from (.*)\)$", message)
         if strange:
-            close = _meant(strange[1], re.findall(r"[\w-]+", strange[2]))
+            close = _suggestion(strange[1], re.findall(r"[\w-]+", strange[2]))
             message = f"{message[: strange.start(2) - 14]}{close}" if close else message
         super().error(_visible(message))
 
@@ -218,7 +218,7 @@ def parts_of(command: str) -> _Parts:
     return several.get(command) or (module.__doc__, module.add_arguments, module.run)
 
 
-_RARELY = (200_000, 20, 100)
+_GC_THRESHOLDS = (200_000, 20, 100)
 """When garbage is collected: allocations, and rounds of the younger generations."""
 
 
@@ -230,7 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     # A command leaves few cycles of objects behind and ends soon: at its usual rhythm, the
     # collector takes a twentieth of a short one.
-    gc.set_threshold(*_RARELY)
+    gc.set_threshold(*_GC_THRESHOLDS)
     # All memory goes back with the process: to take objects apart one by one first only takes time.
     atexit.register(gc.freeze)
     words = sys.argv[1:] if arguments is None else list(arguments)
@@ -240,11 +240,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     place = next((k for k, word in enumerate(words) if not word.startswith("-")), None)
     if place is not None:
         words[place] = FORMER_NAMES.get(words[place], words[place])
-    meant = "" if place is None else words[place]
+    command = "" if place is None else words[place]
     debug = False
     try:
         # Arguments of the other commands would only be built to be ignored.
-        parser, commands = _parsers_of(meant)
+        parser, commands = _parsers_of(command)
         options, unknown = parser.parse_known_args(words)
         if unknown:
             commands[options.command].error(_why_unknown(unknown))
@@ -260,7 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             raise
-        return _report_error(error, meant)
+        return _report_error(error, command)
     return code
 
 
@@ -285,18 +285,18 @@ def _report_error(error: Exception, command: str) -> int:
 
 
 def _report(message: str, hint: str, code: int) -> int:
-    note(" ".join(message.split()))
+    log_line(" ".join(message.split()))
     if hint:
-        say(f"hint: {' '.join(hint.split())}")
+        print_stderr(f"hint: {' '.join(hint.split())}")
     return code
 
 
-def note(text: str) -> None:
+def log_line(text: str) -> None:
     """A line of timesink among those of a program that runs, or one that ends a command."""
-    say(f"timesink: {text}")
+    print_stderr(f"timesink: {text}")
 
 
-def say(text: str) -> None:
+def print_stderr(text: str) -> None:
     """Lines beside the answer; names in them steer no terminal."""
     print(_visible(text), file=sys.stderr, flush=True)
 

@@ -31,29 +31,35 @@ from pathlib import Path
 
 from timesink import __version__
 from timesink.analyses.statistics.repeats import DETECT_PCT, Decision, RepeatedChange
+from timesink.answers.ab_runner import LOG_FILE, RecordedTurn, Turns
 from timesink.answers.comparison.gate_result import Limit
-from timesink.answers.turns import LOG_FILE, RecordedTurn, Turns
-from timesink.cli import compare, note, say
+from timesink.cli import compare, log_line, print_stderr
 from timesink.cli.options import (
     add_force,
     add_limit,
     add_option,
     add_place,
     add_program,
+    argument_error,
     cycles_or_none,
     percentage,
     program_in,
-    refused,
     seconds,
     whole_number,
     without_dashes,
 )
 from timesink.errors import CollectError, TimesinkError, UnreadableError, UsageError
 from timesink.model.diagnosis import SIDES
-from timesink.model.units import counted, interval_pct, signed_pct
-from timesink.recorder.counter_probes import wanted
+from timesink.model.units import count_noun, interval_pct, signed_pct
+from timesink.recorder.counter_probes import wanted_counters
 from timesink.recorder.folder import DEFAULT_SKIP, RecordingFolder
-from timesink.recorder.processes import MASK, check_program, interruption, masked, noticed
+from timesink.recorder.processes import (
+    MASK,
+    check_program,
+    collect_signals,
+    interruption,
+    mask_secrets,
+)
 from timesink.recorder.versions import Repository, Version, as_it_is, set_up, state_of
 from timesink.sources.ab_folder import (
     AB_FILE,
@@ -72,7 +78,7 @@ from timesink.sources.ab_folder import (
 
 _FOLDER = Path("timesink-ab")
 _BUDGET_S = 600.0
-_LEAST_LIMIT_S = 60.0
+_MIN_LIMIT_S = 60.0
 """A run that takes longer than this and the budget hangs."""
 _NO_RESUME = (
     "output", "force", "base", "new", "base_ref", "new_ref", "base_python", "new_python", "setup",
@@ -104,21 +110,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     runs = "most runs of each version (default: as many as the budget allows)"
     add_option(until, "--runs N", runs, type=partial(whole_number, things="runs"))
-    one = parser.add_argument_group("each run")
+    group = parser.add_argument_group("each run")
     cycles = partial(whole_number, things="steps")
     default = AbPlan()
     plain = f"steps to time, at least (default: {default.plain})"
-    add_option(one, "--unprofiled --plain N", plain, dest="plain", type=cycles)
+    add_option(group, "--unprofiled --plain N", plain, dest="plain", type=cycles)
     least = f"seconds to time, at least (default: {default.plain_s:g})"
-    add_option(one, "--seconds S", least, type=seconds)
+    add_option(group, "--seconds S", least, type=seconds)
     skip = f"steps to leave out first (default: {DEFAULT_SKIP})"
-    add_option(one, "--skip N", skip, type=cycles_or_none)
+    add_option(group, "--skip N", skip, type=cycles_or_none)
     marker = "function or annotation that begins a step (default: the optimizer ends one)"
-    add_option(one, "--marker NAME", marker)
-    add_option(one, "--no-timeline", "leave out the last run of each version with a timeline")
-    add_option(one, "--counters LIST", "counters of runs with a timeline (default: all)")
-    add_option(one, "--seed N", "seed of the order of runs (default: random)", type=_seed)
-    add_option(one, "--show-output", f"show output of the programs instead of writing {LOG_FILE}")
+    add_option(group, "--marker NAME", marker)
+    add_option(group, "--no-timeline", "leave out the last run of each version with a timeline")
+    add_option(group, "--counters LIST", "counters of runs with a timeline (default: all)")
+    add_option(group, "--seed N", "seed of the order of runs (default: random)", type=_seed_number)
+    add_option(group, "--show-output", f"show output of the programs instead of writing {LOG_FILE}")
     add_limit(parser)
     add_option(parser, "--quiet", "print only the result")
     add_program(parser, "ab")
@@ -127,7 +133,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _detect(text: str) -> float:
     value = percentage(text)
     if not value:
-        raise refused(text, "a percentage above 0")
+        raise argument_error(text, "a percentage above 0")
     return value
 
 
@@ -135,22 +141,22 @@ _UNITS = {"s": 1, "min": 60, "h": 3600}
 
 
 def _seconds(text: str) -> float:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) *(s|min|h)", text.strip())
-    if not found or not float(found[1]):
-        raise refused(text, "a time such as 90s, 10min or 1h")
-    return float(found[1]) * _UNITS[found[2]]
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) *(s|min|h)", text.strip())
+    if not match or not float(match[1]):
+        raise argument_error(text, "a time such as 90s, 10min or 1h")
+    return float(match[1]) * _UNITS[match[2]]
 
 
-def _seed(text: str) -> int:
+def _seed_number(text: str) -> int:
     if not re.fullmatch(r"\d{1,9}", text):
-        raise refused(text, "a whole number")
+        raise argument_error(text, "a whole number")
     return int(text)
 
 
 # What to run.
 
 
-def _begun(options: argparse.Namespace) -> AbRuns:
+def _plan_runs(options: argparse.Namespace) -> AbRuns:
     """The plan that the options ask for."""
     commands = _commands(options)
     default = AbPlan()
@@ -165,7 +171,7 @@ def _begun(options: argparse.Namespace) -> AbRuns:
         setup=options.setup or "",
         directory=str(Path.cwd()),
     )
-    wanted(plan.counters)
+    wanted_counters(plan.counters)
     refs = _commits(options)
     pythons = {BASE: options.base_python, NEW: options.new_python}
     head = state_of(Path.cwd())
@@ -186,20 +192,20 @@ def _begun(options: argparse.Namespace) -> AbRuns:
 
 
 def _commands(options: argparse.Namespace) -> dict[str, tuple[str, ...]]:
-    own = {BASE: options.base, NEW: options.new}
+    commands = {BASE: options.base, NEW: options.new}
     pythons = {BASE: options.base_python, NEW: options.new_python}
-    for given, name in ((own, ""), (pythons, "-python")):
-        if None in given.values() and any(given.values()):
-            lacking = next(side for side in SIDES if given[side] is None)
-            other = next(side for side in SIDES if given[side] is not None)
-            raise UsageError(f"--{other}{name} without --{lacking}{name}", f"add --{lacking}{name}")
-    if any(own.values()):
+    for by_side, name in ((commands, ""), (pythons, "-python")):
+        if None in by_side.values() and any(by_side.values()):
+            missing = next(side for side in SIDES if by_side[side] is None)
+            other = next(side for side in SIDES if by_side[side] is not None)
+            raise UsageError(f"--{other}{name} without --{missing}{name}", f"add --{missing}{name}")
+    if any(commands.values()):
         if options.program or any(pythons.values()):
             raise UsageError(
                 "--base and --new are complete commands",
                 "leave out what follows the dashes, --base-python and --new-python",
             )
-        return {side: _words(own[side], f"--{side}") for side in SIDES}
+        return {side: _words(commands[side], f"--{side}") for side in SIDES}
     program = program_in(options, "ab --base-ref main", "run")
     if not (options.base_ref or any(pythons.values())):
         raise UsageError(
@@ -245,15 +251,17 @@ def _versions(
     sides = {BASE: ab.base, NEW: ab.new}
     with ExitStack() as trees:
         if not ab.base.ref:
-            versions = {side: as_it_is(one.command, directory) for side, one in sides.items()}
+            versions = {
+                side: as_it_is(ab_side.command, directory) for side, ab_side in sides.items()
+            }
         else:
             repository = Repository.around(directory)
             versions = {}
-            for side, one in sides.items():
+            for side, ab_side in sides.items():
                 tree = repository.top
-                if one.ref:
-                    tree = trees.enter_context(repository.tree(one.ref, side))
-                versions[side] = repository.version(one.command, tree)
+                if ab_side.ref:
+                    tree = trees.enter_context(repository.tree(ab_side.ref, side))
+                versions[side] = repository.version(ab_side.command, tree)
         for side, version in versions.items():
             check_program(version.command, version.directory)
             if ab.plan.setup and sides[side].ref and not interruptions:
@@ -287,15 +295,15 @@ class _Progress:
         log = self._folder / run.folder / LOG_FILE
         if log.exists():
             lines = log.read_text(errors="replace").rstrip().splitlines()[-5:]
-            said = [f"  ... of {log}:", *(f"  {line}" for line in lines)]
-            self._say("\n".join(said) if lines else f"  {log} is empty")
+            message_lines = [f"  ... of {log}:", *(f"  {line}" for line in lines)]
+            self._say("\n".join(message_lines) if lines else f"  {log} is empty")
 
     def looked(self, ab: AbRuns, decision: Decision) -> None:
         """Another pair of runs."""
-        runs = f"{counted(len(ab.counted), 'runs')}, {counted(ab.pairs, 'pairs')}"
+        runs = f"{count_noun(len(ab.counted), 'runs')}, {count_noun(ab.pairs, 'pairs')}"
         more = ""
         if decision.more_runs is not None:
-            more = f", about {counted(2 * decision.more_runs, 'more runs')}"
+            more = f", about {count_noun(2 * decision.more_runs, 'more runs')}"
         change = replace(decision.typical, interval_pct=ab.history[-1].interval_pct)
         self._said = f"{runs}: {change_in_words(change)}{more}"
         if not self._is_line:
@@ -313,7 +321,7 @@ class _Progress:
 
     def _say(self, text: str) -> None:
         self._show("")
-        say(text)
+        print_stderr(text)
 
     def _show(self, text: str) -> None:
         if self._is_line:
@@ -338,14 +346,14 @@ def change_in_words(change: RepeatedChange) -> str:
 def run(options: argparse.Namespace) -> int:
     """Run both versions in turn, say what came of it."""
     options.program = without_dashes(options.program)
-    ab, root = _asked(options)
+    ab, root = _runs_and_folder(options)
     folder = root.absolute()
     place = RecordingFolder(folder)
     place.check(force=options.force or options.resume is not None)
     place.prepare()
     tell = _Progress(folder, is_quiet=options.quiet)
     try:
-        with noticed() as interruptions:
+        with collect_signals() as interruptions:
             tell.note(f"base: {_said_of(ab.base, ab)}")
             tell.note(f"new: {_said_of(ab.new, ab)}")
             with _versions(ab, folder, tell, interruptions) as versions:
@@ -356,15 +364,17 @@ def run(options: argparse.Namespace) -> int:
                     tell.note,
                     interruptions,
                     options.show_output,
-                    limit_s=max(ab.budget_s, _LEAST_LIMIT_S),
+                    limit_s=max(ab.budget_s, _MIN_LIMIT_S),
                 )
                 if options.force:
                     clear_ab(folder)  # not before it is known that both versions can run
                 sides = (ab.base, ab.new)
-                base, new = (replace(one, command=tuple(masked(one.command))) for one in sides)
-                kept = replace(ab, base=base, new=new)
+                base, new = (
+                    replace(side, command=tuple(mask_secrets(side.command))) for side in sides
+                )
+                masked_ab = replace(ab, base=base, new=new)
                 allowed = None if options.fail_on is None else options.fail_on.allowed_pct
-                turns = Turns(kept, folder, make, tell, lambda: bool(interruptions), allowed)
+                turns = Turns(masked_ab, folder, make, tell, lambda: bool(interruptions), allowed)
                 turns.to_the_end()
     except TimesinkError as error:
         tell.end()
@@ -376,20 +386,20 @@ def run(options: argparse.Namespace) -> int:
     if not turns.ab.complete:
         _tell_how_to_go_on(root)
         raise interruption(interruptions) or CollectError("interrupted", "")
-    return _told(turns.ab, root, options)
+    return _report_result(turns.ab, root, options)
 
 
-def _asked(options: argparse.Namespace) -> tuple[AbRuns, Path]:
+def _runs_and_folder(options: argparse.Namespace) -> tuple[AbRuns, Path]:
     """What to run, and the folder: of a new plan, or of one that was begun."""
     if options.resume is None:
-        return _begun(options), options.output or _FOLDER
+        return _plan_runs(options), options.output or _FOLDER
     for name in _NO_RESUME:
-        given = getattr(options, name)
+        value = getattr(options, name)
         # A number that is 0 was given.
-        if given or (given == 0 and given is not False):
-            said = "a program" if name == "program" else f"--{name.replace('_', '-')}"
+        if value or (value == 0 and value is not False):
+            option = "a program" if name == "program" else f"--{name.replace('_', '-')}"
             raise UsageError(
-                f"--resume continues with the options of {options.resume}", f"leave out {said}"
+                f"--resume continues with the options of {options.resume}", f"leave out {option}"
             )
     root, hint = Path(options.resume), "start again with another -o"
     ab = read_ab(root)
@@ -408,7 +418,7 @@ def _asked(options: argparse.Namespace) -> tuple[AbRuns, Path]:
 
 
 def _said_of(side: AbSide, ab: AbRuns) -> str:
-    command = shlex.join(masked(side.command))
+    command = shlex.join(mask_secrets(side.command))
     if not ab.base.ref:
         return command
     return f"{command}, {f'commit {side.ref[:10]}' if side.ref else 'the work tree'}"
@@ -416,25 +426,28 @@ def _said_of(side: AbSide, ab: AbRuns) -> str:
 
 def _tell_how_to_go_on(root: Path) -> None:
     if (root / AB_FILE).exists():
-        said = shlex.quote(str(root))
-        note(f"all finished runs are in {said}; continue with  timesink ab --resume {said}")
+        quoted_root = shlex.quote(str(root))
+        log_line(
+            f"all finished runs are in {quoted_root}; continue with  timesink ab --resume "
+            f"{quoted_root}"
+        )
 
 
-def _told(ab: AbRuns, root: Path, options: argparse.Namespace) -> int:
+def _report_result(ab: AbRuns, root: Path, options: argparse.Namespace) -> int:
     """What `timesink compare` says of the runs, shortened; the exit code is that of its gate."""
-    said = shlex.quote(str(root))
+    quoted_root = shlex.quote(str(root))
     try:
         if not ab.pairs:
-            hint = f"continue with  timesink ab --resume {said} --budget 20min"
+            hint = f"continue with  timesink ab --resume {quoted_root} --budget 20min"
             raise CollectError("no pair of runs finished within the budget: not decided", hint)
-        return _compared(root, options)
+        return _report_comparison(root, options)
     except TimesinkError as error:
-        note(f"all finished runs are in {said}")
+        log_line(f"all finished runs are in {quoted_root}")
         error.exit_code = compare.code_of_undecided(options)
         raise
 
 
-def _compared(root: Path, options: argparse.Namespace) -> int:
+def _report_comparison(root: Path, options: argparse.Namespace) -> int:
     # Nobody waits for this before runs begin.
     from msgspec import structs  # noqa: PLC0415
 
@@ -443,16 +456,16 @@ def _compared(root: Path, options: argparse.Namespace) -> int:
     from timesink.answers.comparison.work import compare as compared  # noqa: PLC0415
     from timesink.output.terminal import print_text  # noqa: PLC0415
 
-    found = compared(root)
-    whole = comparison_document(found, top=TOP)
-    runs = tuple(one for one in whole.sections if one.id == "runs")
-    print_text(structs.replace(whole, subject="", sections=runs))
-    said = shlex.quote(str(root))
-    print(f"\nAll runs are in {said}.  Next: timesink compare {said}")
+    comparison = compared(root)
+    document = comparison_document(comparison, top=TOP)
+    runs = tuple(section for section in document.sections if section.id == "runs")
+    print_text(structs.replace(document, subject="", sections=runs))
+    quoted_root = shlex.quote(str(root))
+    print(f"\nAll runs are in {quoted_root}.  Next: timesink compare {quoted_root}")
     limit: Limit | None = options.fail_on
     if limit is None:
         return 0
-    asked = ("--fail-on", limit.text)
-    command = ("timesink", "gate", str(root), *asked)
-    gate = gate_of(found, limit, asked=" ".join(asked), command=command)
+    gate_options = ("--fail-on", limit.text)
+    command = ("timesink", "gate", str(root), *gate_options)
+    gate = gate_of(comparison, limit, options=" ".join(gate_options), command=command)
     return compare.say_gate(gate, options)

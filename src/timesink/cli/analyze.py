@@ -17,7 +17,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from timesink.answers.views import GROUPS, VIEWS, check_group
-from timesink.cli import say
+from timesink.cli import print_stderr
 from timesink.cli.options import (
     CHOICE,
     add_engine_options,
@@ -86,9 +86,9 @@ def run(options: argparse.Namespace) -> int:
     from timesink.answers.analysis.run_list import analyze_place  # noqa: PLC0415
 
     names = ("steps", "group_by", "device", "peaks", "formulas", *CHOICE)
-    with read_options(options, *names) as asked:
+    with read_options(options, *names) as reading:
         analysis = analyze_place(
-            options.path, **asked, clock=options.clock or "corrected", engine=engine_from(options)
+            options.path, **reading, clock=options.clock or "corrected", engine=engine_from(options)
         )
     if not isinstance(analysis, Analysis):
         _give_list(analysis, form, options)
@@ -110,10 +110,10 @@ def run(options: argparse.Namespace) -> int:
         if table.is_empty():
             about = VIEWS[view]
             is_of_roofs = about.is_of_roofs
-            said = absence(view, analysis.efficiency) if is_of_roofs else about.absent
-            say("; ".join(filter(None, (said.reason, said.hint))))
-        shown = table if options.top is None else table.head(options.top)
-        give_frame(shown if form == "json" else lists_as_text(shown), form, options.output)
+            absence_note = absence(view, analysis.efficiency) if is_of_roofs else about.absent
+            print_stderr("; ".join(filter(None, (absence_note.reason, absence_note.hint))))
+        top_rows = table if options.top is None else table.head(options.top)
+        give_frame(top_rows if form == "json" else lists_as_text(top_rows), form, options.output)
         return 0
     from timesink.answers.analysis.document import analysis_document, analysis_report, view_document  # noqa: PLC0415
 
@@ -125,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         from timesink.analyses.device_utilisation import timeline  # noqa: PLC0415
 
-        start, _ = timeline(analysis.begun(clock))
+        start, _ = timeline(analysis.origin_trace(clock))
         document = view_document(
             analysis,
             view,

@@ -17,10 +17,10 @@ from timesink.cli.options import (
     add_rank,
     add_reading,
     add_screen_format,
+    argument_error,
     not_empty,
     percentage,
     progress_bar,
-    refused,
 )
 from timesink.cli.outputs import (
     answer_form,
@@ -63,28 +63,32 @@ _ACTIONS = {
 
 def add_baseline_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink baseline`."""
-    made = add_actions(parser, _ACTIONS)
-    for one in made.values():
-        _add_store(one)
+    actions = add_actions(parser, _ACTIONS)
+    for action in actions.values():
+        _add_store(action)
     for name in ("save", "add", "show", "remove"):
-        add_option(made[name], "name NAME", "name of letters, digits, . _ and -; may begin with @")
+        add_option(
+            actions[name], "name NAME", "name of letters, digits, . _ and -; may begin with @"
+        )
     _add_run(
-        made["save"], "recording to store, or a folder of one per rank; or several runs", many=True
+        actions["save"],
+        "recording to store, or a folder of one per rank; or several runs",
+        many=True,
     )
-    add_force(made["save"])
+    add_force(actions["save"])
     runs = "recordings of one commit, with or without a timeline, or folders of  timesink ab"
-    add_option(made["add"], "runs RUN", runs, completed="file", nargs="+")
+    add_option(actions["add"], "runs RUN", runs, completed="file", nargs="+")
     whose = "measured commit (default: that of the git work tree)"
-    add_option(made["add"], "--commit SHA", whose, type=not_empty)
-    add_option(made["add"], "--time ISO", "time of the commit (default: from git)")
-    add_cycle_options(made["add"], counters=False)
-    add_reading(made["add"])
+    add_option(actions["add"], "--commit SHA", whose, type=not_empty)
+    add_option(actions["add"], "--time ISO", "time of the commit (default: from git)")
+    add_cycle_options(actions["add"], counters=False)
+    add_reading(actions["add"])
     for name in ("list", "show"):
-        add_screen_format(made[name])
-    _add_run(made["budgets"], "recording, folder of one per rank, or @NAME")
+        add_screen_format(actions[name])
+    _add_run(actions["budgets"], "recording, folder of one per rank, or @NAME")
     what = "how far each limit is above the run, in percent (default: 10%%)"
-    add_option(made["budgets"], "--headroom PCT", what, type=_headroom, default=10.0)
-    add_output(made["budgets"], "write to a file")
+    add_option(actions["budgets"], "--headroom PCT", what, type=_headroom, default=10.0)
+    add_output(actions["budgets"], "write to a file")
 
 
 def _add_store(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +106,7 @@ def _add_run(parser: argparse.ArgumentParser, what: str, *, many: bool = False) 
 def _headroom(text: str) -> float:
     """Percent, for `type=`; 0.1 may be meant as a share, so the sign is part of it."""
     if not text.strip().endswith("%"):
-        raise refused(text, "a percentage: write it as 10%")
+        raise argument_error(text, "a percentage: write it as 10%")
     return percentage(text)
 
 
@@ -120,7 +124,7 @@ def run_baseline(options: argparse.Namespace) -> int:
     store = options.store
     if options.action == "save":
         with _side_options(options) as reading:
-            kept = baselines.save_baseline(
+            baseline = baselines.save_baseline(
                 options.name,
                 options.run,
                 store,
@@ -129,18 +133,18 @@ def run_baseline(options: argparse.Namespace) -> int:
                 force=options.force,
             )
         place = store_at(store).place
-        print(baselines.saved(kept, place, place if store else None))
+        print(baselines.saved_text(baseline, place, place if store else None))
     elif options.action == "add":
         _add(options)
     elif options.action == "list":
         _list(baselines.list_baselines(store), options)
     elif options.action == "show":
-        kept = baselines.load_baseline(options.name, store)
+        baseline = baselines.load_baseline(options.name, store)
         is_json, plain = options.format == "json", baselines.plain
         print(
-            json.dumps(sayable_values(plain(kept)), indent=2)
+            json.dumps(sayable_values(plain(baseline)), indent=2)
             if is_json
-            else "\n".join(baselines.shown(kept))
+            else "\n".join(baselines.baseline_lines(baseline))
         )
     elif options.action == "remove":
         baselines.remove_baseline(options.name, store)
@@ -150,11 +154,13 @@ def run_baseline(options: argparse.Namespace) -> int:
 
         check_answer(options, "text", options.run)
         if is_reference(options.run):
-            kept = baselines.load_baseline(options.run, store)
+            baseline = baselines.load_baseline(options.run, store)
         else:
             with _side_options(options) as reading:
-                kept = baselines.unsaved_baseline(options.run, rank=options.rank, reading=reading)
-        give(starting_budgets(kept, options.headroom), options.output)
+                baseline = baselines.unsaved_baseline(
+                    options.run, rank=options.rank, reading=reading
+                )
+        give(starting_budgets(baseline, options.headroom), options.output)
     return 0
 
 
@@ -179,28 +185,30 @@ def _add(options: argparse.Namespace) -> None:
 @contextmanager
 def _side_options(options: argparse.Namespace) -> Iterator[SideReadOptions]:
     """How recordings are read, with a bar meanwhile."""
-    from timesink.answers.ahead import CycleSearch  # noqa: PLC0415
     from timesink.answers.comparison.sides import SideReadOptions  # noqa: PLC0415
+    from timesink.answers.prefetch import CycleSearch  # noqa: PLC0415
 
     finding = CycleSearch(options.marker, options.by)
     with progress_bar() as progress:
         yield SideReadOptions(not options.no_cache, options.jobs, progress, finding)
 
 
-def _list(found: Sequence[Listed], options: argparse.Namespace) -> None:
+def _list(entries: Sequence[Listed], options: argparse.Namespace) -> None:
     from timesink.answers.comparison.baseline_store import reference, store_at  # noqa: PLC0415
     from timesink.answers.comparison.baselines import plain, row  # noqa: PLC0415
 
     series = store_at(options.store).series()
     if options.format == "json":
-        known = [plain(one.baseline) for one in found if one.baseline is not None]
-        lost = {one.name: one.problem.message for one in found if one.problem is not None}
-        told = {"baselines": known, "unreadable": lost, "histories": series}
-        print(json.dumps(sayable_values(told), indent=2))
-    elif not found and not series:
+        baseline_documents = [
+            plain(entry.baseline) for entry in entries if entry.baseline is not None
+        ]
+        lost = {entry.name: entry.problem.message for entry in entries if entry.problem is not None}
+        document = {"baselines": baseline_documents, "unreadable": lost, "histories": series}
+        print(json.dumps(sayable_values(document), indent=2))
+    elif not entries and not series:
         print(f"No baseline in {store_at(options.store).place}")
-    elif found:
-        rows = [row(one) for one in found]
+    elif entries:
+        rows = [row(entry) for entry in entries]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for cells in rows:
             padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
@@ -243,13 +251,13 @@ def run_history(options: argparse.Namespace) -> int:
     form = answer_form(options, _HISTORY_FORMATS, options.store)
     from timesink.answers.history import history, history_document  # noqa: PLC0415 - --help waits not
 
-    found = history(options.name, store=options.store, signal=options.signal)
+    report = history(options.name, store=options.store, signal=options.signal)
     if form == "json":
-        give_json(found.to_json(), options.output)
+        give_json(report.to_json(), options.output)
     elif form == "csv":
-        give_frame(found.table, form, options.output)
+        give_frame(report.table, form, options.output)
     else:
-        give_document(history_document(found), form, options.output)
+        give_document(history_document(report), form, options.output)
     return 0
 
 

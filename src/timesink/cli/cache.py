@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show or clear it, as the action says."""
-    from timesink.model.units import counted, size_bytes  # noqa: PLC0415
+    from timesink.model.units import count_noun, size_bytes  # noqa: PLC0415
     from timesink.sources.cache import Cache  # noqa: PLC0415
 
     cache = Cache.default()
@@ -40,13 +40,16 @@ def run(options: argparse.Namespace) -> int:
         "limit_bytes": cache.limit_bytes,
         "cleared": options.action == "clear",
     }
-    held = counted(len(traces), "traces")
+    contents = count_noun(len(traces), "traces")
     if ranks:
-        held += f" and {counted(len(ranks), 'summaries')} of ranks"
+        contents += f" and {count_noun(len(ranks), 'summaries')} of ranks"
     if options.format == "json":
         print(json.dumps(sayable_values(answer), indent=2))
     elif answer["cleared"]:
-        print(f"Removed {held}, {size_bytes(stored)}, from {cache.root}")
+        print(f"Removed {contents}, {size_bytes(stored)}, from {cache.root}")
     else:
-        print(f"{cache.root}: {held}, {size_bytes(stored)} of {size_bytes(cache.limit_bytes or 0)}")
+        print(
+            f"{cache.root}: {contents}, {size_bytes(stored)} of "
+            f"{size_bytes(cache.limit_bytes or 0)}"
+        )
     return 0

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from timesink.answers.comparison.gate_result import Gate, Limit
-from timesink.cli import outputs, say
+from timesink.cli import outputs, print_stderr
 from timesink.cli.options import (
     add_cycle_options,
     add_cycle_type,
@@ -91,8 +91,8 @@ def _check_gate(options: argparse.Namespace) -> None:
     if not all(not path.exists() or find_cases(path) for path in paths):
         for path in filter(Path.is_dir, paths):
             find_recordings(path)  # a folder without any is refused as such
-        alone = f"{options.paths[0]}: this is one run, whose processes are grouped"
-        raise _nothing_to_judge(_TOLD_APART if len(options.paths) > 1 else alone)
+        problem = f"{options.paths[0]}: this is one run, whose processes are grouped"
+        raise _nothing_to_judge(_TOLD_APART if len(options.paths) > 1 else problem)
 
 
 def _gate_for(
@@ -109,8 +109,8 @@ def _gate_for(
 
         results = evaluate(budgets, comparison)
     limit = options.fail_on if _is_asked(options) else Limit()
-    asked = " ".join(_judged(options))
-    return gate_of(comparison, limit, results, asked=asked, command=_command_of(options))
+    gate_options = " ".join(_gate_options(options))
+    return gate_of(comparison, limit, results, options=gate_options, command=_command_of(options))
 
 
 def _nothing_to_judge(why: str) -> UsageError:
@@ -148,12 +148,12 @@ def _command_of(options: argparse.Namespace, *more: str) -> tuple[str, ...]:
         chosen.append("--ignore-hosts")
     if options.ignore is not None:
         chosen += _option("ignore", options.ignore)
-    judged = () if more else _judged(options)
+    judged = () if more else _gate_options(options)
     against = ("--against", *options.against) if options.against else ()
     return ("timesink", "compare", *options.paths, *chosen, *judged, *more, *against)
 
 
-def _judged(options: argparse.Namespace) -> Iterator[str]:
+def _gate_options(options: argparse.Namespace) -> Iterator[str]:
     if options.fail_on is not None:
         yield from _option("fail-on", options.fail_on.text)
     if options.budget is not None:
@@ -222,7 +222,7 @@ def _give(text: str, path: Path | None, notices: Iterable[str] = ()) -> None:
 def _say(notices: Iterable[str]) -> None:
     lines = list(notices)
     if lines:
-        _handed_over(lambda: say("\n".join(lines)), sys.stderr)
+        _handed_over(lambda: print_stderr("\n".join(lines)), sys.stderr)
 
 
 def _keep_sources(comparison: Comparison, output: Path | None) -> None:
@@ -256,14 +256,14 @@ def _give_answer(
     elif form == "csv":
         from timesink.answers.comparison.values import table_csv  # noqa: PLC0415
 
-        one = _only_pair(comparison)
+        compared_pair = _only_pair(comparison)
         if options.view is not None:
             from timesink.answers.comparison.document import program_csv  # noqa: PLC0415
 
-            _give(program_csv(one, options.view, options.top), options.output)
+            _give(program_csv(compared_pair, options.view, options.top), options.output)
             return
-        notices = [*_warnings(comparison), *_said_of_table(one, options.table)]
-        _give(table_csv(one.pair, options.table, options.top), options.output, notices)
+        notices = [*_warnings(comparison), *_said_of_table(compared_pair, options.table)]
+        _give(table_csv(compared_pair.pair, options.table, options.top), options.output, notices)
     else:
         notices = list(_warnings(comparison) if form == "json" else _unequal_work(comparison))
         # A gate says itself that work is unlike.
@@ -285,7 +285,7 @@ def _only_pair(comparison: Comparison) -> Compared:
     else:
         from timesink.answers.comparison.pairing import as_options  # noqa: PLC0415
 
-        which = units.listed(comparison.pair_names, 4, "; ")
+        which = units.join_names(comparison.pair_names, 4, "; ")
         options = as_options(comparison.choices)
         named = f"choose one, as with {options}" if options else "give the files of one pair"
         choose = f"{named}, or "
@@ -303,19 +303,20 @@ def _nothing_to_compare() -> NotFoundError:
     )
 
 
-def _said_of_table(one: Compared, table: str | None) -> Iterator[str]:
+def _said_of_table(compared_pair: Compared, table: str | None) -> Iterator[str]:
     """That a CSV holds times where nobody asked for them, or why it holds no rows."""
     from timesink.answers.comparison.values import table_of  # noqa: PLC0415
 
-    if table is None and table_of(one.pair, None) == "times":
+    if table is None and table_of(compared_pair.pair, None) == "times":
         yield (
-            f"{one.title}: no counter was recorded in base or new; this is the time of each "
+            f"{compared_pair.title}: no counter was recorded in base or new; this is the time "
+            "of each "
             "function (--table times)"
         )
-    if table == "families" and one.pair.families.is_empty():
+    if table == "families" and compared_pair.pair.families.is_empty():
         from timesink.answers.comparison.changes import NO_FAMILIES  # noqa: PLC0415
 
-        yield f"{one.title}: {NO_FAMILIES}"
+        yield f"{compared_pair.title}: {NO_FAMILIES}"
 
 
 def _warnings(comparison: Comparison) -> Iterator[str]:
@@ -325,11 +326,11 @@ def _warnings(comparison: Comparison) -> Iterator[str]:
 
 
 def _unequal_work(comparison: Comparison) -> Iterator[str]:
-    for one in comparison.all_pairs:
-        workload = one.pair.workload
+    for compared_pair in comparison.all_pairs:
+        workload = compared_pair.pair.workload
         if not workload.comparable:
             why = " ".join(workload.reasons)
-            yield f"{one.title}: base and new do not do the same work per step. {why}"
+            yield f"{compared_pair.title}: base and new do not do the same work per step. {why}"
 
 
 # What `timesink compare -o DIR` writes: tables, reports and JSON, and what a gate says of them.
@@ -353,9 +354,9 @@ def _write_folder(
     formats = (form,) if form else FORMATS
     files = list(files_of(comparison, formats, options.table, options.top, gate))
     files += (
-        (_FILES[one], partial(_answer, one, comparison, gate, options))
-        for one in _with_outcome(form, gated=gate is not None)
-        if one != "json"  # which is among them
+        (_FILES[file_format], partial(_answer, file_format, comparison, gate, options))
+        for file_format in _with_outcome(form, gated=gate is not None)
+        if file_format != "json"  # which is among them
     )
     if not files:
         raise _nothing_to_compare()
@@ -366,8 +367,10 @@ def _write_folder(
     for name, make in files:
         outputs.save(outputs.as_bytes(make().removesuffix("\n")), folder / name)
     tables = comparison.all_pairs if form in {"", "csv"} else ()
-    notices = [line for one in tables for line in _said_of_table(one, options.table)]
-    wrote = f"Wrote {units.counted(len(files), 'files')} to {folder}"
+    notices = [
+        line for compared_pair in tables for line in _said_of_table(compared_pair, options.table)
+    ]
+    wrote = f"Wrote {units.count_noun(len(files), 'files')} to {folder}"
     # Of many ranks the same is to say, under one title.
     _say([*dict.fromkeys([*_warnings(comparison), *notices]), wrote])
 
@@ -443,8 +446,8 @@ def run(options: argparse.Namespace) -> int:
     folder = outputs.output_folder(options.output)
     form = options.format or ""
     if folder is None:
-        found = outputs.format_of(options, _ENDINGS)
-        form = "junit" if found == "xml" else found
+        format_name = outputs.format_of(options, _ENDINGS)
+        form = "junit" if format_name == "xml" else format_name
     _check(options, form, folder)
     try:
         budgets = None
@@ -491,8 +494,8 @@ def _give_error(
         return
     from timesink.answers.comparison.gate_result import gate_of_error  # noqa: PLC0415
 
-    subject, asked = " vs ".join(options.paths), " ".join(_judged(options))
-    gate = gate_of_error(error, subject, asked=asked, command=_command_of(options))
+    subject, gate_options = " vs ".join(options.paths), " ".join(_gate_options(options))
+    gate = gate_of_error(error, subject, options=gate_options, command=_command_of(options))
     # Tables and reports show nothing: a file that an earlier run left goes.
     if folder is None:
         text = _error_answer(form, gate, error)
@@ -501,8 +504,11 @@ def _give_error(
         elif options.output is not None and not outputs.is_stream(options.output):
             options.output.unlink(missing_ok=True)
         return
-    for one in _with_outcome(form, gated=True):
-        outputs.save(outputs.as_bytes(_error_answer(one, gate, error) or ""), folder / _FILES[one])
+    for file_format in _with_outcome(form, gated=True):
+        outputs.save(
+            outputs.as_bytes(_error_answer(file_format, gate, error) or ""),
+            folder / _FILES[file_format],
+        )
 
 
 def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
@@ -521,25 +527,28 @@ def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
         if form == "text":
             raise UsageError("a folder holds no text", "name a file with -o FILE.txt")
         outputs.check_folder(folder)
-        for one in _with_outcome(form, gated=_needs_gate(options, form)):
-            _check_file(folder / _FILES[one], force=options.force)
+        for file_format in _with_outcome(form, gated=_needs_gate(options, form)):
+            _check_file(folder / _FILES[file_format], force=options.force)
 
 
 def _compare(options: argparse.Namespace) -> Comparison:
-    from timesink.answers.ahead import CycleSearch, started_early  # noqa: PLC0415 - as below
+    from timesink.answers.prefetch import CycleSearch, started_early  # noqa: PLC0415 - as below
 
     several = bool(options.against)
     is_plain = not (options.explore or options.no_cache or options.map or options.rank or several)
     paths = [Path(path) for path in options.paths] if is_plain else []
     question = CycleSearch(options.marker, options.by)
     names = (*_CHOICES, "explore", "ignore_hosts", "ignore", "store")
-    with started_early(paths, question, jobs=options.jobs), read_options(options, *names) as asked:
+    with (
+        started_early(paths, question, jobs=options.jobs),
+        read_options(options, *names) as reading,
+    ):
         # --help does not wait for this.
         from timesink.answers.comparison.work import compare  # noqa: PLC0415
 
         return compare(
             *options.paths,
             against=tuple(options.against),
-            **asked,
+            **reading,
             engine=engine_from(options),
         )

@@ -44,13 +44,13 @@ def run(options: argparse.Namespace) -> int:
         check_output(output, sample(), force=options.force)
     keep = not options.no_cache
     with progress_bar() as progress:
-        found = analyze(sample(), cache=keep, progress=progress)
+        analysis = analyze(sample(), cache=keep, progress=progress)
     counted = kernels(sample(counters=True), trace=sample(), cache=keep)
     compared = compare(*sample_runs())
-    print_text(analysis_document(found, rows=8, brief=True))
+    print_text(analysis_document(analysis, rows=8, brief=True))
     print(f"\nOne step, kernel by kernel: {counted.headline}")
     print(f"\nA decode loop, and the same with a lower GPU clock: {compared.headline}\n")
-    give(analysis_report(found), page)
+    give(analysis_report(analysis), page)
     give(report_html(kernels_document([counted])), beside[0])
     give(report_html(comparison_document(compared)), beside[1])
     print(

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     from timesink.answers.info import info_document  # noqa: PLC0415
     from timesink.answers.info_report import Info, describe_folder, describe_trace  # noqa: PLC0415
     from timesink.formats import is_folder  # noqa: PLC0415
-    from timesink.sources import place_of, shown  # noqa: PLC0415
+    from timesink.sources import display_place, place_of  # noqa: PLC0415
     from timesink.sources.ab_folder import refuse_ab  # noqa: PLC0415
     from timesink.sources.opening import find_chosen, open_each, open_trace  # noqa: PLC0415
     from timesink.sources.run_facts import plain_recording  # noqa: PLC0415
@@ -46,8 +46,8 @@ def run(options: argparse.Namespace) -> int:
         described = Info(options.path, (describe_trace(open_trace(place)),))
     else:
         chosen = find_chosen(place, worker=options.worker, span=options.span, rank=options.rank)
-        with read_options(options) as asked:
-            described = describe_folder(shown(place), open_each(chosen, **asked))
+        with read_options(options) as reading:
+            described = describe_folder(display_place(place), open_each(chosen, **reading))
     if form == "json":
         give(json.dumps(sayable_values(described.to_dict()), indent=2), options.output)
     else:

@@ -10,22 +10,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli import outputs, say
+from timesink.cli import outputs, print_stderr
 from timesink.cli.options import (
     CHOICE,
-    accepted,
     add_choice,
     add_format,
     add_option,
     add_output,
     add_reading,
     add_top,
+    argument_error,
     fraction,
     fraction_or_all,
     not_empty,
     percentage,
     read_options,
-    refused,
+    value_parser,
     whole_number,
 )
 from timesink.errors import TimesinkError, UsageError
@@ -70,9 +70,9 @@ def add_kernels_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "paths FILE", recorded, completed="file", nargs="+")
     add_option(parser, "--trace TRACE", "recording of the same program", completed="file")
     what = parser.add_argument_group("what to show")
-    shown = what.add_mutually_exclusive_group()
-    add_option(shown, "--by", "print one table with a row for each of these", choices=BY)
-    add_option(shown, "--calls", "print every call, in launch order")
+    table_group = what.add_mutually_exclusive_group()
+    add_option(table_group, "--by", "print one table with a row for each of these", choices=BY)
+    add_option(table_group, "--calls", "print every call, in launch order")
     add_option(what, "--sort", "order of the rows (default: time)", choices=SORTS)
     add_top(what)
     least = "leave out rows below this share of the time, in percent (default: 0)"
@@ -118,11 +118,11 @@ def run_kernels(options: argparse.Namespace) -> int:
     names = ("trace", "families", "low", "every", "peaks", "device", "min_aligned", *CHOICE)
     reports = []
     for path in options.paths:
-        with read_options(options, *names) as asked:
-            reports.append(kernels(path, **asked))
+        with read_options(options, *names) as reading:
+            reports.append(kernels(path, **reading))
     refused = _refusal(reports[0])
-    whole = options.by is None and not options.calls
-    if refused is not None and not (whole and form == "json"):
+    is_full_answer = options.by is None and not options.calls
+    if refused is not None and not (is_full_answer and form == "json"):
         raise refused
     if options.device or options.peaks:
         # Who names a device or its peaks waits for a roofline.
@@ -131,7 +131,7 @@ def run_kernels(options: argparse.Namespace) -> int:
         for report in reports:
             if report.roofline is None:
                 why = why_no_roofline(report.trace)
-                say(f"{report.source}: no roofline: {why}")
+                print_stderr(f"{report.source}: no roofline: {why}")
     if form in _DATA:
         _give_data(reports, options, form)
     elif form in _DRAWN:
@@ -195,8 +195,8 @@ def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, for
     from timesink.answers.kernels.report import runs_dict  # noqa: PLC0415
 
     if form == "json" and options.by is None and not options.calls:
-        whole = reports[0].to_dict() if len(reports) == 1 else runs_dict(reports)
-        outputs.give_json(encode_json(whole), options.output)
+        answer = reports[0].to_dict() if len(reports) == 1 else runs_dict(reports)
+        outputs.give_json(encode_json(answer), options.output)
     else:
         outputs.give_frame(_table(reports, options), form, options.output)
 
@@ -262,7 +262,7 @@ def add_peaks_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "name NAME", what, nargs="?", type=not_empty)
     group = parser.add_argument_group("options of measure")
     about = "seconds to measure, about (default: 10)"
-    seconds = accepted(float, "a number of seconds above 0", lambda value: 0 < value < math.inf)
+    seconds = value_parser(float, "a number of seconds above 0", lambda value: 0 < value < math.inf)
     add_option(group, "--seconds N", about, type=seconds)
     types = f"precisions to measure, of {', '.join(ARITHMETIC)} (default: all)"
     add_option(group, "--precisions LIST", types, type=_peak_precisions)
@@ -276,10 +276,10 @@ def add_peaks_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _peak_precisions(text: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(one.strip() for one in text.split(",") if one.strip()))
-    strange = [one for one in names if one not in ARITHMETIC]
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    strange = [name for name in names if name not in ARITHMETIC]
     if strange or not names:
-        raise refused(strange[0] if strange else text, f"one of {', '.join(ARITHMETIC)}")
+        raise argument_error(strange[0] if strange else text, f"one of {', '.join(ARITHMETIC)}")
     return names
 
 
@@ -287,7 +287,9 @@ def run_peaks(options: argparse.Namespace) -> int:
     """List devices, or measure one."""
     if options.name == MEASURE:
         return _measure_peaks(options)
-    lost = next((one for one in ("seconds", "precisions", "device") if getattr(options, one)), None)
+    lost = next(
+        (option for option in ("seconds", "precisions", "device") if getattr(options, option)), None
+    )
     if lost:
         raise UsageError(
             f"--{lost} goes with {MEASURE} only", f"add it: timesink peaks {MEASURE} --{lost}"
@@ -329,22 +331,29 @@ def _measure_peaks(options: argparse.Namespace) -> int:
 
     path = options.output or measured_file()
     # A file that cannot be read is found before the time is spent.
-    others = _kept_peaks(options) if options.output is None else ()
-    found = measure_rates(options.device, options.seconds or 10.0, options.precisions or (), say)
-    row = measured_row(found, date.today().isoformat())  # noqa: DTZ011 - the user's day
-    _keep_peaks(path, peaks_csv([row, *(one for one in others if one.device != row.device)]))
+    stored_rows = _kept_peaks(options) if options.output is None else ()
+    rates = measure_rates(
+        options.device, options.seconds or 10.0, options.precisions or (), print_stderr
+    )
+    row = measured_row(rates, date.today().isoformat())  # noqa: DTZ011 - the user's day
+    _keep_peaks(
+        path,
+        peaks_csv(
+            [row, *(stored_row for stored_row in stored_rows if stored_row.device != row.device)]
+        ),
+    )
     try:
         from timesink.answers.peaks import measured_document, peaks_dict  # noqa: PLC0415
     except ModuleNotFoundError:
         # Beside PyTorch alone there is nothing to lay out a table with.
         print(peaks_csv([row]))
-        say(f"Wrote {path}")
+        print_stderr(f"Wrote {path}")
         return 0
     if options.format == "json":
-        told = {**peaks_dict([row]), "skipped": dict(found.skipped), "stored": str(path)}
-        outputs.give(json.dumps(sayable_values(told), indent=2), None)
+        answer = {**peaks_dict([row]), "skipped": dict(rates.skipped), "stored": str(path)}
+        outputs.give(json.dumps(sayable_values(answer), indent=2), None)
     else:
-        outputs.give_document(measured_document(found, row, str(path)), "text", None)
+        outputs.give_document(measured_document(rates, row, str(path)), "text", None)
     return 0
 
 
@@ -368,7 +377,7 @@ def _keep_peaks(path: Path, text: str) -> None:
         return
     with written_aside(path) as aside:
         aside.write_bytes(outputs.as_bytes(text))
-    outputs.remember(path)
+    outputs.remember_folder(path)
 
 
 PARTS = {

@@ -24,9 +24,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from timesink.cli import say
+from timesink.cli import print_stderr
 from timesink.cli.options import (
-    accepted,
     add_actions,
     add_format,
     add_option,
@@ -34,11 +33,12 @@ from timesink.cli.options import (
     add_place,
     add_screen_format,
     file_only,
+    value_parser,
     whole_number,
 )
 from timesink.cli.outputs import answer_form, give, give_document
 from timesink.errors import OutputError, UsageError
-from timesink.model.units import brief_ns, counted
+from timesink.model.units import brief_ns, count_noun
 from timesink.recorder.processes import sayable_values
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def add_ranks_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_counts(parser: argparse.ArgumentParser, counts: Iterable[tuple[str, int, str]]) -> None:
     for name, default, what in counts:
-        told, number = f"{what} (default: %(default)s)", partial(whole_number, things=what)
-        add_option(parser, f"--{name} N", told, default=default, type=number)
+        help_text, number = f"{what} (default: %(default)s)", partial(whole_number, things=what)
+        add_option(parser, f"--{name} N", help_text, default=default, type=number)
 
 
 def run_ranks(options: argparse.Namespace) -> int:
@@ -107,7 +107,7 @@ def run_ranks(options: argparse.Namespace) -> int:
             folder,
             naming=options.naming,
             jobs=options.jobs,
-            progress=_counting("wrote {} ranks"),
+            progress=_progress_counter("wrote {} ranks"),
         )
         write_truth(folder, plan, truth)
     except OSError as error:
@@ -129,13 +129,13 @@ def _straggler(text: str) -> PlannedStraggler:
         raise UsageError(f"{text!r} is not a straggler", f"write {_SPELLED}") from None
 
 
-def _counting(said: str) -> Callable[[int, int], None]:
+def _progress_counter(template: str) -> Callable[[int, int], None]:
     """Says how far it is, on a terminal: many recordings take minutes."""
 
     def count(done: int, total: int) -> None:
         if sys.stderr.isatty():
             end = "\n" if done == total else "\r"
-            print(said.format(f"{done} of {total}"), end=end, file=sys.stderr, flush=True)
+            print(template.format(f"{done} of {total}"), end=end, file=sys.stderr, flush=True)
 
     return count
 
@@ -143,8 +143,9 @@ def _counting(said: str) -> Callable[[int, int], None]:
 def _lines(folder: Path, plan: Plan, truth: Truth) -> Iterator[str]:
     size = sum(Path(file).stat().st_size for file in truth.files)
     yield (
-        f"Wrote {counted(plan.ranks, 'ranks')} on {counted(plan.nodes, 'nodes')} to {folder}: "
-        f"{counted(plan.steps, 'steps')}, {truth.events / plan.ranks:.0f} events each, "
+        f"Wrote {count_noun(plan.ranks, 'ranks')} on {count_noun(plan.nodes, 'nodes')} to "
+        f"{folder}: "
+        f"{count_noun(plan.steps, 'steps')}, {truth.events / plan.ranks:.0f} events each, "
         f"{size / 1e6:.1f} MB"
     )
     roles = ("data", "tensor", "pipeline", "expert")
@@ -153,13 +154,17 @@ def _lines(folder: Path, plan: Plan, truth: Truth) -> Iterator[str]:
         share = 100 * answer.cost_us / truth.healthy_run_us
         first, last = answer.ranks[0], answer.ranks[-1]
         who = f"rank {first}" if first == last else f"ranks {first} to {last}"
-        said = (
+        sentence = (
             f"Injected: {answer.kind} ({answer.cause}), {who}, "
-            f"in {len(answer.steps)} of {counted(plan.steps, 'steps')}; "
+            f"in {len(answer.steps)} of {count_noun(plan.steps, 'steps')}; "
             f"the run takes {brief_ns(1000 * answer.cost_us)} ({share:.1f} %) longer"
         )
         # Its whole group is slow alike, and no other group crosses it there.
-        yield (said if answer.separable else f"{said}; the recording cannot show which rank it is")
+        yield (
+            sentence
+            if answer.separable
+            else f"{sentence}; the recording cannot show which rank it is"
+        )
     if not truth.answers:
         yield "No rank is slow."
     yield f"Ground truth: {folder / 'truth.json'}"
@@ -187,7 +192,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "--fault F", faults, **_SEVERAL)
     _add_counts(parser, _ROUNDS)
     minutes, seconds = (
-        accepted(float, f"a number of {unit}", lambda value: 0 < value < _LONGEST)
+        value_parser(float, f"a number of {unit}", lambda value: 0 < value < _LONGEST)
         for unit in ("minutes", "seconds")
     )
     add_option(parser, "--minutes M", "minutes for all runs (default: no limit)", type=minutes)
@@ -206,53 +211,59 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_lab(options: argparse.Namespace) -> int:
     """Record what was asked for."""
-    from timesink.lab.driver import How, conduct, plan_in_words, this_bench  # noqa: PLC0415
+    from timesink.lab.driver import RunSpec, conduct, plan_in_words, this_bench  # noqa: PLC0415
     from timesink.lab.faults import faults_named, workloads_named  # noqa: PLC0415
-    from timesink.lab.order import LabFolder, PackedParts, TimeLeft, left_out, ordered  # noqa: PLC0415
+    from timesink.lab.order import LabFolder, PackedParts, TimeLeft, left_out, order_runs  # noqa: PLC0415
 
     time_left = TimeLeft(options.cycles, 60 * options.minutes if options.minutes else None)
     workloads, faults = workloads_named(options.workload), faults_named(options.fault)
     bench = this_bench(options.device)
     has_gpu = bench.gpu is not None
     _say_left_out(left_out(workloads, faults, has_gpu=has_gpu), faults)
-    runs = ordered(workloads, faults, options.repeat, has_gpu=has_gpu)
+    runs = order_runs(workloads, faults, options.repeat, has_gpu=has_gpu)
     if options.dry_run:
-        print(*(one.folder for one in runs), sep="\n")
+        print(*(run.folder for run in runs), sep="\n")
         print(plan_in_words(runs, runs, time_left, bench))
         return 0
-    how = How(
+    how = RunSpec(
         options.cycles, options.skip, options.device, options.size, deadline_s=options.deadline
     )
     lab = LabFolder(options.output.absolute())
     parts = PackedParts(options.parts) if options.parts else None
-    outcome = conduct(runs, how, lab, time_left=time_left, bench=bench, say=say, parts=parts)
+    outcome = conduct(
+        runs, how, lab, time_left=time_left, bench=bench, say=print_stderr, parts=parts
+    )
     return _tell(outcome, options.output, options.minutes)
 
 
-def _say_left_out(lacking: Sequence[Fault], asked: Sequence[Fault]) -> None:
+def _say_left_out(missing: Sequence[Fault], wanted: Sequence[Fault]) -> None:
     """Which faults cannot be put in here; without any other there is nothing to measure."""
-    if not lacking:
+    if not missing:
         return
-    needs = {need for one in lacking for need in one.needs}
-    said = f"{', '.join(one.name for one in lacking)} (no {' or '.join(sorted(needs))} here)"
-    if len(lacking) == len(asked):
-        raise UsageError(f"cannot be injected: {said}", "see `timesink lab list` for the others")
-    say(f"left out: {said}")
+    needs = {need for fault in missing for need in fault.needs}
+    summary = f"{', '.join(fault.name for fault in missing)} (no {' or '.join(sorted(needs))} here)"
+    if len(missing) == len(wanted):
+        raise UsageError(f"cannot be injected: {summary}", "see `timesink lab list` for the others")
+    print_stderr(f"left out: {summary}")
 
 
 def _tell(outcome: Outcome, folder: Path, minutes: float | None) -> int:
     if outcome.left and not (outcome.recorded or outcome.failed):
-        say(f"no run was started: {minutes:g} min are too short for one; allow more with --minutes")
+        print_stderr(
+            f"no run was started: {minutes:g} min are too short for one; allow more with --minutes"
+        )
         return 1
     if outcome.left:
-        say(f"no time for {counted(len(outcome.left), 'runs')}: the same command continues")
+        print_stderr(
+            f"no time for {count_noun(len(outcome.left), 'runs')}: the same command continues"
+        )
     if outcome.failed:
-        names = ", ".join(one.folder for one in outcome.failed)
-        say(f"{counted(len(outcome.failed), 'runs')} failed: {names}")
-        say(f"hint: see {folder / 'logs'}; the same command tries them again")
+        names = ", ".join(run.folder for run in outcome.failed)
+        print_stderr(f"{count_noun(len(outcome.failed), 'runs')} failed: {names}")
+        print_stderr(f"hint: see {folder / 'logs'}; the same command tries them again")
     if outcome.failed and not outcome.recorded:
         return 1
-    say(f"Next: timesink lab score {shlex.quote(str(folder))}")
+    print_stderr(f"Next: timesink lab score {shlex.quote(str(folder))}")
     return 0
 
 
@@ -269,16 +280,16 @@ _WIDTH = 160
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink lab`."""
-    made = add_actions(parser, _ACTIONS)
-    for name, one in made.items():
-        one.description = _ACTIONS[name][0].upper() + _ACTIONS[name][1:] + "."
-    add_screen_format(made["list"])
-    add_run_arguments(made["run"])
-    add_ranks_arguments(made["ranks"])
-    add_option(made["score"], "folder DIR", "folder of  timesink lab run", completed="folder")
-    add_format(made["score"], _FORMATS)
-    add_option(made["score"], "--no-cache", "read the files and store nothing in the cache")
-    add_output(made["score"], "write to a file (.txt, .md, .json)")
+    actions = add_actions(parser, _ACTIONS)
+    for name, action in actions.items():
+        action.description = _ACTIONS[name][0].upper() + _ACTIONS[name][1:] + "."
+    add_screen_format(actions["list"])
+    add_run_arguments(actions["run"])
+    add_ranks_arguments(actions["ranks"])
+    add_option(actions["score"], "folder DIR", "folder of  timesink lab run", completed="folder")
+    add_format(actions["score"], _FORMATS)
+    add_option(actions["score"], "--no-cache", "read the files and store nothing in the cache")
+    add_output(actions["score"], "write to a file (.txt, .md, .json)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -299,11 +310,13 @@ def _score(options: argparse.Namespace) -> int:
     from timesink.lab.score import score  # noqa: PLC0415
     from timesink.lab.score_document import score_document  # noqa: PLC0415 - --help is quick
 
-    found = score(
-        Path(options.folder), cache=not options.no_cache, progress=_counting("compared {} pairs")
+    lab_score = score(
+        Path(options.folder),
+        cache=not options.no_cache,
+        progress=_progress_counter("compared {} pairs"),
     )
     if form == "json":
-        give(json.dumps(sayable_values(found.to_dict()), indent=1), options.output)
+        give(json.dumps(sayable_values(lab_score.to_dict()), indent=1), options.output)
     else:
-        give_document(score_document(found), form, options.output, _WIDTH)
+        give_document(score_document(lab_score), form, options.output, _WIDTH)
     return 0

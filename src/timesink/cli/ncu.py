@@ -33,30 +33,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timesink import __version__
-from timesink.cli import say
+from timesink.cli import print_stderr
 from timesink.cli.options import (
     add_force,
     add_option,
     add_place,
     add_program,
+    argument_error,
     not_empty,
     program_in,
-    refused,
 )
 from timesink.errors import CollectError
-from timesink.model.units import counted
+from timesink.model.units import count_noun
 from timesink.recorder.ncu import (
     LARGEST,
     METRIC_SETS,
     REPORT_SUFFIX,
     SMALLEST,
     NcuPlan,
+    command_line,
     find_ncu,
     import_commands,
+    launch_picks,
     metrics_named,
     profile_command,
-    sampling,
-    shown,
 )
 from timesink.recorder.processes import check_program
 
@@ -114,16 +114,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _every(text: str) -> int:
     if not (text.isascii() and text.isdigit() and SMALLEST <= int(text[:9]) <= LARGEST):
-        raise refused(text, f"a number from {SMALLEST} to {LARGEST}")
+        raise argument_error(text, f"a number from {SMALLEST} to {LARGEST}")
     return int(text)
 
 
 def _launches(text: str) -> tuple[int, int | None]:
     first, colon, count = text.partition(":")
-    given = [part for part in (first, count) if part]
-    if not (colon and given and all(part.isascii() and part.isdigit() for part in given)):
+    bounds = [part for part in (first, count) if part]
+    if not (colon and bounds and all(part.isascii() and part.isdigit() for part in bounds)):
         such = "such as 1000:500, 1000: or :500; START and COUNT are whole numbers from 0"
-        raise refused(text, f"START:COUNT, {such}")
+        raise argument_error(text, f"START:COUNT, {such}")
     if count and not int(count):
         raise argparse.ArgumentTypeError(f"{text!r} holds no launch")
     return int(first or 0), int(count) if count else None
@@ -138,7 +138,7 @@ def _expression(text: str) -> str:
             warnings.simplefilter("ignore")
             re.compile(text)
     except re.error as error:
-        raise refused(text, f"a regular expression: {error}") from None
+        raise argument_error(text, f"a regular expression: {error}") from None
     return text
 
 
@@ -161,7 +161,7 @@ def run(options: argparse.Namespace) -> int:
         program=program,
         metrics=metrics,
         metric_set=metric_set,
-        every=sampling(options.every) if options.every else None,
+        every=launch_picks(options.every) if options.every else None,
         launches=options.range,
         kernel=options.kernel or "",
         from_start=options.from_start == "yes",
@@ -174,9 +174,9 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         # The commands to run by hand: what they print is a file for `timesink kernels` as well.
         called, report = options.ncu or "ncu", places.report or places.beside
-        print(shown(profile_command(called, plan, report)))
+        print(command_line(profile_command(called, plan, report)))
         show, _ = import_commands(called, report, plan.metrics)
-        print(f"{shown(show)} > {shown([str(places.output)])}")
+        print(f"{command_line(show)} > {command_line([str(places.output)])}")
         return 0
     if os.name != "posix":
         raise CollectError("timesink ncu runs on Linux only", "run what --dry-run prints by hand")
@@ -197,16 +197,20 @@ def run(options: argparse.Namespace) -> int:
 
 def _tell_ncu(table: PrintedTable, options: argparse.Namespace) -> int:
     device = f" of {table.device}" if table.device else ""
-    kernels = f"{counted(table.kernels, 'kernels')}{device}"
+    kernels = f"{count_noun(table.kernels, 'kernels')}{device}"
     if table.without_values:
         names = ", ".join(table.without_values)
-        say(f"warning: no kernel has a value of {names}: unknown to this ncu or to this GPU\n"
-            "hint: ncu --query-metrics lists the names that are known")  # fmt: skip
+        print_stderr(
+            f"warning: no kernel has a value of {names}: unknown to this ncu or this GPU\n"
+            "hint: ncu --query-metrics lists the names that are known"
+        )
     if not all(importlib.util.find_spec(name) for name in _STACK):
-        say(f"Wrote {kernels} to {options.output}; where timesink is installed in full, "
-            f"timesink kernels {shown([str(options.output)])} shows the summary")  # fmt: skip
+        print_stderr(
+            f"Wrote {kernels} to {options.output}; where timesink is installed in full, "
+            f"timesink kernels {command_line([str(options.output)])} shows the summary"
+        )
         return 0
-    say(f"Wrote {kernels} to {options.output}")
+    print_stderr(f"Wrote {kernels} to {options.output}")
     from timesink.cli import main  # noqa: PLC0415 - which knows this module
 
     debug = ["--debug"] if options.debug else []

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from timesink.model.trace import Trace
 
 
-Given = TypeVar("Given")
+Value = TypeVar("Value")
 
 # Values of options, for `type=`: what cannot be meant is refused in words.
 
 _SHARE = "a share between 0 and 1, such as 1/3, 0.25 or 25%"
-_MOST_PROCESSES = 64
+_MAX_PROCESSES = 64
 """On machines with fewer cores than this."""
-_MOST_CODE = 255
-_MOST_ROWS = 2**31
+_MAX_CODE = 255
+_MAX_ROWS = 2**31
 """A larger number means the same: all of them."""
 
 
@@ -41,40 +41,40 @@ def not_empty(text: str) -> str:
     return text
 
 
-def refused(text: str, what: str) -> argparse.ArgumentTypeError:
+def argument_error(text: str, what: str) -> argparse.ArgumentTypeError:
     """Why a value cannot be meant."""
     return argparse.ArgumentTypeError(f"{text!r} is not {what}")
 
 
-def accepted(
-    parse: Callable[[str], Given], what: str, fits: Callable[[Given], bool] = lambda _: True
-) -> Callable[[str], Given]:
+def value_parser(
+    parse: Callable[[str], Value], what: str, fits: Callable[[Value], bool] = lambda _: True
+) -> Callable[[str], Value]:
     """Takes what a text is parsed as, where that fits; else says `what` it should be."""
 
-    def given(text: str) -> Given:
+    def parse_value(text: str) -> Value:
         with suppress(ValueError):
             value = parse(text)
             if fits(value):
                 return value
-        raise refused(text, what)
+        raise argument_error(text, what)
 
-    return given
+    return parse_value
 
 
 def process_count(text: str) -> int:
     """A number of processes; more than are of any use are not started."""
-    return min(whole_number(text, "processes"), max(_MOST_PROCESSES, os.cpu_count() or 1))
+    return min(whole_number(text, "processes"), max(_MAX_PROCESSES, os.cpu_count() or 1))
 
 
 def row_count(text: str) -> int:
     """A number of rows to show."""
-    return min(whole_number(text, "rows"), _MOST_ROWS)
+    return min(whole_number(text, "rows"), _MAX_ROWS)
 
 
 def whole_number(text: str, things: str) -> int:
     """A count of something."""
     if not (text.isascii() and text.isdigit() and text.strip("0")):
-        raise refused(text, f"a number of {things}, 1 or more")
+        raise argument_error(text, f"a number of {things}, 1 or more")
     # Beyond twenty digits the number is large, whichever it is; Python converts only so many.
     return int(text.lstrip("0")[:20])
 
@@ -87,14 +87,14 @@ def cycles_or_none(text: str) -> int:
 def rank_number(text: str) -> int:
     """The number of a rank; the first is 0."""
     if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise refused(text, "a rank, 0 or more")
+        raise argument_error(text, "a rank, 0 or more")
     return int(text)
 
 
 def seconds(text: str) -> float:
     """A number of seconds, which may be 0."""
     if not re.fullmatch(r"\d{1,6}(\.\d+)?", text):
-        raise refused(text, "a number of seconds")
+        raise argument_error(text, "a number of seconds")
     return float(text)
 
 
@@ -102,7 +102,7 @@ def fraction(text: str) -> float:
     """A part of a whole between 0 and 1: a decimal, a fraction or a percentage."""
     value = fraction_or_all(text)
     if value in {0, 1}:
-        raise refused(text, _SHARE)
+        raise argument_error(text, _SHARE)
     return value
 
 
@@ -113,7 +113,7 @@ def fraction_or_all(text: str) -> float:
         value = Fraction(number) / (100 if percent else 1)
         if 0 <= value <= 1:
             return float(value)
-    raise refused(text, _SHARE)
+    raise argument_error(text, _SHARE)
 
 
 def percentage(text: str) -> float:
@@ -122,12 +122,12 @@ def percentage(text: str) -> float:
         value = float(text.strip().removesuffix("%"))
         if 0 <= value <= 100:
             return value
-    raise refused(text, "a percentage between 0 and 100")
+    raise argument_error(text, "a percentage between 0 and 100")
 
 
 def exit_code(text: str) -> int:
     """A number a program may end with."""
-    if not text.isdigit() or int(text) > _MOST_CODE:
+    if not text.isdigit() or int(text) > _MAX_CODE:
         raise argparse.ArgumentTypeError(f"{text!r}: an exit code is a number from 0 to 255")
     return int(text)
 
@@ -228,8 +228,8 @@ _CALLED = {"map": "metric_map", "cycles": "cycle_type"}
 
 def reading_of(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     """What `add_reading` and the named options were told, as arguments of functions that read."""
-    given = {_CALLED.get(name, name): getattr(options, name) for name in names}
-    return {**given, "cache": not options.no_cache, "jobs": options.jobs}
+    arguments = {_CALLED.get(name, name): getattr(options, name) for name in names}
+    return {**arguments, "cache": not options.no_cache, "jobs": options.jobs}
 
 
 def add_top(parser: argparse._ActionsContainer) -> None:
@@ -285,12 +285,14 @@ def add_actions(
     if usual:
         parser.usual_action, parser.actions = usual, tuple(actions)  # type: ignore[attr-defined]
     added = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    made = {name: added.add_parser(name, help=said) for name, said in actions.items()}
-    for one in made.values():
+    action_parsers = {
+        name: added.add_parser(name, help=help_text) for name, help_text in actions.items()
+    }
+    for action_parser in action_parsers.values():
         # Given before or after the action; the default is that of the command.
         what = "show the Python traceback of an error"
-        add_option(one, "--debug", what, default=argparse.SUPPRESS)
-    return made
+        add_option(action_parser, "--debug", what, default=argparse.SUPPRESS)
+    return action_parsers
 
 
 def add_limit(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
@@ -309,8 +311,8 @@ def open_chosen(options: argparse.Namespace) -> Trace:
     """The one trace the options name."""
     from timesink.sources.opening import open_trace  # noqa: PLC0415 - --help should not wait for it
 
-    with read_options(options, *CHOICE) as asked:
-        return open_trace(options.path, **asked)
+    with read_options(options, *CHOICE) as reading:
+        return open_trace(options.path, **reading)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli import say
+from timesink.cli import print_stderr
 from timesink.errors import OutputError, TimesinkError, UsageError
 from timesink.formats import BASELINE_ENDING, is_folder, make_folder
 
@@ -39,8 +39,8 @@ def check_output_folder(path: Path, source: str | Path, *, force: bool) -> None:
     check_folder(path)
     _check_place(path, source, force=force)
     if path.is_dir() and any(path.iterdir()) and not is_folder(path):
-        said = f"{path}: this folder was not written by timesink export and is not replaced"
-        raise OutputError(said, "choose another -o")
+        message = f"{path}: this folder was not written by timesink export and is not replaced"
+        raise OutputError(message, "choose another -o")
 
 
 def _check_place(path: Path, source: str | Path | None, *, force: bool) -> None:
@@ -48,7 +48,10 @@ def _check_place(path: Path, source: str | Path | None, *, force: bool) -> None:
         # Writing would destroy what is read: the file itself, or a folder around it.
         around = path.resolve() if path.is_dir() else None
         read = () if source is None else _read_from(source)
-        if any(path.samefile(one) or around in one.resolve().parents for one in read):
+        if any(
+            path.samefile(source_path) or around in source_path.resolve().parents
+            for source_path in read
+        ):
             raise OutputError.overwrites(path)
         check_own(path, force=force)
     check_around(path)
@@ -133,15 +136,15 @@ def check_folder(folder: Path) -> None:
     check_around(folder)
 
 
-def format_of(options: argparse.Namespace, known: tuple[str, ...]) -> str:
+def format_of(options: argparse.Namespace, formats: tuple[str, ...]) -> str:
     """The format asked for, else the one the output's name ends in, else text."""
     if options.format:
         return str(options.format)
     suffix = options.output.suffix.lower().lstrip(".") if options.output is not None else ""
     if suffix in ("", "txt"):
         return "text"
-    if suffix not in known:
-        endings = ", ".join(".txt" if name == "text" else f".{name}" for name in known)
+    if suffix not in formats:
+        endings = ", ".join(".txt" if name == "text" else f".{name}" for name in formats)
         raise UsageError(
             f"{options.output}: .{suffix} is not a format of this command",
             f"end the name in {endings}, or add --format",
@@ -166,9 +169,9 @@ def check_answer(options: argparse.Namespace, form: str, *sources: str | None) -
             check_output(options.output, source or None, force=options.force)
 
 
-def answer_form(options: argparse.Namespace, known: tuple[str, ...], *sources: str | None) -> str:
+def answer_form(options: argparse.Namespace, formats: tuple[str, ...], *sources: str | None) -> str:
     """The format of an answer, which can be given as far as is known before the long work."""
-    form = format_of(options, known)
+    form = format_of(options, formats)
     check_answer(options, form, *sources)
     return form
 
@@ -214,9 +217,9 @@ def give_frame(frame: pl.DataFrame, form: str, path: Path | None) -> None:
 
 def give_json(content: bytes, path: Path | None) -> None:
     """Hand over JSON in lines that people can read too."""
-    from timesink.output.json import indented  # noqa: PLC0415 - people need no such
+    from timesink.output.json import indent_json  # noqa: PLC0415 - people need no such
 
-    give(indented(content), path)
+    give(indent_json(content), path)
 
 
 def as_bytes(text: str) -> bytes:
@@ -227,7 +230,7 @@ def as_bytes(text: str) -> bytes:
 def write_bytes(content: bytes, path: Path) -> None:
     """Write a result to a file and say so."""
     save(content, path)
-    say(f"Wrote {path}")
+    print_stderr(f"Wrote {path}")
 
 
 def save(content: bytes, path: Path) -> None:
@@ -237,10 +240,10 @@ def save(content: bytes, path: Path) -> None:
         path.write_bytes(content)
     except OSError as error:
         raise OutputError.unwritable(path, error) from None
-    remember(path)
+    remember_folder(path)
 
 
-def remember(path: Path) -> None:
+def remember_folder(path: Path) -> None:
     """Know this file again as one that timesink wrote; a page says so itself."""
     if path.is_file() and path.suffix.lower() != ".html":
         from timesink.sources.cache import Cache  # noqa: PLC0415 - the screen needs none

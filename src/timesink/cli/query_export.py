@@ -12,15 +12,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from timesink.cli import say
+from timesink.cli import print_stderr
 from timesink.cli.options import (
     add_force,
     add_input,
     add_option,
     add_output,
     add_place,
+    argument_error,
     open_chosen,
-    refused,
     seconds,
     whole_number,
 )
@@ -30,7 +30,7 @@ from timesink.cli.outputs import (
     check_output_folder,
     give_document,
     give_frame,
-    remember,
+    remember_folder,
 )
 from timesink.errors import QueryError, QueryLimitError, UsageError
 from timesink.model.units import size_bytes
@@ -61,7 +61,7 @@ columns are in docs/tables.md.
 
 _QUERY_FORMATS = ("text", "json", "csv", "md")
 _TEXT_ROWS, _QUERY_WIDEST = 60, 160
-_MOST_MEMORY, _SHOWN = 4 << 30, "4 GiB"
+_MAX_MEMORY, _MAX_MEMORY_TEXT = 4 << 30, "4 GiB"
 
 
 def add_query_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +71,10 @@ def add_query_arguments(parser: argparse.ArgumentParser) -> None:
     what = "write the whole result to a file; .json and .csv choose the format"
     add_output(parser, what, ("text", "json", "csv"))
     limits = parser.add_argument_group("limits (exit code 3: beyond one of them)")
-    what = f"memory of the query, e.g. 500MB (default: half of the machine's, at most {_SHOWN})"
+    what = (
+        "memory of the query, e.g. 500MB (default: half of the machine's, at most "
+        f"{_MAX_MEMORY_TEXT})"
+    )
     add_option(limits, "--max-memory SIZE", what, type=memory_size)
     time = "seconds for the query (default: 60)"
     add_option(limits, "--timeout S", time, type=seconds, default=60.0)
@@ -87,7 +90,7 @@ def memory_size(text: str) -> int:
     """
     size = re.fullmatch(r"(\d{1,15}(?:\.\d{1,3})?) ?([KMGT]?)(i?)B?", text.strip(), re.IGNORECASE)
     if size is None or float(size[1]) == 0:
-        raise refused(text, "an amount of memory, such as 4GiB or 500MB")
+        raise argument_error(text, "an amount of memory, such as 4GiB or 500MB")
     power = " KMGT".index(size[2].upper() or " ")
     return int(float(size[1]) * (1024 if size[3] else 1000) ** power)
 
@@ -101,8 +104,8 @@ def _default_memory() -> int:
     try:
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):  # not on this system
-        return _MOST_MEMORY
-    return min(_MOST_MEMORY, machine // 2)
+        return _MAX_MEMORY
+    return min(_MAX_MEMORY, machine // 2)
 
 
 def write_answer(limited: Limited, options: argparse.Namespace, file: str) -> None:
@@ -175,7 +178,7 @@ def _show(result: pl.DataFrame, options: argparse.Namespace, form: str) -> int:
     )
     if on_screen and result.height > _TEXT_ROWS:
         left = result.height - _TEXT_ROWS
-        say(f"... {left} more rows; add a limit, --format csv or -o FILE")
+        print_stderr(f"... {left} more rows; add a limit, --format csv or -o FILE")
     return 0
 
 
@@ -201,8 +204,8 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
         "of a behaviour table also .parquet, .csv or .csv.gz"
     )
     add_place(parser, "DIR|FILE", what, required=True)
-    own = "write times without profiler overhead, where these are known"
-    add_option(parser, "--own-clock", own)
+    help_text = "write times without profiler overhead, where these are known"
+    add_option(parser, "--own-clock", help_text)
     path = "mark the critical path, with arrows and an argument on its events"
     add_option(parser, "--critical-path", path)
     add_force(parser)
@@ -223,7 +226,7 @@ def run_export(options: argparse.Namespace) -> int:
         )
     check = check_output if as_json or as_table else check_output_folder
     check(output, options.path, force=options.force)
-    trace = _asked(open_chosen(options), options)
+    trace = _prepare_trace(open_chosen(options), options)
     if as_table:
         from timesink.formats.behaviour import write_behaviour  # noqa: PLC0415
 
@@ -233,14 +236,14 @@ def run_export(options: argparse.Namespace) -> int:
                 "give -o a folder, or make the table first:  timesink functions TRACE -o FILE",
             )
         write_behaviour(trace.behaviour, output)
-        remember(output)
+        remember_folder(output)
         print(f"Wrote {output} ({trace.behaviour.height} rows)")
         print(f"Next: timesink compare {shlex.quote(str(output))} OTHER")
         return 0
     quoted = shlex.quote(str(output))
     if as_json:
         written = write_chrome_json(trace, output)
-        remember(output)
+        remember_folder(output)
         print(f"Wrote {output} ({written} events)")
         print(f"Next: open it at https://ui.perfetto.dev, or run  timesink info {quoted}")
     else:
@@ -254,7 +257,7 @@ def run_export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _asked(trace: Trace, options: argparse.Namespace) -> Trace:
+def _prepare_trace(trace: Trace, options: argparse.Namespace) -> Trace:
     """The trace on the clock that is asked for, with its path where that is wanted."""
     if not (options.own_clock or options.critical_path):
         return trace
@@ -270,7 +273,7 @@ def _asked(trace: Trace, options: argparse.Namespace) -> Trace:
         )
     drawn = own_timeline(trace) if options.own_clock else trace
     if options.critical_path:
-        return with_path(drawn, path_pieces(trace, own=options.own_clock))
+        return with_path(drawn, path_pieces(trace, by_itself=options.own_clock))
     return drawn
 
 

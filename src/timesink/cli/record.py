@@ -26,20 +26,20 @@ from pathlib import Path
 from typing import Any
 
 from timesink import __version__
-from timesink.cli import note, say
+from timesink.cli import log_line, print_stderr
 from timesink.cli.options import (
-    accepted,
     add_force,
     add_option,
     add_place,
     add_program,
     cycles_or_none,
     program_in,
+    value_parser,
     whole_number,
 )
 from timesink.errors import UsageError
-from timesink.model.units import brief_ns, counted, more
-from timesink.recorder.counter_probes import Missing, missing_in_words, wanted
+from timesink.model.units import brief_ns, count_noun, more
+from timesink.recorder.counter_probes import Missing, missing_in_words, wanted_counters
 from timesink.recorder.folder import (
     DEFAULT_CYCLES,
     DEFAULT_INTERVAL_MS,
@@ -90,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     groups = "counters: all, none, or groups and names as gpu,cpu,host_mem* (default: %(default)s)"
     add_option(parser, "--counters LIST", groups, default="all")
     between = "milliseconds between counter samples (default: %(default)g)"
-    interval = accepted(float, f"a time {INTERVALS}", is_interval)
+    interval = value_parser(float, f"a time {INTERVALS}", is_interval)
     add_option(parser, "--interval MS", between, type=interval, default=DEFAULT_INTERVAL_MS)
     add_program(parser, "record")
 
@@ -111,59 +111,63 @@ def run(options: argparse.Namespace) -> int:
         other = "--marker" if options.marker else "--stop"
         raise UsageError(f"--whole and {other} cannot go together", f"leave out {other}")
     if options.plain_only:
-        others = {"--whole": options.whole, "--with": options.extras, "--where": options.where}
-        for other in (name for name, given in others.items() if given):
+        timeline_options = {
+            "--whole": options.whole,
+            "--with": options.extras,
+            "--where": options.where,
+        }
+        for other in (name for name, value in timeline_options.items() if value):
             raise UsageError(f"--plain-only and {other} cannot go together", f"leave out {other}")
     names = ("cycles", "skip", "plain", "plain_only", "device_events", "marker", "whole", "stop")
-    asked = {name: getattr(options, name) for name in (*names, "extras", "where")}
+    plan_options = {name: getattr(options, name) for name in (*names, "extras", "where")}
     request = Request(
         command=program,
-        plan=RecordPlan(**asked),
+        plan=RecordPlan(**plan_options),
         place=RecordingFolder(options.output.absolute()),
-        counters=wanted(options.counters),
+        counters=wanted_counters(options.counters),
         interval_ms=options.interval,
         timesink=__version__,
     )
     check_program(request.command)
     request.place.check(force=options.force)
-    told, advice, ended = record_program(request, note)
-    _tell(told, advice, options.output)
+    run_fields, advice, ended = record_program(request, log_line)
+    _tell(run_fields, advice, options.output)
     return ended.status
 
 
 def _tell(run: dict[str, Any], advice: str, folder: Path) -> None:
-    missing = [Missing(**one) for one in run["counters"]["missing"]]
+    missing = [Missing(**fields) for fields in run["counters"]["missing"]]
     for line in (*(f"without {line}" for line in missing_in_words(missing)), *run["notes"]):
-        note(line)
+        log_line(line)
     if not run["complete"]:
-        note(f"the recording is partial: {run['why_partial']}")
+        log_line(f"the recording is partial: {run['why_partial']}")
     if advice:
-        say(f"hint: {advice}")
+        print_stderr(f"hint: {advice}")
     slower, cost = run["overhead"]["profiler_pct"], ""
     if slower is not None:
         longer = more(100, 100 + slower, "", time=True) if slower > 0 else "no longer"
         cost = f"; steps took {longer} with the profiler"
-    say(f"Recorded {_content(run)} in {folder}{cost}")
+    print_stderr(f"Recorded {_content(run)} in {folder}{cost}")
     if any(process["trace"] for process in run["processes"]):
-        say(f"Next: timesink analyze {shlex.quote(str(folder))}")
+        print_stderr(f"Next: timesink analyze {shlex.quote(str(folder))}")
 
 
 def _content(run: dict[str, Any]) -> str:
     cycles = run["cycles"]
     processes = [process for process in run["processes"] if process["trace"]]
-    parts, lacking = [], ""
+    parts, suffix = [], ""
     if cycles["by"] == "whole program" and processes:
         parts.append("the whole program")
     elif processes:
         what = f" {cycles['name']}" if cycles["name"] else ""
-        parts.append(f"{counted(cycles['recorded'], 'steps')} (by {cycles['by']}{what})")
+        parts.append(f"{count_noun(cycles['recorded'], 'steps')} (by {cycles['by']}{what})")
     elif cycles["plain"]:
-        middle_us, length, lacking = run["overhead"]["cycle_us"], "", ", no timeline"
+        middle_us, length, suffix = run["overhead"]["cycle_us"], "", ", no timeline"
         if middle_us is not None:
             length = f" of {brief_ns(1000 * middle_us)} (median)"
-        parts.append(f"{counted(cycles['plain'], 'unprofiled steps')}{length}")
+        parts.append(f"{count_noun(cycles['plain'], 'unprofiled steps')}{length}")
     if len(processes) > 1:
         parts[-1] += f" of {len(processes)} processes"
     if run["counters"]["file"]:
-        parts.append(counted(len(run["counters"]["recorded"]), "counters"))
-    return (" and ".join(parts) or "nothing") + lacking
+        parts.append(count_noun(len(run["counters"]["recorded"]), "counters"))
+    return (" and ".join(parts) or "nothing") + suffix

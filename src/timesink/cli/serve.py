@@ -16,9 +16,9 @@ import socket
 import webbrowser
 from pathlib import Path
 
-from timesink.cli.options import add_option, add_reading, not_empty, refused
+from timesink.cli.options import add_option, add_reading, argument_error, not_empty
 from timesink.errors import TimesinkError, reason_of
-from timesink.model.units import counted
+from timesink.model.units import count_noun
 
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - only compared with what the user asked for
 _SECONDS_TO_FINISH = 1
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) < 2**16):
-        raise refused(text, "a port, 0 to 65535")
+        raise argument_error(text, "a port, 0 to 65535")
     return int(text)
 
 
@@ -71,10 +71,10 @@ def run(options: argparse.Namespace) -> int:
     with _listen(options.host, options.port) as listener:
         address = _address(options.host, listener, clean_prefix(options.path_prefix))
         runs = len(library.all_runs())
-        said = f"Serving {counted(runs, 'runs')} of {logdir} at {address}"
+        message = f"Serving {count_noun(runs, 'runs')} of {logdir} at {address}"
         if not runs:
-            said = f"{logdir} holds no runs yet; they will appear at {address}"
-        print(f"{said}\nPress Ctrl-C to stop", flush=True)
+            message = f"{logdir} holds no runs yet; they will appear at {address}"
+        print(f"{message}\nPress Ctrl-C to stop", flush=True)
         if options.open:
             webbrowser.open(address)
         try:

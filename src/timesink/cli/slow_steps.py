@@ -54,8 +54,8 @@ def run(options: argparse.Namespace) -> int:
             outputs.check_output(path, source, force=options.force)
     from timesink.answers.diagnosis import diagnose, diagnosis_document  # noqa: PLC0415 - --help is quick
 
-    with read_options(options, "pid", "rank", "cycles", "marker", "by", "map") as asked:
-        report = diagnose(options.path, **asked)
+    with read_options(options, "pid", "rank", "cycles", "marker", "by", "map") as arguments:
+        report = diagnose(options.path, **arguments)
     for place, form in files.items():
         if form == "json":
             outputs.give_json(report.to_json(), place)

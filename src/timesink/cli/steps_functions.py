@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from timesink.cli import say
+from timesink.cli import print_stderr
 from timesink.cli.options import (
     CHOICE,
     add_cycle_options,
@@ -24,7 +24,7 @@ from timesink.cli.outputs import (
     give_document,
     give_frame,
     give_json,
-    remember,
+    remember_folder,
 )
 from timesink.errors import UsageError
 from timesink.recorder.processes import sayable_values
@@ -58,13 +58,13 @@ def run_steps(options: argparse.Namespace) -> int:
     form = answer_form(options, _CYCLES_FORMATS, options.path)
     from timesink.answers.cycles import cycles, cycles_document  # noqa: PLC0415 - --help should not wait for it
 
-    with read_options(options, "marker", "by", "pid", *CHOICE) as asked:
-        report = cycles(options.path, **asked)
+    with read_options(options, "marker", "by", "pid", *CHOICE) as arguments:
+        report = cycles(options.path, **arguments)
     if form == "json":
         give_json(report.to_json(), options.output)
     elif form == "csv":
         for why in report.refused:
-            say(why.message)
+            print_stderr(why.message)
         give_frame(report.table, form, options.output)
     else:
         give_document(cycles_document(report, detail=form == "md"), form, options.output)
@@ -118,18 +118,18 @@ def run_functions(options: argparse.Namespace) -> int:
     check_answer(options, form, options.path, options.map)
     from timesink.answers.behaviour import behaviour, behaviour_document  # noqa: PLC0415 - --help should not wait
     from timesink.formats.behaviour import behaviour_csv, write_behaviour  # noqa: PLC0415
-    from timesink.model.units import counted  # noqa: PLC0415
+    from timesink.model.units import count_noun  # noqa: PLC0415
 
-    with read_options(options, "marker", "by", "map", *CHOICE) as asked:
-        report = behaviour(options.path, **asked)
+    with read_options(options, "marker", "by", "map", *CHOICE) as arguments:
+        report = behaviour(options.path, **arguments)
     if output is not None and is_table:
         write_behaviour(report.table, output)
-        remember(output)
+        remember_folder(output)
     if form in {"csv", "table"}:
         for note in report.notes:
-            say(note)
+            print_stderr(note)
     if form == "table":
-        print(f"Wrote {output} ({counted(report.table.height, 'rows')})")
+        print(f"Wrote {output} ({count_noun(report.table.height, 'rows')})")
     elif form == "json":
         give(json.dumps(sayable_values(report.to_dict()), indent=2), output)
     elif form == "csv":

@@ -28,21 +28,21 @@ from functools import partial
 from pathlib import Path
 
 from timesink import __version__
-from timesink.cli import note
+from timesink.cli import log_line
 from timesink.cli.options import (
-    accepted,
     add_actions,
     add_force,
     add_option,
     add_output,
     add_place,
     add_program,
+    argument_error,
     cycles_or_none,
     file_only,
     fraction,
     program_in,
-    refused,
     seconds,
+    value_parser,
     whole_number,
 )
 from timesink.cli.outputs import answer_form, check_output, give_document, give_json, write_bytes
@@ -76,17 +76,17 @@ _PER_HOUR = ("/hour", "/h")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink watch`."""
-    made = add_actions(parser, _ACTIONS, usual="run")
-    _add_live(made["run"])
+    actions = add_actions(parser, _ACTIONS, usual="run")
+    _add_live(actions["run"])
     where = f"folder of the watch (default: {DEFAULT_PLACE})"
     summary = ", or the folder or URL of --summary"
     for name, more in {"status": summary, "accept": "", "reference": "", "off": ""}.items():
         add_option(
-            made[name], "folder DIR", f"{where}{more}", completed="folder", nargs="?",
+            actions[name], "folder DIR", f"{where}{more}", completed="folder", nargs="?",
             default=str(DEFAULT_PLACE),
         )  # fmt: skip
-    add_output(made["status"], "write to a file; .txt, .md, .json choose the format", _FORMATS)
-    learn, judge = made["learn"], made["judge"]
+    add_output(actions["status"], "write to a file; .txt, .md, .json choose the format", _FORMATS)
+    learn, judge = actions["learn"], actions["judge"]
     add_option(
         learn, "rows ROWS", "table of normal steps: CSV, CSV.gz or Parquet", completed="file"
     )
@@ -94,7 +94,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_force(learn)
     rate = "accepted false alarms: a share of the steps, or N/hour (default: 2%%)"
     add_option(learn, "--false-alarms RATE", rate, type=_rate, default=(0.02, False))
-    add_option(learn, "--seed N", "seed of random samples (default: 0)", type=_seed, default=0)
+    add_option(
+        learn, "--seed N", "seed of random samples (default: 0)", type=_seed_number, default=0
+    )
     add_option(judge, "model MODEL", "model of  timesink watch learn", completed="file")
     add_option(judge, "rows ROWS", "table of steps: CSV, CSV.gz or Parquet", completed="file")
     add_output(judge, "write to a file; .txt, .md, .json choose the format", _FORMATS)
@@ -119,18 +121,25 @@ def _add_live(parser: argparse.ArgumentParser) -> None:
     add_option(what, "--workload MODULE:FUNCTION", workload, default="")
     _add_learning(parser.add_argument_group("what is normal"))
     _add_recording(parser.add_argument_group("what is recorded"))
-    told = parser.add_argument_group("notifications")
+    notify_group = parser.add_argument_group("notifications")
     command = "command to run at an alarm, at its cause and at its end; it runs without a shell"
     add_option(
-        told, "--on-alarm CMD", command, type=accepted(command_words, "a command", bool), default=()
+        notify_group,
+        "--on-alarm CMD",
+        command,
+        type=value_parser(command_words, "a command", bool),
+        default=(),
     )
     serve = "serve metrics for Prometheus at this port (default host: 127.0.0.1)"
     add_option(
-        told, "--metrics [HOST:]PORT", serve, type=accepted(metrics_address, "a port, or HOST:PORT")
+        notify_group,
+        "--metrics [HOST:]PORT",
+        serve,
+        type=value_parser(metrics_address, "a port, or HOST:PORT"),
     )
-    add_option(told, "--otel", "send metrics by OpenTelemetry; needs timesink[otel]")
+    add_option(notify_group, "--otel", "send metrics by OpenTelemetry; needs timesink[otel]")
     summary = "folder or URL to which all watchers write their status"
-    add_option(told, "--summary URL", summary, default="")
+    add_option(notify_group, "--summary URL", summary, default="")
     add_program(parser, "watch")
 
 
@@ -169,7 +178,7 @@ def _add_recording(group: argparse._ArgumentGroup) -> None:
         group,
         "--quota SIZE",
         quota,
-        type=accepted(size_bytes, "a size such as 500M or 2G"),
+        type=value_parser(size_bytes, "a size such as 500M or 2G"),
         default=WatchPlan.quota_bytes,
     )
     counters = "counters: all, none, or groups and names (default: %(default)s)"
@@ -182,14 +191,18 @@ _cycles = partial(whole_number, things="steps")
 
 def _rate(text: str) -> tuple[float, bool]:
     """False alarms, and whether they are per hour."""
-    number = next((text.removesuffix(each) for each in _PER_HOUR if text.endswith(each)), None)
+    number = next(
+        (text.removesuffix(suffix) for suffix in _PER_HOUR if text.endswith(suffix)), None
+    )
     if number is None:
         return fraction(text), False
     return _positive(number, text, "a rate of false alarms, as 1/hour or 0.1%"), True
 
 
 def _per_hour(text: str) -> float:
-    number = next((text.removesuffix(each) for each in _PER_HOUR if text.endswith(each)), text)
+    number = next(
+        (text.removesuffix(suffix) for suffix in _PER_HOUR if text.endswith(suffix)), text
+    )
     return _positive(number, text, "a number of false alarms per hour, as 0.1")
 
 
@@ -198,10 +211,10 @@ def _positive(number: str, text: str, what: str) -> float:
         value = float(number)
         if 0 < value < 1e9:
             return value
-    raise refused(text, what)
+    raise argument_error(text, what)
 
 
-def _seed(text: str) -> int:
+def _seed_number(text: str) -> int:
     return min(whole_number(text, "a seed"), 2**20) if text.strip("0") else 0
 
 
@@ -217,8 +230,8 @@ def _watch(options: argparse.Namespace) -> int:
     if options.pid is not None and options.program:
         raise UsageError("--pid and a program cannot go together", "leave out one of them")
     program = () if options.pid is not None else program_in(options, "watch", "watch")
-    told = {name: getattr(options, name) for name in OPTION_NAMES}
-    plan = plan_of(options.output.absolute(), told, command=program, timesink=__version__)
+    plan_options = {name: getattr(options, name) for name in OPTION_NAMES}
+    plan = plan_of(options.output.absolute(), plan_options, command=program, timesink=__version__)
     if program:
         check_program(program)
     plan = plan_in_place(plan, force=options.force)
@@ -228,8 +241,8 @@ def _watch(options: argparse.Namespace) -> int:
         from timesink.watcher.program import watch_pid, watch_program  # noqa: PLC0415
 
     if options.pid is not None:
-        return watch_pid(plan, options.pid, note)
-    return watch_program(plan, note)
+        return watch_pid(plan, options.pid, log_line)
+    return watch_program(plan, log_line)
 
 
 def _ask(options: argparse.Namespace) -> int:
@@ -243,11 +256,11 @@ def _status(options: argparse.Namespace) -> int:
     form = answer_form(options, _FORMATS, options.folder)
     from timesink.answers.watch_status import place_document, status_of  # noqa: PLC0415
 
-    found = status_of(options.folder)
+    status = status_of(options.folder)
     if form == "json":
-        give_json(encode_json(found), options.output)
+        give_json(encode_json(status), options.output)
     else:
-        give_document(place_document(options.folder, found), form, options.output)
+        give_document(place_document(options.folder, status), form, options.output)
     return 0
 
 
@@ -255,11 +268,11 @@ def _judge(options: argparse.Namespace) -> int:
     form = answer_form(options, _FORMATS, options.rows, options.model)
     from timesink.answers.watch import judge_durations, watch_document  # noqa: PLC0415 - --help waits not
 
-    found = judge_durations(options.model, options.rows)
+    judgement = judge_durations(options.model, options.rows)
     if form == "json":
-        give_json(found.to_json(), options.output)
+        give_json(judgement.to_json(), options.output)
     else:
-        give_document(watch_document(found), form, options.output)
+        give_document(watch_document(judgement), form, options.output)
     return 0
 
 

@@ -32,7 +32,7 @@ _CHANGES = (
 )
 
 
-class _Asked(argparse.Action):
+class _ChangeAction(argparse.Action):
     """Changes in the order given, whatever their options."""
 
     def __call__(
@@ -42,8 +42,8 @@ class _Asked(argparse.Action):
         values: str | Sequence[Any] | None,
         option_string: str | None = None,  # noqa: ARG002
     ) -> None:
-        asked = (self.option_strings[0].removeprefix("--"), values)
-        namespace.changes = (*namespace.changes, asked)
+        change = (self.option_strings[0].removeprefix("--"), values)
+        namespace.changes = (*namespace.changes, change)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for spelled, what in _CHANGES:
         more = {"nargs": "?", "const": "cycle"} if spelled.startswith("--graph") else {}
-        add_option(group, spelled, what, action=_Asked, dest="changes", default=(), **more)
+        add_option(group, spelled, what, action=_ChangeAction, dest="changes", default=(), **more)
     add_option(parser, "--best", "also try single changes and rank them")
     files = "write to a file; .txt, .md, .html, .json, .csv choose the format"
     add_output(parser, files, _FORMATS)
@@ -69,13 +69,13 @@ def run(options: argparse.Namespace) -> int:
     from timesink.answers.what_if import what_if_document, whatif  # noqa: PLC0415
 
     changes = [parse_change(action, value) for action, value in options.changes]
-    with read_options(options, *CHOICE) as asked:
-        found = whatif(options.path, changes, best=True if options.best else None, **asked)
+    with read_options(options, *CHOICE) as reading:
+        answer = whatif(options.path, changes, best=True if options.best else None, **reading)
     if form == "json":
-        give_json(found.to_json(), options.output)
+        give_json(answer.to_json(), options.output)
     elif form == "csv":
-        told = found.best if found.ranks_single else found.critical_path
-        give_frame(told if found.is_told else told.clear(), form, options.output)
+        table = answer.best if answer.ranks_single else answer.critical_path
+        give_frame(table if answer.is_told else table.clear(), form, options.output)
     else:
-        give_document(what_if_document(found), form, options.output)
+        give_document(what_if_document(answer), form, options.output)
     return 0

@@ -30,7 +30,7 @@ from timesink.model.schema import (
     NO_DEVICE,
 )
 from timesink.model.trace import Metadata, Trace
-from timesink.model.units import counted, published_unit
+from timesink.model.units import count_noun, published_unit
 from timesink.model.vendors import NO_ACCELERATOR, recognise_vendor
 from timesink.output.json import in_csv
 
@@ -76,8 +76,8 @@ class Spelling:
 
     def lacks(self, columns: Iterable[str]) -> list[str]:
         """What a table with these columns needs besides, as the file would name it."""
-        known = set(columns)
-        return [self.names[name] for name in NEEDED if self.names[name] not in known]
+        present = set(columns)
+        return [self.names[name] for name in NEEDED if self.names[name] not in present]
 
 
 def _whole_ns(values: pl.Series) -> pl.Series:
@@ -88,7 +88,7 @@ def _whole_ns(values: pl.Series) -> pl.Series:
 
 
 AS_CSV = Spelling(
-    {**{own: theirs for theirs, own in CSV_COLUMNS.items()}, "cycle_type": TYPE_COLUMN},
+    {**{column: theirs for theirs, column in CSV_COLUMNS.items()}, "cycle_type": TYPE_COLUMN},
     microseconds_as_ns,
     publishes_units=True,
 )
@@ -103,25 +103,27 @@ def table_of(
     A row needs a cycle, a function, its share and its time; anything else may be missing.
     """
     # Of columns the model knows those that are there, texts as text.
-    known = {own: theirs for own, theirs in spelling.names.items() if theirs in rows.columns}
-    named = rows.select(pl.col(theirs).alias(own) for own, theirs in known.items())
+    present = {
+        column: theirs for column, theirs in spelling.names.items() if theirs in rows.columns
+    }
+    named = rows.select(pl.col(theirs).alias(column) for column, theirs in present.items())
     # Those of the columns that exist as text: a process may be held as a number, even as 12.0.
     schema = named.schema
     other = [name for name in _TEXTS if name in schema and schema[name] != pl.String]
-    given = named.with_columns(
+    texts = named.with_columns(
         pl.col(name).cast(pl.Int64, strict=False).cast(pl.String)
         if schema[name].is_numeric()
         else pl.col(name).cast(pl.String)
         for name in other
     )
-    missing = [name for name in BEHAVIOUR.schema if name not in given.columns]
-    complete = given.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in missing)
+    missing = [name for name in BEHAVIOUR.schema if name not in texts.columns]
+    complete = texts.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in missing)
     read = _read_columns(complete, cycle_type, spelling)
-    told = [name for name in _TOLD_BY if name in missing]
-    if "metric" in missing and "mu" in told:
-        told.remove("mu")  # a table of times alone
-    said = ", ".join(f"{spelling.names[name]} ({_TOLD_BY[name]})" for name in told)
-    health = [HealthEntry("missing_column", len(told), said)]
+    gaps = [name for name in _TOLD_BY if name in missing]
+    if "metric" in missing and "mu" in gaps:
+        gaps.remove("mu")  # a table of times alone
+    gap_text = ", ".join(f"{spelling.names[name]} ({_TOLD_BY[name]})" for name in gaps)
+    health = [HealthEntry("missing_column", len(gaps), gap_text)]
     if any(read[name].null_count() for name in NEEDED):
         is_row = read.select(pl.all_horizontal(pl.col(*NEEDED).is_not_null())).to_series()
         health.append(_bad_rows(complete, read, is_row, spelling))
@@ -149,7 +151,7 @@ def _read_columns(complete: pl.DataFrame, cycle_type: str, spelling: Spelling) -
     return complete.with_columns(
         *(spelling.as_ns(complete[name]).alias(name) for name in _TIMES),
         *(_finite(name) for name in _NUMBERS),
-        *(_whole(name) for name in _COUNTS),
+        *(_integer_expr(name) for name in _COUNTS),
         mark.replace_strict(marks, default=None).alias("interpolated"),
         pl.coalesce(pl.when(sort.is_in(CYCLE_TYPES)).then(sort), pl.lit(cycle_type)).alias(
             "cycle_type"
@@ -167,7 +169,7 @@ def _finite(name: str) -> pl.Expr:
     return pl.when(value.is_finite() & (value.abs() < _LARGEST)).then(value).alias(name)
 
 
-def _whole(name: str) -> pl.Expr:
+def _integer_expr(name: str) -> pl.Expr:
     """A count; programs that hold it in a float write 12.0."""
     value = pl.col(name).cast(pl.Float64, strict=False)
     return pl.when(value == value.round()).then(value.cast(pl.Int64, strict=False)).alias(name)
@@ -214,8 +216,8 @@ def _missing_levels(before: pl.DataFrame, after: pl.DataFrame, spelling: Spellin
         return HealthEntry("missing_level", 0)
     counter = after["metric"].filter(unknown)[0]
     value = before["mu"].filter(unknown)[0]
-    given = "is empty" if value is None else f"is {str(value).strip()!r}"
-    example = f"{spelling.names['mu']} of {counter} {given}"
+    problem = "is empty" if value is None else f"is {str(value).strip()!r}"
+    example = f"{spelling.names['mu']} of {counter} {problem}"
     return HealthEntry("missing_level", int(unknown.sum()), example)
 
 
@@ -226,7 +228,7 @@ _OF_NO_OTHER = frozenset(
     {"beta_pct", "mu_pct", "sigma_pct", "func_type", "anchor_name", "anchor_dur_us"}
 )
 """Columns that no other table has."""
-_MOST_MISSING = 2
+_MAX_MISSING = 2
 """Without more of the columns it needs, a Parquet file is no behaviour table at all."""
 _TYPE_IN_NAME = re.compile(r"_(prefill|decode)(?=[_.]|$)", re.IGNORECASE)
 _EARLIEST_UNIX_NS = 10**18
@@ -256,7 +258,8 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     bad = next((entry for entry in health if entry.code == "bad_behaviour_row"), None)
     if table.is_empty() and bad is not None:
         raise UnreadableError(
-            f"{source.path}: none of its {counted(bad.count, 'rows')} can be used ({bad.example})",
+            f"{source.path}: none of its {count_noun(bad.count, 'rows')} can be used "
+            f"({bad.example})",
             "a row needs a whole number as cycle (the step), a function, its share and its time",
         )
     start = table["cycle_ts_ns"].min()
@@ -282,7 +285,9 @@ def _of_csv(content: bytes, path: Path, cycle_type: str) -> tuple[pl.DataFrame, 
             f"{path}: a behaviour table without the {columns} {', '.join(missing)}",
             f"it needs {needed}; it has {', '.join(header)}",
         )
-    texts = texts_of(content, numbers="duration", decimals=[AS_CSV.names[one] for one in _NUMERIC])
+    texts = texts_of(
+        content, numbers="duration", decimals=[AS_CSV.names[column] for column in _NUMERIC]
+    )
     table, health = table_of(texts, cycle_type)
     return table, [HealthEntry("invalid_utf8", count_foreign_lines(content)), *health]
 
@@ -297,11 +302,11 @@ def _of_parquet(
         reason = str(error).strip().partition("\n")[0]
         hint = "copy the file again, or write it again"
         raise UnreadableError.damaged(path, reason, hint) from None
-    spelling = min((AS_CSV, AS_MODEL), key=lambda each: len(each.lacks(rows.columns)))
+    spelling = min((AS_CSV, AS_MODEL), key=lambda candidate: len(candidate.lacks(rows.columns)))
     missing = spelling.lacks(rows.columns)
     if missing:
         what = "a Parquet file that is no behaviour table"
-        if len(missing) <= _MOST_MISSING:
+        if len(missing) <= _MAX_MISSING:
             what = f"a behaviour table without the column {' and '.join(missing)}"
         raise UnreadableError(
             f"{path}: {what}",
@@ -313,8 +318,8 @@ def _of_parquet(
 
 def type_in_name(name: str) -> str:
     """The sort of cycles a file's name says it holds."""
-    found = _TYPE_IN_NAME.findall(name)
-    return found[-1].lower() if found else "generic"
+    type_names = _TYPE_IN_NAME.findall(name)
+    return type_names[-1].lower() if type_names else "generic"
 
 
 def _vendor(table: pl.DataFrame) -> str:
@@ -373,7 +378,7 @@ def behaviour_csv(table: pl.DataFrame) -> str:
             for name in _TIMES
         ),
     )
-    columns = [pl.col(own).alias(name) for name, own in CSV_COLUMNS.items()]
+    columns = [pl.col(column).alias(name) for name, column in CSV_COLUMNS.items()]
     if (table["cycle_type"] != "generic").any():
         columns.append(pl.col("cycle_type").alias(TYPE_COLUMN))
     return texts.select(columns).write_csv(float_precision=_DECIMALS)

@@ -43,12 +43,12 @@ def with_processes_apart(samples: pl.DataFrame) -> pl.DataFrame:
 
 def device_of_lane(lane: str) -> str:
     """The device that the lane of a counter stands for; other lanes stand for themselves."""
-    found = _LANE.match(lane)
-    if found is None:
+    match = _LANE.match(lane)
+    if match is None:
         return lane
-    kind = found[1].upper()
-    if kind == _ACCELERATOR_LANE and found[2] is not None:
-        return f"GPU {found[2]}"
+    kind = match[1].upper()
+    if kind == _ACCELERATOR_LANE and match[2] is not None:
+        return f"GPU {match[2]}"
     return HOST_DEVICE if kind in OF_THE_HOST else lane
 
 
@@ -78,7 +78,9 @@ LAYOUTS: tuple[CounterLayout, ...] = (
 def layout_of(header: Sequence[str]) -> CounterLayout | None:
     """The layout of a header line, None where it is of no counters."""
     fitting = (layout for layout in LAYOUTS if layout.keys() <= set(header))
-    return next((one for one in fitting if one is not _LOCATED or "category" in header), None)
+    return next(
+        (layout for layout in fitting if layout is not _LOCATED or "category" in header), None
+    )
 
 
 def _place(columns: Sequence[str]) -> pl.Expr:
@@ -137,10 +139,10 @@ def _read_source(source: SourceFile) -> tuple[pl.DataFrame, list[HealthEntry]]:
     if layout is _LOCATED and "device" not in texts.columns:
         device = _place(texts.columns)
     else:
-        known = [name for name in ("device", "hostname") if name in texts.columns]
-        device = pl.col(known[0]) if known else pl.lit(None, dtype=pl.String)
+        place_columns = [name for name in ("device", "hostname") if name in texts.columns]
+        device = pl.col(place_columns[0]) if place_columns else pl.lit(None, dtype=pl.String)
     named = texts.select(
-        *(pl.col(theirs).alias(own) for theirs, own in layout.items() if own != "device"),
+        *(pl.col(theirs).alias(column) for theirs, column in layout.items() if column != "device"),
         device=device,
     )
     rows = with_processes_apart(named).select(COLUMNS)

@@ -69,12 +69,12 @@ def texts_of(
     content = content.removeprefix(_BOM).strip()
     header = header_of(content)
     separator = separator_of(content).decode()
-    whole = _split(content, separator)
-    if whole is None or whole.height != content.count(b"\n"):
+    table = _split(content, separator)
+    if table is None or table.height != content.count(b"\n"):
         lines = content.split(b"\n")
         closed = [line.replace(b'"', b"") if line.count(b'"') % 2 else line for line in lines]
         readings = (
-            whole,
+            table,
             _split(b"\n".join(closed), separator),
             # What stands behind a closed quote makes the others fail; here it never does.
             _split(content.replace(b'"', b""), separator, quote=None),
@@ -84,9 +84,9 @@ def texts_of(
             column = rows.to_series(header.index(numbers)).str.strip_chars()
             return column.cast(pl.Float64, strict=False).count()
 
-        known = [reading for reading in readings if reading is not None]
-        whole = max(known, key=count_numbers, default=None)
-    texts = pl.DataFrame() if whole is None else _named(whole, header, strip)
+        usable_readings = [reading for reading in readings if reading is not None]
+        table = max(usable_readings, key=count_numbers, default=None)
+    texts = pl.DataFrame() if table is None else _name_columns(table, header, strip)
     if separator.encode() == _COMMA:
         return texts
     present = [name for name in decimals if name in texts.columns]
@@ -107,7 +107,7 @@ def _split(content: bytes, separator: str, quote: str | None = '"') -> pl.DataFr
         return None
 
 
-def _named(rows: pl.DataFrame, header: list[str], strip: str) -> pl.DataFrame:
+def _name_columns(rows: pl.DataFrame, header: list[str], strip: str) -> pl.DataFrame:
     texts = rows.select(
         pl.nth(header.index(name)).str.strip_chars(strip).alias(name)
         for name in dict.fromkeys(header)
@@ -135,8 +135,8 @@ def microseconds_as_ns(values: pl.Series) -> pl.Series:
         return values.cast(pl.Int64, strict=False) * 1000
     if values.dtype.is_float():
         # The whole part times a thousand is beyond what a float holds; apart, both are exact.
-        whole = values.floor()
-        parts = pl.DataFrame({"whole": whole, "rest": ((values - whole) * 1000).round()})
+        floor = values.floor()
+        parts = pl.DataFrame({"whole": floor, "rest": ((values - floor) * 1000).round()})
         fits = pl.col("whole").is_finite() & (pl.col("whole").abs() < 2**63 // 1000)
         exact = pl.col("whole").cast(pl.Int64, strict=False) * 1000
         rest = pl.col("rest").cast(pl.Int64, strict=False)
@@ -150,9 +150,9 @@ def microseconds_as_ns(values: pl.Series) -> pl.Series:
     if plain.null_count() == texts.null_count():
         return plain
     odd = texts.filter(plain.is_null() & texts.is_not_null()).unique()
-    known = {text: _nearest(text) for text in odd.to_list()}
-    others = texts.replace_strict(known, default=None, return_dtype=pl.Int64)
-    return pl.select(pl.coalesce(plain, others)).to_series()
+    nearest_ns = {text: _nearest(text) for text in odd.to_list()}
+    odd_ns = texts.replace_strict(nearest_ns, default=None, return_dtype=pl.Int64)
+    return pl.select(pl.coalesce(plain, odd_ns)).to_series()
 
 
 def _nearest(text: str) -> int | None:

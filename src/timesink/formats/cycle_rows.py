@@ -21,7 +21,7 @@ _COMPUTED = "compute_"
 _MODES = {"prefill": 1, "extend": 1, "decode": 2, "mixed": 3}
 _MODE = "forward_mode"
 _PARQUET = b"PAR1"
-_MOST_BYTES = 2 << 30
+_MAX_BYTES = 2 << 30
 _LONGEST_US = 1e12
 """Eleven days: no cycle takes longer, and sums stay numbers."""
 
@@ -55,19 +55,19 @@ def _texts(path: str) -> pl.DataFrame:
         except (pl.exceptions.PolarsError, OSError) as error:
             why = str(error).splitlines()[0]
             raise UnreadableError.damaged(path, why, "write the table again") from None
-    content = _unpacked(file)
+    content = _unpack(file)
     duration = next((name for name in _UNITS if name in header_of(content)), None)
     if duration is None:
         raise _no_duration(path)
     return texts_of(content, numbers=duration)
 
 
-def _unpacked(file: Path) -> bytes:
+def _unpack(file: Path) -> bytes:
     damage, parts, size = Damage(), [], 0
     for block in open_source(file).blocks(damage) if file.stat().st_size else ():
         parts.append(block)
         size += len(block)
-        if size > _MOST_BYTES:
+        if size > _MAX_BYTES:
             raise UnreadableError(f"{file}: more than 2 GiB of text", "write it as Parquet")
     if damage:
         raise UnreadableError.damaged(file, damage[0], "write the table again")
@@ -112,8 +112,8 @@ def _one_spelling(table: pl.DataFrame, path: str) -> pl.DataFrame:
             START: numbers.pop(START, pl.Series([None] * table.height, dtype=pl.Float64)),
         }
     )  # fmt: skip
-    told = [column.alias(name) for name, column in numbers.items() if column.count()]
-    return rows.with_columns(told)
+    filled_columns = [column.alias(name) for name, column in numbers.items() if column.count()]
+    return rows.with_columns(filled_columns)
 
 
 def _numbers(column: pl.Series, *, is_mode: bool = False) -> pl.Series:
@@ -123,5 +123,5 @@ def _numbers(column: pl.Series, *, is_mode: bool = False) -> pl.Series:
         return named.fill_null(column.cast(pl.Float64, strict=False))
     if column.dtype not in (pl.String, pl.Boolean) and not column.dtype.is_numeric():
         return pl.Series(column.name, [None] * len(column), dtype=pl.Float64)
-    found = column.cast(pl.Float64, strict=False)
-    return found.set(~found.is_finite().fill_null(value=True), None)
+    numbers = column.cast(pl.Float64, strict=False)
+    return numbers.set(~numbers.is_finite().fill_null(value=True), None)

@@ -36,11 +36,11 @@ def rank_in_name(name: str) -> int | None:
 
     A rank among all goes before one of a part, such as `tp_rank1`; several of those state none.
     """
-    found = list(_RANK.finditer(name))
-    whole = [match["rank"] for match in found if match["part"] is None]
-    parts = [match["rank"] for match in found if match["part"] is not None]
-    if whole:
-        return int(whole[0])
+    matches = list(_RANK.finditer(name))
+    global_ranks = [match["rank"] for match in matches if match["part"] is None]
+    parts = [match["rank"] for match in matches if match["part"] is not None]
+    if global_ranks:
+        return int(global_ranks[0])
     if parts:
         return int(parts[0]) if len(parts) == 1 else None
     of_all = _RANK_OF_ALL.search(name)
@@ -54,7 +54,7 @@ def without_rank(name: str) -> str:
     """A name without the rank it states and without its endings."""
     stem = stem_of(name)
     for pattern in (_RANK, _TENSOR_RANK, _RANK_OF_ALL):
-        stem = pattern.sub(lambda found: re.sub("[0-9]", "", found[0]), stem)
+        stem = pattern.sub(lambda match: re.sub("[0-9]", "", match[0]), stem)
     return stem
 
 
@@ -70,11 +70,11 @@ def host_in_name(name: str) -> str | None:
     worker, _ = worker_and_span(name)
     if worker is None or rank_in_name(worker) is not None:
         return None
-    found = _HOST_AND_PROCESS.match(worker)
+    match = _HOST_AND_PROCESS.match(worker)
     # After the process others add what part of the program it is.
-    if found is None or worker[found.end() :][:1] not in ("", "."):
+    if match is None or worker[match.end() :][:1] not in ("", "."):
         return None
-    return None if _NO_HOSTS.match(found["host"]) else found["host"]
+    return None if _NO_HOSTS.match(match["host"]) else match["host"]
 
 
 def is_profiler_name(name: str) -> bool:
@@ -127,7 +127,7 @@ class Folder:
     """A folder below what all recordings lie in."""
 
     name: str
-    alike: str
+    pattern: str
     """Its name with * for what may be the number of a rank or a host."""
     says_so: bool
     """Whether words say that these are such numbers."""
@@ -141,23 +141,25 @@ class Folder:
 def folder_of(name: str) -> Folder:
     """What the name of a folder says."""
     parts = name.split("/")
-    numbered = [part for part in parts if _alike(part) != part]
-    told = [part for part in parts if _ROLE.match(part) or _RANK_AT_END.search(part)]
-    hosts = [part for part in parts if (found := _ROLE.match(part)) and found["host"]]
-    others = [part for part in numbered if part not in told and not part.isdecimal()]
-    of_rank = set(told) - set(hosts)
+    numbered = [part for part in parts if _number_pattern(part) != part]
+    rank_parts = [part for part in parts if _ROLE.match(part) or _RANK_AT_END.search(part)]
+    hosts = [part for part in parts if (match := _ROLE.match(part)) and match["host"]]
+    unlabelled_parts = [
+        part for part in numbered if part not in rank_parts and not part.isdecimal()
+    ]
+    of_rank = set(rank_parts) - set(hosts)
     ranks = [part for part in parts if _NUMBER.fullmatch(part) or part in of_rank]
     return Folder(
         name,
-        "/".join(map(_alike, parts)),
-        says_so=bool(numbered) and set(numbered) <= set(told),
+        "/".join(map(_number_pattern, parts)),
+        says_so=bool(numbered) and set(numbered) <= set(rank_parts),
         is_host=bool(hosts),
-        host=next(iter([*hosts, *others]), None),
+        host=next(iter([*hosts, *unlabelled_parts]), None),
         number=int(_NUMBER.findall(ranks[-1])[-1]) if ranks else None,
     )
 
 
-def _alike(part: str) -> str:
+def _number_pattern(part: str) -> str:
     rank = _RANK_AT_END.search(part)
     if rank is not None:
         return f"{part[: rank.start(1)]}*"
@@ -169,6 +171,6 @@ def _alike(part: str) -> str:
 
 def rank_of_folder(name: str) -> int | None:
     """Rank of which a folder is, where its whole name says nothing else."""
-    found = _ROLE.match(name)
+    match = _ROLE.match(name)
     rank = _RANK_AT_END.search(name)
-    return int(rank[1]) if found is not None and rank is not None else None
+    return int(rank[1]) if match is not None and rank is not None else None

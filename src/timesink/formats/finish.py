@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.model import units
-from timesink.model.health import MOST_TIMES_FULL, HealthEntry, merge_entries
-from timesink.model.intervals import IntervalSet, crossed
+from timesink.model.health import MAX_TIMES_FULL, HealthEntry, merge_entries
+from timesink.model.intervals import IntervalSet, partially_overlapping
 from timesink.model.launches import (
     LAUNCH_KINDS,
     has_external_id_only,
@@ -37,7 +37,7 @@ CLOCK_DISAGREEMENT_NS = 1_000
 CLOCK_FAULT_NS = 3_600 * 10**9
 WINDOW_SLACK_NS = 60 * 10**9
 CLOCK_FAULT_SPANS = 100
-FEWEST_TO_JUDGE_CLOCK = 10
+MIN_TO_JUDGE_CLOCK = 10
 LONGEST_NAME = 60
 LARGEST_CODE_TABLE = 1 << 24
 
@@ -77,8 +77,8 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
     ).join(first_launch, on="correlation", how="left", maintain_order="left")
     if launches["pid"].n_unique() > 1:
         # Several processes repeat ids: then only the rule that analyses follow tells.
-        found = match_launches(launches, busy, tables["tracks"].lazy())
-        places = pl.Series(found, dtype=pl.Int64).replace(-1, None)
+        launch_rows = match_launches(launches, busy, tables["tracks"].lazy())
+        places = pl.Series(launch_rows, dtype=pl.Int64).replace(-1, None)
         busy = busy.with_columns(
             launch_ts_ns=launches["ts_ns"].gather(places),
             launch_pid=launches["pid"].gather(places),
@@ -176,8 +176,8 @@ def _entry(code: str, rows: NDArray[np.intp], example: Callable[[int], str]) -> 
 def _overlapping_slices(busy: pl.DataFrame) -> HealthEntry:
     """Device work that starts before an earlier one on its stream has ended."""
     timed = busy["dur_ns"] > 0
-    known = timed & busy["stream"].is_not_null() if busy["stream"].null_count() else timed
-    rows = _some(busy, ("name", "pid", "device", "stream", "ts_ns", "dur_ns"), known)
+    is_usable = timed & busy["stream"].is_not_null() if busy["stream"].null_count() else timed
+    rows = _some(busy, ("name", "pid", "device", "stream", "ts_ns", "dur_ns"), is_usable)
     if rows.is_empty():
         return HealthEntry("overlapping_slices", 0)
     line = _on_one_line(rows, ["pid", "device", "stream"])
@@ -206,7 +206,7 @@ def _overlapping_host(host: pl.DataFrame) -> HealthEntry:
         other = int(np.argmax(inside & beyond))
         return f"{_name(rows, first)} and {_name(rows, other)}, thread {rows['tid'][first]}"
 
-    return _entry("overlapping_host", np.flatnonzero(crossed(line)), example)
+    return _entry("overlapping_host", np.flatnonzero(partially_overlapping(line)), example)
 
 
 def _unlinked_kernels(busy: pl.DataFrame) -> HealthEntry:
@@ -214,8 +214,8 @@ def _unlinked_kernels(busy: pl.DataFrame) -> HealthEntry:
 
     def example(row: int) -> str:
         correlation = busy["correlation"][row]
-        shown = "no correlation" if correlation is None else f"correlation {correlation}"
-        return f"{_name(busy, row)}, {shown}"
+        label = "no correlation" if correlation is None else f"correlation {correlation}"
+        return f"{_name(busy, row)}, {label}"
 
     launches = busy["launch_ts_ns"]
     unlinked = launches.is_null().to_numpy() if launches.null_count() else ()
@@ -250,10 +250,10 @@ def _unclear_process(busy: pl.DataFrame, launches: pl.DataFrame) -> HealthEntry:
         return HealthEntry("unclear_process", 0)
     several = launches.group_by("kind", "correlation").agg(pl.col("pid").n_unique())
     ids = several.filter(pl.col("pid") > 1)["correlation"].unique().implode()
-    own = (pl.col("pid").cast(pl.String) == pl.col("launch_pid").cast(pl.String)).fill_null(
-        value=False
-    )
-    unclear = busy.select((pl.col("correlation").is_in(ids) & ~own).fill_null(value=False))
+    same_process = (
+        pl.col("pid").cast(pl.String) == pl.col("launch_pid").cast(pl.String)
+    ).fill_null(value=False)
+    unclear = busy.select((pl.col("correlation").is_in(ids) & ~same_process).fill_null(value=False))
     return _entry(
         "unclear_process",
         unclear.to_series().arg_true().to_numpy(),
@@ -272,7 +272,7 @@ def _clock_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:
     timed = host.select("kind", "name", "ts_ns").filter(pl.col("kind") != "instant")
     events = pl.concat([timed.drop("kind"), device.select("name", "ts_ns")])
     times = events["ts_ns"].to_numpy()
-    if len(times) < FEWEST_TO_JUDGE_CLOCK or int(times.max()) - int(times.min()) <= CLOCK_FAULT_NS:
+    if len(times) < MIN_TO_JUDGE_CLOCK or int(times.max()) - int(times.min()) <= CLOCK_FAULT_NS:
         return HealthEntry("clock_fault", 0)
     # Bounds around all but the outermost percent of the times, with a wide margin; at least one on
     # either side may be wrong, however few there are.
@@ -280,9 +280,9 @@ def _clock_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:
     ordered = np.partition(times, [tail, -1 - tail])
     low, high = int(ordered[tail]), int(ordered[-1 - tail])
     margin = max(CLOCK_FAULT_NS, CLOCK_FAULT_SPANS * (high - low))
-    whole = np.iinfo(np.int64)
-    too_early = times < max(low - margin, whole.min)
-    astray = np.flatnonzero(too_early | (times > min(high + margin, whole.max)))
+    limits = np.iinfo(np.int64)
+    too_early = times < max(low - margin, limits.min)
+    astray = np.flatnonzero(too_early | (times > min(high + margin, limits.max)))
     return _entry("clock_fault", astray, lambda row: f"{_name(events, row)} at {times[row]} ns")
 
 
@@ -324,11 +324,11 @@ def _impossible_memory(memory: pl.DataFrame, metadata: Metadata) -> HealthEntry:
         pl.col("device").replace_strict(listed, return_dtype=pl.Float64),
         held=pl.max_horizontal("total_allocated_bytes", "total_reserved_bytes").cast(pl.Float64),
     )
-    beyond = (most["held"] > MOST_TIMES_FULL * most["device"]).fill_null(value=False)
+    beyond = (most["held"] > MAX_TIMES_FULL * most["device"]).fill_null(value=False)
 
     def example(row: int) -> str:
-        held, has = most["held"][row], most["device"][row]
-        return f"{units.size_bytes(held)} on a device of {units.size_bytes(has)}"
+        used_bytes, has = most["held"][row], most["device"][row]
+        return f"{units.size_bytes(used_bytes)} on a device of {units.size_bytes(has)}"
 
     return _entry("impossible_memory", beyond.arg_true().to_numpy(), example)
 
@@ -345,18 +345,20 @@ def close_spans(
         placed = frame.drop_nulls("start").rename({"start": "ts_ns"})
         return placed, [HealthEntry("missing_ts", frame.height - placed.height, origin)]
     start, end = pl.col("start"), pl.col("end")
-    found = {
+    conditions = {
         "missing_ts": start.is_null(),
         open_code: start.is_not_null() & end.is_null(),
         "negative_duration": end < start,
         "missing_name": pl.col("name").is_null(),
     }
     health = []
-    for code, condition in found.items():
+    for code, condition in conditions.items():
         rows = frame.filter(condition)
         for first in rows.select("name", "start", "end").head(1).iter_rows(named=True):
-            shown = ", ".join(f"{key} {value}" for key, value in first.items() if value is not None)
-            health.append(HealthEntry(code, rows.height, f"{origin}: {shown}"))
+            example = ", ".join(
+                f"{key} {value}" for key, value in first.items() if value is not None
+            )
+            health.append(HealthEntry(code, rows.height, f"{origin}: {example}"))
     closed = frame.filter(start.is_not_null()).with_columns(
         ts_ns=start,
         dur_ns=(end - start).clip(lower_bound=0).fill_null(0),
@@ -409,9 +411,9 @@ def finish_trace(
         # Values that were lost on the way to the schema.
         schema = after.schema
         lost = sum(
-            after[one].null_count() - before[one].null_count()
-            for one, dtype in before.schema.items()
-            if before.height and one in schema and schema[one] != dtype
+            after[column].null_count() - before[column].null_count()
+            for column, dtype in before.schema.items()
+            if before.height and column in schema and schema[column] != dtype
         )
         odd_values.append(HealthEntry("bad_value", lost, f"a number in {name}"))
     for name, frame in complete.items():
@@ -420,10 +422,10 @@ def finish_trace(
     complete["device"] = _with_waits_apart(complete["device"])
     if complete["steps"].is_empty() and not complete["host"].is_empty():
         complete["steps"] = find_steps(complete["host"])
-    found = find_oddities(complete, metadata)
+    oddities = find_oddities(complete, metadata)
     return Trace(
         metadata=metadata,
-        health=merge_entries([*health, *odd_values, *found]),
+        health=merge_entries([*health, *odd_values, *oddities]),
         frames={name: frame.lazy() for name, frame in complete.items()},
     )
 
@@ -485,12 +487,12 @@ def conform(frame: pl.DataFrame, table: TraceTable) -> pl.DataFrame:
         return table.empty()
     if dict(frame.schema) == table.schema and frame.columns == list(table.schema):
         return frame
-    given, absent = frame.to_dict(), _absent(table)
+    columns, absent = frame.to_dict(), _absent(table)
     # Column by column: a small trace has many, and asking for all at once takes longer.
     return pl.DataFrame(
         [
-            given[name].cast(dtype, strict=False)
-            if name in given
+            columns[name].cast(dtype, strict=False)
+            if name in columns
             else absent[name].new_from_index(0, frame.height)
             for name, dtype in table.schema.items()
         ]

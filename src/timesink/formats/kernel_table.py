@@ -42,8 +42,8 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     calls = fields.filter(is_row).select(
         "name", pl.col("dur_ns").cast(pl.Int64, strict=False), _percent("tensor"), _percent("dram")
     )
-    others = wanted.filter(~is_row)
-    bad = HealthEntry("bad_table_row", len(others), others[0] if len(others) else "")
+    bad_lines = wanted.filter(~is_row)
+    bad = HealthEntry("bad_table_row", len(bad_lines), bad_lines[0] if len(bad_lines) else "")
     metadata = Metadata(
         source=str(source.path),
         format=NAME,

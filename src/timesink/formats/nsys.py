@@ -81,7 +81,7 @@ def _to_device(gpu: dict[str, Any], number: int) -> Device:
     )
 
 
-def labelled(facts: dict[str, str], labels: dict[str, str]) -> dict[str, str]:
+def label_facts(facts: dict[str, str], labels: dict[str, str]) -> dict[str, str]:
     """Those of the facts that are there, as they are called here."""
     return {label: facts[name] for name, label in labels.items() if facts.get(name)}
 
@@ -147,8 +147,8 @@ def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
 def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     damage = Damage()
     with open_database(source, damage) as database:
-        known = {*activities.DEVICE_KINDS, *activities.HOST_KINDS, *EXPORT_TABLES}
-        if known.isdisjoint(database.columns):
+        expected_tables = {*activities.DEVICE_KINDS, *activities.HOST_KINDS, *EXPORT_TABLES}
+        if expected_tables.isdisjoint(database.columns):
             raise UnreadableError.unrecognised(
                 source.path, "an SQLite database without tables of Nsight Systems"
             )
@@ -201,8 +201,8 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
         clock_offset_ns=offset,
         devices=devices,
         schema_version=int(major) if major.isdecimal() else None,
-        versions=labelled(facts, VERSIONS),
-        extra={**labelled(facts, MACHINE), "rows": rows},
+        versions=label_facts(facts, VERSIONS),
+        extra={**label_facts(facts, MACHINE), "rows": rows},
     )
     health += packing_health(damage)
     for name in ("device", "host"):
@@ -220,18 +220,18 @@ def _read_tables(
     parts: dict[str, list[pl.DataFrame]] = {}
     rows: dict[str, int] = {}
     health: list[HealthEntry] = []
-    for name, table, recorded in _recorded(database, strings, devices):
+    for name, table, recorded in _recorded_tables(database, strings, devices):
         numbered = recorded.with_row_index("index", offset=sum(rows.values()))
         rows[table] = recorded.height
-        placed, found = _place_in_time(numbered, table)
+        placed, entries = _place_in_time(numbered, table)
         parts.setdefault(name, []).append(placed)
         if table == activities.NVTX:
             parts["event_args"] = [activities.list_domains(numbered)]
-        health += found
+        health += entries
     return {name: pl.concat(frames) for name, frames in parts.items()}, rows, health
 
 
-def _recorded(
+def _recorded_tables(
     database: Database, strings: pl.DataFrame, devices: tuple[Device, ...]
 ) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """Table of the model, table of the export and its rows, for every table there is."""
@@ -258,13 +258,13 @@ def _recorded(
 def _place_in_time(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[HealthEntry]]:
     if table == activities.NVTX:
         timed, untimed = activities.keep_timed_nvtx(frame)
-        closed, found = close_spans(timed, table, open_code="unpaired_begin_end")
-        return closed, untimed + found
-    closed, found = close_spans(frame, table)
-    known = {*activities.DEVICE_KINDS, *activities.HOST_KINDS, METRICS, MEMORY_USAGE}
-    if table not in known and closed.height:
-        found.append(HealthEntry("unknown_category", closed.height, table))
-    return closed, found
+        closed, entries = close_spans(timed, table, open_code="unpaired_begin_end")
+        return closed, untimed + entries
+    closed, entries = close_spans(frame, table)
+    expected_tables = {*activities.DEVICE_KINDS, *activities.HOST_KINDS, METRICS, MEMORY_USAGE}
+    if table not in expected_tables and closed.height:
+        entries.append(HealthEntry("unknown_category", closed.height, table))
+    return closed, entries
 
 
 def _find_clock(session_start_ns: int | None, tables: dict[str, pl.DataFrame]) -> tuple[str, int]:

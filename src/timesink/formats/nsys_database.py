@@ -43,12 +43,12 @@ class Database:
     def rows(self, table: str, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
         """The wanted columns in the order recorded; null where the export has no such column."""
         present = [name for name in schema if name in self.columns.get(table, ())]
-        known = {name: schema[name] for name in present}
-        parts = [pl.DataFrame(schema=known)]
-        if known:
+        dtypes = {name: schema[name] for name in present}
+        parts = [pl.DataFrame(schema=dtypes)]
+        if dtypes:
             # What holds texts is read row by row, numbers faster.
-            read = self._read_rows if TEXT in known.values() else self._read_numbers
-            parts += read(table, known)
+            read = self._read_rows if TEXT in dtypes.values() else self._read_numbers
+            parts += read(table, dtypes)
         return pl.concat(parts).select(
             pl.col(name) if name in present else pl.lit(None, dtype=dtype).alias(name)
             for name, dtype in schema.items()
@@ -280,23 +280,23 @@ def _look_up(rows: pl.DataFrame, strings: pl.DataFrame, ids: tuple[str, ...]) ->
 
 def _device_name(table: str) -> pl.Expr:
     if table == MEMCPY:
-        kinds = (_labelled(end, _MEMORY_KINDS) for end in ("srcKind", "dstKind"))
+        kinds = (_label_expr(end, _MEMORY_KINDS) for end in ("srcKind", "dstKind"))
         ends = pl.format(" ({} -> {})", *kinds)
         return pl.format("Memcpy {}{}", _direction(), ends.fill_null(""))
     if table == MEMSET:
-        return pl.format("Memset ({})", _labelled("memKind", _MEMORY_KINDS).fill_null("Unknown"))
+        return pl.format("Memset ({})", _label_expr("memKind", _MEMORY_KINDS).fill_null("Unknown"))
     if table == SYNCHRONIZATION:
-        return _labelled("syncType", _SYNC_KINDS).fill_null("Sync")
+        return _label_expr("syncType", _SYNC_KINDS).fill_null("Sync")
     if table == GRAPH_TRACE:
         return pl.format("CUDA graph {}", pl.col("graphId").cast(pl.String).fill_null("?"))
     return pl.coalesce(f"{name}_text" for name in _KERNEL_NAMES)
 
 
 def _direction() -> pl.Expr:
-    return _labelled("copyKind", _COPY_DIRECTIONS).fill_null("other")
+    return _label_expr("copyKind", _COPY_DIRECTIONS).fill_null("other")
 
 
-def _labelled(column: str, labels: dict[int, str]) -> pl.Expr:
+def _label_expr(column: str, labels: dict[int, str]) -> pl.Expr:
     return pl.col(column).replace_strict(labels, default=None, return_dtype=pl.String)
 
 

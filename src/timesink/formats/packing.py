@@ -73,7 +73,7 @@ class SourceFile:
             else:
                 wbits = 31 if self.packing == "gzip" else -15
                 unpacked = _inflated_blocks(file, self.packed_size, wbits, damage)
-            for block in _checked(unpacked, self.checksum, damage):
+            for block in _verify_checksum(unpacked, self.checksum, damage):
                 yield block
                 if progress is not None:
                     progress(file.tell() - self.offset, self.packed_size)
@@ -188,16 +188,18 @@ def _zip_member(path: Path) -> SourceFile:
     )
 
 
-def _checked(blocks: Iterator[bytes], checksum: int | None, damage: Damage) -> Iterator[bytes]:
+def _verify_checksum(
+    blocks: Iterator[bytes], checksum: int | None, damage: Damage
+) -> Iterator[bytes]:
     """The blocks unchanged; notes it when their checksum is not the expected one."""
     if checksum is None:
         yield from blocks
         return
-    found = 0
+    crc = 0
     for block in blocks:
-        found = isal_zlib.crc32(block, found)
+        crc = isal_zlib.crc32(block, crc)
         yield block
-    if found != checksum and not damage:
+    if crc != checksum and not damage:
         damage.append("the checksum of the content is wrong")
 
 

@@ -42,8 +42,8 @@ def write_folder(trace: Trace, folder: Path) -> None:
         "metadata": asdict(trace.metadata),
         "health": [asdict(entry) for entry in trace.health],
     }
-    own = crc32(json.dumps(content).encode("ascii"))
-    description = {"timesink_schema": SCHEMA_VERSION, "own_crc32": own, **content}
+    content_crc = crc32(json.dumps(content).encode("ascii"))
+    description = {"timesink_schema": SCHEMA_VERSION, "own_crc32": content_crc, **content}
     # Written last: a folder without it is not complete.
     (folder / DESCRIPTION).write_text(json.dumps(description), encoding="ascii")
 
@@ -65,8 +65,8 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
         description: dict[str, Any] = json.loads((folder / DESCRIPTION).read_bytes())
         schema = description["timesink_schema"]
         if schema != SCHEMA_VERSION:
-            said = f"exported with table schema {schema}, this timesink has {SCHEMA_VERSION}"
-            raise UnreadableError(f"{folder}: {said}", "export the original trace again")
+            problem = f"exported with table schema {schema}, this timesink has {SCHEMA_VERSION}"
+            raise UnreadableError(f"{folder}: {problem}", "export the original trace again")
         _check(folder, description)
         health = [HealthEntry(**entry) for entry in description["health"]]
         unknown = [entry.code for entry in health if entry.code not in RULES]
@@ -84,8 +84,8 @@ def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
     except _DAMAGE as error:
         text = f"no {error}" if isinstance(error, KeyError) else str(error)
         reason, _, _ = text.strip().partition("\n")
-        said = f"not a complete export: {reason}"
-        raise UnreadableError.damaged(folder, said, "export the trace again") from None
+        problem = f"not a complete export: {reason}"
+        raise UnreadableError.damaged(folder, problem, "export the trace again") from None
 
 
 _DAMAGE = (

@@ -71,7 +71,7 @@ def find_reader(source: SourceFile, head: bytes) -> Reader:
             f"{source.path}: text in UTF-16, as PowerShell writes it",
             "convert it first: iconv -f UTF-16 -t UTF-8 FILE > OTHER",
         )
-    for reader in map(_loaded, READERS):
+    for reader in map(_load_reader, READERS):
         if reader.sniff(head, source.name):
             return reader
     for pattern, what, hint in _DECLINED:
@@ -107,13 +107,13 @@ def reader_of(source: SourceFile) -> Reader:
                 source.path, damage[0], "copy the file again, or record again"
             ) from None
         # A profiled program may have printed much before the profiler wrote its first line.
-        ncu = _loaded("ncu")
+        ncu = _load_reader("ncu")
         if ncu.sniff(source.head(_FURTHER), source.name):
             return ncu
         raise
 
 
-def _loaded(reader: str) -> Reader:
+def _load_reader(reader: str) -> Reader:
     return cast("Reader", import_module(f"timesink.formats.{reader}"))
 
 

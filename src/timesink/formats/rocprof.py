@@ -226,8 +226,10 @@ def kernel_rows(kernels: Sequence[KernelRecord], names: Names) -> pl.DataFrame:
     extents = {f"grid_{axis}": f"grid_size.{axis}" for axis in "xyz"}
     extents |= {f"block_{axis}": f"workgroup_size.{axis}" for axis in "xyz"}
     rows = _common_rows(kernels, names).with_columns(
-        *_told(dispatches, kernel_id="kernel_id", shared_memory_bytes="group_segment_size"),
-        *_told(dispatches, **extents),
+        *_number_columns(
+            dispatches, kernel_id="kernel_id", shared_memory_bytes="group_segment_size"
+        ),
+        *_number_columns(dispatches, **extents),
         _integers("device", [names.devices.get(d.agent_id.handle) for d in dispatches]),
         pl.Series("stream", streams, dtype=pl.String),
     )
@@ -252,7 +254,7 @@ def copy_rows(copies: Sequence[Copy], names: Names) -> pl.DataFrame:
     between = pl.Series([None not in (s, t) and s != t for s, t in ends], dtype=pl.Boolean)
     recorded = pl.col("call").replace_strict(_DIRECTIONS, default="other", return_dtype=pl.String)
     rows = _common_rows(copies, names).with_columns(
-        *_told(copies, bytes="bytes"),
+        *_number_columns(copies, bytes="bytes"),
         _integers("device", [s if t is None else t for s, t in ends]),
         pl.Series("stream", [str(copy.stream_id.handle) for copy in copies], dtype=pl.String),
         copy_direction=pl.when(between).then(pl.lit("PtoP")).otherwise(recorded),
@@ -295,7 +297,7 @@ def memory_rows(allocations: Sequence[Allocation], names: Names) -> pl.DataFrame
             changes[position] = -freed
     return pl.DataFrame(
         [
-            *_told(allocations, start="start_timestamp", tid="thread_id"),
+            *_number_columns(allocations, start="start_timestamp", tid="thread_id"),
             _integers("device", [-1 if device is None else device for device in devices]),
             _integers("device_type", [_CPU if device is None else _CUDA for device in devices]),
             pl.Series("address", addresses, dtype=pl.UInt64),
@@ -305,8 +307,8 @@ def memory_rows(allocations: Sequence[Allocation], names: Names) -> pl.DataFrame
 
 
 def _common_rows(records: Sequence[Record], names: Names) -> pl.DataFrame:
-    times = _told(records, start="start_timestamp", end="end_timestamp")
-    numbers = _told(
+    times = _number_columns(records, start="start_timestamp", end="end_timestamp")
+    numbers = _number_columns(
         records, kind="kind", operation="operation", correlation="correlation_id.internal"
     )
     rows = pl.DataFrame([*times, *numbers])
@@ -314,7 +316,7 @@ def _common_rows(records: Sequence[Record], names: Names) -> pl.DataFrame:
     return named.with_columns(pid=pl.lit(names.pid, dtype=pl.String)).drop("kind", "operation")
 
 
-def _told(records: Sequence[Any], **fields: str) -> list[pl.Series]:
+def _number_columns(records: Sequence[Any], **fields: str) -> list[pl.Series]:
     """Columns of numbers that records tell: where each stands in a record, by its name here."""
     return [_integers(name, list(map(attrgetter(at), records))) for name, at in fields.items()]
 
@@ -371,15 +373,17 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
         names = _names_of(process, facts, gpus, health)
         for section, raw in process.buffer_records.items():
             if section not in _SECTIONS:
-                health.append(_skipped(section, raw))
+                health.append(_skipped_entry(section, raw))
                 continue
             table, shape, rows_of = _SECTIONS[section]
             rows = rows_of(_decode_all(raw, shape, section, health, "lost_events"), names)
-            placed, found = close_spans(rows.with_row_index("index", offset=events), section)
+            placed, entries = close_spans(rows.with_row_index("index", offset=events), section)
             parts.setdefault(table, []).append(placed)
-            health += found
+            health += entries
             events += rows.height
-        health += [_skipped(section, raw) for section, raw in process.callback_records.items()]
+        health += [
+            _skipped_entry(section, raw) for section, raw in process.callback_records.items()
+        ]
     frames = {table: pl.concat(rows, how="diagonal") for table, rows in parts.items()}
     programs = [
         (str(facts.pid), PurePath(facts.command[0]).name)
@@ -464,7 +468,7 @@ def _names_of(
     )
 
 
-def _skipped(section: str, raw: msgspec.Raw) -> HealthEntry:
+def _skipped_entry(section: str, raw: msgspec.Raw) -> HealthEntry:
     """A section that the model has no place for."""
     try:
         items = len(msgspec.json.decode(raw, type=list[msgspec.Raw]))

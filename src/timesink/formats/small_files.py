@@ -32,9 +32,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-MOST_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 """Descriptions take kilobytes; the largest that timesink writes, series of a watch, some 2 MB."""
-MOST_DEPTH = 64
+MAX_DEPTH = 64
 """Nested containers; timesink writes at most nine.  Whatever walks the values may recurse."""
 _BLOCK = 64 * 1024
 """Files of which the system knows no size, such as those in `/proc`, have no more."""
@@ -43,7 +43,7 @@ Content = TypeVar("Content")
 
 _STRINGS = re.compile(rb'"(?:[^"\\]+|\\.)*"?', re.DOTALL)
 _BRACKETS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-_OTHERS = bytes(byte for byte in range(256) if byte not in _BRACKETS)
+_NON_BRACKETS = bytes(byte for byte in range(256) if byte not in _BRACKETS)
 
 
 class DamagedError(UnreadableError):
@@ -60,7 +60,7 @@ class DamagedError(UnreadableError):
         return type(self), (self.path, self.reason, self.hint, self.content)
 
 
-def small_content(path: Path, hint: str = "", *, most_bytes: int = MOST_BYTES) -> bytes:
+def small_content(path: Path, hint: str = "", *, most_bytes: int = MAX_BYTES) -> bytes:
     """The bytes of a small file; FileNotFoundError and NotADirectoryError where it is not there.
 
     >>> import pathlib, tempfile
@@ -87,8 +87,8 @@ def small_content(path: Path, hint: str = "", *, most_bytes: int = MOST_BYTES) -
         reason = reason_of(error if isinstance(error, OSError) else str(error))
         raise DamagedError(path, f"cannot be opened: {reason}", hint) from None
     if len(content) > most_bytes:
-        said = f"larger than {most_bytes:,} bytes".replace(",", " ")
-        raise DamagedError(path, said, hint, content[:most_bytes])
+        problem = f"larger than {most_bytes:,} bytes".replace(",", " ")
+        raise DamagedError(path, problem, hint, content[:most_bytes])
     return content
 
 
@@ -98,7 +98,7 @@ def _open_without_waiting(path: str, flags: int) -> int:
 
 
 def read_small_json(
-    path: Path, hint: str = "", *, most_bytes: int = MOST_BYTES, shape: type[Any] = dict
+    path: Path, hint: str = "", *, most_bytes: int = MAX_BYTES, shape: type[Any] = dict
 ) -> Any:
     """What a small JSON file holds, of a shape: a dictionary, unless another type is named.
 
@@ -125,14 +125,14 @@ def decode_small_json(
     timesink.formats.small_files.DamagedError: status.json: damaged (Expected `object`, got `array`)
     """
     content = content.removeprefix(b"\xef\xbb\xbf")
-    if _depth(content) > MOST_DEPTH:
-        said = f"nested more than {MOST_DEPTH} deep"
-        raise DamagedError(name, said, hint, content)
+    if _depth(content) > MAX_DEPTH:
+        problem = f"nested more than {MAX_DEPTH} deep"
+        raise DamagedError(name, problem, hint, content)
     if not HAS_MSGSPEC:
-        return _guarded(lambda: _plainly(content, shape), name, hint, content)
+        return _decode_or_raise(lambda: _plainly(content, shape), name, hint, content)
     if b"\\ud" in content.lower() and (decoded := _with_lone_surrogates(content)) is not None:
-        return _guarded(lambda: msgspec.convert(decoded, shape), name, hint, content)
-    return _guarded(lambda: msgspec.json.decode(content, type=shape), name, hint, content)
+        return _decode_or_raise(lambda: msgspec.convert(decoded, shape), name, hint, content)
+    return _decode_or_raise(lambda: msgspec.json.decode(content, type=shape), name, hint, content)
 
 
 def _plainly(content: bytes, shape: type[Any]) -> Any:
@@ -173,10 +173,12 @@ def decode_small_toml(text: str, name: Path | str, hint: str = "") -> dict[str, 
     >>> decode_small_toml('a = 1', "budgets.toml")
     {'a': 1}
     """
-    return _guarded(lambda: tomllib.loads(text), name, hint, b"")
+    return _decode_or_raise(lambda: tomllib.loads(text), name, hint, b"")
 
 
-def _guarded(decode: Callable[[], Content], name: Path | str, hint: str, content: bytes) -> Content:
+def _decode_or_raise(
+    decode: Callable[[], Content], name: Path | str, hint: str, content: bytes
+) -> Content:
     try:
         return decode()
     except UnicodeDecodeError:
@@ -190,7 +192,7 @@ def _guarded(decode: Callable[[], Content], name: Path | str, hint: str, content
 
 def _depth(content: bytes) -> int:
     """How deep containers are nested in JSON, strings left out."""
-    if content.count(b"[") + content.count(b"{") <= MOST_DEPTH:
+    if content.count(b"[") + content.count(b"{") <= MAX_DEPTH:
         return 0  # as in nearly every file
-    brackets = _STRINGS.sub(b"", content).translate(None, _OTHERS)
+    brackets = _STRINGS.sub(b"", content).translate(None, _NON_BRACKETS)
     return max(accumulate(_BRACKETS[byte] for byte in brackets), default=0)

@@ -32,7 +32,13 @@ from timesink.lab.order import (
 )
 from timesink.lab.workloads import FOLDER, STARTER, VARIABLE, as_text
 from timesink.recorder.host_counters import describe_host
-from timesink.recorder.processes import end_family, family, interruption, noticed, signal_family
+from timesink.recorder.processes import (
+    collect_signals,
+    end_family,
+    family,
+    interruption,
+    signal_family,
+)
 
 # What the workloads will find on this machine.
 
@@ -59,20 +65,20 @@ def this_bench(device: str) -> Bench:
     """This machine; PyTorch is asked in a process of its own, which takes its memory with it."""
     command = [sys.executable, "-m", "timesink.lab.workloads.setting"]
     try:
-        told = subprocess.run(  # noqa: S603 - our own module
+        process = subprocess.run(  # noqa: S603 - our own module
             command, capture_output=True, text=True, timeout=_PATIENCE_S, check=True
         )
-        found = json.loads(told.stdout.splitlines()[-1])
+        setting = json.loads(process.stdout.splitlines()[-1])
     except (subprocess.SubprocessError, ValueError, IndexError) as error:
-        said = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
+        lines = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
         raise CollectError(
-            f"the workloads of the lab need PyTorch ({said[-1] if said else 'no answer'})",
+            f"the workloads of the lab need PyTorch ({lines[-1] if lines else 'no answer'})",
             f"install torch for {sys.executable}",
         ) from None
-    if device == "cuda" and found["gpu"] is None:
+    if device == "cuda" and setting["gpu"] is None:
         raise CollectError("PyTorch finds no GPU", "leave out --device cuda")
-    gpu = None if device == "cpu" else found["gpu"]
-    return Bench(found["torch"], gpu, describe_host()["cores"])
+    gpu = None if device == "cpu" else setting["gpu"]
+    return Bench(setting["torch"], gpu, describe_host()["cores"])
 
 
 # A load beside a program: started with it, held until the word, ended after it.
@@ -129,7 +135,7 @@ class RunFailedError(Exception):
 
 
 @dataclass(frozen=True)
-class How:
+class RunSpec:
     """How recordings are made."""
 
     cycles: int
@@ -141,7 +147,7 @@ class How:
     """A run that takes longer is given up."""
 
 
-def recorder_command(run: LabRun, how: How, folder: Path) -> list[str]:
+def recorder_command(run: LabRun, how: RunSpec, folder: Path) -> list[str]:
     """The command that records a run."""
     marker = ["--marker", run.workload.marker] if run.workload.marker else []
     cycles = how.skip + how.cycles + SPARE_CYCLES
@@ -157,16 +163,18 @@ def recorder_command(run: LabRun, how: How, folder: Path) -> list[str]:
     ]
 
 
-def make(run: LabRun, how: How, lab: LabFolder, patience: Patience) -> None:
+def make(run: LabRun, how: RunSpec, lab: LabFolder, patience: Patience) -> None:
     """Record a run; whatever it started has ended afterwards."""
     folder, log_path = lab.of(run), lab.log_of(run)
     for path in (folder, log_path):
         path.parent.mkdir(parents=True, exist_ok=True)
     fault = run.fault
     with ExitStack() as stack:
-        said = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="timesink-lab-")))
+        signal_folder = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="timesink-lab-"))
+        )
         log = stack.enter_context(log_path.open("w", encoding="utf-8"))
-        environment = {**os.environ, FOLDER: str(said), STARTER: str(os.getpid())}
+        environment = {**os.environ, FOLDER: str(signal_folder), STARTER: str(os.getpid())}
         switches = as_text(fault.switches) if fault else ""
         program = subprocess.Popen(  # noqa: S603 - our own modules
             recorder_command(run, how, folder), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -174,12 +182,12 @@ def make(run: LabRun, how: How, lab: LabFolder, patience: Patience) -> None:
         )  # fmt: skip
         stack.callback(end, program)
         load = stack.enter_context(beside(fault.load if fault else (), lab.root, environment, log))
-        _follow(said, program, load, patience)
+        _follow(signal_folder, program, load, patience)
         _check(program, folder, log_path)
 
 
 def _follow(
-    said: Path,
+    signal_folder: Path,
     program: subprocess.Popen[str],
     load: subprocess.Popen[str] | None,
     patience: Patience,
@@ -192,7 +200,7 @@ def _follow(
             raise RunFailedError(f"the load ended early (exit {load.returncode})")
 
     def hear(word: str) -> None:
-        while not (said / word).exists():
+        while not (signal_folder / word).exists():
             patience()
             if program.poll() is not None:
                 raise RunFailedError(f"the program ended early (exit {program.returncode})")
@@ -201,14 +209,14 @@ def _follow(
     hear("workload.ready")
     if load is not None:
         hear("load.ready")
-        (said / "load.go").touch()
+        (signal_folder / "load.go").touch()
         hear("load.works")
-    (said / "workload.go").touch()
+    (signal_folder / "workload.go").touch()
     is_over = False
     while program.poll() is None and not is_over:
         patience()
         check_load()
-        is_over = (said / "workload.done").exists()
+        is_over = (signal_folder / "workload.done").exists()
     check_load()
     if load is not None:
         # It lasts until the last cycle.
@@ -238,8 +246,8 @@ def _check(program: subprocess.Popen[str], folder: Path, log: Path) -> None:
     if not (folder / TRACE).is_file():
         raise RunFailedError(f"no {TRACE} was written, see {log}")
     try:
-        told = read_small_json(folder / RUN_FILE)
-        is_complete, why = told["complete"], told.get("why_partial")
+        run_fields = read_small_json(folder / RUN_FILE)
+        is_complete, why = run_fields["complete"], run_fields.get("why_partial")
     except (OSError, UnreadableError, KeyError) as error:
         raise RunFailedError(f"{RUN_FILE} cannot be read ({error}), see {log}") from None
     if not is_complete:
@@ -248,7 +256,7 @@ def _check(program: subprocess.Popen[str], folder: Path, log: Path) -> None:
 
 SCHEMA = "timesink/lab-recordings/1"
 Say = Callable[[str], None]
-Record = Callable[[LabRun, How, LabFolder, Patience], None]
+Record = Callable[[LabRun, RunSpec, LabFolder, Patience], None]
 
 
 @dataclass(frozen=True)
@@ -263,7 +271,7 @@ class Outcome:
 
 def conduct(
     runs: Sequence[LabRun],
-    how: How,
+    how: RunSpec,
     lab: LabFolder,
     *,
     time_left: TimeLeft,
@@ -274,15 +282,15 @@ def conduct(
 ) -> Outcome:
     """Make every run that is not there yet; one that fails does not stop the others."""
     # Those of one folder are all made alike.
-    told = {name: value for name, value in asdict(how).items() if name != "deadline_s"}
-    lab.claim({"schema": SCHEMA, **told, **asdict(bench)})
+    options = {name: value for name, value in asdict(how).items() if name != "deadline_s"}
+    lab.claim({"schema": SCHEMA, **options, **asdict(bench)})
     runs = gone_on_with(runs, lab.has)
     missing = [run for run in runs if not lab.has(run)]
     say(plan_in_words(runs, missing, time_left, bench))
     _pack(parts, lab, [lab.about], say)
     recorded: list[LabRun] = []
     failed: list[LabRun] = []
-    with noticed() as stopped:
+    with collect_signals() as stopped:
         waiting = deque(missing)
         while waiting and time_left.has_room:
             run = waiting.popleft()
@@ -337,15 +345,15 @@ def baseline(run: LabRun, runs: Sequence[LabRun], lab: LabFolder) -> str:
     """The last run without a fault before this one; one without any before it is its own."""
     if run.is_fresh_start:
         return run.name
-    own = [one for one in runs if one.workload == run.workload]
-    before = own[: own.index(run)]
-    normal = [one.name for one in before if one.fault is None and lab.has(one)]
+    workload_runs = [other for other in runs if other.workload == run.workload]
+    before = workload_runs[: workload_runs.index(run)]
+    normal = [other.name for other in before if other.fault is None and lab.has(other)]
     return normal[-1] if normal else f"{NORMAL}-1"
 
 
-def about(run: LabRun, how: How, base: str, begun_us: int) -> Mapping[str, Any]:
+def about(run: LabRun, how: RunSpec, base: str, begun_us: int) -> Mapping[str, Any]:
     """What stands in `fault.json`."""
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "fault": run.fault_name,
         "workload": run.workload.name,
         "cycles": how.cycles,
@@ -353,7 +361,7 @@ def about(run: LabRun, how: How, base: str, begun_us: int) -> Mapping[str, Any]:
         "baseline": base,
     }
     if run.fault is not None:
-        told |= {"kind": run.fault.kind, "strength": run.fault.strength}
-        told |= {"switches": dict(run.fault.switches)} if run.fault.kind == CODE else {}
-        told |= run.fault.expected
-    return told
+        document |= {"kind": run.fault.kind, "strength": run.fault.strength}
+        document |= {"switches": dict(run.fault.switches)} if run.fault.kind == CODE else {}
+        document |= run.fault.expected
+    return document

@@ -57,7 +57,7 @@ class Fault:
 
     def lacks(self, available: Sequence[str]) -> tuple[str, ...]:
         """What it needs and what is not there."""
-        return tuple(one for one in self.needs if one not in available)
+        return tuple(need for need in self.needs if need not in available)
 
     @property
     def expected(self) -> dict[str, str]:
@@ -71,7 +71,9 @@ def _fault(name: str, table: Mapping[str, Any]) -> Fault:
     return Fault(name, **{**table, **lists})
 
 
-FAULTS = tuple(_fault(*one) for one in toml_tables(Path(__file__).with_name("faults.toml")).items())
+FAULTS = tuple(
+    _fault(*item) for item in toml_tables(Path(__file__).with_name("faults.toml")).items()
+)
 
 
 # What should be said about a recording whose fault is known.
@@ -94,15 +96,17 @@ class Expected:
         return self.anomaly is None and self.cause is None
 
     @property
-    def asked(self) -> dict[str, str | None]:
+    def expectations(self) -> dict[str, str | None]:
         """What is asked of a diagnosis, and what it should say."""
         return asdict(self)
 
 
-def expected_of(about: Mapping[str, Any], known: Mapping[str, Expected]) -> Expected:
+def expected_of(about: Mapping[str, Any], expected_by_fault: Mapping[str, Expected]) -> Expected:
     """What a `fault.json` expects, else what is known of its fault."""
-    told = {what: str(about[what]) for what in Expected().asked if about.get(what)}
-    return Expected(**told) if told else known.get(str(about.get("fault")), Expected())
+    names = {what: str(about[what]) for what in Expected().expectations if about.get(what)}
+    return (
+        Expected(**names) if names else expected_by_fault.get(str(about.get("fault")), Expected())
+    )
 
 
 def heads(wanted: str | None, names: Sequence[str]) -> bool:
@@ -116,17 +120,18 @@ _Thing = TypeVar("_Thing", LabWorkload, Fault)
 
 
 def _chosen(
-    what: str, known: tuple[_Thing, ...], names: Sequence[str] | None
+    what: str, things: tuple[_Thing, ...], names: Sequence[str] | None
 ) -> tuple[_Thing, ...]:
     """Those of the known things that are named, each once and in their order; without names all."""
     if names is None:
-        return known
-    unknown = [name for name in names if name not in [one.name for one in known]]
+        return things
+    unknown = [name for name in names if name not in [thing.name for thing in things]]
     if unknown:
         raise UsageError(
-            f"no {what} is called {unknown[0]!r}", f"known: {', '.join(one.name for one in known)}"
+            f"no {what} is called {unknown[0]!r}",
+            f"known: {', '.join(thing.name for thing in things)}",
         )
-    return tuple(one for one in known if one.name in names)
+    return tuple(thing for thing in things if thing.name in names)
 
 
 workloads_named = partial(_chosen, "workload", WORKLOADS)
@@ -135,8 +140,8 @@ faults_named = partial(_chosen, "fault", FAULTS)
 
 def as_text() -> str:
     """Workloads, faults, kinds of slow ranks, and what should be said about them."""
-    names = [one.name for one in WORKLOADS] + [one.name for one in FAULTS]
-    width = max(map(len, (*names, *(one.name for one in SLOWNESS)))) + 2
+    names = [workload.name for workload in WORKLOADS] + [fault.name for fault in FAULTS]
+    width = max(map(len, (*names, *(kind.name for kind in SLOWNESS)))) + 2
     lines = ["workloads"]
     for workload in WORKLOADS:
         cycle = f"one call of {workload.marker}" if workload.marker else "a step of the optimizer"
@@ -156,24 +161,24 @@ def as_text() -> str:
 
 def as_json() -> str:
     """The same as JSON."""
-    told = {
+    document = {
         "workloads": [
-            {"name": one.name, "summary": one.summary, "marker": one.marker or None}
-            for one in WORKLOADS
+            {"name": workload.name, "summary": workload.summary, "marker": workload.marker or None}
+            for workload in WORKLOADS
         ],
         "faults": [
             {
-                "name": one.name,
-                "kind": one.kind,
-                "summary": one.summary,
-                "strength": one.strength,
-                "needs": list(one.needs),
-                **one.expected,
+                "name": fault.name,
+                "kind": fault.kind,
+                "summary": fault.summary,
+                "strength": fault.strength,
+                "needs": list(fault.needs),
+                **fault.expected,
             }
-            for one in FAULTS
+            for fault in FAULTS
         ],
         "slowness": [
-            {"name": one.name, "summary": one.summary, "cause": one.cause} for one in SLOWNESS
+            {"name": kind.name, "summary": kind.summary, "cause": kind.cause} for kind in SLOWNESS
         ],
     }
-    return json.dumps(told, indent=1)
+    return json.dumps(document, indent=1)

@@ -17,7 +17,7 @@ from pathlib import Path
 from timesink.lab import workloads as words
 from timesink.recorder.host_counters import describe_host
 
-_MOST_S = 900.0
+_MAX_S = 900.0
 """No recording takes longer; a load that was forgotten ends by itself."""
 _COUNTED = 200_000
 _MIB = 2**20
@@ -30,21 +30,21 @@ _AT_ONCE = 4
 def keep_on(work: Callable[[], object], starter: int | None = None) -> None:
     """Do a piece of work again and again, from the word on until the starter is gone."""
     parent = starter or words.starter() or os.getppid()
-    words.say("load.ready")
+    words.print_word("load.ready")
     words.wait_for("load.go")
-    until = time.monotonic() + _MOST_S
+    until = time.monotonic() + _MAX_S
     work()
-    words.say("load.works")
+    words.print_word("load.works")
     # A process whose starter is gone gets another parent.
     while os.getppid() == parent and time.monotonic() < until:
         work()
 
 
-def busy_cores(given: Sequence[str]) -> None:
+def busy_cores(arguments: Sequence[str]) -> None:
     """Keep the cores busy: several processes for every core, each counting."""
     parser = argparse.ArgumentParser(description=busy_cores.__doc__)
     parser.add_argument("--per-core", metavar="N", type=float, default=3.0)
-    options = parser.parse_args(given)
+    options = parser.parse_args(arguments)
     cores = describe_host()["cores"] or os.cpu_count() or 1
 
     def count() -> None:
@@ -59,12 +59,12 @@ def busy_cores(given: Sequence[str]) -> None:
     keep_on(count)
 
 
-def disk_writes(given: Sequence[str]) -> None:
+def disk_writes(arguments: Sequence[str]) -> None:
     """Write to the disk and wait for it, again and again over the same file."""
     parser = argparse.ArgumentParser(description=disk_writes.__doc__)
     parser.add_argument("--folder", type=Path, default=Path(), help="on which disk")
     parser.add_argument("--mib", metavar="N", type=int, default=32, help="at a time")
-    options = parser.parse_args(given)
+    options = parser.parse_args(arguments)
     piece = os.urandom(options.mib * _MIB)
     # A file without a name leaves nothing behind, however this ends.
     with tempfile.TemporaryFile(dir=options.folder, buffering=0) as file:
@@ -93,7 +93,7 @@ def _keep_device_on(work: Callable[[], object], at_once: int = _AT_ONCE) -> None
     keep_on(some)
 
 
-def device_products(_given: Sequence[str]) -> None:
+def device_products(_arguments: Sequence[str]) -> None:
     """Keep the device busy: large products of matrices."""
     import torch  # noqa: PLC0415
 
@@ -102,7 +102,7 @@ def device_products(_given: Sequence[str]) -> None:
     _keep_device_on(lambda: torch.mm(left, right, out=product))
 
 
-def device_copies(_given: Sequence[str]) -> None:
+def device_copies(_arguments: Sequence[str]) -> None:
     """Read and write the memory of the device: copies from one place in it to another."""
     import torch  # noqa: PLC0415
 
@@ -111,7 +111,7 @@ def device_copies(_given: Sequence[str]) -> None:
     _keep_device_on(lambda: target.copy_(source), 2 * _AT_ONCE)
 
 
-def link_copies(_given: Sequence[str]) -> None:
+def link_copies(_arguments: Sequence[str]) -> None:
     """Fill the link between host and device: copies of pinned memory, both ways at once."""
     import torch  # noqa: PLC0415
 
@@ -130,8 +130,8 @@ def link_copies(_given: Sequence[str]) -> None:
 
 
 LOADS: Mapping[str, Callable[[Sequence[str]], None]] = {
-    one.__name__: one
-    for one in (busy_cores, device_copies, device_products, disk_writes, link_copies)
+    load.__name__: load
+    for load in (busy_cores, device_copies, device_products, disk_writes, link_copies)
 }
 """By the names that faults give them."""
 

@@ -55,7 +55,7 @@ class LabRun:
         return f"{self.fault_name}-{self.number}"
 
 
-def ordered(
+def order_runs(
     workloads: Sequence[LabWorkload], faults: Sequence[Fault], repeat: int, *, has_gpu: bool
 ) -> tuple[LabRun, ...]:
     """All runs, round by round.
@@ -83,11 +83,15 @@ def _turns(
     # The same order every time, so that a plan that was begun can be gone on with.
     mixed = random.Random(number).sample(faults, len(faults))  # noqa: S311 - no secret
     for fault in mixed:
-        names = [one.name for one in workloads if applicable(one, [fault], has_gpu=has_gpu)]
+        names = [
+            workload.name
+            for workload in workloads
+            if applicable(workload, [fault], has_gpu=has_gpu)
+        ]
         first = min(names, key=lambda name: len(early[name]), default=None)
         for name in names:
             (early if name == first else late)[name].append(fault)
-    queues = [(one, early[one.name] + late[one.name]) for one in workloads]
+    queues = [(workload, early[workload.name] + late[workload.name]) for workload in workloads]
     for place in range(0, max((len(queue) for _, queue in queues), default=0), _AT_ONCE):
         for workload, queue in queues:
             if queue[place:]:
@@ -106,12 +110,15 @@ def gone_on_with(runs: Sequence[LabRun], is_there: Callable[[LabRun], bool]) -> 
             old.add(run.workload.name)
         elif not is_there(run):
             if run.fault is not None and run.workload.name in old:
-                planned = sum(one.workload == run.workload and one.fault is None for one in runs)
+                planned = sum(
+                    other_run.workload == run.workload and other_run.fault is None
+                    for other_run in runs
+                )
                 fresh = (
                     LabRun(run.workload, None, number, is_fresh_start=True)
                     for number in count(planned + 1)
                 )
-                plan.append(next(one for one in fresh if not is_there(one)))
+                plan.append(next(candidate for candidate in fresh if not is_there(candidate)))
             old.discard(run.workload.name)
         plan.append(run)
     return tuple(plan)
@@ -127,7 +134,9 @@ def left_out(
     workloads: Sequence[LabWorkload], faults: Sequence[Fault], *, has_gpu: bool
 ) -> list[Fault]:
     """The faults that can be put into none of the workloads here."""
-    possible = [one for each in workloads for one in applicable(each, faults, has_gpu=has_gpu)]
+    possible = [
+        fault for workload in workloads for fault in applicable(workload, faults, has_gpu=has_gpu)
+    ]
     return [fault for fault in faults if fault not in possible]
 
 
@@ -176,11 +185,11 @@ class LabFolder:
             return
         if not self.about.is_file():
             raise OutputError(f"{self.root}: is there and is no folder of the lab", "name a new -o")
-        begun = read_about(self.root)
+        earlier_plan = read_about(self.root)
         unlike = [
-            f"{name} {begun.get(name)} and not {value}"
+            f"{name} {earlier_plan.get(name)} and not {value}"
             for name, value in how.items()
-            if begun.get(name) != value
+            if earlier_plan.get(name) != value
         ]
         if unlike:
             raise OutputError(
@@ -277,14 +286,14 @@ class PackedParts:
         """Pack files below `root`, those that are there, under their place in it."""
         import lzma  # noqa: PLC0415 - some builds of Python lack it
 
-        made = io.BytesIO()
-        with tarfile.open(fileobj=made, mode="w") as archive:
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
             for path in filter(Path.is_file, paths):
                 content = _loose(path)
                 entry = archive.gettarinfo(path, arcname=str(path.relative_to(root)))
                 entry.size = len(content)
                 archive.addfile(entry, io.BytesIO(content))
-        packed = lzma.compress(made.getvalue(), preset=_QUICK)
+        packed = lzma.compress(buffer.getvalue(), preset=_QUICK)
         self.folder.mkdir(parents=True, exist_ok=True)
         there = len(list(self.folder.glob("part-*.tar.xz")))
         last, fresh = (self.folder / f"part-{at:02}.tar.xz" for at in (max(1, there), there + 1))

@@ -106,40 +106,43 @@ SILENT = DiagnosisAnswer(INCOMPARABLE, None, (), (), 0.0, 0.0, 0.0)
 """What is said of a recording in which no cycles can be found."""
 
 
-def told(pairs: Sequence[Pair]) -> Diagnosis:
+def diagnose_pairs(pairs: Sequence[Pair]) -> Diagnosis:
     """What is said about a case: of one process, or of all ranks together."""
     return diagnose(pairs[0]) if len(pairs) == 1 else diagnose_together(pairs)
 
 
-def answer_of(found: Diagnosis) -> DiagnosisAnswer:
+def answer_of(diagnosis: Diagnosis) -> DiagnosisAnswer:
     """What of a diagnosis is judged."""
-    times = found.cycle_time
+    times = diagnosis.cycle_time
     return DiagnosisAnswer(
-        found.verdict,
+        diagnosis.verdict,
         times.change_pct,
-        tuple(dict.fromkeys(one.cause for one in found.anomalies)),
-        tuple(dict.fromkeys(one.cause for one in found.causes)),
-        sum(one.explained_ns for one in found.causes),
-        found.unexplained_ns,
+        tuple(dict.fromkeys(anomaly.cause for anomaly in diagnosis.anomalies)),
+        tuple(dict.fromkeys(cause.cause for cause in diagnosis.causes)),
+        sum(cause.explained_ns for cause in diagnosis.causes),
+        diagnosis.unexplained_ns,
         times.new_ns - times.base_ns,
     )
 
 
-def misses(wanted: Expected, said: DiagnosisAnswer) -> int:
+def misses(wanted: Expected, answer: DiagnosisAnswer) -> int:
     """How many of the answers are wrong; for a run without a fault, whether any name is given."""
-    wrong = [wanted.verdict is not None and said.verdict != wanted.verdict]
+    wrong = [wanted.verdict is not None and answer.verdict != wanted.verdict]
     if wanted.is_nothing:
-        wrong.append(said.names_something)
+        wrong.append(answer.names_something)
     else:
-        wrong += [not heads(wanted.anomaly, said.anomalies), not heads(wanted.cause, said.causes)]
+        wrong += [
+            not heads(wanted.anomaly, answer.anomalies),
+            not heads(wanted.cause, answer.causes),
+        ]
     return sum(wrong)
 
 
-def first_name(wanted: Expected, said: DiagnosisAnswer) -> str:
+def first_name(wanted: Expected, answer: DiagnosisAnswer) -> str:
     """The name a reader meets first, in the list that should have it, else in the other."""
-    around, inside = said.anomalies[:1], said.causes[:1]
+    around, inside = answer.anomalies[:1], answer.causes[:1]
     asks_inside = wanted.anomaly is None and wanted.cause is not None
-    unnamed = NO_VERDICT if said.verdict == INCOMPARABLE else NONE
+    unnamed = NO_VERDICT if answer.verdict == INCOMPARABLE else NONE
     return [*(inside + around if asks_inside else around + inside), unnamed][0]
 
 
@@ -150,7 +153,7 @@ Facts = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Made:
+class LabRecording:
     """What the `run.json` of all recordings say together; empty where none is there."""
 
     recordings: int = 0
@@ -165,35 +168,37 @@ class Made:
     """How much longer cycles were with the profiler on; the median."""
 
 
-def made_how(folders: Iterable[Path]) -> Made:
+def made_how(folders: Iterable[Path]) -> LabRecording:
     """What the recordings in these folders say."""
     files = [run_file_in(folder) for folder in sorted(folders)]
     runs = [file.run for file in files if file is not None and file.run is not None]
-    told = [one.overhead.profiler_pct for one in runs if one.overhead.profiler_pct is not None]
-    cycles = {one.cycles.recorded for one in runs}
-    intervals = {one.counters.interval_ms for one in runs}
+    profiler_pcts = [
+        run.overhead.profiler_pct for run in runs if run.overhead.profiler_pct is not None
+    ]
+    cycles = {run.cycles.recorded for run in runs}
+    intervals = {run.counters.interval_ms for run in runs}
     devices, hosts, versions, days = set(), set(), set(), set()
     for run in runs:
-        for one in run.devices:
-            driver = f", driver {one.driver}" if one.driver else ""
-            devices.add(f"{one.name or one.device or 'a device without a name'}{driver}")
+        for device in run.devices:
+            driver = f", driver {device.driver}" if device.driver else ""
+            devices.add(f"{device.name or device.device or 'a device without a name'}{driver}")
         cores = f"{run.host.cores:g} cores" if run.host.cores else None
         hosts.add(", ".join(filter(None, (cores, run.host.cpu, run.host.system))))
         named = {"timesink": run.timesink, **run.versions}
-        versions.add(", ".join(f"{name} {each}" for name, each in named.items() if each))
+        versions.add(", ".join(f"{name} {version}" for name, version in named.items() if version))
         if run.started_us is not None:
             started = datetime.fromtimestamp(run.started_us / 1e6, timezone.utc)
             days.add(started.date().isoformat())
-    return Made(
+    return LabRecording(
         recordings=len(runs),
         partial=sum(run.complete is False for run in runs),
         devices=tuple(sorted(devices)),
         host=tuple(sorted(hosts - {""})),
         versions=tuple(sorted(versions - {""})),
         days=tuple(sorted(days)),
-        cycles=tuple(sorted(one for one in cycles if one is not None)),
-        interval_ms=tuple(sorted(one for one in intervals if one is not None)),
-        profiler_pct=median(told) if told else None,
+        cycles=tuple(sorted(cycle_count for cycle_count in cycles if cycle_count is not None)),
+        interval_ms=tuple(sorted(interval for interval in intervals if interval is not None)),
+        profiler_pct=median(profiler_pcts) if profiler_pcts else None,
     )
 
 
@@ -210,7 +215,7 @@ class ScoredCase:
     name: str
     fault: str
     expected: Expected
-    said: DiagnosisAnswer
+    answer: DiagnosisAnswer
 
     @property
     def is_right(self) -> bool:
@@ -218,13 +223,13 @@ class ScoredCase:
 
         Runs without a fault that cannot be judged are no success.
         """
-        is_silent = self.is_normal and self.said.verdict == INCOMPARABLE
-        return not misses(self.expected, self.said) and not is_silent
+        is_silent = self.is_normal and self.answer.verdict == INCOMPARABLE
+        return not misses(self.expected, self.answer) and not is_silent
 
     @property
     def named(self) -> str:
         """The name that is met first, or `none`, or `no verdict`."""
-        return first_name(self.expected, self.said)
+        return first_name(self.expected, self.answer)
 
     @property
     def is_normal(self) -> bool:
@@ -242,35 +247,39 @@ class LabScore:
     cases: tuple[ScoredCase, ...]
     left_out: tuple[str, ...] = ()
     """Recordings that could not be compared, and why."""
-    made: Made = field(default_factory=Made)
+    recording_facts: LabRecording = field(default_factory=LabRecording)
     """Where and how they were made, by their own account."""
 
     @property
     def faults(self) -> tuple[ScoredCase, ...]:
         """Pairs of which one has a fault."""
-        return tuple(one for one in self.cases if not one.is_normal)
+        return tuple(case for case in self.cases if not case.is_normal)
 
     @property
     def normals(self) -> tuple[ScoredCase, ...]:
         """Pairs without a fault."""
-        return tuple(one for one in self.cases if one.is_normal)
+        return tuple(case for case in self.cases if case.is_normal)
 
     @property
     def confusion(self) -> dict[str, Counter[str]]:
         """For every fault that was put in, how often which name was met first."""
         table: dict[str, Counter[str]] = {}
-        for one in (*self.faults, *self.normals):
-            table.setdefault(one.fault if not one.is_normal else NORMAL, Counter())[one.named] += 1
+        for case in (*self.faults, *self.normals):
+            table.setdefault(case.fault if not case.is_normal else NORMAL, Counter())[
+                case.named
+            ] += 1
         return table
 
     @property
     def sound(self) -> dict[str, set[str]]:
         """For every row of the confusion table, the names that are sound."""
         names: dict[str, set[str]] = {NORMAL: {NONE}}
-        for one in self.faults:
-            wanted = (one.expected.anomaly, one.expected.cause)
-            found = {name for each in wanted if each for name in each.split("|")}
-            names.setdefault(one.fault, set()).update(found)
+        for case in self.faults:
+            wanted = (case.expected.anomaly, case.expected.cause)
+            sound_names = {
+                name for alternatives in wanted if alternatives for name in alternatives.split("|")
+            }
+            names.setdefault(case.fault, set()).update(sound_names)
         return names
 
     @property
@@ -278,39 +287,41 @@ class LabScore:
         """The figures that sum it up, by what they count."""
         faults = self.faults
         return {
-            "right": rate_of(one.is_right for one in faults),
+            "right": rate_of(case.is_right for case in faults),
             "anomaly_first": rate_of(
-                heads(one.expected.anomaly, one.said.anomalies)
-                for one in faults
-                if one.expected.anomaly
+                heads(case.expected.anomaly, case.answer.anomalies)
+                for case in faults
+                if case.expected.anomaly
             ),
             "cause_first": rate_of(
-                heads(one.expected.cause, one.said.causes) for one in faults if one.expected.cause
+                heads(case.expected.cause, case.answer.causes)
+                for case in faults
+                if case.expected.cause
             ),
             "anomaly_beside_code_fault": rate_of(
-                bool(one.said.anomalies) for one in faults if not one.expected.anomaly
+                bool(case.answer.anomalies) for case in faults if not case.expected.anomaly
             ),
             "named_without_fault": rate_of(
-                any(one.said.names_something for one in pair) for pair in self._normal_pairs()
+                any(case.answer.names_something for case in pair) for pair in self._normal_pairs()
             ),
             "verdict_without_fault": rate_of(
-                any(one.said.has_changed for one in pair) for pair in self._normal_pairs()
+                any(case.answer.has_changed for case in pair) for pair in self._normal_pairs()
             ),
         }
 
     def _normal_pairs(self) -> Iterable[list[ScoredCase]]:
         """Pairs without a fault, with what was said of them in either order: they count once."""
         pairs: dict[tuple[str, frozenset[str]], list[ScoredCase]] = {}
-        for one in self.normals:
-            runs = frozenset(one.name.split(BETWEEN_RUNS))
-            pairs.setdefault((one.workload, runs), []).append(one)
+        for case in self.normals:
+            runs = frozenset(case.name.split(BETWEEN_RUNS))
+            pairs.setdefault((case.workload, runs), []).append(case)
         return pairs.values()
 
     def right_by(self, what: str) -> dict[str, Rate]:
         """How often faults are named right: for each `fault`, or for each `workload`."""
         outcomes: dict[str, list[bool]] = {}
-        for one in self.faults:
-            outcomes.setdefault(str(getattr(one, what)), []).append(one.is_right)
+        for case in self.faults:
+            outcomes.setdefault(str(getattr(case, what)), []).append(case.is_right)
         return {name: rate_of(every) for name, every in outcomes.items()}
 
     def to_dict(self) -> dict[str, Any]:
@@ -319,9 +330,9 @@ class LabScore:
             "schema": SCHEMA,
             "source": self.source,
             "about": dict(self.about),
-            "recorded": asdict(self.made),
+            "recorded": asdict(self.recording_facts),
             **{
-                what: {name: _plain_rate(one) for name, one in rates.items()}
+                what: {name: _plain_rate(rate) for name, rate in rates.items()}
                 for what, rates in (
                     ("rates", self.rates),
                     ("by_fault", self.right_by("fault")),
@@ -329,7 +340,7 @@ class LabScore:
                 )
             },
             "confusion": {fault: dict(named) for fault, named in self.confusion.items()},
-            "pairs": [_plain_case(one) for one in self.cases],
+            "pairs": [_plain_case(case) for case in self.cases],
             "left_out": list(self.left_out),
         }
 
@@ -338,21 +349,21 @@ def _plain_rate(rate: Rate) -> dict[str, Any]:
     return {**asdict(rate), "share": rate.share, "ci95": rate.interval and list(rate.interval)}
 
 
-def _plain_case(one: ScoredCase) -> dict[str, Any]:
-    wanted, said = one.expected, one.said
+def _plain_case(case: ScoredCase) -> dict[str, Any]:
+    wanted, answer = case.expected, case.answer
     return {
-        "workload": one.workload,
-        "name": one.name,
-        "fault": one.fault,
-        "expected": wanted.asked,
-        "verdict": said.verdict,
-        "change_pct": said.change_pct,
-        "anomalies": list(said.anomalies),
-        "causes": list(said.causes),
-        "explained_us": said.explained_ns / 1e3,
-        "unexplained_us": said.unexplained_ns / 1e3,
-        "named": one.named,
-        "right": one.is_right,
+        "workload": case.workload,
+        "name": case.name,
+        "fault": case.fault,
+        "expected": wanted.expectations,
+        "verdict": answer.verdict,
+        "change_pct": answer.change_pct,
+        "anomalies": list(answer.anomalies),
+        "causes": list(answer.causes),
+        "explained_us": answer.explained_ns / 1e3,
+        "unexplained_us": answer.unexplained_ns / 1e3,
+        "named": case.named,
+        "right": case.is_right,
     }
 
 
@@ -373,7 +384,7 @@ class FoundCase:
 
     def pairs(self, *, cache: bool = True) -> tuple[Pair, ...]:
         """Every process of the run with the fault beside that of the other."""
-        return tuple(one.pair for one in compare(self.base, self.new, cache=cache).pairs)
+        return tuple(pair.pair for pair in compare(self.base, self.new, cache=cache).pairs)
 
 
 def fault_files(folder: Path) -> list[Path]:
@@ -381,36 +392,36 @@ def fault_files(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"*/{FAULT}"))
 
 
-def cases_of(found: Path, known: Mapping[str, Expected]) -> Iterator[FoundCase]:
+def cases_of(file: Path, expected_by_fault: Mapping[str, Expected]) -> Iterator[FoundCase]:
     """The recording that a `fault.json` describes, beside the one without a fault.
 
     `fault.json` names the `fault`, and may name the `baseline` (a folder beside it; `normal`
     otherwise) and what is expected: `anomaly`, `cause`, `verdict`.  Runs whose fault is unknown
     here and that expect nothing are runs without a fault: they are compared in both orders.
     """
-    about = read_json(found, "record it again")
+    about = read_json(file, "record it again")
     if not isinstance(about, dict):
-        raise UnreadableError(f"{found}: does not describe a fault", "record it again")
-    name, beside = found.parent.name, found.parent.parent
-    folders = [beside / str(each) for each in (about.get("baseline") or NORMAL, name)]
+        raise UnreadableError(f"{file}: does not describe a fault", "record it again")
+    name, beside = file.parent.name, file.parent.parent
+    folders = [beside / str(folder_name) for folder_name in (about.get("baseline") or NORMAL, name)]
     # The trace of one process, or the folder of several.
-    base, new = (each / TRACE if (each / TRACE).is_file() else each for each in folders)
+    base, new = (folder / TRACE if (folder / TRACE).is_file() else folder for folder in folders)
     if base == new:
         return
-    expected = expected_of(about, known)
-    one = FoundCase(name, name, str(about.get("fault") or NORMAL), base, new, expected)
+    expected = expected_of(about, expected_by_fault)
+    case = FoundCase(name, name, str(about.get("fault") or NORMAL), base, new, expected)
     if not expected.is_nothing:
-        yield one
+        yield case
         return
-    names = [each.parent.name if each.name == TRACE else each.name for each in (base, new)]
-    yield replace(one, name=BETWEEN_RUNS.join(names))
+    names = [side.parent.name if side.name == TRACE else side.name for side in (base, new)]
+    yield replace(case, name=BETWEEN_RUNS.join(names))
     back = {"regression": "improvement", "improvement": "regression"}
     turned = Expected(verdict=back.get(str(expected.verdict), expected.verdict))
     names.reverse()
-    yield replace(one, name=BETWEEN_RUNS.join(names), base=new, new=base, expected=turned)
+    yield replace(case, name=BETWEEN_RUNS.join(names), base=new, new=base, expected=turned)
 
 
-_KNOWN = {fault.name: Expected(**fault.expected) for fault in FAULTS}
+_EXPECTED_BY_FAULT = {fault.name: Expected(**fault.expected) for fault in FAULTS}
 """What is expected of faults of the lab that were recorded elsewhere."""
 _WHICH = "name the folder that `timesink lab run -o` wrote"
 
@@ -428,26 +439,26 @@ def score(folder: Path, *, cache: bool = True, progress: Progress | None = None)
     cases: list[ScoredCase] = []
     left_out: list[str] = []
     # The folder itself, and the folders of workloads in it.
-    places = [folder, *sorted(one for one in folder.iterdir() if one.is_dir())]
-    files = [(place, found) for place in places for found in fault_files(place)]
+    places = [folder, *sorted(subfolder for subfolder in folder.iterdir() if subfolder.is_dir())]
+    files = [(place, file) for place in places for file in fault_files(place)]
     every: list[tuple[str, FoundCase]] = []
     about: dict[str, Any] = {}
     # What cannot be read is named, and the others are gone on with.
-    for place, found in files:
+    for place, file in files:
         try:
-            every += [(place.resolve().name, case) for case in cases_of(found, _KNOWN)]
+            every += [(place.resolve().name, case) for case in cases_of(file, _EXPECTED_BY_FAULT)]
         except UnreadableError as error:  # noqa: PERF203
             left_out.append(error.message)
     try:
         about = read_about(folder)
     except UnreadableError as error:
         left_out.append(error.message)
-    for number, (workload, one) in enumerate(every, 1):
+    for number, (workload, case) in enumerate(every, 1):
         try:
-            said = _answer(one, cache=cache)
-            cases.append(ScoredCase(workload, one.name, one.fault, one.expected, said))
+            answer = _answer(case, cache=cache)
+            cases.append(ScoredCase(workload, case.name, case.fault, case.expected, answer))
         except TimesinkError as error:
-            left_out.append(f"{workload}/{one.recording}: {error.message}")
+            left_out.append(f"{workload}/{case.recording}: {error.message}")
         if progress is not None:
             progress(number, len(every))
     left_out = list(dict.fromkeys(left_out))
@@ -457,14 +468,14 @@ def score(folder: Path, *, cache: bool = True, progress: Progress | None = None)
             + (f" ({left_out[0]})" if left_out else ""),
             _WHICH,
         )
-    made = made_how({found.parent for _, found in files})
-    return LabScore(str(folder), about, tuple(cases), tuple(left_out), made)
+    recording_facts = made_how({file.parent for _, file in files})
+    return LabScore(str(folder), about, tuple(cases), tuple(left_out), recording_facts)
 
 
-def _answer(found: FoundCase, *, cache: bool) -> DiagnosisAnswer:
-    if found.expected.is_nothing and not found.fault.startswith(NORMAL):
+def _answer(case: FoundCase, *, cache: bool) -> DiagnosisAnswer:
+    if case.expected.is_nothing and not case.fault.startswith(NORMAL):
         raise UnreadableError(f"its {FAULT} names neither an anomaly nor a cause to expect")
     try:
-        return answer_of(told(found.pairs(cache=cache)))
+        return answer_of(diagnose_pairs(case.pairs(cache=cache)))
     except NoCyclesError:
         return SILENT

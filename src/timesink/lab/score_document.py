@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from timesink.lab.faults import FAULTS, NORMAL
 from timesink.lab.score import NO_VERDICT, NONE, LabScore, ScoredCase, rate_of
 from timesink.lab.workloads import WORKLOADS
-from timesink.model.units import counted
+from timesink.model.units import count_noun
 from timesink.output.blocks import Document, Section, Text
 from timesink.output.numbers import column, table
 
@@ -59,7 +59,7 @@ def in_short(score: LabScore) -> str:
     how_many, share, interval = right.cells
     faults = f"{how_many} faults are named right ({share}, 95 % interval {interval})."
     normal = (
-        f"Of {counted(named.trials, 'pairs')} without a fault, in either order, {named.hits} "
+        f"Of {count_noun(named.trials, 'pairs')} without a fault, in either order, {named.hits} "
         f"{'has' if named.hits == 1 else 'have'} something named and {judged.hits} a verdict of "
         "regression or improvement."
     )
@@ -72,41 +72,41 @@ def in_short(score: LabScore) -> str:
 def _sections(score: LabScore) -> Iterator[Section]:
     yield Section("about", "", (), lead=_ABOUT)
     facts = [fact for fact in facts_of(score) if fact[1]]
-    yield _tabled("What was run, and where", "", ("what", "by its own account"), facts)
-    given = {name for row in score.confusion.values() for name in row}
-    names = [*sorted(given - {NONE, NO_VERDICT}), NONE, NO_VERDICT]
+    yield _table_section("What was run, and where", "", ("what", "by its own account"), facts)
+    answer_names = {name for row in score.confusion.values() for name in row}
+    names = [*sorted(answer_names - {NONE, NO_VERDICT}), NONE, NO_VERDICT]
     rows: list[Sequence[str]] = []
     for fault, row in score.confusion.items():
-        told = [str(row[name] or "") for name in names]
+        counts = [str(row[name] or "") for name in names]
         sound = [name in score.sound[fault] or not row[name] for name in names]
-        cells = zip(told, sound, strict=True)
+        cells = zip(counts, sound, strict=True)
         rows.append([fault, *(cell if is_sound else f"({cell})" for cell, is_sound in cells)])
-    yield _tabled("Confusion", _CONFUSION, ("put in", *names), rows, right=names)
+    yield _table_section("Confusion", _CONFUSION, ("put in", *names), rows, right=names)
     shares = ("how many", "share", "interval")
     rates = [(_RATES[name], *rate.cells) for name, rate in score.rates.items()]
-    yield _tabled("Rates", _INTERVALS, ("what", *shares), rates, right=shares)
+    yield _table_section("Rates", _INTERVALS, ("what", *shares), rates, right=shares)
     yield _by_fault(score)
     rows = []
-    for one in score.normals:
-        alarms = {"name": one.said.names_something, "verdict": one.said.has_changed}
+    for case in score.normals:
+        alarms = {"name": case.answer.names_something, "verdict": case.answer.has_changed}
         alarm = " and ".join(what for what, is_so in alarms.items() if is_so) or "no"
-        rows.append([*_pair(one), NO_VERDICT if one.named == NO_VERDICT else alarm])
+        rows.append([*_pair(case), NO_VERDICT if case.named == NO_VERDICT else alarm])
     titles = (*_PAIR, "false alarm")
-    yield _tabled("Runs without a fault", _NORMALS, titles, rows, right=["cycle time"])
-    unsure = sum(one.is_right and not one.said.has_changed for one in score.faults)
+    yield _table_section("Runs without a fault", _NORMALS, titles, rows, right=["cycle time"])
+    unsure = sum(case.is_right and not case.answer.has_changed for case in score.faults)
     lead = "Each beside the last run without a fault before it."
     if unsure:
         lead += (
             f" {unsure} are named right although cycle times may be within noise: a gate on the "
             "cycle time lets them pass."
         )
-    rows = [[*_pair(one), "yes" if one.is_right else "no"] for one in score.faults]
-    yield _tabled("Runs with a fault", lead, (*_PAIR, "right"), rows, right=["cycle time"])
-    yield Section("left_out", "Left out", tuple(Text(one) for one in score.left_out))
-    yield Section("again", "Do it again", tuple(Text(f"`{one}`") for one in _again(score)))
+    rows = [[*_pair(case), "yes" if case.is_right else "no"] for case in score.faults]
+    yield _table_section("Runs with a fault", lead, (*_PAIR, "right"), rows, right=["cycle time"])
+    yield Section("left_out", "Left out", tuple(Text(line) for line in score.left_out))
+    yield Section("again", "Do it again", tuple(Text(f"`{command}`") for command in _again(score)))
 
 
-def _tabled(
+def _table_section(
     title: str,
     lead: str,
     titles: Sequence[str],
@@ -127,54 +127,56 @@ def _by_fault(score: LabScore) -> Section:
 
     def cells(cases: Sequence[ScoredCase]) -> list[str]:
         apart = [
-            rate_of(one.is_right for one in cases if one.workload == name) for name in workloads
+            rate_of(case.is_right for case in cases if case.workload == name) for name in workloads
         ]
-        together = rate_of(one.is_right for one in cases)
-        return [*(one.cells[0] if one.trials else "" for one in apart), *together.cells]
+        together = rate_of(case.is_right for case in cases)
+        return [*(rate.cells[0] if rate.trials else "" for rate in apart), *together.cells]
 
     rows = []
-    for fault in dict.fromkeys(one.fault for one in score.faults):
-        own = [one for one in score.faults if one.fault == fault]
-        asked = own[0].expected.asked.items()
-        named = ", ".join(f"{what} {name.replace('|', ' or ')}" for what, name in asked if name)
-        rows.append([fault, named, *cells(own)])
+    for fault in dict.fromkeys(case.fault for case in score.faults):
+        fault_cases = [case for case in score.faults if case.fault == fault]
+        expectations = fault_cases[0].expected.expectations.items()
+        named = ", ".join(
+            f"{what} {name.replace('|', ' or ')}" for what, name in expectations if name
+        )
+        rows.append([fault, named, *cells(fault_cases)])
     rows.append(["all", "", *cells(score.faults)])
     lead = "How often each is named right. Of several names that are expected each is sound."
     titles = ("fault", "expected", *numbers)
-    return _tabled("By fault and workload", lead, titles, rows, right=numbers)
+    return _table_section("By fault and workload", lead, titles, rows, right=numbers)
 
 
-def _pair(one: ScoredCase) -> list[str]:
-    said = one.said
+def _pair(case: ScoredCase) -> list[str]:
+    answer = case.answer
     return [
-        one.workload,
-        one.name,
-        said.verdict,
-        "" if said.change_pct is None else f"{said.change_pct:+.1f} %",
-        ", ".join(said.anomalies) or "-",
-        ", ".join(said.causes) or "-",
+        case.workload,
+        case.name,
+        answer.verdict,
+        "" if answer.change_pct is None else f"{answer.change_pct:+.1f} %",
+        ", ".join(answer.anomalies) or "-",
+        ", ".join(answer.causes) or "-",
     ]
 
 
 def facts_of(score: LabScore) -> Iterator[tuple[str, str]]:
     """What was run and where, in words; empty where nobody said so."""
-    made, about = score.made, score.about
-    devices = "; ".join(made.devices)
+    facts, about = score.recording_facts, score.about
+    devices = "; ".join(facts.devices)
     yield "device", devices or str(about.get("gpu") or "none: the programs ran on the CPU")
-    yield "host", "; ".join(made.host)
-    yield "versions", "; ".join(made.versions)
-    yield "workloads", ", ".join(dict.fromkeys(one.workload for one in score.cases))
-    faults = dict.fromkeys(one.fault for one in score.faults)
+    yield "host", "; ".join(facts.host)
+    yield "versions", "; ".join(facts.versions)
+    yield "workloads", ", ".join(dict.fromkeys(case.workload for case in score.cases))
+    faults = dict.fromkeys(case.fault for case in score.faults)
     yield "faults", f"{len(faults)}: {', '.join(faults)}" if faults else ""
-    each = f", {_span(_repeats(score))} of each fault in each workload" if faults else ""
-    partial = f", {made.partial} of them partial" if made.partial else ""
-    yield "recordings", f"{made.recordings}{each}{partial}" if made.recordings else ""
-    yield "cycles", f"{_span(made.cycles)} in each recording" if made.cycles else ""
-    every = " and ".join(f"{one:g}" for one in made.interval_ms)
+    repeats = f", {_span(_repeats(score))} of each fault in each workload" if faults else ""
+    partial = f", {facts.partial} of them partial" if facts.partial else ""
+    yield "recordings", f"{facts.recordings}{repeats}{partial}" if facts.recordings else ""
+    yield "cycles", f"{_span(facts.cycles)} in each recording" if facts.cycles else ""
+    every = " and ".join(f"{interval:g}" for interval in facts.interval_ms)
     yield "counters", f"every {every} ms" if every else ""
-    pct = made.profiler_pct
+    pct = facts.profiler_pct
     yield "cost of the profiler", "" if pct is None else f"cycles {pct:+.1f} % (median)"
-    yield "when", " to ".join(dict.fromkeys((*made.days[:1], *made.days[-1:])))
+    yield "when", " to ".join(dict.fromkeys((*facts.days[:1], *facts.days[-1:])))
 
 
 def _span(numbers: Sequence[int]) -> str:
@@ -184,20 +186,20 @@ def _span(numbers: Sequence[int]) -> str:
 
 def _repeats(score: LabScore) -> list[int]:
     """How often each fault was recorded in each workload that had it."""
-    made = [(one.workload, one.fault) for one in score.faults]
-    return [made.count(one) for one in dict.fromkeys(made)]
+    combinations = [(case.workload, case.fault) for case in score.faults]
+    return [combinations.count(combination) for combination in dict.fromkeys(combinations)]
 
 
 def _again(score: LabScore) -> Iterator[str]:
     """The commands that make such a score, with the options that are not as usual."""
     words = ["timesink lab run -o lab/"]
-    for what, known in (("workload", WORKLOADS), ("fault", FAULTS)):
-        used = {str(getattr(one, what)) for one in score.faults}
-        if used != {one.name for one in known}:
+    for what, catalogue in (("workload", WORKLOADS), ("fault", FAULTS)):
+        used = {str(getattr(case, what)) for case in score.faults}
+        if used != {entry.name for entry in catalogue}:
             words.append(f"--{what} {' '.join(sorted(used))}")
     words.append(f"--repeat {max(_repeats(score), default=1)}")
-    told = ((name, score.about.get(name)) for name in ("cycles", "skip", "device", "size"))
-    words += [f"--{name} {value}" for name, value in told if value not in (None, "auto")]
+    options = ((name, score.about.get(name)) for name in ("cycles", "skip", "device", "size"))
+    words += [f"--{name} {value}" for name, value in options if value not in (None, "auto")]
     if score.about:
         yield " ".join(words)
     yield "timesink lab score lab/ -o docs/lab_accuracy.md"

@@ -114,7 +114,7 @@ class Component:
 
 
 @dataclass(frozen=True, slots=True)
-class CycleJudgement:
+class StepTimeTest:
     """What became of cycle time."""
 
     verdict: str

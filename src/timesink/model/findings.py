@@ -172,9 +172,9 @@ class Finding:
 
     def __repr__(self) -> str:
         """What was said of it, and nothing else."""
-        told = ((each.name, getattr(self, each.name)) for each in fields(self))
-        said = ", ".join(f"{name}={value!r}" for name, value in told if value not in _SILENT)
-        return f"Finding({said})"
+        pairs = ((field_.name, getattr(self, field_.name)) for field_ in fields(self))
+        text = ", ".join(f"{name}={value!r}" for name, value in pairs if value not in _SILENT)
+        return f"Finding({text})"
 
     @property
     def severity(self) -> str:
@@ -199,7 +199,7 @@ class Finding:
     @property
     def proofs(self) -> tuple[str, ...]:
         """What speaks for it, in words."""
-        return tuple(each.text for each in self.evidence)
+        return tuple(proof.text for proof in self.evidence)
 
     # -- the same under the name that users of each kind know --------------------------------------
     @property
@@ -282,10 +282,10 @@ def _severity_of(share: float, high: float, medium: float) -> str:
     return MEDIUM if share >= medium else LOW
 
 
-def gravest_first(found: Iterable[Finding]) -> tuple[Finding, ...]:
+def gravest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Findings by severity, then by what mending them may save."""
 
-    def order(one: Finding) -> tuple[int, float]:
-        return SEVERITIES.index(one.severity), -(one.cost_ns + one.between_ns)
+    def order(finding: Finding) -> tuple[int, float]:
+        return SEVERITIES.index(finding.severity), -(finding.cost_ns + finding.between_ns)
 
-    return tuple(sorted(found, key=order))
+    return tuple(sorted(findings, key=order))

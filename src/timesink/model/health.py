@@ -12,9 +12,9 @@ from enum import Enum
 from pathlib import Path
 
 from timesink.model import csv_rows
-from timesink.model.units import counted
+from timesink.model.units import count_noun
 
-MOST_TIMES_FULL = 10
+MAX_TIMES_FULL = 10
 """A device that seems to hold more than this many times its memory was recorded wrongly."""
 
 
@@ -35,9 +35,9 @@ class Rule:
     title: str
     consequence: str
     advice: str
-    said: str = ""
+    note: str = ""
     said_of_tables: str = ""
-    told: str = ""
+    note_of_tables: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class HealthEntry:
     @property
     def is_told(self) -> bool:
         """Whether the example says what this one is about, in words of its own."""
-        return bool(self.rule.told and self.example)
+        return bool(self.rule.note_of_tables and self.example)
 
     def to_dict(self) -> dict[str, str | int]:
         rule = self.rule
@@ -78,22 +78,22 @@ def behaviour_notes(health: Iterable[HealthEntry], *, of_table: bool = False) ->
     """
     notes = []
     for entry in health:
-        said = (of_table and entry.rule.said_of_tables) or entry.rule.said
-        if said or entry.rule.severity is Severity.ERROR:
-            notes.append(_sentence(entry, said or "{title}{times}: {consequence}"))
+        note = (of_table and entry.rule.said_of_tables) or entry.rule.note
+        if note or entry.rule.severity is Severity.ERROR:
+            notes.append(_sentence(entry, note or "{title}{times}: {consequence}"))
     return notes
 
 
 def recording_notes(health: Iterable[HealthEntry]) -> list[str]:
     """How a recording fell short, by its recorder's own words."""
-    return [_sentence(entry, entry.rule.said) for entry in health if entry.code in _OF_RECORDERS]
+    return [_sentence(entry, entry.rule.note) for entry in health if entry.code in _OF_RECORDERS]
 
 
 def _sentence(entry: HealthEntry, form: str) -> str:
     file, _, row = entry.example.partition(": ")
     count, single = entry.count, entry.count == 1
     return form.format(
-        **{things: counted(count, things) for things in ("rows", "values", "lines")},
+        **{things: count_noun(count, things) for things in ("rows", "values", "lines")},
         times=f" ({count} times)" if count > 1 else "",
         name="names" if single else "name",
         hold="holds" if single else "hold",
@@ -109,9 +109,9 @@ def merge_entries(entries: Iterable[HealthEntry]) -> tuple[HealthEntry, ...]:
     """Add up entries with the same code, keep the first example, order by severity then code."""
     merged: dict[str, HealthEntry] = {}
     for entry in entries:
-        known = merged.get(entry.code, HealthEntry(entry.code, 0))
-        example = known.example or entry.example
-        merged[entry.code] = HealthEntry(entry.code, known.count + entry.count, example)
+        previous = merged.get(entry.code, HealthEntry(entry.code, 0))
+        example = previous.example or entry.example
+        merged[entry.code] = HealthEntry(entry.code, previous.count + entry.count, example)
     order = list(Severity)
     return tuple(
         sorted(

@@ -29,7 +29,7 @@ _END_OF_TIME = np.iinfo(np.int64).max
 
 def merge(intervals: ArrayLike) -> IntervalSet:
     """Join what overlaps or touches; drop what is empty; sort the rest."""
-    rows = _checked(intervals)
+    rows = _as_interval_set(intervals)
     starts, ends = rows[:, 0], rows[:, 1]
     if (starts < ends).all() and (ends[:-1] < starts[1:]).all():
         return rows  # far cheaper to see than to merge again
@@ -65,7 +65,7 @@ def clip(intervals: ArrayLike, start: int, end: int) -> IntervalSet:
     if end < start:
         msg = f"the window ends before it starts: [{start}, {end})"
         raise ValueError(msg)
-    clipped = np.clip(_checked(intervals), start, end)
+    clipped = np.clip(_as_interval_set(intervals), start, end)
     return clipped[clipped[:, 0] < clipped[:, 1]]
 
 
@@ -78,7 +78,7 @@ def coverage(intervals: ArrayLike) -> int:
 def coverage_within(intervals: ArrayLike, windows: ArrayLike) -> Ints:
     """Length of the union inside each window; windows may overlap each other."""
     merged = merge(intervals)
-    frames = _checked(windows)
+    frames = _as_interval_set(windows)
     covered: Ints = _covered_before(merged, frames[:, 1]) - _covered_before(merged, frames[:, 0])
     return covered
 
@@ -90,7 +90,7 @@ def waterfall(
 
     Returns how much of each window every layer has, and how much is left to none.
     """
-    frames = _checked(windows)
+    frames = _as_interval_set(windows)
     taken, covered = _NOTHING, np.zeros(len(frames), dtype=np.int64)
     parts: dict[str, Ints] = {}
     for name, ranges in layers.items():
@@ -103,9 +103,9 @@ def waterfall(
     return parts, frames[:, 1] - frames[:, 0] - covered
 
 
-def first_come(intervals: ArrayLike) -> tuple[NDArray[np.intp], IntervalSet]:
+def resolve_overlaps(intervals: ArrayLike) -> tuple[NDArray[np.intp], IntervalSet]:
     """Rows that have time of their own, each moment being that of the row that started first."""
-    spans = _checked(intervals)
+    spans = _as_interval_set(intervals)
     order = np.argsort(spans[:, 0], kind="stable")
     start, end = spans[order, 0], spans[order, 1]
     begin = start.copy()
@@ -114,7 +114,7 @@ def first_come(intervals: ArrayLike) -> tuple[NDArray[np.intp], IntervalSet]:
     return order[some], _pair(begin[some], end[some])
 
 
-def holding(moments: Ints, starts: Ints, ends: Ints) -> NDArray[np.intp]:
+def enclosing_interval(moments: Ints, starts: Ints, ends: Ints) -> NDArray[np.intp]:
     """The last range begun by each moment, where that still goes on; else -1.
 
     Ranges are given in the order of their starts.
@@ -135,7 +135,7 @@ def sweep(starts: ArrayLike, ends: ArrayLike, values: ArrayLike) -> tuple[Ints, 
     Whole numbers are summed exactly.  Sums of floats are rounded, but start afresh after every
     gap, so that errors do not pile up over a long trace and gaps are exactly zero.
     """
-    intervals = _checked(_pair(_times(starts), _times(ends)))
+    intervals = _as_interval_set(_pair(_times(starts), _times(ends)))
     amounts = _amounts(values, len(intervals))
     nonempty = intervals[:, 0] < intervals[:, 1]
     intervals, amounts = intervals[nonempty], amounts[nonempty]
@@ -157,12 +157,12 @@ def sweep(starts: ArrayLike, ends: ArrayLike, values: ArrayLike) -> tuple[Ints, 
     return times[last_at_its_time], sums[last_at_its_time][:-1]
 
 
-def crossed(intervals: ArrayLike) -> NDArray[np.bool_]:
+def partially_overlapping(intervals: ArrayLike) -> NDArray[np.bool_]:
     """Which intervals have another one start inside them and end after them.
 
     Intervals that are disjoint, touch or lie inside one another do not cross.
     """
-    rows = _checked(intervals)
+    rows = _as_interval_set(intervals)
     order, starts = _outer_first(rows)
     ends = rows[order, 1]
     # Those that start inside it stand behind it; what starts with it and ends later stands before.
@@ -180,24 +180,24 @@ def _times(values: ArrayLike) -> Ints:
     if array.ndim != 1:
         msg = f"expected a flat array of times, got shape {array.shape}"
         raise ValueError(msg)
-    return _whole(array)
+    return _as_integers(array)
 
 
-def _checked(intervals: ArrayLike) -> IntervalSet:
+def _as_interval_set(intervals: ArrayLike) -> IntervalSet:
     array = np.asarray(intervals)
     if array.size == 0:
         array = array.reshape(0, 2)
     if array.ndim != 2 or array.shape[1] != 2:
         msg = f"expected intervals of shape (n, 2), got {array.shape}"
         raise ValueError(msg)
-    array = _whole(array)
+    array = _as_integers(array)
     if (array[:, 1] < array[:, 0]).any():
         msg = "an interval ends before it starts"
         raise ValueError(msg)
     return array
 
 
-def _whole(array: NDArray[Any]) -> NDArray[np.int64]:
+def _as_integers(array: NDArray[Any]) -> NDArray[np.int64]:
     if array.size and array.dtype.kind not in "iu":
         msg = f"times are whole nanoseconds, got {array.dtype}"
         raise ValueError(msg)

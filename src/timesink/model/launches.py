@@ -103,20 +103,20 @@ def _match_correlations(calls: pl.DataFrame, device: pl.DataFrame, tracks: pl.La
         np.concatenate(column) for column in zip(*by_process.values(), strict=True)
     )
     order = np.lexsort((place, start, ids))
-    found = _latest(_Launches(place[order], ids[order], start[order]), wanted, moment)
+    launches = _latest(_Launches(place[order], ids[order], start[order]), wanted, moment)
     labels = tracks.filter(pl.col("tid").is_null()).select("pid", "labels", "name").collect()
     devices = {pid for pid, *texts in labels.rows() if any(map(_names_device, texts))}
     numbers = device["device"].cast(pl.String)
     for name, mine in by_process.items():
-        own = _rows_of(device["pid"], name)
-        if name in devices or not len(mine.place) or not len(own):
+        rows = _rows_of(device["pid"], name)
+        if name in devices or not len(mine.place) or not len(rows):
             continue
-        within = _latest(mine, wanted[own], moment[own])
-        if 2 * int((within >= 0).sum()) < int((found[own] >= 0).sum()):
+        within = _latest(mine, wanted[rows], moment[rows])
+        if 2 * int((within >= 0).sum()) < int((launches[rows] >= 0).sum()):
             continue  # the calls of others explain more: the number is not that of the process
-        as_device = (numbers[own] == name).fill_null(value=False).to_numpy()
-        found[own] = np.where((within < 0) & as_device, found[own], within)
-    return found
+        as_device = (numbers[rows] == name).fill_null(value=False).to_numpy()
+        launches[rows] = np.where((within < 0) & as_device, launches[rows], within)
+    return launches
 
 
 def _names_device(text: str | None) -> bool:
@@ -149,12 +149,12 @@ def _latest(calls: _Launches, wanted: Ints, moment: Ints) -> Ints:
     """Of the calls with the wanted id the latest before the moment, else the first; -1 for none."""
     first = np.searchsorted(calls.id, wanted)
     beyond = np.searchsorted(calls.id, wanted, side="right")
-    found = np.full(len(wanted), -1, dtype=np.int64)
-    known = np.flatnonzero((beyond > first) & (wanted > 0))
-    low, high = first[known], beyond[known] - 1
+    places = np.full(len(wanted), -1, dtype=np.int64)
+    candidates = np.flatnonzero((beyond > first) & (wanted > 0))
+    low, high = first[candidates], beyond[candidates] - 1
     while (low < high).any():
         middle = (low + high + 1) // 2
-        reached = calls.start[middle] <= moment[known]
+        reached = calls.start[middle] <= moment[candidates]
         low, high = np.where(reached, middle, low), np.where(reached, high, middle - 1)
-    found[known] = calls.place[low]
-    return found
+    places[candidates] = calls.place[low]
+    return places

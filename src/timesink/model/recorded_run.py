@@ -26,7 +26,7 @@ class RunCycles:
     """`optimizer step`, `function`, `annotation`, `step()` or `whole program`."""
     name: str | None = None
     """The optimizer, function or annotation."""
-    asked: int | None = None
+    requested: int | None = None
     skipped: int | None = None
     recorded: int | None = None
     plain: int | None = None
@@ -187,8 +187,8 @@ class RecordedRun:
         """
         every, settled = self.overhead.plain_cycles_us, self.cycles.plain
         # Older recordings do not say: the twenty before the recording, less two of the program.
-        kept = every[2:][-20:] if settled is None else every[max(0, len(every) - settled) :]
-        return tuple(round(1000 * time_us) for time_us in kept)
+        steady = every[2:][-20:] if settled is None else every[max(0, len(every) - settled) :]
+        return tuple(round(1000 * time_us) for time_us in steady)
 
     @property
     def own_plain_ns(self) -> tuple[int, ...]:
@@ -209,7 +209,7 @@ class RecordedRun:
     @property
     def asked_plain(self) -> bool:
         """Whether plain cycles are all that was asked for."""
-        return self.cycles.asked == 0 and bool(self.cycles.plain)
+        return self.cycles.requested == 0 and bool(self.cycles.plain)
 
     @property
     def uses_torch(self) -> bool:
@@ -222,7 +222,7 @@ class RecordedRun:
 
         A process that was shown some of the devices counts these from zero.
         """
-        places = {one.uuid: one.device for one in self.devices if one.uuid}
+        places = {device.uuid: device.device for device in self.devices if device.uuid}
         if len(places) < len(self.devices):
             return {}  # parts of one device, or some that nobody knows
         numbers = {
@@ -231,17 +231,17 @@ class RecordedRun:
             if label and label.split()[-1].isdigit()
         }
         return {
-            one.pid: tuple(numbers[uuid] for uuid in one.devices)
-            for one in self.processes
-            if one.pid is not None and one.devices and set(one.devices) <= set(numbers)
+            device.pid: tuple(numbers[uuid] for uuid in device.devices)
+            for device in self.processes
+            if device.pid is not None and device.devices and set(device.devices) <= set(numbers)
         }
 
     def process_of(self, trace: str) -> RunProcess | None:
         """The process whose trace has this file name, packed or not."""
         fitting = (
-            one
-            for one in self.processes
-            if one.trace and one.trace.removesuffix(".gz") == trace.removesuffix(".gz")
+            process
+            for process in self.processes
+            if process.trace and process.trace.removesuffix(".gz") == trace.removesuffix(".gz")
         )
         return next(fitting, None)
 
@@ -268,12 +268,12 @@ _types_of = cache(get_type_hints)
 def _section(
     kind: type[Section], values: Mapping[str, Any], where: str, unused: list[str]
 ) -> Section:
-    known = {
+    section_values = {
         name: _value(hint, values[name], f"{where}.{name}".lstrip("."), unused)
         for name, hint in _types_of(cast("Any", kind)).items()
         if values.get(name) is not None
     }
-    return kind(**{name: value for name, value in known.items() if value is not None})
+    return kind(**{name: value for name, value in section_values.items() if value is not None})
 
 
 def _value(hint: Any, value: Any, where: str, unused: list[str]) -> Any:
@@ -286,16 +286,16 @@ def _value(hint: Any, value: Any, where: str, unused: list[str]) -> Any:
         return hint()
     if get_origin(hint) is tuple and isinstance(value, (list, tuple)):
         item = get_args(hint)[0]
-        items = [_value(item, one, f"{where}[{n}]", unused) for n, one in enumerate(value)]
+        items = [_value(item, element, f"{where}[{n}]", unused) for n, element in enumerate(value)]
         may_lack = type(None) in get_args(item)
-        return tuple(one for one in items if may_lack or one is not None)
+        return tuple(element for element in items if may_lack or element is not None)
     if get_origin(hint) is Mapping and isinstance(value, Mapping):
         texts = {}
-        for name, one in value.items():
-            if isinstance(one, (list, tuple, Mapping)):
-                _tell(f"{where}.{name}", one, unused)
-            elif one is not None:
-                texts[str(name)] = str(one)
+        for name, entry in value.items():
+            if isinstance(entry, (list, tuple, Mapping)):
+                _tell(f"{where}.{name}", entry, unused)
+            elif entry is not None:
+                texts[str(name)] = str(entry)
         return texts
     try:
         return msgspec.convert(value, hint)
@@ -306,5 +306,5 @@ def _value(hint: Any, value: Any, where: str, unused: list[str]) -> Any:
 
 def _tell(where: str, value: Any, unused: list[str]) -> None:
     text = repr(value)
-    shown = text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "..."
-    unused.append(f"{where}: {shown}")
+    shown_text = text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "..."
+    unused.append(f"{where}: {shown_text}")

@@ -119,7 +119,9 @@ def _read() -> dict[str, TraceTable]:
         words = _WORDS.get(row["type"])
         dtype = pl.Enum(words) if words else getattr(pl, row["type"])()
         columns[row["table"]].append(TableColumn(row["column"], dtype, row["meaning"]))
-    return {name: TraceTable(name, said, tuple(columns[name])) for name, said in about.items()}
+    return {
+        name: TraceTable(name, meaning, tuple(columns[name])) for name, meaning in about.items()
+    }
 
 
 TABLES = _read()
@@ -132,8 +134,8 @@ _ON_HOST = re.compile(r"^(?P<host>.+)\((?P<pid>\d+)\)$")
 
 def host_and_pid(process: str) -> tuple[str | None, str]:
     """The machine a recorded process such as `host(1234)` names, and its number there."""
-    found = _ON_HOST.match(process)
-    return (found["host"], found["pid"]) if found else (None, process)
+    match = _ON_HOST.match(process)
+    return (match["host"], match["pid"]) if match else (None, process)
 
 
 NO_DEVICE = "N/A"

@@ -21,7 +21,7 @@ def count(value: int) -> str:
     return f"{value:,}".replace(",", " ")
 
 
-def counted(value: int, things: str) -> str:
+def count_noun(value: int, things: str) -> str:
     """How many of something."""
     if value == 1 and things.endswith("ies"):
         things = f"{things[:-3]}y"
@@ -30,10 +30,10 @@ def counted(value: int, things: str) -> str:
     return f"{count(value)} {things}"
 
 
-def listed(names: Sequence[str], most: int = 6, between: str = ", ") -> str:
+def join_names(names: Sequence[str], most: int = 6, between: str = ", ") -> str:
     """Names one after the other, and how many there are beside the first ones."""
-    shown = between.join(names[:most])
-    return f"{shown} and {count(len(names) - most)} more" if len(names) > most else shown
+    text = between.join(names[:most])
+    return f"{text} and {count(len(names) - most)} more" if len(names) > most else text
 
 
 def ordinal(value: int) -> str:
@@ -58,11 +58,11 @@ def duration_ns(value: float) -> str:
 def _in_units(value: float, step: int, units: Sequence[str], digits: Callable[[float], str]) -> str:
     """In the first of the units, each of them `step` times the one before, that is large enough."""
     for power, unit in enumerate(units):
-        shown = f"{value:.0f}" if unit in _WHOLE_UNITS else digits(value / step**power)
+        text = f"{value:.0f}" if unit in _WHOLE_UNITS else digits(value / step**power)
         # What rounds up to a whole step is one of the next unit.
-        if abs(float(shown)) < step:
+        if abs(float(text)) < step:
             break
-    return f"{shown} {unit}"
+    return f"{text} {unit}"
 
 
 def _digits(value: float, fine_below: int = 100) -> str:
@@ -86,9 +86,9 @@ def size_bytes(value: float) -> str:
     return _in_units(value, 1024, ("B", "KiB", "MiB", "GiB", "TiB"), "{:.1f}".format)
 
 
-def share(part: float, whole: float) -> str:
+def share(part: float, total: float) -> str:
     """A part of a whole in percent."""
-    return f"{100 * part / whole:.1f} %" if whole else "-"
+    return f"{100 * part / total:.1f} %" if total else "-"
 
 
 def rate(value: float, things: str) -> str:
@@ -116,8 +116,8 @@ def from_to(base: str, new: str) -> str:
 
 def _parts(amount: str) -> tuple[str, str]:
     """The number and its unit, which may be several words: `103`, `% of a core`."""
-    found = _AMOUNT.fullmatch(amount)
-    return (found[1], found[2]) if found else (amount, "")
+    match = _AMOUNT.fullmatch(amount)
+    return (match[1], match[2]) if match else (amount, "")
 
 
 def times(base_ns: float, new_ns: float) -> str:
@@ -160,9 +160,9 @@ def amount(value: float, unit: str | None) -> str:
 
 def digits(value: float) -> str:
     """Three digits, or all before the point, unless there are very many."""
-    shown = f"{value:.3g}"
-    whole = 1000 <= abs(float(shown)) < _VERY_MANY
-    return count(round(value)) if whole else shown
+    text = f"{value:.3g}"
+    is_long_number = 1000 <= abs(float(text)) < _VERY_MANY
+    return count(round(value)) if is_long_number else text
 
 
 def change(base: float, new: float) -> str:
@@ -191,11 +191,11 @@ def more(base: float, new: float, what: str, peers: str = "", *, time: bool = Fa
     if new > base * _MANY_TIMES:
         return f"{what} that is only here"
     if new >= base * _ONLY_FACTORS:
-        said = (factor(new / base), "times", many, what, f"as {peers}" if peers else "")
+        parts = (factor(new / base), "times", many, what, f"as {peers}" if peers else "")
     else:
         word = above if new > base else below
-        said = (share(abs(new - base), base), word, what, "than" if peers else "", peers)
-    return " ".join(filter(None, said))
+        parts = (share(abs(new - base), base), word, what, "than" if peers else "", peers)
+    return " ".join(filter(None, parts))
 
 
 def signed_pct(value: float) -> str:
@@ -205,18 +205,18 @@ def signed_pct(value: float) -> str:
     """
     if value >= 100 * (_ONLY_FACTORS - 1):
         return f"{factor(1 + value / 100)} x"
-    shown = f"{value:+.1f}"
-    if shown in {"+0.0", "-0.0"}:
+    text = f"{value:+.1f}"
+    if text in {"+0.0", "-0.0"}:
         return "0 %"
-    if shown == "-100.0":
+    if text == "-100.0":
         return "-100 %" if value <= -100 else f"{max(value, -99.99):.2f} %"
-    return f"{shown} %"
+    return f"{text} %"
 
 
 def signed_ns(value: float) -> str:
     """A change of time with its sign."""
-    said = brief_ns(abs(value))
-    return said if said == "0 ns" else f"{'+' if value > 0 else '-'}{said}"
+    text = brief_ns(abs(value))
+    return text if text == "0 ns" else f"{'+' if value > 0 else '-'}{text}"
 
 
 def interval_ns(low: float, high: float) -> str:
@@ -284,12 +284,12 @@ def unit_of(counter: str, largest: float | None = None) -> str | None:
     With the largest value seen, counters that are written as a fraction here and as percent there
     are told apart.
     """
-    return _fitting("recorded", counter, largest)[1]
+    return _matching_unit("recorded", counter, largest)[1]
 
 
 def published_unit(metric: str, typical: float) -> str | None:
     """The unit of a metric in a table of behaviour that does not say it."""
-    is_special, unit = _fitting("published", metric, typical)
+    is_special, unit = _matching_unit("published", metric, typical)
     if is_special:
         return unit
     unit = unit_of(metric, typical)
@@ -303,9 +303,9 @@ def quantity(value: float, unit: str | None) -> tuple[float, str]:
 
     Values of one quantity, however it was written down, have the same unit afterwards.
     """
-    found = _FACTOR.fullmatch(unit or "")
-    if found is not None:
-        value, unit = _times(value, float(found[1])), found[2]
+    match = _FACTOR.fullmatch(unit or "")
+    if match is not None:
+        value, unit = _times(value, float(match[1])), match[2]
     base, scale = _BASES.get(unit or "", (unit or "", 1.0))
     return (value if scale == 1 else _times(value, scale)), base
 
@@ -315,7 +315,7 @@ def _times(value: float, factor: float) -> float:
     return value * factor if factor >= 1 else value / round(1 / factor, 9)
 
 
-def _fitting(form: str, counter: str, largest: float | None) -> tuple[bool, str | None]:
+def _matching_unit(form: str, counter: str, largest: float | None) -> tuple[bool, str | None]:
     """Whether there is a line for a counter, and its unit."""
     for line in _lines():
         limit = line["at_most"]

@@ -144,19 +144,19 @@ _WAITING_WORDS = (
 )
 """What names of device work consist of that only waits, or marks the end of a wait."""
 _COLLECTIVE_KERNELS = r"cross_device_reduce|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all"
-_MOST_MEMORY = 2**63
+_MAX_MEMORY = 2**63
 
 
-def _merged(field_name: str) -> dict[str, str]:
-    found = _by_word(_COMMON.get(field_name, {}))
+def _merge_field(field_name: str) -> dict[str, str]:
+    words = _by_word(_COMMON.get(field_name, {}))
     for vendor in VENDORS:
-        found |= getattr(vendor, field_name)
-    return found
+        words |= getattr(vendor, field_name)
+    return words
 
 
 def every(field_name: str) -> tuple[Any, ...]:
     """What a field lists in all rows, each once, in their order."""
-    return tuple(dict.fromkeys(one for row in VENDORS for one in getattr(row, field_name)))
+    return tuple(dict.fromkeys(word for row in VENDORS for word in getattr(row, field_name)))
 
 
 def any_of(field_name: str) -> str:
@@ -169,12 +169,12 @@ def names_where(field_name: str, *, value: bool) -> frozenset[str]:
     return frozenset(row.name for row in VENDORS if getattr(row, field_name) is value)
 
 
-HOST_CATEGORIES = _merged("host_categories")
-DEVICE_CATEGORIES = _merged("device_categories")
-FLOW_CATEGORIES = _merged("flow_categories")
-HOST_PROCESSES = _merged("host_processes")
-DEVICE_PROCESSES = _merged("device_processes")
-TASK_KINDS = _merged("task_kinds")
+HOST_CATEGORIES = _merge_field("host_categories")
+DEVICE_CATEGORIES = _merge_field("device_categories")
+FLOW_CATEGORIES = _merge_field("flow_categories")
+HOST_PROCESSES = _merge_field("host_processes")
+DEVICE_PROCESSES = _merge_field("device_processes")
+TASK_KINDS = _merge_field("task_kinds")
 COPY_DIRECTION_WORDS = _by_word(_COMMON["copy_directions"])
 
 TITLES = {**{row.name: row.title for row in VENDORS}, NO_ACCELERATOR: "CPU only"}
@@ -255,8 +255,8 @@ def profiler_costs_measured(vendor: str) -> bool:
 
 def is_gpu(label: str) -> bool:
     """Whether tools for GPUs may know a device; one that nothing is said of may be one."""
-    found = DEVICE_LABEL.match(label)
-    return found is None or found[1] in {NVIDIA.device_word, *map(str.upper, NVIDIA.other_words)}
+    match = DEVICE_LABEL.match(label)
+    return match is None or match[1] in {NVIDIA.device_word, *map(str.upper, NVIDIA.other_words)}
 
 
 _GRAPHS = re.compile(rf"(?:, )?{NVIDIA.graphs}(?: for fixed shapes)?(, (?=larger))?")
@@ -264,7 +264,7 @@ _GRAPHS = re.compile(rf"(?:, )?{NVIDIA.graphs}(?: for fixed shapes)?(, (?=larger
 
 def in_words_of(vendor: str, advice: str) -> str:
     """Advice in the words of a maker, without what it does not have."""
-    row = next((one for one in VENDORS if one.name == vendor), None)
+    row = next((vendor_row for vendor_row in VENDORS if vendor_row.name == vendor), None)
     if row is None or not row.graphs:
         advice = _GRAPHS.sub(r"\1", advice)
     else:
@@ -278,7 +278,7 @@ def device_memory_bytes(properties: Mapping[str, Any]) -> int | None:
     """Device memory in bytes, under any of the names vendors use."""
     for key, scale in _COMMON["memory_properties"].items():
         value = properties.get(key)
-        if isinstance(value, (int, float)) and value is not True and 0 <= value < _MOST_MEMORY:
+        if isinstance(value, (int, float)) and value is not True and 0 <= value < _MAX_MEMORY:
             return int(value * scale)
     return None
 
@@ -304,10 +304,10 @@ def is_collective_kernel(name: str) -> bool:
 
 def library_in(name: str) -> str | None:
     """The library of collectives between devices that a name holds."""
-    found = _LIBRARY.search(name)
-    if found is None:
+    match = _LIBRARY.search(name)
+    if match is None:
         return None
-    word = found[0].lower()
+    word = match[0].lower()
     return _LIBRARY_OF.get(word, word)
 
 

@@ -477,4 +477,8 @@ class Document(msgspec.Struct, frozen=True):
     def in_text(self) -> list[Section]:
         """Sections that text and Markdown show."""
         clocks = ("", self.clock)
-        return [one for one in self.sections if one.medium != "page" and one.clock in clocks]
+        return [
+            section
+            for section in self.sections
+            if section.medium != "page" and section.clock in clocks
+        ]

@@ -178,7 +178,7 @@ def side_by_side(drawings: Sequence[Drawing]) -> Drawing:
     return _together(drawings, [(start, 0) for start in starts])
 
 
-def stacked(drawings: Sequence[Drawing]) -> Drawing:
+def stack_drawings(drawings: Sequence[Drawing]) -> Drawing:
     """Drawings on one sheet, from top to bottom."""
     starts = [0.0, *accumulate(drawing.height for drawing in drawings)]
     return _together(drawings, [(0, start) for start in starts])
@@ -190,7 +190,7 @@ def _together(drawings: Sequence[Drawing], places: Sequence[Point]) -> Drawing:
         width=places[-1][0] or max(drawing.width for drawing in drawings),
         height=places[-1][1] or max(drawing.height for drawing in drawings),
         shapes=tuple(
-            _moved(shape, *place)
+            _move_shape(shape, *place)
             for drawing, place in zip(drawings, places, strict=False)
             for shape in drawing.shapes
         ),
@@ -199,7 +199,7 @@ def _together(drawings: Sequence[Drawing], places: Sequence[Point]) -> Drawing:
     )
 
 
-def _moved(shape: Shape, right: float, down: float) -> Shape:
+def _move_shape(shape: Shape, right: float, down: float) -> Shape:
     if isinstance(shape, Polygon):
         return replace(shape, points=tuple((x + right, y + down) for x, y in shape.points))
     if isinstance(shape, Line):
@@ -359,7 +359,7 @@ def grid(frame: Frame, across: Iterable[float] = (), upwards: Iterable[float] = 
 _NARROW = frozenset("iljtfrI.,:;|!'`()[]{}/\\ -")
 _WIDE = frozenset("mwMW%@")
 _CUT = "..."
-_FEW = 8
+_MAX_LABELS = 8
 _WORD = f"{ascii_letters}{digits}"
 
 
@@ -386,9 +386,11 @@ def cut_text(text: str, size: float, room: float, *, bold: bool = False) -> str:
     text = printable(text)
     if text_width(text, size, bold=bold) <= room:
         return text
-    told = range(1, len(text))
-    kept = bisect(told, room, key=lambda kept: text_width(text[:kept] + _CUT, size, bold=bold))
-    return text[:kept] + _CUT
+    lengths = range(1, len(text))
+    length = bisect(
+        lengths, room, key=lambda count: text_width(text[:count] + _CUT, size, bold=bold)
+    )
+    return text[:length] + _CUT
 
 
 def cut_middle(text: str, size: float, room: float) -> str:
@@ -398,10 +400,10 @@ def cut_middle(text: str, size: float, room: float) -> str:
         return text
     # A hair less than half: what is left of rounding must not make both halves too wide.
     half = (room - text_width(_CUT, size)) / 2 * (1 - 1e-9)
-    return f"{_fitting(text, size, half)}{_CUT}{_fitting(text[::-1], size, half)[::-1]}"
+    return f"{_fit_start(text, size, half)}{_CUT}{_fit_start(text[::-1], size, half)[::-1]}"
 
 
-def _fitting(text: str, size: float, room: float) -> str:
+def _fit_start(text: str, size: float, room: float) -> str:
     """As many of the first letters as fit."""
     return cut_text(text, size, room + text_width(_CUT, size)).removesuffix(_CUT)
 
@@ -413,13 +415,13 @@ def telling_parts(names: Sequence[str], size: float, room: float) -> list[str]:
         return [cut_middle(name, size, room) for name in names]
     start = _shared_words(names)
     end = _shared_words([name[start:][::-1] for name in names])
-    told = []
+    parts = []
     for name in names:
         # A few letters are clearer than the dots in their place.
-        head = _CUT if start > _FEW else name[:start]
-        tail = _CUT if end > _FEW else name[len(name) - end :]
-        told.append(cut_middle(f"{head}{name[start : len(name) - end]}{tail}", size, room))
-    return told
+        head = _CUT if start > _MAX_LABELS else name[:start]
+        tail = _CUT if end > _MAX_LABELS else name[len(name) - end :]
+        parts.append(cut_middle(f"{head}{name[start : len(name) - end]}{tail}", size, room))
+    return parts
 
 
 def _shared_words(names: Sequence[str]) -> int:

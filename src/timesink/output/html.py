@@ -19,7 +19,7 @@ from timesink.output.numbers import first_nodes, words_at
 STATIC = Path(__file__).parent / "static"
 """Where the build of `web/` puts what shows reports."""
 _BUNDLE = ("report.js", "report.css")
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 """Larger files are not sent around; tables, then names, get shorter until they fit."""
 _FRAME_BYTES = 10_000
 """More than the page around all this takes."""
@@ -60,7 +60,7 @@ def report_html(document: blocks.Document) -> str:
     script, style = bundle()
     plain = "".join(_plain(document))
     taken = sum(len(text.encode()) for text in (script, style, plain))
-    _, json = fitted(document, MOST_BYTES - _FRAME_BYTES - taken)
+    _, json = fit_document(document, MAX_BYTES - _FRAME_BYTES - taken)
     return _PAGE.format(
         policy=_POLICY,
         version=in_html(document.version),
@@ -78,8 +78,8 @@ def report_html(document: blocks.Document) -> str:
 def _plain(document: blocks.Document) -> Iterator[str]:
     """The answer and what to do, as text."""
     yield f"<p>{_text(document.subject)}</p><h1>{_text(document.headline)}</h1>"
-    shown = [one for one in document.sections if one.clock in ("", document.clock)]
-    for block in (block for section in shown for block in section.blocks):
+    sections = [section for section in document.sections if section.clock in ("", document.clock)]
+    for block in (block for section in sections for block in section.blocks):
         if isinstance(block, blocks.Verdict):
             yield f"<p>{_text(block.sentence)}</p>"
         if isinstance(block, blocks.Findings | blocks.Causes):
@@ -94,8 +94,8 @@ def _plain(document: blocks.Document) -> Iterator[str]:
     yield "<noscript><p>Pictures and tables need JavaScript.</p></noscript>"
 
 
-def _text(said: str) -> str:
-    return in_html(cut_middle(said, _LONGEST))
+def _text(text: str) -> str:
+    return in_html(cut_middle(text, _LONGEST))
 
 
 def bundle() -> tuple[str, str]:
@@ -113,18 +113,18 @@ def bundle() -> tuple[str, str]:
 # -- what fits -------------------------------------------------------------------------------------
 
 
-def fitted(document: blocks.Document, most_bytes: int) -> tuple[blocks.Document, str]:
+def fit_document(document: blocks.Document, most_bytes: int) -> tuple[blocks.Document, str]:
     """The document with as many rows per table as there is room for; few are always shown.
 
     Beside it is its JSON, which may stand in a script element.  Very long names lose their middle,
     which is seen in them.
     """
-    for shown in _ever_shorter(document):
-        json = in_script(to_json(shown))
+    for shorter in _ever_shorter(document):
+        json = in_script(to_json(shorter))
         # As a file has it: escaped brackets of kernel names take room.
         if len(json.encode()) <= most_bytes:
             break
-    return shown, json
+    return shorter, json
 
 
 def _ever_shorter(document: blocks.Document) -> Iterator[blocks.Document]:
@@ -132,8 +132,8 @@ def _ever_shorter(document: blocks.Document) -> Iterator[blocks.Document]:
     shorter: blocks.Document = _with_texts_cut(document, _LETTERS)
     for rows in _ROWS:
         sections = (
-            replace(one, blocks=tuple(_first_rows(block, rows) for block in one.blocks))
-            for one in shorter.sections
+            replace(section, blocks=tuple(_first_rows(block, rows) for block in section.blocks))
+            for section in shorter.sections
         )
         shorter = replace(shorter, sections=tuple(sections))
         yield shorter
@@ -163,9 +163,9 @@ def _with_texts_cut(value: Any, letters: int) -> Any:
     if isinstance(value, str):
         return cut_middle(value, letters)
     if isinstance(value, tuple):
-        return tuple(_with_texts_cut(one, letters) for one in value)
+        return tuple(_with_texts_cut(item, letters) for item in value)
     if isinstance(value, Struct) and not isinstance(value, blocks.Numbers | blocks.Picture):
         return type(value)(
-            **{name: _with_texts_cut(one, letters) for name, one in asdict(value).items()}
+            **{name: _with_texts_cut(member, letters) for name, member in asdict(value).items()}
         )
     return value

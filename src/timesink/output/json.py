@@ -25,10 +25,10 @@ def to_json(block: msgspec.Struct) -> bytes:
 
     Characters that cannot be seen or encoded are written out, as on a terminal.
     """
-    told = msgspec.to_builtins(block)
+    fields = msgspec.to_builtins(block)
     if isinstance(block, Document):
-        told.pop("notes")
-    return msgspec.json.encode(_visible(told))
+        fields.pop("notes")
+    return msgspec.json.encode(_visible(fields))
 
 
 def in_script(json: bytes) -> str:
@@ -39,7 +39,7 @@ def in_script(json: bytes) -> str:
     return escaped.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def indented(content: bytes) -> str:
+def indent_json(content: bytes) -> str:
     """JSON for people to read."""
     return msgspec.json.format(content, indent=2).decode()
 
@@ -50,15 +50,15 @@ def _visible(value: Any) -> Any:
     if isinstance(value, dict):
         # Drawings are our own and have lines.
         return {
-            key: one if key == "svg" else _visible(one)
-            for key, one in value.items()
+            key: member if key == "svg" else _visible(member)
+            for key, member in value.items()
             if key not in _OF_TEXT
         }
     if isinstance(value, list | tuple):
         return [
-            _visible(one) if isinstance(one, str | dict | list | tuple) else one
-            for one in value
-            if not (isinstance(one, dict) and one.get("medium") == "text")
+            _visible(item) if isinstance(item, str | dict | list | tuple) else item
+            for item in value
+            if not (isinstance(item, dict) and item.get("medium") == "text")
         ]
     return value
 
@@ -73,14 +73,14 @@ def frame_csv(frame: pl.DataFrame) -> str:
 
 def in_csv(frame: pl.DataFrame) -> list[pl.Series]:
     """Columns of text whose cells would be formulas to a spreadsheet, or steer a terminal."""
-    made = []
+    columns = []
     for column in frame.iter_columns():
         if not isinstance(column.dtype, pl.String | pl.Categorical | pl.Enum):
             continue
         text = column.cast(pl.String)
         if text.str.contains(_UNSAFE).any():
-            made.append(text.map_elements(cell_csv, pl.String, skip_nulls=True))
-    return made
+            columns.append(text.map_elements(cell_csv, pl.String, skip_nulls=True))
+    return columns
 
 
 def cell_csv(text: str) -> str:

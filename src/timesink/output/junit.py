@@ -29,11 +29,11 @@ def junit_xml(
     host: str = "localhost",
     *,
     notes: Iterable[str] = (),
-    **known: str,
+    **gate_facts: str,
 ) -> str:
     """One suite with a test case per check; times are those of the new run, in seconds.
 
-    `why` says why it does or does not pass; what else is `known` of the gate are properties.
+    `why` says why it does or does not pass; what else is `gate_facts` of the gate are properties.
     """
     sorts = [_sort(check) for check in checks]
     root = ET.Element("testsuites")
@@ -52,7 +52,7 @@ def junit_xml(
         time=_seconds(sum(map(_time_ns, checks))),
     )
     properties = ET.SubElement(suite, "properties")
-    for name, value in known.items():
+    for name, value in gate_facts.items():
         if value:
             ET.SubElement(properties, "property", name=name, value=_line(value))
     for check in checks:
@@ -76,12 +76,12 @@ def _add_case(suite: ET.Element, check: Finding, why: str) -> None:
     sort = _sort(check)
     if not sort:
         return
-    found = ET.SubElement(case, sort, message=_line(check.sentence))
+    outcome = ET.SubElement(case, sort, message=_line(check.sentence))
     if sort == "skipped":
         return
-    found.set("type", _TYPES.get(check.kind, check.kind) if sort == "failure" else _UNJUDGED)
+    outcome.set("type", _TYPES.get(check.kind, check.kind) if sort == "failure" else _UNJUDGED)
     is_told = check.kind == "cycle time" and sort == "failure"
-    found.text = _text(why if is_told else check.sentence)
+    outcome.text = _text(why if is_told else check.sentence)
 
 
 def _sort(check: Finding) -> str:

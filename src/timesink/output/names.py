@@ -54,7 +54,7 @@ def in_cell(value: str) -> str:
 
 def in_published_cell(value: str) -> str:
     """The same with template arguments as they are: others compare these cells with theirs."""
-    return _without_markup(_TAG.sub(_opened, printable(value))).replace("|", "\\|")
+    return _without_markup(_TAG.sub(_escape_bracket, printable(value))).replace("|", "\\|")
 
 
 def in_line(value: str) -> str:
@@ -68,19 +68,19 @@ def in_line(value: str) -> str:
 
 def as_code(name: str) -> str:
     """A name as a code span, whatever it holds."""
-    shown = printable(name)
-    if "`" not in shown:
-        return f"`{shown}`"
-    fence = "`" * (max(map(len, re.findall("`+", shown))) + 1)
-    return f"{fence} {shown} {fence}"
+    text = printable(name)
+    if "`" not in text:
+        return f"`{text}`"
+    fence = "`" * (max(map(len, re.findall("`+", text))) + 1)
+    return f"{fence} {text} {fence}"
 
 
 def _without_markup(value: str) -> str:
     return value.replace("`", "\\`").replace("](", "]\\(")
 
 
-def _opened(found: re.Match[str]) -> str:
-    name, rest = found[1], found[2] or ""
+def _escape_bracket(match: re.Match[str]) -> str:
+    name, rest = match[1], match[2] or ""
     return "<" if name and _TYPES.fullmatch(name) and "=" not in rest else "&lt;"
 
 
@@ -111,12 +111,12 @@ def cut_apart(names: Sequence[str], room: int, *, middle: bool = False) -> dict[
     first = cut_middle if middle else cut_end
     cut = {name: first(name, room) for name in dict.fromkeys(names)}
     marks = count(1)
-    for shortened in (_without_middle, _without_common, partial(_numbered, marks=marks)):
+    for shortened in (_without_middle, _without_common, partial(_number_names, marks=marks)):
         looks: defaultdict[str, list[str]] = defaultdict(list)
         for name, look in cut.items():
             looks[look].append(name)
-        for alike in looks.values():
-            cut.update(shortened(alike, room) if len(alike) > 1 else {})
+        for clashes in looks.values():
+            cut.update(shortened(clashes, room) if len(clashes) > 1 else {})
     return cut
 
 
@@ -152,7 +152,7 @@ def _without_common(names: Sequence[str], room: int) -> dict[str, str]:
     return {name: cut_end(f"{name[: head - 1]}…{name[len(common) :]}", room) for name in names}
 
 
-def _numbered(names: Sequence[str], room: int, marks: Iterator[int]) -> dict[str, str]:
+def _number_names(names: Sequence[str], room: int, marks: Iterator[int]) -> dict[str, str]:
     """Numbers of their own: the beginnings of two groups of names may be the same as well."""
     numbered = ((name, f" #{number}") for name, number in zip(names, marks, strict=False))
     return {name: cut_end(name, room - len(mark)) + mark for name, mark in numbered}
@@ -169,8 +169,8 @@ def end_of_path(path: str, room: int) -> str:
 def short_names(line: str) -> str:
     """A sentence in which no name is longer than a line."""
 
-    def shortened(found: re.Match[str]) -> str:
-        cut = cut_middle(found[1] or found[2], LONGEST_NAME)
-        return cut if found[1] is None else f"`{cut}`"
+    def shortened(match: re.Match[str]) -> str:
+        cut = cut_middle(match[1] or match[2], LONGEST_NAME)
+        return cut if match[1] is None else f"`{cut}`"
 
     return _LONG_NAME.sub(shortened, line)

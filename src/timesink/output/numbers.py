@@ -36,21 +36,21 @@ _MOMENTS = ("ts_ns", "start_ns", "end_ns")
 _RATIOS = ("_ratio", "utilisation", "any_activity", "within_steps", "sm_efficiency")
 
 
-def worded(value: float | None, kind: Kind) -> str:
+def number_text(value: float | None, kind: Kind) -> str:
     """A number as people read it, with its unit."""
-    known = value is not None and math.isfinite(value)
-    return WORDS[kind](value) if known else NONE
+    is_number = value is not None and math.isfinite(value)
+    return WORDS[kind](value) if is_number else NONE
 
 
-def signed(value: float | None, kind: Kind) -> str:
+def change_text(value: float | None, kind: Kind) -> str:
     """The same for a change: a plus is told, and no sign where it rounds to nothing."""
     if value is None:
         return NONE
-    whole = {"share": 1, "percent": 100}.get(kind)
-    if whole and units.signed_pct(100 * value / whole).endswith(" x"):
-        return units.signed_pct(100 * value / whole)
-    said = worded(abs(value), kind)
-    return f"{'-' if value < 0 else '+'}{said}" if any(c in "123456789" for c in said) else said
+    full_share = {"share": 1, "percent": 100}.get(kind)
+    if full_share and units.signed_pct(100 * value / full_share).endswith(" x"):
+        return units.signed_pct(100 * value / full_share)
+    text = number_text(abs(value), kind)
+    return f"{'-' if value < 0 else '+'}{text}" if any(c in "123456789" for c in text) else text
 
 
 def cost_of(card: CauseCard) -> str:
@@ -59,13 +59,13 @@ def cost_of(card: CauseCard) -> str:
     bounds = f" ({card.interval})" if card.interval else ""
     # A cause that others work against may explain more than all of the change.
     tells = card.share is not None and card.share < 1.0005
-    share = f"{worded(card.share, 'share')} {card.share_word}" if tells else ""
+    share = f"{number_text(card.share, 'share')} {card.share_word}" if tells else ""
     return ", ".join(filter(None, (f"{explains}{bounds}", share)))
 
 
 def change_of(value: float, kind: Kind) -> str:
     """A change as sentences say it, with its sign."""
-    return units.signed_ns(value) if kind == "time_ns" else signed(value, kind)
+    return units.signed_ns(value) if kind == "time_ns" else change_text(value, kind)
 
 
 def is_moment(name: str) -> bool:
@@ -129,9 +129,9 @@ def numbers(column: pl.Series, kind: Kind, *, start_ns: int = 0) -> Numbers:
 
 def words(texts: Iterable[str | None]) -> Words:
     """Text as codes into what occurs, in the order in which it occurs first."""
-    known: dict[str, int] = {}
-    codes = tuple(-1 if text is None else known.setdefault(text, len(known)) for text in texts)
-    return Words(codes, tuple(known))
+    code_of: dict[str, int] = {}
+    codes = tuple(-1 if text is None else code_of.setdefault(text, len(code_of)) for text in texts)
+    return Words(codes, tuple(code_of))
 
 
 def words_at(data: Words, rows: Iterable[int]) -> Words:
@@ -141,20 +141,20 @@ def words_at(data: Words, rows: Iterable[int]) -> Words:
 
 def first_nodes(tree: Tree, most: int) -> Tree:
     """The first nodes that are seen at once; what is folded is not there to be unfolded."""
-    kept = tree.seen[:most]
+    rows = tree.seen[:most]
 
     def at(values: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(values[row] for row in kept) if values else ()
+        return tuple(values[row] for row in rows) if values else ()
 
-    def side(one: TreeSide) -> TreeSide:
-        details = tuple(replace(each, values=at(each.values)) for each in one.details)
-        return replace(one, details=details, moments_ns=at(one.moments_ns))
+    def side(tree_side: TreeSide) -> TreeSide:
+        details = tuple(replace(detail, values=at(detail.values)) for detail in tree_side.details)
+        return replace(tree_side, details=details, moments_ns=at(tree_side.moments_ns))
 
     return replace(
         tree,
         depth=at(tree.depth),
-        names=words_at(tree.names, kept),
-        states=words_at(tree.states, kept),
+        names=words_at(tree.names, rows),
+        states=words_at(tree.states, rows),
         folded=at(tree.folded),
         base=side(tree.base),
         new=side(tree.new),
@@ -177,13 +177,13 @@ def texts_of(column: pl.Series) -> list[str | None]:
     return [text if text is None or text.strip() else NO_NAME for text in texts]
 
 
-def joined(columns: Sequence[pl.Series]) -> list[str | None]:
+def join_cells(columns: Sequence[pl.Series]) -> list[str | None]:
     """What several columns say in one cell, e.g. the dimensions of a grid."""
     rows = zip(*columns, strict=True)
     return [None if None in row else " x ".join(map(str, row)) for row in rows]
 
 
-def known(value: float | None) -> float | None:
+def finite_or_none(value: float | None) -> float | None:
     """A number that JSON can say; None for any other."""
     return value if value is not None and math.isfinite(value) else None
 
@@ -213,21 +213,24 @@ def table(
     `meanings` say by key what a column without words of its own means; `more` are fields of the
     block.
     """
-    meant = meanings or {}
-    every = tuple(one if one.help else replace(one, help=meant.get(one.key, "")) for one in columns)
+    help_texts = meanings or {}
+    every = tuple(
+        column if column.help else replace(column, help=help_texts.get(column.key, ""))
+        for column in columns
+    )
     first = every[0].data if every else Numbers(())
     rows = len(first.codes if isinstance(first, Words) else first.values)
-    told = tuple(one for one in every if _tells(one.data)) if rows else every
+    visible_columns = tuple(column for column in every if _tells(column.data)) if rows else every
     every_row = rows if total_rows is None else total_rows
-    return Table(id, title, told, rows, every_row, **more)
+    return Table(id, title, visible_columns, rows, every_row, **more)
 
 
 def cells(column: Column) -> list[str]:
     """The values of a column as people read them."""
     data = column.data
     if isinstance(data, Numbers):
-        said = signed if column.signed else worded
-        return [said(value, column.kind) for value in data.values]
+        format_value = change_text if column.signed else number_text
+        return [format_value(value, column.kind) for value in data.values]
     return [NONE if code < 0 else data.texts[code] for code in data.codes]
 
 

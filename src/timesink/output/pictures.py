@@ -178,8 +178,8 @@ def _numbers(**named: float) -> str:
 
 def _number(value: float) -> str:
     """As short as a hundredth of a pixel allows."""
-    shown = f"{value:.2f}".rstrip("0").rstrip(".")
-    return "0" if shown == "-0" else shown
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
 
 
 _FINER = 3
@@ -202,9 +202,9 @@ def to_png(drawing: Drawing, scale: float = 2) -> bytes:
     pen = _PngPen(ImageDraw.Draw(large, "RGBA"), scale * _FINER)
     for shape in drawing.shapes:
         pen.draw(shape)
-    made = BytesIO()
-    large.reduce(_FINER).save(made, "PNG", optimize=True)
-    return made.getvalue()
+    buffer = BytesIO()
+    large.reduce(_FINER).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
 
 
 class _PngPen:

@@ -15,7 +15,7 @@ from timesink.model import units
 from timesink.model.units import interval_ns
 from timesink.output import blocks
 from timesink.output.names import cut_apart, end_of_path, in_cell, printable
-from timesink.output.numbers import cells, change_of, column, signed, worded
+from timesink.output.numbers import cells, change_of, change_text, column, number_text
 
 GAP = 2
 """Blanks between columns."""
@@ -25,7 +25,7 @@ _READABLE, _COMFORTABLE = 22, 40
 """Columns are left out rather than cutting names shorter than this: any column, a minor one."""
 _MINOR = 4
 """From here on a column is a minor one."""
-_MOST_BARS = 16
+_MAX_BARS = 16
 """More bars side by side are left to pages."""
 
 
@@ -42,14 +42,18 @@ class Lines(NamedTuple):
 
 
 def _of_text(table: blocks.Table) -> list[blocks.Column]:
-    return [one for one in table.columns if (one.main or one.spare) and one.medium != "page"]
+    return [
+        column
+        for column in table.columns
+        if (column.main or column.spare) and column.medium != "page"
+    ]
 
 
 def lines_of(table: blocks.Table) -> Lines:
     """The columns of a table that text has, as cells."""
     columns = _of_text(table)
     return Lines(
-        tuple(one.title for one in columns),
+        tuple(column.title for column in columns),
         tuple(zip(*map(cells, columns), strict=True)),
         tuple(map(_is_right, columns)),
     )
@@ -60,31 +64,33 @@ def text_table(table: blocks.Table, width: int) -> RenderableType:
 
     A table too wide for that is shown row by row, one column per line.
     """
-    kept = _with_room(table, width)
-    by_column = [cells(one) for one in kept]
-    if kept and kept[0].cut == "nothing" and not _fits_whole(kept, by_column, width):
-        return _under_names([one.title for one in kept], by_column)
-    sizes = _fit(_sizes(kept, sys.maxsize), [_is_whole(one) for one in kept], width)
+    columns = _with_room(table, width)
+    by_column = [cells(table_column) for table_column in columns]
+    if columns and columns[0].cut == "nothing" and not _fits_whole(columns, by_column, width):
+        return _under_names([table_column.title for table_column in columns], by_column)
+    sizes = _fit(
+        _sizes(columns, sys.maxsize), [_is_whole(table_column) for table_column in columns], width
+    )
     if sum(sizes) + GAP * (len(sizes) - 1) <= width:
-        for place, (one, size) in enumerate(zip(kept, sizes, strict=True)):
+        for place, (table_column, size) in enumerate(zip(columns, sizes, strict=True)):
             values = by_column[place]
-            if size < natural_width(one.title, values):
+            if size < natural_width(table_column.title, values):
                 # Names that fit, and of which no two look the same.
-                if one.cut == "start":
+                if table_column.cut == "start":
                     values = [end_of_path(value, size) for value in values]
                 # The ends of kernels' names tell as much as their beginnings.
-                cut = cut_apart(values, size, middle=one.link == "kernel")
+                cut = cut_apart(values, size, middle=table_column.link == "kernel")
                 by_column[place] = [cut[value] for value in values]
-    names = [printable(one.title) for one in kept]
-    right = [_is_right(one) for one in kept]
+    names = [printable(table_column.title) for table_column in columns]
+    right = [_is_right(table_column) for table_column in columns]
     sizes = [natural_width(*column) for column in zip(names, by_column, strict=True)]
     sizes = _fit(sizes, right, width)
     rows = [[printable(value) for value in row] for row in zip(*by_column, strict=True)]
     if sum(sizes) + GAP * (len(sizes) - 1) > width:
         return Group(*(_record(names, row) for row in rows))
-    made = RichTable(box=None, header_style="bold", pad_edge=False, padding=(0, GAP, 0, 0))
+    rich_table = RichTable(box=None, header_style="bold", pad_edge=False, padding=(0, GAP, 0, 0))
     for name, size, to_right in zip(names, sizes, right, strict=True):
-        made.add_column(
+        rich_table.add_column(
             Text(name),
             justify="right" if to_right else "left",
             no_wrap=True,
@@ -92,34 +98,38 @@ def text_table(table: blocks.Table, width: int) -> RenderableType:
             width=size,
         )
     for row in rows:
-        made.add_row(*map(Text, row))
-    return made
+        rich_table.add_row(*map(Text, row))
+    return rich_table
 
 
 def _with_room(table: blocks.Table, width: int) -> list[blocks.Column]:
     """The columns that are not spared at this width."""
-    kept = _of_text(table)
-    while kept:
-        place = max(range(len(kept)), key=lambda place: (kept[place].spare, place))
-        least = _COMFORTABLE if kept[place].spare >= _MINOR else _READABLE
-        if not kept[place].spare or sum(_sizes(kept, least)) + GAP * (len(kept) - 1) <= width:
+    columns = _of_text(table)
+    while columns:
+        place = max(range(len(columns)), key=lambda place: (columns[place].spare, place))
+        least = _COMFORTABLE if columns[place].spare >= _MINOR else _READABLE
+        if (
+            not columns[place].spare
+            or sum(_sizes(columns, least)) + GAP * (len(columns) - 1) <= width
+        ):
             break
-        del kept[place]
-    return kept
+        del columns[place]
+    return columns
 
 
 def _fits_whole(
     columns: Sequence[blocks.Column], by_column: Sequence[Sequence[str]], width: int
 ) -> bool:
     """Whether there is room for the first column as it is, beside the others cut short."""
-    first, *others = (
-        natural_width(one.title, values) for one, values in zip(columns, by_column, strict=True)
+    first, *rest = (
+        natural_width(column.title, values)
+        for column, values in zip(columns, by_column, strict=True)
     )
     shorter = (
-        size if _is_whole(one) else min(size, NARROWEST)
-        for one, size in zip(columns[1:], others, strict=True)
+        size if _is_whole(column) else min(size, NARROWEST)
+        for column, size in zip(columns[1:], rest, strict=True)
     )
-    return first + sum(shorter) + GAP * len(others) <= width
+    return first + sum(shorter) + GAP * len(rest) <= width
 
 
 def _under_names(titles: Sequence[str], by_column: Sequence[Sequence[str]]) -> RenderableType:
@@ -127,34 +137,34 @@ def _under_names(titles: Sequence[str], by_column: Sequence[Sequence[str]]) -> R
     lines = []
     for name, *values in zip(*by_column, strict=True):
         lines.append(Text(printable(name), no_wrap=True, overflow="ignore"))
-        said = (f"{title} {value}" for title, value in zip(titles[1:], values, strict=True))
-        lines += [Text(f"  {', '.join(map(printable, said))}")] if values else []
+        pairs = (f"{title} {value}" for title, value in zip(titles[1:], values, strict=True))
+        lines += [Text(f"  {', '.join(map(printable, pairs))}")] if values else []
     return Group(*lines)
 
 
-def _is_right(one: blocks.Column) -> bool:
+def _is_right(column: blocks.Column) -> bool:
     """Whether it stands to the right, as numbers do."""
-    return one.right or one.kind != "text"
+    return column.right or column.kind != "text"
 
 
-def _is_whole(one: blocks.Column) -> bool:
+def _is_whole(column: blocks.Column) -> bool:
     """Whether nothing of it is cut."""
-    return _is_right(one) or one.cut == "nothing"
+    return _is_right(column) or column.cut == "nothing"
 
 
 def _sizes(columns: Sequence[blocks.Column], least: int) -> list[int]:
     """How wide columns are: numbers and some words whole, others as short as they may be cut."""
-    wide = [natural_width(one.title, cells(one)) for one in columns]
+    wide = [natural_width(column.title, cells(column)) for column in columns]
     return [
-        size if _is_whole(one) else min(size, least)
-        for one, size in zip(columns, wide, strict=True)
+        size if _is_whole(column) else min(size, least)
+        for column, size in zip(columns, wide, strict=True)
     ]
 
 
-def heading(title: str, shown: Sequence[blocks.Block]) -> str:
+def heading(title: str, members: Sequence[blocks.Block]) -> str:
     """The title of a section; where it is that of a table, with how much of it is shown."""
-    first = shown[0] if shown else None
-    is_its = isinstance(first, blocks.Table) and (len(shown) == 1 or first.title == title)
+    first = members[0] if members else None
+    is_its = isinstance(first, blocks.Table) and (len(members) == 1 or first.title == title)
     return f"{title}{_extent(first)}" if is_its and isinstance(first, blocks.Table) else title
 
 
@@ -178,16 +188,18 @@ def _extent(table: blocks.Table) -> str:
 
 def known_tiles(block: blocks.Tiles) -> list[tuple[str, str]]:
     """Label and value of the figures that are known."""
-    known = [tile for tile in block.tiles if tile.value is not None]
-    return [(tile.label, worded(tile.value, tile.kind)) for tile in known]
+    tiles = [tile for tile in block.tiles if tile.value is not None]
+    return [(tile.label, number_text(tile.value, tile.kind)) for tile in tiles]
 
 
 def verdict_words(block: blocks.Verdict) -> list[str]:
     """From what to what something changed, and by how much; empty where neither is known."""
     if block.base.value is None and block.new.value is None:
         return []
-    values = [f"{one.label} {worded(one.value, block.kind)}" for one in (block.base, block.new)]
-    change = [] if block.change is None else [signed(block.change, "share")]
+    values = [
+        f"{side.label} {number_text(side.value, block.kind)}" for side in (block.base, block.new)
+    ]
+    change = [] if block.change is None else [change_text(block.change, "share")]
     return [" → ".join(values), *change]
 
 
@@ -208,25 +220,25 @@ def parts_table(block: blocks.Parts) -> blocks.Table:
 
 def stacks_table(block: blocks.Stacks) -> blocks.Table | None:
     """A row of parts per bar; None where these are too many to read."""
-    if len(block.labels) > _MOST_BARS:
+    if len(block.labels) > _MAX_BARS:
         return None
-    parts = (column(one.id, one.name, block.kind, one.values, spare=1) for one in block.parts)
+    parts = (column(part.id, part.name, block.kind, part.values, spare=1) for part in block.parts)
     return _table(block.title, column("label", "", "text", block.labels), *parts)
 
 
 def attribution_table(block: blocks.Attribution) -> blocks.Table:
     """Parts of a change, row by row."""
     rows, kind = block.rows, block.kind
-    changes, intervals = [change_of(one.change, kind) for one in rows], [*map(interval_of, rows)]
-    about = column("about", "", "text", [one.help for one in rows], spare=4)
+    changes, intervals = [change_of(row.change, kind) for row in rows], [*map(interval_of, rows)]
+    about = column("about", "", "text", [row.help for row in rows], spare=4)
     return _table(
         block.title,
-        column("part", "part", "text", [one.name for one in rows]),
-        column("base", "base", kind, [one.base for one in rows], spare=2),
-        column("new", "new", kind, [one.new for one in rows], spare=2),
+        column("part", "part", "text", [row.name for row in rows]),
+        column("base", "base", kind, [row.base for row in rows], spare=2),
+        column("new", "new", kind, [row.new for row in rows], spare=2),
         column("change", "change", "text", changes, right=True),
         column("interval", "interval", "text", intervals, cut="nothing", spare=3),
-        *([about] if any(one.help for one in rows) else []),
+        *([about] if any(row.help for row in rows) else []),
     )
 
 
@@ -243,17 +255,17 @@ def tree_table(block: blocks.Tree) -> blocks.Table:
     ]
     figures = (
         column(
-            f"{side}_{one.title}",
-            f"{one.title} {side}",
-            one.kind,
-            [one.values[at] for at in rows],
+            f"{side}_{detail.title}",
+            f"{detail.title} {side}",
+            detail.kind,
+            [detail.values[at] for at in rows],
             spare=2 * place,
         )
         for place, pair in enumerate(zip(block.base.details, block.new.details, strict=True))
-        for side, one in zip(("base", "new"), pair, strict=True)
+        for side, detail in zip(("base", "new"), pair, strict=True)
     )
-    shown = column("node", "call", "text", names), column("state", "state", "text", state)
-    return blocks.Table(block.id, block.title, (*shown, *figures), len(rows), block.total)
+    labels = column("node", "call", "text", names), column("state", "state", "text", state)
+    return blocks.Table(block.id, block.title, (*labels, *figures), len(rows), block.total)
 
 
 def interval_of(part: blocks.AttributedPart) -> str:
@@ -274,8 +286,8 @@ def markdown_table(
 ) -> str:
     """Cells that are text already, as a Markdown table."""
     rule = ["---:" if to_right else "---" for to_right in right]
-    head, *others = ([in_cell(value) for value in row] for row in [titles, *rows])
-    return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *others])
+    head, *body = ([in_cell(value) for value in row] for row in [titles, *rows])
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *body])
 
 
 def natural_width(title: str, values: Sequence[str]) -> int:

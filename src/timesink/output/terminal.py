@@ -20,7 +20,7 @@ from rich.text import Text
 from timesink.output import blocks, tables
 from timesink.output.blocks import Document, Section, Tone
 from timesink.output.names import printable
-from timesink.output.numbers import change_of, cost_of, signed, worded
+from timesink.output.numbers import change_of, change_text, cost_of, number_text
 
 FILE_WIDTH = 100
 """Characters of a line of text in a file."""
@@ -68,8 +68,8 @@ _STRIP = 60
 _SHADES = "·░▒▓█"
 """From nothing to the largest value of a heat map."""
 _SHADE_COLOURS = ("dim", "yellow", "yellow", "red", "bold red")
-_WIDEST_SHADE, _MOST_SHADED = 4, 16
-_MOST_NODES = 16
+_WIDEST_SHADE, _MAX_SHADED = 4, 16
+_MAX_NODES = 16
 _TOGETHER = re.compile(
     r"(?<=\d) (?=%|[mun]?s\b|[kMGT]?B\b|[KMG]iB|MHz|m?W\b|C\b|\d{3}\b)|(?<=→) | (?=→)"
     r"|(?<=[GNXHM][PL]U) (?=\d)|(?<=%) (?=of a core)|(?<=% of) (?=a core)|(?<=% of a) (?=core)"
@@ -109,7 +109,7 @@ def to_plain(content: RenderableType, width: int) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
-def wrapped(line: str, width: int, style: str = "", indent: int = 0) -> Iterator[Text]:
+def wrap_line(line: str, width: int, style: str = "", indent: int = 0) -> Iterator[Text]:
     """A line that goes on under where it began, with no amount torn from its unit."""
     glued, before = _TOGETHER.sub(_GLUE, printable(line)), " " * indent
     for break_long in (False, True):
@@ -134,43 +134,43 @@ def content(document: Document, width: int) -> Group:
     """The answer, what was read, notes, then section by section."""
     lines: list[RenderableType] = []
     if document.headline:
-        lines += wrapped(document.headline, width, f"bold {_TONES[document.tone]}".rstrip())
+        lines += wrap_line(document.headline, width, f"bold {_TONES[document.tone]}".rstrip())
     if not document.headline.startswith(document.subject):
-        lines += wrapped(document.subject, width, "dim")
+        lines += wrap_line(document.subject, width, "dim")
     for note in document.notes:
-        lines += wrapped(f"note: {note}", width, "dim")
+        lines += wrap_line(f"note: {note}", width, "dim")
     for section in document.in_text():
-        made = list(_section(section, width))
-        lines += ["", *made] if lines and made else made
+        section_lines = list(_section(section, width))
+        lines += ["", *section_lines] if lines and section_lines else section_lines
     return Group(*lines)
 
 
 def _section(section: Section, width: int) -> Iterator[RenderableType]:
-    shown = [
-        tables.tree_table(one) if isinstance(one, blocks.Tree) else one
-        for one in section.blocks
-        if not isinstance(one, blocks.Picture | blocks.Scatter)
+    members = [
+        tables.tree_table(block) if isinstance(block, blocks.Tree) else block
+        for block in section.blocks
+        if not isinstance(block, blocks.Picture | blocks.Scatter)
     ]
-    if not shown and not section.lead:
+    if not members and not section.lead:
         return
-    alone = len(shown) == 1
+    is_single = len(members) == 1
     if section.title:
-        yield text(tables.heading(section.title, shown), "bold")
+        yield text(tables.heading(section.title, members), "bold")
     if section.lead:
-        yield from wrapped(section.lead, width, "dim")
-    for place, block in enumerate(shown):
-        title = "" if alone and section.title else tables.title_of(block, section.title)
+        yield from wrap_line(section.lead, width, "dim")
+    for place, block in enumerate(members):
+        title = "" if is_single and section.title else tables.title_of(block, section.title)
         if title:
             if place:
                 yield ""
-            yield text(title, "bold" if alone else "")
+            yield text(title, "bold" if is_single else "")
         yield from _WRITERS[type(block)](block, width)
 
 
 # -- words -----------------------------------------------------------------------------------------
 
 
-def _labelled(rows: Iterable[tuple[str, str]]) -> RichTable:
+def _label_table(rows: Iterable[tuple[str, str]]) -> RichTable:
     table = RichTable(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -191,7 +191,7 @@ def _findings(block: blocks.Findings, width: int) -> Iterator[RenderableType]:
 def _causes(block: blocks.Causes, width: int) -> Iterator[RenderableType]:
     """Causes under their numbers, then what else is different around it."""
     if block.empty and all(card.role == "anomaly" for card in block.items):
-        yield from wrapped(block.empty, width, "", _INDENT)
+        yield from wrap_line(block.empty, width, "", _INDENT)
     role = block.items[0].role if block.items else ""
     for number, card in enumerate(block.items, 1):
         if card.role != role:
@@ -208,21 +208,21 @@ def _card(
 ) -> Iterator[RenderableType]:
     """What is said under a title: the sentence, what to try, what it rests on."""
     advice = f"try: {card.advice}" if card.advice else ""
-    for said in filter(None, (card.sentence, advice, gain)):
-        yield from wrapped(said, width, "", _CARD)
+    for sentence in filter(None, (card.sentence, advice, gain)):
+        yield from wrap_line(sentence, width, "", _CARD)
     for seen in card.evidence:
-        yield from wrapped(f"seen: {seen}", width, "dim", _CARD)
+        yield from wrap_line(f"seen: {seen}", width, "dim", _CARD)
 
 
 def _verdict(block: blocks.Verdict, width: int) -> Iterator[RenderableType]:
-    yield from wrapped(block.sentence, width, "bold")
-    said = tables.verdict_words(block)
-    if said and block.low is not None and block.high is not None:
-        said.append(f"({signed(block.low, 'share')} to {signed(block.high, 'share')})")
-    if said:
-        yield text("  ".join(said), "dim")
+    yield from wrap_line(block.sentence, width, "bold")
+    parts = tables.verdict_words(block)
+    if parts and block.low is not None and block.high is not None:
+        parts.append(f"({change_text(block.low, 'share')} to {change_text(block.high, 'share')})")
+    if parts:
+        yield text("  ".join(parts), "dim")
     for note in block.notes:
-        yield from wrapped(note, width, "dim", _INDENT)
+        yield from wrap_line(note, width, "dim", _INDENT)
 
 
 def _health(block: blocks.Health, width: int) -> Iterator[RenderableType]:
@@ -231,9 +231,9 @@ def _health(block: blocks.Health, width: int) -> Iterator[RenderableType]:
         line = Text(f"{item.severity:<9}", _SEVERITIES.get(item.severity, ""))
         yield line.append(printable(f"{times}{item.title}"), "default")
         advice = f"advice: {item.advice}" if item.advice else ""
-        told, example = ("", f"example: {item.told}") if item.is_example else (item.told, "")
-        for said in filter(None, (told, item.consequence, advice, example)):
-            yield from wrapped(said, width, "dim", 9)
+        detail, example = ("", f"example: {item.told}") if item.is_example else (item.told, "")
+        for sentence in filter(None, (detail, item.consequence, advice, example)):
+            yield from wrap_line(sentence, width, "dim", 9)
 
 
 # -- tables and bars -------------------------------------------------------------------------------
@@ -244,21 +244,21 @@ def _table(block: blocks.Table | None, width: int) -> Iterator[RenderableType]:
         return
     if block.rows or not block.note:
         yield tables.text_table(block, width)
-    for said in filter(None, (block.rest, block.note)):
-        yield from wrapped(said, width, "dim")
+    for sentence in filter(None, (block.rest, block.note)):
+        yield from wrap_line(sentence, width, "dim")
 
 
 def _parts(block: blocks.Parts, width: int) -> Iterator[RenderableType]:
     """A bar for each part; what parts mean stands in a column, where there is room for all."""
     label = max((cell_len(part.name) for part in block.parts), default=0) + _INDENT
     shares = [part.value / block.total if block.total else 0.0 for part in block.parts]
-    meant = max((cell_len(part.help) for part in block.parts), default=0) + tables.GAP
-    room = width - label - 23 - meant
+    help_width = max((cell_len(part.help) for part in block.parts), default=0) + tables.GAP
+    room = width - label - 23 - help_width
     most = min(_BAR, room) if room >= _SHORT_BAR else _BAR
     bars = ["█" * round(most * share) or "▏" * (share >= _VISIBLE) for share in shares]
     longest = max(map(len, bars), default=0)
     for part, share, bar in zip(block.parts, shares, bars, strict=True):
-        length, share_said = worded(part.value, block.kind), worded(share, "share")
+        length, share_said = number_text(part.value, block.kind), number_text(share, "share")
         line = text(f"  {part.name:<{label}}{length:>10}{share_said:>9}  ")
         line.append(bar, _PARTS.get(part.id, "yellow"))
         if room >= _SHORT_BAR:
@@ -294,12 +294,12 @@ def attribution_lines(block: blocks.Attribution, width: int) -> Iterator[Text]:
 
 def _curves(block: blocks.Curves, width: int) -> Iterator[RenderableType]:
     """A strip per curve: of many values the largest of neighbours, the largest of all full."""
-    label = max((cell_len(one.name) for one in block.series), default=0)
-    for one in block.series:
-        known = [value for value in one.values if value is not None]
-        least = 0.0 if block.from_zero else min(known, default=0.0)
+    label = max((cell_len(curve.name) for curve in block.series), default=0)
+    for curve in block.series:
+        numbers = [value for value in curve.values if value is not None]
+        least = 0.0 if block.from_zero else min(numbers, default=0.0)
         # What nobody knows is drawn lowest, and is no level.
-        values = [least if value is None else value for value in one.values]
+        values = [least if value is None else value for value in curve.values]
         top = (max(values, default=0.0) - least) or 1.0
         groups = min(_STRIP, width - label - 24, len(values))
         ends = [len(values) * place // groups for place in range(groups + 1)] if groups else []
@@ -308,26 +308,26 @@ def _curves(block: blocks.Curves, width: int) -> Iterator[RenderableType]:
             _LEVELS[min(int((value - least) / top * len(_LEVELS)), len(_LEVELS) - 1)]
             for value in largest_of
         )
-        largest = f"{worded(max(values, default=None), block.kind)} at most"
+        largest = f"{number_text(max(values, default=None), block.kind)} at most"
         if not block.from_zero:
-            largest = f"{worded(least, block.kind)} to {largest.removesuffix(' at most')}"
-        yield text(f"  {one.name:<{label}}  {strip}  {largest}")
+            largest = f"{number_text(least, block.kind)} to {largest.removesuffix(' at most')}"
+        yield text(f"  {curve.name:<{label}}  {strip}  {largest}")
 
 
 def _icicle(block: blocks.Icicle, _: int) -> Iterator[RenderableType]:
     """The first nodes of the tree, indented."""
     depth: list[int] = []
-    for parent in block.parent[:_MOST_NODES]:
+    for parent in block.parent[:_MAX_NODES]:
         depth.append(0 if parent < 0 else depth[parent] + 1)
     for deep, code, value in zip(depth, block.codes, block.value, strict=False):
-        yield text(f"  {'  ' * deep}{block.texts[code]}  {worded(value, block.kind)}")
+        yield text(f"  {'  ' * deep}{block.texts[code]}  {number_text(value, block.kind)}")
     if len(block.parent) > len(depth):
         yield text(f"  and {len(block.parent) - len(depth)} more", "dim")
 
 
 def _heatmap(block: blocks.Heatmap, width: int) -> Iterator[RenderableType]:
     """A line per row; roots, as in the picture of a page: one large value hides no other."""
-    rows = block.rows[:_MOST_SHADED]
+    rows = block.rows[:_MAX_SHADED]
     label = max((cell_len(row.name) for row in rows), default=0)
     wide = max(1, min(_WIDEST_SHADE, (width - 30) // max(len(block.columns), 1)))
     most = max((value or 0.0 for row in rows for value in row.values), default=0.0)
@@ -347,18 +347,18 @@ def _heatmap(block: blocks.Heatmap, width: int) -> Iterator[RenderableType]:
         yield line
     steps = (((level / (len(_SHADES) - 1)) ** 2) * most for level in range(len(_SHADES)))
     legend = "  ".join(
-        f"{shade} {worded(step, block.kind) if step else 0}"
+        f"{shade} {number_text(step, block.kind) if step else 0}"
         for shade, step in zip(_SHADES, steps, strict=True)
     )
     yield text(f"{'':{label + 4}}{legend}", "dim")
     if block.note:
-        yield from wrapped(block.note, width, "dim")
+        yield from wrap_line(block.note, width, "dim")
 
 
 _WRITERS: Mapping[type, Callable[[Any, int], Iterator[RenderableType]]] = {
-    blocks.Text: lambda one, width: wrapped(one.text, width, _TONES[one.tone], _INDENT),
-    blocks.Facts: lambda block, _: iter([_labelled(block.rows)]),
-    blocks.Tiles: lambda block, _: iter([_labelled(tables.known_tiles(block))]),
+    blocks.Text: lambda block, width: wrap_line(block.text, width, _TONES[block.tone], _INDENT),
+    blocks.Facts: lambda block, _: iter([_label_table(block.rows)]),
+    blocks.Tiles: lambda block, _: iter([_label_table(tables.known_tiles(block))]),
     blocks.Parts: _parts,
     blocks.Stacks: lambda block, width: _table(tables.stacks_table(block), width),
     blocks.Findings: _findings,

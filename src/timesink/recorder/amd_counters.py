@@ -16,8 +16,8 @@ from timesink.recorder.counter_probes import (
     ProbeContext,
     UnavailableError,
     Values,
-    described,
-    growing,
+    describe_device,
+    growth_reader,
     plain_probe,
     reason,
     seen_by_hip,
@@ -32,24 +32,24 @@ _XGMI = {
     "gpu_link_receive_kbps": "xgmi_read_data_acc",
 }
 _SHARED = ("process_gpu_mem_bytes", "gpu_mem_of_others_bytes")
-_PROCESSES_LEAST_MS = 500.0
+_MIN_PROCESSES_MS = 500.0
 
 
 def probes(context: ProbeContext) -> Iterator[Probe]:
     """Counters of every device the program can see."""
     library = _load()
-    told = {*_XGMI, *_SHARED}
+    available = {*_XGMI, *_SHARED}
     for handle, label in _devices(library, context.environment):
         for names, values in _plain_values(library, handle).items():
-            told.update(names)
+            available.update(names)
             if context.wants(*names):
                 yield plain_probe(names, values, [label])
         if context.wants(*_XGMI):
-            read = growing(partial(_link_totals, library, handle), [label], KB_PER_KIB)
+            read = growth_reader(partial(_link_totals, library, handle), [label], KB_PER_KIB)
             yield Probe(tuple(_XGMI), read, label, "gpu links")
         used = _memory_of_processes(library, handle)
-        yield from sharing_probe(context, _SHARED, used, [label], least_ms=_PROCESSES_LEAST_MS)
-    untold = [each.name for each in GPU_COUNTERS if each.name not in told]
+        yield from sharing_probe(context, _SHARED, used, [label], least_ms=_MIN_PROCESSES_MS)
+    untold = [counter.name for counter in GPU_COUNTERS if counter.name not in available]
     context.miss(untold, "amdsmi does not tell it")
 
 
@@ -58,7 +58,7 @@ def describe(environment: Mapping[str, str]) -> list[dict[str, Any]]:
     library = _load()
 
     def of(handle: Any, label: str) -> dict[str, Any]:
-        return described(
+        return describe_device(
             label,
             name=lambda: library.amdsmi_get_gpu_asic_info(handle)["market_name"],
             memory_bytes=lambda: int(library.amdsmi_get_gpu_vram_usage(handle)["vram_total"]) << 20,
@@ -116,8 +116,8 @@ def _plain_values(library: Any, handle: Any) -> Mapping[tuple[str, ...], Values]
         return lambda: (_first(library.amdsmi_get_clock_info(handle, kind), "clk", "cur_clk"),)
 
     def activity() -> tuple[float, float]:
-        found = library.amdsmi_get_gpu_activity(handle)
-        return _first(found, "gfx_activity"), _first(found, "umc_activity")
+        usage = library.amdsmi_get_gpu_activity(handle)
+        return _first(usage, "gfx_activity"), _first(usage, "umc_activity")
 
     return {
         ("gpu_frequency",): clock(clocks.GFX),
@@ -140,12 +140,12 @@ def _plain_values(library: Any, handle: Any) -> Mapping[tuple[str, ...], Values]
 
 def _link_totals(library: Any, handle: Any) -> Mapping[str, float]:
     """What went over XGMI so far."""
-    found = library.amdsmi_get_gpu_metrics_info(handle)
+    metrics = library.amdsmi_get_gpu_metrics_info(handle)
     totals = {}
     for name, key in _XGMI.items():
-        value = found.get(key)
+        value = metrics.get(key)
         many = value if isinstance(value, list | tuple) else ()
-        links = [each for each in many if isinstance(each, int | float)]
+        links = [link for link in many if isinstance(link, int | float)]
         if not links:
             raise NotToldError("no XGMI links, or not told by this device")
         totals[name] = sum(links)

@@ -57,10 +57,10 @@ def _read() -> tuple[Counter, ...]:
 
 COUNTERS = _read()
 """In the order of the page that lists them."""
-GPU_COUNTERS = tuple(each for each in COUNTERS if each.group == "gpu")
+GPU_COUNTERS = tuple(counter for counter in COUNTERS if counter.group == "gpu")
 
 
-def wanted(text: str) -> frozenset[str]:
+def wanted_counters(text: str) -> frozenset[str]:
     """The counters that a list of groups, names and globs asks for."""
     words = [word for part in text.split(",") if (word := part.strip())]
     if words == ["none"]:
@@ -68,17 +68,17 @@ def wanted(text: str) -> frozenset[str]:
     hint = f"give all, none, or a list of {', '.join(GROUPS)} and names such as gpu_power*"
     if not words:
         raise UsageError("no counters are named", hint)
-    found: set[str] = set()
+    names: set[str] = set()
     for word in words:
         named = {
-            each.name
-            for each in COUNTERS
-            if word in ("all", each.group) or fnmatchcase(each.name, word.lower())
+            counter.name
+            for counter in COUNTERS
+            if word in ("all", counter.group) or fnmatchcase(counter.name, word.lower())
         }
         if not named:
             raise UsageError(f"no counter is called {word!r}", hint)
-        found |= named
-    return frozenset(found)
+        names |= named
+    return frozenset(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class Missing:
 def missing_in_words(missing: Iterable[Missing], most: int = 3) -> tuple[str, ...]:
     """A line for each reason, with the first counters it is the reason for."""
     counters: dict[str, list[str]] = {}
-    for one in missing:
-        counters.setdefault(one.why, []).append(one.counter)
+    for entry in missing:
+        counters.setdefault(entry.why, []).append(entry.counter)
     lines = []
     for why, names in counters.items():
         more = f" and {len(names) - most} more" if len(names) > most else ""
@@ -103,7 +103,7 @@ def missing_in_words(missing: Iterable[Missing], most: int = 3) -> tuple[str, ..
 
 # -- files of the kernel -------------------------------------------------------------------------
 
-_MOST_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 _FIRST_BYTES = 4096
 _PIECE_BYTES = 1 << 16
 
@@ -119,7 +119,7 @@ class KeptFile:
         """What it says now."""
         content = os.pread(self._file, self._size, 0)
         # What fills the room may go on: read it again at once, and not in pieces of two moments.
-        while len(content) == self._size < _MOST_BYTES:
+        while len(content) == self._size < _MAX_BYTES:
             self._size *= 4
             content = os.pread(self._file, self._size, 0)
         return content.decode("utf-8", "replace")
@@ -189,8 +189,8 @@ class MissingBook:
 def reason(error: BaseException) -> str:
     """An error as a reason that a counter is missing."""
     if isinstance(error, OSError) and error.errno is not None:
-        said = error.strerror or os.strerror(error.errno)
-        return f"{error.filename}: {said}" if error.filename else said
+        text = error.strerror or os.strerror(error.errno)
+        return f"{error.filename}: {text}" if error.filename else text
     if isinstance(error, KeyError):
         return f"the system does not tell {error.args[0]}" if error.args else "not told"
     return " ".join(str(error).split()) or type(error).__name__
@@ -246,7 +246,7 @@ class ProbeContext:
     """Where a source looks, and for what."""
 
     wanted: frozenset[str]
-    own: OwnProcesses
+    processes: OwnProcesses
     missing: MissingBook = field(default_factory=MissingBook)
     root: Path = Path("/")
     """Above `proc` and `sys`."""
@@ -281,16 +281,16 @@ class CounterSource:
             context.miss(self.counters, reason(error))
 
 
-def labelled(
+def labelled_reader(
     names: Sequence[str], values: Values, labels: Sequence[str]
 ) -> Callable[[float], Iterable[Sample]]:
     """What a probe reads where one value of each counter holds for all labels of a device."""
 
     def read(_now_s: float) -> Iterable[Sample]:
-        found = values()
-        if found is None:
+        readings = values()
+        if readings is None:
             return []
-        pairs = zip(names, found, strict=True)
+        pairs = zip(names, readings, strict=True)
         return [Sample(name, label, value) for name, value in pairs for label in labels]
 
     return read
@@ -315,7 +315,7 @@ class GrowthRate:
         self._before.pop(name, None)
 
 
-def growing(
+def growth_reader(
     totals: Callable[[], Mapping[str, float]],
     labels: Sequence[str] = (HOST,),
     scale: float = 1.0,
@@ -328,9 +328,9 @@ def growing(
         per_s = {name: rate.of(name, now_s, total) for name, total in totals().items()}
         # The clock and the totals are not read at once.
         return [
-            Sample(name, label, min(each * scale, most))
-            for name, each in per_s.items()
-            if each is not None
+            Sample(name, label, min(growth * scale, most))
+            for name, growth in per_s.items()
+            if growth is not None
             for label in labels
         ]
 
@@ -367,7 +367,7 @@ def if_told(ask: Callable[[], _Value]) -> _Value | None:
         return None
 
 
-def described(label: str, **asks: Callable[[], object]) -> dict[str, object]:
+def describe_device(label: str, **asks: Callable[[], object]) -> dict[str, object]:
     """A device and what its library answers about it."""
     return {"device": label, **{what: if_told(ask) for what, ask in asks.items()}}
 
@@ -375,7 +375,7 @@ def described(label: str, **asks: Callable[[], object]) -> dict[str, object]:
 def plain_probe(names: tuple[str, ...], values: Values, labels: Sequence[str]) -> Probe:
     """Counters that are there at once; a limit that hardly changes is read once a second."""
     least_ms = 1000.0 if "gpu_power_limit_mw" in names else 0.0
-    return Probe(names, labelled(names, values, labels), labels[0], GPU_LANE, least_ms)
+    return Probe(names, labelled_reader(names, values, labels), labels[0], GPU_LANE, least_ms)
 
 
 # -- processes on a device -----------------------------------------------------------------------
@@ -410,14 +410,14 @@ def sharing_probe(
 
     def own_and_others() -> tuple[float, float] | None:
         nonlocal is_known
-        uses, own = used(), context.own.members()
-        is_known = is_known or not own.isdisjoint(uses)
+        uses, members = used(), context.processes.members()
+        is_known = is_known or not members.isdisjoint(uses)
         if not is_known:
             return None
-        mine = sum(use for pid, use in uses.items() if pid in own)
+        mine = sum(use for pid, use in uses.items() if pid in members)
         return min(mine, most), min(sum(uses.values()) - mine, most)
 
-    read = labelled(names, own_and_others, labels)
+    read = labelled_reader(names, own_and_others, labels)
     otherwise = _FOREIGN if nested else ""
     yield Probe(names, read, labels[0], "gpu processes", least_ms, otherwise)
 
@@ -450,7 +450,7 @@ def _chosen(
 ) -> tuple[int, ...]:
     if text is None:
         return left
-    found: list[int] = []
+    places: list[int] = []
     for entry in map(str.strip, text.split(",")):
         if entry.isdigit():
             matching = list(left[int(entry) : int(entry) + 1])
@@ -463,5 +463,5 @@ def _chosen(
             matching = [place for place in left if uuid and uuids[place].startswith(uuid)]
         if len(matching) != 1:
             break
-        found += matching
-    return tuple(found)
+        places += matching
+    return tuple(places)

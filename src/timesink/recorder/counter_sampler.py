@@ -31,7 +31,7 @@ from timesink.recorder.counter_probes import (
 from timesink.recorder.host_counters import HOST_SOURCES
 from timesink.recorder.processes import OwnProcesses
 
-_LEAST_INTERVAL_MS = 1.0
+_MIN_INTERVAL_MS = 1.0
 _PATIENCE_S = 5.0
 """A library that does not answer is not waited for longer."""
 _NO_VALUE = "no value was read before the recording ended"
@@ -68,7 +68,7 @@ class Sampler:
         Each of them has counters of its own, so those that are traced should be among them.
         `root` is the folder that holds `proc` and `sys`.
         """
-        if not interval_ms >= _LEAST_INTERVAL_MS:
+        if not interval_ms >= _MIN_INTERVAL_MS:
             raise UsageError(
                 f"an interval of {interval_ms:g} ms is too short", "take 10 ms or more; 50 is usual"
             )
@@ -104,8 +104,10 @@ class Sampler:
         for source in sources:
             for probe in source.probes(self._context):
                 # No more than what was asked for.
-                asked = tuple(each for each in probe.counters if self._context.wants(each))
-                probes[probe.lane].append(replace(probe, counters=asked))
+                counters = tuple(
+                    counter for counter in probe.counters if self._context.wants(counter)
+                )
+                probes[probe.lane].append(replace(probe, counters=counters))
         with self._lock:
             if self._is_over or self._rows is None:
                 return
@@ -170,14 +172,14 @@ class Sampler:
         self._rows.close()
         recorded, missing = self._rows.counters, list(self._context.missing.named())
         # Counters that were asked for, and neither came nor failed.
-        silent = self._context.wanted - {one.counter for one in missing} - set(recorded)
+        silent = self._context.wanted - {entry.counter for entry in missing} - set(recorded)
         missing += [Missing(name, self._otherwise.get(name) or _NO_VALUE) for name in silent]
         cpu_s = sum(lane.cpu_s for lane in self._lanes)
         return SampledCounters(
             self._interval_ms,
             self._rows.moments,
             recorded,
-            tuple(sorted(missing, key=lambda one: one.counter)),
+            tuple(sorted(missing, key=lambda entry: entry.counter)),
             round(100.0 * cpu_s / max(self._worked_s, 1e-3), 3),
         )
 
@@ -202,7 +204,7 @@ class Rows:
         self._many: Counter[tuple[str, str]] = Counter()
         self._noted: set[tuple[str, str]] = set()
         try:
-            self._file = _opened(path)
+            self._file = _open_new(path)
             os.write(self._file, HEADER)
         except OSError as error:
             raise OutputError.unwritable(path, error) from error
@@ -225,10 +227,10 @@ class Rows:
 
     def write(self, ts_us: int, samples: Iterable[Sample]) -> None:
         """Add what was read at a moment; OSError where it cannot be written."""
-        found = list(samples)
+        sample_list = list(samples)
         text = "".join(
             f"{ts_us if at_us is None else at_us},{counter},{device},{_number(value)}\n"
-            for counter, device, value, at_us in found
+            for counter, device, value, at_us in sample_list
         ).encode()
         with self._lock:
             if self._closed:
@@ -242,9 +244,11 @@ class Rows:
                 os.ftruncate(self._file, self._end)
                 raise
             self._end += len(text)
-            self._many.update((sample.counter, sample.device) for sample in found)
+            self._many.update((sample.counter, sample.device) for sample in sample_list)
             self._noted.update(
-                (sample.counter, sample.device) for sample in found if sample.at_us is not None
+                (sample.counter, sample.device)
+                for sample in sample_list
+                if sample.at_us is not None
             )
 
     def keep_from(self, ts_us: int) -> None:
@@ -255,10 +259,10 @@ class Rows:
                 return
             # Lines of different threads may be out of order.
             lines = os.pread(self._file, self._end, len(HEADER)).splitlines(keepends=True)
-            kept = [line for line in lines if int(line.partition(b",")[0]) >= first_us]
-            content = HEADER + b"".join(kept)
+            recent_lines = [line for line in lines if int(line.partition(b",")[0]) >= first_us]
+            content = HEADER + b"".join(recent_lines)
             beside = self._path.with_name(f".{self._path.name}.new")
-            file = _opened(beside)
+            file = _open_new(beside)
             try:
                 view = memoryview(content)
                 while view:
@@ -270,7 +274,7 @@ class Rows:
                 raise
             os.close(self._file)
             self._file, self._end = file, len(content)
-            cells = (line.decode().split(",") for line in kept)
+            cells = (line.decode().split(",") for line in recent_lines)
             self._many = Counter((counter, device) for _, counter, device, _ in cells)
 
     def close(self) -> None:
@@ -281,7 +285,7 @@ class Rows:
                 os.close(self._file)
 
 
-def _opened(path: Path) -> int:
+def _open_new(path: Path) -> int:
     # Never through a link: what it leads to is somebody else's.
     path.unlink(missing_ok=True)
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
@@ -290,8 +294,8 @@ def _opened(path: Path) -> int:
 
 def _number(value: float) -> str:
     """A value without digits that say nothing."""
-    whole = int(value)
-    return str(whole) if whole == value else f"{value:.7g}"
+    integer = int(value)
+    return str(integer) if integer == value else f"{value:.7g}"
 
 
 # -- probes that take turns ----------------------------------------------------------------------
@@ -318,7 +322,7 @@ class Lane(threading.Thread):
         """Nothing is read as long as `resting` is set."""
         super().__init__(name=f"timesink {name}", daemon=True)
         # Probes of a device come together: they share a moment.
-        self._turns = [_Turn(probe) for probe in sorted(probes, key=lambda each: each.device)]
+        self._turns = [_Turn(probe) for probe in sorted(probes, key=lambda probe: probe.device)]
         self._interval_s = interval_s
         self._rows = rows
         self._missing = missing
@@ -389,7 +393,7 @@ class Lane(threading.Thread):
 
     def _read(self, turn: _Turn) -> list[Sample]:
         try:
-            found = turn.read()
+            samples = turn.read()
         except Exception as error:  # noqa: BLE001 - no counter may end the others
             if not turn.failed_before:
                 # Said once, however often it fails.
@@ -400,11 +404,11 @@ class Lane(threading.Thread):
                     turn.probe.counters, f"{stopped}{reason(error)}", turn.probe.device
                 )
             return []
-        asked = [sample for sample in found if sample.counter in turn.probe.counters]
-        for sample in asked:
+        wanted_samples = [sample for sample in samples if sample.counter in turn.probe.counters]
+        for sample in wanted_samples:
             if not math.isfinite(sample.value):
                 self._say_missing([sample.counter], _NOT_FINITE, sample.device)
-        return [sample for sample in asked if math.isfinite(sample.value)]
+        return [sample for sample in wanted_samples if math.isfinite(sample.value)]
 
     def _say_missing(self, counters: Iterable[str], why: str, device: str) -> None:
         # There is one host: it need not be told.
@@ -444,15 +448,15 @@ class _Turn:
         """What it reads now; after an error it rests, the longer the more there were."""
         now_s = time.monotonic()
         try:
-            found = list(self.probe.read(now_s))
+            samples = list(self.probe.read(now_s))
         except Exception:
             self.due_s = now_s + self._rest_s
             self._rest_s = min(2 * self._rest_s, _LONGEST_REST_S)
             raise
         self.due_s = now_s + self.probe.least_ms / 1000
         self._rest_s = _FIRST_REST_S
-        self.gave = self.gave or bool(found)
-        return found
+        self.gave = self.gave or bool(samples)
+        return samples
 
 
 # Counters of accelerators, from the management library that knows the devices of this machine.
@@ -473,7 +477,7 @@ def _probes(context: ProbeContext) -> Iterator[Probe]:
     raise UnavailableError("; ".join(reasons))
 
 
-GPU_SOURCE = CounterSource(tuple(each.name for each in GPU_COUNTERS), _probes)
+GPU_SOURCE = CounterSource(tuple(counter.name for counter in GPU_COUNTERS), _probes)
 """Opened in a thread: a management library may take seconds to start."""
 
 
@@ -481,8 +485,8 @@ def describe_devices(environment: Mapping[str, str] | None = None) -> list[dict[
     """Every device the program can see, under the label its counters have."""
     for maker in _MAKERS:
         try:
-            told = os.environ if environment is None else environment
-            return list(maker.describe(told))
+            variables = os.environ if environment is None else environment
+            return list(maker.describe(variables))
         except UnavailableError:  # noqa: PERF203
             continue
     return []

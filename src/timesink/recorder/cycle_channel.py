@@ -38,18 +38,18 @@ _SENDS_AFTER = 64
 _WAITS_NS = 200_000_000
 """Before it is tried again to reach somebody who does not listen."""
 _ASKS_EVERY_NS = 1_000_000_000
-MOST_KEPT = 4096
+MAX_KEPT = 4096
 """Rows that wait for a watcher that does not listen; older ones are dropped."""
 _ROWS_AT_A_TIME = 256
-_MOST_COLUMNS = 32
-_MOST_BYTES = 1 << 20
+_MAX_COLUMNS = 32
+_MAX_BYTES = 1 << 20
 _TURN_S, _TURN_BYTES, _TURN_MESSAGES = 0.2, 16 << 20, 128
 """Of reading at one time; the messages are those of one process, which sends five a second, one for
 every 64 cycles where these are short, and after a pause 16 with all that it has kept."""
-_MOST_HEAD_BYTES = 16_384
+_MAX_HEAD_BYTES = 16_384
 _LONGEST_TEXT = 512
-_MOST_COUNTED = 1 << 31
-_MOST_ROWS = 4 * _ROWS_AT_A_TIME
+_MAX_COUNTED = 1 << 31
+_MAX_ROWS = 4 * _ROWS_AT_A_TIME
 """Of a message that is taken, for what a later sender may send at a time."""
 _SENDER = struct.Struct("iii")
 """Process, user and group of who has sent a datagram."""
@@ -72,9 +72,9 @@ def clean_text(text: str) -> str:
     )
 
 
-def _counted(number: int | None) -> int | None:
+def _valid_count(number: int | None) -> int | None:
     """A rank or a number of them; None for -1 and the like, which say that there is none."""
-    return number if number is not None and 0 <= number <= _MOST_COUNTED else None
+    return number if number is not None and 0 <= number <= _MAX_COUNTED else None
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class CycleSender:
         if not self._sends.acquire(blocking=False):
             return
         try:
-            while len(self._rows) > MOST_KEPT:
+            while len(self._rows) > MAX_KEPT:
                 self._rows.popleft()
                 self.dropped += 1
             self._is_stuck = not (self._is_closed or self._send(now_ns))
@@ -197,9 +197,9 @@ class CycleSender:
         if not self.channel or now_ns - self._asked_ns > _ASKS_EVERY_NS:
             self._asked_ns = now_ns
             self._own = self._identity()
-            told = channel_in(self._control)
-            self.channel = self.channel or told or ""
-            self.is_abandoned = told is not None and told != self.channel
+            channel = channel_in(self._control)
+            self.channel = self.channel or channel or ""
+            self.is_abandoned = channel is not None and channel != self.channel
         while self._rows and self.channel and not self.is_abandoned:
             part = [self._rows.popleft() for _ in range(min(len(self._rows), _ROWS_AT_A_TIME))]
             try:
@@ -216,9 +216,9 @@ class CycleSender:
     def _packed(self, rows: list[Row]) -> bytes:
         first = rows[0][3].keys()
         if all(row[3].keys() == first for row in rows):
-            names = list(first)[:_MOST_COLUMNS]
+            names = list(first)[:_MAX_COLUMNS]
         else:
-            names = list(dict.fromkeys(name for row in rows for name in row[3]))[:_MOST_COLUMNS]
+            names = list(dict.fromkeys(name for row in rows for name in row[3]))[:_MAX_COLUMNS]
         # Of names that are the same once they are cleaned, the first.
         columns: dict[str, str] = {}
         for name in names:
@@ -230,13 +230,13 @@ class CycleSender:
             "count": self.count,
             "dropped": self.dropped,
             "failed": self.failed,
-            "rank": _counted(self._own.get("rank")),
-            "world_size": _counted(self._own.get("world_size")),
+            "rank": _valid_count(self._own.get("rank")),
+            "world_size": _valid_count(self._own.get("world_size")),
             "source": clean_text(self.source),
             "span": clean_text(self.span),
         }
         packed = json.dumps(head).encode()
-        while len(packed) > _MOST_HEAD_BYTES:
+        while len(packed) > _MAX_HEAD_BYTES:
             # Names of hundreds of letters; without any column it is never too long.
             columns.popitem()
             packed = json.dumps({**head, "columns": [*columns]}).encode()
@@ -249,8 +249,8 @@ class CycleSender:
         return packed + b"\n" + times.tobytes() + values.tobytes()
 
 
-def _address(told: str) -> str:
-    return "\0" + told[1:] if told.startswith("@") else told
+def _address(channel: str) -> str:
+    return "\0" + channel[1:] if channel.startswith("@") else channel
 
 
 # The side of the watcher.
@@ -273,21 +273,21 @@ class CycleReceiver:
     def __init__(self, control: Path) -> None:
         self.invalid = 0
         """Messages that were dropped: of no watched program, or far more than one sends."""
-        self._room = bytearray(_MOST_BYTES)
+        self._room = bytearray(_MAX_BYTES)
         self._file: Path | None = None
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         name = f"timesink-{os.getpid()}-{secrets.token_hex(8)}"
         if sys.platform == "linux":
-            told = f"@{name}"
+            channel = f"@{name}"
             # A name without a file is open to all users of the machine: the kernel says who sends.
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         else:
             # A path in here must be short, and that of the control folder may be long.
             self._file = Path(tempfile.mkdtemp(prefix="timesink-")) / "c"
-            told = str(self._file)
-        self._socket.bind(_address(told))
+            channel = str(self._file)
+        self._socket.bind(_address(channel))
         self._socket.setblocking(False)
-        write_whole(control / CHANNEL_FILE, told.encode())
+        write_whole(control / CHANNEL_FILE, channel.encode())
 
     def read(self, timeout_s: float = 0.0) -> list[CycleBatch]:
         """What has come, waiting for the first of it as long as told.
@@ -313,7 +313,7 @@ class CycleReceiver:
                     self.invalid += 1
                     continue
                 size += length
-                streams = _unpacked(bytes(self._room[:length]))
+                streams = _unpack_batches(bytes(self._room[:length]))
                 self.invalid += not streams
                 batches += streams
         return batches
@@ -341,7 +341,7 @@ def _sender_of(beside: list[tuple[int, int, bytes]]) -> tuple[int, bool]:
 
 # What a message may say: anybody who runs as this user can send one.
 
-_MOST_STREAMS = 256
+_MAX_STREAMS = 256
 """Of one message: programs have one for each thread that makes cycles."""
 _FIRST_DISTANT_US = 1 << 52
 """Microseconds since 1970 until the year 2112: later ones are no times."""
@@ -369,21 +369,21 @@ def _are_texts(value: object, most: int) -> bool:
         isinstance(value, list)
         and len(value) <= most
         and len({*map(str, value)}) == len(value)
-        and all(_is_text(text, _MOST_HEAD_BYTES) for text in value)
+        and all(_is_text(text, _MAX_HEAD_BYTES) for text in value)
     )
 
 
 _FIELDS: Mapping[str, tuple[Callable[[object, int], bool], int]] = {
     "pid": (_is_pid, (1 << 31) - 1),
-    "columns": (_are_texts, _MOST_COLUMNS),
-    "rows": (_is_number, _MOST_ROWS),
+    "columns": (_are_texts, _MAX_COLUMNS),
+    "rows": (_is_number, _MAX_ROWS),
     "count": (_is_number, 1 << 53),
     "dropped": (_is_number, 1 << 53),
     "failed": (_is_number, 1 << 53),
-    "rank": (_is_number_or_none, _MOST_COUNTED),
-    "world_size": (_is_number_or_none, _MOST_COUNTED),
-    "source": (_is_text, _MOST_HEAD_BYTES),
-    "span": (_is_text, _MOST_HEAD_BYTES),
+    "rank": (_is_number_or_none, _MAX_COUNTED),
+    "world_size": (_is_number_or_none, _MAX_COUNTED),
+    "source": (_is_text, _MAX_HEAD_BYTES),
+    "span": (_is_text, _MAX_HEAD_BYTES),
 }
 """Every field of a message: what it must be, and the most it may say; text is cleaned then."""
 _NEEDED = frozenset({"pid", "columns", "rows", "count", "dropped"})
@@ -398,10 +398,10 @@ def _is_valid(fields: object) -> bool:
     )
 
 
-def _unpacked(content: bytes) -> list[CycleBatch]:
+def _unpack_batches(content: bytes) -> list[CycleBatch]:
     """The rows of a datagram, stream by stream; nothing where it is none of ours."""
     head, _, body = content.partition(b"\n")
-    if len(head) > _MOST_HEAD_BYTES:
+    if len(head) > _MAX_HEAD_BYTES:
         return []
     try:
         fields: dict[str, Any] = json.loads(head)
@@ -418,7 +418,7 @@ def _unpacked(content: bytes) -> list[CycleBatch]:
     for row, stream in enumerate(streams):
         rows_of.setdefault(stream, []).append(row)
     if (
-        len(rows_of) > _MOST_STREAMS
+        len(rows_of) > _MAX_STREAMS
         or not 0 <= min(starts) <= max(starts) < _FIRST_DISTANT_US
         or not 0 <= min(lasted) <= max(lasted) <= _LONGEST_NS
     ):

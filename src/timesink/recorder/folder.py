@@ -27,7 +27,7 @@ _PARTS = (
     "run.json",
     ".run.json.new",
 )
-_LEAST_FREE = 64 * 1024**2
+_MIN_FREE_BYTES = 64 * 1024**2
 """Bytes without which even the recording of a small program does not fit."""
 
 
@@ -36,7 +36,7 @@ def check_room(path: Path, around: Path, called: str) -> None:
     if not os.access(around, os.W_OK):
         raise OutputError.unwritable(path, f"no permission to write to {called}")
     free = shutil.disk_usage(around).free
-    if free < _LEAST_FREE:
+    if free < _MIN_FREE_BYTES:
         raise OutputError.unwritable(path, f"only {free // 1024**2} MB left on its disk")
 
 
@@ -203,8 +203,8 @@ def write_plan(plan: RecordPlan, control: Path) -> None:
 
 def read_plan(control: Path) -> RecordPlan:
     """The plan of a control folder."""
-    told = json.loads((control / PLAN_FILE).read_text())
-    return RecordPlan(**{**told, "extras": tuple(told["extras"])})
+    fields = json.loads((control / PLAN_FILE).read_text())
+    return RecordPlan(**{**fields, "extras": tuple(fields["extras"])})
 
 
 # Notes a process leaves in the control folder: one line each, whole whatever happens next.
@@ -244,12 +244,12 @@ class ProcessNotes:
 
 def read_notes(control: Path) -> list[ProcessNotes]:
     """The notes of every process, in the order of their numbers."""
-    found = [
+    processes = [
         ProcessNotes(int(path.stem), tuple(_notes_in(path)))
         for path in control.glob("*.jsonl")
         if path.stem.isdigit()
     ]
-    return sorted(found, key=lambda process: process.pid)
+    return sorted(processes, key=lambda process: process.pid)
 
 
 def is_ending(control: Path) -> bool:
@@ -271,7 +271,7 @@ def _notes_in(path: Path) -> list[Note]:
 
 # Cycles without the profiler, one line each: how long, the probe after it, whether it is settled.
 
-MOST_PLAIN = 200_000
+MAX_PLAIN = 200_000
 """So many of a program that runs for long are kept, the last ones."""
 
 
@@ -305,16 +305,20 @@ def read_plain(control: Path, process: ProcessNotes) -> PlainTimes:
                 with suppress(ValueError):
                     lasted, probe, settled = line.split(" ")
                     rows.append((int(lasted), None if probe == "-" else int(probe), settled == "1"))
-    kept = rows[-MOST_PLAIN:]
-    known = ((process.last("device") or {}).get("cycles_us") or ())[-len(kept) :] if kept else ()
-    begun = process.last("plain") or {}
+    last_rows = rows[-MAX_PLAIN:]
+    device_us = (
+        ((process.last("device") or {}).get("cycles_us") or ())[-len(last_rows) :]
+        if last_rows
+        else ()
+    )
+    plain_note = process.last("plain") or {}
     return PlainTimes(
-        tuple(row[0] for row in kept),
-        tuple(row[1] for row in kept),
-        (None,) * (len(kept) - len(known)) + tuple(known) if known else (),
-        sum(row[2] for row in kept),
-        begun.get("started_us"),
-        (process.last("dropped") or {}).get("cycles", 0) + len(rows) - len(kept),
+        tuple(row[0] for row in last_rows),
+        tuple(row[1] for row in last_rows),
+        (None,) * (len(last_rows) - len(device_us)) + tuple(device_us) if device_us else (),
+        sum(row[2] for row in last_rows),
+        plain_note.get("started_us"),
+        (process.last("dropped") or {}).get("cycles", 0) + len(rows) - len(last_rows),
     )
 
 

@@ -21,8 +21,8 @@ from timesink.recorder.counter_probes import (
     ProbeContext,
     Sample,
     UnavailableError,
-    growing,
-    labelled,
+    growth_reader,
+    labelled_reader,
     read_text,
     try_text,
 )
@@ -30,8 +30,8 @@ from timesink.recorder.counter_probes import (
 
 def _figures(patterns: Mapping[str, str], text: str) -> Mapping[str, float]:
     """What a text tells of counters: for each, the first group of its pattern."""
-    found = {name: re.search(each, text, re.MULTILINE) for name, each in patterns.items()}
-    return {name: int(one[1]) for name, one in found.items() if one}
+    matches = {name: re.search(pattern, text, re.MULTILINE) for name, pattern in patterns.items()}
+    return {name: int(match[1]) for name, match in matches.items() if match}
 
 
 def _of_file(
@@ -51,14 +51,14 @@ def _of_file(
         file.read()
 
         def figures() -> Mapping[str, float]:
-            found = _figures(patterns, file.read())
-            if not found:
+            values = _figures(patterns, file.read())
+            if not values:
                 raise KeyError(", ".join(patterns))
-            return found
+            return values
 
-        read = labelled(tuple(patterns), lambda: [*figures().values()], [HOST])
+        read = labelled_reader(tuple(patterns), lambda: [*figures().values()], [HOST])
         if grows:
-            read = growing(figures, scale=scale, most=most)
+            read = growth_reader(figures, scale=scale, most=most)
         yield Probe(tuple(patterns), read, **how)
 
     return CounterSource(tuple(patterns), probes)
@@ -74,8 +74,8 @@ _USE = ("host_cpu_usage", "host_cpu_steal", "host_cpu_iowait")
 
 def ticks_of(line: str) -> list[int]:
     """Ticks a core spent in each way, of a line of /proc/stat."""
-    found = [int(each) for each in line.split()[1 : 1 + _FIELDS]]
-    return found + [0] * (_FIELDS - len(found))
+    ticks = [int(cell) for cell in line.split()[1 : 1 + _FIELDS]]
+    return ticks + [0] * (_FIELDS - len(ticks))
 
 
 def _use_of_cores(context: ProbeContext) -> Iterator[Probe]:
@@ -92,7 +92,7 @@ def _use_of_cores(context: ProbeContext) -> Iterator[Probe]:
         if total <= 0:
             # The kernel counts in hundredths of a second: nothing was counted yet.
             return ()
-        part = [100.0 * each / total for each in passed]
+        part = [100.0 * count / total for count in passed]
         values = (max(100.0 - part[_IDLE] - part[_IOWAIT], 0.0), part[_STEAL], part[_IOWAIT])
         return [Sample(name, HOST, value) for name, value in zip(_USE, values, strict=True)]
 
@@ -112,18 +112,18 @@ def _clock(context: ProbeContext) -> Iterator[Probe]:
     def read(_now_s: float) -> Iterable[Sample]:
         busy = {}
         for line in stat.read().splitlines():
-            if found := re.match(r"cpu(\d+)", line):
+            if match := re.match(r"cpu(\d+)", line):
                 ticks = ticks_of(line)
-                busy[int(found[1])] = sum(ticks) - ticks[_IDLE] - ticks[_IOWAIT]
+                busy[int(match[1])] = sum(ticks) - ticks[_IDLE] - ticks[_IOWAIT]
         weights = {core: max(ticks - before.get(core, ticks), 0) for core, ticks in busy.items()}
         is_first = not before
         before.clear()
         before.update(busy)
-        known = {} if is_first else clocks()
-        total = sum(weights.get(core, 0) for core in known)
+        mhz_by_core = {} if is_first else clocks()
+        total = sum(weights.get(core, 0) for core in mhz_by_core)
         if total <= 0:
             return ()
-        mean = sum(mhz * weights.get(core, 0) for core, mhz in known.items()) / total
+        mean = sum(mhz * weights.get(core, 0) for core, mhz in mhz_by_core.items()) / total
         return (Sample("cpu_frequency", HOST, mean),)
 
     # Some kernels measure the clock of every core for milliseconds when asked.
@@ -133,9 +133,9 @@ def _clock(context: ProbeContext) -> Iterator[Probe]:
 def _clocks(root: Path) -> Callable[[], Mapping[int, float]] | None:
     """What reads the clock of every core, in MHz."""
     files = {}
-    for each in (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_cur_freq"):
+    for clock_file in (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_cur_freq"):
         with suppress(OSError):
-            files[int(each.parent.parent.name.removeprefix("cpu"))] = KeptFile(each)
+            files[int(clock_file.parent.parent.name.removeprefix("cpu"))] = KeptFile(clock_file)
     if files:
         return lambda: {core: float(file.read()) / 1000 for core, file in files.items()}
     path = root / "proc/cpuinfo"
@@ -146,8 +146,8 @@ def _clocks(root: Path) -> Callable[[], Mapping[int, float]] | None:
     def clocks() -> Mapping[int, float]:
         text = read_text(path)
         cores = re.findall(r"^processor\s*:\s*(\d+)", text, re.MULTILINE)
-        found = re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", text, re.MULTILINE)
-        return {int(core): float(mhz) for core, mhz in zip(cores, found, strict=False)}
+        frequencies = re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", text, re.MULTILINE)
+        return {int(core): float(mhz) for core, mhz in zip(cores, frequencies, strict=False)}
 
     return clocks
 
@@ -155,29 +155,29 @@ def _clocks(root: Path) -> Callable[[], Mapping[int, float]] | None:
 # -- the quota of a container --------------------------------------------------------------------
 
 
-def _throttling(context: ProbeContext) -> Iterator[Probe]:
+def _throttling_probes(context: ProbeContext) -> Iterator[Probe]:
     """Of the tightest of all groups that the program is in."""
     if not (context.root / "proc/self").exists():
         raise UnavailableError("the system has no control groups")
-    pid = next(iter(context.own.roots()), "self")
-    groups = [each for each in dict.fromkeys(cpu_groups(context.root, pid)) if quota_cores(each)]
+    pid = next(iter(context.processes.roots()), "self")
+    groups = [group for group in dict.fromkeys(cpu_groups(context.root, pid)) if quota_cores(group)]
     if not groups:
         raise UnavailableError("no quota is set on the processor time of the program")
-    known: dict[Path, tuple[int, int]] = {}
+    last_counts: dict[Path, tuple[int, int]] = {}
 
     def share(group: Path) -> float | None:
         lines = read_text(group / "cpu.stat").splitlines()
         values = dict(line.split(None, 1) for line in lines if " " in line)
         periods, throttled = int(values["nr_periods"]), int(values["nr_throttled"])
-        before = known.setdefault(group, (periods, throttled))
+        before = last_counts.setdefault(group, (periods, throttled))
         if periods == before[0]:
             # No period has ended since: what was said last still holds.
             return None
-        known[group] = periods, throttled
+        last_counts[group] = periods, throttled
         return min(100.0 * (throttled - before[1]) / (periods - before[0]), 100.0)
 
     def read(_now_s: float) -> Iterable[Sample]:
-        shares = [found for group in groups if (found := share(group)) is not None]
+        shares = [pct for group in groups if (pct := share(group)) is not None]
         return [Sample("container_cpu_throttled_pct", HOST, max(shares))] if shares else ()
 
     yield Probe(("container_cpu_throttled_pct",), read, least_ms=50.0)
@@ -199,7 +199,7 @@ def cpu_groups(root: Path, pid: int | str) -> Iterator[Path]:
             # only the end of it is mounted.
             group = top / path.lstrip("/")
             inner = [group, *group.parents][: len(group.parts) - len(top.parts)]
-            yield from (each for each in (*inner, top) if (each / "cpu.stat").is_file())
+            yield from (folder for folder in (*inner, top) if (folder / "cpu.stat").is_file())
 
 
 def quota_cores(group: Path) -> float | None:
@@ -208,7 +208,7 @@ def quota_cores(group: Path) -> float | None:
     if text is not None:
         quota, _, period = text.partition(" ")
         return None if quota == "max" or not period.strip() else int(quota) / int(period)
-    quota_us, period_us = (try_text(group / f"cpu.cfs_{each}_us") for each in ("quota", "period"))
+    quota_us, period_us = (try_text(group / f"cpu.cfs_{kind}_us") for kind in ("quota", "period"))
     if quota_us is None or period_us is None or int(quota_us) <= 0 or int(period_us) <= 0:
         return None
     return int(quota_us) / int(period_us)
@@ -228,7 +228,7 @@ def _search_of_children(context: ProbeContext) -> Iterator[Probe]:
     """Others look at the children too: they are looked for whatever was asked for."""
 
     def look(now_s: float) -> Iterable[Sample]:
-        context.own.look(now_s)
+        context.processes.look(now_s)
         return ()
 
     _check_processes(context)
@@ -250,14 +250,14 @@ def _cpu_time(context: ProbeContext) -> Iterator[Probe]:
         return rate.of(str(pid), now_s, total_s)
 
     def read(now_s: float) -> Iterator[Sample]:
-        families = context.own.families()
+        families = context.processes.families()
         # Families hold each other: every process is asked once.
         members = dict.fromkeys(pid for family in families.values() for pid in family)
-        rates = {pid: found for pid in members if (found := share(pid, now_s)) is not None}
+        rates = {pid: cores for pid in members if (cores := share(pid, now_s)) is not None}
         for root, family in families.items():
-            known = [rates[pid] for pid in family if pid in rates]
-            if known:
-                yield Sample("process_cpu_usage", f"pid {root}", 100.0 * sum(known))
+            family_rates = [rates[pid] for pid in family if pid in rates]
+            if family_rates:
+                yield Sample("process_cpu_usage", f"pid {root}", 100.0 * sum(family_rates))
 
     yield Probe(("process_cpu_usage",), read)
 
@@ -270,14 +270,14 @@ def _of_process(name: str, file: str, pattern: str, scale: int = 1) -> CounterSo
         rate = GrowthRate() if name.endswith("_per_s") else None
 
         def read(now_s: float) -> Iterator[Sample]:
-            for pid in context.own.roots():
+            for pid in context.processes.roots():
                 with suppress(FileNotFoundError, ProcessLookupError):
                     text = read_text(context.root / f"proc/{pid}/{file}")
-                    found = _figures({name: pattern}, text).get(name)
-                    if rate is not None and found is not None:
-                        found = rate.of(str(pid), now_s, found)
-                    if found is not None:
-                        yield Sample(name, f"pid {pid}", found * scale)
+                    figure = _figures({name: pattern}, text).get(name)
+                    if rate is not None and figure is not None:
+                        figure = rate.of(str(pid), now_s, figure)
+                    if figure is not None:
+                        yield Sample(name, f"pid {pid}", figure * scale)
 
         yield Probe((name,), read, lane=SLOW_LANE, least_ms=500.0)
 
@@ -285,7 +285,7 @@ def _of_process(name: str, file: str, pattern: str, scale: int = 1) -> CounterSo
 
 
 _THREADS_EVERY_S = 0.25
-_MOST_KEPT = 512
+_MAX_STORED = 512
 """Files kept open; threads beyond are read the slow way."""
 
 
@@ -302,7 +302,7 @@ def _run_queue(context: ProbeContext) -> Iterator[Probe]:
     processes: dict[int, _ThreadWaits] = {}
 
     def read(now_s: float) -> Iterator[Sample]:
-        roots = context.own.roots()
+        roots = context.processes.roots()
         for pid in processes.keys() - set(roots):
             del processes[pid]
         for pid in roots:
@@ -349,13 +349,13 @@ class _ThreadWaits:
         return 100.0 * min(max(0.0, *due_ns.values()) / passed_ns, 1.0)
 
     def _waits(self) -> Iterator[tuple[str, int]]:
-        kept = sum(file is not None for file in self._files.values())
+        open_count = sum(file is not None for file in self._files.values())
         for tid, file in list(self._files.items()):
             path = self._folder / tid / "schedstat"
             try:
-                if file is None and kept < _MOST_KEPT:
+                if file is None and open_count < _MAX_STORED:
                     file = self._files[tid] = KeptFile(path)  # noqa: PLW2901
-                    kept += 1
+                    open_count += 1
                 text = read_text(path) if file is None else file.read()
                 yield tid, int(text.split()[1])
             except (OSError, IndexError):
@@ -386,25 +386,25 @@ _WORD_BYTES = 4
 
 def disk_totals(text: str) -> Mapping[str, tuple[int, int, int]]:
     """Bytes read, bytes written, milliseconds busy of each disk since the system was started."""
-    found = {}
+    totals = {}
     for line in text.splitlines():
         cells = line.split()
         if len(cells) > 12:
             read, written = int(cells[5]) * _SECTOR_BYTES, int(cells[9]) * _SECTOR_BYTES
-            found[cells[2]] = read, written, int(cells[12])
-    return found
+            totals[cells[2]] = read, written, int(cells[12])
+    return totals
 
 
 def _disks(context: ProbeContext) -> Iterator[Probe]:
     """Rates over all disks: no parts of them, none in memory and none made of others."""
     block = context.root / "sys/block"
-    whole = {
+    block_devices = {
         entry.name
         for entry in (block.iterdir() if block.is_dir() else ())
         if not entry.name.startswith(_IN_MEMORY) and not any((entry / "slaves").glob("*"))
     }
     file = KeptFile(context.root / "proc/diskstats")
-    disks = whole & disk_totals(file.read()).keys()
+    disks = block_devices & disk_totals(file.read()).keys()
     if not disks:
         raise UnavailableError("the system has no disk of its own")
     rate = GrowthRate()
@@ -413,9 +413,9 @@ def _disks(context: ProbeContext) -> Iterator[Probe]:
         per_s = []
         for disk, sums in disk_totals(file.read()).items():
             if disk in disks:
-                rates = [rate.of(f"{disk} {at}", now_s, each) for at, each in enumerate(sums)]
+                rates = [rate.of(f"{disk} {at}", now_s, total) for at, total in enumerate(sums)]
                 if None not in rates:
-                    per_s.append([each or 0.0 for each in rates])
+                    per_s.append([figure or 0.0 for figure in rates])
         if not per_s:
             return ()
         reads, writes, busy = zip(*per_s, strict=True)
@@ -427,13 +427,13 @@ def _disks(context: ProbeContext) -> Iterator[Probe]:
 
 def card_totals(text: str) -> Mapping[str, tuple[int, int]]:
     """Bytes each network card received and sent since the system was started."""
-    found = {}
+    totals = {}
     for line in text.splitlines()[2:]:
         name, _, rest = line.rpartition(":")
         cells = rest.split()
         if len(cells) > 8:
-            found[name.strip()] = int(cells[0]), int(cells[8])
-    return found
+            totals[name.strip()] = int(cells[0]), int(cells[8])
+    return totals
 
 
 def _cards(context: ProbeContext) -> Iterator[Probe]:
@@ -447,11 +447,11 @@ def _cards(context: ProbeContext) -> Iterator[Probe]:
         raise UnavailableError("the system has no network card")
 
     def totals() -> Mapping[str, float]:
-        known = card_totals(file.read())
-        sums = [sum(known[card][way] for card in cards & known.keys()) for way in (0, 1)]
+        by_card = card_totals(file.read())
+        sums = [sum(by_card[card][way] for card in cards & by_card.keys()) for way in (0, 1)]
         return dict(zip(_CARDS, sums, strict=True))
 
-    yield Probe(_CARDS, growing(totals))
+    yield Probe(_CARDS, growth_reader(totals))
 
 
 def _infiniband(context: ProbeContext) -> Iterator[Probe]:
@@ -466,13 +466,13 @@ def _infiniband(context: ProbeContext) -> Iterator[Probe]:
         }
 
     # The card is asked each time.
-    yield Probe(tuple(_INFINIBAND), growing(totals), lane=SLOW_LANE, least_ms=200.0)
+    yield Probe(tuple(_INFINIBAND), growth_reader(totals), lane=SLOW_LANE, least_ms=200.0)
 
 
 HOST_SOURCES = (
     CounterSource(_USE, _use_of_cores),
     CounterSource(("cpu_frequency",), _clock),
-    CounterSource(("container_cpu_throttled_pct",), _throttling),
+    CounterSource(("container_cpu_throttled_pct",), _throttling_probes),
     CounterSource((), _search_of_children),
     CounterSource(("process_cpu_usage",), _cpu_time),
     _of_process("process_mem_rss", "statm", r"^\d+ (\d+)", _PAGE_BYTES),

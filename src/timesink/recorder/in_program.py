@@ -21,10 +21,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from timesink.errors import CollectError, TimesinkError, UsageError, reason_of
-from timesink.recorder.agent import begin, running, watching
-from timesink.recorder.agent.endings import BLOCK_ENDED, told_number
+from timesink.recorder.agent import begin, current_engine, current_watch_engine
 from timesink.recorder.agent.engine import BY_HAND, CycleEngine
-from timesink.recorder.counter_probes import wanted
+from timesink.recorder.agent.shutdown import BLOCK_ENDED, env_int
+from timesink.recorder.counter_probes import wanted_counters
 from timesink.recorder.folder import (
     CONTROL_VARIABLE,
     DEFAULT_CYCLES,
@@ -105,12 +105,12 @@ def record(
         by_hand=not (marker or whole),
     )
     _check(plan, interval_ms)
-    wanted(counters)
+    wanted_counters(counters)
     outer = _outer_control()
     if outer is not None:
         return BlockRecording(RecordingFolder(outer.parent), plan, None, is_outer=True)
     place = RecordingFolder(Path(path).absolute())
-    if told_number("LOCAL_RANK"):
+    if env_int("LOCAL_RANK"):
         return BlockRecording(place, plan, None)
     place.check(force=force)
     task = {
@@ -121,7 +121,7 @@ def record(
         # The package itself knows this module: it is not imported from here.
         "timesink": str(sys.modules[__name__.partition(".")[0]].__version__),
         # Processes on this machine that take part.
-        "workers": told_number("LOCAL_WORLD_SIZE") or 1,
+        "workers": env_int("LOCAL_WORLD_SIZE") or 1,
     }
     return BlockRecording(place, plan, task)
 
@@ -174,7 +174,7 @@ def _finish(keeper: subprocess.Popen[bytes], timeout_s: float) -> bool:
     return keeper.returncode == 0
 
 
-def start_keeper(code: str, told: str) -> tuple[subprocess.Popen[bytes], bytes]:
+def start_keeper(code: str, task: str) -> tuple[subprocess.Popen[bytes], bytes]:
     """A process of ours beside the program, and what it says first; that should be `READY`.
 
     It hears of the program by its input, first of its task: other users see what is typed.
@@ -186,20 +186,20 @@ def start_keeper(code: str, told: str) -> tuple[subprocess.Popen[bytes], bytes]:
             f"the process beside the program cannot be started ({reason_of(error)})",
             "check sys.executable",
         ) from None
-    said = b""
+    reply = b""
     # One that has ended already says why by itself.
     with suppress(BrokenPipeError):
         if keeper.stdin is not None and keeper.stdout is not None:
-            keeper.stdin.write(f"{told}\n".encode())
+            keeper.stdin.write(f"{task}\n".encode())
             keeper.stdin.flush()
             if select.select([keeper.stdout], [], [], _BEGINS_S)[0]:
-                said = keeper.stdout.readline()
-    if said != READY:
-        if not said:
+                reply = keeper.stdout.readline()
+    if reply != READY:
+        if not reply:
             # It may hang.
             keeper.kill()
         keeper.communicate()
-    return keeper, said
+    return keeper, reply
 
 
 def told_by_program() -> str:
@@ -280,14 +280,14 @@ class BlockRecording:
             self._engine.begin_by_hand()
 
     def _let_in(self) -> None:
-        if not self._is_outer or running() is None:
+        if not self._is_outer or current_engine() is None:
             begin(self._place.control)
-        self._engine = running()
+        self._engine = current_engine()
 
     def _start_keeper(self) -> None:
         """The process beside the program; it samples from then on."""
-        self._keeper, said = start_keeper(_KEEPER, str(self._place.control))
-        if said != READY:
+        self._keeper, reply = start_keeper(_KEEPER, str(self._place.control))
+        if reply != READY:
             raise CollectError(
                 f"{self.path}: the process beside the program has failed", "see its message above"
             )
@@ -332,7 +332,7 @@ def _keep(control: Path) -> None:
     task = json.loads((control / KEEPER_FILE).read_text())
     place = RecordingFolder(control.parent)
     started_us = time.time_ns() // 1000
-    counters, interval_ms = wanted(task["counters"]), task["interval_ms"]
+    counters, interval_ms = wanted_counters(task["counters"]), task["interval_ms"]
     watch = Watch(control, place.counters, task["pid"], wanted=counters, interval_ms=interval_ms)
     # The program waits for this: what it does next is to be sampled.
     os.write(sys.stdout.fileno(), READY)
@@ -390,8 +390,8 @@ def watch(path: str | Path = DEFAULT_PLACE, *, force: bool = False, **options: A
         raise UsageError(f"watch: {path!r} is not a path", "name a folder")
     folder = Path(path).absolute()
     version = str(sys.modules[__name__.partition(".")[0]].__version__)
-    given = {"counters": "all", **options}
-    plan = plan_of(folder, given, command=tuple(sys.argv), timesink=version)
+    all_options = {"counters": "all", **options}
+    plan = plan_of(folder, all_options, command=tuple(sys.argv), timesink=version)
     if _outer_control() is None:
         plan = plan_in_place(plan, force=force)
     return BlockWatch(plan)
@@ -420,12 +420,12 @@ class BlockWatch:
         return self
 
     def _start(self) -> None:
-        told = base64.b64encode(pickle.dumps((self._plan, self._pid))).decode()
-        self._keeper, said = start_keeper(_WATCHER, told)
-        if said != READY:
+        task = base64.b64encode(pickle.dumps((self._plan, self._pid))).decode()
+        self._keeper, reply = start_keeper(_WATCHER, task)
+        if reply != READY:
             # It says why, as an error and its hint.
             try:
-                message, hint = json.loads(said)
+                message, hint = json.loads(reply)
             except ValueError:
                 message = f"{self.path}: the process beside the program has failed"
                 hint = "see its message above"
@@ -439,7 +439,7 @@ class BlockWatch:
     ) -> None:
         if self._keeper is None or os.getpid() != self._pid:
             return
-        engine = watching()
+        engine = current_watch_engine()
         if engine is not None:
             engine.end(_why_ended(kind))
         if not _finish(self._keeper, _WATCH_FINISHES_S):

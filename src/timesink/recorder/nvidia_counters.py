@@ -20,10 +20,10 @@ from timesink.recorder.counter_probes import (
     Sample,
     UnavailableError,
     Values,
-    described,
-    growing,
+    describe_device,
+    growth_reader,
     if_told,
-    labelled,
+    labelled_reader,
     plain_probe,
     reason,
     seen_by_cuda,
@@ -53,9 +53,9 @@ def probes(context: ProbeContext) -> Iterator[Probe]:
     noted = _kept_notes(library, [device.handle for device in devices], context)
     for device, notes in zip(devices, noted, strict=True):
         label = device.labels[0]
-        for name, kept in notes.items():
-            read = kept.reader(name, device.labels)
-            yield Probe((name,), read, label, f"notes of {label}", _NOTES_LEAST_MS, looks_back=True)
+        for name, driver_notes in notes.items():
+            read = driver_notes.reader(name, device.labels)
+            yield Probe((name,), read, label, f"notes of {label}", _MIN_NOTES_MS, looks_back=True)
         yield from _gauges(library, device, context, noted=notes.keys())
         for names, used, most in (
             (("process_gpu_usage", "gpu_others_usage"), _use_of_processes, 100.0),
@@ -63,7 +63,7 @@ def probes(context: ProbeContext) -> Iterator[Probe]:
         ):
             of_process = used(library, device.handle)
             yield from sharing_probe(
-                context, names, of_process, device.labels, least_ms=_PROCESSES_LEAST_MS, most=most
+                context, names, of_process, device.labels, least_ms=_MIN_PROCESSES_MS, most=most
             )
 
 
@@ -72,13 +72,13 @@ def describe(environment: Mapping[str, str]) -> list[dict[str, Any]]:
     library = load_nvml()
 
     def of(device: NvidiaDevice, label: str) -> dict[str, Any]:
-        told = described(
+        description = describe_device(
             label,
             name=lambda: _text(library.nvmlDeviceGetName(device.handle)),
             memory_bytes=lambda: int(library.nvmlDeviceGetMemoryInfo(device.handle).total),
             driver=lambda: _text(library.nvmlSystemGetDriverVersion()),
         )
-        return {**told, "uuid": device.uuid, "index": device.index}
+        return {**description, "uuid": device.uuid, "index": device.index}
 
     devices = _devices(library, environment)
     return [of(device, label) for device in devices for label in device.labels]
@@ -117,8 +117,8 @@ def _devices(library: Any, environment: Mapping[str, str]) -> list[NvidiaDevice]
 
     def whole_of(instance: str) -> str:
         handle = library.nvmlDeviceGetHandleByUUID(instance)
-        whole = library.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(handle)
-        return _text(library.nvmlDeviceGetUUID(whole))
+        parent = library.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(handle)
+        return _text(library.nvmlDeviceGetUUID(parent))
 
     # Old libraries know no instances.
     seen = seen_by_cuda(environment, uuids, lambda instance: if_told(lambda: whole_of(instance)))
@@ -150,7 +150,7 @@ _LINK_DATA = {"gpu_link_transmit_kbps": 138, "gpu_link_receive_kbps": 139}
 _ALL_LINKS = 2**32 - 1
 _MEMBERS = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal")
 """Where a field's value is, by the type it says it has."""
-_PCIE_LEAST_MS = 100.0
+_MIN_PCIE_MS = 100.0
 _FIELD_ERRORS = {3: "not supported by this device", 4: "no permission", 15: "the GPU is lost"}
 
 
@@ -168,12 +168,12 @@ def _gauges(
     for way, name in ((_TRANSMIT, "gpu_pcie_transmit_kbps"), (_RECEIVE, "gpu_pcie_receive_kbps")):
         if context.wants(name):
             ask = lambda way=way: (library.nvmlDeviceGetPcieThroughput(handle, way),)  # noqa: E731
-            read_pcie = labelled((name,), ask, labels)
-            yield Probe((name,), read_pcie, labels[0], f"pcie of {labels[0]}", _PCIE_LEAST_MS)
+            read_pcie = labelled_reader((name,), ask, labels)
+            yield Probe((name,), read_pcie, labels[0], f"pcie of {labels[0]}", _MIN_PCIE_MS)
     for name, field in _LINK_DATA.items():
         if context.wants(name):
             totals = partial(_link_total, library, handle, name, field)
-            yield Probe((name,), growing(totals, labels, KB_PER_KIB), labels[0], GPU_LANE)
+            yield Probe((name,), growth_reader(totals, labels, KB_PER_KIB), labels[0], GPU_LANE)
 
 
 def _plain_values(library: Any, handle: Any) -> Mapping[tuple[str, ...], Values]:
@@ -209,17 +209,17 @@ def _link_total(library: Any, handle: Any, name: str, field: int) -> Mapping[str
 
 def _field_value(library: Any, handle: Any, field: int, scope: int = 0) -> float:
     """A value that NVML tells by the number of its field."""
-    found = library.nvmlDeviceGetFieldValues(handle, [(field, scope)])[0]
-    if found.nvmlReturn:
-        told = _FIELD_ERRORS.get(found.nvmlReturn, f"error {found.nvmlReturn} of NVML")
-        raise NotToldError(told)
-    kind = found.valueType
-    return float(getattr(found.value, _MEMBERS[kind] if kind < len(_MEMBERS) else "ullVal"))
+    answer = library.nvmlDeviceGetFieldValues(handle, [(field, scope)])[0]
+    if answer.nvmlReturn:
+        problem = _FIELD_ERRORS.get(answer.nvmlReturn, f"error {answer.nvmlReturn} of NVML")
+        raise NotToldError(problem)
+    kind = answer.valueType
+    return float(getattr(answer.value, _MEMBERS[kind] if kind < len(_MEMBERS) else "ullVal"))
 
 
 # -- who uses it ---------------------------------------------------------------------------------
 
-_PROCESSES_LEAST_MS = 200.0
+_MIN_PROCESSES_MS = 200.0
 """The driver keeps a sample every sixth of a second or so, and takes its time to tell it."""
 
 
@@ -240,13 +240,15 @@ def _use_of_processes(library: Any, handle: Any) -> Callable[[], Mapping[int, fl
 
     def used() -> Mapping[int, float]:
         nonlocal seen_us
-        found = _new_of(library, lambda: library.nvmlDeviceGetProcessUtilization(handle, seen_us))
+        samples = _new_of(library, lambda: library.nvmlDeviceGetProcessUtilization(handle, seen_us))
         shares: dict[int, list[float]] = {}
-        for sample in found:
+        for sample in samples:
             if sample.timeStamp > seen_us and sample.smUtil <= 100:
                 shares.setdefault(sample.pid, []).append(float(sample.smUtil))
-        seen_us = max([seen_us, *(sample.timeStamp for sample in found)])
-        return {pid: sum(each) / len(each) for pid, each in shares.items()}
+        seen_us = max([seen_us, *(sample.timeStamp for sample in samples)])
+        return {
+            pid: sum(process_shares) / len(process_shares) for pid, process_shares in shares.items()
+        }
 
     return used
 
@@ -273,7 +275,7 @@ _KINDS = (
 
 Power every 20 ms, load every 200 ms (an H200): finer, or truer in time, than asking what it is now.
 """
-_NOTES_LEAST_MS = 500.0
+_MIN_NOTES_MS = 500.0
 """Asking for them costs the driver a millisecond or two; it keeps the last two seconds at least."""
 _PATIENCE_S = 0.5
 """A driver that was asleep has no notes yet; all of all devices together are waited for so long."""
@@ -287,7 +289,7 @@ def _kept_notes(
     library: Any, handles: Sequence[Any], context: ProbeContext
 ) -> list[Mapping[str, DriverNotes]]:
     """What the driver notes down of each device, by counter; nothing where it keeps no notes."""
-    asked = [
+    candidates = [
         {
             name: DriverNotes(library, handle, kind, is_mean=is_mean)
             for name, kind, is_mean in _KINDS
@@ -296,13 +298,13 @@ def _kept_notes(
         for handle in handles
     ]
     # Those count that the driver keeps, on the clock of the counters.
-    kept: set[DriverNotes] = set()
-    waiting = [notes for each in asked for notes in each.values()]
+    usable: set[DriverNotes] = set()
+    waiting = [notes for by_counter in candidates for notes in by_counter.values()]
     until_s = time.monotonic() + _PATIENCE_S
     while waiting:
         latest = {notes: notes.latest_us() for notes in waiting}
         now_us = time.time_ns() // 1000
-        kept |= {
+        usable |= {
             notes
             for notes, ts_us in latest.items()
             if ts_us is not None and abs(now_us - ts_us) < _SAME_CLOCK_US
@@ -312,7 +314,10 @@ def _kept_notes(
             break
         if waiting:
             time.sleep(_PATIENCE_S / 10)
-    return [{name: notes for name, notes in each.items() if notes in kept} for each in asked]
+    return [
+        {name: notes for name, notes in by_counter.items() if notes in usable}
+        for by_counter in candidates
+    ]
 
 
 class DriverNotes:

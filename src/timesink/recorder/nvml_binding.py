@@ -38,7 +38,8 @@ def _laid_out(name: str, fields: str, kind: Any = Structure) -> Any:
     """A structure, or a union, with the types of C before the names of its fields."""
     written = (field.split() for field in fields.split(", "))
     laid_out = [
-        (each, _FieldUnion if of == "union" else getattr(ctypes, f"c_{of}")) for of, each in written
+        (field_name, _FieldUnion if of == "union" else getattr(ctypes, f"c_{of}"))
+        for of, field_name in written
     ]
     return type(kind)(name, (kind,), {"_fields_": laid_out})
 
@@ -128,23 +129,23 @@ class Binding:
         kind = _FILLED[name]
 
         def call(*arguments: Any) -> Any:
-            given = [
-                c_uint(each)
-                if isinstance(each, int)
-                else c_char_p(each.encode())
-                if isinstance(each, str)
-                else each
-                for each in arguments
+            converted = [
+                c_uint(argument)
+                if isinstance(argument, int)
+                else c_char_p(argument.encode())
+                if isinstance(argument, str)
+                else argument
+                for argument in arguments
             ]
             versioned = f"{name}_v2" if name in _SECOND_VERSION else name
             if kind is None:
-                return self._call(versioned, *given)
+                return self._call(versioned, *converted)
             if kind is str:
                 text = ctypes.create_string_buffer(_TEXT_BYTES)
-                self._call(versioned, *given, text, c_uint(_TEXT_BYTES))
+                self._call(versioned, *converted, text, c_uint(_TEXT_BYTES))
                 return text.value.decode("utf-8", "replace")
             filled = kind()
-            self._call(versioned, *given, byref(filled))
+            self._call(versioned, *converted, byref(filled))
             return filled.value if kind in _NUMBERS else filled
 
         return call
@@ -161,9 +162,9 @@ class Binding:
         value_type, count = c_uint(), c_uint()
         at = device, c_uint(kind), since, byref(value_type), byref(count)
         self._call(name, *at, None)
-        found = (NotedSample * max(count.value, 1))()
-        self._call(name, *at, found)
-        return value_type.value, list(found[: count.value])
+        buffer = (NotedSample * max(count.value, 1))()
+        self._call(name, *at, buffer)
+        return value_type.value, list(buffer[: count.value])
 
     def nvmlDeviceGetProcessUtilization(self, device: Any, since_us: int) -> Any:  # noqa: N802
         name, since = "nvmlDeviceGetProcessUtilization", c_ulonglong(since_us)
@@ -171,27 +172,27 @@ class Binding:
         status = self._status(name, device, None, byref(count), since)
         if status not in (0, _TOO_SMALL):
             raise NVMLError(status)
-        found = (ProcessUtilization * max(count.value, 1))()
+        buffer = (ProcessUtilization * max(count.value, 1))()
         if count.value:
-            self._call(name, device, found, byref(count), since)
-        return list(found[: count.value])
+            self._call(name, device, buffer, byref(count), since)
+        return list(buffer[: count.value])
 
     def _processes(self, name: str, device: Any) -> list[Any]:
         """Of the third version of the function, or the second: both fill the same structure."""
         versioned = f"{name}_v3" if hasattr(self._library, f"{name}_v3") else f"{name}_v2"
         room = _ROOM
         while True:
-            found, count = (ProcessInfo * room)(), c_uint(room)
-            status = self._status(versioned, device, byref(count), found)
+            buffer, count = (ProcessInfo * room)(), c_uint(room)
+            status = self._status(versioned, device, byref(count), buffer)
             if status != _TOO_SMALL:
                 break
             room = max(2 * room, count.value)
         if status:
             raise NVMLError(status)
-        for process in found[: count.value]:
+        for process in buffer[: count.value]:
             if process.usedGpuMemory == UNKNOWN_MEMORY:
                 process.usedGpuMemory = 0
-        return list(found[: count.value])
+        return list(buffer[: count.value])
 
     def _call(self, name: str, *arguments: Any) -> None:
         status = self._status(name, *arguments)

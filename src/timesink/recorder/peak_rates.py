@@ -26,10 +26,10 @@ _SIZES = (4096, 8192, 16384)
 _SIZES_ON_HOST = (256, 512, 1024, 2048)
 _COPY_BYTES, _COPY_BYTES_ON_HOST = 2**30, 2**28
 """Far beyond any cache."""
-_LEAST_ROUNDS = 3
+_MIN_ROUNDS = 3
 _ROUND_S = 0.03
 """Long enough that starting and stopping the clock costs nothing."""
-_MOST_CALLS = 10_000
+_MAX_CALLS = 10_000
 _TOOL_S = 10.0
 _WIDTHS = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "int8": 1}
 
@@ -75,8 +75,8 @@ class MeasuredDevice:
     @property
     def told_clocks(self) -> str:
         """What the driver said of the clock, in words; empty where it said nothing."""
-        told = zip(("before", "after"), self.clocks, strict=True)
-        return ", ".join(f"{when} {clock}" for when, clock in told if clock)
+        named_clocks = zip(("before", "after"), self.clocks, strict=True)
+        return ", ".join(f"{when} {clock}" for when, clock in named_clocks if clock)
 
 
 def measure_rates(
@@ -107,7 +107,7 @@ def measure_rates(
         why = next(iter(skipped.values()))
         raise TimesinkError(f"nothing could be measured on {place} ({why})", _HINT)
     return MeasuredDevice(
-        **_described(torch, place),
+        **_describe_device(torch, place),
         torch=str(torch.__version__),
         rates=rates,
         skipped=skipped,
@@ -131,13 +131,13 @@ def _device(torch: Any, named: str | None) -> Any:
     """The device that was named, else the accelerator at hand."""
     if named is None:
         if hasattr(torch, "accelerator"):
-            found = torch.accelerator.current_accelerator()
-            there = found is not None and torch.accelerator.is_available()
+            device = torch.accelerator.current_accelerator()
+            there = device is not None and torch.accelerator.is_available()
         else:
-            found, there = torch.device("cuda"), torch.cuda.is_available()
+            device, there = torch.device("cuda"), torch.cuda.is_available()
         if not there:
             raise TimesinkError("PyTorch finds no accelerator on this machine", _HINT)
-        named = str(found)
+        named = str(device)
     try:
         place = torch.device(named)
         torch.empty(1, device=place)
@@ -210,10 +210,10 @@ class _Bench:
         once = self._timed(call, 1)
         if time.perf_counter() > end:
             return once, 1
-        calls = min(max(round(_ROUND_S / max(once, 1e-9)), 1), _MOST_CALLS)
+        calls = min(max(round(_ROUND_S / max(once, 1e-9)), 1), _MAX_CALLS)
         self._timed(call, calls)
         times: list[float] = []
-        while len(times) < _LEAST_ROUNDS or time.perf_counter() < end:
+        while len(times) < _MIN_ROUNDS or time.perf_counter() < end:
             times.append(self._timed(call, calls))
         return min(times), len(times)
 
@@ -254,7 +254,7 @@ def _product(torch: Any, place: Any, name: str, size: int) -> Callable[[], objec
 def _fp8_product(torch: Any, place: Any, size: int) -> Callable[[], object]:
     if place.type == "cpu":
         raise RuntimeError("the host has no such arithmetic")
-    one = torch.ones((), device=place)
+    unit_scale = torch.ones((), device=place)
     problem: Exception = RuntimeError("this PyTorch has no such type")
     # Makers mean different encodings by it: the first that the device takes.
     for kind in ("float8_e4m3fn", "float8_e4m3fnuz"):
@@ -265,7 +265,7 @@ def _fp8_product(torch: Any, place: Any, size: int) -> Callable[[], object]:
         )
 
         def call(left: Any = left, right: Any = right) -> object:
-            scales = {"scale_a": one, "scale_b": one, "use_fast_accum": True}
+            scales = {"scale_a": unit_scale, "scale_b": unit_scale, "use_fast_accum": True}
             return torch._scaled_mm(  # noqa: SLF001 - PyTorch has no public one
                 left, right.t(), out_dtype=torch.bfloat16, **scales
             )
@@ -302,19 +302,19 @@ def _has_tf32(torch: Any, place: Any) -> bool:
     return bool(torch.cuda.get_device_capability(place) >= (8, 0))
 
 
-def _described(torch: Any, place: Any) -> dict[str, Any]:
+def _describe_device(torch: Any, place: Any) -> dict[str, Any]:
     """What the device is, as recordings of it say."""
     if place.type == "cpu":
         host = describe_host()
         return {"name": host["cpu"] or "host", "memory_bytes": host["memory_bytes"]}
     library = getattr(torch, place.type)
-    known = library.get_device_properties(place)
-    major = getattr(known, "major", None)
+    properties = library.get_device_properties(place)
+    major = getattr(properties, "major", None)
     return {
         "name": str(library.get_device_name(place)),
-        "memory_bytes": getattr(known, "total_memory", None),
-        "multiprocessors": getattr(known, "multi_processor_count", None),
-        "compute_capability": None if major is None else f"{major}.{known.minor}",
+        "memory_bytes": getattr(properties, "total_memory", None),
+        "multiprocessors": getattr(properties, "multi_processor_count", None),
+        "compute_capability": None if major is None else f"{major}.{properties.minor}",
     }
 
 
@@ -328,15 +328,17 @@ def _clock(torch: Any, place: Any) -> str:
     if torch.version.cuda is not None:
         # The number of a device is PyTorch's own; its id is the same everywhere.
         uuid = getattr(torch.cuda.get_device_properties(place), "uuid", None)
-        asked = ("--query-gpu=clocks.sm", "--format=csv,noheader,nounits")
-        told = _told("nvidia-smi", *asked, *(() if uuid is None else (f"--id=GPU-{uuid}",)))
-        found = re.match(r"\s*(\d+)\s*$", told)
+        query = ("--query-gpu=clocks.sm", "--format=csv,noheader,nounits")
+        output = _tool_output(
+            "nvidia-smi", *query, *(() if uuid is None else (f"--id=GPU-{uuid}",))
+        )
+        match = re.match(r"\s*(\d+)\s*$", output)
     else:
-        found = _CLOCK.search(_told("rocm-smi", "-d", str(place.index or 0), "--showclocks"))
-    return f"{found[1]} MHz" if found else ""
+        match = _CLOCK.search(_tool_output("rocm-smi", "-d", str(place.index or 0), "--showclocks"))
+    return f"{match[1]} MHz" if match else ""
 
 
-def _told(program: str, *words: str) -> str:
+def _tool_output(program: str, *words: str) -> str:
     path = shutil.which(program)
     if path is None:
         return ""

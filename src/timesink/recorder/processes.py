@@ -41,9 +41,9 @@ def children_by_parent(proc: str = _PROC) -> dict[int, list[int]]:
         # Path objects for thousands of processes take long.
         names = os.listdir(proc)  # noqa: PTH208
     for pid in (int(name) for name in names if name.isdigit()):
-        found = _parent_and_birth(proc, pid)
-        if found is not None:
-            children[found[0]].append(pid)
+        identity = _parent_and_birth(proc, pid)
+        if identity is not None:
+            children[identity[0]].append(pid)
     return children
 
 
@@ -83,14 +83,14 @@ def is_alive(pid: int) -> bool:
 
 def birth(pid: int) -> Birth:
     """When a process started; empty for one that is gone, and where there is no /proc."""
-    found = _parent_and_birth(_PROC, pid)
-    return found[1] if found else ""
+    identity = _parent_and_birth(_PROC, pid)
+    return identity[1] if identity else ""
 
 
 def is_running(pid: int, born: Birth) -> bool:
     """Whether this very process runs; where births are not known its number has to do."""
-    found = _parent_and_birth(_PROC, pid)
-    return found[1] == born if found else not born and is_alive(pid)
+    identity = _parent_and_birth(_PROC, pid)
+    return identity[1] == born if identity else not born and is_alive(pid)
 
 
 def end_family(members: dict[int, Birth], grace_s: float) -> None:
@@ -143,8 +143,8 @@ class OwnProcesses:
 
     def families(self) -> Mapping[int, tuple[int, ...]]:
         """Each of them with all it started, as of the last look."""
-        known = self._families
-        return {root: known.get(root, (root,)) for root in self.roots()}
+        families = self._families
+        return {root: families.get(root, (root,)) for root in self.roots()}
 
     def members(self) -> frozenset[int]:
         """All processes of the program."""
@@ -179,31 +179,31 @@ _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 @contextmanager
-def noticed(came: list[int] | None = None) -> Iterator[list[int]]:
+def collect_signals(came: list[int] | None = None) -> Iterator[list[int]]:
     """Signals that ask to stop, in the order they came, instead of what they do by default."""
     came = [] if came is None else came
-    with answered(came.append):
+    with answer_signals(came.append):
         yield came
 
 
 @contextmanager
-def answered(answer: Callable[[int], None]) -> Iterator[None]:
+def answer_signals(answer: Callable[[int], None]) -> Iterator[None]:
     """Signals that ask to stop call `answer`, instead of what they did."""
 
-    def heard(number: int, _frame: FrameType | None) -> None:
+    def handle(number: int, _frame: FrameType | None) -> None:
         answer(number)
 
-    with _handled(_NAMES, heard):
+    with _handle_signals(_NAMES, handle):
         yield
 
 
 @contextmanager
-def _handled(
+def _handle_signals(
     names: Collection[str],
     handler: Callable[[int, FrameType | None], None] | signal.Handlers,
 ) -> Iterator[None]:
     """Signals of these names are handled so within, and as before afterwards."""
-    before = {number: signal.getsignal(number) for number in _heeded(names)}
+    before = {number: signal.getsignal(number) for number in _active_signals(names)}
     for number in before:
         signal.signal(number, handler)
     try:
@@ -227,7 +227,7 @@ def passed_on(pid: int | None = None) -> Iterator[None]:
             with suppress(OSError):
                 os.kill(pid, number)
 
-    with _handled(_PASSED_ON, hand_on):
+    with _handle_signals(_PASSED_ON, hand_on):
         yield
 
 
@@ -236,12 +236,12 @@ def is_main_thread() -> bool:
     return threading.get_ident() == threading.main_thread().ident
 
 
-def _heeded(names: Collection[str]) -> list[signal.Signals]:
+def _active_signals(names: Collection[str]) -> list[signal.Signals]:
     """Those that would stop us; one that is ignored, as in the background, stays so."""
     if not is_main_thread():
         return []
-    known = [number for number in signal.Signals if number.name in names]
-    return [number for number in known if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+    numbers = [number for number in signal.Signals if number.name in names]
+    return [number for number in numbers if signal.getsignal(number) not in (signal.SIG_IGN, None)]
 
 
 @contextmanager
@@ -250,7 +250,7 @@ def hangups_ignored() -> Iterator[None]:
 
     They are asked to stop instead, and so have the time to write what they measured.
     """
-    with _handled(("SIGHUP",), signal.SIG_IGN):
+    with _handle_signals(("SIGHUP",), signal.SIG_IGN):
         yield
 
 
@@ -276,13 +276,13 @@ def check_program(words: Sequence[str], directory: Path = Path()) -> None:
         return
     if not place.is_file():
         raise CollectError(f"{program}: no such program", "check the name and PATH")
-    shown = shlex.quote(program if is_path else f"./{program}")
-    remedy = f"chmod +x {shown}"
+    quoted = shlex.quote(program if is_path else f"./{program}")
+    remedy = f"chmod +x {quoted}"
     if Path(program).suffix == ".py":
         remedy = f"put python before it, or {remedy}"
     elif not is_path:
         is_program = shutil.which(place) is not None
-        remedy = f"write {shown}" if is_program else f"{remedy}, and write {shown}"
+        remedy = f"write {quoted}" if is_program else f"{remedy}, and write {quoted}"
     raise CollectError(f"{program}: not a program that can be run", remedy)
 
 
@@ -346,32 +346,32 @@ _PIECE = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*'|["'])+""")
 """What a shell would take for one word, about."""
 
 
-def masked(words: Iterable[str]) -> list[str]:
+def mask_secrets(words: Iterable[str]) -> list[str]:
     """The words of a command, passwords and keys masked."""
-    kept: list[str] = []
+    masked_words: list[str] = []
     is_secret, before, option = False, "", ""
     for word in words:
         is_value = (is_secret or before == option != "") and _OPTION.fullmatch(word) is None
         is_value = is_value or (before == "-p" and not _is_plain(word))
         is_joined = option != "" and word.startswith(option) and word != option
-        shown = MASK if is_value else f"{option}{MASK}" if is_joined else _masked_word(word)
+        masked_word = MASK if is_value else f"{option}{MASK}" if is_joined else _masked_word(word)
         named, is_set, _ = word.partition("=")
         if _NAMES_A_USER.fullmatch(named if is_set else before):
-            shown = _PASSWORD_OF_USER.sub(rf"\g<user>:{MASK}", shown)
-        kept.append(shown)
+            masked_word = _PASSWORD_OF_USER.sub(rf"\g<user>:{MASK}", masked_word)
+        masked_words.append(masked_word)
         # Whether the next word is the secret: `--token`, or `token:`.
         asks = _ASKS.search(word)
         is_named = asks is not None and _is_secret(asks["name"])
         # A value that begins with a dash may be an option after all.
         is_secret = word.lower() in _SCHEMES or (is_named and not (is_value and word[:1] != "-"))
         before, option = word, _password_option(word, option)
-    return [sayable(word) for word in kept]
+    return [safe_text(word) for word in masked_words]
 
 
-def sayable(text: str) -> str:
+def safe_text(text: str) -> str:
     r"""Text that fits into JSON and into an address; names of files and arguments may be no text.
 
-    >>> print(sayable(os.fsdecode(b"a\xff.json")), sayable("\ud800"))
+    >>> print(safe_text(os.fsdecode(b"a\xff.json")), safe_text("\ud800"))
     a\xff.json \ud800
     """
     try:
@@ -383,7 +383,7 @@ def sayable(text: str) -> str:
 def sayable_values(values: Any) -> Any:
     """Plain data with all of its text sayable."""
     if isinstance(values, str):
-        return sayable(values)
+        return safe_text(values)
     if isinstance(values, dict):
         return {sayable_values(key): sayable_values(value) for key, value in values.items()}
     if isinstance(values, list | tuple):
@@ -398,7 +398,7 @@ def _masked_word(word: str) -> str:
         return _masked_piece(word)
     # The word with new pieces, and between them what was there.
     text, end = "", 0
-    for piece, new in zip(pieces, masked(piece[0] for piece in pieces), strict=True):
+    for piece, new in zip(pieces, mask_secrets(piece[0] for piece in pieces), strict=True):
         text += word[end : piece.start()] + new
         end = piece.end()
     return text + word[end:]

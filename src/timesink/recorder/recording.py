@@ -29,10 +29,10 @@ from timesink.recorder.folder import (
     write_plan,
 )
 from timesink.recorder.processes import (
-    answered,
+    answer_signals,
+    collect_signals,
     end_family,
     family,
-    noticed,
     passed_on,
     signal_family,
 )
@@ -103,7 +103,7 @@ class Running:
     def _wait(self, tick: Callable[[], None]) -> run_file.ProgramEnd:
         while True:
             with suppress(subprocess.TimeoutExpired):
-                return _ended(self.process.wait(_TICK_S))
+                return _program_end(self.process.wait(_TICK_S))
             tick()
             self._mind_interruptions()
             now = time.monotonic()
@@ -142,7 +142,7 @@ def _is_in_foreground() -> bool:
     return False
 
 
-def _ended(code: int) -> run_file.ProgramEnd:
+def _program_end(code: int) -> run_file.ProgramEnd:
     if code >= 0:
         return run_file.ProgramEnd(code, "", code)
     with suppress(ValueError):
@@ -203,7 +203,7 @@ def record_program(
     Signals that ask to stop are added to `interruptions`.
     """
     urgency = Urgency()
-    with noticed(interruptions) as came, passed_on():
+    with collect_signals(interruptions) as came, passed_on():
         started_us = time.time_ns() // 1000
         ended, watch = _run(request, came, urgency, say)
         ended_us = time.time_ns() // 1000
@@ -228,7 +228,7 @@ def _stopped_at_once(
             say(f"packing what was recorded {AGAIN}")
 
     try:
-        with answered(answer):
+        with answer_signals(answer):
             yield
     except KeyboardInterrupt:
         stopped = CollectError(
@@ -339,8 +339,8 @@ def _run(
 
         ended = running.to_the_end(tick)
         # A program that ended because it was asked to has not failed.
-        told = TIMED_OUT if is_late else 0
-        return replace(ended, status=told) if has_asked else ended, watch
+        status = TIMED_OUT if is_late else 0
+        return replace(ended, status=status) if has_asked else ended, watch
     except BaseException:
         # Nobody would wait for it, and pass signals on.
         end_family(family(process.pid), 0)
@@ -358,10 +358,12 @@ def conclude(
     processes = read_notes(place.control)
     recorded = collect_traces(processes, place)
     # Of the process that is shown first; where none came so far, of the one that came farthest.
-    shown = [one for one in processes if not recorded or one.pid == recorded[0].pid]
+    candidates = [
+        process for process in processes if not recorded or process.pid == recorded[0].pid
+    ]
     plain = max(
-        (read_plain(place.control, one) for one in shown),
-        key=lambda one: (one.settled, len(one.cycles_ns)),
+        (read_plain(place.control, process) for process in candidates),
+        key=lambda plain_times: (plain_times.settled, len(plain_times.cycles_ns)),
         default=PlainTimes(),
     )
     trouble = ""

@@ -9,24 +9,24 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from timesink.errors import OutputError
-from timesink.recorder.agent.endings import ENDED
+from timesink.recorder.agent.shutdown import ENDED
 from timesink.recorder.counter_sampler import SampledCounters
 from timesink.recorder.folder import (
     COUNTERS_FILE,
     EXTRAS,
-    MOST_PLAIN,
+    MAX_PLAIN,
     PlainTimes,
     ProcessNotes,
     RecordingFolder,
     RecordPlan,
     write_whole,
 )
-from timesink.recorder.processes import masked, sayable_values
+from timesink.recorder.processes import mask_secrets, sayable_values
 from timesink.recorder.traces import KILLED_PLAIN, Recorded
 
 SCHEMA = "timesink/run/1"
 _OF_PROCESS = ("pid", "rank", "world_size", "trace", "cycles")
-_ENOUGH = 3
+_MIN_STEPS = 3
 """Fewer cycles say nothing of what the profiler costs."""
 
 _UNEVEN = 2.0
@@ -43,7 +43,7 @@ class ProgramEnd:
     """What a shell makes of it."""
 
     @property
-    def told(self) -> dict[str, Any]:
+    def json_fields(self) -> dict[str, Any]:
         """As JSON has it."""
         return {"code": self.code, "signal": self.signal}
 
@@ -90,7 +90,7 @@ def describe(
     return {
         "schema": SCHEMA,
         "timesink": program.timesink,
-        "command": masked(program.command),
+        "command": mask_secrets(program.command),
         "started_us": program.started_us,
         "ended_us": program.ended_us,
         "complete": not (why or trouble),
@@ -101,26 +101,26 @@ def describe(
         | {"where": program.plan.where},
         "processes": [
             {
-                **{name: getattr(one, name) for name in _OF_PROCESS},
-                "complete": one.is_complete,
-                "why_partial": one.why_partial,
-                "devices": list(one.devices),
+                **{name: getattr(recording, name) for name in _OF_PROCESS},
+                "complete": recording.is_complete,
+                "why_partial": recording.why_partial,
+                "devices": list(recording.devices),
             }
-            for one in recorded
+            for recording in recorded
         ],
         "counters": {
             "file": COUNTERS_FILE if sampled.samples else None,
             "interval_ms": sampled.interval_ms,
             "samples": sampled.samples,
             "recorded": list(sampled.recorded),
-            "missing": [asdict(one) for one in sampled.missing],
+            "missing": [asdict(entry) for entry in sampled.missing],
         },
         "clock": asdict(first.offset) if first and first.offset else None,
         "overhead": _overhead(first, plain, sampled.cpu_pct),
         "host": watched.host,
         "devices": watched.devices,
         "versions": _versions(first, processes),
-        "exit": ended.told if ended else None,
+        "exit": ended.json_fields if ended else None,
     }
 
 
@@ -141,7 +141,7 @@ def _cycles(
             "name": None,
         }
     # A program that ended before its recording has told what its cycles are.
-    timed = next((note for one in processes if (note := one.last("plain"))), {})
+    timed = next((note for process in processes if (note := process.last("plain"))), {})
     skipped = first.skipped if first else timed.get("skipped")
     if first and not plan.plain_only:
         skipped = first.skipped - plain.settled
@@ -161,7 +161,7 @@ def _overhead(
     # Earlier ones compile, load kernels and fill caches; after the profiler CUPTI stays attached,
     # in the way of every launch.
     settled = plain.cycles_ns[len(plain.cycles_ns) - plain.settled :]
-    plain_ns = settled if len(settled) >= _ENOUGH else ()
+    plain_ns = settled if len(settled) >= _MIN_STEPS else ()
     profiled_ns = first.recorded_ns if first else ()
     slower = None
     # How much longer cycles take with the profiler, where they are not too uneven to tell.
@@ -182,7 +182,7 @@ def _overhead(
 
 def _is_even(times_ns: Sequence[int]) -> bool:
     """Whether the middle half of the cycles takes about as long."""
-    if len(times_ns) < _ENOUGH:
+    if len(times_ns) < _MIN_STEPS:
         return False
     lower, _, upper = statistics.quantiles(times_ns, n=4, method="inclusive")
     return lower > 0 and upper <= _UNEVEN * lower
@@ -200,9 +200,9 @@ def _versions(first: Recorded | None, processes: Sequence[ProcessNotes]) -> dict
     def latest(event: str) -> Mapping[str, Any]:
         return next((note for process in processes if (note := process.last(event))), {})
 
-    told = first.versions if first else latest("torch")
-    if told:
-        return {name: value for name, value in told.items() if name != "event"}
+    versions = first.versions if first else latest("torch")
+    if versions:
+        return {name: value for name, value in versions.items() if name != "event"}
     return {"python": latest("python").get("version"), "torch": None}
 
 
@@ -246,13 +246,13 @@ def _said_of(
     if why == NO_TORCH and sampled.samples and not (plan.marker or plan.whole or plan.plain_only):
         return "", [why]
     dropped = [
-        f"{one.dropped + 1} processes recorded as rank {one.rank}: "
-        f"the one with most steps, process {one.pid}, is kept"
-        for one in recorded
-        if one.dropped
+        f"{recording.dropped + 1} processes recorded as rank {recording.rank}: "
+        f"the one with most steps, process {recording.pid}, is kept"
+        for recording in recorded
+        if recording.dropped
     ]
     if plain.dropped:
-        dropped.append(f"the last {MOST_PLAIN} unprofiled steps are kept, {plain.dropped} are not")
+        dropped.append(f"the last {MAX_PLAIN} unprofiled steps are kept, {plain.dropped} are not")
     remarks = _remarks(processes) if recorded else []
     return why, [*dropped, *dict.fromkeys(remarks)]
 
@@ -267,7 +267,7 @@ def why_partial(
     """One sentence on what is missing; empty where nothing is."""
     if not recorded:
         return _why_nothing(processes, plan)[0]
-    partial = [one for one in recorded if not one.is_complete]
+    partial = [recording for recording in recorded if not recording.is_complete]
     if not partial:
         return ""
     first = partial[0]
@@ -277,8 +277,8 @@ def why_partial(
         # Seen from inside, it just ended.
         why += f" with exit code {ended.code}"
     if plan.plain_only:
-        asked = f" of {plan.plain}" if plain < plan.plain else ""
-        return f"{why}, after {plain}{asked} unprofiled steps"
+        target = f" of {plan.plain}" if plain < plan.plain else ""
+        return f"{why}, after {plain}{target} unprofiled steps"
     if plan.whole or first.trace is None:
         return why
     return f"{why}, after {first.cycles} of {plan.cycles} steps"
@@ -287,7 +287,9 @@ def why_partial(
 def _why_nothing(processes: Sequence[ProcessNotes], plan: RecordPlan) -> tuple[str, str]:
     """Why no step was recorded, and what to try; nothing for a program without torch."""
     paces = [pace for process in processes if (pace := process.last("pace"))]
-    in_the_way = [told for what, *told in _IN_THE_WAY if any(pace[what] for pace in paces)]
+    in_the_way = [
+        explanation for what, *explanation in _IN_THE_WAY if any(pace[what] for pace in paces)
+    ]
     most = max((pace["seen"] for pace in paces), default=0)
     if not any(process.last("torch") for process in processes):
         why, remedy = NO_TORCH if processes else NO_PYTHON, ""

@@ -41,36 +41,36 @@ class Range:
     end_ns: int
 
 
-def nested(ranges: Iterable[Range]) -> Mapping[Range, Range]:
+def nest_ranges(ranges: Iterable[Range]) -> Mapping[Range, Range]:
     """The ranges that have to change, and what they become."""
     threads: dict[str, list[Range]] = defaultdict(list)
-    for one in ranges:
-        threads[one.thread].append(one)
+    for span in ranges:
+        threads[span.thread].append(span)
     changed: dict[Range, Range] = {}
-    for own in threads.values():
-        marks = [one for one in own if one.name.startswith(STEP_MARK)]
-        others = [one for one in own if not one.name.startswith(STEP_MARK)]
+    for thread_spans in threads.values():
+        marks = [span for span in thread_spans if span.name.startswith(STEP_MARK)]
+        other_spans = [span for span in thread_spans if not span.name.startswith(STEP_MARK)]
         if marks:
-            steps = sorted(marks, key=lambda one: one.start_ns)
-            changed |= dict(zip(steps, _moved(steps, others), strict=True))
+            steps = sorted(marks, key=lambda mark: mark.start_ns)
+            changed |= dict(zip(steps, _move_starts(steps, other_spans), strict=True))
             last = steps[-1]
             # Ranges that the end of the recording has cut end with its last cycle.
             changed |= {
-                one: replace(one, end_ns=last.end_ns)
-                for one in others
-                if last.start_ns <= one.start_ns < last.end_ns < one.end_ns
+                span: replace(span, end_ns=last.end_ns)
+                for span in other_spans
+                if last.start_ns <= span.start_ns < last.end_ns < span.end_ns
             }
     return {old: new for old, new in changed.items() if old != new}
 
 
-def _moved(steps: Sequence[Range], others: Sequence[Range]) -> list[Range]:
+def _move_starts(steps: Sequence[Range], other_spans: Sequence[Range]) -> list[Range]:
     """Cycles that begin after the ranges that were open, where these end in the cycle."""
     marked_ns = [step.start_ns for step in steps]
     starts_ns = list(marked_ns)
-    for one in others:
-        index = bisect_left(marked_ns, one.end_ns) - 1
-        if index > 0 and one.start_ns < marked_ns[index] and one.end_ns <= steps[index].end_ns:
-            starts_ns[index] = max(starts_ns[index], one.end_ns)
+    for span in other_spans:
+        index = bisect_left(marked_ns, span.end_ns) - 1
+        if index > 0 and span.start_ns < marked_ns[index] and span.end_ns <= steps[index].end_ns:
+            starts_ns[index] = max(starts_ns[index], span.end_ns)
     # Where a cycle begins later, the one before it ends later.
     ends_ns = [step.end_ns for step in steps]
     for place, start_ns in enumerate(starts_ns[1:]):
@@ -107,8 +107,12 @@ class TimelineRanges:
 
     def span_ns(self, name: str) -> tuple[int, int] | None:
         """Beginning and end of a range, in Unix nanoseconds."""
-        one = next((one for one in self.ranges if one.name == name), None)
-        return (self.base_ns + one.start_ns, self.base_ns + one.end_ns) if one else None
+        named_range = next((candidate for candidate in self.ranges if candidate.name == name), None)
+        return (
+            (self.base_ns + named_range.start_ns, self.base_ns + named_range.end_ns)
+            if named_range
+            else None
+        )
 
 
 def pack(raw: Path, packed: Path, cut: str = "") -> TimelineRanges:
@@ -116,21 +120,21 @@ def pack(raw: Path, packed: Path, cut: str = "") -> TimelineRanges:
 
     The file appears whole or not at all; until then it lies beside the raw one.
     """
-    found = TimelineRanges()
+    timeline = TimelineRanges()
     for piece in _pieces(raw):
-        if not found.base_ns and (base := _BASE.search(piece)):
-            found.base_ns = int(base[1])
-        found.ranges += map(_range_of, _ANNOTATION.finditer(piece))
-    changes = nested(one for one in found.ranges if not one.name.startswith(CLOCK_MARK))
+        if not timeline.base_ns and (base := _BASE.search(piece)):
+            timeline.base_ns = int(base[1])
+        timeline.ranges += map(_range_of, _ANNOTATION.finditer(piece))
+    changes = nest_ranges(span for span in timeline.ranges if not span.name.startswith(CLOCK_MARK))
     unfinished = raw.with_suffix(".packing")
     try:
         with gzip.open(unfinished, "wb", _LEVEL) as writing:
             for piece in _pieces(raw):
-                writing.write(_cleaned(piece, changes, cut))
+                writing.write(_clean_piece(piece, changes, cut))
         unfinished.replace(packed)
     finally:
         unfinished.unlink(missing_ok=True)
-    return found
+    return timeline
 
 
 def _pieces(raw: Path) -> Iterator[bytes]:
@@ -140,10 +144,10 @@ def _pieces(raw: Path) -> Iterator[bytes]:
         while chunk := reading.read(_CHUNK):
             text = rest + chunk
             end = text.rfind(_ENDS_EVENT)
-            whole = end + len(_ENDS_EVENT) if end >= 0 else 0
-            if whole:
-                yield text[:whole]
-            rest = text[whole:]
+            complete_end = end + len(_ENDS_EVENT) if end >= 0 else 0
+            if complete_end:
+                yield text[:complete_end]
+            rest = text[complete_end:]
     yield rest
 
 
@@ -159,8 +163,8 @@ def _range_of(event: re.Match[bytes]) -> Range:
 
 def _nanoseconds(text: bytes) -> int:
     """Microseconds as written, exactly."""
-    whole, _, part = text.partition(b".")
-    return int(whole) * 1000 + int((part + b"000")[:3])
+    integer, _, part = text.partition(b".")
+    return int(integer) * 1000 + int((part + b"000")[:3])
 
 
 def _microseconds(time_ns: int) -> bytes:
@@ -168,7 +172,7 @@ def _microseconds(time_ns: int) -> bytes:
     return f"{time_ns // 1000}.{time_ns % 1000:03}".encode()
 
 
-def _cleaned(piece: bytes, changes: Mapping[Range, Range], cut: str) -> bytes:
+def _clean_piece(piece: bytes, changes: Mapping[Range, Range], cut: str) -> bytes:
     def changed(event: re.Match[bytes]) -> bytes:
         new = changes.get(_range_of(event))
         if new is None:
@@ -202,11 +206,11 @@ class Offset:
     spread_us: float
 
 
-def measure_offset(marks: Iterable[ClockMark], found: TimelineRanges) -> Offset | None:
+def measure_offset(marks: Iterable[ClockMark], timeline: TimelineRanges) -> Offset | None:
     """The offset every mark allows; None where the timeline has no mark."""
     least, most = [], []
     for name, before_ns, after_ns in marks:
-        span_ns = found.span_ns(name)
+        span_ns = timeline.span_ns(name)
         if span_ns is not None:
             least.append(before_ns - span_ns[0])
             most.append(after_ns - span_ns[1])
@@ -284,12 +288,12 @@ def collect_traces(processes: Sequence[ProcessNotes], place: RecordingFolder) ->
 
     best = [(max(rivals, key=worth), len(rivals) - 1) for rivals in workers.values()]
     recorded: list[Recorded] = []
-    for process, dropped in sorted(best, key=lambda one: (_rank(one[0]), one[0].pid)):
+    for process, dropped in sorted(best, key=lambda entry: (_rank(entry[0]), entry[0].pid)):
         # What tells the timelines apart: the rank, else the number of the process.
         several = ((process.last("window") or {}).get("world_size") or 1) > 1
         by_rank = f"rank{_rank(process)}" if several and _rank(process) >= 0 else ""
         name = by_rank or (f"pid{process.pid}" if recorded else "")
-        recorded.append(_collected(process, place.trace(name), place.control, dropped))
+        recorded.append(_collect_process(process, place.trace(name), place.control, dropped))
     return recorded
 
 
@@ -298,9 +302,9 @@ def _rank(process: ProcessNotes) -> int:
     return rank if isinstance(rank, int) else -1
 
 
-def _collected(process: ProcessNotes, packed: Path, control: Path, dropped: int) -> Recorded:
+def _collect_process(process: ProcessNotes, packed: Path, control: Path, dropped: int) -> Recorded:
     window, exported = process.last("window") or {}, process.last("exported") or {}
-    found, problem = _packed(process, exported, packed, control)
+    timeline, problem = _pack_timeline(process, exported, packed, control)
     ended = process.last("exported") or process.last("failed")
     killed = KILLED_PLAIN if window.get("plain_only") else KILLED
     marks = [(name, before, after) for name, before, after in exported.get("clock", ())]
@@ -308,13 +312,13 @@ def _collected(process: ProcessNotes, packed: Path, control: Path, dropped: int)
         pid=process.pid,
         rank=window.get("rank"),
         world_size=window.get("world_size"),
-        trace=packed.name if found is not None else None,
+        trace=packed.name if timeline is not None else None,
         by=window["by"],
         name=window["name"],
         skipped=window["skipped"],
         cycles=exported.get("cycles", 0),
         why_partial=problem or str(ended["why"] if ended is not None else killed),
-        offset=measure_offset(marks, found) if found is not None else None,
+        offset=measure_offset(marks, timeline) if timeline is not None else None,
         recorded_ns=tuple(exported.get("recorded_ns", ())),
         versions=process.last("torch") or {},
         devices=tuple(exported.get("devices", ())),
@@ -322,7 +326,7 @@ def _collected(process: ProcessNotes, packed: Path, control: Path, dropped: int)
     )
 
 
-def _packed(
+def _pack_timeline(
     process: ProcessNotes, exported: Note, packed: Path, control: Path
 ) -> tuple[TimelineRanges | None, str]:
     """What was found in the timeline of a process, or why it cannot be kept."""

@@ -106,9 +106,9 @@ class Repository:
                 git(self.top, "worktree", "add", "--force", "--detach", str(tree), commit)
                 absent = sorted(self._places("ls-files") - self._places("ls-tree", "-r", commit))
             except subprocess.CalledProcessError as error:
-                said = (error.stderr.strip().splitlines() or ["git gives no reason"])[-1]
+                complaint = (error.stderr.strip().splitlines() or ["git gives no reason"])[-1]
                 hint = "try  git worktree add --detach /tmp/tree  with it"
-                raise CollectError(f"no work tree of {commit[:10]} ({said})", hint) from None
+                raise CollectError(f"no work tree of {commit[:10]} ({complaint})", hint) from None
             (place / _ABSENT).write_bytes(b"\0".join(map(os.fsencode, absent)))
             yield tree
         finally:
@@ -184,9 +184,9 @@ class Repository:
 
     def _in_tree(self, path: Path, tree: Path) -> Path | None:
         """Where something of the repository is in the tree; None for what is not of it."""
-        for own in (path, path.resolve()):
-            if path.is_absolute() and own.is_relative_to(self.top):
-                return tree / own.relative_to(self.top)
+        for candidate in (path, path.resolve()):
+            if path.is_absolute() and candidate.is_relative_to(self.top):
+                return tree / candidate.relative_to(self.top)
         return None
 
 
@@ -199,11 +199,11 @@ def git(directory: Path, *words: str, errors: str = "replace") -> str:
     variables = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER}
     # Hooks are for checkouts of people.  In a group of its own: Ctrl-C must not stop a clean-up.
     command = ["git", "-c", f"core.hooksPath={os.devnull}", *words]
-    told = subprocess.run(  # noqa: S603 - as written here
+    process = subprocess.run(  # noqa: S603 - as written here
         command, cwd=directory, env=variables, capture_output=True, text=True, errors=errors,
         check=True, stdin=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
-    return told.stdout.strip()
+    return process.stdout.strip()
 
 
 def state_of(directory: Path) -> tuple[str | None, bool]:
@@ -230,8 +230,8 @@ def set_up(
             command, version.environment, directory=version.directory, log=log, is_alone=True
         )
     except OSError as error:
-        said = f"--setup: {command[0]} cannot be started ({reason_of(error)})"
-        raise CollectError(said, "check the name and PATH; no shell runs it") from None
+        message = f"--setup: {command[0]} cannot be started ({reason_of(error)})"
+        raise CollectError(message, "check the name and PATH; no shell runs it") from None
     running = Running(process, interruptions, lambda: False, say, patience_s=LEAVES_S)
     ended = running.to_the_end(lambda: None)
     if ended.status and not interruptions:

@@ -130,7 +130,7 @@ class Watch:
     def _consider(self, processes: list[ProcessNotes], now: float) -> None:
         self._machine.look(processes)
         # Those that may record cycles; of a program without torch, all that run Python.
-        able = [one for one in processes if one.last("torch") or one.last("window")]
+        able = [process for process in processes if process.last("torch") or process.last("window")]
         self._workers = frozenset(process.pid for process in able or processes)
         is_new = not self._workers <= self._known
         self._known |= self._workers

@@ -14,9 +14,9 @@ from typing import Any
 
 from timesink.errors import CollectError, UsageError
 from timesink.recorder.agent.watched_marks import preset_names
-from timesink.recorder.counter_probes import wanted
+from timesink.recorder.counter_probes import wanted_counters
 from timesink.recorder.folder import RecordingFolder, RecordPlan
-from timesink.recorder.processes import check_program, masked
+from timesink.recorder.processes import check_program, mask_secrets
 
 DEFAULT_PLACE = Path("timesink-watch")
 SAME, OTHER = "same", "other"
@@ -86,96 +86,96 @@ class WatchPlan:
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-def size_bytes(given: object) -> int:
+def size_bytes(value: object) -> int:
     """A size as 500M or 2G, or a number of bytes.
 
     >>> size_bytes("2K")
     2048
     """
-    found = re.fullmatch(r"(\d{1,18}) *([KMGT]?)(?:i?B)?", str(given).strip(), re.IGNORECASE)
-    if not found or not int(found[1]):
+    match = re.fullmatch(r"(\d{1,18}) *([KMGT]?)(?:i?B)?", str(value).strip(), re.IGNORECASE)
+    if not match or not int(match[1]):
         raise ValueError
-    return int(found[1]) * _SIZES[found[2].upper()]
+    return int(match[1]) * _SIZES[match[2].upper()]
 
 
-def metrics_address(given: object) -> tuple[str, int]:
+def metrics_address(value: object) -> tuple[str, int]:
     """Where to serve: a port, or HOST:PORT.
 
     >>> metrics_address(9400), metrics_address("[::1]:9400")
     (('127.0.0.1', 9400), ('::1', 9400))
     """
-    if isinstance(given, tuple):
-        given = ":".join(str(part) for part in given)
-    host, _, port = str(given).rpartition(":")
+    if isinstance(value, tuple):
+        value = ":".join(str(part) for part in value)
+    host, _, port = str(value).rpartition(":")
     if not re.fullmatch(r"\d{1,5}", port) or int(port) > 65535:
         raise ValueError
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def command_words(given: object) -> tuple[str, ...]:
+def command_words(value: object) -> tuple[str, ...]:
     """The words of a command, given as a text or one by one."""
-    words = shlex.split(given) if isinstance(given, str) else given
-    if not isinstance(words, list | tuple) or not all(isinstance(one, str) for one in words):
+    words = shlex.split(value) if isinstance(value, str) else value
+    if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):
         raise TypeError
     return tuple(words)
 
 
 def _count(least: int) -> Callable[[object], int]:
-    def count(given: object) -> int:
-        if not isinstance(given, int) or isinstance(given, bool) or given < least:
+    def count(value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise ValueError
-        return given
+        return value
 
     return count
 
 
 def _number(low: float, high: float) -> Callable[[object], float]:
-    def number(given: object) -> float:
-        if not isinstance(given, int | float) or isinstance(given, bool):
+    def number(value: object) -> float:
+        if not isinstance(value, int | float) or isinstance(value, bool):
             raise TypeError
-        if not math.isfinite(given) or not low <= given <= high:
+        if not math.isfinite(value) or not low <= value <= high:
             raise ValueError
-        return float(given)
+        return float(value)
 
     return number
 
 
-def _text(given: object) -> str:
-    if not isinstance(given, str):
+def _text(value: object) -> str:
+    if not isinstance(value, str):
         raise TypeError
-    return given
+    return value
 
 
-def _path(given: object) -> Path | None:
-    if given is None:
+def _path(value: object) -> Path | None:
+    if value is None:
         return None
-    if not isinstance(given, str | Path):
+    if not isinstance(value, str | Path):
         raise TypeError
-    return Path(given).absolute()
+    return Path(value).absolute()
 
 
-def _extractor(given: object) -> str:
-    if given and not re.fullmatch(r"[\w.]+:[\w.]+", _text(given)):
+def _extractor(value: object) -> str:
+    if value and not re.fullmatch(r"[\w.]+:[\w.]+", _text(value)):
         raise ValueError
-    return _text(given)
+    return _text(value)
 
 
-def _span(given: object) -> str:
-    if given not in ("", "loop", "call"):
+def _span(value: object) -> str:
+    if value not in ("", "loop", "call"):
         raise ValueError
-    return str(given)
+    return str(value)
 
 
-def _preset(given: object) -> str:
-    if given and given not in preset_names():
+def _preset(value: object) -> str:
+    if value and value not in preset_names():
         raise ValueError
-    return _text(given)
+    return _text(value)
 
 
-def _switch(given: object) -> bool:
-    if not isinstance(given, bool):
+def _switch(value: object) -> bool:
+    if not isinstance(value, bool):
         raise TypeError
-    return given
+    return value
 
 
 _cycles, _seconds = "a number of steps", "a number of seconds"
@@ -195,8 +195,8 @@ _OPTIONS: Mapping[str, tuple[str, Callable[[Any], Any], str]] = {
     "gap": ("gap_s", _number(0, 1e7), _seconds),
     "most_incidents": ("most_incidents", _count(1), "a number of incidents, 1 or more"),
     "quota": ("quota_bytes", size_bytes, "a size such as 500M or 2G"),
-    "counters": ("counters", lambda given: wanted(_text(given)), "names of counters"),
-    "no_record": ("is_recording", lambda given: not _switch(given), "True or False"),
+    "counters": ("counters", lambda value: wanted_counters(_text(value)), "names of counters"),
+    "no_record": ("is_recording", lambda value: not _switch(value), "True or False"),
     "on_alarm": ("on_alarm", command_words, "a command"),
     "metrics": ("metrics", metrics_address, "a port, or HOST:PORT"),
     "otel": ("otel", _switch, "True or False"),
@@ -206,26 +206,26 @@ _OPTIONS: Mapping[str, tuple[str, Callable[[Any], Any], str]] = {
 OPTION_NAMES = tuple(_OPTIONS)
 
 
-def plan_of(folder: Path, options: Mapping[str, Any], **told: Any) -> WatchPlan:
+def plan_of(folder: Path, options: Mapping[str, Any], **facts: Any) -> WatchPlan:
     """What to do, of options by the names of the command line; others are refused.
 
     >>> plan_of(Path("w"), {"learn_seconds": 5, "quota": "1K"}).quota_bytes
     1024
     """
     fields = {}
-    for name, given in options.items():
+    for name, value in options.items():
         if name not in _OPTIONS:
             raise UsageError(f"watch has no option {name!r}", f"there are {', '.join(_OPTIONS)}")
         place, check, what = _OPTIONS[name]
-        if given is None:
+        if value is None:
             continue
         try:
-            fields[place] = check(given)
+            fields[place] = check(value)
         except (ValueError, TypeError, OverflowError):
             raise UsageError(
-                f"{name}: {given!r} is not {what}", "see  timesink watch run --help"
+                f"{name}: {value!r} is not {what}", "see  timesink watch run --help"
             ) from None
-    plan = WatchPlan(folder, **told, **fields)
+    plan = WatchPlan(folder, **facts, **fields)
     if plan.preset and plan.marker:
         raise UsageError("preset and marker cannot go together", "leave out one of them")
     if plan.on_alarm:
@@ -252,11 +252,11 @@ def plan_in_place(plan: WatchPlan, *, force: bool) -> WatchPlan:
 def _before(plan: WatchPlan) -> str:
     damage = (ValueError, RecursionError, TypeError, AttributeError, KeyError)
     with suppress(OSError, *damage):
-        told = json.loads((plan.folder / "watch.json").read_bytes())
-        if str(told["schema"]).startswith("timesink/watch/"):
+        document = json.loads((plan.folder / "watch.json").read_bytes())
+        if str(document["schema"]).startswith("timesink/watch/"):
             options = plan.options()
-            is_same = masked(told["command"]) == masked(plan.command) and all(
-                told["options"][name] == options[name] for name in _LEARNED_WITH
+            is_same = mask_secrets(document["command"]) == mask_secrets(plan.command) and all(
+                document["options"][name] == options[name] for name in _LEARNED_WITH
             )
             # Of a process that ran already no command is known.
             return SAME if is_same and plan.command else OTHER

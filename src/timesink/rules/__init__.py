@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from timesink.analyses.columns import device_names, event_ranges, once_per_trace
+from timesink.analyses.columns import device_names, event_ranges, memoize_per_trace
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.program_traits import program_traits
 from timesink.analyses.steps import find_steps, step_breakdown
@@ -33,7 +33,7 @@ from timesink.model.vendors import UNKNOWN, in_words_of
 @lru_cache(maxsize=8)
 def rules_for(question: str) -> tuple[Callable[..., Any], ...]:
     """The rules of a question, in order; only their modules are loaded."""
-    named = (each.split(":") for each in catalogue()["rules"][question])
+    named = (entry.split(":") for entry in catalogue()["rules"][question])
     return tuple(getattr(import_module(f"timesink.rules.{home}"), name) for home, name in named)
 
 
@@ -41,7 +41,7 @@ _PYTORCH = re.compile(
     r"\b(?:at|c10)::|aten::|torch|elementwise_kernel|multi_tensor_apply|triton_(?:poi|red|per|tem)_"
 )
 """Names of kernels and calls that tell that PyTorch made them."""
-_OTHERS = re.compile(
+_OTHER_FRAMEWORKS = re.compile(
     r"tensorflow|Eigen|\bxla|\bjax|\bjit_|(?:loop|input|reduce|wrapped|gemm)_\w*fusion|^fusion\b"
 )
 """Names that tell that TensorFlow or JAX did."""
@@ -49,14 +49,14 @@ _OTHERS = re.compile(
 
 def is_pytorch(framework: str | None, names: Iterable[str], *, otherwise: bool) -> bool:
     """Whether advice may speak of PyTorch: the recording says so, or its kernels do."""
-    said, known = (framework or "").lower(), list(names)
-    if said or any(map(_PYTORCH.search, known)):
-        return not said or "torch" in said or "lightning" in said
-    return otherwise and not any(map(_OTHERS.search, known))
+    framework_name, name_list = (framework or "").lower(), list(names)
+    if framework_name or any(map(_PYTORCH.search, name_list)):
+        return not framework_name or "torch" in framework_name or "lightning" in framework_name
+    return otherwise and not any(map(_OTHER_FRAMEWORKS.search, name_list))
 
 
-def fitted(
-    one: Finding,
+def fit_finding(
+    finding: Finding,
     table: str,
     *,
     pytorch: bool,
@@ -64,13 +64,13 @@ def fitted(
     traits: Collection[str] = (),
 ) -> Finding:
     """A finding whose advice fits the framework, the maker of the device, and the program."""
-    said = catalogue()[table].get(one.rule, {})
+    row = catalogue()[table].get(finding.rule, {})
     # What names a place in the program holds for any framework.
-    is_general = "named" not in said or one.advice == said["advice"]
-    advice = said.get("plain", one.advice) if is_general and not pytorch else one.advice
+    is_general = "named" not in row or finding.advice == row["advice"]
+    advice = row.get("plain", finding.advice) if is_general and not pytorch else finding.advice
     advice = advice_for(traits, advice)
     advice = in_words_of(vendor, advice) if vendor else advice
-    return replace(one, advice=advice.replace(" ()", ""))  # what its maker lacks was in there
+    return replace(finding, advice=advice.replace(" ()", ""))  # what its maker lacks was in there
 
 
 _GATED = re.compile(r"<(if|unless) ([\w-]+)>((?:(?!<if |<unless |</>).)*)</>", re.DOTALL)
@@ -86,13 +86,13 @@ def advice_for(traits: Collection[str], advice: str) -> str:
     'Try larger batches.'
     """
 
-    def kept(part: re.Match[str]) -> str:
+    def gated_text(part: re.Match[str]) -> str:
         wanted, trait, text = part.groups()
         return text if (trait in traits) == (wanted == "if") else ""
 
     count = 1
     while count:
-        advice, count = _GATED.subn(kept, advice)
+        advice, count = _GATED.subn(gated_text, advice)
     return advice
 
 
@@ -102,7 +102,7 @@ def catalogue() -> Mapping[str, Mapping[str, Any]]:
     return toml_tables(Path(__file__).with_name("catalogue.toml"))
 
 
-def finding(
+def make_finding(
     table: str,
     rule: str,
     sentence: str,
@@ -116,16 +116,16 @@ def finding(
     `advice` names the row where a rule has several.  What an estimate assumes is said where there
     is one.
     """
-    said, given = catalogue()[table][rule], words or {}
+    row, fillings = catalogue()[table][rule], words or {}
     gains = parts.get("cost_ns") or parts.get("between_ns")
     return Finding(
         rule,
         sentence,
-        said.get(advice, "").format(**given),
-        said.get("title", "").format(**given),
-        gain_basis=said.get("basis", "") if gains else "",
-        is_warning=bool(said.get("warning")),
-        unknown_saving="" if gains else said.get("unknown", ""),
+        row.get(advice, "").format(**fillings),
+        row.get("title", "").format(**fillings),
+        gain_basis=row.get("basis", "") if gains else "",
+        is_warning=bool(row.get("warning")),
+        unknown_saving="" if gains else row.get("unknown", ""),
         **parts,
     )
 
@@ -133,31 +133,33 @@ def finding(
 # -- rules about a single run ----------------------------------------------------------------------
 
 
-LEAST_GAP_NS = 1_000_000
-LEAST_GAP_SHARE = 0.05
+MIN_GAP_NS = 1_000_000
+MIN_GAP_SHARE = 0.05
 """A gap is large when it takes this much of an average step, and at least a millisecond."""
 
 
-@once_per_trace
+@memoize_per_trace
 def find_all(trace: Trace) -> tuple[Finding, ...]:
     """Everything the rules find, the gravest first."""
     steps = complete_steps(trace)
-    found = _answered(trace, (one for rule in rules_for("run") for one in rule(trace)))
-    graded = (steps.graded(fit_to_run(one, trace)) for one in found)
-    return tuple(replace(one, marked=steps.marked) for one in gravest_first(graded))
+    findings = _answerable_findings(
+        trace, (finding for rule in rules_for("run") for finding in rule(trace))
+    )
+    graded = (steps.graded(fit_to_run(finding, trace)) for finding in findings)
+    return tuple(replace(finding, marked=steps.marked) for finding in gravest_first(graded))
 
 
-def fit_to_run(one: Finding, trace: Trace, *, pytorch: bool | None = None) -> Finding:
+def fit_to_run(finding: Finding, trace: Trace, *, pytorch: bool | None = None) -> Finding:
     """A finding of a run with advice for its framework, its device and what its program does."""
     about, traits = trace.metadata, program_traits(trace)
     if pytorch is None:
         names, is_own = device_names(trace).texts, about.format == "kineto"
         pytorch = is_pytorch(about.framework, names, otherwise=is_own)
     vendor = about.vendor or UNKNOWN
-    return fitted(one, "run", pytorch=pytorch, vendor=vendor, traits=traits)
+    return fit_finding(finding, "run", pytorch=pytorch, vendor=vendor, traits=traits)
 
 
-def _answered(trace: Trace, findings: Iterable[Finding]) -> Iterator[Finding]:
+def _answerable_findings(trace: Trace, findings: Iterable[Finding]) -> Iterator[Finding]:
     """Findings about what the recording can answer: the rest may be missing data."""
     fitness, rows = recording_fitness(trace), catalogue()["run"]
     for finding in findings:
@@ -182,7 +184,7 @@ class Steps:
     @property
     def large_gap_ns(self) -> float:
         """What a gap lasts at least that is large by itself."""
-        return max(LEAST_GAP_NS, LEAST_GAP_SHARE * self.length_ns)
+        return max(MIN_GAP_NS, MIN_GAP_SHARE * self.length_ns)
 
     def per_step_ns(self, ranges: ArrayLike) -> float:
         """How much of an average step the ranges cover; what overlaps counts once."""
@@ -194,24 +196,24 @@ class Steps:
 
     def hold(self, times: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of these moments are inside a step."""
-        inside: NDArray[np.bool_] = intervals.holding(times, *self.windows.T.copy()) >= 0
+        inside: NDArray[np.bool_] = intervals.enclosing_interval(times, *self.windows.T.copy()) >= 0
         return inside
 
     def part(self, ns: float) -> str:
-        """A time and what it is a part of: `2.00 ms of each 20.0 ms step (10.0 %)`."""
+        """A time and what it is a part of: `2.00 ms of step_phrase 20.0 ms step (10.0 %)`."""
         share = units.share(ns, self.length_ns)
-        return f"{units.duration_ns(ns)} of {self.each} ({share})"
+        return f"{units.duration_ns(ns)} of {self.step_phrase} ({share})"
 
-    def graded(self, one: Finding) -> Finding:
+    def graded(self, finding: Finding) -> Finding:
         """A finding whose severity follows what it saves, of a step and the time up to the next."""
         period = self.length_ns
-        if one.between_ns and self.count:
+        if finding.between_ns and self.count:
             period = float(self.windows[-1, 1] - self.windows[0, 0]) / self.count
-        saving = one.cost_ns + one.between_ns
-        return replace(one, saving_share=min(saving / period, 1.0) if period else 0.0)
+        saving = finding.cost_ns + finding.between_ns
+        return replace(finding, saving_share=min(saving / period, 1.0) if period else 0.0)
 
     @property
-    def each(self) -> str:
+    def step_phrase(self) -> str:
         """What a part is taken of, in words: a step, or what was recorded."""
         length = units.duration_ns(self.length_ns)
         if not self.marked:
@@ -223,7 +225,7 @@ class Steps:
         """Said after a number that is one of an average step; nothing where no step is marked."""
         return " a step" if self.marked else ""
 
-    def found(
+    def loss_findings(
         self,
         rule: str,
         sentence: str,
@@ -235,10 +237,10 @@ class Steps:
         """What a rule says that found time lost in a step, by default all to be gained."""
         share = lost_ns / self.length_ns if self.length_ns else 0.0
         parts = {"share": share, "cost_ns": lost_ns, **more}
-        return [finding("run", rule, sentence, words, evidence=tuple(evidence), **parts)]
+        return [make_finding("run", rule, sentence, words, evidence=tuple(evidence), **parts)]
 
 
-@once_per_trace
+@memoize_per_trace
 def complete_steps(trace: Trace) -> Steps:
     """The steps that averages are taken of; a length of 0 where nothing can be measured."""
     steps = find_steps(trace).filter("complete")

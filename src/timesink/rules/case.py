@@ -17,8 +17,8 @@ import polars as pl
 
 from timesink.analyses.behaviour import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.comparison import Pair, Role
-from timesink.analyses.comparison.recorded import unrecorded
+from timesink.analyses.comparison import Pair, ProcessSteps
+from timesink.analyses.comparison.recorded import find_unrecorded
 from timesink.analyses.names import short_name
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.model import units as amounts
@@ -26,7 +26,7 @@ from timesink.model.diagnosis import Component
 from timesink.model.findings import Evidence, Finding, Interval
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
-from timesink.rules import finding
+from timesink.rules import make_finding
 from timesink.rules.case_functions import CaseFunctions, functions_of
 
 HOST_PARTS = ("idle", "host_cpu", "launch_gap", "run_queue")
@@ -72,8 +72,8 @@ class Claim:
 
 def change(base: Floats, new: Floats) -> tuple[float, Interval | None]:
     """Change of the mean per cycle and its interval; None with too few cycles."""
-    found = mean_changes(base[:, None], new[:, None])
-    return float(found.delta[0]), known_interval(found.low[0], found.high[0])
+    changes = mean_changes(base[:, None], new[:, None])
+    return float(changes.delta[0]), known_interval(changes.low[0], changes.high[0])
 
 
 def known_interval(low: float, high: float) -> Interval | None:
@@ -86,23 +86,23 @@ def is_certain(interval: Interval | None) -> bool:
     return interval is not None and (interval[0] > 0 or interval[1] < 0)
 
 
-def turned(interval: Interval | None) -> Interval | None:
+def negate_interval(interval: Interval | None) -> Interval | None:
     """The interval of the opposite."""
     return None if interval is None else (-interval[1], -interval[0])
 
 
-def mirrored(claim: Claim) -> Claim:
+def opposite_claim(claim: Claim) -> Claim:
     """A claim about changed-over sides as one about the sides as they were given."""
     sides = {None: None, "base": "new", "new": "base"}
     finding = replace(
         claim.finding,
-        interval_ns=turned(claim.finding.interval_ns),
+        interval_ns=negate_interval(claim.finding.interval_ns),
         evidence=tuple(
-            replace(each, side=sides[each.side], base=each.new, new=each.base)
-            for each in claim.finding.evidence
+            replace(item, side=sides[item.side], base=item.new, new=item.base)
+            for item in claim.finding.evidence
         ),
     )
-    demands = tuple(replace(each, ns=-each.ns) for each in claim.demands)
+    demands = tuple(replace(demand, ns=-demand.ns) for demand in claim.demands)
     return replace(claim, finding=finding, demands=demands)
 
 
@@ -127,11 +127,11 @@ class _Change:
 
     def without(self, ns: float, *, structural: bool) -> _Change:
         """The rest; an amount comes out of its own sort first, and never more than there is."""
-        own, spare = (self.structural, self.other)[:: 1 if structural else -1]
-        first = within(own, ns)
+        preferred, spare = (self.structural, self.other)[:: 1 if structural else -1]
+        first = relative_closeness(preferred, ns)
         second = ns - first
-        own, spare = own - first, spare - second
-        return _Change(own, spare) if structural else _Change(spare, own)
+        preferred, spare = preferred - first, spare - second
+        return _Change(preferred, spare) if structural else _Change(spare, preferred)
 
 
 class Ledger:
@@ -142,15 +142,20 @@ class Ledger:
     ) -> None:
         """`local` is what functions of the host lost and gained that shows in their parts."""
         self._changes: dict[str, _Change] = {}
-        for each in components:
-            same = each.same_launches_ns
-            structural = 0.0 if same is None else float(each.delta_ns - same)
-            self._changes[each.name] = _Change(structural, float(each.delta_ns) - structural)
+        for component in components:
+            same = component.same_launches_ns
+            structural = 0.0 if same is None else float(component.delta_ns - same)
+            self._changes[component.name] = _Change(
+                structural, float(component.delta_ns) - structural
+            )
         self._local = local
         # Part of a cycle in which the device does nothing: the host's time shows in full there.
-        on_device = [each for each in components if each.part in _DEVICE]
+        on_device = [component for component in components if component.part in _DEVICE]
         sides = [
-            (sum(each.base_ns for each in some), sum(each.new_ns for each in some))
+            (
+                sum(component.base_ns for component in some),
+                sum(component.new_ns for component in some),
+            )
             for some in (on_device, components)
         ]
         self._exposed = [
@@ -168,11 +173,11 @@ class Ledger:
         wanted, taken = demand.ns, dict[str, float]()
         for name in self._named(demand.components):
             change = self._changes[name]
-            found = change.most(wanted, structural=demand.structural)
-            if found:
-                taken[name] = found
-                self._changes[name] = change.without(found, structural=demand.structural)
-                wanted -= found
+            amount = change.most(wanted, structural=demand.structural)
+            if amount:
+                taken[name] = amount
+                self._changes[name] = change.without(amount, structural=demand.structural)
+                wanted -= amount
         if demand.structural:
             self._take_in_full(demand, taken)
         return taken
@@ -187,9 +192,9 @@ class Ledger:
         name = next(iter(self._named(demand.components)), None)
         if name not in HOST_PARTS:
             return
-        found = sum(taken.values())
-        missing = self._exposed[demand.ns > 0] * demand.ns - found
-        local = self._local[demand.ns > 0] - found
+        total = sum(taken.values())
+        missing = self._exposed[demand.ns > 0] * demand.ns - total
+        local = self._local[demand.ns > 0] - total
         if missing * demand.ns > 0 and local * demand.ns > 0:
             more = min(missing, local, key=abs)
             taken[name] = taken.get(name, 0.0) + more
@@ -229,10 +234,12 @@ class Ledger:
             if name in self._changes:
                 yield name
             else:
-                yield from (each for each in self._changes if each.startswith(f"{name}/"))
+                yield from (
+                    component for component in self._changes if component.startswith(f"{name}/")
+                )
 
 
-def within(there: float, wanted: float) -> float:
+def relative_closeness(there: float, wanted: float) -> float:
     """What of an amount is there, of the same sign."""
     return min(there, wanted, key=abs) if there * wanted > 0 else 0.0
 
@@ -240,10 +247,10 @@ def within(there: float, wanted: float) -> float:
 def largest_first(times: dict[str, float]) -> tuple[tuple[str, float], ...]:
     """Names and times that are not nothing, the largest first."""
     some = [(name, ns) for name, ns in times.items() if ns]
-    return tuple(sorted(some, key=lambda each: -abs(each[1])))
+    return tuple(sorted(some, key=lambda item: -abs(item[1])))
 
 
-LEAST_SHARE = 0.01
+MIN_SHARE = 0.01
 """Part of a cycle below which nothing is worth a cause."""
 _PYTHON = re.compile(r"\.py\(\d+\): |^<.*>$|^enumerate\(DataLoader\)")
 """Names of Python: `train.py(12): step`, `<built-in function sleep>`, data loaders of PyTorch."""
@@ -253,7 +260,7 @@ _PYTHON = re.compile(r"\.py\(\d+\): |^<.*>$|^enumerate\(DataLoader\)")
 class CaseSide:
     """One side of a comparison."""
 
-    role: Role
+    role: ProcessSteps
     anatomy: Anatomy
 
     @cached_property
@@ -296,7 +303,7 @@ class DiagnosisCase:
     @property
     def least_ns(self) -> float:
         """Time that is worth a cause."""
-        return LEAST_SHARE * self.cycle_ns
+        return MIN_SHARE * self.cycle_ns
 
     def swapped(self) -> DiagnosisCase:
         """The case seen from the other side: what grew there is gone here."""
@@ -311,7 +318,7 @@ class DiagnosisCase:
                     part,
                     base_ns=part.new_ns,
                     new_ns=part.base_ns,
-                    interval_ns=turned(part.interval_ns),
+                    interval_ns=negate_interval(part.interval_ns),
                     same_launches_ns=None if same is None else -same,
                 )
                 for part in self.attribution
@@ -328,8 +335,8 @@ class DiagnosisCase:
 
     def calls(self, base: float, new: float) -> str:
         """Calls per cycle of both sides in words, in the order in which the runs were given."""
-        told = amounts.per_cycle(base), amounts.per_cycle(new)
-        return amounts.from_to(*(told[::-1] if self.backwards else told))
+        counts = amounts.per_cycle(base), amounts.per_cycle(new)
+        return amounts.from_to(*(counts[::-1] if self.backwards else counts))
 
     def took(self, which: Any) -> str:
         """What functions take per cycle on both sides, in words."""
@@ -352,13 +359,13 @@ class DiagnosisCase:
         self, columns: Iterable[int], values: Floats, *, calls: bool = False
     ) -> tuple[Evidence, ...]:
         """Functions, by their time or by their calls, and the cycle that shows `values` best."""
-        found = [self._of_function(column, calls=calls) for column in columns]
+        entries = [self._of_function(column, calls=calls) for column in columns]
         if len(values):
             # That of the new side at the median shows something as it usually is.
             number = self.new.cycles[median_place(values)]
             text = f"cycle {number} shows it as most do"
-            found.append(Evidence("cycle", text, "new", number, *self.new.anatomy.span(number)))
-        return tuple(found)
+            entries.append(Evidence("cycle", text, "new", number, *self.new.anatomy.span(number)))
+        return tuple(entries)
 
     def _of_function(self, column: int, *, calls: bool) -> Evidence:
         """How often a function runs per cycle on both sides, or also how long it takes."""
@@ -389,10 +396,10 @@ class DiagnosisCase:
         **more: Any,
     ) -> Claim:
         """What a rule claims; `advice` names the row of the catalogue where it has several."""
-        said = finding(
+        claim_finding = make_finding(
             "causes", cause, sentence, advice=advice, interval_ns=interval_ns, evidence=evidence
         )
-        return Claim(said, tuple(demands), **more)
+        return Claim(claim_finding, tuple(demands), **more)
 
 
 def case_of(
@@ -404,16 +411,16 @@ def case_of(
 ) -> DiagnosisCase:
     """The case of a pair."""
     functions = functions_of(pair.base.behaviour, pair.new.behaviour)
-    lacking = unrecorded(*functions.ran)
-    blurred = functions.table.filter(functions.where(lacking.call_these()))["function"]
-    functions = functions.only(functions.where(~lacking.of_these()))
+    missing = find_unrecorded(*functions.ran)
+    blurred = functions.table.filter(functions.where(missing.call_these()))["function"]
+    functions = functions.only(functions.where(~missing.of_these()))
     lengths = pair.cycle_times.base_ns
-    known = median(lengths) if lengths else float(functions.times[0].sum())
+    typical_ns = median(lengths) if lengths else float(functions.times[0].sum())
     return DiagnosisCase(
         CaseSide(pair.base, anatomies[0]),
         CaseSide(pair.new, anatomies[1]),
         functions,
-        known or 1.0,
+        typical_ns or 1.0,
         attribution,
         anomalies,
         blurred=frozenset(blurred),
@@ -434,18 +441,20 @@ def told_name(function: str) -> str:
 def by_change(functions: CaseFunctions, which: np.ndarray) -> list[int]:
     """The chosen functions, largest change of time first."""
     base, new = functions.times
-    return sorted(np.flatnonzero(which).tolist(), key=lambda each: -abs(new[each] - base[each]))
+    return sorted(
+        np.flatnonzero(which).tolist(), key=lambda column: -abs(new[column] - base[column])
+    )
 
 
 def both_ways(rule: Rule) -> Rule:
     """A rule about what is more on the new side, asked as well about what is less."""
 
     @wraps(rule)
-    def asked(case: DiagnosisCase) -> Iterator[Claim]:
+    def claims_both_ways(case: DiagnosisCase) -> Iterator[Claim]:
         yield from rule(case)
-        yield from (mirrored(claim) for claim in rule(case.swapped()))
+        yield from (opposite_claim(claim) for claim in rule(case.swapped()))
 
-    return asked
+    return claims_both_ways
 
 
 Rule = Callable[[DiagnosisCase], Iterator[Claim]]

@@ -63,8 +63,8 @@ class CaseFunctions:
     def where(self, *conditions: pl.Expr) -> np.ndarray:
         """Which functions fulfil all conditions on the columns of the table."""
         every = conditions[0] if len(conditions) == 1 else pl.all_horizontal(*conditions)
-        found = self.table.select(every).to_series()
-        return (found.fill_null(value=False) if found.null_count() else found).to_numpy()
+        mask = self.table.select(every).to_series()
+        return (mask.fill_null(value=False) if mask.null_count() else mask).to_numpy()
 
     @property
     def called_equally(self) -> np.ndarray:
@@ -81,7 +81,7 @@ class CaseFunctions:
     def only(self, which: np.ndarray) -> CaseFunctions:
         """Some of the functions."""
         arrays = (self.base, self.new, self.base_calls, self.new_calls)
-        return CaseFunctions(self.table.filter(which), *(each[:, which] for each in arrays))
+        return CaseFunctions(self.table.filter(which), *(matrix[:, which] for matrix in arrays))
 
     def swapped(self) -> CaseFunctions:
         """The same with the sides changed over."""
@@ -134,16 +134,16 @@ def cycle_matrices(
 
     What the rows of `columns` hold, such as a function and a device, tells the column of a row.
     """
-    found = [np.zeros((len(cycles), columns.height)) for _ in values]
+    matrices = [np.zeros((len(cycles), columns.height)) for _ in values]
     if rows.is_empty() or columns.is_empty():
-        return found
+        return matrices
     placed = rows.join(cycles.to_frame("cycle").with_row_index("row"), "cycle").join(
         columns.with_row_index("column"), columns.columns, nulls_equal=True
     )
     where = placed["row"].to_numpy(), placed["column"].to_numpy()
-    for name, matrix in zip(values, found, strict=True):
+    for name, matrix in zip(values, matrices, strict=True):
         np.add.at(matrix, where, numbers(placed[name]).astype(np.float64))
-    return found
+    return matrices
 
 
 @lru_cache(maxsize=4096)
@@ -176,7 +176,7 @@ def waits() -> pl.Expr:
 # -- functions that come with each other -----------------------------------------------------------
 
 
-_LEAST_MORE = 0.5
+_MIN_MORE = 0.5
 """Calls per cycle by which something must run more often to be more of it."""
 _SAME_NUMBER = 0.05
 _SOME = 4
@@ -197,7 +197,7 @@ def more_calls(functions: CaseFunctions) -> np.ndarray:
     """By how many calls per cycle each function runs more often; 0 where it does not."""
     base, new = functions.calls
     rise = new - base
-    more = (rise >= _LEAST_MORE) & ~functions.called_equally
+    more = (rise >= _MIN_MORE) & ~functions.called_equally
     # Time in no call is cut into pieces by calls, and is not called itself.
     calls = functions.where(pl.col("function_class").ne_missing(UNTRACED))
     return np.where(more & calls, rise, 0.0)
@@ -216,17 +216,17 @@ def along(functions: CaseFunctions, rise: float) -> np.ndarray:
     Those that are more by the same number; of many calls, also what is more by about as many, and
     what did not run before at all, unless that is far more: a few others come with each call.
     """
-    found = companions(functions, rise)
+    mask = companions(functions, rise)
     if rise < _MANY:
-        return found
+        return mask
     rises = more_calls(functions)
-    found |= (rises >= rise / _FEW_EACH) & (rises <= rise * _FEW_EACH)
+    mask |= (rises >= rise / _FEW_EACH) & (rises <= rise * _FEW_EACH)
     fresh = (rises > 0) & (functions.calls[0] == 0)
     for there in (on_host(), ~on_host()):
         part = fresh & functions.where(there)
         if rises[part].sum() <= _FRESH_EACH * rise:
-            found |= part
-    return np.asarray(found)
+            mask |= part
+    return np.asarray(mask)
 
 
 def in_proportion(functions: CaseFunctions, ratio: float) -> np.ndarray:
@@ -270,7 +270,7 @@ def _usual_ratio(functions: CaseFunctions) -> float:
 # -- how much slower everything became alike, and what more calls add ------------------------------
 
 
-_MOST_WEIGHT = 0.1
+_MAX_WEIGHT = 0.1
 """No function has more than this part of the say, so that a large one does not judge itself."""
 _NEARLY_ALWAYS = 0.8
 CLEARLY = 0.25
@@ -307,11 +307,11 @@ def excess(
     speeds = [_middle(side, typical, comparable) for side in (base, new)]
     means = [column_means(side) for side in (base, new)]
     owners = np.arange(len(typical)) if owner is None else owner
-    others = _without_each(means[0], means[1], comparable, owners)
+    peer_growth = _without_each(means[0], means[1], comparable, owners)
     usual = base - speeds[0][:, None] * means[0]
     # The mean of the others counts too: pauses that hit at random miss short functions, and then
     # the typical function is not slower while a long one always is.
-    factor = np.maximum(speeds[1][:, None], others)
+    factor = np.maximum(speeds[1][:, None], peer_growth)
     # What only did not get faster as all others did is not to blame for anything.
     at_least = np.maximum(factor, 1.0)
     beyond = new - at_least * means[0]
@@ -328,17 +328,17 @@ def slowdown(base: Floats, new: Floats, comparable: np.ndarray) -> float:
 
 def _middle(side: Floats, typical: Floats, comparable: np.ndarray) -> Floats:
     """How slow each cycle is: weighted median over columns of their time against the typical."""
-    told = comparable & (typical > 0)
-    if not told.any():
+    is_used = comparable & (typical > 0)
+    if not is_used.any():
         return np.ones(len(side))
-    weights = _weights(typical[told])
+    weights = _weights(typical[is_used])
     if 2 * weights.max() > weights.sum():
         # Where calls come in other numbers, few functions tell the pace: the largest would alone.
-        told[np.flatnonzero(told)[weights.argmax()]] = False
-        if not told.any():
+        is_used[np.flatnonzero(is_used)[weights.argmax()]] = False
+        if not is_used.any():
             return np.ones(len(side))
-        weights = _weights(typical[told])
-    ratios = side[:, told] / typical[told]
+        weights = _weights(typical[is_used])
+    ratios = side[:, is_used] / typical[is_used]
     order = np.argsort(ratios, axis=1)
     reached = np.cumsum(weights[order], axis=1) >= weights.sum() / 2
     middle = np.take_along_axis(order, reached.argmax(axis=1)[:, None], axis=1)
@@ -346,7 +346,7 @@ def _middle(side: Floats, typical: Floats, comparable: np.ndarray) -> Floats:
 
 
 def _weights(typical: Floats) -> Floats:
-    return np.asarray(np.minimum(typical, _MOST_WEIGHT * typical.sum()))
+    return np.asarray(np.minimum(typical, _MAX_WEIGHT * typical.sum()))
 
 
 def _without_each(base: Floats, new: Floats, comparable: np.ndarray, owner: Ints) -> Floats:
@@ -355,9 +355,9 @@ def _without_each(base: Floats, new: Floats, comparable: np.ndarray, owner: Ints
         np.bincount(owner, np.where(comparable, side, 0.0))[owner] if len(owner) else side
         for side in (base, new)
     )
-    others = base[comparable].sum() - before
-    growth = (new[comparable].sum() - after) / np.where(others > 0, others, 1.0)
-    return np.where(others > 0, growth, 1.0)
+    rest = base[comparable].sum() - before
+    growth = (new[comparable].sum() - after) / np.where(rest > 0, rest, 1.0)
+    return np.where(rest > 0, growth, 1.0)
 
 
 def _stands_out(usual: Floats, beyond: Floats, expected: Floats) -> np.ndarray:
@@ -383,8 +383,10 @@ def added_calls(functions: CaseFunctions, which: np.ndarray) -> Floats:
     before, after = (column_means(side) for side in (base, new))
     both = (before > 0) & (after > 0) & (often[0] > 0) & (often[1] > 0)
     same_calls = new * np.where(both, often[0] / np.where(often[1] > 0, often[1], 1.0), 1.0)
-    own = np.where(both, column_means(same_calls) / np.where(before > 0, before, 1.0), 1.0)
-    own[functions.where(waits())[which]] = 1.0
+    function_pace = np.where(
+        both, column_means(same_calls) / np.where(before > 0, before, 1.0), 1.0
+    )
+    function_pace[functions.where(waits())[which]] = 1.0
     # Pace of calls of the host, and of those of the device; of those that wait 1.
     sides = (base, same_calls)
     waiting, on_the_host = (functions.where(sort)[which] for sort in (waits(), on_host()))
@@ -394,8 +396,8 @@ def added_calls(functions: CaseFunctions, which: np.ndarray) -> Floats:
     grown = after / np.where(before > 0, before, 1.0)
     pace = np.where(
         often[1] >= often[0],
-        np.minimum(np.maximum(own, common), grown),
-        np.maximum(np.minimum(own, common), grown),
+        np.minimum(np.maximum(function_pace, common), grown),
+        np.maximum(np.minimum(function_pace, common), grown),
     )
     return np.asarray(after - np.where(both, pace, 1.0) * before)
 

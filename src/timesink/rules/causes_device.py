@@ -14,7 +14,7 @@ from timesink.analyses.behaviour import UNTRACED
 from timesink.model import units as amounts
 from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
-from timesink.model.units import listed
+from timesink.model.units import join_names
 from timesink.rules.case import (
     Claim,
     Demand,
@@ -55,25 +55,25 @@ _FORMATS = (
 _RULES = tuple((name, re.compile(rule, re.IGNORECASE)) for name, rule in _FORMATS)
 FULL_PRECISION = frozenset({"fp32", "fp64"})
 _COMPUTES = pl.col("part") == "device_compute"
-_PART_OF_LEAST = 0.25
+_MIN_PART_OF = 0.25
 """Part of the least that is worth a cause which a family must change by to be spoken of in one."""
 _STEADY = 1.2
 _SAME_TOTAL = 0.05
 _WORTH_ITSELF = 0.25
 """Part of what the host lost that kernels must have gained, to be spoken of without it."""
-_SHOWN = 3
+_MAX_LISTED = 3
 _GREW_MORE = 1.1
 _SAME_LAUNCHES = 0.1
 """Launches of a family per cycle that differ by less are as many."""
 _SAME_TIME = 0.1
 _NEARLY_ALL = 0.5
 """Part of the time: the kernel that is judged has some of the rest."""
-_FEWEST = 4
+_MIN_STEPS_TO_SEPARATE = 4
 """Cycles a side needs before all of one being longer than all of the other means something."""
 SAME_WORK = 0.02
 """Blocks or bytes per launch that differ by less than this part are as many."""
-_MOST_OF_IT = 0.5
-_LEAST_MORE = 0.02
+_MIN_SHARE_EXPLAINED = 0.5
+_MIN_MORE = 0.02
 """Part by which kernels run more often before others may do so in the same proportion."""
 _SOME = 4
 """Launches of one kernel per cycle that calls are not more by just by chance."""
@@ -117,7 +117,7 @@ def _changed_families(case: DiagnosisCase) -> Iterator[FamilyChange]:
         base = functions.base[:, which].sum(axis=1) * pace
         new = functions.new[:, which].sum(axis=1)
         rise, interval = change(base, new)
-        if abs(rise) >= _PART_OF_LEAST * case.least_ns and is_certain(interval):
+        if abs(rise) >= _MIN_PART_OF * case.least_ns and is_certain(interval):
             yield FamilyChange(name, which, base, new, rise)
 
 
@@ -145,32 +145,38 @@ def kernel_change(case: DiagnosisCase) -> Iterator[Claim]:
     families = list(_changed_families(case))
     if not families:
         return
-    host = launching(case, [each.which for each in families])
-    rise_ns, host_ns = sum(each.rise_ns for each in families), change(*host.sides)[0]
+    host = find_launching(case, [family.which for family in families])
+    rise_ns, host_ns = sum(family.rise_ns for family in families), change(*host.sides)[0]
     # Slower kernels that are fewer, or faster ones that are more, are two changes: in one sum the
     # one would hide the other.
     if rise_ns * host_ns < 0 and abs(rise_ns) >= _WORTH_ITSELF * abs(host_ns):
         host = Launching(case, np.zeros_like(host.which), None)
     around = host.sides
-    base = np.sum([each.base for each in families], axis=0) + around[0]
-    new = np.sum([each.new for each in families], axis=0) + around[1]
+    base = np.sum([family.base for family in families], axis=0) + around[0]
+    new = np.sum([family.new for family in families], axis=0) + around[1]
     _, interval = change(base, new)
-    ordered = sorted(families, key=lambda each: -abs(each.rise_ns))
-    others = [each.name for each in ordered[1:]]
-    also = f" Kernels of {listed(others, _SHOWN)} changed as well." if others else ""
-    shown = [by_change(case.functions, each.which)[:_SHOWN] for each in ordered[:_SHOWN]]
+    ordered = sorted(families, key=lambda family: -abs(family.rise_ns))
+    other_names = [family.name for family in ordered[1:]]
+    also = (
+        f" Kernels of {join_names(other_names, _MAX_LISTED)} changed as well."
+        if other_names
+        else ""
+    )
+    columns_by_family = [
+        by_change(case.functions, family.which)[:_MAX_LISTED] for family in ordered[:_MAX_LISTED]
+    ]
     yield case.claim(
         "kernel_change",
         f"{_family_told(case, ordered[0])}{also}{_along_told(case, host)}",
         (
             *(
-                Demand(each.rise_ns, (f"device_compute/{each.name}",), structural=True)
-                for each in families
+                Demand(family.rise_ns, (f"device_compute/{family.name}",), structural=True)
+                for family in families
             ),
             *host.demands(),
         ),
         interval,
-        case.evidence([column for each in shown for column in each], new),
+        case.evidence([column for columns in columns_by_family for column in columns], new),
         advice="full_precision" if _is_wider(case.functions) else "advice",
         functions=host.functions,
     )
@@ -187,7 +193,10 @@ def _along_told(case: DiagnosisCase, host: Launching) -> str:
     often = f"{'more' if calls > 0 else 'less'} often too"
     if host.ratio is not None:
         often = f"{host.ratio:.2f} times as often, as most of the kernels do"
-    return f" {listed(names, _SHOWN)} run {often}: {case.took(host.which)} on the host per cycle."
+    return (
+        f" {join_names(names, _MAX_LISTED)} run {often}: {case.took(host.which)} on the host "
+        "per cycle."
+    )
 
 
 def _family_told(case: DiagnosisCase, family: FamilyChange) -> str:
@@ -203,18 +212,18 @@ def _family_told(case: DiagnosisCase, family: FamilyChange) -> str:
     base, new = functions.times
     order = by_change(functions, family.which)
     names = functions.table["function"]
-    came = [names[each] for each in order if new[each] > base[each]]
-    went = [names[each] for each in order if new[each] <= base[each]]
+    came = [names[column] for column in order if new[column] > base[column]]
+    went = [names[column] for column in order if new[column] <= base[column]]
     instead = "instead of" if came else "without"
-    told = f", {_kernels(came)}" if came else ""
+    came_text = f", {_kernels(came)}" if came else ""
     without = f", {instead} {_kernels(went)}" if went else ""
-    return f"{launches}: {case.took(family.which)} per cycle{told}{without}."
+    return f"{launches}: {case.took(family.which)} per cycle{came_text}{without}."
 
 
 def _kernels(names: list[str]) -> str:
-    formats = sorted({found for name in names if (found := precision(name))})
+    formats = sorted({format_name for name in names if (format_name := precision(name))})
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"{told_name(names[0])}{more}{f' ({listed(formats)})' if formats else ''}"
+    return f"{told_name(names[0])}{more}{f' ({join_names(formats)})' if formats else ''}"
 
 
 def _is_wider(functions: CaseFunctions) -> bool:
@@ -224,8 +233,8 @@ def _is_wider(functions: CaseFunctions) -> bool:
         [precision(name) in FULL_PRECISION for name in functions.table["function"]]
     )
     wide = [float(side[full].sum()) for side in functions.times]
-    others = [float(side[kernels & ~full].sum()) for side in functions.times]
-    return wide[1] > wide[0] and wide[1] * others[0] > _GREW_MORE * wide[0] * others[1]
+    narrow = [float(side[kernels & ~full].sum()) for side in functions.times]
+    return wide[1] > wide[0] and wide[1] * narrow[0] > _GREW_MORE * wide[0] * narrow[1]
 
 
 @both_ways
@@ -237,25 +246,29 @@ def longer_kernels(case: DiagnosisCase) -> Iterator[Claim]:
     functions, ratios = case.functions, work_ratios(case)
     if is_other_work(case, ratios):
         return
-    odd = {each.device for each in case.anomalies} - {HOST_DEVICE}
+    odd = {anomaly.device for anomaly in case.anomalies} - {HOST_DEVICE}
     kernels = functions.called_equally & functions.where(
         _COMPUTES, ~pl.col("device").is_in(list(odd))
     )
-    found = excess(functions.base, functions.new, kernels)
+    pace_excess = excess(functions.base, functions.new, kernels)
     sure = np.nan_to_num(ratios, nan=1.0) > 1 + SAME_WORK
-    if _is_steady(functions, kernels) and min(len(functions.base), len(functions.new)) >= _FEWEST:
+    if (
+        _is_steady(functions, kernels)
+        and min(len(functions.base), len(functions.new)) >= _MIN_STEPS_TO_SEPARATE
+    ):
         # Longer in every new cycle than they ever were.
         sure = sure | (functions.new.min(axis=0) > functions.base.max(axis=0))
-    for column in by_change(functions, kernels & found.stands_out & sure):
-        rise, interval = change(found.base[:, column], found.new[:, column])
+    for column in by_change(functions, kernels & pace_excess.stands_out & sure):
+        rise, interval = change(pace_excess.base[:, column], pace_excess.new[:, column])
         if rise < case.least_ns:
             continue
         function, family = functions.table.select("function", "family").row(column)
         ratio = float(ratios[column])
-        given = f" over grids {amounts.digits(ratio)} times as large" if ratio > 1 else ""
+        grid_text = f" over grids {amounts.digits(ratio)} times as large" if ratio > 1 else ""
         yield case.claim(
             "kernel_change",
-            f"{told_name(function)} takes {case.took(column)} per cycle in as many launches{given},"
+            f"{told_name(function)} takes {case.took(column)} per cycle in as many "
+            f"launches{grid_text},"
             " while the other kernels keep their pace.",
             [Demand(rise, (f"device_compute/{family}",))],
             interval,
@@ -286,12 +299,14 @@ def workload_change(case: DiagnosisCase) -> Iterator[Claim]:
     parts = ("device_compute", "copies")
     base, new = case.both(*parts)
     demands = [
-        Demand(each.delta_ns, (each.name,)) for each in case.attribution if each.part in parts
+        Demand(component.delta_ns, (component.name,))
+        for component in case.attribution
+        if component.part in parts
     ]
     ratio = more_of_all(functions)
     if ratio is not None:
         kernels = functions.where(_COMPUTES)
-        host = launching(case, [kernels])
+        host = find_launching(case, [kernels])
         around = host.sides
         base, new = base + around[0], new + around[1]
         yield case.claim(
@@ -301,30 +316,31 @@ def workload_change(case: DiagnosisCase) -> Iterator[Claim]:
             f"{case.took(host.which | kernels)} per cycle.",
             (*demands, *host.demands()),
             change(base, new)[1],
-            case.evidence(by_change(functions, kernels)[:_SHOWN], new),
+            case.evidence(by_change(functions, kernels)[:_MAX_LISTED], new),
             functions=host.functions,
         )
     elif is_other_work(case, ratios := work_ratios(case)):
         kernels = functions.called_equally & functions.where(_COMPUTES)
-        shown = by_change(functions, has_other_work(ratios))
+        columns = by_change(functions, has_other_work(ratios))
         yield case.claim(
             "workload_change",
-            f"Kernels are given other work: {len(shown)} of {int(kernels.sum())} that run as often "
-            f"as before have grids {float(np.median(ratios[shown])):.2f} times as large, "
-            f"{case.names(shown[:1])[0]} among them. All of these take {case.took(kernels)} "
+            f"Kernels are given other work: {len(columns)} of {int(kernels.sum())} that run as "
+            "often "
+            f"as before have grids {float(np.median(ratios[columns])):.2f} times as large, "
+            f"{case.names(columns[:1])[0]} among them. All of these take {case.took(kernels)} "
             "per cycle.",
             demands,
             change(base, new)[1],
             # Kernels with the work they are given; the cycle after them is as it was.
             tuple(
-                each
+                item
                 if ratio is None
                 else replace(
-                    each,
-                    text=f"{each.text}, {amounts.digits(float(ratio))} times the work per launch",
+                    item,
+                    text=f"{item.text}, {amounts.digits(float(ratio))} times the work per launch",
                 )
-                for each, ratio in zip_longest(
-                    case.evidence(shown[:_SHOWN], new), ratios[shown[:_SHOWN]]
+                for item, ratio in zip_longest(
+                    case.evidence(columns[:_MAX_LISTED], new), ratios[columns[:_MAX_LISTED]]
                 )
             ),
         )
@@ -338,16 +354,18 @@ def work_ratios(case: DiagnosisCase) -> Floats:
 
     Known it is of functions launched equally often on both sides.
     """
-    given = []
+    work_by_side = []
     for side in (case.base, case.new):
         # Blocks and bytes of a launch of each function.
         sums = side.anatomy.launches.group_by("function")
         rows = sums.agg(pl.col("calls", "blocks", "bytes").sum()).iter_rows()
-        given.append({name: (blocks / calls, size / calls) for name, calls, blocks, size in rows})
-    base, new = given
-    known = case.functions.called_equally & case.functions.where(~on_host())
-    ratios = np.full(len(known), np.nan)
-    for column in np.flatnonzero(known).tolist():
+        work_by_side.append(
+            {name: (blocks / calls, size / calls) for name, calls, blocks, size in rows}
+        )
+    base, new = work_by_side
+    is_comparable = case.functions.called_equally & case.functions.where(~on_host())
+    ratios = np.full(len(is_comparable), np.nan)
+    for column in np.flatnonzero(is_comparable).tolist():
         name = case.functions.table["function"][column]
         both = zip(base.get(name, ()), new.get(name, ()), strict=False)
         ratios[column] = next((now / ago for ago, now in both if ago > 0 and now > 0), np.nan)
@@ -364,7 +382,7 @@ def is_other_work(case: DiagnosisCase, ratios: Floats) -> bool:
     kernels = case.functions.called_equally & case.functions.where(_COMPUTES)
     time = np.sum(case.functions.times, axis=0)
     total, other = time[kernels].sum(), time[kernels & has_other_work(ratios)].sum()
-    return bool(total > 0 and other >= _MOST_OF_IT * total)
+    return bool(total > 0 and other >= _MIN_SHARE_EXPLAINED * total)
 
 
 # -- what the host does more with kernels ----------------------------------------------------------
@@ -420,12 +438,12 @@ class Launching:
         return some, np.where(gained > 0, np.minimum(most, gained), np.maximum(most, gained))[some]
 
 
-def launching(case: DiagnosisCase, kernels: list[np.ndarray]) -> Launching:
+def find_launching(case: DiagnosisCase, kernels: list[np.ndarray]) -> Launching:
     """What comes with kernels that run more or less often; `kernels` are these, by family."""
     functions = case.functions
     changed = np.any(kernels, axis=0)
     ratio = common_ratio(functions, changed)
-    found = np.zeros(functions.table.height, dtype=bool)
+    mask = np.zeros(functions.table.height, dtype=bool)
     base, new = functions.calls
     total = float((new - base)[changed].sum())
     rises = {float((new - base)[which].sum()) for which in kernels}
@@ -433,17 +451,17 @@ def launching(case: DiagnosisCase, kernels: list[np.ndarray]) -> Launching:
         rises |= {float(rise) for rise in (new - base)[changed] if abs(rise) >= _SOME}
     for rise in rises:
         if abs(rise) >= 1:
-            found |= companions(functions if rise > 0 else functions.swapped(), abs(rise))
+            mask |= companions(functions if rise > 0 else functions.swapped(), abs(rise))
     # Which functions take what others take per call: what takes far longer does other things.
     calls, times = np.sum(functions.calls, axis=0), np.sum(functions.times, axis=0)
-    each = times / np.where(calls > 0, calls, np.inf)
-    usual = each[functions.where(is_program()) & (each > 0)]
-    found &= np.asarray(each <= _FAR_LONGER * np.median(usual) if len(usual) else each <= 0)
+    per_call = times / np.where(calls > 0, calls, np.inf)
+    usual = per_call[functions.where(is_program()) & (per_call > 0)]
+    mask &= np.asarray(per_call <= _FAR_LONGER * np.median(usual) if len(usual) else per_call <= 0)
     if ratio is not None:
-        found |= in_proportion(functions, ratio)
-    found |= _launches(functions, total)
-    own = functions.where(on_host(), ~waits(), ~pl.col("function").is_in(list(case.taken)))
-    return Launching(case, np.asarray(found & own), ratio)
+        mask |= in_proportion(functions, ratio)
+    mask |= _launches(functions, total)
+    is_candidate = functions.where(on_host(), ~waits(), ~pl.col("function").is_in(list(case.taken)))
+    return Launching(case, np.asarray(mask & is_candidate), ratio)
 
 
 def common_ratio(functions: CaseFunctions, changed: np.ndarray) -> float | None:
@@ -457,18 +475,18 @@ def common_ratio(functions: CaseFunctions, changed: np.ndarray) -> float | None:
     order = np.argsort(ratios)
     middle = np.searchsorted(np.cumsum(times[order]), times.sum() / 2)
     ratio = float(ratios[order][min(int(middle), len(order) - 1)])
-    if abs(ratio - 1) < _LEAST_MORE:
+    if abs(ratio - 1) < _MIN_MORE:
         return None
     agree = changed & in_proportion(functions, ratio)
-    return ratio if total[agree].sum() >= _MOST_OF_IT * total[changed].sum() else None
+    return ratio if total[agree].sum() >= _MIN_SHARE_EXPLAINED * total[changed].sum() else None
 
 
 def _launches(functions: CaseFunctions, rise: float) -> np.ndarray:
     """Calls that launch kernels, where there are more of them by as many as there are kernels."""
     base, new = functions.calls
-    found = functions.where(
+    mask = functions.where(
         pl.col("function_class") == "cpu_launch", pl.col("function").str.contains("Launch")
     )
-    found &= ~functions.called_equally
-    agrees = abs(float((new - base)[found].sum()) - rise) <= _AS_MANY * abs(rise)
-    return np.asarray(found & (agrees and abs(rise) >= 1))
+    mask &= ~functions.called_equally
+    agrees = abs(float((new - base)[mask].sum()) - rise) <= _AS_MANY * abs(rise)
+    return np.asarray(mask & (agrees and abs(rise) >= 1))

@@ -12,7 +12,7 @@ import polars as pl
 from timesink.analyses.behaviour import NO_CALL, STEP_MARK
 from timesink.analyses.statistics import moments, welch_interval
 from timesink.model.intervals import Floats
-from timesink.model.units import listed
+from timesink.model.units import join_names
 from timesink.rules.case import (
     HOST_PARTS,
     Claim,
@@ -44,8 +44,8 @@ from timesink.rules.host_places import FEW, HostPace, gap_claims, host_of, marks
 _HOST = ("host_cpu", "launch_gap", "idle")
 """Where the host's work shows that ran beside the device before."""
 _CODE = ("host_cpu", "idle", "launch_gap")
-_SHOWN, _MOST_LOADERS = 4, 3
-_MOST_OF_IT = 0.5
+_MAX_LISTED, _MAX_LOADERS = 4, 3
+_MIN_SHARE_EXPLAINED = 0.5
 _COMPILES = re.compile(r"compil|dynamo|inductor|nvrtc|ModuleLoad|autotun", re.IGNORECASE)
 _READING = frozenset({"disk_io", "host_memory"})
 _PROCESSORS = frozenset({"cpu_contention", "cpu_clock"})
@@ -61,34 +61,43 @@ def local_changes(case: DiagnosisCase) -> tuple[float, float]:
     and what shows of the losses that these make up for.
     """
     functions = case.functions
-    own = functions.where(is_program(), pl.col("part") != "data_loading")
-    own |= functions.where(on_host(), pl.col("function") == NO_CALL)
-    base, new = (float(side[own].sum()) for side in functions.times)
-    changes = _local(case, own)
+    is_local = functions.where(is_program(), pl.col("part") != "data_loading")
+    is_local |= functions.where(on_host(), pl.col("function") == NO_CALL)
+    base, new = (float(side[is_local].sum()) for side in functions.times)
+    changes = _local(case, is_local)
     lost, gained = float(-np.minimum(changes, 0).sum()), float(np.maximum(changes, 0).sum())
     parts = [part for part in case.attribution if part.part in HOST_PARTS]
     before, after = sum(part.base_ns for part in parts), sum(part.new_ns for part in parts)
-    shown = after - before
-    most = shown + lost * _shown_share(before, base), gained * _shown_share(after, new) - shown
+    net_change = after - before
+    most = (
+        net_change + lost * _shown_share(before, base),
+        gained * _shown_share(after, new) - net_change,
+    )
     return -max(0.0, min(lost, most[1])), max(0.0, min(gained, most[0]))
 
 
-def _local(case: DiagnosisCase, own: np.ndarray) -> Floats:
+def _local(case: DiagnosisCase, is_local: np.ndarray) -> Floats:
     """What each function gained outside of the places in it, and what each of these gained.
 
     Where operators are the work, what more of them take counts for itself: calls that all became
     faster do not hide that.
     """
     functions, places = case.functions, places_of(case)
-    column = {functions.table["function"][int(each)]: int(each) for each in np.flatnonzero(own)}
+    column = {
+        functions.table["function"][int(index)]: int(index) for index in np.flatnonzero(is_local)
+    }
     rest = functions.times[1] - functions.times[0]
     inside = []
     for place, gained in zip(places.which, places.gained, strict=True):
         if place.occurrence is not None and place.inside in column:
             rest[column[place.inside]] -= gained
             inside.append(gained)
-    added = added_calls(functions, own) if computes_on_host(functions) else np.zeros(own.sum())
-    return np.concatenate([rest[own] - added, added, inside])
+    added = (
+        added_calls(functions, is_local)
+        if computes_on_host(functions)
+        else np.zeros(is_local.sum())
+    )
+    return np.concatenate([rest[is_local] - added, added, inside])
 
 
 def _shown_share(parts_ns: float, functions_ns: float) -> float:
@@ -111,7 +120,7 @@ def synchronisation(case: DiagnosisCase) -> Iterator[Claim]:
     first = int(np.argmax(np.where(more, rises, 0)))
     taken = more | along(functions, float(rises[first]))
     added = added_calls(functions, taken)
-    own = added_in_cycles(functions, taken, added)
+    added_sides = added_in_cycles(functions, taken, added)
     parts = functions.table.filter(pl.Series(taken)).with_columns(rise=pl.Series(added))
     summed = parts.group_by("part", "family").agg(pl.col("rise").sum())
     # Less the host's work that ran beside the device, per cycle: it grows where that is lost.
@@ -123,15 +132,21 @@ def synchronisation(case: DiagnosisCase) -> Iterator[Claim]:
     from_timelines = case.base.anatomy.from_timeline and case.new.anatomy.from_timeline
     lost = new.mean() - base.mean() if min(len(base), len(new)) else 0.0
     exposed = float(from_timelines and lost > 0)
-    total, interval = change(own[0] + exposed * base, own[1] + exposed * new)
-    rise = float(own[1].mean() - own[0].mean()) if min(map(len, own)) else 0.0
-    shown = by_change(functions, taken)
-    others = list(dict.fromkeys(case.names(each for each in shown if each != first)))
-    came = f" With what came along ({listed(others, _SHOWN)}), these" if others else " These"
+    total, interval = change(added_sides[0] + exposed * base, added_sides[1] + exposed * new)
+    rise = (
+        float(added_sides[1].mean() - added_sides[0].mean()) if min(map(len, added_sides)) else 0.0
+    )
+    columns = by_change(functions, taken)
+    other_names = list(dict.fromkeys(case.names(column for column in columns if column != first)))
+    came = (
+        f" With what came along ({join_names(other_names, _MAX_LISTED)}), these"
+        if other_names
+        else " These"
+    )
     yield case.claim(
         "synchronisation",
         f"{case.names([first])[0]} waits for the device {case.often(first)} times per cycle."
-        f"{came} calls take {case.took(shown)} per cycle.",
+        f"{came} calls take {case.took(columns)} per cycle.",
         (
             *(
                 Demand(ns, (part if family is None else f"{part}/{family}",), structural=True)
@@ -141,7 +156,9 @@ def synchronisation(case: DiagnosisCase) -> Iterator[Claim]:
         ),
         interval,
         case.evidence(
-            [first, *(each for each in shown[:_SHOWN] if each != first)], own[1], calls=True
+            [first, *(column for column in columns[:_MAX_LISTED] if column != first)],
+            added_sides[1],
+            calls=True,
         ),
         functions=tuple(functions.table["function"].filter(pl.Series(taken))),
     )
@@ -163,19 +180,19 @@ def more_operators(case: DiagnosisCase) -> Iterator[Claim]:
     which = operators & in_proportion(functions, ratio)
     which &= functions.where(~pl.col("function").is_in([*case.taken, *case.blurred]))
     total = np.sum(functions.times, axis=0)
-    if total[which].sum() < _MOST_OF_IT * total[operators].sum():
+    if total[which].sum() < _MIN_SHARE_EXPLAINED * total[operators].sum():
         return
     host = Launching(case, which, ratio)
     _, interval = change(*host.sides)
-    shown = by_change(functions, which)
+    columns = by_change(functions, which)
     yield case.claim(
         "workload_change",
         f"Cycles hold other work: {int(which.sum())} operators run about {ratio:.2f} times as "
-        f"often, {case.names(shown[:1])[0]} {case.often(shown[0])} times per cycle among them. "
+        f"often, {case.names(columns[:1])[0]} {case.often(columns[0])} times per cycle among them. "
         f"Together they take {case.took(which)} per cycle.",
         host.demands(),
         interval,
-        case.evidence(shown[:_SHOWN], functions.new[:, which].sum(axis=1), calls=True),
+        case.evidence(columns[:_MAX_LISTED], functions.new[:, which].sum(axis=1), calls=True),
         functions=host.functions,
     )
 
@@ -200,21 +217,21 @@ def host_calls(case: DiagnosisCase) -> Iterator[Claim]:
     rise, interval = change(pace * base, new)
     if abs(rise) < case.least_ns or not is_certain(interval):
         return
-    shown = by_change(functions, other)
-    names = [functions.table["function"][each] for each in shown]
+    columns = by_change(functions, other)
+    names = [functions.table["function"][column] for column in columns]
     also = ""
-    if len(shown) > 1:
-        more = (functions.calls[1] - functions.calls[0])[shown] > 0
+    if len(columns) > 1:
+        more = (functions.calls[1] - functions.calls[0])[columns] > 0
         less = "less often" if not more.any() else "more or less often"
-        others = listed(case.names(shown[1:]), _SHOWN)
-        also = f", and {others} run {'more often' if more.all() else less} too"
+        other_names = join_names(case.names(columns[1:]), _MAX_LISTED)
+        also = f", and {other_names} run {'more often' if more.all() else less} too"
     yield case.claim(
         "host_code",
-        f"{told_name(names[0])} runs {case.often(shown[0])} times per cycle{also}: together "
-        f"{case.took(shown)} per cycle.",
+        f"{told_name(names[0])} runs {case.often(columns[0])} times per cycle{also}: together "
+        f"{case.took(columns)} per cycle.",
         [Demand(rise, _HOST, structural=True)],
         interval,
-        case.evidence(shown[:_SHOWN], new, calls=True),
+        case.evidence(columns[:_MAX_LISTED], new, calls=True),
         advice="compiles" if any(map(_COMPILES.search, names)) else "other_calls",
         functions=tuple(names),
     )
@@ -235,14 +252,14 @@ def host_code(case: DiagnosisCase) -> Iterator[Claim]:
         function, part = case.functions.table.select("function", "part").row(column)
         rise, interval = host.change_of([column])
         name = "Code outside of recorded calls" if function == NO_CALL else told_name(function)
-        told = f"{name} takes {case.took(column)} per cycle for as many calls"
+        sentence = f"{name} takes {case.took(column)} per cycle for as many calls"
         place = "outside of recorded calls" if function == NO_CALL else f"in {name}"
         if function == STEP_MARK:
             place = "between recorded calls"
-            told = f"The host spends {case.took(column)} per cycle {place}"
+            sentence = f"The host spends {case.took(column)} per cycle {place}"
         claim = case.claim(
             "host_code",
-            f"{told}, in nearly every cycle; {host.pace_told(column)}.",
+            f"{sentence}, in nearly every cycle; {host.pace_told(column)}.",
             [Demand(rise, tuple(dict.fromkeys((part, *_CODE))), structural=True)],
             interval,
             case.evidence([column], case.functions.new[:, column]),
@@ -256,15 +273,17 @@ def _standing_functions(host: HostPace, explained: dict[str | None, float]) -> I
 
     A process that waits for its turn does so in its longest functions, in every cycle.
     """
-    if any(each.cause == "cpu_contention" for each in host.case.anomalies):
+    if any(anomaly.cause == "cpu_contention" for anomaly in host.case.anomalies):
         return
     names = host.case.functions.table["function"]
     marks = marks_of(host.case)
     may = host.candidates & host.case.functions.called_equally
     for column in by_change(host.case.functions, may):
         name = names[column]
-        known = explained.get(name, 0.0) + (explained.get(None, 0.0) if name in marks else 0.0)
-        left = host.rise(column) - known
+        explained_ns = explained.get(name, 0.0) + (
+            explained.get(None, 0.0) if name in marks else 0.0
+        )
+        left = host.rise(column) - explained_ns
         base, new = (float(side[column]) for side in host.case.functions.times)
         if name in marks and new < (1 + CLEARLY) * host.pace_of_gaps(None) * base:
             continue  # it only grew as the gaps in it did, all of them alike
@@ -278,7 +297,7 @@ def _is_starved(case: DiagnosisCase, rise: float) -> bool:
     Its workers need processors as the process does, which gains more where these are scarce, and
     waits for a core itself; and a loader is what reads from a disk.
     """
-    odd = {each.cause for each in case.anomalies}
+    odd = {anomaly.cause for anomaly in case.anomalies}
     if odd & _READING:
         return True
     waits = [part for part in case.attribution if part.part == "run_queue"]
@@ -312,5 +331,5 @@ def data_loading(case: DiagnosisCase) -> Iterator[Claim]:
         f"Cycles wait {took} for the data loader.",
         [Demand(rise, ("data_loading",))],
         interval,
-        case.evidence(by_change(case.functions, loaders)[:_MOST_LOADERS], new),
+        case.evidence(by_change(case.functions, loaders)[:_MAX_LOADERS], new),
     )

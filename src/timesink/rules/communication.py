@@ -15,13 +15,13 @@ from timesink.model.findings import Evidence, Finding
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import NVIDIA, is_collective_call
-from timesink.rules import catalogue, complete_steps, finding, longest_by_name, worst_step
+from timesink.rules import catalogue, complete_steps, longest_by_name, make_finding, worst_step
 
-LEAST_TALKING = 0.1
+MIN_TALKING = 0.1
 DATA_PARALLEL = "DataParallel.forward"
-_MOST_NAMED = 3
-_MOST_EVIDENCE = 16
-_MOST_HIDDEN = 0.1
+_MAX_NAMED = 3
+_MAX_EVIDENCE = 16
+_MAX_HIDDEN = 0.1
 """Of exposed communication: where less can be hidden, overlap is not what to try."""
 _COMPARE = ("compare the steps of {worker} with those of another rank",)
 
@@ -29,7 +29,7 @@ _COMPARE = ("compare the steps of {worker} with those of another rank",)
 def exposed_communication(trace: Trace) -> list[Finding]:
     """Time in which ranks talk and nothing is computed."""
     average, steps = average_step(trace), complete_steps(trace)
-    if not average or average["communication_ns"] <= LEAST_TALKING * average["total_ns"]:
+    if not average or average["communication_ns"] <= MIN_TALKING * average["total_ns"]:
         return []
     exposed, total = average["communication_ns"], average["total_ns"]
     if not has_device_work(trace):
@@ -37,15 +37,15 @@ def exposed_communication(trace: Trace) -> list[Finding]:
         talking = step_communication(trace).filter("complete")
         hidden = int(talking["overlap_ns"].sum()) / max(1, talking.height)
         exposed = max(exposed - hidden, 0.0)
-        if exposed <= LEAST_TALKING * total:
+        if exposed <= MIN_TALKING * total:
             return []
     behind = _to_hide_behind(trace)
     much = f"There is {units.duration_ns(behind)} of" if behind else "There is no"
     few = f" {much} computation left to hide it behind."
-    is_hidden = behind >= _MOST_HIDDEN * exposed
-    return steps.found(
+    is_hidden = behind >= _MAX_HIDDEN * exposed
+    return steps.loss_findings(
         "exposed-communication",
-        f"{units.duration_ns(exposed)} of {steps.each} "
+        f"{units.duration_ns(exposed)} of {steps.step_phrase} "
         f"({units.share(exposed, total)}) go to communication that no computation overlaps."
         f"{few if behind < exposed else ''}",
         exposed,
@@ -60,8 +60,8 @@ def exposed_communication(trace: Trace) -> list[Finding]:
 def _to_hide_behind(trace: Trace) -> float:
     """Computation of an average step during which nothing is communicated yet."""
     steps = step_communication(trace).filter("complete")
-    alone = int(steps["computation_ns"].sum()) - int(steps["overlap_ns"].sum())
-    return alone / max(1, steps.height)
+    unoverlapped_ns = int(steps["computation_ns"].sum()) - int(steps["overlap_ns"].sum())
+    return unoverlapped_ns / max(1, steps.height)
 
 
 def _collectives(trace: Trace) -> tuple[Evidence, ...]:
@@ -87,11 +87,11 @@ def gloo_on_devices(trace: Trace) -> list[Finding]:
         return []
     spent = int(calls.filter(through_host)["dur_ns"].sum())
     exposed = average_step(trace)["communication_ns"]
-    return steps.found(
+    return steps.loss_findings(
         "gloo-on-devices",
-        f"{units.counted(int(through_host.sum()), 'gloo calls')} take "
+        f"{units.count_noun(int(through_host.sum()), 'gloo calls')} take "
         f"{units.duration_ns(spent)} in all; {units.share(exposed, steps.length_ns)} of "
-        f"{steps.each} is gloo communication that nothing overlaps.",
+        f"{steps.step_phrase} is gloo communication that nothing overlaps.",
         exposed,
         _collectives(trace),
     )
@@ -109,10 +109,10 @@ def data_parallel(trace: Trace) -> list[Finding]:
         return []
     per_step = steps.time_of(calls)
     numbers = {"calls": calls.height, "host_us_per_step": per_step / 1000}
-    return steps.found(
+    return steps.loss_findings(
         "data-parallel",
-        f"{DATA_PARALLEL} ran {units.counted(calls.height, 'times')} for {len(devices)} "
-        f"devices and takes {units.duration_ns(per_step)} of {steps.each} on the host.",
+        f"{DATA_PARALLEL} ran {units.count_noun(calls.height, 'times')} for {len(devices)} "
+        f"devices and takes {units.duration_ns(per_step)} of {steps.step_phrase} on the host.",
         per_step,
         (
             Evidence("call", DATA_PARALLEL, numbers=numbers),
@@ -130,33 +130,36 @@ def stragglers(ranks: RankSet) -> list[Finding]:
         if odd is None:
             return []
         words = {"names": ranks.workers[int(odd["rank"])]}
-        return [finding("run", "odd-rank", odd_rank(ranks), words, saving_share=0.0)]
+        return [make_finding("run", "odd-rank", odd_rank(ranks), words, saving_share=0.0)]
     worst, panel, several = late[0], ranks.analysis.panel, len(late) > 1
     steps = max(len(panel.steps), 1)
     marked = bool(ranks.ranks[worst.rank].worker.steps["marked"].any())
     lost_ns, share = cost_together(late, panel)
     cost = lost_ns / steps
-    workers = {each.rank: ranks.workers[each.rank] for each in late}
-    names = units.listed(list(workers.values()), between=" and ")
-    if len(late) > _MOST_NAMED:
+    workers = {straggler.rank: ranks.workers[straggler.rank] for straggler in late}
+    names = units.join_names(list(workers.values()), between=" and ")
+    if len(late) > _MAX_NAMED:
         names = f"{len(late)} ranks"
     wait = f"{names} {'make' if several else 'makes'} the others wait"
-    held = len({step for each in late for step in each.steps})
-    often = f", in {held} of {steps} steps" if marked and held < steps else ""
-    alike = several and len({each.cause for each in late}) == 1
+    late_count = len({step for straggler in late for step in straggler.steps})
+    often = f", in {late_count} of {steps} steps" if marked and late_count < steps else ""
+    is_same_cause = several and len({straggler.cause for straggler in late}) == 1
     worker = workers[worst.rank]
-    most, why = f"{worker} most, " * (several and not alike), why_late(worst.cause, several=alike)
+    most, why = (
+        f"{worker} most, " * (several and not is_same_cause),
+        why_late(worst.cause, several=is_same_cause),
+    )
     # Those after the costliest, and why they are late.
-    said = [
-        f"{workers[each.rank]} {units.share(each.share, 1)} ({why_late(each.cause)})"
-        for each in late[1:]
+    later_texts = [
+        f"{workers[straggler.rank]} {units.share(straggler.share, 1)} ({why_late(straggler.cause)})"
+        for straggler in late[1:]
     ]
-    others = f" Also {units.listed(said, most=4)}." if said else ""
+    rest_text = f" Also {units.join_names(later_texts, most=4)}." if later_texts else ""
     return [
         Finding(
             "stragglers",
             f"{wait}: {units.brief_ns(cost)}{' a step' if marked else ''} "
-            f"({units.share(share, 1)}){often}. {worst.sentence}{others}",
+            f"({units.share(share, 1)}){often}. {worst.sentence}{rest_text}",
             advice_on(worst.cause, worker),
             f"{wait}: {most}{why}",
             share=share,
@@ -167,14 +170,14 @@ def stragglers(ranks: RankSet) -> list[Finding]:
             evidence=tuple(
                 Evidence(
                     "worker",
-                    workers[each.rank],
+                    workers[straggler.rank],
                     numbers={
-                        "rank": float(each.rank),
-                        "wait_caused_us_per_step": each.cost_ns / steps / 1000,
-                        "steps": float(len(each.steps)),
+                        "rank": float(straggler.rank),
+                        "wait_caused_us_per_step": straggler.cost_ns / steps / 1000,
+                        "steps": float(len(straggler.steps)),
                     },
                 )
-                for each in late[:_MOST_EVIDENCE]
+                for straggler in late[:_MAX_EVIDENCE]
             ),
             saving_share=share,
             marked=marked,
@@ -190,28 +193,29 @@ def odd_rank(ranks: RankSet) -> str:
     odd, panel = ranks.analysis.busiest, ranks.analysis.panel
     if ranks.analysis.stragglers or odd is None:
         return ""
-    held = dict(zip(panel.ranks.tolist(), panel.held.sum(axis=1).tolist(), strict=True))
-    own, steps = held.pop(int(odd["rank"])), max(len(panel.steps), 1)
-    other = max(held, key=lambda rank: held[rank])
+    blocked_ns = dict(zip(panel.ranks.tolist(), panel.delay.sum(axis=1).tolist(), strict=True))
+    odd_ns, steps = blocked_ns.pop(int(odd["rank"])), max(len(panel.steps), 1)
+    other = max(blocked_ns, key=lambda rank: blocked_ns[rank])
     brief = {name: units.brief_ns(value) for name, value in odd.items()}
     more = units.more(odd["next_compute_ns"], odd["compute_ns"], "", "any other rank")
     return (
         f"Rank {odd['rank']} is odd: it computes {brief['compute_ns']} a step, {more}, and waits "
         f"{brief['wait_ns']} in collectives, the others {brief['next_wait_ns']} or more. What that "
         f"costs cannot be told from chance: waits that end with it take "
-        f"{units.brief_ns(own / steps)} a step ({units.share(own, panel.run_ns)} of the run), "
-        f"those that end with rank {other} {units.brief_ns(held[other] / steps)}."
+        f"{units.brief_ns(odd_ns / steps)} a step ({units.share(odd_ns, panel.run_ns)} of the "
+        "run), "
+        f"those that end with rank {other} {units.brief_ns(blocked_ns[other] / steps)}."
     )
 
 
 def why_late(cause: str, *, several: bool = False) -> str:
     """Why a rank is late, or several are, as the end of a sentence about them."""
-    said = catalogue()["causes"].get(cause, {}).get("late", (cause, cause))
-    return str(said[several])
+    phrases = catalogue()["causes"].get(cause, {}).get("late", (cause, cause))
+    return str(phrases[several])
 
 
 def advice_on(cause: str, worker: str, *, several: bool = False) -> str:
     """What to try with a rank, or with several, held up by a cause."""
-    said = catalogue()["causes"].get(cause, {}).get("late_advice", _COMPARE)
-    text = said[-1 if several else 0].format(worker=worker)
+    phrases = catalogue()["causes"].get(cause, {}).get("late_advice", _COMPARE)
+    text = phrases[-1 if several else 0].format(worker=worker)
     return f"{text[0].upper()}{text[1:]}."

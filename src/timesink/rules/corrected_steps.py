@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from timesink.analyses.comparison import WITHIN, Pair, Role
+from timesink.analyses.comparison import WITHIN, Pair, ProcessSteps
 from timesink.analyses.replay.own_clock import StepTime
 from timesink.model import units
-from timesink.model.diagnosis import CycleJudgement, ProgramChange, SteadyTimes
+from timesink.model.diagnosis import ProgramChange, SteadyTimes, StepTimeTest
 
 SAME_STEPS = 0.02
 """How far the mean step of a recording may be from that of the compared process: they are of the
@@ -33,11 +33,14 @@ def _why_as_recorded(pair: Pair) -> tuple[str, ...]:
         if times is not None and times.why:
             labels.setdefault(times.why, []).append(role.label)
     reasons = (f"{' and '.join(named)}: {why}" for why, named in labels.items())
-    said = "; ".join(reasons)
-    if not said:
+    reasons_text = "; ".join(reasons)
+    if not reasons_text:
         return ()
     return (
-        f"Step times are as recorded, with profiler overhead. Its cost cannot be told of {said}.",
+        (
+            "Step times are as recorded, with profiler overhead. Its cost cannot be told of "
+            f"{reasons_text}."
+        ),
     )
 
 
@@ -49,7 +52,7 @@ def corrected_change(pair: Pair) -> SteadyTimes | None:
     """
     if pair.kind == WITHIN or pair.plain is not None or pair.equal_work is not None:
         return None
-    base, new = map(_corrected, (pair.base, pair.new))
+    base, new = map(_corrected_step, (pair.base, pair.new))
     if base is None or new is None:
         return None
     low = new.interval_ns[0] - base.interval_ns[1]  # type: ignore[index]
@@ -57,7 +60,7 @@ def corrected_change(pair: Pair) -> SteadyTimes | None:
     return SteadyTimes(base.corrected_ns or 0.0, new.corrected_ns or 0.0, (low, high))
 
 
-def _corrected(role: Role) -> StepTime | None:
+def _corrected_step(role: ProcessSteps) -> StepTime | None:
     """The corrected step of the recording of a process, where its steps are those compared."""
     times = None if role.step_time is None else role.step_time()
     if times is None or not times.corrected_ns or times.interval_ns is None:
@@ -67,8 +70,8 @@ def _corrected(role: Role) -> StepTime | None:
 
 
 def judged_without_overhead(
-    judged: CycleJudgement, pair: Pair, program: ProgramChange | None
-) -> CycleJudgement:
+    judged: StepTimeTest, pair: Pair, program: ProgramChange | None
+) -> StepTimeTest:
     """The verdict, held against what both recordings say without profiler overhead.
 
     A change of the host alone that is not there without overhead is none of the program; a change
@@ -123,5 +126,5 @@ def judged_without_overhead(
     gap = abs(corrected_ns - delta_ns)
     if gap <= WORTH_TELLING * recorded.base_ns:
         return replace(judged, corrected=None)
-    said = f"Without profiler overhead: {took} ({by}, estimated)."
-    return replace(judged, reason=f"{judged.reason} {said}")
+    note = f"Without profiler overhead: {took} ({by}, estimated)."
+    return replace(judged, reason=f"{judged.reason} {note}")

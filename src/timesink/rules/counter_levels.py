@@ -16,7 +16,7 @@ from timesink.analyses.statistics import QUIETLY, column_means, false_discovery,
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
-from timesink.model.units import amount, amounts, change, counted, quantity
+from timesink.model.units import amount, amounts, change, count_noun, quantity
 from timesink.rules.counter_names import Resource, only_own, resource_of
 
 _NO_CYCLES = np.zeros(0, dtype=np.int64)
@@ -78,20 +78,20 @@ def readings(pair: Pair, base: Anatomy, new: Anatomy) -> list[CounterReading]:
     if not missing and len(ours) == len(theirs) == 1:
         missing, free = sorted(ours), sorted(theirs)
     names = dict(zip(free, missing, strict=False))
-    base_levels, new_levels = _told(pair, base, new)
+    base_levels, new_levels = _level_frames(pair, base, new)
     before = _values(only_own(base_levels, pair.base.pid), {})
     after = _values(only_own(new_levels, pair.new.pid), names)
-    found = []
+    counters = []
     for key in sorted(before.keys() & after.keys()):
         (unit, _, old), (other_unit, cycles, values) = before[key], after[key]
         if unit == other_unit:
             metric, device = key
             resource = resource_of(metric, unit or None)
-            found.append(CounterReading(metric, device, unit, resource, old, values, cycles))
-    return found
+            counters.append(CounterReading(metric, device, unit, resource, old, values, cycles))
+    return counters
 
 
-def _told(pair: Pair, base: Anatomy, new: Anatomy) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _level_frames(pair: Pair, base: Anatomy, new: Anatomy) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Levels of cycles on both sides, those right before the profiler first where both have some.
 
     Parts of a run share these.
@@ -110,17 +110,17 @@ _Values = dict[tuple[str, str], tuple[str, Ints, Floats]]
 def _values(levels: pl.DataFrame, names: Mapping[str, str]) -> _Values:
     if levels.is_empty():
         return {}
-    known = levels.filter(pl.col("value").is_finite()).sort("metric", "device", "cycle")
-    groups = known.group_by("metric", "device", "unit", maintain_order=True)
+    finite = levels.filter(pl.col("value").is_finite()).sort("metric", "device", "cycle")
+    groups = finite.group_by("metric", "device", "unit", maintain_order=True)
     rows = groups.agg("cycle", "value").iter_rows()
-    found: _Values = {}
+    by_counter: _Values = {}
     for metric, device, unit, cycles, values in rows:
         key = metric, names.get(device, device)
         factor, base_unit = quantity(1.0, unit)
         numbers = np.asarray(values, dtype=np.float64) * factor
-        if key not in found or len(found[key][2]) < len(numbers):
-            found[key] = (base_unit, np.asarray(cycles, dtype=np.int64), numbers)
-    return found
+        if key not in by_counter or len(by_counter[key][2]) < len(numbers):
+            by_counter[key] = (base_unit, np.asarray(cycles, dtype=np.int64), numbers)
+    return by_counter
 
 
 def own_devices(pair: Pair) -> set[str]:
@@ -142,24 +142,28 @@ hardware.  0x8 (hardware slowdown) is set with either, 0x1 on every idle device.
 _MASK = "throttle_mask"
 
 
-def derived(pair: Pair, found: list[CounterReading]) -> list[CounterReading]:
+def derived_readings(pair: Pair, counters: list[CounterReading]) -> list[CounterReading]:
     """Waits for cores, reads and writes from traced calls; reasons to slow down from a mask."""
     sides = [_host_times(side.behaviour) for side in (pair.base, pair.new)]
-    known = []
+    extra_readings = []
     for metric, unit in (("runq_wait_share", "%"), ("file_call_time", "ns")):
         base, new = (side.select("cycle", metric).drop_nulls() for side in sides)
         if base.height and new.height:
             before, after = base[metric].to_numpy(), new[metric].to_numpy()
             at, resource = new["cycle"].to_numpy(), resource_of(metric)
-            known.append(CounterReading(metric, HOST_DEVICE, unit, resource, before, after, at))
-    for mask in found:
+            extra_readings.append(
+                CounterReading(metric, HOST_DEVICE, unit, resource, before, after, at)
+            )
+    for mask in counters:
         for reason, (cause, bits) in _BITS.items() if mask.resource.resource == _MASK else ():
             # The share of cycles in which the device gave a reason, in percent.
             resource = Resource(mask.metric, reason, cause, "exogenous", "up", "flag")
             before, after = (_with_bits(side, bits) for side in (mask.base, mask.new))
             name, at = f"{mask.metric}: {reason}", mask.cycles
-            known.append(CounterReading(name, mask.device, "%", resource, before, after, at))
-    return known
+            extra_readings.append(
+                CounterReading(name, mask.device, "%", resource, before, after, at)
+            )
+    return extra_readings
 
 
 def _host_times(behaviour: pl.DataFrame) -> pl.DataFrame:
@@ -191,9 +195,9 @@ def _host_times(behaviour: pl.DataFrame) -> pl.DataFrame:
 
 def _with_bits(masks: Floats, bits: int) -> Floats:
     """100 where one of the bits is set; a mean of several masks tells nothing."""
-    whole = np.rint(masks)
-    known = (masks >= 0) & (np.abs(masks - whole) < 1e-6) & (whole < 2**31)
-    numbers = np.where(known, whole, 0).astype(np.int64)
+    rounded = np.rint(masks)
+    is_valid = (masks >= 0) & (np.abs(masks - rounded) < 1e-6) & (rounded < 2**31)
+    numbers = np.where(is_valid, rounded, 0).astype(np.int64)
     return np.where(numbers & bits, 100.0, 0.0)
 
 
@@ -211,7 +215,7 @@ _RANGES = {
     "% of a core": (0.0, inf),
 }
 """What counters can read at all, whatever they count, by base unit."""
-_WHOLE = 110.0
+_MAX_SHARE_PCT = 110.0
 """Samplers round and their clocks jitter: a share of something whole may read a little more."""
 _ADDED_UP = ("run_queue",)
 """Shares of time that are added up over threads."""
@@ -238,7 +242,7 @@ def impossible_levels(pair: Pair, base: Anatomy, new: Anatomy) -> Iterator[str]:
         groups = wrong.group_by("metric", "device", "unit", maintain_order=True)
         rows = groups.agg(pl.len(), pl.col("value").first()).sort("device", "metric")
         for metric, device, unit, many, value in rows.iter_rows():
-            read, cycles = amount(value, unit), counted(many, "cycles")
+            read, cycles = amount(value, unit), count_noun(many, "cycles")
             yield f"{metric} of {device} cannot be {read}: left out in {cycles} of {label}."
 
 
@@ -254,102 +258,102 @@ def _is_impossible(levels: pl.DataFrame) -> pl.Series:
         resource = resource_of(metric, base_unit or None)
         least, most = _RANGES.get(base_unit, (-inf, inf))
         if resource.scale == "percent" and resource.resource not in _ADDED_UP:
-            least, most = 0.0, _WHOLE
+            least, most = 0.0, _MAX_SHARE_PCT
         ranges.append((metric, unit, least / factor, most / factor))
     schema = {"metric": pl.String, "unit": pl.String, "least": pl.Float64, "most": pl.Float64}
-    known = levels.join(
+    bounded_levels = levels.join(
         pl.DataFrame(ranges, schema=schema, orient="row"),
         ["metric", "unit"], "left", nulls_equal=True, maintain_order="left",
     )  # fmt: skip
     value = pl.col("value")
     outside = (value < pl.col("least")) | (value > pl.col("most")) | value.is_infinite()
-    return known.select((outside & value.is_not_nan()).fill_null(value=False)).to_series()
+    return bounded_levels.select((outside & value.is_not_nan()).fill_null(value=False)).to_series()
 
 
 # -- whether levels differ by more than noise ------------------------------------------------------
 
 
 _SIDES = ("base", "new")
-_ENOUGH = 3
+_MIN_VALUES = 3
 """Values whose spread can be held against a single one."""
 _FLOOR = 0.01
 """Part of its level by which a counter differs from one run to the next anyway."""
 _STEADY = 0.02
 """Part of its level by which a counter with a level of its own strays at most ..."""
-_MOSTLY = 0.8
+_MIN_SHARE_OF_STEPS = 0.8
 """... in this part of the cycles at least."""
-_FEWEST_STEADY = 5
+_MIN_STEADY = 5
 _OFTEN = 0.25
 """Part of the cycles in which such a counter is elsewhere, where that is no accident."""
 _HAVE_A_LEVEL = "ratio"
 """Scale of counters that stay where they are set, as clocks do, whatever the load."""
 
 
-def chances(found: Sequence[CounterReading]) -> Floats:
+def chances(counters: Sequence[CounterReading]) -> Floats:
     """p-value of each counter: cycles share few samples, so levels count and not cycles.
 
     NaN where a side has no value, or none of them more than one.
     """
-    p = np.full(len(found), np.nan)
-    alike: dict[tuple[int, int], list[int]] = {}
-    for place, one in enumerate(found):
-        alike.setdefault((len(one.base), len(one.new)), []).append(place)
-    for places in alike.values():
-        sides = [np.column_stack([getattr(found[n], side) for n in places]) for side in _SIDES]
+    p = np.full(len(counters), np.nan)
+    places_by_size: dict[tuple[int, int], list[int]] = {}
+    for place, counter in enumerate(counters):
+        places_by_size.setdefault((len(counter.base), len(counter.new)), []).append(place)
+    for places in places_by_size.values():
+        sides = [np.column_stack([getattr(counters[n], side) for n in places]) for side in _SIDES]
         p[places] = _chances(*sides)
     return p
 
 
-def harmful_chances(found: Sequence[CounterReading], grounds: Sequence[float]) -> Floats:
+def harmful_chances(counters: Sequence[CounterReading], grounds: Sequence[float]) -> Floats:
     """p-value of each counter, as far as it moved in the direction that hurts.
 
     `grounds` are added to both sides: what is little beside them is no difference.
     """
     lifted = [
-        replace(one, base=one.base + ground, new=one.new + ground)
-        for one, ground in zip(found, grounds, strict=True)
+        replace(counter, base=counter.base + ground, new=counter.new + ground)
+        for counter, ground in zip(counters, grounds, strict=True)
     ]
     both = chances(lifted)
-    signs = np.array([-1.0 if one.resource.harm == "down" else 1.0 for one in found])
-    hurts = signs * np.array([one.rise for one in found]) > 0
+    signs = np.array([-1.0 if counter.resource.harm == "down" else 1.0 for counter in counters])
+    hurts = signs * np.array([counter.rise for counter in counters]) > 0
     p = np.where(hurts, both / 2, 1 - both / 2)
-    unsteady = np.array([_chance_of_unsteady(one) for one in found])
-    p = np.where([_is_newcomer(one) for one in found], 0.0, p)
+    unsteady = np.array([_chance_of_unsteady(counter) for counter in counters])
+    p = np.where([_is_newcomer(counter) for counter in counters], 0.0, p)
     return np.where(np.isnan(p), p, np.minimum(p, unsteady))
 
 
-def _is_newcomer(one: CounterReading) -> bool:
+def _is_newcomer(counter: CounterReading) -> bool:
     """Whether others work on a device that nobody else used: that is counted, and no noise.
 
     Samplers see them in turns with the process itself, now all of the time and then nothing.
     """
-    is_known = one.resource.resource == "others_device_use" and len(one.base) >= _FEWEST_STEADY
-    return is_known and not one.base.any() and int((one.new > 0).sum()) >= _ENOUGH
+    is_known = counter.resource.resource == "others_device_use" and len(counter.base) >= _MIN_STEADY
+    return is_known and not counter.base.any() and int((counter.new > 0).sum()) >= _MIN_VALUES
 
 
-def _chance_of_unsteady(one: CounterReading) -> float:
+def _chance_of_unsteady(counter: CounterReading) -> float:
     """p-value of a level that never moved in BASE and comes and goes in NEW; 1 for any other.
 
     What it does in NEW is no measure of how far it strays by itself.
     """
-    if one.resource.scale != _HAVE_A_LEVEL or len(one.base) < _FEWEST_STEADY:
+    if counter.resource.scale != _HAVE_A_LEVEL or len(counter.base) < _MIN_STEADY:
         return 1.0
-    level = float(np.median(one.base))
-    near = np.abs(one.base - level) <= _STEADY * level
+    level = float(np.median(counter.base))
+    near = np.abs(counter.base - level) <= _STEADY * level
     # Whether it is left in the direction that hurts, by enough to matter, in many cycles.
-    sign = -1.0 if one.resource.harm == "down" else 1.0
-    gone = int((sign * (one.new - level) > one.resource.floor * level).sum())
-    left = gone >= max(_ENOUGH, _OFTEN * len(one.new))
-    if level <= 0 or near.mean() < _MOSTLY or not left:
+    sign = -1.0 if counter.resource.harm == "down" else 1.0
+    gone = int((sign * (counter.new - level) > counter.resource.floor * level).sum())
+    left = gone >= max(_MIN_VALUES, _OFTEN * len(counter.new))
+    if level <= 0 or near.mean() < _MIN_SHARE_OF_STEPS or not left:
         return 1.0
-    calm = one.base[near]
+    calm = counter.base[near]
     spread = float(np.hypot(calm.std(ddof=1), _FLOOR * level))
-    error = spread * np.sqrt(1 / len(calm) + 1 / len(one.new))
-    apart = np.array([(one.new_mean - level) / error])
+    error = spread * np.sqrt(1 / len(calm) + 1 / len(counter.new))
+    apart = np.array([(counter.new_mean - level) / error])
     return float(two_sided_p(apart, np.array([len(calm) - 1.0]))[0]) / 2
 
 
-def corrected(p: Floats) -> Floats:
+def adjust_p_values(p: Floats) -> Floats:
     """p-values for as many counters as were tested; 1 for those that could not be."""
     return np.asarray(np.nan_to_num(false_discovery(p), nan=1.0))
 
@@ -366,13 +370,13 @@ def _chances(base: Floats, new: Floats) -> Floats:
     if fewer >= 2:
         # A counter that rises a thousandfold may do so in steps, which neighbouring cycles share.
         return mean_changes(base, new, floor=_FLOOR, neighbours=False).p
-    if fewer < 1 or more < _ENOUGH:
+    if fewer < 1 or more < _MIN_VALUES:
         return np.full(base.shape[1], np.nan)
     # Single values against the spread of the others.
-    one, several = sorted((base, new), key=len)
+    single, several = sorted((base, new), key=len)
     level = several.mean(axis=0)
     spread = np.hypot(several.std(axis=0, ddof=1), _FLOOR * level)
     error = spread * np.sqrt(1 + 1 / len(several))
-    apart = one[0] - level
+    apart = single[0] - level
     freedom = np.full(len(level), len(several) - 1.0)
     return np.where(apart == 0, 1.0, two_sided_p(apart / error, freedom))

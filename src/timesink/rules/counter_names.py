@@ -61,7 +61,7 @@ class Resource:
     """`up` or `down`: the direction that hurts."""
     scale: str = ""
     """How a change becomes a share of the capacity: a key of `resource_load.SCALES`."""
-    own: str = ""
+    deduction: str = ""
     """How the load of the process itself is taken off: a key of `resource_load.TAKEN_OFF`."""
     floor: float = _FLOOR
     """Least share of the capacity that is worth an entry."""
@@ -79,10 +79,10 @@ def resource_of(counter: str, unit: str | None = None) -> Resource:
 
     `unit` is a base unit as of `units.quantity`; without, the name tells.
     """
-    found = _line_for(plain_name(counter))
-    known = quantity(1.0, unit_of(counter))[1] if unit is None else unit
-    fits = not known or found.role != "exogenous" or known in _UNITS[found.scale]
-    return found if fits else UNKNOWN
+    resource = _line_for(plain_name(counter))
+    base_unit = quantity(1.0, unit_of(counter))[1] if unit is None else unit
+    fits = not base_unit or resource.role != "exogenous" or base_unit in _UNITS[resource.scale]
+    return resource if fits else UNKNOWN
 
 
 @lru_cache(maxsize=1024)
@@ -96,19 +96,19 @@ def fits(name: str, pattern: str) -> bool:
     `fnmatch` compiles a regular expression for each of hundreds of patterns, which takes longer
     than all tests of the counters.
     """
-    first, *others = pattern.split("*")
-    if not others:
+    first, *rest = pattern.split("*")
+    if not rest:
         return name == pattern
-    *between, last = others
+    *between, last = rest
     at = len(first)
     end = len(name) - len(last)
     if end < at or not (name.startswith(first) and name.endswith(last)):
         return False
     for piece in between:
-        found = name.find(piece, at, end)
-        if found < 0:
+        position = name.find(piece, at, end)
+        if position < 0:
             return False
-        at = found + len(piece)
+        at = position + len(piece)
     return True
 
 
@@ -166,19 +166,19 @@ def only_own(levels: pl.DataFrame, pid: str) -> pl.DataFrame:
     for metric, device in named.iter_rows():
         chosen.setdefault((without_pid(metric), device), []).append(metric)
     rows = [
-        (own, device, name)
+        (process_metric, device, name)
         for (name, device), metrics in chosen.items()
-        if (own := _own(metrics, pid)) is not None
+        if (process_metric := _process_counter(metrics, pid)) is not None
     ]
     names = pl.DataFrame(rows, schema=["metric", "device", "name"], orient="row").cast(pl.String)
-    kept = levels.join(names, ["metric", "device"], "inner", maintain_order="left")
-    return kept.with_columns(metric="name").drop("name")
+    chosen_levels = levels.join(names, ["metric", "device"], "inner", maintain_order="left")
+    return chosen_levels.with_columns(metric="name").drop("name")
 
 
-def _own(metrics: list[str], pid: str) -> str | None:
+def _process_counter(metrics: list[str], pid: str) -> str | None:
     """Which of several counters of one sort is the process's own."""
     number = re.search(r"\d+$", pid)
-    by_pid = {found[2] if (found := _PID.match(one)) else None: one for one in metrics}
+    by_pid = {match[2] if (match := _PID.match(metric)) else None: metric for metric in metrics}
     named = None if number is None else by_pid.get(number[0])
     if named is not None or len(metrics) == 1:
         return named or metrics[0]
@@ -212,11 +212,13 @@ def hardware_of(name: str | None) -> Hardware | None:
     """What is known about a device of that name."""
     if not name:
         return None
-    found = next((one for one in _devices() if re.search(one.match, name)), None)
+    hardware = next(
+        (candidate for candidate in _devices() if re.search(candidate.match, name)), None
+    )
     peaks = find_peaks(name).peaks
     if peaks is None:
-        return found
-    return replace(found or Hardware(peaks.device), memory_bandwidth=peaks.dram_bytes_per_s)
+        return hardware
+    return replace(hardware or Hardware(peaks.device), memory_bandwidth=peaks.dram_bytes_per_s)
 
 
 def capacity_of(
@@ -227,9 +229,9 @@ def capacity_of(
     `steady` is traffic that stays where it is, as that of a full link does: it tells of links that
     are slower than usual.
     """
-    known = getattr(hardware, kind, None)
-    if known is not None and seen <= known:
-        return float(known)
+    capacity = getattr(hardware, kind, None)
+    if capacity is not None and seen <= capacity:
+        return float(capacity)
     full = -1.0 if steady is None else steady
     fitting = [
         most
@@ -241,20 +243,20 @@ def capacity_of(
 
 @lru_cache(maxsize=1)
 def _devices() -> tuple[Hardware, ...]:
-    found = []
+    entries = []
     for row in csv_rows(_HARDWARE):
         names = ("pcie_gb_per_s", "link_gb_per_s", "power_w")
         pcie, link, power = (float(row[name]) if row[name] else None for name in names)
         rates = [None if rate is None else rate * _GIGA for rate in (pcie, link)]
-        found.append(Hardware(row["device"], row["match"], rates[0], rates[1], power_w=power))
-    return tuple(found)
+        entries.append(Hardware(row["device"], row["match"], rates[0], rates[1], power_w=power))
+    return tuple(entries)
 
 
 @lru_cache(maxsize=1)
 def _rates() -> Mapping[str, list[tuple[float, bool]]]:
     """What links of a kind carry, in bytes per second, and whether that is usual."""
-    found: dict[str, list[tuple[float, bool]]] = {}
+    rates: dict[str, list[tuple[float, bool]]] = {}
     for row in csv_rows(_LINK_RATES):
         rate = float(row["gb_per_s"]) * _GIGA, row["usual"] == "yes"
-        found.setdefault(row["kind"], []).append(rate)
-    return found
+        rates.setdefault(row["kind"], []).append(rate)
+    return rates

@@ -16,7 +16,7 @@ from timesink.analyses.columns import (
     event_ranges,
     host_columns,
     host_names,
-    once_per_trace,
+    memoize_per_trace,
 )
 from timesink.analyses.device_idle import idle_causes, idle_ranges
 from timesink.analyses.forest import OPERATOR, call_forest
@@ -28,23 +28,23 @@ from timesink.analyses.steps import cut_steps as steps_cut
 from timesink.analyses.steps import find_steps, role_ranges
 from timesink.model import intervals, units
 from timesink.model.findings import MEDIUM, Evidence, Finding
-from timesink.model.health import MOST_TIMES_FULL
+from timesink.model.health import MAX_TIMES_FULL
 from timesink.model.trace import Device, Trace
 from timesink.model.vendors import NVIDIA, is_allocator_call, waits_for_device
-from timesink.rules import Steps, complete_steps, finding, longest_by_name, most_by_name
+from timesink.rules import Steps, complete_steps, longest_by_name, make_finding, most_by_name
 
-_MOST_CUT_SHOWN = 4
-LEAST_SHARE = 0.02
+_MAX_CUT_SHOWN = 4
+MIN_SHARE = 0.02
 """Part of a step from which on kernels of a sort are worth a word."""
 TINY_NS = 5_000
 """About what one launch costs the host."""
-LEAST_TINY = 0.5
-FEWEST_TINY_PER_STEP = 50
-LEAST_COPIES = 0.005
+MIN_TINY = 0.5
+MIN_TINY_PER_STEP = 50
+MIN_COPIES = 0.005
 PINNED_SPEEDUP = 2.0
 """Copies from pinned memory reach at least twice the rate, and do not block the host."""
-LEAST_WAITING = 0.05
-FEWEST_WAITS_PER_STEP = 10
+MIN_WAITING = 0.05
+MIN_WAITS_PER_STEP = 10
 """One or two waits belong to most steps: the loss is printed, the clock is read."""
 NEAR_LIMIT = 0.9
 FIRST_TENSOR_CORES, FIRST_TF32 = 7, 8
@@ -67,7 +67,7 @@ def tensor_cores_unused(trace: Trace) -> list[Finding]:
         return []
     missed = _missed_kernels(trace, steps)
     per_step = steps.time_of(missed)
-    if per_step <= LEAST_SHARE * steps.length_ns:
+    if per_step <= MIN_SHARE * steps.length_ns:
         return []
     all_kernels = int(node_times(trace).kernel_self[call_forest(trace).is_operator].sum())
     tf32 = ", or allow TF32 (torch.set_float32_matmul_precision('high'))"
@@ -75,10 +75,10 @@ def tensor_cores_unused(trace: Trace) -> list[Finding]:
     operators = most_by_name(
         "operator", missed, "kernel_us", "operator", kernels=pl.len(), kernel_us=time
     )
-    return steps.found(
+    return steps.loss_findings(
         "tensor-cores-unused",
         f"Operators that can use tensor cores spend {units.duration_ns(per_step)} "
-        f"of {steps.each} in kernels that do not "
+        f"of {steps.step_phrase} in kernels that do not "
         f"({units.share(int(missed['dur_ns'].sum()), all_kernels)} of all kernel time of "
         "operators).",
         per_step,
@@ -117,10 +117,10 @@ def layout_conversions(trace: Trace) -> list[Finding]:
     steps = complete_steps(trace)
     kernels = _named_in_steps(trace, steps, IMAGE_LAYOUT.search, "kernel")
     per_step = steps.time_of(kernels)
-    if kernels.is_empty() or per_step <= LEAST_SHARE * steps.length_ns:
+    if kernels.is_empty() or per_step <= MIN_SHARE * steps.length_ns:
         return []
-    often = units.counted(round(kernels.height / steps.count), "kernels")
-    return steps.found(
+    often = units.count_noun(round(kernels.height / steps.count), "kernels")
+    return steps.loss_findings(
         "layout-conversions",
         f"{often}{steps.a_step} only turn tensors between NCHW and NHWC: {steps.part(per_step)}.",
         per_step,
@@ -138,16 +138,16 @@ def _named_in_steps(trace: Trace, steps: Steps, fits: Any, kind: str) -> pl.Data
     return events.filter(pl.Series(steps.hold(events["ts_ns"].to_numpy()), dtype=pl.Boolean))
 
 
-@once_per_trace
+@memoize_per_trace
 def tiny_kernels(trace: Trace) -> list[Finding]:
     """Kernels shorter than their launch, in numbers that keep the device waiting.
 
     Of several devices the one that loses most counts.
     """
     steps, events = complete_steps(trace), device_columns(trace)
-    found = []
+    candidates = []
     for device, host_ns in idle_causes(trace).select("device", "host_ns").rows():
-        if not host_ns >= LEAST_SHARE * steps.length_ns * steps.count > 0:
+        if not host_ns >= MIN_SHARE * steps.length_ns * steps.count > 0:
             continue
         kernels = (events["kind"] == "kernel").to_numpy() & (device_numbers(trace) == device)
         rows = np.flatnonzero(kernels)
@@ -158,18 +158,18 @@ def tiny_kernels(trace: Trace) -> list[Finding]:
         gaps = np.diff(idle_ranges(trace)[device], axis=1)
         short_ns = int(gaps[gaps < steps.large_gap_ns].sum())
         lost_ns = min(host_ns, short_ns) / steps.count * part
-        often = len(tiny) >= FEWEST_TINY_PER_STEP * steps.count
-        if often and part >= LEAST_TINY and lost_ns >= LEAST_SHARE * steps.length_ns:
-            found.append((lost_ns, host_ns / steps.count, tiny, len(rows)))
-    if not found:
+        often = len(tiny) >= MIN_TINY_PER_STEP * steps.count
+        if often and part >= MIN_TINY and lost_ns >= MIN_SHARE * steps.length_ns:
+            candidates.append((lost_ns, host_ns / steps.count, tiny, len(rows)))
+    if not candidates:
         return []
-    lost_ns, waited_ns, tiny, number = max(found, key=lambda one: one[0])
-    return steps.found(
+    lost_ns, waited_ns, tiny, number = max(candidates, key=lambda candidate: candidate[0])
+    return steps.loss_findings(
         "tiny-kernels",
         f"{units.share(len(tiny), number)} of the kernels "
         f"({units.count(len(tiny) // steps.count)}{steps.a_step}) run less than "
         f"{units.duration_ns(TINY_NS)}, about what a launch costs; the device waits "
-        f"{units.duration_ns(waited_ns)} of {steps.each} for launches.",
+        f"{units.duration_ns(waited_ns)} of {steps.step_phrase} for launches.",
         lost_ns,
         most_by_name(
             "kernel",
@@ -189,15 +189,15 @@ def pageable_copies(trace: Trace) -> list[Finding]:
         return []
     exposed = intervals.subtract(event_ranges(copies), role_ranges(trace)["kernel"])
     exposed_ns = steps.per_step_ns(exposed)
-    if exposed_ns <= LEAST_COPIES * steps.length_ns:
+    if exposed_ns <= MIN_COPIES * steps.length_ns:
         return []
     sizes = trace.lazy("device").select("bytes").collect()["bytes"]
     copies = copies.with_columns(sizes[copies["row"].to_numpy()])
     volume = int(copies["bytes"].sum() or 0)
     size = f" ({units.size_bytes(volume)})" if volume else ""
-    return steps.found(
+    return steps.loss_findings(
         "pageable-copies",
-        f"{units.counted(copies.height, 'copies')}{size} "
+        f"{units.count_noun(copies.height, 'copies')}{size} "
         f"{'uses' if copies.height == 1 else 'use'} pageable host memory; "
         f"{steps.part(exposed_ns)} goes to such copies while no kernel runs.",
         exposed_ns,
@@ -222,17 +222,19 @@ def allocator_calls(trace: Trace) -> list[Finding]:
     calls = host_columns(trace)[host_names(trace).rows(is_allocator_call)]
     calls = calls.filter(pl.Series(steps.hold(calls["ts_ns"].to_numpy()), dtype=pl.Boolean))
     spent = steps.time_of(calls)
-    if calls.is_empty() or spent <= LEAST_COPIES * steps.length_ns:
+    if calls.is_empty() or spent <= MIN_COPIES * steps.length_ns:
         return []
     spans = event_ranges(calls)
-    waited = [steps.per_step_ns(intervals.intersect(spans, one)) for one in idle.values()]
+    waited = [
+        steps.per_step_ns(intervals.intersect(spans, device_idle)) for device_idle in idle.values()
+    ]
     cost = max(waited, default=0.0)
     # Of a whole recording, what begins it is no news unless a device waits for it.
-    if not steps.marked and waited and cost <= LEAST_COPIES * steps.length_ns:
+    if not steps.marked and waited and cost <= MIN_COPIES * steps.length_ns:
         return []
-    often = units.counted(max(1, round(calls.height / steps.count)), "calls")
+    often = units.count_noun(max(1, round(calls.height / steps.count)), "calls")
     idly = f", {units.duration_ns(cost)} of it with an idle device" if cost else ""
-    return steps.found(
+    return steps.loss_findings(
         "allocator-calls",
         f"{often}{steps.a_step} to reserve memory or give it back: {steps.part(spent)}{idly}.",
         spent,
@@ -264,9 +266,9 @@ def many_waits(trace: Trace) -> list[Finding]:
     calls = waiting.height / steps.count
     spent = steps.per_step_ns(waiting.select("start_ns", "end_ns").to_numpy())
     cost = min(spent, int(idle["sync_ns"].to_numpy().max()) / steps.count)
-    if calls < FEWEST_WAITS_PER_STEP or cost < LEAST_WAITING * steps.length_ns:
+    if calls < MIN_WAITS_PER_STEP or cost < MIN_WAITING * steps.length_ns:
         return []
-    return steps.found(
+    return steps.loss_findings(
         "many-waits",
         f"{units.count(round(calls))} operators{steps.a_step} wait for the device; "
         f"they take {steps.part(spent)} on the host.",
@@ -284,21 +286,23 @@ def many_waits(trace: Trace) -> list[Finding]:
 def memory_limit(trace: Trace) -> list[Finding]:
     """Peak allocation above nine tenths of the device's memory; one finding for all devices."""
     fullness = pl.col("peak_allocated_bytes") / pl.col("capacity_bytes")
-    possible = fullness.is_between(NEAR_LIMIT, MOST_TIMES_FULL, closed="right")
-    known = memory_peaks(trace).filter(pl.col("capacity_bytes") > 0, possible)
-    full = known.sort(fullness, descending=True, maintain_order=True).to_dicts()
+    possible = fullness.is_between(NEAR_LIMIT, MAX_TIMES_FULL, closed="right")
+    near_limit = memory_peaks(trace).filter(pl.col("capacity_bytes") > 0, possible)
+    full = near_limit.sort(fullness, descending=True, maintain_order=True).to_dicts()
     if not full:
         return []
     worst, many = full[0], len(full) > 1
     used, capacity = worst["peak_allocated_bytes"], worst["capacity_bytes"]
-    others = f", the most of {len(full)} devices above {units.share(NEAR_LIMIT, 1)}" if many else ""
+    devices_text = (
+        f", the most of {len(full)} devices above {units.share(NEAR_LIMIT, 1)}" if many else ""
+    )
     sizes = ("peak_allocated_bytes", "capacity_bytes", "peak_reserved_bytes")
     return [
-        finding(
+        make_finding(
             "run",
             "memory-near-limit",
             f"{worst['device']} peaks at {units.size_bytes(used)} allocated of "
-            f"{units.size_bytes(capacity)} ({units.share(used, capacity)}){others}.",
+            f"{units.size_bytes(capacity)} ({units.share(used, capacity)}){devices_text}.",
             {"names": f"{len(full)} devices" if many else worst["device"]},
             evidence=tuple(
                 Evidence(
@@ -318,21 +322,21 @@ def cut_steps(trace: Trace) -> list[Finding]:
     cut = steps.filter(~steps["complete"] & pl.Series(steps_cut(trace), dtype=pl.Boolean))
     if cut.is_empty():
         return []
-    whole = steps.filter("complete")
-    usual = float(np.median(whole["device_events"].to_numpy())) if whole.height else 0.0
+    complete = steps.filter("complete")
+    usual = float(np.median(complete["device_events"].to_numpy())) if complete.height else 0.0
     most = int(cut["device_events"].to_numpy().max())
-    shown = cut.select("name", "device_events").head(_MOST_CUT_SHOWN)
+    first_cut = cut.select("name", "device_events").head(_MAX_CUT_SHOWN)
     return [
-        finding(
+        make_finding(
             "run",
             "cut-steps",
-            f"{units.counted(cut.height, 'steps')} of {steps.height} "
-            f"({', '.join(shown['name'])}) {'lacks' if cut.height == 1 else 'lack'} device "
-            f"work: at most {units.counted(most, 'device events')}, "
+            f"{units.count_noun(cut.height, 'steps')} of {steps.height} "
+            f"({', '.join(first_cut['name'])}) {'lacks' if cut.height == 1 else 'lack'} device "
+            f"work: at most {units.count_noun(most, 'device events')}, "
             f"against {usual:.0f} in a whole step. Averages leave them out.",
             evidence=tuple(
                 Evidence("step", name, numbers={"device_events": events})
-                for name, events in shown.rows()
+                for name, events in first_cut.rows()
             ),
             least_severity=MEDIUM,
         )

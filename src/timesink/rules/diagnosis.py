@@ -21,25 +21,25 @@ from timesink.analyses.comparison.verdict import (
 )
 from timesink.analyses.diff import Program
 from timesink.analyses.diff.edits import ProgramDifference, call_tree, difference
-from timesink.analyses.statistics import moments, usual_spread, welch_interval
+from timesink.analyses.statistics import moments, scaled_mad, welch_interval
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.model import units, vendors
 from timesink.model.diagnosis import (
     Component,
-    CycleJudgement,
     CycleKinds,
     CycleTime,
     Diagnosis,
     Expectation,
     ProgramChange,
     SteadyTimes,
+    StepTimeTest,
 )
 from timesink.model.findings import Finding
 from timesink.model.fitness import COMPARISON, STEP_TIME
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
-from timesink.model.units import listed
-from timesink.rules import finding, rules_for
+from timesink.model.units import join_names
+from timesink.rules import make_finding, rules_for
 from timesink.rules.case import (
     Demand,
     DiagnosisCase,
@@ -55,13 +55,13 @@ from timesink.rules.counter_levels import impossible_levels
 from timesink.rules.environment import find_anomalies
 from timesink.rules.even_pace import even_paces
 from timesink.rules.matrix_units import settled_matrix_units
-from timesink.rules.program_edits import edits, told
+from timesink.rules.program_edits import call_label, edits
 from timesink.rules.shared_device import shared_devices
 
-FEWEST_PUT_TOGETHER = 3
+MIN_PUT_TOGETHER = 3
 """Cycles a side needs for a verdict after cycles were put together: these are few, long ones whose
 borders are a guess."""
-_FEW = 4
+_MIN_STEPS = 4
 _CLOSER = 0.5
 """Part of the largest cause from which on lost matrix units come before the edit behind them."""
 _KEY = ["function", "device"]
@@ -72,7 +72,7 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
 
     Of cycles that are slower than expected it is known that they changed, whatever they hold.
     """
-    judged = judge(pair)
+    judged = test_step_time_change(pair)
     compared = pair.equal_work or pair
     base, new = anatomy_of_role(compared.base), anatomy_of_role(compared.new)
     # Of plain cycles alone there is nothing but their length.
@@ -116,10 +116,10 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
         reason=judged.reason,
         cycle_time=judged.cycle_time,
         attribution=parts,
-        anomalies=explaining(anomalies, causes),
+        anomalies=explain_anomalies(anomalies, causes),
         causes=causes,
         unexplained_ns=change - sum(cause.cost_ns for cause in causes),
-        unexplained=unexplained(parts, causes),
+        unexplained=unexplained_changes(parts, causes),
         is_unfit=judged.is_unfit,
         corrected=judged.corrected,
         is_without_overhead=judged.is_without_overhead,
@@ -139,12 +139,12 @@ def beyond_expected(
     Those that the expectation accounts for come last, however certain they are; alone they are no
     causes where something is odd around the program.  What saves time is none.
     """
-    causes = [one for one in causes if one.cost_ns >= 0]
+    causes = [cause for cause in causes if cause.cost_ns >= 0]
 
-    def order(one: Finding) -> tuple[bool, float]:
-        return one.cause in expected.explains, -one.cost_ns
+    def order(cause: Finding) -> tuple[bool, float]:
+        return cause.cause in expected.explains, -cause.cost_ns
 
-    is_expected = all(one.cause in expected.explains for one in causes)
+    is_expected = all(cause.cause in expected.explains for cause in causes)
     return () if is_expected and anomalies else tuple(sorted(causes, key=order))
 
 
@@ -186,13 +186,13 @@ def causes_of_case(
                 # Rules ask before their next claim what the last ones came to.
                 case.settled.append(claim)
     # However certain an edit is, what costs most comes first; of equal ones, edits do.
-    found = tuple(sorted((*edited, *causes), key=lambda each: -abs(each.cost_ns)))
-    if precise and abs(precise[0].cost_ns) >= _CLOSER * abs(found[0].cost_ns):
-        found = (*precise, *(each for each in found if each not in precise))
+    ranked_causes = tuple(sorted((*edited, *causes), key=lambda cause: -abs(cause.cost_ns)))
+    if precise and abs(precise[0].cost_ns) >= _CLOSER * abs(ranked_causes[0].cost_ns):
+        ranked_causes = (*precise, *(cause for cause in ranked_causes if cause not in precise))
     around = case.anomalies or case.relieved
-    if program is None or not program.uneven or found or around:
-        return found
-    return (finding("causes", "workload_change", program.uneven),)
+    if program is None or not program.uneven or ranked_causes or around:
+        return ranked_causes
+    return (make_finding("causes", "workload_change", program.uneven),)
 
 
 def program_of(pair: Pair) -> ProgramChange | None:
@@ -201,15 +201,15 @@ def program_of(pair: Pair) -> ProgramChange | None:
     if base.program is None or new.program is None or pair.kind == WITHIN:
         return None
     cycles = [set(role.behaviour["cycle"].unique().to_list()) for role in (base, new)]
-    own = [
-        [cycle for cycle in program.cycles if cycle in known]
-        for program, known in zip((base.program, new.program), cycles, strict=True)
+    program_cycles = [
+        [cycle for cycle in program.cycles if cycle in recorded_cycles]
+        for program, recorded_cycles in zip((base.program, new.program), cycles, strict=True)
     ]
-    if not all(own):
+    if not all(program_cycles):
         return None
-    found = program_change(base.program, new.program, *own)
+    change = program_change(base.program, new.program, *program_cycles)
     runs = base.device_runs_ns, new.device_runs_ns
-    return replace(found, device_time=device_time_of_runs(*runs)) if all(runs) else found
+    return replace(change, device_time=device_time_of_runs(*runs)) if all(runs) else change
 
 
 def change_ns(parts: Sequence[Component], lengths: CycleTime) -> float:
@@ -217,7 +217,9 @@ def change_ns(parts: Sequence[Component], lengths: CycleTime) -> float:
     return sum(part.delta_ns for part in parts) if parts else lengths.new_ns - lengths.base_ns
 
 
-def explaining(anomalies: Sequence[Finding], causes: Sequence[Finding]) -> tuple[Finding, ...]:
+def explain_anomalies(
+    anomalies: Sequence[Finding], causes: Sequence[Finding]
+) -> tuple[Finding, ...]:
     """Anomalies with the time that the cause of their name explains on their device."""
 
     def explained(anomaly: Finding) -> float:
@@ -227,14 +229,16 @@ def explaining(anomalies: Sequence[Finding], causes: Sequence[Finding]) -> tuple
             if cause.id == anomaly.id
             and cause.cost_ns > 0  # what is less is of the first side
             and any(
-                each.device == anomaly.device for each in cause.evidence if each.kind == "counter"
+                proof.device == anomaly.device
+                for proof in cause.evidence
+                if proof.kind == "counter"
             )
         )
 
-    return tuple(replace(each, cost_ns=explained(each)) for each in anomalies)
+    return tuple(replace(anomaly, cost_ns=explained(anomaly)) for anomaly in anomalies)
 
 
-def unexplained(
+def unexplained_changes(
     parts: Sequence[Component], causes: Sequence[Finding]
 ) -> tuple[tuple[str, float], ...]:
     """What of the change of each component no cause explains, largest first."""
@@ -247,31 +251,33 @@ def unexplained(
 # -- whether cycles take longer --------------------------------------------------------------------
 
 
-def judge(pair: Pair) -> CycleJudgement:
+def test_step_time_change(pair: Pair) -> StepTimeTest:
     """The verdict on a pair; on equal work, where cycles as recorded do not hold the same."""
     unfit = _why_unfit(pair)
     if unfit:
         as_recorded = CycleTime(*pair.cycle_times.means_ns, None, None, None)
-        return CycleJudgement("incomparable", unfit, as_recorded, is_unfit=True)
+        return StepTimeTest("incomparable", unfit, as_recorded, is_unfit=True)
     if pair.workload.comparable:
-        return _judged(pair)
+        return _judge_equal_work(pair)
     unequal = " ".join(["Cycles do not hold the same work.", *pair.workload.reasons[:1]])
     put_together = pair.equal_work
     if put_together is None and pair.cycle_times.one_run:
-        found = _judged(pair)
-        return replace(found, notes=(unequal, *found.notes))
+        judgement = _judge_equal_work(pair)
+        return replace(judgement, notes=(unequal, *judgement.notes))
     if put_together is None:
         as_recorded = CycleTime(*pair.cycle_times.means_ns, None, None, None)
-        return CycleJudgement("incomparable", unequal, as_recorded)
-    found, lengths = _judged(put_together), put_together.cycle_times
-    if lengths.fewest < FEWEST_PUT_TOGETHER:
+        return StepTimeTest("incomparable", unequal, as_recorded)
+    judgement, lengths = _judge_equal_work(put_together), put_together.cycle_times
+    if lengths.fewest < MIN_PUT_TOGETHER:
         sides = (put_together.base, lengths.base_ns), (put_together.new, lengths.new_ns)
-        counts = " and ".join(f"{len(known)} of {role.label}" for role, known in sides)
+        counts = " and ".join(
+            f"{len(side_lengths)} of {role.label}" for role, side_lengths in sides
+        )
         took = units.times(*lengths.means_ns)
         few = f"Put together to equal work there are too few cycles: {counts} ({took})."
-        return CycleJudgement("incomparable", f"{unequal} {few}", found.cycle_time)
+        return StepTimeTest("incomparable", f"{unequal} {few}", judgement.cycle_time)
     note = f"{unequal} They were put together until they do."
-    return replace(found, notes=(note, *found.notes))
+    return replace(judgement, notes=(note, *judgement.notes))
 
 
 def _why_unfit(pair: Pair) -> str:
@@ -299,16 +305,16 @@ def _why_unfit(pair: Pair) -> str:
     return " ".join([*why, next(iter(reasons.values())).record])
 
 
-def _judged(pair: Pair) -> CycleJudgement:
+def _judge_equal_work(pair: Pair) -> StepTimeTest:
     """The verdict on cycles that hold the same work: those without the profiler before others."""
     if pair.plain is not None:
-        found = judge_plain(pair.plain)
+        judgement = judge_plain(pair.plain)
         recorded = pair.cycle_times.means_ns if pair.times.height else None
-        return replace(found, cycle_time=replace(found.cycle_time, recorded_ns=recorded))
-    found = judge_lengths(pair.cycle_times)
-    if found.verdict == "incomparable":
-        return found
-    return replace(found, notes=tuple(_notes(pair)))
+        return replace(judgement, cycle_time=replace(judgement.cycle_time, recorded_ns=recorded))
+    judgement = judge_lengths(pair.cycle_times)
+    if judgement.verdict == "incomparable":
+        return judgement
+    return replace(judgement, notes=tuple(_notes(pair)))
 
 
 def _notes(pair: Pair) -> Iterator[str]:
@@ -317,14 +323,14 @@ def _notes(pair: Pair) -> Iterator[str]:
         (pair.base.label, lengths.base_ns, lengths.warm_up[0], lengths.levels_ns[0]),
         (pair.new.label, lengths.new_ns, lengths.warm_up[1], lengths.levels_ns[1]),
     )
-    for label, known, warm, levels in sides:
+    for label, times_ns, warm, levels in sides:
         if warm:
-            one = warm == 1
-            took, later = sum(known[:warm]) / warm, sum(known[warm:]) / (len(known) - warm)
+            is_single = warm == 1
+            took, later = sum(times_ns[:warm]) / warm, sum(times_ns[warm:]) / (len(times_ns) - warm)
             yield (
-                f"The {'first cycle' if one else f'first {warm} cycles'} of {label} "
-                f"{'is' if one else 'are'} warm-up ({units.brief_ns(took)}, later ones "
-                f"{units.brief_ns(later)}): means hold {'it' if one else 'them'}, "
+                f"The {'first cycle' if is_single else f'first {warm} cycles'} of {label} "
+                f"{'is' if is_single else 'are'} warm-up ({units.brief_ns(took)}, later ones "
+                f"{units.brief_ns(later)}): means hold {'it' if is_single else 'them'}, "
                 "the test does not."
             )
         if levels:
@@ -335,8 +341,10 @@ def _notes(pair: Pair) -> Iterator[str]:
             )
     if lengths.one_run and (cycle_change(lengths) != "none" or any(lengths.levels_ns)):
         yield "Both sides are parts of one run: another level within it is drift, not a change."
-    if lengths.fewest < _FEW:
-        yield f"With {units.counted(lengths.fewest, 'cycles')} on a side only large changes show."
+    if lengths.fewest < _MIN_STEPS:
+        yield (
+            f"With {units.count_noun(lengths.fewest, 'cycles')} on a side only large changes show."
+        )
 
 
 # -- what each part of a cycle adds to the change of the mean cycle --------------------------------
@@ -345,8 +353,8 @@ def _notes(pair: Pair) -> Iterator[str]:
 def attribution(pair: Pair, base: Anatomy, new: Anatomy) -> tuple[Component, ...]:
     """Components of the change, largest first; their changes add up to that of the mean cycle."""
     sides = [side.parts.with_columns(pl.col("part").cast(pl.String)) for side in (base, new)]
-    found = pl.concat([side.select("part", "family") for side in sides]).unique().rows()
-    keys = sorted(found, key=lambda key: (PARTS.index(key[0]), key[1] or ""))
+    part_families = pl.concat([side.select("part", "family") for side in sides]).unique().rows()
+    keys = sorted(part_families, key=lambda key: (PARTS.index(key[0]), key[1] or ""))
     columns = pl.DataFrame(keys, {"part": pl.String, "family": pl.String}, orient="row")
     (before,), (after,) = (
         cycle_matrices(rows, side.cycles["cycle"].sort(), columns, "dur_ns")
@@ -371,7 +379,7 @@ def attribution(pair: Pair, base: Anatomy, new: Anatomy) -> tuple[Component, ...
         )
         for place, key in enumerate(keys)
     ]
-    return tuple(sorted(parts, key=lambda one: -abs(one.delta_ns)))
+    return tuple(sorted(parts, key=lambda component: -abs(component.delta_ns)))
 
 
 def same_launches(pair: Pair, exposed: Mapping[str, float]) -> dict[str, float]:
@@ -413,17 +421,20 @@ def _kernels(pair: Pair) -> pl.DataFrame:
         # How often kernels run in a cycle that has them: the median.
         named = role.behaviour.select("cycle", *_KEY, "function_class", "calls")
         ran = named.filter(pl.col("function_class").cast(pl.String) == "gpu_compute")
-        each = plain_texts(once_per_cycle(ran)).group_by("cycle", *_KEY).agg(pl.col("calls").sum())
-        usual = each.group_by(_KEY).agg(pl.col("calls").median().alias(column))
+        cycle_calls = (
+            plain_texts(once_per_cycle(ran)).group_by("cycle", *_KEY).agg(pl.col("calls").sum())
+        )
+        usual = cycle_calls.group_by(_KEY).agg(pl.col("calls").median().alias(column))
         rows = rows.join(usual, _KEY, "left")
     # Which both sides launch, as often on average or in a usual cycle.
     calls = rows.select(pl.col("^(?:calls|usual)_(?:base|new)$").cast(pl.Float64))
-    known = {name: calls[name].fill_null(np.nan).to_numpy() for name in calls.columns}
-    both = (known["calls_base"] > 0) & (known["calls_new"] > 0)
-    alike = [
-        equally_often(known[f"{sort}_base"], known[f"{sort}_new"]) for sort in ("calls", "usual")
+    call_counts = {name: calls[name].fill_null(np.nan).to_numpy() for name in calls.columns}
+    both = (call_counts["calls_base"] > 0) & (call_counts["calls_new"] > 0)
+    is_equal = [
+        equally_often(call_counts[f"{sort}_base"], call_counts[f"{sort}_new"])
+        for sort in ("calls", "usual")
     ]
-    return rows.with_columns(pl.Series("equal", both & (alike[0] | alike[1])))
+    return rows.with_columns(pl.Series("equal", both & (is_equal[0] | is_equal[1])))
 
 
 # -- what the programs do otherwise ----------------------------------------------------------------
@@ -431,7 +442,7 @@ def _kernels(pair: Pair) -> pl.DataFrame:
 
 _BETWEEN_RUNS = 0.006
 """Part of its device time by which equal programs differ from run to run, at most."""
-_NORMAL = 1.96
+_Z95 = 1.96
 _STEADY, _CLEARLY = 0.05, 1.15
 """Kernels that take as long within this part; and those that take so many times as long."""
 _WORTH_TELLING = 0.05
@@ -442,43 +453,45 @@ def program_change(
     base: Program, new: Program, base_cycles: Sequence[int] = (), new_cycles: Sequence[int] = ()
 ) -> ProgramChange:
     """What the second program does otherwise, and what its device work takes."""
-    found = difference(base, new, base_cycles, new_cycles)
-    own = edits(found)
-    times = _device_time(*found.device_ns)
+    program_difference = difference(base, new, base_cycles, new_cycles)
+    program_edits = edits(program_difference)
+    times = _device_time(*program_difference.device_ns)
     # Kernels that a library chose anew, as autotuning does from run to run, are no other program
     # where nothing comes of it.
     least = _BETWEEN_RUNS * times.base_ns
     choices = (
-        own
+        program_edits
         if all(
             edit.cause == "kernel_choice" and "::" in edit.inside and abs(edit.device_ns) <= least
-            for edit in own
+            for edit in program_edits
         )
         else ()
     )
-    own = () if choices else own
+    program_edits = () if choices else program_edits
     change = [
-        float(new[part].sum() - base[part].sum()) for part in (2, 1) for base, new in [found.means]
+        float(new[part].sum() - base[part].sum())
+        for part in (2, 1)
+        for base, new in [program_difference.means]
     ]
     return ProgramChange(
-        own,
-        tuple(_kinds(found)),
+        program_edits,
+        tuple(_kinds(program_difference)),
         times,
         change[0],
         change[1],
-        change[0] - sum(one.device_ns for one in own),
-        change[1] - sum(one.host_ns for one in own),
-        found.host,
-        found.varying,
-        "" if own else _uneven(found),
+        change[0] - sum(edit.device_ns for edit in program_edits),
+        change[1] - sum(edit.host_ns for edit in program_edits),
+        program_difference.host,
+        program_difference.varying,
+        "" if program_edits else _uneven(program_difference),
         choices,
-        call_tree(found, base, new),
+        call_tree(program_difference, base, new),
     )
 
 
-def _uneven(found: ProgramDifference) -> str:
+def _uneven(program_difference: ProgramDifference) -> str:
     """Which kernels alone take another time per call, where most do not; empty where none do."""
-    (calls, _, before, _), (often, _, after, _) = found.means
+    (calls, _, before, _), (often, _, after, _) = program_difference.means
     some = np.flatnonzero((before > 0) & (after > 0) & (calls > 0) & (often > 0))
     ratio = (after[some] / often[some]) / (before[some] / calls[some])
     moved = some[(ratio > _CLEARLY) | (ratio < 1 / _CLEARLY)]
@@ -487,28 +500,28 @@ def _uneven(found: ProgramDifference) -> str:
     if steady * 2 < len(some) or abs(change) < _WORTH_TELLING * float(before.sum()) or not change:
         return ""
     largest = moved[np.argsort(-np.abs(after - before)[moved], kind="stable")]
-    names = dict.fromkeys(told(found.sites["name"][int(at)]) for at in largest)
+    names = dict.fromkeys(call_label(program_difference.sites["name"][int(at)]) for at in largest)
     took = units.times(float(before[moved].sum()), float(after[moved].sum()))
     return (
-        f"{listed(list(names), 3)} take {took} per cycle, while most kernels take as long as "
+        f"{join_names(list(names), 3)} take {took} per cycle, while most kernels take as long as "
         "before: as of other sizes or other data."
     )
 
 
-def _kinds(found: ProgramDifference) -> Iterator[CycleKinds]:
-    base, new = found.kinds
-    for one in base:
-        its = None if one.partner is None else new[one.partner]
+def _kinds(program_difference: ProgramDifference) -> Iterator[CycleKinds]:
+    base, new = program_difference.kinds
+    for kind in base:
+        its = None if kind.partner is None else new[kind.partner]
         yield CycleKinds(
-            one.cycles,
+            kind.cycles,
             () if its is None else its.cycles,
-            one.period,
+            kind.period,
             None if its is None else its.period,
-            one.calls,
+            kind.calls,
         )
-    for one in new:
-        if one.partner is None:
-            yield CycleKinds((), one.cycles, None, one.period, one.calls)
+    for kind in new:
+        if kind.partner is None:
+            yield CycleKinds((), kind.cycles, None, kind.period, kind.calls)
 
 
 def _device_time(base: Floats, new: Floats) -> SteadyTimes:
@@ -517,8 +530,8 @@ def _device_time(base: Floats, new: Floats) -> SteadyTimes:
     for side in (base, new):
         usual = float(np.median(side))
         middle.append(usual)
-        errors.append(1.2533 * usual_spread(side, usual) / max(1, len(side)) ** 0.5)
-    half = _NORMAL * float(np.hypot(*errors)) + _BETWEEN_RUNS * middle[0]
+        errors.append(1.2533 * scaled_mad(side, usual) / max(1, len(side)) ** 0.5)
+    half = _Z95 * float(np.hypot(*errors)) + _BETWEEN_RUNS * middle[0]
     delta = middle[1] - middle[0]
     return SteadyTimes(middle[0], middle[1], (delta - half, delta + half))
 
@@ -526,9 +539,9 @@ def _device_time(base: Floats, new: Floats) -> SteadyTimes:
 def device_time_of_runs(base: Sequence[float], new: Sequence[float]) -> SteadyTimes:
     """Device time over several runs: its interval holds by how much those of one side differ."""
     sides = [np.array(side, dtype=np.float64) for side in (base, new)]
-    known = [moments(np.zeros(len(side), dtype=np.int64), side, 1) for side in sides]
-    means = [float(one.mean[0]) for one in known]
-    return SteadyTimes(means[0], means[1], welch_interval(known[0], known[1]))
+    side_stats = [moments(np.zeros(len(side), dtype=np.int64), side, 1) for side in sides]
+    means = [float(stats.mean[0]) for stats in side_stats]
+    return SteadyTimes(means[0], means[1], welch_interval(side_stats[0], side_stats[1]))
 
 
 # -- edits as causes of a change -------------------------------------------------------------------
@@ -544,10 +557,12 @@ _HOST_PARTS = ("host_cpu", "synchronisation", "launch_gap", "idle", "data_loadin
 
 def settled_edits(program: ProgramChange | None, ledger: Ledger) -> Iterator[Finding]:
     """Edits as causes with what they explain of the change of the cycle, which may be nothing."""
-    for one in () if program is None else program.edits:
+    for edit in () if program is None else program.edits:
         taken: dict[str, float] = {}
-        for ns, parts in ((one.device_ns, _DEVICE_PARTS), (one.host_ns, _HOST_PARTS)):
+        for ns, parts in ((edit.device_ns, _DEVICE_PARTS), (edit.host_ns, _HOST_PARTS)):
             for name, some in ledger.take(Demand(ns, parts, structural=True)).items():
                 taken[name] = taken.get(name, 0.0) + some
-        said = finding("causes", one.cause, f"{one.sentence} ({one.place}).", evidence=one.evidence)
-        yield replace(said, cost_ns=sum(taken.values()), claims=largest_first(taken))
+        cause = make_finding(
+            "causes", edit.cause, f"{edit.sentence} ({edit.place}).", evidence=edit.evidence
+        )
+        yield replace(cause, cost_ns=sum(taken.values()), claims=largest_first(taken))

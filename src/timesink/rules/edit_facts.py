@@ -35,7 +35,7 @@ _COMPILED = re.compile(
 _READS = re.compile(r"^aten::(?:item|_local_scalar_dense|is_nonzero|nonzero)$")
 """Operators that give a value, or a size, to the host."""
 MULTIPLIES = re.compile(r"gemm|nvjet|cutlass|conv|xmma|wgrad|dgrad|Cijk|matmul|mma", re.IGNORECASE)
-_LEAST_AGAIN = 2
+_MIN_AGAIN = 2
 """Operators of the forward pass alone that tell, found in the backward pass, that it is done
 again."""
 _MANY, _FEW_SORTS = 8, 4
@@ -91,29 +91,32 @@ class ProgramPasses:
     """Whether one of the programs alone has compiled code."""
 
     @classmethod
-    def of(cls, found: ProgramDifference) -> ProgramPasses:
-        names, sorts = found.sites["name"].to_list(), found.sites["sort"].to_list()
-        tops = list(_outermost(found))
+    def of(cls, program_difference: ProgramDifference) -> ProgramPasses:
+        names, sorts = (
+            program_difference.sites["name"].to_list(),
+            program_difference.sites["sort"].to_list(),
+        )
+        tops = list(_outermost(program_difference))
         sides = []
-        for mean in found.means:
+        for mean in program_difference.means:
             passes: tuple[set[str], set[str]] = (set(), set())
             for at, (name, sort, top) in enumerate(zip(names, sorts, tops, strict=True)):
                 if sort == OPERATOR and mean[0, at] > 0 and not _NO_WORK.search(name):
                     passes[bool(_BACKWARD.search(top))].add(name)
             sides.append(frozenset(passes[0] - passes[1]))
         steps = [at for at, name in enumerate(names) if name.startswith("Optimizer.step")]
-        often = [float(mean[0, steps].sum()) for mean in found.means]
+        often = [float(mean[0, steps].sum()) for mean in program_difference.means]
         regions = [at for at, name in enumerate(names) if _COMPILED.search(name)]
-        compiled = [bool(mean[0, regions].any()) for mean in found.means]
+        compiled = [bool(mean[0, regions].any()) for mean in program_difference.means]
         return cls(
             names, sorts, (sides[0], sides[1]), (often[0], often[1]), compiled[0] != compiled[1]
         )
 
 
 def change_facts(
-    found: ProgramDifference, change: CallChange, passes: ProgramPasses
+    program_difference: ProgramDifference, change: CallChange, passes: ProgramPasses
 ) -> ChangeFacts:
-    row, names, sorts = found.row, passes.names, passes.sorts
+    row, names, sorts = program_difference.row, passes.names, passes.sorts
     came, gone = Counter[str](), Counter[str]()
     for target, counts in ((came, change.came), (gone, change.gone)):
         for site, often in counts.items():
@@ -136,19 +139,19 @@ def change_facts(
         frozenset(SORTS[sort_of[name]] for name in (*more, *fewer)),
         backward=backward,
         inner="::" in around and not _BACKWARD.search(around),
-        again=backward and max(again) >= _LEAST_AGAIN,
+        again=backward and max(again) >= _MIN_AGAIN,
         precision=(
             any(map(_MATRIX.search, change.inside)) and _other_precision(gone, came, sort_of)
         )
-        or _is_full_precision_alone(change, found, passes),
+        or _is_full_precision_alone(change, program_difference, passes),
         replaced=all(operators),
-        many=_is_loop(change, found, passes),
+        many=_is_loop(change, program_difference, passes),
         compiled=passes.compiled and any(map(_COMPILED.search, (*more, *fewer))),
         layers=change.repeats != (0, 0)
         and not any(name.startswith("Optimizer.") for name in change.inside),
-        resized=change.site in found.resized,
-        reads=_reads_device(change, found, passes),
-        more_of_same=_is_more_of_same(change, found),
+        resized=change.site in program_difference.resized,
+        reads=_reads_device(change, program_difference, passes),
+        more_of_same=_is_more_of_same(change, program_difference),
         optimizer_once=passes.optimizer[0] == passes.optimizer[1] > 0,
         kernels=Counter({name: n for name, n in (more + fewer).items() if sort_of[name] == KERNEL}),
     )
@@ -165,7 +168,7 @@ def _other_precision(gone: Counter[str], came: Counter[str], sort_of: Mapping[st
 
 
 def _is_full_precision_alone(
-    change: CallChange, found: ProgramDifference, passes: ProgramPasses
+    change: CallChange, difference: ProgramDifference, passes: ProgramPasses
 ) -> bool:
     """Whether products of matrices came or went, in full precision all, and few others are.
 
@@ -176,7 +179,9 @@ def _is_full_precision_alone(
         for place, (name, sort) in enumerate(zip(passes.names, passes.sorts, strict=True))
         if sort == KERNEL and MULTIPLIES.search(name) and precision(name) is not None
     }
-    sides = [{found.row[site] for site in side} & columns for side in (change.gone, change.came)]
+    sides = [
+        {difference.row[site] for site in side} & columns for side in (change.gone, change.came)
+    ]
     moved = sides[0] | sides[1]
     if change.kind in EVERYWHERE or all(sides) or not moved:
         return False
@@ -184,7 +189,7 @@ def _is_full_precision_alone(
         return False
     narrow, full = 0.0, 0.0
     for column in columns - moved:
-        time = float(found.means[0][2, column] + found.means[1][2, column])
+        time = float(difference.means[0][2, column] + difference.means[1][2, column])
         if precision(passes.names[column]) in FULL_PRECISION:
             full += time
         else:
@@ -192,19 +197,23 @@ def _is_full_precision_alone(
     return narrow > full
 
 
-def _is_loop(change: CallChange, found: ProgramDifference, passes: ProgramPasses) -> bool:
+def _is_loop(
+    change: CallChange, program_difference: ProgramDifference, passes: ProgramPasses
+) -> bool:
     """Whether one operator comes or went many times in one place, and comes anyway."""
     most = Counter(change.added or change.removed).most_common(1)
     if not most or most[0][1] < _MANY:
         return False
     columns = [at for at, name in enumerate(passes.names) if name == most[0][0]]
-    fewest = min(float(mean[0, columns].sum()) for mean in found.means)
+    fewest = min(float(mean[0, columns].sum()) for mean in program_difference.means)
     return fewest > 0 and len(set(change.added or change.removed)) <= _FEW_SORTS
 
 
-def _reads_device(change: CallChange, found: ProgramDifference, passes: ProgramPasses) -> bool:
+def _reads_device(
+    change: CallChange, program_difference: ProgramDifference, passes: ProgramPasses
+) -> bool:
     """Whether calls that read a value wait for the device or copy from it: on a CPU they do not."""
-    row, parents = found.row, found.sites["parent"].to_list()
+    row, parents = program_difference.row, program_difference.sites["parent"].to_list()
     for site in {*change.came, *change.gone}:
         if passes.sorts[row[site]] in {WAIT, COPY}:
             above = row.get(parents[row[site]])
@@ -215,18 +224,18 @@ def _reads_device(change: CallChange, found: ProgramDifference, passes: ProgramP
     return False
 
 
-def _is_more_of_same(change: CallChange, found: ProgramDifference) -> bool:
+def _is_more_of_same(change: CallChange, program_difference: ProgramDifference) -> bool:
     """Whether calls only came or only went, all of which the other program makes as well."""
     if bool(change.came) == bool(change.gone):
         return False
-    other = found.means[0 if change.came else 1]
-    return all(other[0, found.row[site]] > 0 for site in change.came or change.gone)
+    other = program_difference.means[0 if change.came else 1]
+    return all(other[0, program_difference.row[site]] > 0 for site in change.came or change.gone)
 
 
-def _outermost(found: ProgramDifference) -> Iterator[str]:
+def _outermost(program_difference: ProgramDifference) -> Iterator[str]:
     """The name of the outermost call above each site."""
-    place, parents = found.row, found.sites["parent"].to_list()
-    names = found.sites["name"].to_list()
+    place, parents = program_difference.row, program_difference.sites["parent"].to_list()
+    names = program_difference.sites["name"].to_list()
     for row in range(len(names)):
         at = row
         while parents[at] in place:

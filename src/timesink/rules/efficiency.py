@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_columns, device_names, once_per_trace
+from timesink.analyses.columns import device_columns, device_names, memoize_per_trace
 from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.device_idle import idle_causes
 from timesink.analyses.kernels.peaks import choose_peaks
@@ -24,7 +24,7 @@ from timesink.analyses.replay import recorded_play
 from timesink.analyses.replay.changes import parse_change
 from timesink.analyses.replay.own_clock import recording_of
 from timesink.analyses.replay.prediction import program_of
-from timesink.analyses.replay.what_if import Scenario, changed, step_ns
+from timesink.analyses.replay.what_if import Scenario, apply_change, step_ns
 from timesink.analyses.steps import find_steps
 from timesink.analyses.work import CallArguments, formula_of, parse_inputs
 from timesink.analyses.work.calls import modelled_calls
@@ -47,13 +47,13 @@ from timesink.rules import (
 )
 from timesink.rules.replayed import held_up_by, without_queue_gaps
 
-LEAST_SAVED = 0.01
+MIN_SAVED = 0.01
 """Part of a step: what would save less is not told."""
-_MOST_SHOWN = 3
+_MAX_SHOWN = 3
 _REARRANGED = re.compile(r"(?<!conv)(?<!conv_)transpose", re.IGNORECASE)
 _NARROWER = {"fp64": ("fp32",), "fp32": ("tf32_tensor", "bf16_tensor", "fp16_tensor")}
 """Peaks of narrower numbers for products in wide ones: the first that is higher."""
-_MOST = 0.5
+_MAX_SHARE = 0.5
 _TERA = 1e12
 
 
@@ -71,7 +71,7 @@ class ShorterWork:
 class RoofedSteps:
     """The kernels of complete steps with their roofs, as rules ask for them."""
 
-    found: Efficiency
+    efficiency: Efficiency
     kernels: pl.DataFrame
     """Those of `Efficiency.kernels` with `operator`, `shape`, `at` (their start), `stream`, their
     `turn` on it, the `left_ns` that good kernels take for the work, and what is `lost_ns`."""
@@ -79,17 +79,17 @@ class RoofedSteps:
     """Whether a rule spoke of others before."""
 
     @classmethod
-    def of(cls, found: Efficiency) -> RoofedSteps:
-        in_steps = found.kernels.filter((pl.col("step") >= 0) & (pl.col("dur_ns") > 0))
+    def of(cls, efficiency: Efficiency) -> RoofedSteps:
+        in_steps = efficiency.kernels.filter((pl.col("step") >= 0) & (pl.col("dur_ns") > 0))
         in_steps = in_steps.with_columns(pl.col("call", "set").fill_null(-1))
         rows = in_steps["row"].to_numpy()
-        where = device_columns(found.trace).select(pl.col("ts_ns").alias("at"), "stream")[rows]
-        about = found.sets.with_row_index("set").select(
+        where = device_columns(efficiency.trace).select(pl.col("ts_ns").alias("at"), "stream")[rows]
+        about = efficiency.sets.with_row_index("set").select(
             pl.col("set").cast(pl.Int64), "operator", pl.col("input_dims").alias("shape")
         )
-        reached = found.reached()
+        reached = efficiency.reached()
         time = pl.col("dur_ns").cast(pl.Float64())
-        left = pl.max_horizontal(pl.col("roof_ns") / reached, found.shortest_ns)
+        left = pl.max_horizontal(pl.col("roof_ns") / reached, efficiency.shortest_ns)
         kernels = (
             in_steps.hstack(where)
             .join(about, on="set", how="left", maintain_order="left")
@@ -99,36 +99,38 @@ class RoofedSteps:
             )
             .with_columns(lost_ns=time - pl.col("left_ns"))
         )
-        return cls(found, kernels)
+        return cls(efficiency, kernels)
 
     @cached_property
     def steps(self) -> Steps:
-        return complete_steps(self.found.trace)
+        return complete_steps(self.efficiency.trace)
 
     @cached_property
-    def each(self) -> int:
+    def divisor(self) -> int:
         """What sums are divided by: steps, and devices that do the same in each."""
-        return self.found.each
+        return self.efficiency.device_steps
 
     @property
     def shortest_ns(self) -> float:
         """No kernel is promised to be shorter."""
-        return self.found.shortest_ns
+        return self.efficiency.shortest_ns
 
     def reached(self, bound: str, peak: str = "") -> float:
         """The share of a roof that good kernels reach."""
         roof = pl.select(bound=pl.lit(bound), peak=pl.lit(peak), family=pl.lit(""))
-        return float(roof.select(self.found.reached()).item())
+        return float(roof.select(self.efficiency.reached()).item())
 
     def worth_telling(self, saved_ns: float) -> bool:
         """Whether a sum over all steps is enough of one to speak of it."""
-        return saved_ns >= LEAST_SAVED * self.steps.length_ns * self.each
+        return saved_ns >= MIN_SAVED * self.steps.length_ns * self.divisor
 
     def many(self, number: float, things: str) -> str:
         """How many of all steps there are in an average one, in words."""
-        return f"{units.counted(max(1, round(number / self.each)), things)}{self.steps.a_step}"
+        return (
+            f"{units.count_noun(max(1, round(number / self.divisor)), things)}{self.steps.a_step}"
+        )
 
-    def told(
+    def shorter_work(
         self,
         rule: str,
         sentence: str,
@@ -138,11 +140,11 @@ class RoofedSteps:
         **more: Any,
     ) -> ShorterWork:
         """What a rule says of kernels that would take their `left_ns`."""
-        saved = float((chosen["dur_ns"] - chosen["left_ns"]).sum()) / self.each
-        (one,) = self.steps.found(rule, sentence, saved, evidence, words, **more)
-        return ShorterWork(one, chosen["row"].to_numpy(), chosen["left_ns"].to_numpy())
+        saved = float((chosen["dur_ns"] - chosen["left_ns"]).sum()) / self.divisor
+        (finding,) = self.steps.loss_findings(rule, sentence, saved, evidence, words, **more)
+        return ShorterWork(finding, chosen["row"].to_numpy(), chosen["left_ns"].to_numpy())
 
-    def shown(self, kernels: pl.DataFrame, most: int = _MOST_SHOWN) -> tuple[Evidence, ...]:
+    def evidence(self, kernels: pl.DataFrame, most: int = _MAX_SHOWN) -> tuple[Evidence, ...]:
         """The operators and shapes that lose most, with rates and roofs."""
         rows = (
             kernels.group_by("operator", "shape")
@@ -162,8 +164,8 @@ class RoofedSteps:
                 "operator",
                 f"{row['operator']} {shape_text(row['shape'] or '')}".strip(),
                 numbers={
-                    "calls_per_step": row["calls"] / self.each,
-                    "time_us_per_step": row["time"] / self.each / 1e3,
+                    "calls_per_step": row["calls"] / self.divisor,
+                    "time_us_per_step": row["time"] / self.divisor / 1e3,
                     "computes_tflops": 1e9 * row["flop"] / row["time"] / _TERA,
                     "moves_tb_per_s": 1e9 * row["bytes"] / row["time"] / _TERA,
                     "roof_reached_pct": 100 * row["roof"] / row["time"],
@@ -173,34 +175,36 @@ class RoofedSteps:
         )
 
 
-def efficiency_findings(found: Efficiency) -> tuple[ShorterWork, ...]:
+def efficiency_findings(efficiency: Efficiency) -> tuple[ShorterWork, ...]:
     """What rules say of the kernels of a run; nothing without peaks, or with little modelled.
 
     A kernel that one rule speaks of is not there for the next.
     """
-    if found.peaks is None or found.step is None:
+    if efficiency.peaks is None or efficiency.step is None:
         return ()
-    run, told = RoofedSteps.of(found), []
+    run, works = RoofedSteps.of(efficiency), []
     for rule in rules_for("efficiency"):
-        for one in rule(run):
-            finding = fit_to_run(one.finding, found.trace, pytorch=True)
-            told.append(ShorterWork(finding, one.row, one.left_ns))
-            spoken = pl.Series(one.row).implode()
-            run = RoofedSteps(found, run.kernels.filter(~pl.col("row").is_in(spoken)), spoken=True)
-    return tuple(told)
+        for work in rule(run):
+            finding = fit_to_run(work.finding, efficiency.trace, pytorch=True)
+            works.append(ShorterWork(finding, work.row, work.left_ns))
+            spoken = pl.Series(work.row).implode()
+            run = RoofedSteps(
+                efficiency, run.kernels.filter(~pl.col("row").is_in(spoken)), spoken=True
+            )
+    return tuple(works)
 
 
-@once_per_trace
+@memoize_per_trace
 def time_at_roof(trace: Trace) -> Mapping[str, float]:
     """What kernels take as good ones at their roofs, as a share of what they take, by short name.
 
     Those with a roof for most of their time; empty where no peaks are known. Nothing is left of
     those that only turn images between layouts.
     """
-    found = Efficiency(trace, choose_peaks(trace), modelled_calls(trace))
-    if found.peaks is None or found.step is None:
+    efficiency = Efficiency(trace, choose_peaks(trace), modelled_calls(trace))
+    if efficiency.peaks is None or efficiency.step is None:
         return {}
-    kernels = RoofedSteps.of(found).kernels
+    kernels = RoofedSteps.of(efficiency).kernels
     named = device_names(trace).renamed(short_kernel_name)
     is_known = pl.col("left_ns").is_not_null()
     rows = (
@@ -211,11 +215,11 @@ def time_at_roof(trace: Trace) -> Mapping[str, float]:
             known=pl.col("dur_ns").filter(is_known).sum(),
             left=pl.col("left_ns").sum(),
         )
-        .filter(pl.col("known") > _MOST * pl.col("time"))
+        .filter(pl.col("known") > _MAX_SHARE * pl.col("time"))
     )
     shares = {
-        named.texts[code]: min((left + time - known) / time, 1.0)
-        for code, time, known, left in rows.iter_rows()
+        named.texts[code]: min((left + time - modelled_ns) / time, 1.0)
+        for code, time, modelled_ns, left in rows.iter_rows()
     }
     turned = (text for text in named.texts if text and device_work.IMAGE_LAYOUT.search(text))
     return shares | dict.fromkeys(turned, 0.0)
@@ -223,7 +227,7 @@ def time_at_roof(trace: Trace) -> Mapping[str, float]:
 
 def arguments_of(run: RoofedSteps, number: int) -> CallArguments:
     """What calls of a set were given, by the names of their formula."""
-    sets = run.found.sets
+    sets = run.efficiency.sets
     operator, *texts = (
         sets[name][number] for name in ("operator", "input_dims", "input_types", "input_strides")
     )
@@ -237,9 +241,9 @@ def arguments_of(run: RoofedSteps, number: int) -> CallArguments:
 
 def layouts_in_convolutions(run: RoofedSteps) -> list[ShorterWork]:
     """Kernels that convolutions launch to turn tensors into the layout they want."""
-    if device_work.layout_conversions(run.found.trace):
+    if device_work.layout_conversions(run.efficiency.trace):
         return []  # by their names alone
-    named = device_names(run.found.trace)
+    named = device_names(run.efficiency.trace)
     turned = named.matching(
         lambda name: bool(device_work.IMAGE_LAYOUT.search(name) or _REARRANGED.search(name))
     )
@@ -248,12 +252,12 @@ def layouts_in_convolutions(run: RoofedSteps) -> list[ShorterWork]:
     lost = float(mine["dur_ns"].sum())
     if not run.worth_telling(lost):
         return []
-    events = device_columns(run.found.trace)[mine["row"].to_numpy()]
+    events = device_columns(run.efficiency.trace)[mine["row"].to_numpy()]
     return [
-        run.told(
+        run.shorter_work(
             "layout-conversions",
             f"{run.many(mine.height, 'kernels')} inside convolutions only turn "
-            f"tensors between memory layouts: {run.steps.part(lost / run.each)}.",
+            f"tensors between memory layouts: {run.steps.part(lost / run.divisor)}.",
             mine.with_columns(left_ns=pl.lit(0.0)),
             longest_by_name("kernel", events),
         )
@@ -262,20 +266,26 @@ def layouts_in_convolutions(run: RoofedSteps) -> list[ShorterWork]:
 
 def wide_products(run: RoofedSteps) -> list[ShorterWork]:
     """Products of matrices in numbers that matrix units are slow at, or cannot take."""
-    peaks = run.found.peaks
-    if peaks is None or device_work.tensor_cores_unused(run.found.trace):
+    peaks = run.efficiency.peaks
+    if peaks is None or device_work.tensor_cores_unused(run.efficiency.trace):
         return []
     products = run.kernels.filter(pl.col("matrix_flop") > 0)
     # Where most of a family is narrow already, what is not has no choice.
     narrow = ~pl.col("peak").str.strip_suffix("_tensor").is_in(list(_NARROWER))
     part = (pl.col("matrix_flop") * narrow).sum() / pl.col("matrix_flop").sum()
-    known = products.filter(pl.col("family").is_in(["gemm", "convolution"]))
-    families = known.group_by("family").agg(part.alias("narrow")).filter(pl.col("narrow") < _MOST)
-    told = []
+    matrix_products = products.filter(pl.col("family").is_in(["gemm", "convolution"]))
+    families = (
+        matrix_products.group_by("family")
+        .agg(part.alias("narrow"))
+        .filter(pl.col("narrow") < _MAX_SHARE)
+    )
+    works = []
     for wide, narrower in _NARROWER.items():
         slow = peaks.peak(wide) or 0.0
-        known_peaks = ((one, peaks.peak(one) or 0.0) for one in narrower)
-        name, peak = next(((one, rate) for one, rate in known_peaks if rate > slow), ("", 0.0))
+        known_peaks = ((precision, peaks.peak(precision) or 0.0) for precision in narrower)
+        name, peak = next(
+            ((precision, rate) for precision, rate in known_peaks if rate > slow), ("", 0.0)
+        )
         # Which peak they are held against tells the unit that did them.
         chosen = products.filter(
             pl.col("family").is_in(families["family"].implode()),
@@ -290,20 +300,20 @@ def wide_products(run: RoofedSteps) -> list[ShorterWork]:
         if not run.worth_telling(float((chosen["dur_ns"] - chosen["left_ns"]).sum())):
             continue
         rate = 1e9 * float(chosen["matrix_flop"].sum()) / float(chosen["dur_ns"].sum()) / _TERA
-        told.append(
-            run.told(
+        works.append(
+            run.shorter_work(
                 "wide-products",
                 f"Matrix products in {wide} take "
-                f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.each)} and reach "
+                f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.divisor)} and reach "
                 f"{rate:,.1f} TFLOP/s; {peaks.device} does {peak / _TERA:,.0f} TFLOP/s in "
                 f"{name.removesuffix('_tensor')}.",
                 chosen,
-                run.shown(chosen),
+                run.evidence(chosen),
                 {"wide": wide},
                 advice={"fp32": "double", "tf32_tensor": "advice"}.get(name, "half"),
             )
         )
-    return told
+    return works
 
 
 def largest_headroom(run: RoofedSteps) -> list[ShorterWork]:
@@ -326,16 +336,16 @@ def largest_headroom(run: RoofedSteps) -> list[ShorterWork]:
     rate = 1e9 * float(mine[amount].sum()) / time / _TERA
     rate_text = f"{rate:.2f} TB/s" if amount == "bytes" else f"{rate:,.1f} TFLOP/s"
     calls = mine["call"].filter(mine["call"] >= 0).n_unique()
-    others = "Of all other operators, " if run.spoken else ""
+    prefix = "Of all other operators, " if run.spoken else ""
     return [
-        run.told(
+        run.shorter_work(
             "largest-headroom",
-            f"{others}{operator} on {shape_text(shape or '') or 'single numbers'} loses most: "
-            f"{run.many(calls, 'calls')}, {run.steps.part(time / run.each)}, at "
+            f"{prefix}{operator} on {shape_text(shape or '') or 'single numbers'} loses most: "
+            f"{run.many(calls, 'calls')}, {run.steps.part(time / run.divisor)}, at "
             f"{units.share(roof, time)} of {_roof(mine, bound)} ({rate_text}). "
-            f"Good kernels would take {units.duration_ns((time - lost) / run.each)}.",
+            f"Good kernels would take {units.duration_ns((time - lost) / run.divisor)}.",
             mine,
-            run.shown(mine),
+            run.evidence(mine),
             {"operator": operator},
             advice=_ADVICE.get(mine["family"][0] or "", "advice"),
         )
@@ -379,57 +389,61 @@ _BUSY = 0.9
 """A device that works for this part of a step is not idle beside any of its work."""
 
 
-@once_per_trace
+@memoize_per_trace
 def proven_findings(trace: Trace, efficiency: Efficiency | None = None) -> tuple[Finding, ...]:
     """Everything the rules find in a timeline, with what a replay says that it saves.
 
     With the roofs of its device, what operators lose against these is among it.
     """
     below_roofs = () if efficiency is None else efficiency_findings(efficiency)
-    found = find_all(trace)
+    findings = find_all(trace)
     steps = find_steps(trace).filter("complete")
     if steps.is_empty():
-        return found
+        return findings
     base = _replayed_program(trace)
     today = step_ns(base)
 
-    def saving_ns(one: Scenario) -> float:
+    def saving_ns(scenario: Scenario) -> float:
         """What a step takes less in the mean, as `whatif` says it."""
-        return today - step_ns(one)
+        return today - step_ns(scenario)
 
-    whole = float(np.mean((steps["end_ns"] - steps["start_ns"]).to_numpy()))
-    if not any(one.cost_ns and one.id in _ABOUT_WAITS for one in found):
-        single = (fit_to_run(one, trace) for one in held_up_by(trace, base, saving_ns))
-        found = (*found, *single)
-    if not (below_roofs or any(one.cost_ns for one in found)):
-        return found
+    mean_step_ns = float(np.mean((steps["end_ns"] - steps["start_ns"]).to_numpy()))
+    if not any(finding.cost_ns and finding.id in _ABOUT_WAITS for finding in findings):
+        single = (fit_to_run(finding, trace) for finding in held_up_by(trace, base, saving_ns))
+        findings = (*findings, *single)
+    if not (below_roofs or any(finding.cost_ns for finding in findings)):
+        return findings
     whole_steps, otherwise = complete_steps(trace), _who_decides(trace)
-    changes: list[tuple[Finding, _Change]] = [(one, partial(_mended, one)) for one in found]
-    changes += [(one.finding, partial(_shortened, one)) for one in below_roofs]
+    changes: list[tuple[Finding, _Change]] = [
+        (finding, partial(_fix_finding, finding)) for finding in findings
+    ]
+    changes += [(work.finding, partial(_shorten_kernels, work)) for work in below_roofs]
     so_far, joint, is_capped = base, 0.0, False
     proven: dict[int, tuple[Finding, _Change, bool]] = {}
-    for number, (one, change) in enumerate(changes):
-        alone = change(base)
-        saved = None if alone is None else saving_ns(alone)
-        told = _with_saving(one, saved, whole, at_most=number >= len(found), otherwise=otherwise)
-        if number >= len(found):
-            if told.cost_ns < LEAST_SAVED * whole:
+    for number, (finding, change) in enumerate(changes):
+        changed_scenario = change(base)
+        saved = None if changed_scenario is None else saving_ns(changed_scenario)
+        proven_finding = _with_saving(
+            finding, saved, mean_step_ns, at_most=number >= len(findings), otherwise=otherwise
+        )
+        if number >= len(findings):
+            if proven_finding.cost_ns < MIN_SAVED * mean_step_ns:
                 continue
-            told = replace(told, share=told.cost_ns / whole)
-        told = replace(whole_steps.graded(told), marked=whole_steps.marked)
-        proven[id(told)] = told, change, alone is not None
-    said = []
-    for one in gravest_first(told for told, *_ in proven.values()):
-        _, change, is_played = proven[id(one)]
+            proven_finding = replace(proven_finding, share=proven_finding.cost_ns / mean_step_ns)
+        proven_finding = replace(whole_steps.graded(proven_finding), marked=whole_steps.marked)
+        proven[id(proven_finding)] = proven_finding, change, changed_scenario is not None
+    results = []
+    for finding in gravest_first(candidate for candidate, *_ in proven.values()):
+        _, change, is_played = proven[id(finding)]
         so_far = change(so_far) or so_far
-        is_capped = is_capped or bool(catalogue()["run"][one.id].get("at_most"))
-        if one.cost_ns:
+        is_capped = is_capped or bool(catalogue()["run"][finding.id].get("at_most"))
+        if finding.cost_ns:
             # Changes that go further than their finding leave no more than its cost on top.
-            most = whole if is_played and not is_capped else joint + one.cost_ns
-            replayed = max(saving_ns(so_far), joint, one.cost_ns)
-            joint = min(replayed, most, whole)
-        said.append(replace(one, together_ns=joint) if one.cost_ns else one)
-    return tuple(said)
+            most = mean_step_ns if is_played and not is_capped else joint + finding.cost_ns
+            replayed = max(saving_ns(so_far), joint, finding.cost_ns)
+            joint = min(replayed, most, mean_step_ns)
+        results.append(replace(finding, together_ns=joint) if finding.cost_ns else finding)
+    return tuple(results)
 
 
 def _replayed_program(trace: Trace) -> Scenario:
@@ -440,7 +454,7 @@ def _replayed_program(trace: Trace) -> Scenario:
     return program_of(recording).now
 
 
-def _shortened(work: ShorterWork, scenario: Scenario) -> Scenario:
+def _shorten_kernels(work: ShorterWork, scenario: Scenario) -> Scenario:
     """The program with kernels that take no longer than a finding says."""
     left = np.full(device_columns(scenario.trace).height, np.inf)
     left[work.row] = work.left_ns
@@ -448,38 +462,38 @@ def _shortened(work: ShorterWork, scenario: Scenario) -> Scenario:
     return replace(scenario, length=length)
 
 
-def _mended(one: Finding, scenario: Scenario) -> Scenario | None:
+def _fix_finding(finding: Finding, scenario: Scenario) -> Scenario | None:
     """The program without what a finding speaks of; None where no change says that."""
-    said = catalogue()["run"][one.id]
-    if not one.cost_ns or "change" not in said:
+    entry = catalogue()["run"][finding.id]
+    if not finding.cost_ns or "change" not in entry:
         return None
-    if "queued" in said["change"]:
+    if "queued" in entry["change"]:
         return without_queue_gaps(scenario)
-    if "kernels" in said["change"]:
-        names = [item.name for item in one.evidence if item.kind == "kernel"]
-        mine = device_names(scenario.trace).among(*(one.kernels or names))
-        factor = float(said["change"]["kernels"])
+    if "kernels" in entry["change"]:
+        names = [item.name for item in finding.evidence if item.kind == "kernel"]
+        mine = device_names(scenario.trace).among(*(finding.kernels or names))
+        factor = float(entry["change"]["kernels"])
         chosen = mine[scenario.graph.work.row]
         return replace(scenario, length=np.where(chosen, scenario.length * factor, scenario.length))
-    found = None
-    for action, texts in said["change"].items():
-        for text in _filled(texts, one):
+    result = None
+    for action, texts in entry["change"].items():
+        for text in _fill_patterns(texts, finding):
             try:
-                scenario = changed(scenario, parse_change(action, text))
+                scenario = apply_change(scenario, parse_change(action, text))
             except UsageError:
                 continue
-            found = scenario
-    return found
+            result = scenario
+    return result
 
 
-def _filled(texts: Iterable[str], one: Finding) -> Iterable[str]:
+def _fill_patterns(texts: Iterable[str], finding: Finding) -> Iterable[str]:
     """Changes with the names of what the finding shows."""
     for text in texts:
         kind = text[text.find("{") + 1 : text.find("}")] if "{" in text else ""
         if not kind:
             yield text
         else:
-            names = [item.name for item in one.evidence if item.kind == kind]
+            names = [item.name for item in finding.evidence if item.kind == kind]
             patterns = (glob.escape(name) for name in dict.fromkeys(names))
             yield from (text.replace(f"{{{kind}}}", pattern) for pattern in patterns)
 
@@ -496,22 +510,22 @@ def _who_decides(trace: Trace) -> str:
 
 
 def _with_saving(
-    one: Finding,
+    finding: Finding,
     saved: float | None,
-    whole: float,
+    mean_step_ns: float,
     *,
     at_most: bool,
     otherwise: str,
 ) -> Finding:
     """A finding with what it saves: what was replayed, and at most what there is."""
-    if not one.cost_ns:
-        return one
-    said, cost = catalogue()["run"][one.id], min(one.cost_ns, whole)
+    if not finding.cost_ns:
+        return finding
+    entry, cost = catalogue()["run"][finding.id], min(finding.cost_ns, mean_step_ns)
     if saved is not None:
         # Some changes go further than mending the finding would: then they are the most.
-        cost = min(cost, saved) if at_most or said.get("at_most") else min(saved, whole)
-    if saved is not None and cost < _NOTICED * whole:
-        sort = "idle" if said.get("time") == "idle" else otherwise
-        basis = one.gain_basis if one.between_ns else ""
-        return replace(one, cost_ns=0.0, gain_basis=basis, why=_IDLE_ANYWAY[sort])
-    return replace(one, cost_ns=cost)
+        cost = min(cost, saved) if at_most or entry.get("at_most") else min(saved, mean_step_ns)
+    if saved is not None and cost < _NOTICED * mean_step_ns:
+        sort = "idle" if entry.get("time") == "idle" else otherwise
+        basis = finding.gain_basis if finding.between_ns else ""
+        return replace(finding, cost_ns=0.0, gain_basis=basis, why=_IDLE_ANYWAY[sort])
+    return replace(finding, cost_ns=cost)

@@ -35,9 +35,9 @@ from timesink.rules.case_functions import on_host, slowdown, waits
 from timesink.rules.causes_device import only_swapped
 from timesink.rules.counter_levels import (
     CounterReading,
+    adjust_p_values,
     chances,
-    corrected,
-    derived,
+    derived_readings,
     harmful_chances,
     readings,
     without_impossible,
@@ -47,11 +47,11 @@ from timesink.rules.resource_load import Context, capacity, ground, of_others, s
 
 _NOTABLE = 0.02
 """Own load is told where it is this part of what was counted."""
-_LEAST_PART = 0.2
+_MIN_PART = 0.2
 """Part of the larger level by which a symptom changes at least ..."""
-_LEAST_CHANGE = {"%": 5.0, "% of a core": 20.0, "C": 10.0, "B/s": 1e9}
+_MIN_CHANGE = {"%": 5.0, "% of a core": 20.0, "C": 10.0, "B/s": 1e9}
 """... and by this much, in units that have a scale."""
-_TOLD = ("symptom", "context", "exogenous")
+_SYMPTOM_ROLES = ("symptom", "context", "exogenous")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +61,7 @@ class Suspect:
     cause: str
     reading: CounterReading
     """As counted."""
-    others: CounterReading
+    external: CounterReading
     """Without the load of the process itself."""
     severity: float
     q_value: float
@@ -91,46 +91,54 @@ def find_anomalies(
     against, are symptoms.  Values that cannot be are left out: `impossible_levels` tells of them.
     """
     base, new = without_impossible(base), without_impossible(new)
-    found = readings(pair, base, new)
-    found += derived(pair, found)
-    context = Context(pair, base, new, found)
+    counter_readings = readings(pair, base, new)
+    counter_readings += derived_readings(pair, counter_readings)
+    context = Context(pair, base, new, counter_readings)
     suspects = _suspects(context)
     for check in rules_for("environment"):
         suspects = check(suspects, context)
-    believed = [one for one in suspects if one.refuted is None]
-    anomalies = tuple(_anomaly(group, context) for group in _ranked(believed))
-    refuted = [one for one in suspects if one.refuted is not None]
-    return anomalies, _symptoms(found, refuted, believed)
+    believed = [suspect for suspect in suspects if suspect.refuted is None]
+    anomalies = tuple(_anomaly(group, context) for group in _rank_suspects(believed))
+    refuted = [suspect for suspect in suspects if suspect.refuted is not None]
+    return anomalies, _symptoms(counter_readings, refuted, believed)
 
 
 def _suspects(context: Context) -> list[Suspect]:
     """Counters of shared resources that moved in their harmful direction, by enough to matter."""
-    counted = [one for one in context.readings if one.resource.role == "exogenous"]
-    others = [of_others(one, context) for one in counted]
-    grounds = [ground(one, context) for one in others]
-    q_values = corrected(harmful_chances(others, grounds)).tolist()
-    found = []
-    for one, rest, q in zip(counted, others, q_values, strict=True):
-        lost, least = severity(rest, context), one.resource.hurts_from
-        high = least is None or one.new_mean >= least
-        if high and q < ALPHA and lost >= one.resource.floor:
-            found.append(Suspect(one.resource.cause, one, rest, lost, q, capacity(one, context)))
-    return found
+    counted = [reading for reading in context.readings if reading.resource.role == "exogenous"]
+    external_readings = [of_others(reading, context) for reading in counted]
+    grounds = [ground(reading, context) for reading in external_readings]
+    q_values = adjust_p_values(harmful_chances(external_readings, grounds)).tolist()
+    suspects = []
+    for reading, rest, q in zip(counted, external_readings, q_values, strict=True):
+        lost, least = severity(rest, context), reading.resource.hurts_from
+        high = least is None or reading.new_mean >= least
+        if high and q < ALPHA and lost >= reading.resource.floor:
+            suspects.append(
+                Suspect(reading.resource.cause, reading, rest, lost, q, capacity(reading, context))
+            )
+    return suspects
 
 
-def _ranked(suspects: Iterable[Suspect]) -> list[list[Suspect]]:
+def _rank_suspects(suspects: Iterable[Suspect]) -> list[list[Suspect]]:
     """Suspects of one cause on one device together; most severe first, and effects after causes."""
     groups: dict[tuple[str, str], list[Suspect]] = {}
-    for one in sorted(
-        suspects, key=lambda one: (-one.severity, one.cause, one.device, one.reading.metric)
+    for suspect in sorted(
+        suspects,
+        key=lambda suspect: (
+            -suspect.severity,
+            suspect.cause,
+            suspect.device,
+            suspect.reading.metric,
+        ),
     ):
-        groups.setdefault((one.cause, one.device), []).append(one)
+        groups.setdefault((suspect.cause, suspect.device), []).append(suspect)
     done: list[list[Suspect]] = []
     while groups:
         # What follows from another one waits for it, unless both wait for each other.
         ready = next(iter(groups))
         for key, group in groups.items():
-            behind = {(cause, key[1]) for one in group for cause in one.after} - {key}
+            behind = {(cause, key[1]) for suspect in group for cause in suspect.after} - {key}
             if behind.isdisjoint(groups):
                 ready = key
                 break
@@ -143,15 +151,15 @@ def _anomaly(group: Sequence[Suspect], context: Context) -> Finding:
     first = group[0]
     reading, texts = first.reading, catalogue()["causes"][first.cause]
     base, new, unit = reading.base_mean, reading.new_mean, reading.unit
-    others = first.others.new_mean
+    external_mean = first.external.new_mean
     # What others have of it, where that is another number.
-    own = new > 0 and new - others >= _NOTABLE * new
+    is_partial = new > 0 and new - external_mean >= _NOTABLE * new
     limit = first.capacity
-    proofs = [counter_evidence(one.reading, context) for one in group]
-    proofs += [proof for one in group for proof in one.evidence]
-    said: dict[str, Evidence] = {}
+    proofs = [counter_evidence(suspect.reading, context) for suspect in group]
+    proofs += [proof for suspect in group for proof in suspect.evidence]
+    proof_by_text: dict[str, Evidence] = {}
     for proof in proofs:
-        said.setdefault(proof.text, proof)
+        proof_by_text.setdefault(proof.text, proof)
     return Finding(
         first.cause,
         texts["sentence"].format(
@@ -159,12 +167,12 @@ def _anomaly(group: Sequence[Suspect], context: Context) -> Finding:
             metric=reading.metric,
             amounts=units.amounts(base, new, unit),
             change=units.change(base, new),
-            own=f", {units.amount(others, unit)} of it by others" if own else "",
+            own=f", {units.amount(external_mean, unit)} of it by others" if is_partial else "",
             capacity="" if limit is None else f", of {units.amount(limit, unit)} it can carry",
         ),
         texts["advice" if is_gpu(first.device) or "plain" not in texts else "plain"],
         share=first.severity,
-        evidence=tuple(said.values()),
+        evidence=tuple(proof_by_text.values()),
         q_value=first.q_value,
         **reading.levels,
     )
@@ -184,35 +192,41 @@ def counter_evidence(reading: CounterReading, context: Context | None = None) ->
 
 
 def _symptoms(
-    found: Sequence[CounterReading], refuted: Sequence[Suspect], believed: Sequence[Suspect]
+    counter_readings: Sequence[CounterReading],
+    refuted: Sequence[Suspect],
+    believed: Sequence[Suspect],
 ) -> tuple[Finding, ...]:
     """Counters that changed and explain nothing: the process's own use, and what was not believed.
 
     Those that were suspected first, then the others by how much they changed.
     """
-    suspected = {_key(one.reading) for one in (*refuted, *believed)}
-    told = [one for one in found if one.resource.role in _TOLD and _key(one) not in suspected]
+    suspected = {_key(suspect.reading) for suspect in (*refuted, *believed)}
+    candidates = [
+        reading
+        for reading in counter_readings
+        if reading.resource.role in _SYMPTOM_ROLES and _key(reading) not in suspected
+    ]
     moved = []
-    for one, q in zip(told, corrected(chances(told)), strict=True):
-        largest = max(abs(one.base_mean), abs(one.new_mean))
-        part = abs(one.rise) / largest if largest else 0.0
-        is_large = part >= _LEAST_PART and abs(one.rise) >= _LEAST_CHANGE.get(one.unit, 0.0)
+    for reading, q in zip(candidates, adjust_p_values(chances(candidates)), strict=True):
+        largest = max(abs(reading.base_mean), abs(reading.new_mean))
+        part = abs(reading.rise) / largest if largest else 0.0
+        is_large = part >= _MIN_PART and abs(reading.rise) >= _MIN_CHANGE.get(reading.unit, 0.0)
         if q < ALPHA and is_large:
-            moved.append((-part, _key(one), one))
-    moved.sort(key=lambda each: each[:2])
-    first = (_symptom(one.reading, one.refuted) for one in refuted)
-    return (*first, *(_symptom(one) for _, _, one in moved))
+            moved.append((-part, _key(reading), reading))
+    moved.sort(key=lambda entry: entry[:2])
+    first = (_symptom(suspect.reading, suspect.refuted) for suspect in refuted)
+    return (*first, *(_symptom(reading) for _, _, reading in moved))
 
 
-def _key(one: CounterReading) -> tuple[str, str]:
-    return one.device, one.metric
+def _key(reading: CounterReading) -> tuple[str, str]:
+    return reading.device, reading.metric
 
 
-def _symptom(one: CounterReading, refuted: str | None = None) -> Finding:
+def _symptom(reading: CounterReading, refuted: str | None = None) -> Finding:
     """That a counter changed, and why that is no reason."""
     because = f"; no anomaly: {refuted}." if refuted else "."
-    told = f"{one.metric} of {one.device} changed {one.change}{because}"
-    return Finding("symptom", told, why=refuted, **one.levels)
+    sentence = f"{reading.metric} of {reading.device} changed {reading.change}{because}"
+    return Finding("symptom", sentence, why=refuted, **reading.levels)
 
 
 # -- causes: what a resource explains that is less there, or there again ---------------------------
@@ -230,7 +244,7 @@ _HOST_PARTS = {
     "disk_io": ("io", "data_loading", "idle"),
 }
 _LINKS, _TALKING = frozenset({"nvlink_contention", "network"}), "exposed_communication"
-_SHOWN = 3
+_MOST_LISTED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,8 +261,8 @@ class _Growth:
     @property
     def rise_ns(self) -> float:
         """What it gained on average."""
-        known = len(self.base) and len(self.new)
-        return float(self.new.mean() - self.base.mean()) if known else 0.0
+        has_both = len(self.base) and len(self.new)
+        return float(self.new.mean() - self.base.mean()) if has_both else 0.0
 
 
 @both_ways
@@ -263,8 +277,10 @@ def device_environment(case: DiagnosisCase) -> Iterator[Claim]:
             # It may as well be waiting for others; waiting that only moved from one process to
             # another leaves the cycle as long as it was.
             limit = min(limit, max(0.0, sum(part.delta_ns for part in case.attribution)))
-        whole = not np.isfinite(limit)
-        columns = tuple(column for each in growths for column in each.columns) if whole else ()
+        is_unlimited = not np.isfinite(limit)
+        columns = (
+            tuple(column for growth in growths for column in growth.columns) if is_unlimited else ()
+        )
         yield from _claims(case, anomaly, growths, limit, columns)
 
 
@@ -274,7 +290,7 @@ def host_environment(case: DiagnosisCase) -> Iterator[Claim]:
     for anomaly in case.anomalies:
         parts = _HOST_PARTS.get(anomaly.cause, ())
         growths = [_Growth(*case.both(part), part) for part in parts]
-        growths = [each for each in growths if each.rise_ns > 0]
+        growths = [growth for growth in growths if growth.rise_ns > 0]
         yield from _claims(case, anomaly, growths, _limit(anomaly, growths))
 
 
@@ -304,8 +320,8 @@ def _device_growths(case: DiagnosisCase, anomaly: Finding) -> Iterator[_Growth]:
         yield from _growth(case, copying, "launch_gap", pace)
         # The rest of the time in these calls is that of the work they wait for.
         if waiting.any():
-            shown = tuple(by_change(functions, waiting))
-            yield _Growth(*case.both("synchronisation"), "synchronisation", shown)
+            columns = tuple(by_change(functions, waiting))
+            yield _Growth(*case.both("synchronisation"), "synchronisation", columns)
     if anomaly.cause in _LINKS:
         yield _Growth(*case.both(_TALKING), _TALKING)
 
@@ -321,7 +337,7 @@ def _growth(
 
 def _limit(anomaly: Finding, growths: list[_Growth]) -> float:
     """The most that a resource can have cost: work takes longer as the clock goes down."""
-    base = float(sum(each.base.mean() for each in growths if len(each.base)))
+    base = float(sum(growth.base.mean() for growth in growths if len(growth.base)))
     if resource_of(anomaly.metric).resource in _CLOCKS and anomaly.new > 0:
         return base * max(0.0, anomaly.base / anomaly.new - 1)
     return np.inf
@@ -335,13 +351,13 @@ def _claims(
     columns: tuple[int, ...] = (),
 ) -> Iterator[Claim]:
     """That the anomaly explains what rose, if anything did."""
-    rising = [each for each in growths if each.rise_ns > 0]
+    rising = [growth for growth in growths if growth.rise_ns > 0]
     if not rising:
         return
     if not is_certain(change(*_together(rising))[1]):
         # Only what rises beyond noise: how the pace of a host wanders must not hide that its
         # threads wait for a core.
-        sure = [each for each in rising if is_certain(change(each.base, each.new)[1])]
+        sure = [growth for growth in rising if is_certain(change(growth.base, growth.new)[1])]
         rising = sure or rising
     base, new = _together(rising)
     rise, interval = change(base, new)
@@ -349,18 +365,20 @@ def _claims(
     if interval is not None:
         interval = interval[0] * share, interval[1] * share
     before, after = case.functions.times
-    shown = [column for each in rising for column in each.columns]
-    shown.sort(key=lambda each: -(after[each] - before[each]))
+    rising_columns = [column for growth in rising for column in growth.columns]
+    rising_columns.sort(key=lambda column: -(after[column] - before[column]))
     sentence, advice, levels = anomaly.sentence, anomaly.advice, (anomaly.base, anomaly.new)
     if case.backwards:
         sentence, levels = relief_sentence(anomaly), levels[::-1]
         advice = catalogue()["causes"]["relieved"]["advice"]
     # In the order in which the runs were given.
-    told = units.amounts(*levels, anomaly.unit)
+    level_text = units.amounts(*levels, anomaly.unit)
     seen = {name: getattr(anomaly, name) for name in ("device", "metric", "unit", "base", "new")}
-    counter = Evidence("counter", f"{anomaly.metric} of {anomaly.device}: {told}", **seen)
-    order = sorted(rising, key=lambda each: -each.rise_ns)
-    parts = list(dict.fromkeys(each.component.partition("/")[0] for each in order))[:_SHOWN]
+    counter = Evidence("counter", f"{anomaly.metric} of {anomaly.device}: {level_text}", **seen)
+    order = sorted(rising, key=lambda growth: -growth.rise_ns)
+    parts = list(dict.fromkeys(growth.component.partition("/")[0] for growth in order))[
+        :_MOST_LISTED
+    ]
     *most, last = (catalogue()["parts"][part]["longer"] for part in parts)
     what = f"{', '.join(most)} and {last}" if most else last
     took = case.times(float(base.mean()), float(new.mean()))
@@ -369,10 +387,10 @@ def _claims(
         f"{sentence} Meanwhile {what} took {took} per cycle.",
         advice,
         interval_ns=interval,
-        evidence=(counter, *case.evidence(shown[:_SHOWN], new)),
+        evidence=(counter, *case.evidence(rising_columns[:_MOST_LISTED], new)),
         device=anomaly.device,
     )
-    demands = tuple(Demand(share * each.rise_ns, (each.component,)) for each in rising)
+    demands = tuple(Demand(share * growth.rise_ns, (growth.component,)) for growth in rising)
     yield Claim(finding, demands, columns=columns)
 
 
@@ -385,6 +403,6 @@ def _together(growths: list[_Growth]) -> tuple[Floats, Floats]:
 
 def relief_sentence(anomaly: Finding) -> str:
     """What became of an anomaly of the first run, which is told as seen from the second."""
-    told = catalogue()["causes"][anomaly.id]["relief"].format(device=anomaly.device)
+    relief = catalogue()["causes"][anomaly.id]["relief"].format(device=anomaly.device)
     amount = units.amounts(anomaly.new, anomaly.base, anomaly.unit)
-    return f"{told}: {anomaly.metric} {amount}."
+    return f"{relief}: {anomaly.metric} {amount}."

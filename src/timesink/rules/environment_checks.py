@@ -33,12 +33,12 @@ _POWER_OF_LIMIT = 0.05
 _POWER_OF_BASE = 0.2
 """... or by this part of what it was, where the limit is not known."""
 _SM_RISE = 10.0
-_MOSTLY = 0.5
+_MIN_SHARE_OF_TIME = 0.5
 """Work that keeps memory busy for this part of its own time is about memory; a device that gives a
 reason for this part of the time slows down for it."""
 _PART = 0.2
 """Kernels grow by this part of what the clock alone would do, however much memory bounds them."""
-_LEAST_SLOWER = 0.02
+_MIN_SLOWER = 0.02
 _HOT_C = 85.0
 """Devices slow down at a temperature of their own, as tools of their makers print it: a P100 at
 92 C, memory of a V100 at 85 C.  A cooler one is not slow for its heat."""
@@ -74,22 +74,32 @@ def about(*resources: str, again: bool = False) -> Callable[[Check], CheckOfAll]
     def of_all(check: Check) -> CheckOfAll:
         @wraps(check)
         def checked(suspects: Suspects, context: Context) -> list[Suspect]:
-            found = []
-            for one in suspects:
-                said: Checked = None
-                if (not resources or one.resource in resources) and (again or not one.refuted):
-                    said = check(one, suspects, context)
-                found.append(replace(one, refuted=said) if isinstance(said, str) else said or one)
-            return found
+            results = []
+            for suspect in suspects:
+                verdict: Checked = None
+                if (not resources or suspect.resource in resources) and (
+                    again or not suspect.refuted
+                ):
+                    verdict = check(suspect, suspects, context)
+                results.append(
+                    replace(suspect, refuted=verdict)
+                    if isinstance(verdict, str)
+                    else verdict or suspect
+                )
+            return results
 
         return checked
 
     return of_all
 
 
-def _believed(suspects: Suspects, device: str | None = None) -> list[Suspect]:
+def _believed_suspects(suspects: Suspects, device: str | None = None) -> list[Suspect]:
     """Suspects that nothing speaks against, of a device or of any."""
-    return [one for one in suspects if one.refuted is None and device in {None, one.device}]
+    return [
+        suspect
+        for suspect in suspects
+        if suspect.refuted is None and device in {None, suspect.device}
+    ]
 
 
 def _kernels(device: str, ratio: float) -> Evidence:
@@ -102,36 +112,36 @@ def _kernels(device: str, ratio: float) -> Evidence:
 
 
 @about()
-def used_devices(one: Suspect, _: Suspects, context: Context) -> Checked:
+def used_devices(suspect: Suspect, _: Suspects, context: Context) -> Checked:
     """A device the process does nothing on cannot hold it up, where it is known which it uses."""
     used = own_devices(context.pair)
-    unused = used and one.device not in {*used, HOST_DEVICE}
+    unused = used and suspect.device not in {*used, HOST_DEVICE}
     return "the process does not use this device" if unused else None
 
 
 @about("device_use", "others_device_use")
-def device_use(one: Suspect, suspects: Suspects, context: Context) -> Checked:
+def device_use(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
     """A busy device: kernels of others slow the own ones or draw power, copies of others do not.
 
     Believes others' use of a device only where power, multiprocessors or own kernels show it.
     """
-    answers = [_power(one.device, context), _multiprocessors(one.device, context)]
-    if not any(each.resource in _COPIES for each in _believed(suspects, one.device)):
+    answers = [_power(suspect.device, context), _multiprocessors(suspect.device, context)]
+    if not any(other.resource in _COPIES for other in _believed_suspects(suspects, suspect.device)):
         # Copies slow kernels as well: beside them, slower kernels prove nothing.
-        ratio = context.kernel_ratio(one.device)
+        ratio = context.kernel_ratio(suspect.device)
         slower = ratio is not None and ratio >= _SLOWER
-        proof = [_kernels(one.device, ratio)] if ratio is not None and slower else []
+        proof = [_kernels(suspect.device, ratio)] if ratio is not None and slower else []
         answers.append(None if ratio is None else proof)
     elif all(answer is None for answer in answers):
         return "others copy to or from the device, which keeps it busy"
-    asked = [answer for answer in answers if answer is not None]
-    proofs = [proof for answer in asked for proof in answer]
-    if asked and not proofs:
+    proof_lists = [answer for answer in answers if answer is not None]
+    proofs = [proof for answer in proof_lists for proof in answer]
+    if proof_lists and not proofs:
         return (
             "neither power nor the time of own kernels rose: "
             "others copy, or the device waits, and nobody computes"
         )
-    return replace(one, evidence=(*one.evidence, *proofs))
+    return replace(suspect, evidence=(*suspect.evidence, *proofs))
 
 
 def _power(device: str, context: Context) -> list[Evidence] | None:
@@ -145,34 +155,40 @@ def _power(device: str, context: Context) -> list[Evidence] | None:
 
 
 def _multiprocessors(device: str, context: Context) -> list[Evidence] | None:
-    found = context.reading("sm_busy", device)
-    if found is None:
+    reading = context.reading("sm_busy", device)
+    if reading is None:
         return None
-    others = of_others(found, context)
-    rose = others.rise >= _SM_RISE and chance(others.base, others.new) < ALPHA
-    return [counter_evidence(found)] if rose else []
+    external = of_others(reading, context)
+    rose = external.rise >= _SM_RISE and chance(external.base, external.new) < ALPHA
+    return [counter_evidence(reading)] if rose else []
 
 
 @about("sm_busy", again=True)
-def multiprocessors(one: Suspect, suspects: Suspects, context: Context) -> Checked:
+def multiprocessors(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
     """Use of multiprocessors varies with what the process launches, more than its time tells.
 
     Believes it beside others' use of the device; where that is unknown, beside slower kernels.
     """
-    if any(each.resource == "device_use" for each in _believed(suspects, one.device)):
+    if any(
+        other.resource == "device_use" for other in _believed_suspects(suspects, suspect.device)
+    ):
         return None
-    known = context.reading("device_use", one.device) is not None
-    is_own = known or (context.kernel_ratio(one.device) or 0.0) < _SLOWER
+    has_device_use = context.reading("device_use", suspect.device) is not None
+    is_own = has_device_use or (context.kernel_ratio(suspect.device) or 0.0) < _SLOWER
     return "others do not use the device for longer" if is_own else None
 
 
 @about(again=True)
-def device_memory(one: Suspect, suspects: Suspects, _: Context) -> Checked:
+def device_memory(suspect: Suspect, suspects: Suspects, _: Context) -> Checked:
     """Memory of a device that others use tells more than that they are there, and is told first."""
-    told = [each for each in _believed(suspects, one.device) if each.cause == "hbm_contention"]
-    strongest = max((each.severity for each in told), default=0.0)
-    if one.cause == "gpu_contention" and strongest >= _MOSTLY * one.severity:
-        return replace(one, after=(*one.after, "hbm_contention"))
+    memory_suspects = [
+        other
+        for other in _believed_suspects(suspects, suspect.device)
+        if other.cause == "hbm_contention"
+    ]
+    strongest = max((other.severity for other in memory_suspects), default=0.0)
+    if suspect.cause == "gpu_contention" and strongest >= _MIN_SHARE_OF_TIME * suspect.severity:
+        return replace(suspect, after=(*suspect.after, "hbm_contention"))
     return None
 
 
@@ -180,17 +196,17 @@ def device_memory(one: Suspect, suspects: Suspects, _: Context) -> Checked:
 
 
 @about("device_clock", "memory_clock")
-def device_clock(one: Suspect, _: Suspects, context: Context) -> Checked:
+def device_clock(suspect: Suspect, _: Suspects, context: Context) -> Checked:
     """A lower clock makes kernels longer; one that does not is of a device without work."""
-    ratio = context.kernel_ratio(one.device)
-    slower = one.reading.base_mean / max(one.reading.new_mean, 1e-9)
-    if ratio is not None and ratio - 1 < max(_LEAST_SLOWER, _PART * min(slower - 1, 1.0)):
+    ratio = context.kernel_ratio(suspect.device)
+    slower = suspect.reading.base_mean / max(suspect.reading.new_mean, 1e-9)
+    if ratio is not None and ratio - 1 < max(_MIN_SLOWER, _PART * min(slower - 1, 1.0)):
         return "own kernels take as long as before"
-    if (ratio is None or one.severity < 0.5) and _is_idle(one.device, context):
+    if (ratio is None or suspect.severity < 0.5) and _is_idle(suspect.device, context):
         return "the device has less to do"
     if ratio is None:
         return None
-    return replace(one, evidence=(*one.evidence, _kernels(one.device, ratio)))
+    return replace(suspect, evidence=(*suspect.evidence, _kernels(suspect.device, ratio)))
 
 
 def _is_idle(device: str, context: Context) -> bool:
@@ -206,27 +222,27 @@ def _is_idle(device: str, context: Context) -> bool:
 
 
 @about("device_clock", "memory_clock")
-def power_and_heat(one: Suspect, _: Suspects, context: Context) -> Checked:
+def power_and_heat(suspect: Suspect, _: Suspects, context: Context) -> Checked:
     """Why a clock fell: heat, the power limit, or neither; after the load that led to it."""
-    heat = context.reading("temperature", one.device)
+    heat = context.reading("temperature", suspect.device)
     hot = heat is not None and heat.rise > 0 and heat.new_mean >= _HOT_C
     for cause, proof in (
-        ("gpu_thermal", _flag("thermal_throttle", one.device, context)),
-        ("gpu_power_cap", _flag("power_throttle", one.device, context)),
+        ("gpu_thermal", _flag("thermal_throttle", suspect.device, context)),
+        ("gpu_power_cap", _flag("power_throttle", suspect.device, context)),
         ("gpu_thermal", heat if hot else None),
-        ("gpu_power_cap", _at_power_limit(one.device, context)),
+        ("gpu_power_cap", _at_power_limit(suspect.device, context)),
     ):
         if proof is not None:
-            proofs = (*one.evidence, counter_evidence(proof))
-            return replace(one, cause=cause, evidence=proofs, after=(*one.after, *_LOAD))
+            proofs = (*suspect.evidence, counter_evidence(proof))
+            return replace(suspect, cause=cause, evidence=proofs, after=(*suspect.after, *_LOAD))
     return None
 
 
 def _flag(reason: str, device: str, context: Context) -> CounterReading | None:
     """A reason the device itself gives more often than before."""
-    found = context.reading(reason, device)
-    most = 100.0 if found is not None and found.unit == "%" else 1.0
-    return found if found is not None and found.rise >= 0.1 * most else None
+    reading = context.reading(reason, device)
+    most = 100.0 if reading is not None and reading.unit == "%" else 1.0
+    return reading if reading is not None and reading.rise >= 0.1 * most else None
 
 
 def _at_power_limit(device: str, context: Context) -> CounterReading | None:
@@ -240,39 +256,39 @@ def _at_power_limit(device: str, context: Context) -> CounterReading | None:
 
 def throttling(suspects: Suspects, context: Context) -> list[Suspect]:
     """A device that says it slows down, where no counter tells its clock, which tells more."""
-    told = [
-        one
-        for one in suspects
-        if one.resource not in _FLAGS or context.reading("device_clock", one.device) is None
+    candidates = [
+        suspect
+        for suspect in suspects
+        if suspect.resource not in _FLAGS or context.reading("device_clock", suspect.device) is None
     ]
-    return _throttled(told, context)
+    return _check_throttle(candidates, context)
 
 
 @about(*_FLAGS)
-def _throttled(one: Suspect, _: Suspects, context: Context) -> Checked:
+def _check_throttle(suspect: Suspect, _: Suspects, context: Context) -> Checked:
     """Believes the reason where own kernels take longer."""
-    ratio = context.kernel_ratio(one.device)
-    if one.severity < _MOSTLY:
+    ratio = context.kernel_ratio(suspect.device)
+    if suspect.severity < _MIN_SHARE_OF_TIME:
         return "the device slows down now and then only"
     if ratio is None:
         return "no kernel shows whether it does"
     if ratio < _SLOWER:
         return "own kernels take as long as before"
-    proofs = (*one.evidence, _kernels(one.device, ratio))
+    proofs = (*suspect.evidence, _kernels(suspect.device, ratio))
     # What is lost is the time kernels take longer, and not the time in which it is said.
-    lost = min(one.severity, 1.0 - 1.0 / ratio)
-    return replace(one, severity=lost, evidence=proofs, after=(*one.after, *_LOAD))
+    lost = min(suspect.severity, 1.0 - 1.0 / ratio)
+    return replace(suspect, severity=lost, evidence=proofs, after=(*suspect.after, *_LOAD))
 
 
 @about("power_limit", again=True)
-def power_limit(one: Suspect, suspects: Suspects, context: Context) -> Checked:
+def power_limit(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
     """A lower power limit matters to a device that would draw more."""
     capped = any(
-        each.resource == "device_clock" and each.cause == "gpu_power_cap"
-        for each in _believed(suspects, one.device)
+        other.resource == "device_clock" and other.cause == "gpu_power_cap"
+        for other in _believed_suspects(suspects, suspect.device)
     )
-    unknown = context.reading("power", one.device) is None
-    reached = unknown or capped or _at_power_limit(one.device, context)
+    unknown = context.reading("power", suspect.device) is None
+    reached = unknown or capped or _at_power_limit(suspect.device, context)
     return None if reached else "the device draws less than that"
 
 
@@ -280,15 +296,17 @@ def power_limit(one: Suspect, suspects: Suspects, context: Context) -> Checked:
 
 
 @about("host_cpu", again=True)
-def processor(one: Suspect, suspects: Suspects, context: Context) -> Checked:
+def processor(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
     """Load of others on the processor hurts where threads wait for cores.
 
     Where nothing tells how long they wait, it hurts where cores run out or the host slows down.
     """
-    if any(each.resource in _CORE_WAITS for each in _believed(suspects)):
+    if any(other.resource in _CORE_WAITS for other in _believed_suspects(suspects)):
         return None
-    measured = [each for each in context.readings if each.resource.resource in _MEASURED_WAITS]
-    waits = max((each.rise for each in measured), default=None)
+    measured = [
+        reading for reading in context.readings if reading.resource.resource in _MEASURED_WAITS
+    ]
+    waits = max((reading.rise for reading in measured), default=None)
     base, new = context.part_ns(*_HOST_PARTS)
     slows = context.cycle_ratio is None or (base > 0 and new >= 1.05 * base)
     ratio = context.host_ratio("runq") or 0.0
@@ -297,12 +315,12 @@ def processor(one: Suspect, suspects: Suspects, context: Context) -> Checked:
         if ratio < _LONGER:
             return "no thread waits longer for a core"
         return f"threads wait {ratio:.1f} times as long for a core, which is little of their time"
-    spare = one.reading.new_mean < _HALF_OF_CORES and not slows
+    spare = suspect.reading.new_mean < _HALF_OF_CORES and not slows
     return "there are cores to spare, and the process does not wait for one" if spare else None
 
 
 @about("host_clock", again=True)
-def processor_clock(one: Suspect, suspects: Suspects, context: Context) -> Checked:
+def processor_clock(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
     """A lower clock of the processor makes the host slower; an idle one saves power.
 
     One that is a little lower while others keep more cores busy follows from that.
@@ -310,40 +328,40 @@ def processor_clock(one: Suspect, suspects: Suspects, context: Context) -> Check
     ratios = [context.cycle_ratio]
     if context.cycle_ratio is not None:
         ratios += [context.host_ratio("oncpu"), context.host_ratio(*_HOST_CALLS)]
-    known = [ratio for ratio in ratios if ratio is not None]
+    measured_ratios = [ratio for ratio in ratios if ratio is not None]
     # Whether anything shows it, or nothing could.
-    slower = not known or max(known) >= 1 + _LEAST_SLOWER
+    slower = not measured_ratios or max(measured_ratios) >= 1 + _MIN_SLOWER
     if not slower:
         return "nothing on the host takes longer"
     # The same work keeps slower cores busy for longer: that much of the use proves nothing.
     busier = any(
-        each.others.new_mean * (1 - one.severity) >= _MORE_WAITS * each.others.base_mean
-        for each in _believed(suspects)
-        if each.resource == "host_cpu"
+        other.external.new_mean * (1 - suspect.severity) >= _MORE_WAITS * other.external.base_mean
+        for other in _believed_suspects(suspects)
+        if other.resource == "host_cpu"
     )
-    follows = busier and one.severity < _TURBO
-    return replace(one, after=(*one.after, "cpu_contention")) if follows else None
+    follows = busier and suspect.severity < _TURBO
+    return replace(suspect, after=(*suspect.after, "cpu_contention")) if follows else None
 
 
 @about("disk_rate", "file_calls", again=True)
-def disk(one: Suspect, suspects: Suspects, context: Context) -> Checked:
+def disk(suspect: Suspect, suspects: Suspects, context: Context) -> Checked:
     """Bytes to and from disks say little about what these can do; waiting for them does.
 
     Calls that take longer are about disks only where the processor is not what slows them.
     """
-    believed = _believed(suspects)
-    if one.resource == "file_calls":
-        slowed = any(each.cause in _HOST_CAUSES for each in believed)
+    believed = _believed_suspects(suspects)
+    if suspect.resource == "file_calls":
+        slowed = any(other.cause in _HOST_CAUSES for other in believed)
         return "the processor is slower for all calls" if slowed else None
     base, new = context.part_ns("io", "data_loading")
     longer = (context.host_ratio("disk_read_and_write") or 0.0) > _LONGER or new > _LONGER * base
-    waits = longer or any(each.resource in _DISK_WAITS for each in believed)
+    waits = longer or any(other.resource in _DISK_WAITS for other in believed)
     return None if waits else "nobody waits for a disk"
 
 
 @about("network_rate", again=True)
-def network(one: Suspect, _: Suspects, context: Context) -> Checked:
+def network(suspect: Suspect, _: Suspects, context: Context) -> Checked:
     """Traffic on a network of unknown speed counts where it is much, or where the process waits."""
     base, new = context.part_ns("exposed_communication", "io", "data_loading")
-    waits = one.severity >= _MUCH_TRAFFIC or new > _LONGER * base
+    waits = suspect.severity >= _MUCH_TRAFFIC or new > _LONGER * base
     return None if waits else "the process does not wait for the network"

@@ -17,13 +17,13 @@ from timesink.rules import catalogue
 from timesink.rules.case import HOST_PARTS, DiagnosisCase
 from timesink.rules.case_functions import computes_on_host, is_program, on_host, slowdown
 
-_LEAST_PACE = 0.05
+_MIN_PACE = 0.05
 """Part by which everything takes longer or less before it is told: the same machine wanders by a
 few percent from run to run."""
-_LEAST_DEVICE_PACE = 0.25
+_MIN_DEVICE_PACE = 0.25
 """The same of a device: its clock wanders with heat, and two processes that share it take far more
 than that from each other."""
-_MOST = 0.5
+_MIN_SHARE_AT_PACE = 0.5
 """Part of the time that has to keep the common pace, and of the change that this has to explain."""
 _NEAR = 0.5
 """Part of the common change by which that of a function may differ and still keep the pace."""
@@ -32,9 +32,9 @@ _NEARLY_ALL = 0.9
 _MOST_FUNCTIONS, _LEAST_TOLD = 2 / 3, 0.001
 """Part of the functions that have to move the same way, and which part of the host's time each of
 them has at least: "everywhere" is not a few long ones."""
-_FEWEST_KERNELS = 3
+_MIN_KERNELS = 3
 """Kernels that may be called all of a device's work."""
-_OWN = "host_code"
+_HOST_CODE = "host_code"
 
 
 def even_paces(
@@ -66,39 +66,44 @@ def _host_pace(
     # tells whether they were given as much.
     if not program.certain or computes_on_host(functions):
         return
-    own = functions.where(is_program(), pl.col("part") != "data_loading")
-    own |= functions.where(on_host(), pl.col("function") == NO_CALL)
-    own &= functions.called_equally | functions.where(pl.col("function") == NO_CALL)
-    factor = slowdown(functions.base, functions.new, own)
+    is_host_work = functions.where(is_program(), pl.col("part") != "data_loading")
+    is_host_work |= functions.where(on_host(), pl.col("function") == NO_CALL)
+    is_host_work &= functions.called_equally | functions.where(pl.col("function") == NO_CALL)
+    factor = slowdown(functions.base, functions.new, is_host_work)
     parts = [part for part in case.attribution if part.part in HOST_PARTS]
     # What calls take that came or went has no pace.
     edited = {edit.cause for edit in program.edits}
-    change = sum(part.delta_ns for part in parts) - _on_host(causes, edited - {_OWN})
-    explained = _on_host(causes, {_OWN})
-    if any(cause.cause not in {_OWN, *edited} for cause in causes):
+    change = sum(part.delta_ns for part in parts) - _on_host(causes, edited - {_HOST_CODE})
+    explained = _on_host(causes, {_HOST_CODE})
+    if any(cause.cause not in {_HOST_CODE, *edited} for cause in causes):
         return
-    if explained * change > 0 and abs(explained) >= _MOST * abs(change):
+    if explained * change > 0 and abs(explained) >= _MIN_SHARE_AT_PACE * abs(change):
         return
-    base, new = (side[own] for side in functions.times)
+    base, new = (side[is_host_work] for side in functions.times)
     large = np.maximum(base, new) > _LEAST_TOLD * max(base.sum(), new.sum())
-    is_even = abs(factor - 1) >= _LEAST_PACE and _share_near(functions.times, own, factor) >= _MOST
+    is_even = (
+        abs(factor - 1) >= _MIN_PACE
+        and _share_near(functions.times, is_host_work, factor) >= _MIN_SHARE_AT_PACE
+    )
     if not is_even:
         # By all sorts of factors, and yet nearly everywhere, with no place that stands out.
         factor = float(new.sum() / max(base.sum(), 1.0))
-        if causes or abs(factor - 1) < _LEAST_PACE:
+        if causes or abs(factor - 1) < _MIN_PACE:
             return
     moving = ((new - base) * (factor - 1) > 0)[large]
     if not moving.size or float(moving.mean()) < _MOST_FUNCTIONS:
         return
     # Beside the device the host's work did not show; where it now decides, all of it does.
     even = (factor - 1) * float(base.sum())
-    if even * change <= 0 or min(abs(even), abs(change)) < max(_MOST * abs(change), case.least_ns):
+    if even * change <= 0 or min(abs(even), abs(change)) < max(
+        _MIN_SHARE_AT_PACE * abs(change), case.least_ns
+    ):
         return
     texts = catalogue()["paces"]["host_slower" if factor > 1 else "host_faster"]
     moved = int(((new - base) * (factor - 1) > 0).sum())
     told_by = f"{_changed_by(factor)}{'' if is_even else ', by unlike factors'}"
-    told = texts["sentence"].format(by=told_by, moved=moved, calls=int(own.sum()))
-    yield EvenPace(HOST_DEVICE, factor, told, texts["advice"])
+    sentence = texts["sentence"].format(by=told_by, moved=moved, calls=int(is_host_work.sum()))
+    yield EvenPace(HOST_DEVICE, factor, sentence, texts["advice"])
 
 
 def _on_host(causes: Sequence[Finding], names: Collection[str]) -> float:
@@ -125,13 +130,13 @@ def _device_pace(case: DiagnosisCase, causes: Sequence[Finding], device: str) ->
         for name, ns in cause.claims
         if name.partition("/")[0] == "device_compute"
     )
-    if abs(factor - 1) < _LEAST_DEVICE_PACE or abs(change) < case.least_ns:
+    if abs(factor - 1) < _MIN_DEVICE_PACE or abs(change) < case.least_ns:
         return
-    if int(kernels.sum()) < _FEWEST_KERNELS:
+    if int(kernels.sum()) < _MIN_KERNELS:
         return
-    if explained * change > 0 and abs(explained) >= _MOST * abs(change):
+    if explained * change > 0 and abs(explained) >= _MIN_SHARE_AT_PACE * abs(change):
         return
-    if float(base[kernels].sum()) < _MOST * float(base[computing].sum()):
+    if float(base[kernels].sum()) < _MIN_SHARE_AT_PACE * float(base[computing].sum()):
         return
     # Of all but a tenth of the time, each kernel moved the same way by a good part of the factor.
     if _share_near(functions.times, kernels, factor, beyond=True) < _NEARLY_ALL:

@@ -27,12 +27,12 @@ _AGAIN = 1.25
 _NEAR = 12
 """Operators from a softmax to the products before and after it, at most."""
 _FUSABLE = frozenset(("elementwise", "normalisation", "copy", "softmax", "reduction"))
-_LEAST_HANDED = 2**18
+_MIN_HANDED = 2**18
 """Bytes of a tensor from which on passing it through memory takes time."""
 _ABOUT_ALIKE = 0.02
-_MOST_SPARED = 0.9
+_MAX_SPARED = 0.9
 """Of the bytes of an operator: something is left to read or write."""
-_MOST_SHOWN, _MOST_NAMES = 3, 6
+_MAX_SHOWN, _MAX_NAMES = 3, 6
 _SOFTMAX = ("aten::_softmax", "aten::_safe_softmax", "aten::_masked_softmax")
 _SOFTMAX_BACKWARD = ("aten::_softmax_backward_data", "aten::_masked_softmax_backward")
 
@@ -70,10 +70,10 @@ class CallsInOrder:
         )
 
     @cached_property
-    def given(self) -> Mapping[int, CallArguments]:
+    def arguments(self) -> Mapping[int, CallArguments]:
         """What calls were given, by the number of their set."""
-        known = self.calls.filter(pl.col("call") >= 0)["set"].unique()
-        return {number: arguments_of(self.run, number) for number in known.to_list()}
+        set_numbers = self.calls.filter(pl.col("call") >= 0)["set"].unique()
+        return {number: arguments_of(self.run, number) for number in set_numbers.to_list()}
 
 
 # -- attention -------------------------------------------------------------------------------------
@@ -91,35 +91,39 @@ def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
     stretches: list[_Attention] = []
     part: dict[int, float] = {}
     for place in places.tolist():
-        one = _around(order, rows, place)
-        if one is None:
+        stretch = _around(order, rows, place)
+        if stretch is None:
             continue
-        stretches.append(one)
-        for row in one.calls:
-            part[row["call"]] = one.left
+        stretches.append(stretch)
+        for row in stretch.calls:
+            part[row["call"]] = stretch.left
             del rows[row["at"]]  # no other attention has it
-    saved = sum(one.time - one.fused_ns for one in stretches)
+    saved = sum(stretch.time - stretch.fused_ns for stretch in stretches)
     if not stretches or not run.worth_telling(saved):
         return []
     chosen = run.kernels.filter(pl.col("call").is_in(list(part)))
     left = chosen["dur_ns"] * chosen["call"].replace_strict(part, return_dtype=pl.Float64())
     chosen = chosen.with_columns(left_ns=left)
-    largest = max(stretches, key=lambda one: one.score_bytes).shape
-    shape = largest if len({one.shape for one in stretches}) == 1 else f"up to {largest}"
-    scores = sum(one.score_bytes for one in stretches)
-    back = sum(one.is_backward for one in stretches)
+    largest = max(stretches, key=lambda stretch: stretch.score_bytes).shape
+    shape = largest if len({stretch.shape for stretch in stretches}) == 1 else f"up to {largest}"
+    scores = sum(stretch.score_bytes for stretch in stretches)
+    back = sum(stretch.is_backward for stretch in stretches)
     many = run.many(max(back, len(stretches) - back), "attentions")
-    told = [(f"{one.names} on {one.shape}", one.time, one.score_bytes) for one in stretches]
+    groups = [
+        (f"{stretch.names} on {stretch.shape}", stretch.time, stretch.score_bytes)
+        for stretch in stretches
+    ]
     ways = ", in the backward pass too" if 0 < back < len(stretches) else ""
     return [
-        run.told(
+        run.shorter_work(
             "attention-not-fused",
             f"The scores ({shape}) of {many} go to memory and back{ways}: "
-            f"{units.size_bytes(scores / run.each)}{run.steps.a_step}, "
-            f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.each)}; one kernel that keeps "
-            f"them on the chip would take about {units.duration_ns(float(left.sum()) / run.each)}.",
+            f"{units.size_bytes(scores / run.divisor)}{run.steps.a_step}, "
+            f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.divisor)}; one kernel that keeps "
+            "them on the chip would take about "
+            f"{units.duration_ns(float(left.sum()) / run.divisor)}.",
             chosen,
-            _shown(run, told),
+            _group_evidence(run, groups),
         )
     ]
 
@@ -141,13 +145,13 @@ class _Attention:
 
     @property
     def names(self) -> str:
-        return _chained([str(row["operator"]) for row in self.calls])
+        return _chain_name([str(row["operator"]) for row in self.calls])
 
 
 def _around(order: CallsInOrder, rows: _Rows, place: int) -> _Attention | None:
     """The attention around a softmax, if it is one: every call near it that has its scores."""
-    softmax = order.given[rows[place]["set"]]
-    scores = next((one for one in softmax.tensors if len(one.shape) >= 3), None)
+    softmax = order.arguments[rows[place]["set"]]
+    scores = next((tensor for tensor in softmax.tensors if len(tensor.shape) >= 3), None)
     if scores is None or min(scores.shape[-2:]) < 2:
         return None
     before = _with_scores(order, rows, place, -1, scores)
@@ -156,24 +160,24 @@ def _around(order: CallsInOrder, rows: _Rows, place: int) -> _Attention | None:
         return None
     mine = [rows[at] for at in (*reversed(before), place, *after)]
     products = [row for row in mine if row["family"] == "gemm"]
-    others = float(sum(_bytes_beside(order.given[row["set"]], scores) for row in mine))
-    peaks = order.run.found.peaks
+    other_bytes = float(sum(_bytes_beside(order.arguments[row["set"]], scores) for row in mine))
+    peaks = order.run.efficiency.peaks
     memory = peaks.dram_bytes_per_s if peaks else None
-    at_peak = _summed(products, "peak_ns")
-    time, moved = _summed(mine, "time"), _summed(mine, "bytes")
-    if not memory or not at_peak or moved <= others:
+    at_peak = _column_sum(products, "peak_ns")
+    time, moved = _column_sum(mine, "time"), _column_sum(mine, "bytes")
+    if not memory or not at_peak or moved <= other_bytes:
         return None
     is_backward = rows[place]["operator"] in _SOFTMAX_BACKWARD
     again = _AGAIN if is_backward else 1.0
-    in_memory = 1e9 * others / memory / order.run.reached(MEMORY)
+    in_memory = 1e9 * other_bytes / memory / order.run.reached(MEMORY)
     fused = max(again * at_peak / FUSED_REACHES, in_memory, order.run.shortest_ns)
     if fused >= time:
         return None
     shape = " x ".join(map(str, scores.shape))
-    return _Attention(mine, shape, time, fused, moved - others, is_backward)
+    return _Attention(mine, shape, time, fused, moved - other_bytes, is_backward)
 
 
-def _summed(rows: Sequence[Mapping[str, Any]], name: str) -> float:
+def _column_sum(rows: Sequence[Mapping[str, Any]], name: str) -> float:
     return float(sum(row[name] or 0.0 for row in rows))
 
 
@@ -185,7 +189,7 @@ def _with_scores(
     Forward that is one product, backward two; what is beyond belongs to another attention.
     """
     most = 2 if rows[place]["operator"] in _SOFTMAX_BACKWARD else 1
-    found: list[int] = []
+    places: list[int] = []
     products: list[int] = []
     for at in range(place + way, place + way * (_NEAR + 1), way):
         if at not in rows or rows[at]["lane"] != rows[place]["lane"]:
@@ -193,23 +197,25 @@ def _with_scores(
         row = rows[at]
         if row["call"] == -1 or "softmax" in str(row["family"]):
             break
-        has_scores = _has_scores(order.given[row["set"]], scores)
+        has_scores = _has_scores(order.arguments[row["set"]], scores)
         if has_scores:
-            found.append(at)
+            places.append(at)
         if row["family"] == "gemm":
             if has_scores:
-                products.append(len(found))
+                products.append(len(places))
             if len(products) == most or (products and not has_scores):
                 break
-    return found[: products[-1]] if products else []
+    return places[: products[-1]] if products else []
 
 
 def _has_scores(call: CallArguments, scores: Tensor) -> bool:
-    made = product_of(call)
-    if made is not None:
-        outside = made.batch, made.m, made.n
-        return _is_result(outside, scores) or any(_alike(one, scores) for one in (made.a, made.b))
-    return any(_alike(one, scores) for one in call.tensors)
+    product = product_of(call)
+    if product is not None:
+        outside = product.batch, product.m, product.n
+        return _is_result(outside, scores) or any(
+            _same_size(tensor, scores) for tensor in (product.a, product.b)
+        )
+    return any(_same_size(tensor, scores) for tensor in call.tensors)
 
 
 def _is_result(sizes: tuple[int, int, int], scores: Tensor) -> bool:
@@ -217,19 +223,19 @@ def _is_result(sizes: tuple[int, int, int], scores: Tensor) -> bool:
     return batch * m * n == scores.elements and {m, n} == set(scores.shape[-2:])
 
 
-def _alike(one: Tensor, scores: Tensor) -> bool:
+def _same_size(tensor: Tensor, scores: Tensor) -> bool:
     """Whether a tensor has the size of the scores, turned or not."""
-    same = one.elements == scores.elements
-    return same and sorted(one.shape[-2:]) == sorted(scores.shape[-2:])
+    same = tensor.elements == scores.elements
+    return same and sorted(tensor.shape[-2:]) == sorted(scores.shape[-2:])
 
 
 def _bytes_beside(call: CallArguments, scores: Tensor) -> float:
     """What a call reads and writes beside scores."""
-    read = sum(one.bytes for one in call.tensors if not _alike(one, scores))
-    made = product_of(call)
-    if made is None or _is_result((made.batch, made.m, made.n), scores):
+    read = sum(tensor.bytes for tensor in call.tensors if not _same_size(tensor, scores))
+    product = product_of(call)
+    if product is None or _is_result((product.batch, product.m, product.n), scores):
         return read
-    return read + made.batch * made.m * made.n * made.a.element_bytes
+    return read + product.batch * product.m * product.n * product.a.element_bytes
 
 
 # -- chains ----------------------------------------------------------------------------------------
@@ -237,7 +243,7 @@ def _bytes_beside(call: CallArguments, scores: Tensor) -> float:
 
 def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
     """Operators bound by memory of which each reads what the one before it wrote."""
-    memory = run.found.peaks.dram_bytes_per_s if run.found.peaks else None
+    memory = run.efficiency.peaks.dram_bytes_per_s if run.efficiency.peaks else None
     if not memory:
         return []
     order = CallsInOrder.of(run)
@@ -248,13 +254,13 @@ def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
     near = fusable[1:] & fusable[:-1] & (lane[1:] == lane[:-1])
     # Kernels that another rule spoke of were between them.
     near &= calls["first"].to_numpy()[1:] == calls["last"].to_numpy()[:-1] + 1
-    known = {
-        pair: _handed(order, *pair)
+    handed_bytes = {
+        pair: _handed_bytes(order, *pair)
         for pair in set(zip(number[:-1][near].tolist(), number[1:][near].tolist(), strict=True))
     }
     handed = np.zeros(len(number))
     for at in np.flatnonzero(near).tolist():
-        handed[at] = known[int(number[at]), int(number[at + 1])]
+        handed[at] = handed_bytes[int(number[at]), int(number[at + 1])]
     # What a backward pass needs later has to be written all the same.
     is_trained = _is_trained(run)
     written = 0.0 if is_trained else 1.0
@@ -262,7 +268,7 @@ def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
     spared[1:] += handed[:-1]
     moved = calls["bytes"].fill_null(0.0).to_numpy()
     part = np.divide(spared, moved, out=np.zeros(len(moved)), where=moved > 0)
-    part = np.minimum(part, _MOST_SPARED)
+    part = np.minimum(part, _MAX_SPARED)
     chain = np.cumsum(np.append(True, handed[:-1] == 0)) if len(handed) else handed
     in_chain = part > 0
     in_chain[:-1] |= handed[:-1] > 0
@@ -283,72 +289,74 @@ def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
     part_left = 1 - pl.col("saved") / pl.col("dur_ns").sum().over("call")
     chosen = chosen.with_columns(left_ns=pl.col("dur_ns") * part_left)
     lengths = chains["operator"].list.len()
-    told = units.size_bytes(float(chains["spared"].sum()) / run.each)
-    shown = [
-        (_chained(names), time, spared)
+    spared_text = units.size_bytes(float(chains["spared"].sum()) / run.divisor)
+    groups = [
+        (_chain_name(names), time, spared)
         for names, time, spared in chains.select("operator", "time", "spared").iter_rows()
     ]
     return [
-        run.told(
+        run.shorter_work(
             "unfused-chains",
             f"In {run.many(chains.height, 'chains')}, {_from_to(lengths)} operators each read a "
             f"tensor of the size that the one before has just written: "
-            f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.each)}. One kernel for each "
-            f"chain would read {'' if is_trained else 'and write '}{told} less.",
+            f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.divisor)}. One kernel for each "
+            f"chain would read {'' if is_trained else 'and write '}{spared_text} less.",
             chosen,
-            _shown(run, shown),
+            _group_evidence(run, groups),
         )
     ]
 
 
-def _handed(order: CallsInOrder, first: int, second: int) -> float:
+def _handed_bytes(order: CallsInOrder, first: int, second: int) -> float:
     """Bytes of the tensor that a call writes and the next one reads; 0 where there is none."""
-    sets = order.run.found.sets
+    sets = order.run.efficiency.sets
     written = float(sets["written_bytes"][first] or 0.0)
     # Copies, and calls alike, come one after the other for several tensors.
     copies = sets["family"][first] == sets["family"][second] == "copy"
-    if written < _LEAST_HANDED or first == second or copies:
+    if written < _MIN_HANDED or first == second or copies:
         return 0.0
-    for one in order.given[second].tensors:
-        if one.bytes and abs(one.bytes - written) <= _ABOUT_ALIKE * written:
-            return min(one.bytes, written)
+    for tensor in order.arguments[second].tensors:
+        if tensor.bytes and abs(tensor.bytes - written) <= _ABOUT_ALIKE * written:
+            return min(tensor.bytes, written)
     return 0.0
 
 
 def _is_trained(run: RoofedSteps) -> bool:
     """Whether the program goes backward, by names of operators."""
     return any(
-        text.endswith(("Backward", "Backward0")) for text in host_names(run.found.trace).texts
+        text.endswith(("Backward", "Backward0")) for text in host_names(run.efficiency.trace).texts
     )
 
 
 def _from_to(lengths: pl.Series) -> str:
-    low, high = (int(each) for each in (lengths.min(), lengths.max()))  # type: ignore[arg-type]
+    low, high = (int(length) for length in (lengths.min(), lengths.max()))  # type: ignore[arg-type]
     return str(low) if low == high else f"{low} to {high}"
 
 
-def _chained(names: Sequence[str]) -> str:
+def _chain_name(names: Sequence[str]) -> str:
     """Operators one after the other, without what all of them begin with."""
-    return units.listed([name.removeprefix("aten::") for name in names], _MOST_NAMES, " + ")
+    return units.join_names([name.removeprefix("aten::") for name in names], _MAX_NAMES, " + ")
 
 
-def _shown(run: RoofedSteps, told: Sequence[tuple[str, float, float]]) -> tuple[Evidence, ...]:
+def _group_evidence(
+    run: RoofedSteps, groups: Sequence[tuple[str, float, float]]
+) -> tuple[Evidence, ...]:
     """The costliest of some groups of calls: how often, how long, and what they pass on."""
-    rows = pl.DataFrame(told, schema=["name", "time", "bytes"], orient="row")
+    rows = pl.DataFrame(groups, schema=["name", "time", "bytes"], orient="row")
     largest = (
         rows.group_by("name")
         .agg(pl.len(), pl.col("time", "bytes").sum())
         .sort("bytes", "name", descending=[True, False])
-        .head(_MOST_SHOWN)
+        .head(_MAX_SHOWN)
     )
     return tuple(
         Evidence(
             "chain",
             name,
             numbers={
-                "calls_per_step": many / run.each,
-                "time_us_per_step": time / run.each / 1e3,
-                "passed_on_bytes": math.floor(moved / run.each),
+                "calls_per_step": many / run.divisor,
+                "time_us_per_step": time / run.divisor / 1e3,
+                "passed_on_bytes": math.floor(moved / run.divisor),
             },
         )
         for name, many, time, moved in largest.iter_rows()

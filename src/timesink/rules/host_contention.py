@@ -12,7 +12,7 @@ from timesink.rules import Steps, complete_steps
 from timesink.rules.counter_names import resource_of
 
 _RUN_QUEUE = "run_queue"
-_FEWEST_SAMPLES = 2
+_MIN_SAMPLES = 2
 """One sample may be of a moment."""
 
 
@@ -34,10 +34,10 @@ def cpu_contention(trace: Trace) -> list[Finding]:
     of_device = " while the device has nothing to do" if idle else ""
     lost_ns = waiting * open_ns
     numbers = {"mean_pct": mean_pct, "highest_pct": most_pct, "samples": samples}
-    return steps.found(
+    return steps.loss_findings(
         "cpu-contention",
         f"A thread of the program waits for a core {mean_pct:.1f} % of the time "
-        f"({counter}, {device}: up to {most_pct:.1f} % in {units.counted(samples, 'samples')}); "
+        f"({counter}, {device}: up to {most_pct:.1f} % in {units.count_noun(samples, 'samples')}); "
         f"of an average step that is up to {steps.part(lost_ns)}{of_device}.",
         lost_ns,
         [Evidence("counter", f"{counter} of {device}", numbers=numbers)],
@@ -68,7 +68,7 @@ def _run_queue_waits(trace: Trace, steps: Steps) -> pl.DataFrame:
         .group_by("counter", "device")
         .agg(mean_pct=pl.col("pct").mean(), most_pct=pl.col("pct").max(), samples=pl.len())
         .filter(
-            pl.col("samples") >= _FEWEST_SAMPLES,
+            pl.col("samples") >= _MIN_SAMPLES,
             pl.col("mean_pct") >= 100 * text.replace_strict(floors, default=1.0),
         )
     )

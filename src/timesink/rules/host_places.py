@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour import NO_CALL
-from timesink.analyses.behaviour.anatomy import LEAST_PLACE
-from timesink.analyses.columns import numbers, once_per_trace
+from timesink.analyses.behaviour.anatomy import MIN_PLACE
+from timesink.analyses.columns import memoize_per_trace, numbers
 from timesink.model import units
 from timesink.model.findings import Evidence, Interval
 from timesink.model.intervals import Floats
@@ -41,7 +41,7 @@ _NEARLY_ALL = 0.8
 """A place stands for all of its sort that holds this part of what they gained."""
 _BACKED = 0.5
 """Part of what a place gained that its function must have gained too."""
-_MOST_PLACES = 4
+_MAX_PLACES = 4
 _FEWEST_TOLD, _LEAST_TOLD, _FENCE = 8, 0.001, 1.5
 """Functions whose factors tell how far these scatter, and which part of the host's time each has at
 least; how many distances of the quartiles beyond these a factor lies apart (Tukey)."""
@@ -61,16 +61,16 @@ class HostPlace:
     @property
     def words(self) -> str:
         """Where it is: `after the last operator of the cycle (aten::add)`."""
-        whole = "the cycle" if self.inside is None else told_name(self.inside)
+        scope = "the cycle" if self.inside is None else told_name(self.inside)
         if self.after is None and self.before is None:
-            return f"inside {whole}"
+            return f"inside {scope}"
         if self.after is not None and self.before is None:
-            return f"after the last {self._sort(self.after)} of {whole} ({told_name(self.after)})"
+            return f"after the last {self._sort(self.after)} of {scope} ({told_name(self.after)})"
         if self.after is None and self.before is not None:
             sort = self._sort(self.before)
-            return f"before the first {sort} of {whole} ({told_name(self.before)})"
+            return f"before the first {sort} of {scope} ({told_name(self.before)})"
         between = f"between {told_name(self.after or '')} and {told_name(self.before or '')}"
-        return between if self.inside is None else f"{between} inside {whole}"
+        return between if self.inside is None else f"{between} inside {scope}"
 
     def _sort(self, function: str) -> str:
         return "operator" if function in self.operators else "call"
@@ -92,7 +92,7 @@ class HostPlaces:
         return np.asarray(self.new.mean(axis=0) - self.base.mean(axis=0))
 
 
-@once_per_trace
+@memoize_per_trace
 def places_of(case: DiagnosisCase) -> HostPlaces:
     """Every place of either side, and every sort of place that occurs more than once."""
     tables = [side.anatomy.places for side in (case.base, case.new)]
@@ -128,7 +128,7 @@ def places_of(case: DiagnosisCase) -> HostPlaces:
         missing.group_by(_SORT).len(), _SORT, "left", nulls_equal=True, maintain_order="left"
     )
     lengths = case.base.anatomy.cycles["dur_ns"].median()
-    least = LEAST_PLACE * (lengths if isinstance(lengths, float) else 0.0)
+    least = MIN_PLACE * (lengths if isinstance(lengths, float) else 0.0)
     base[:, single.height :] += least * numbers(counts["len"]).astype(np.float64)
     return HostPlaces(which, base, new)
 
@@ -185,12 +185,12 @@ class HostPace:
         """
         functions = self.case.functions
         base, new = (side[self.candidates & functions.called_equally] for side in functions.times)
-        told = (base > _LEAST_TOLD * base.sum()) & (new > 0)
+        is_large = (base > _LEAST_TOLD * base.sum()) & (new > 0)
         mine = [side[:, column] for side in (self._base, self._new)]
         before, after = (float(side.mean()) for side in mine)
-        if told.sum() < _FEWEST_TOLD or before <= 0:
+        if is_large.sum() < _FEWEST_TOLD or before <= 0:
             return True
-        low, high = np.quantile(np.log(new[told] / base[told]), (0.25, 0.75))
+        low, high = np.quantile(np.log(new[is_large] / base[is_large]), (0.25, 0.75))
         return bool(after > before * np.exp(high + _FENCE * (high - low)))
 
     @property
@@ -215,13 +215,13 @@ class HostPace:
 
     def pace_of_gaps(self, inside: str | None, but: HostPlace | None = None) -> float:
         """By how much the usual gap grew, of those inside of calls or of those between them."""
-        others = [
+        is_other = [
             place.occurrence is not None
             and (place.inside is None) == (inside is None)
             and (but is None or not _overlap(place, but))
             for place in self.places.which
         ]
-        return slowdown(self.places.base, self.places.new, np.array(others, dtype=bool))
+        return slowdown(self.places.base, self.places.new, np.array(is_other, dtype=bool))
 
 
 def host_of(case: DiagnosisCase) -> HostPace:
@@ -241,13 +241,13 @@ def host_of(case: DiagnosisCase) -> HostPace:
     owners = ["" if name is None or name in marks else name for name in names]
     owner = np.unique(np.array(owners, dtype=str), return_inverse=True)[1].ravel()
     comparable = np.append(works & functions.called_equally, np.zeros(len(places.which), bool))
-    found = excess(
+    host_excess = excess(
         np.hstack([functions.base, places.base]),
         np.hstack([functions.new, places.new]),
         comparable,
         owner,
     )
-    return HostPace(case, places, found, works)
+    return HostPace(case, places, host_excess, works)
 
 
 def marks_of(case: DiagnosisCase) -> frozenset[str]:
@@ -265,12 +265,12 @@ def gap_claims(host: HostPace) -> Iterator[Claim]:
     groups: dict[str | None, list[int]] = {}
     for column in columns:
         groups.setdefault(_place(host, column).inside, []).append(column)
-    found = []
+    column_groups = []
     for inside, group in groups.items():
         apart = inside is None and len(group) <= FEW
-        found += [[each] for each in group] if apart else [group]
-    found.sort(key=lambda group: columns.index(group[0]))
-    yield from (_place_claim(host, group) for group in found)
+        column_groups += [[gap_column] for gap_column in group] if apart else [group]
+    column_groups.sort(key=lambda group: columns.index(group[0]))
+    yield from (_place_claim(host, group) for group in column_groups)
 
 
 def _standing_places(host: HostPace) -> list[int]:
@@ -281,19 +281,21 @@ def _standing_places(host: HostPace) -> list[int]:
         for place, where in enumerate(host.places.which)
         if not host.case.blurred or (where.inside is not None and where.inside not in unclear)
     ]
-    found = [
-        each
-        for each in columns
-        if host.stands(each) and not _is_common(host, each) and _is_backed(host, each)
+    candidates = [
+        candidate
+        for candidate in columns
+        if host.stands(candidate)
+        and not _is_common(host, candidate)
+        and _is_backed(host, candidate)
     ]
 
     def rank(column: int) -> tuple[float, float]:
         # Sorts of places come after the one place that is nearly all of them.
-        whole = _place(host, column).occurrence is None
-        return -host.rise(column) * (_NEARLY_ALL if whole else 1), -host.rise(column)
+        is_sort = _place(host, column).occurrence is None
+        return -host.rise(column) * (_NEARLY_ALL if is_sort else 1), -host.rise(column)
 
     chosen: list[int] = []
-    for column in sorted(found, key=rank):
+    for column in sorted(candidates, key=rank):
         place = _place(host, column)
         if not any(_overlap(place, _place(host, other)) for other in chosen):
             chosen.append(column)
@@ -304,9 +306,9 @@ def _place(host: HostPace, column: int) -> HostPlace:
     return host.places.which[column - host.functions]
 
 
-def _overlap(one: HostPlace, other: HostPlace) -> bool:
-    same = (one.inside, one.after, one.before) == (other.inside, other.after, other.before)
-    return same and (None in {one.occurrence, other.occurrence} or one == other)
+def _overlap(place: HostPlace, other: HostPlace) -> bool:
+    same = (place.inside, place.after, place.before) == (other.inside, other.after, other.before)
+    return same and (None in {place.occurrence, other.occurrence} or place == other)
 
 
 def _is_backed(host: HostPace, column: int) -> bool:
@@ -334,9 +336,9 @@ def _idle(side: CaseSide) -> float:
 
 def _is_common(host: HostPace, column: int) -> bool:
     """Whether the other gaps of its sort grew as much: gaps that all grew have none to blame."""
-    own = _place(host, column)
+    place = _place(host, column)
     base, new = (side[:, column - host.functions] for side in (host.places.base, host.places.new))
-    pace = host.pace_of_gaps(own.inside, own)
+    pace = host.pace_of_gaps(place.inside, place)
     return float(new.mean()) < (1 + CLEARLY) * pace * float(base.mean())
 
 
@@ -349,8 +351,8 @@ def _place_claim(host: HostPace, columns: list[int]) -> Claim:
     parts = ("idle", "host_cpu") if place.inside is None else ("host_cpu", "idle")
     where = place.words
     if len(columns) > 1:
-        whole = "of the cycle" if place.inside is None else f"inside {told_name(place.inside)}"
-        where = f"in {len(columns)} places {whole}, most of it {where}"
+        scope = "of the cycle" if place.inside is None else f"inside {told_name(place.inside)}"
+        where = f"in {len(columns)} places {scope}, most of it {where}"
     claim = case.claim(
         "host_code",
         f"The host spends {took} per cycle {where}, in nearly every cycle; "
@@ -358,8 +360,10 @@ def _place_claim(host: HostPace, columns: list[int]) -> Claim:
         [Demand(rise, (*parts, "launch_gap"), structural=True)],
         interval,
         tuple(
-            place_evidence(case.new, _place(host, each), host.places.new[:, each - host.functions])
-            for each in columns[:_MOST_PLACES]
+            place_evidence(
+                case.new, _place(host, column), host.places.new[:, column - host.functions]
+            )
+            for column in columns[:_MAX_PLACES]
         ),
         inside=(place.inside,),
     )

@@ -13,7 +13,7 @@ from timesink.analyses.columns import (
     device_columns,
     host_columns,
     host_names,
-    once_per_trace,
+    memoize_per_trace,
     sums_by,
 )
 from timesink.analyses.device_activities import Gaps, device_activities
@@ -26,7 +26,7 @@ from timesink.analyses.device_idle import (
     idle_ranges,
 )
 from timesink.analyses.device_utilisation import device_utilisation
-from timesink.analyses.forest import OPERATOR, call_forest, within
+from timesink.analyses.forest import OPERATOR, call_forest, descendant_mask
 from timesink.analyses.names import device_word, is_data_loader, short_kernel_name
 from timesink.analyses.operators import node_times, python_frames
 from timesink.analyses.steps import average_step, find_steps, role_ranges
@@ -36,24 +36,24 @@ from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, waits_for_device
 from timesink.rules import catalogue, complete_steps, longest_by_name, worst_step
-from timesink.rules.communication import LEAST_TALKING
+from timesink.rules.communication import MIN_TALKING
 from timesink.rules.device_work import tiny_kernels
 
-LEAST_BETWEEN = 0.1
-LEAST_LOADING = 0.05
+MIN_BETWEEN = 0.1
+MIN_LOADING = 0.05
 """Fetching data, in steps or between them, is worth a word from this share of the time on."""
-LEAST_UTILISATION = 0.5
-LEAST_IDLE = 0.2
+MIN_UTILISATION = 0.5
+MIN_IDLE = 0.2
 """A device that stands still for this part of the steps gets its main reason named."""
-LEAST_OPERATOR = 0.3
+MIN_OPERATOR = 0.3
 """One operator with this part of a step, while no device works, is the answer by itself."""
 COPY_BOUND_SHARE = 0.25
 """Copies that take this much of a step, beside kernels, are the reason themselves."""
-_ALIKE = 0.01
+_MAX_TIME_DIFFERENCE = 0.01
 """How far its time may be from that of the table of operators and be called the same."""
-_MOST_NAMED = 4
+_MAX_NAMED = 4
 LOOKED_AT = 50
-_SHOWN = 3
+_MOST_SHOWN = 3
 
 _ON_DEVICE = ("kernel", "memcpy", "memset")
 _HOST_DID = {
@@ -69,7 +69,7 @@ _BOUND = {row["idle_for"]: rule for rule, row in catalogue()["run"].items() if "
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class StepGaps:
     """What lies between the complete steps, from the first to the last."""
 
     window_ns: int
@@ -92,24 +92,26 @@ class Between:
         return amount_ns / max(1, self.pauses)
 
 
-@once_per_trace
-def time_between(trace: Trace) -> Between:
+@memoize_per_trace
+def time_between(trace: Trace) -> StepGaps:
     """How long devices stand still between steps, and what the host does then."""
     steps = complete_steps(trace)
     windows = steps.windows
     if len(windows) < 2:
-        return Between(0, 0, dict.fromkeys(_HOST_DID, 0))
+        return StepGaps(0, 0, dict.fromkeys(_HOST_DID, 0))
     pauses = np.stack([windows[:-1, 1], windows[1:, 0]]).T
-    layers = {part: _touching(ranges, pauses) for part, ranges in role_ranges(trace).items()}
+    layers = {
+        part: _overlapping_ranges(ranges, pauses) for part, ranges in role_ranges(trace).items()
+    }
     parts, parts["other"] = intervals.waterfall(layers, pauses)
-    return Between(
+    return StepGaps(
         window_ns=int(windows[-1, 1] - windows[0, 0]),
         pauses=steps.count - 1,
         parts={part: int(ns.sum()) for part, ns in parts.items() if part not in _ON_DEVICE},
     )
 
 
-def _touching(ranges: IntervalSet, pauses: IntervalSet) -> IntervalSet:
+def _overlapping_ranges(ranges: IntervalSet, pauses: IntervalSet) -> IntervalSet:
     """Those that reach into a pause; nearly all lie in steps."""
     first = np.searchsorted(ranges[:, 1].copy(), pauses[:, 0], side="right")
     last = np.searchsorted(ranges[:, 0].copy(), pauses[:, 1])
@@ -121,15 +123,15 @@ def between_steps(trace: Trace) -> list[Finding]:
     """Pauses between steps that take over a tenth of the time from the first to the last."""
     between = time_between(trace)
     idle, loading = between.idle_ns, between.parts["data_loader"]
-    if between.share(idle) <= LEAST_BETWEEN:
+    if between.share(idle) <= MIN_BETWEEN:
         return []
     did = {part: between.each_ns(ns) for part, ns in between.parts.items() if ns}
     longest = sorted(did, key=lambda part: -did[part])[:2]
     doing = [f"{_HOST_DID[part]} for {units.duration_ns(did[part])}" for part in longest]
     # What fetching data takes is told, and to be gained, under that heading.
-    told_elsewhere = loading if between.share(loading) > LEAST_LOADING else 0
+    told_elsewhere = loading if between.share(loading) > MIN_LOADING else 0
     numbers = {f"{part}_us": ns / 1000 for part, ns in did.items()}
-    return complete_steps(trace).found(
+    return complete_steps(trace).loss_findings(
         "between-steps",
         f"Between two steps devices stand still for {units.duration_ns(between.each_ns(idle))},"
         f" {units.share(idle, between.window_ns)} of the time from the first step "
@@ -149,20 +151,20 @@ def data_loading(trace: Trace) -> list[Finding]:
     steps, between = complete_steps(trace), time_between(trace)
     waited = average_step(trace).get("data_loader_ns", 0.0)
     fetching = between.parts["data_loader"]
-    inside = waited > LEAST_LOADING * steps.length_ns
-    outside = between.share(fetching) > LEAST_LOADING
+    inside = waited > MIN_LOADING * steps.length_ns
+    outside = between.share(fetching) > MIN_LOADING
     if not inside and not outside:
         return []
-    said, shares = [], [waited / steps.length_ns]
+    sentences, shares = [], [waited / steps.length_ns]
     # No more can be hidden than the rest of a step takes, and what else lies between two.
     fetched = between.each_ns(fetching)
     rest = steps.length_ns - waited + between.each_ns(between.idle_ns) - fetched
     hidden = min(waited, rest)
     if inside:
-        said.append(f"Fetching data takes {steps.part(waited)} while no device works.")
+        sentences.append(f"Fetching data takes {steps.part(waited)} while no device works.")
     if outside:
         shares.append((waited * steps.count + fetching) / between.window_ns)
-        said.append(
+        sentences.append(
             f"Between two steps {'another ' if inside else 'fetching data takes '}"
             f"{units.duration_ns(between.each_ns(fetching))} "
             f"{'go to it' if inside else 'while no device works'}, "
@@ -172,9 +174,9 @@ def data_loading(trace: Trace) -> list[Finding]:
     called = host_columns(trace)[host_names(trace).rows(is_data_loader)]
     loaders = called.filter(pl.col("kind").is_in(["operator", "annotation"]))
     slowest = [worst_step(trace, "data_loader")] if inside else []
-    return steps.found(
+    return steps.loss_findings(
         "data-loading",
-        " ".join(said),
+        " ".join(sentences),
         waited,
         (*longest_by_name("call", loaders), *slowest),
         share=min(1.0, max(shares)),
@@ -197,39 +199,41 @@ def low_utilisation(trace: Trace) -> list[Finding]:
         return []
     used = dict(device_utilisation(trace).select("device", "within_steps").rows())
     # Causes that have a rule of their own, where that rule speaks up.
-    average, said = average_step(trace), set()
-    if average["data_loader_ns"] > LEAST_LOADING * average["total_ns"]:
-        said.add("data_loading")
-    if average["communication_ns"] > LEAST_TALKING * average["total_ns"]:
-        said.add("communication")
+    average, reported_causes = average_step(trace), set()
+    if average["data_loader_ns"] > MIN_LOADING * average["total_ns"]:
+        reported_causes.add("data_loading")
+    if average["communication_ns"] > MIN_TALKING * average["total_ns"]:
+        reported_causes.add("communication")
     if tiny_kernels(trace):
-        said.add("host")
-    found: dict[str, list[_IdleDevice]] = {}
+        reported_causes.add("host")
+    devices_by_cause: dict[str, list[_IdleDevice]] = {}
     for row in idle_causes(trace).to_dicts():
-        number, whole = row["device"], row["steps_ns"]
+        number, steps_ns = row["device"], row["steps_ns"]
         if used.get(number) is None or not row["idle_ns"]:
             continue
-        lazy = used[number] < LEAST_UTILISATION
-        if not lazy and row["idle_ns"] < LEAST_IDLE * whole:
+        lazy = used[number] < MIN_UTILISATION
+        if not lazy and row["idle_ns"] < MIN_IDLE * steps_ns:
             continue
         causes = {cause: row[f"{cause}_ns"] for cause in CAUSES}
         cause = max(causes, key=lambda name: causes[name])
         lost = causes[cause]
-        copying = whole - row["idle_ns"] - round(used[number] * whole)
-        if lazy and copying > COPY_BOUND_SHARE * whole and copying > lost:
+        copying = steps_ns - row["idle_ns"] - round(used[number] * steps_ns)
+        if lazy and copying > COPY_BOUND_SHARE * steps_ns and copying > lost:
             cause, lost = "copies", copying
-        if cause in _BOUND and cause not in said:
+        if cause in _BOUND and cause not in reported_causes:
             idle = {"idle": sum(causes.values()), **causes}
             numbers = {
                 f"{name}_us_per_step": ns / steps.count / 1000 for name, ns in idle.items() if ns
             }
             numbers = {"utilisation_pct": 100 * used[number], **numbers}
             evidence = Evidence("device", _device_names(trace, [number]), numbers=numbers)
-            found.setdefault(cause, []).append((number, lost, evidence))
+            devices_by_cause.setdefault(cause, []).append((number, lost, evidence))
     return [
-        one
-        for cause, devices in found.items()
-        for one in _low_utilisation(trace, cause, sorted(devices, key=lambda one: -one[1]), used)
+        finding
+        for cause, devices in devices_by_cause.items()
+        for finding in _low_utilisation(
+            trace, cause, sorted(devices, key=lambda entry: -entry[1]), used
+        )
     ]
 
 
@@ -245,7 +249,7 @@ def _low_utilisation(
     doing = "busy with copies" if cause == "copies" else "idle"
     idle = [1000 * evidence.numbers["idle_us_per_step"] for *_, evidence in devices]
     least = lost if cause == "copies" else min(idle)
-    known = cause != "unknown"
+    has_cause = cause != "unknown"
     words = {
         "names": names,
         "are": "are" if many else "is",
@@ -253,24 +257,24 @@ def _low_utilisation(
         "much": "most"
         if 2 * least > steps.length_ns
         else f"{'at least ' * many}{units.share(least, steps.length_ns)}",
-        "meanwhile": "" if known else _meanwhile(trace),
-        "which": "" if known else _unlinked(trace, worst),
+        "meanwhile": "" if has_cause else _meanwhile(trace),
+        "which": "" if has_cause else _unlinked_work(trace, worst),
     }
     function, took_ns = _silent_function(trace, worst) if cause == "stalled" else ("", 0)
     words["function"] = function
     words["took"] = units.duration_ns(took_ns / steps.count) + steps.a_step
-    said = f" {words['took']} of it in {function}." if function else ""
-    return steps.found(
+    function_text = f" {words['took']} of it in {function}." if function else ""
+    return steps.loss_findings(
         rule,
         f"{names} {'run' if many else 'runs'} kernels {low if low == high else f'{low} to {high}'} "
         f"of the time{' inside steps' if steps.marked else ''}. "
         f"Main cause: {catalogue()['run'][rule]['because'].format(**words)}; "
-        f"{'on the worst of them ' if many else ''}{steps.part(lost)}.{said}",
+        f"{'on the worst of them ' if many else ''}{steps.part(lost)}.{function_text}",
         lost,
         (*_holding_calls(trace, worst, cause), *(evidence for *_, evidence in devices)),
         words,
         advice="named" if function else "advice",
-        cost_ns=lost if known else 0.0,
+        cost_ns=lost if has_cause else 0.0,
     )
 
 
@@ -282,15 +286,19 @@ def _meanwhile(trace: Trace) -> str:
     return f"the host mostly {_HOST_DID[max(_HOST_DID, key=lambda part: average[f'{part}_ns'])]}"
 
 
-def _unlinked(trace: Trace, device: int) -> str:
+def _unlinked_work(trace: Trace, device: int) -> str:
     """Which work of a device mostly lacks its launch, in words."""
     rows = device_activities(trace)
     mine = rows.device == device
     kinds = device_columns(trace)["kind"].cast(pl.String).gather(rows.row[mine])
     launched = pl.DataFrame({"kind": kinds, "launched": rows.launched[mine]})
     shares = dict(launched.group_by("kind").agg(pl.col("launched").mean()).iter_rows())
-    lacking = [words for kind, words in _WORK.items() if shares.get(kind, 1.0) < 0.5]
-    return f"its {' and '.join(lacking)}" if 0 < len(lacking) < len(shares) else "its work"
+    unlinked_kinds = [words for kind, words in _WORK.items() if shares.get(kind, 1.0) < 0.5]
+    return (
+        f"its {' and '.join(unlinked_kinds)}"
+        if 0 < len(unlinked_kinds) < len(shares)
+        else "its work"
+    )
 
 
 def _silent_function(trace: Trace, device: int) -> tuple[str, int]:
@@ -310,15 +318,17 @@ def _silent_function(trace: Trace, device: int) -> tuple[str, int]:
         silent = intervals.subtract(silent, roles[role])
     inside = intervals.coverage_within(silent, np.stack([calls.start, calls.end]).T)
     called = calls.parent >= 0
-    own = inside - sums_by(calls.parent[called], inside[called], len(calls))
-    own = np.where(works[calls.thread], np.maximum(own, 0), 0)
+    self_ns = inside - sums_by(calls.parent[called], inside[called], len(calls))
+    self_ns = np.where(works[calls.thread], np.maximum(self_ns, 0), 0)
     names, code = np.unique(np.array(frames.name), return_inverse=True)
-    spent = sums_by(code[frames.row], own, len(names))
+    spent = sums_by(code[frames.row], self_ns, len(names))
     most = int(spent.argmax())
     if not spent[most]:
         return "", 0
     name = str(names[most])
-    chain = int(sums_by(frames.row, np.where(code[frames.row] == most, own, 0), len(code)).argmax())
+    chain = int(
+        sums_by(frames.row, np.where(code[frames.row] == most, self_ns, 0), len(code)).argmax()
+    )
     if name.startswith("<") and frames.outer[chain] >= 0:
         # What is built in is called by something that has a place.
         name = f"{name} (called by {frames.name[frames.outer[chain]]})"
@@ -330,7 +340,7 @@ def _device_names(trace: Trace, numbers: list[int]) -> str:
     word = device_word(trace)
     if len(numbers) == 1:
         return f"{word} {numbers[0]}" if numbers[0] >= 0 else word
-    if len(numbers) > _MOST_NAMED:
+    if len(numbers) > _MAX_NAMED:
         return f"{len(numbers)} {word}s ({numbers[0]} to {numbers[-1]})"
     return f"{word}s {', '.join(map(str, numbers))}"
 
@@ -358,27 +368,31 @@ def dominant_operator(trace: Trace) -> list[Finding]:
         return []
     spent = np.bincount(forest.name[mine], weights=node_times(trace).host_self[mine])
     named = forest.name == int(spent.argmax())
-    own = mine[named[mine]]
-    name = str(forest.names_of(own[:1])[0]) if spent.any() else ""
+    operator_nodes = mine[named[mine]]
+    name = str(forest.names_of(operator_nodes[:1])[0]) if spent.any() else ""
     if not name or is_data_loader(name) or is_collective_call(name):
         return []
     # Its calls without the other operators that they call.
-    called = within(own, forest.size) & (forest.role == OPERATOR) & ~named
+    called = descendant_mask(operator_nodes, forest.size) & (forest.role == OPERATOR) & ~named
     spans = np.stack([forest.start, forest.end]).T
-    alone = intervals.subtract(spans[own], spans[called])
+    self_ranges = intervals.subtract(spans[operator_nodes], spans[called])
     # Nor is what it waits for its own: where nothing runs meanwhile, that was not recorded.
-    held = holding_calls(trace)
-    alone = intervals.subtract(alone, held.ranges[held.waits])
-    host_ns, idle = steps.per_step_ns(alone), idle_ranges(trace).values()
-    lost = [steps.per_step_ns(intervals.intersect(alone, one)) for one in idle]
+    holding = holding_calls(trace)
+    self_ranges = intervals.subtract(self_ranges, holding.ranges[holding.waits])
+    host_ns, idle = steps.per_step_ns(self_ranges), idle_ranges(trace).values()
+    lost = [steps.per_step_ns(intervals.intersect(self_ranges, ranges)) for ranges in idle]
     idle_ns = min(lost, default=host_ns)
-    if idle_ns <= LEAST_OPERATOR * steps.length_ns:
+    if idle_ns <= MIN_OPERATOR * steps.length_ns:
         return []
-    calls = units.counted(len(own), "calls")
-    numbers = {"calls": len(own), "host_us_per_step": host_ns / 1000}
+    calls = units.count_noun(len(operator_nodes), "calls")
+    numbers = {"calls": len(operator_nodes), "host_us_per_step": host_ns / 1000}
     table_ns = float(spent.max()) / steps.count
-    how = "by itself" if abs(host_ns - table_ns) <= _ALIKE * host_ns else "with its runtime calls"
-    return steps.found(
+    how = (
+        "by itself"
+        if abs(host_ns - table_ns) <= _MAX_TIME_DIFFERENCE * host_ns
+        else "with its runtime calls"
+    )
+    return steps.loss_findings(
         "dominant-operator",
         f"{name} takes {steps.part(host_ns)} on the host {how}, in {calls}"
         f"{f'; no device works for {units.duration_ns(idle_ns)} of it' if lost else ''}.",
@@ -399,8 +413,10 @@ def large_gaps(trace: Trace) -> list[Finding]:
     if not steps.length_ns:
         return []
     least = steps.large_gap_ns
-    devices = ([*_unexplained(trace, large)] for large in _gaps_by_device(trace, least))
-    gaps = max(devices, key=lambda found: sum(length for length, *_ in found), default=[])
+    devices = ([*_unexplained_gaps(trace, large)] for large in _gaps_by_device(trace, least))
+    gaps = max(
+        devices, key=lambda device_gaps: sum(length for length, *_ in device_gaps), default=[]
+    )
     if not gaps:
         return []
     longest_ns, step, host_name, _ = gaps[0]
@@ -409,14 +425,14 @@ def large_gaps(trace: Trace) -> list[Finding]:
     meanwhile = f"while the host was in {host_name}"
     if host_name is None:
         meanwhile = "with no single host event behind it"
-    return steps.found(
+    return steps.loss_findings(
         "large-gaps",
-        f"{units.counted(len(gaps), 'gaps')} of {units.duration_ns(least)} or more "
+        f"{units.count_noun(len(gaps), 'gaps')} of {units.duration_ns(least)} or more "
         f"{'takes' if len(gaps) == 1 else 'take'} {units.share(per_step, steps.length_ns)} of "
-        f"{'the steps' if steps.marked else steps.each}; the longest lasts "
+        f"{'the steps' if steps.marked else steps.step_phrase}; the longest lasts "
         f"{units.duration_ns(longest_ns)}{where}, {meanwhile}.",
         per_step,
-        (evidence for *_, evidence in gaps[:_SHOWN]),
+        (evidence for *_, evidence in gaps[:_MOST_SHOWN]),
     )
 
 
@@ -438,7 +454,7 @@ def _gaps_by_device(trace: Trace, least: float) -> Iterator[Gaps]:
             yield Gaps(inner[:, 0], inner[:, 1], before, after)
 
 
-def _unexplained(trace: Trace, gaps: Gaps) -> Iterator[_LargeGap]:
+def _unexplained_gaps(trace: Trace, gaps: Gaps) -> Iterator[_LargeGap]:
     """Gaps that no other rule speaks about: fetching data and communication have their own.
 
     So have those in which the host waits for the device, which had work that was not recorded.
@@ -458,8 +474,8 @@ def _unexplained(trace: Trace, gaps: Gaps) -> Iterator[_LargeGap]:
         if not loading and not in_vain and not talks:
             name, length = names[step[place]], int(gaps.length[place])
             ends = (short_kernel_name(side[place] or "") for side in (before, after))
-            told = f"{f'in step {name} ' if marked else ''}from {' to '.join(ends)}"
+            gap_text = f"{f'in step {name} ' if marked else ''}from {' to '.join(ends)}"
             if host_name is not None:
-                told += f", host in {host_name}"
+                gap_text += f", host in {host_name}"
             numbers = {"gap_us": length / 1000, "start_ns": int(gaps.start[place])}
-            yield length, name, host_name, Evidence("gap", told, numbers=numbers)
+            yield length, name, host_name, Evidence("gap", gap_text, numbers=numbers)

@@ -18,28 +18,28 @@ from timesink.analyses.statistics import ALPHA, false_discovery
 from timesink.model import units
 from timesink.model.diagnosis import (
     Component,
-    CycleJudgement,
     CycleTime,
     Diagnosis,
     ProgramChange,
     SteadyTimes,
+    StepTimeTest,
 )
 from timesink.model.findings import Evidence, Finding, Interval
 from timesink.model.intervals import Floats
-from timesink.model.units import brief_ns, listed
-from timesink.rules import finding
-from timesink.rules.case import largest_first, within
-from timesink.rules.diagnosis import change_ns, diagnose, explaining
+from timesink.model.units import brief_ns, join_names
+from timesink.rules import make_finding
+from timesink.rules.case import largest_first, relative_closeness
+from timesink.rules.diagnosis import change_ns, diagnose, explain_anomalies
 
 WAITS = ("exposed_communication", "synchronisation", "idle", "host_cpu")
 """Where a process waits for others: in a collective, or wherever its host waits for one."""
 _LINKS = frozenset({"nvlink_contention", "network"})
-_FEWEST = 3
+_MIN_PROCESSES = 3
 """Processes that are needed to tell the one that is not like the others."""
-_LEAST_SHARE = 0.01
-_MOST_OF_IT = 0.5
+_MIN_SHARE = 0.01
+_MIN_SHARE_EXPLAINED = 0.5
 _Z95 = 1.96
-_TOLD = {"regression": "longer", "improvement": "shorter"}
+_VERDICT_WORDS = {"regression": "longer", "improvement": "shorter"}
 _TOGETHER = frozenset({"exposed_communication", "synchronisation"})
 
 
@@ -52,37 +52,44 @@ class ProcessDiagnosis:
     host: str | None = None
 
 
-def diagnose_together(pairs: Sequence[Pair], own: Sequence[Diagnosis] = ()) -> Diagnosis:
-    """One diagnosis of all pairs; there is one at least.  `own` are theirs, where known already.
+def diagnose_together(pairs: Sequence[Pair], diagnoses: Sequence[Diagnosis] = ()) -> Diagnosis:
+    """One diagnosis of all pairs; there is one at least.  `diagnoses` are theirs, if already made.
 
     Amounts are means over the processes.  What only some of them have explains what all lose by it.
     """
-    own = own or [diagnose(pair) for pair in pairs]
+    diagnoses = diagnoses or [diagnose(pair) for pair in pairs]
     if len(pairs) == 1:
-        return own[0]
+        return diagnoses[0]
     members = [
-        ProcessDiagnosis(process_name(pair), one, pair.new.host)
-        for pair, one in zip(pairs, own, strict=True)
+        ProcessDiagnosis(process_name(pair), diagnosis, pair.new.host)
+        for pair, diagnosis in zip(pairs, diagnoses, strict=True)
     ]
-    known = [one for one in members if one.diagnosis.verdict != "incomparable"] or members
-    parts = _mean_components(known)
-    judged = judge_together(known)
+    comparable = [
+        member for member in members if member.diagnosis.verdict != "incomparable"
+    ] or members
+    parts = _mean_components(comparable)
+    judged = judge_together(comparable)
     change = change_ns(parts, judged.cycle_time)
-    merged = merged_causes(known, change)
-    late = stragglers(known, merged, change)
+    merged = merged_causes(comparable, change)
+    late = stragglers(comparable, merged, change)
     symptoms: dict[tuple[str | None, str, str], Finding] = {}
-    for one in members:
-        for each in one.diagnosis.symptoms:
-            told = replace(each, process=one.process)
-            symptoms.setdefault((one.host, told.device, told.metric), told)
+    for process_diagnosis in members:
+        for symptom in process_diagnosis.diagnosis.symptoms:
+            process_symptom = replace(symptom, process=process_diagnosis.process)
+            symptoms.setdefault(
+                (process_diagnosis.host, process_symptom.device, process_symptom.metric),
+                process_symptom,
+            )
     program = _program(members)
     edited = {edit.cause for edit in program.edits} if program is not None else set()
     causes = tuple(
-        sorted([*merged, *late], key=lambda one: (one.cause not in edited, -abs(one.cost_ns)))
+        sorted([*merged, *late], key=lambda cause: (cause.cause not in edited, -abs(cause.cost_ns)))
     )
     # Anomalies with what they explain; devices of two machines may have the same name.
-    hosts = {each.process: each.host for each in members}
-    found = {(each.host, cause.cause) for each in members for cause in each.diagnosis.causes}
+    hosts = {member.process: member.host for member in members}
+    host_causes = {
+        (member.host, cause.cause) for member in members for cause in member.diagnosis.causes
+    }
     return Diagnosis(
         verdict=judged.verdict,
         reason=judged.reason,
@@ -90,23 +97,25 @@ def diagnose_together(pairs: Sequence[Pair], own: Sequence[Diagnosis] = ()) -> D
         attribution=parts,
         anomalies=tuple(
             anomaly
-            if (hosts[anomaly.process or ""], anomaly.cause) in found
+            if (hosts[anomaly.process or ""], anomaly.cause) in host_causes
             else replace(anomaly, cost_ns=0.0)
-            for anomaly in explaining(_anomalies(members), causes)
+            for anomaly in explain_anomalies(_anomalies(members), causes)
         ),
         causes=causes,
         unexplained_ns=change - sum(cause.cost_ns for cause in causes),
         unexplained=waits_left(parts, causes),
         program=program,
         symptoms=tuple(symptoms.values()),
-        notes=tuple(dict.fromkeys(note for each in members for note in each.diagnosis.notes)),
+        notes=tuple(dict.fromkeys(note for member in members for note in member.diagnosis.notes)),
     )
 
 
 def _program(members: Sequence[ProcessDiagnosis]) -> ProgramChange | None:
     """What the program does otherwise: that of the process in which most changed."""
-    known = [one.diagnosis.program for one in members if one.diagnosis.program is not None]
-    return max(known, key=lambda one: len(one.edits), default=None)
+    changes = [
+        member.diagnosis.program for member in members if member.diagnosis.program is not None
+    ]
+    return max(changes, key=lambda change: len(change.edits), default=None)
 
 
 def process_name(pair: Pair) -> str:
@@ -118,31 +127,31 @@ def process_name(pair: Pair) -> str:
 # -- one verdict on several processes --------------------------------------------------------------
 
 
-def judge_together(members: Sequence[ProcessDiagnosis]) -> CycleJudgement:
+def judge_together(members: Sequence[ProcessDiagnosis]) -> StepTimeTest:
     """The verdict on several processes, of which each was tested for itself.
 
     With many of them one differs by chance, so what counts is what is left after Benjamini and
     Hochberg: if that got longer, it is a regression, however many of the others did not.
     """
-    times = [each.diagnosis.cycle_time for each in members]
-    chances = [np.nan if each.p_value is None else each.p_value for each in times]
+    times = [member.diagnosis.cycle_time for member in members]
+    chances = [np.nan if cycle_time.p_value is None else cycle_time.p_value for cycle_time in times]
     corrected = false_discovery(np.array(chances, dtype=np.float64))
     changed = {
         verdict: [
             place
-            for place, each in enumerate(members)
-            if each.diagnosis.verdict == verdict and not corrected[place] >= ALPHA
+            for place, member in enumerate(members)
+            if member.diagnosis.verdict == verdict and not corrected[place] >= ALPHA
         ]
-        for verdict in _TOLD
+        for verdict in _VERDICT_WORDS
     }
     base, new = _means(times)
     verdict, p = _verdict(members, times, corrected, changed)
     change = None
-    if base and any(each.change_pct is not None for each in times):
+    if base and any(cycle_time.change_pct is not None for cycle_time in times):
         change = 100 * (new - base) / base
     interval = _interval(times, verdict, changed)
     steady = _steady(times, verdict, changed)
-    return CycleJudgement(
+    return StepTimeTest(
         verdict,
         _reason(members, verdict, changed, (base, new)),
         CycleTime(base, new, change, interval, p, steady),
@@ -154,7 +163,9 @@ _Changed = Mapping[str, Sequence[int]]
 
 
 def _means(times: Sequence[CycleTime]) -> tuple[float, float]:
-    return fmean(each.base_ns for each in times), fmean(each.new_ns for each in times)
+    return fmean(cycle_time.base_ns for cycle_time in times), fmean(
+        cycle_time.new_ns for cycle_time in times
+    )
 
 
 def _verdict(
@@ -163,10 +174,10 @@ def _verdict(
     """The verdict, and how likely it is by chance."""
 
     def lowest(p: Floats) -> float | None:
-        known = p[~np.isnan(p)]
-        return float(known.min()) if len(known) else None
+        finite = p[~np.isnan(p)]
+        return float(finite.min()) if len(finite) else None
 
-    if {each.diagnosis.verdict for each in members} == {"incomparable"}:
+    if {member.diagnosis.verdict for member in members} == {"incomparable"}:
         return "incomparable", lowest(p)
     base, new = _means(times)
     longer, shorter = changed["regression"], changed["improvement"]
@@ -191,7 +202,7 @@ def _interval(times: Sequence[CycleTime], verdict: str, changed: _Changed) -> In
     Where the verdict is that of some of them, the others count as they were measured.
     """
     base, new = _means(times)
-    if not base or not any(each.interval_pct is not None for each in times):
+    if not base or not any(cycle_time.interval_pct is not None for cycle_time in times):
         return None
     low, high = _ends(times, range(len(times)))
     if verdict in changed and low <= 0 <= high:
@@ -204,15 +215,19 @@ def _interval(times: Sequence[CycleTime], verdict: str, changed: _Changed) -> In
 
 def _steady(times: Sequence[CycleTime], verdict: str, changed: _Changed) -> SteadyTimes | None:
     """Means over processes of what was tested in each; of one that was not, of all its cycles."""
-    if not any(each.steady is not None for each in times):
+    if not any(cycle_time.steady is not None for cycle_time in times):
         return None
     tested = [
-        one
-        if (known := one.steady) is None
+        cycle_time
+        if (steady := cycle_time.steady) is None
         else CycleTime(
-            known.base_ns, known.new_ns, known.change_pct, known.interval_pct, one.p_value
+            steady.base_ns,
+            steady.new_ns,
+            steady.change_pct,
+            steady.interval_pct,
+            cycle_time.p_value,
         )
-        for one in times
+        for cycle_time in times
     ]
     base, new = _means(tested)
     bounds = _interval(tested, verdict, changed)
@@ -223,12 +238,14 @@ def _steady(times: Sequence[CycleTime], verdict: str, changed: _Changed) -> Stea
 def _ends(times: Sequence[CycleTime], uncertain: Sequence[int]) -> tuple[float, float]:
     """Mean of the ends of the intervals, in ns; of all but `uncertain` ones the measured change."""
     ends = []
-    for place, each in enumerate(times):
-        if each.interval_pct is None or place not in uncertain:
-            ends.append((each.new_ns - each.base_ns, each.new_ns - each.base_ns))
+    for place, cycle_time in enumerate(times):
+        if cycle_time.interval_pct is None or place not in uncertain:
+            ends.append(
+                (cycle_time.new_ns - cycle_time.base_ns, cycle_time.new_ns - cycle_time.base_ns)
+            )
         else:
-            low, high = each.interval_pct
-            ends.append((low * each.base_ns / 100, high * each.base_ns / 100))
+            low, high = cycle_time.interval_pct
+            ends.append((low * cycle_time.base_ns / 100, high * cycle_time.base_ns / 100))
     return fmean(low for low, _ in ends), fmean(high for _, high in ends)
 
 
@@ -239,36 +256,38 @@ def _reason(
         return members[0].diagnosis.reason
     took, many = f"{units.times(*means)} on average ({units.change(*means)})", len(members)
     every = "Both processes" if many == 2 else f"All {many} processes"
-    told = []
-    for kind, word in _TOLD.items():
+    clauses = []
+    for kind, word in _VERDICT_WORDS.items():
         names = [members[place].process for place in changed[kind]]
         if len(names) == many:
-            told.append(f"{every} have {word} cycles")
+            clauses.append(f"{every} have {word} cycles")
         elif names:
             have = "has" if len(names) == 1 else "have"
-            who = f"{len(names)} of {many} processes ({units.listed(names)})"
-            told.append(f"{who} {have} {word} cycles")
-    if not told:
+            who = f"{len(names)} of {many} processes ({units.join_names(names)})"
+            clauses.append(f"{who} {have} {word} cycles")
+    if not clauses:
         return f"{every} have cycles that are the same within noise: {took}."
     but = "; together that is no change" if verdict == "no_change" else ""
-    return f"{' and '.join(told)}{but}: {took}."
+    return f"{' and '.join(clauses)}{but}: {took}."
 
 
 def _mean_components(members: Sequence[ProcessDiagnosis]) -> tuple[Component, ...]:
     """Means over processes; one that does not have a component takes no time for it."""
-    found = [{part.name: part for part in each.diagnosis.attribution} for each in members]
+    process_parts = [
+        {part.name: part for part in member.diagnosis.attribution} for member in members
+    ]
     means = []
-    for name in dict.fromkeys(name for each in found for name in each):
-        there = [each[name] for each in found if name in each]
-        share = len(there) / len(found)
+    for name in dict.fromkeys(name for parts in process_parts for name in parts):
+        there = [parts[name] for parts in process_parts if name in parts]
+        share = len(there) / len(process_parts)
         ends = [part.interval_ns for part in there if part.interval_ns is not None]
         same = [part.same_launches_ns for part in there if part.same_launches_ns is not None]
         low_high = [share * fmean(side) for side in zip(*ends, strict=True)]
         means.append(
             replace(
                 there[0],
-                base_ns=fsum(part.base_ns for part in there) / len(found),
-                new_ns=fsum(part.new_ns for part in there) / len(found),
+                base_ns=fsum(part.base_ns for part in there) / len(process_parts),
+                new_ns=fsum(part.new_ns for part in there) / len(process_parts),
                 interval_ns=(low_high[0], low_high[1]) if len(ends) == len(there) else None,
                 p_value=None,
                 same_launches_ns=share * fmean(same) if same else None,
@@ -280,12 +299,12 @@ def _mean_components(members: Sequence[ProcessDiagnosis]) -> tuple[Component, ..
 def _anomalies(members: Sequence[ProcessDiagnosis]) -> tuple[Finding, ...]:
     """Each resource of a device of a machine once, as the process that has it worst sees it."""
     placed = [
-        (place, each.host, replace(anomaly, process=each.process))
-        for each in members
-        for place, anomaly in enumerate(each.diagnosis.anomalies)
+        (place, member.host, replace(anomaly, process=member.process))
+        for member in members
+        for place, anomaly in enumerate(member.diagnosis.anomalies)
     ]
     # The order within a process also says what comes of what.
-    placed.sort(key=lambda each: (each[0], -each[2].share))
+    placed.sort(key=lambda entry: (entry[0], -entry[2].share))
     once: dict[tuple[str | None, str, str], Finding] = {}
     for _, host, anomaly in placed:
         once.setdefault((host, anomaly.id, anomaly.device), anomaly)
@@ -298,71 +317,75 @@ def _anomalies(members: Sequence[ProcessDiagnosis]) -> tuple[Finding, ...]:
 def merged_causes(members: Sequence[ProcessDiagnosis], change_ns: float) -> list[Finding]:
     """Each cause once, with the processes that have it."""
     groups: dict[tuple[str, ...], list[Finding]] = {}
-    for each in members:
-        own: dict[tuple[str, ...], list[Finding]] = {}
-        for cause in each.diagnosis.causes:
+    for member in members:
+        causes_by_key: dict[tuple[str, ...], list[Finding]] = {}
+        for cause in member.diagnosis.causes:
             key: tuple[str, ...] = (cause.cause,)
             if cause.evidence and cause.cause == "host_code":
                 # Code of the host is the same one in the same function.
                 key = (cause.cause, cause.evidence[0].kind, cause.evidence[0].function or "")
-            own.setdefault(key, []).append(replace(cause, process=each.process))
-        for key, causes in own.items():
-            groups.setdefault(key, []).append(_summed(causes))
+            causes_by_key.setdefault(key, []).append(replace(cause, process=member.process))
+        for key, causes in causes_by_key.items():
+            groups.setdefault(key, []).append(_sum_causes(causes))
     # What collectives gained for the process that waits least in them: that is no waiting. The
     # others wait for it, and who that is changes from run to run.
     talking = [
-        [part for part in each.diagnosis.attribution if part.part == "exposed_communication"]
-        for each in members
+        [part for part in member.diagnosis.attribution if part.part == "exposed_communication"]
+        for member in members
     ]
     base = min(sum(part.base_ns for part in parts) for parts in talking)
     new = min(sum(part.new_ns for part in parts) for parts in talking)
     link_ns = max(0.0, new - base)
-    merged = [_merged(group, len(members), change_ns) for group in groups.values()]
+    merged = [_merge_causes(group, len(members), change_ns) for group in groups.values()]
     # A link explains what a transfer gained, and not what others wait for it.
     capped = [
-        _scaled(cause, min(cause.cost_ns, link_ns)) if cause.cause in _LINKS else cause
+        _scale_cause(cause, min(cause.cost_ns, link_ns)) if cause.cause in _LINKS else cause
         for cause in merged
     ]
     return [cause for cause in capped if cause.cost_ns]
 
 
-def _summed(causes: list[Finding]) -> Finding:
+def _sum_causes(causes: list[Finding]) -> Finding:
     """Several causes of one sort that a process has, as one: most time first."""
-    first, *others = sorted(causes, key=lambda each: -abs(each.cost_ns))
-    if not others:
+    first, *rest = sorted(causes, key=lambda cause: -abs(cause.cost_ns))
+    if not rest:
         return first
     claims: dict[str, float] = {}
-    for name, ns in (claim for each in causes for claim in each.claims):
+    for name, ns in (claim for cause in causes for claim in cause.claims):
         claims[name] = claims.get(name, 0.0) + ns
-    ends = [each.interval_ns for each in causes if each.interval_ns is not None]
-    known = len(ends) == len(causes)
-    more = sum(each.cost_ns for each in others)
-    many = f"{len(others)} more add"
-    what = "One more change of this sort adds" if len(others) == 1 else many
+    ends = [cause.interval_ns for cause in causes if cause.interval_ns is not None]
+    has_intervals = len(ends) == len(causes)
+    more = sum(cause.cost_ns for cause in rest)
+    many = f"{len(rest)} more add"
+    what = "One more change of this sort adds" if len(rest) == 1 else many
     return replace(
         first,
         cost_ns=first.cost_ns + more,
-        interval_ns=(sum(low for low, _ in ends), sum(high for _, high in ends)) if known else None,
+        interval_ns=(sum(low for low, _ in ends), sum(high for _, high in ends))
+        if has_intervals
+        else None,
         sentence=f"{first.sentence} {what} {units.signed_ns(more)} per cycle.",
-        evidence=tuple(proof for each in (first, *others) for proof in each.evidence),
+        evidence=tuple(proof for cause in (first, *rest) for proof in cause.evidence),
         claims=largest_first(claims),
     )
 
 
-def _merged(group: list[Finding], processes: int, change_ns: float) -> Finding:
+def _merge_causes(group: list[Finding], processes: int, change_ns: float) -> Finding:
     """What all have is meant as it is on average; what some have holds up all as it does them."""
-    worst = max(group, key=lambda each: abs(each.cost_ns))
+    worst = max(group, key=lambda cause: abs(cause.cost_ns))
     if len(group) >= processes:
-        ns = fmean(each.cost_ns for each in group)
-        return _scaled(replace(worst, process=None), ns)
-    names = list(dict.fromkeys(each.process or "" for each in group))
-    who = listed(names)
-    told = replace(worst, process=who, sentence=f"{who.capitalize()}: {worst.sentence}")
+        ns = fmean(cause.cost_ns for cause in group)
+        return _scale_cause(replace(worst, process=None), ns)
+    names = list(dict.fromkeys(cause.process or "" for cause in group))
+    who = join_names(names)
+    process_cause = replace(worst, process=who, sentence=f"{who.capitalize()}: {worst.sentence}")
     # Others may have waited there anyway: no more is lost than cycles gained.
-    return _scaled(told, within(change_ns, worst.cost_ns) or worst.cost_ns)
+    return _scale_cause(
+        process_cause, relative_closeness(change_ns, worst.cost_ns) or worst.cost_ns
+    )
 
 
-def _scaled(cause: Finding, ns: float) -> Finding:
+def _scale_cause(cause: Finding, ns: float) -> Finding:
     share = ns / cause.cost_ns if cause.cost_ns else 0.0
     ends = sorted(end * share for end in cause.interval_ns or ())
     return replace(
@@ -384,13 +407,13 @@ def waits_left(
     for cause in causes:
         missing = 0.0
         for name, ns in cause.claims:
-            found = within(left.get(name, 0.0), ns)
-            left[name] = left.get(name, 0.0) - found
-            missing += ns - found
+            explained_ns = relative_closeness(left.get(name, 0.0), ns)
+            left[name] = left.get(name, 0.0) - explained_ns
+            missing += ns - explained_ns
         for name in WAITS:
-            found = within(left.get(name, 0.0), missing)
-            left[name] = left.get(name, 0.0) - found
-            missing -= found
+            explained_ns = relative_closeness(left.get(name, 0.0), missing)
+            left[name] = left.get(name, 0.0) - explained_ns
+            missing -= explained_ns
         if cause.claims:
             first = cause.claims[0][0]
             left[first] = left.get(first, 0.0) - missing
@@ -401,22 +424,22 @@ def stragglers(
     members: Sequence[ProcessDiagnosis], causes: Sequence[Finding], change_ns: float
 ) -> Iterator[Finding]:
     """The process whose own work gained far more than that of the others, who wait for it."""
-    if len(members) < _FEWEST or change_ns <= 0:
+    if len(members) < _MIN_PROCESSES or change_ns <= 0:
         return
-    own = [_rise(each, waiting=False) for each in members]
-    last = max(range(len(own)), key=lambda each: own[each])
-    others = [each for place, each in enumerate(members) if place != last]
-    beyond = own[last] - median(own)
-    waiting = median(_rise(each, waiting=True) for each in others)
+    rises = [_rise(member, waiting=False) for member in members]
+    last = max(range(len(rises)), key=lambda number: rises[number])
+    other_members = [member for place, member in enumerate(members) if place != last]
+    beyond = rises[last] - median(rises)
+    waiting = median(_rise(member, waiting=True) for member in other_members)
     cycle_ns = members[last].diagnosis.cycle_time.base_ns
-    least = max(_LEAST_SHARE * cycle_ns, _MOST_OF_IT * change_ns)
+    least = max(_MIN_SHARE * cycle_ns, _MIN_SHARE_EXPLAINED * change_ns)
     name = members[last].process
     # Causes that only this process has may explain most of it.
-    known = sum(each.cost_ns for each in causes if each.process == name)
-    if beyond < least or waiting < least or known >= _MOST_OF_IT * beyond:
+    explained_ns = sum(cause.cost_ns for cause in causes if cause.process == name)
+    if beyond < least or waiting < least or explained_ns >= _MIN_SHARE_EXPLAINED * beyond:
         return
     ns = min(beyond, change_ns)
-    yield finding(
+    yield make_finding(
         "causes",
         "straggler",
         f"{name.capitalize()} works {brief_ns(beyond)} per cycle longer than before and than the "

@@ -19,20 +19,20 @@ from timesink.analyses.kernels.calls import call_weight
 from timesink.analyses.kernels.usage import THIRDS, DeviceUse, Thresholds, headroom, of_device
 from timesink.model import units
 from timesink.model.findings import Finding
-from timesink.rules import device_work, finding, fitted, is_pytorch, rules_for
+from timesink.rules import device_work, fit_finding, is_pytorch, make_finding, rules_for
 
-LEAST_PCT = 5.0
+MIN_PCT = 5.0
 """Share of a device's time from which a rule speaks."""
-LEAST_SOFTMAX_PCT = 3.0
+MIN_SOFTMAX_PCT = 3.0
 """A softmax is only part of what a fused attention kernel saves."""
 MATTERS = 0.1
 """Share of a part from which something in it is worth a word."""
 USUAL_MULTIPROCESSORS = 100
 """Of devices that do not say how many they have."""
 IDLE_TENSOR_PCT = 5.0
-_MOST_NAMES = 3
-_MOSTLY = 0.5
-_FEWEST_LAYERS = 4
+_MAX_NAMES = 3
+_MIN_SHARE_OF_TIME = 0.5
+_MIN_LAYERS = 4
 """Launches of a softmax from which it belongs to layers, not to a loss."""
 _PRODUCTS = {
     "gemm": "matrix products",
@@ -83,12 +83,12 @@ def advise(
 
     The calls have their `class` and their `weight`; `multiprocessors` are by device number.
     """
-    known = multiprocessors or {}
+    multiprocessor_counts = multiprocessors or {}
     names = calls["name"].cast(pl.String()).drop_nulls().unique()
     pytorch = is_pytorch(None, names, otherwise=True)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for use in devices:
-        number = None if use.device is None else known.get(use.device)
+        number = None if use.device is None else multiprocessor_counts.get(use.device)
         timed = of_device(calls, use).with_columns(call_weight().alias("weight"))
         timed = timed.filter(pl.col("dur_ns").is_not_null())
         # Launches with their `time` and `headroom`, and which only change a layout.
@@ -96,17 +96,23 @@ def advise(
             (pl.col("dur_ns") * pl.col("weight")).alias("time"),
             (headroom() * pl.col("weight")).alias("headroom"),
             pl.col("family").cast(pl.String()),
-            images=_named(timed, device_work.IMAGE_LAYOUT),
-            turned=_named(timed, _TURNED) & (timed["family"].cast(pl.String()) == "copy"),
+            images=_name_matches(timed, device_work.IMAGE_LAYOUT),
+            turned=_name_matches(timed, _TURNED) & (timed["family"].cast(pl.String()) == "copy"),
         )
         low, high = 100 * thresholds.low, 100 * thresholds.high
         device = DeviceCalls(use, timed, low, high, number)
-        whole = _total(device.calls)
-        own = [advice for rule in rules_for("kernels") for advice in rule(device)]
+        total_ns = _total(device.calls)
+        device_findings = [advice for rule in rules_for("kernels") for advice in rule(device)]
         # Where there is no honest number, all of the time counts.
-        own.sort(key=lambda one: one.gain_ns or one.share * whole, reverse=True)
-        found += (fitted(one, "kernels", pytorch=pytorch) for one in own)
-    return tuple(found)
+        device_findings.sort(
+            key=lambda device_finding: device_finding.gain_ns or device_finding.share * total_ns,
+            reverse=True,
+        )
+        findings += (
+            fit_finding(device_finding, "kernels", pytorch=pytorch)
+            for device_finding in device_findings
+        )
+    return tuple(findings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,10 +128,10 @@ class DeviceCalls:
     multiprocessors: int | None
 
     def share_pct(self, part: pl.DataFrame) -> float:
-        whole = _total(self.calls)
-        return 100 * _total(part) / whole if whole else 0.0
+        total_ns = _total(self.calls)
+        return 100 * _total(part) / total_ns if total_ns else 0.0
 
-    def speaks(self, part: pl.DataFrame, least_pct: float = LEAST_PCT) -> bool:
+    def speaks(self, part: pl.DataFrame, least_pct: float = MIN_PCT) -> bool:
         return self.share_pct(part) >= least_pct
 
     def advice(
@@ -143,7 +149,7 @@ class DeviceCalls:
             .sort("time", "short_name", descending=[True, False])
         )
         took = f"{self.share_pct(part):.1f} % of the time ({units.brief_ns(_total(part))})"
-        return finding(
+        return make_finding(
             "kernels",
             rule,
             f"{took} {sentence}",
@@ -151,7 +157,7 @@ class DeviceCalls:
             host=self.use.host,
             device=self.use.device,
             share=self.share_pct(part) / 100,
-            kernels=tuple(longest["short_name"].drop_nulls().head(_MOST_NAMES)),
+            kernels=tuple(longest["short_name"].drop_nulls().head(_MAX_NAMES)),
             **more,
         )
 
@@ -168,7 +174,7 @@ def tensor_cores_unused(device: DeviceCalls) -> Iterator[Finding]:
         pl.col("sm_pct") >= device.low_pct,
         # At the memory roof other units would wait as well.
         (pl.col("dram_pct") < device.high_pct).fill_null(value=True),
-        ~_named(device.calls, _NO_PRODUCT),
+        ~_name_matches(device.calls, _NO_PRODUCT),
     )
     if not device.speaks(part):
         return
@@ -177,7 +183,7 @@ def tensor_cores_unused(device: DeviceCalls) -> Iterator[Finding]:
     yield device.advice(
         "tensor-cores-unused",
         part,
-        f"in {_listed([_PRODUCTS[family] for family in families])} that leave the tensor cores "
+        f"in {_join_words([_PRODUCTS[family] for family in families])} that leave the tensor cores "
         f"idle and keep SM at {_mean(part, 'sm_pct'):.0f} % of its peak.",
         {"images": images if "convolution" in families else ""},
         advice="before_tf32" if major is not None and major < device_work.FIRST_TF32 else "advice",
@@ -198,8 +204,8 @@ def tiny_kernels(device: DeviceCalls) -> Iterator[Finding]:
         return
     launches = units.share(_total(part, "weight"), _total(device.calls, "weight"))
     tiny = units.duration_ns(device_work.TINY_NS)
-    optimizer = part.filter(_named(part, _FOREACH) | (pl.col("family") == "optimizer"))
-    is_fused = _named(optimizer, _FUSED).any()
+    optimizer = part.filter(_name_matches(part, _FOREACH) | (pl.col("family") == "optimizer"))
+    is_fused = _name_matches(optimizer, _FUSED).any()
     yield device.advice(
         "tiny-kernels",
         part,
@@ -225,16 +231,16 @@ def low_use(device: DeviceCalls) -> Iterator[Finding]:
     blocks = pl.col("grid_x") * pl.col("grid_y") * pl.col("grid_z")
     few = part.select((blocks < limit).fill_null(value=False)).to_series()
     used = f"SM at {_mean(part, 'sm_pct'):.0f} % and DRAM at {_mean(part, 'dram_pct'):.0f} %"
-    said = f"in kernels that keep {used} of peak"
+    sentence = f"in kernels that keep {used} of peak"
     if _most_of(part, few):
         filled = units.share(_total(part.filter(few)), _total(part))
-        said += f", {filled} of that with fewer than {limit} blocks{enough}"
-    others = part.filter(~pl.col("family").is_in(list(_PRODUCTS)))
-    fuses = _total(others) >= MATTERS * _total(part) and not _is_compiled(others)
+        sentence += f", {filled} of that with fewer than {limit} blocks{enough}"
+    other_calls = part.filter(~pl.col("family").is_in(list(_PRODUCTS)))
+    fuses = _total(other_calls) >= MATTERS * _total(part) and not _is_compiled(other_calls)
     yield device.advice(
         "low-use",
         part,
-        f"{said}.",
+        f"{sentence}.",
         {"fusion": ", fusion (torch.compile)" if fuses else ""},
         advice="few_blocks" if _most_of(part, few) else "advice",
         cost_ns=_total(part, "headroom"),
@@ -251,19 +257,19 @@ def memory_bound(device: DeviceCalls) -> Iterator[Finding]:
     )
     if not device.speaks(part):
         return
-    optimizer = part.filter(_named(part, _FOREACH), pl.col("family") == "optimizer")
-    others = part.filter(pl.col("family") != "optimizer")
+    optimizer = part.filter(_name_matches(part, _FOREACH), pl.col("family") == "optimizer")
+    other_calls = part.filter(pl.col("family") != "optimizer")
     # Only full names tell what such kernels apply.
-    told = optimizer["name"].cast(pl.String()).str.contains("<", literal=True).any()
+    has_full_names = optimizer["name"].cast(pl.String()).str.contains("<", literal=True).any()
     tried = ["smaller data types"]
-    if others.height and not _is_compiled(others):
+    if other_calls.height and not _is_compiled(other_calls):
         tried.insert(0, "fusion (torch.compile)")
-    if told and _total(optimizer) >= MATTERS * _total(part):
+    if has_full_names and _total(optimizer) >= MATTERS * _total(part):
         tried.insert(0, "an optimizer in one pass (fused=True)")
     yield device.advice(
         "memory-bound-elementwise",
         part,
-        f"in {_listed(_main_families(part))} kernels near the memory roof, "
+        f"in {_join_words(_main_families(part))} kernels near the memory roof, "
         f"DRAM at {_mean(part, 'dram_pct'):.0f} % and SM at {_mean(part, 'sm_pct'):.0f} %.",
         {"tried": ", ".join(tried)},
     )
@@ -290,16 +296,16 @@ def attention_not_fused(device: DeviceCalls) -> Iterator[Finding]:
     calls = device.calls
     if (calls["family"] == "attention").any():
         return
-    softmax = calls.filter(pl.col("family") == "softmax", ~_named(calls, _LOG_SOFTMAX))
-    part = softmax.filter(pl.col("weight").sum().over("short_name") >= _FEWEST_LAYERS)
+    softmax = calls.filter(pl.col("family") == "softmax", ~_name_matches(calls, _LOG_SOFTMAX))
+    part = softmax.filter(pl.col("weight").sum().over("short_name") >= _MIN_LAYERS)
     launches = _total(part, "weight")
     products = _total(calls.filter(pl.col("family") == "gemm"), "weight")
-    if not device.speaks(part, LEAST_SOFTMAX_PCT) or products < 2 * launches:
+    if not device.speaks(part, MIN_SOFTMAX_PCT) or products < 2 * launches:
         return
     yield device.advice(
         "attention-not-fused",
         part,
-        f"in {units.counted(round(launches), 'softmax kernels')} among matrix products, and no "
+        f"in {units.count_noun(round(launches), 'softmax kernels')} among matrix products, and no "
         "attention kernel: attention seems to write its scores to memory.",
         cost_ns=_total(part),
     )
@@ -308,17 +314,17 @@ def attention_not_fused(device: DeviceCalls) -> Iterator[Finding]:
 # -- what rules ask of launches --------------------------------------------------------------------
 
 
-def _named(calls: pl.DataFrame, pattern: re.Pattern[str]) -> pl.Series:
+def _name_matches(calls: pl.DataFrame, pattern: re.Pattern[str]) -> pl.Series:
     """Which calls have a name like this; asked are the short name and, a line below, the whole."""
     codes, texts = encode(calls["name"])
     row_of = np.zeros(len(texts), dtype=np.int64)
     row_of[codes] = np.arange(len(codes))
     short = calls["short_name"].cast(pl.String()).gather(row_of).to_list() if len(codes) else []
-    found = [
-        pattern.search(f"{own}\n{text}") is not None if text is not None else False
-        for own, text in zip(short, texts, strict=False)
+    is_match = [
+        pattern.search(f"{short_name}\n{text}") is not None if text is not None else False
+        for short_name, text in zip(short, texts, strict=False)
     ]
-    return pl.Series(np.array(found, dtype=np.bool_)[codes], dtype=pl.Boolean())
+    return pl.Series(np.array(is_match, dtype=np.bool_)[codes], dtype=pl.Boolean())
 
 
 def _total(part: pl.DataFrame, column: str = "time") -> float:
@@ -331,12 +337,12 @@ def _mean(part: pl.DataFrame, column: str) -> float:
 
 def _most_of(part: pl.DataFrame, chosen: pl.Series) -> bool:
     """Whether more than half of the time of some calls is of the chosen ones."""
-    return _total(part.filter(chosen)) > _MOSTLY * _total(part)
+    return _total(part.filter(chosen)) > _MIN_SHARE_OF_TIME * _total(part)
 
 
 def _is_compiled(part: pl.DataFrame) -> bool:
     """Whether the compiler made most of these kernels already."""
-    return _most_of(part, _named(part, _COMPILED))
+    return _most_of(part, _name_matches(part, _COMPILED))
 
 
 def _main_families(part: pl.DataFrame) -> list[str]:
@@ -346,5 +352,5 @@ def _main_families(part: pl.DataFrame) -> list[str]:
     return times.filter(matters)["family"].to_list()
 
 
-def _listed(words: Sequence[str]) -> str:
+def _join_words(words: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

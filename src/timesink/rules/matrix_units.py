@@ -16,11 +16,11 @@ from timesink.analyses.names import (
 )
 from timesink.model.diagnosis import ProgramChange
 from timesink.model.findings import Finding
-from timesink.rules import finding
+from timesink.rules import make_finding
 from timesink.rules.case import Demand, DiagnosisCase, Ledger, by_change, largest_first
 
 _CAUSE = "precision_change"
-_SHOWN = 3
+_MOST_SHOWN = 3
 
 
 def settled_matrix_units(
@@ -53,7 +53,7 @@ def settled_matrix_units(
     lead = "Matrix products no longer run on matrix units (tensor cores)"
     if is_gained:
         lead = "Matrix products now run on matrix units (tensor cores)"
-    shown = [by_change(functions, which) for which in (first, second)]
+    ranked_columns = [by_change(functions, which) for which in (first, second)]
     ordinary = by_change(functions, plain)
     more = f" and {len(ordinary) - 1} more" if len(ordinary) > 1 else ""
     without_them = f"kernels without them ({case.names(ordinary[:1])[0]}{more})"
@@ -70,14 +70,17 @@ def settled_matrix_units(
             taken[name] = taken.get(name, 0.0) + ns
     if abs(sum(taken.values())) < case.least_ns:
         return
-    is_tf32 = is_lost and all(rounds_to_tf32(names[column]) for column in shown[0][:_SHOWN])
-    said = finding(
+    is_tf32 = is_lost and all(
+        rounds_to_tf32(names[column]) for column in ranked_columns[0][:_MOST_SHOWN]
+    )
+    cause = make_finding(
         "causes",
         _CAUSE,
         f"{lead}: {took[0]} per step, {took[1]}.",
         advice="tf32" if is_tf32 else "advice",
         evidence=case.evidence(
-            [*shown[1][:_SHOWN], *shown[0][:_SHOWN]], functions.new[:, products].sum(axis=1)
+            [*ranked_columns[1][:_MOST_SHOWN], *ranked_columns[0][:_MOST_SHOWN]],
+            functions.new[:, products].sum(axis=1),
         ),
     )
-    yield replace(said, cost_ns=sum(taken.values()), claims=largest_first(taken))
+    yield replace(cause, cost_ns=sum(taken.values()), claims=largest_first(taken))

@@ -24,12 +24,12 @@ _WEIGHTS = 0.8
 """Part of the bytes from which on a product reads weights, and little else."""
 _SMALLER = 0.5
 """Of their bytes is left of weights of 16 bits in 8."""
-_LEAST_BYTES = 2
+_MIN_BYTES = 2
 _LATENCY_NS = 3_000.0
 """Products that good kernels do in less are over before the device is busy."""
-_LEAST_FILLED = 0.8
+_MIN_FILLED = 0.8
 _EXPLAINED = 0.4
-_LEAST_TILE = 128 * 64
+_MIN_TILE = 128 * 64
 """Elements of an output tile from which on a multiprocessor has one at a time."""
 _TILE = re.compile(r"(?:_|tilesize|MT)(\d{2,3})x(\d{2,3})(?=[_x])")
 _SHARED_TILES = re.compile(r"(?i:split_?k|stream_?k)|_SK[1-9]|_GSU(?:[2-9]|1\d)")
@@ -72,7 +72,7 @@ class Product:
         (30522,)
         """
         lengths = {self.n, *_row_length(self.a), *_row_length(self.b)}
-        return tuple(sorted(one for one in lengths if one > 1 and one % self.multiple))
+        return tuple(sorted(length for length in lengths if length > 1 and length % self.multiple))
 
 
 def product_of(call: CallArguments) -> Product | None:
@@ -93,11 +93,11 @@ def product_of(call: CallArguments) -> Product | None:
     return Product(batch, a.shape[-2], b.shape[-1], a.shape[-1], a, b)
 
 
-def _row_length(one: Tensor) -> tuple[int, ...]:
+def _row_length(tensor: Tensor) -> tuple[int, ...]:
     """From one row of a matrix to the next in memory; nothing where strides do not tell."""
-    if len(one.strides) != len(one.shape):
+    if len(tensor.strides) != len(tensor.shape):
         return ()
-    (rows, columns), (down, across) = one.shape[-2:], one.strides[-2:]
+    (rows, columns), (down, across) = tensor.shape[-2:], tensor.strides[-2:]
     if across == 1 and rows > 1:
         return (down,)
     return (across,) if down == 1 and columns > 1 else ()
@@ -107,12 +107,12 @@ def _chosen(
     run: RoofedSteps, kernels: pl.DataFrame, test: Callable[[int, Product], bool]
 ) -> tuple[pl.DataFrame, dict[int, Product]]:
     """Kernels of the products that pass a test, and these by the number of their set."""
-    found = {}
+    products = {}
     for number in kernels["set"].unique(maintain_order=True).to_list():
-        one = product_of(arguments_of(run, number))
-        if one is not None and test(number, one):
-            found[number] = one
-    return kernels.filter(pl.col("set").is_in(list(found))), found
+        product = product_of(arguments_of(run, number))
+        if product is not None and test(number, product):
+            products[number] = product
+    return kernels.filter(pl.col("set").is_in(list(products))), products
 
 
 def _far(run: RoofedSteps) -> pl.DataFrame:
@@ -126,7 +126,7 @@ def odd_dimensions(run: RoofedSteps) -> list[ShorterWork]:
     """Products with rows that matrix units cannot load at once."""
     on_units = _far(run).filter(pl.col("peak").fill_null("").str.ends_with("_tensor"))
     mine, products = _chosen(
-        run, on_units, lambda _, one: bool(one.odd_sizes) and not one.is_skinny
+        run, on_units, lambda _, product: bool(product.odd_sizes) and not product.is_skinny
     )
     lost = float(mine["lost_ns"].sum())
     if mine.is_empty() or not run.worth_telling(lost):
@@ -135,27 +135,27 @@ def odd_dimensions(run: RoofedSteps) -> list[ShorterWork]:
     costly = sorted(products, key=lambda number: -by_set[number])
     sizes = dict.fromkeys(size for number in costly for size in products[number].odd_sizes)
     multiple = products[costly[0]].multiple
-    padded = [f"{size} to {_padded(size, multiple)}" for size in sizes]
+    padded = [f"{size} to {_pad_size(size, multiple)}" for size in sizes]
     time, roof = float(mine["dur_ns"].sum()), float(mine["roof_ns"].sum())
-    told = units.listed([str(size) for size in sizes], 3)
+    size_text = units.join_names([str(size) for size in sizes], 3)
     return [
-        run.told(
+        run.shorter_work(
             "odd-dimensions",
-            f"Dimensions that are no multiple of {multiple} ({told}) keep "
+            f"Dimensions that are no multiple of {multiple} ({size_text}) keep "
             f"{run.many(_calls(mine), 'matrix products')} at {units.share(roof, time)} of the "
-            f"roof: {run.steps.part(time / run.each)}. Good kernels would take "
-            f"{units.duration_ns((time - lost) / run.each)}.",
+            f"roof: {run.steps.part(time / run.divisor)}. Good kernels would take "
+            f"{units.duration_ns((time - lost) / run.divisor)}.",
             mine,
-            run.shown(mine),
-            {"padded": units.listed(padded, 3)},
+            run.evidence(mine),
+            {"padded": units.join_names(padded, 3)},
         )
     ]
 
 
-def _padded(size: int, multiple: int) -> int:
+def _pad_size(size: int, multiple: int) -> int:
     """The next round size, or where that is much more the next multiple.
 
-    >>> _padded(30522, 8), _padded(3137, 8)
+    >>> _pad_size(30522, 8), _pad_size(3137, 8)
     (30528, 3144)
     """
     wide = math.ceil(size / _ROUND) * _ROUND
@@ -172,14 +172,14 @@ def small_products(run: RoofedSteps) -> list[ShorterWork]:
         return []
     time, calls = float(mine["dur_ns"].sum()), _calls(mine)
     return [
-        run.told(
+        run.shorter_work(
             "small-products",
             f"Too small to fill the device: {run.many(calls, 'matrix products')} of "
             f"{units.duration_ns(time / calls)} each, at the roof "
             f"{units.duration_ns(float(mine['roof_ns'].sum()) / calls)}; "
-            f"{run.steps.part(time / run.each)}.",
+            f"{run.steps.part(time / run.divisor)}.",
             mine,
-            run.shown(mine),
+            run.evidence(mine),
         )
     ]
 
@@ -190,11 +190,11 @@ def few_rows(run: RoofedSteps) -> list[ShorterWork]:
         pl.col("family") == "gemm", pl.col("bound") == MEMORY, pl.col("roof_ns") > run.shortest_ns
     )
 
-    def reads_weights(_: int, one: Product) -> bool:
-        most = one.weights.bytes > _WEIGHTS * (one.a.bytes + one.b.bytes)
+    def reads_weights(_: int, product: Product) -> bool:
+        most = product.weights.bytes > _WEIGHTS * (product.a.bytes + product.b.bytes)
         # Weights of few bits cannot be made much smaller.
-        is_wide = one.weights.element_bytes >= _LEAST_BYTES
-        return one.is_skinny and one.batch == 1 and most and is_wide
+        is_wide = product.weights.element_bytes >= _MIN_BYTES
+        return product.is_skinny and product.batch == 1 and most and is_wide
 
     mine, products = _chosen(run, bound, reads_weights)
     left = pl.max_horizontal(_SMALLER * pl.col("dur_ns"), run.shortest_ns)
@@ -203,17 +203,19 @@ def few_rows(run: RoofedSteps) -> list[ShorterWork]:
         return []
     time = float(mine["dur_ns"].sum())
     rows = sorted({min(products[number].m, products[number].n) for number in mine["set"]})
-    told = f"{rows[0]} to {rows[-1]} rows" if len(rows) > 1 else units.counted(rows[0], "rows")
-    moved = float(mine["bytes"].sum()) / run.each
+    rows_text = (
+        f"{rows[0]} to {rows[-1]} rows" if len(rows) > 1 else units.count_noun(rows[0], "rows")
+    )
+    moved = float(mine["bytes"].sum()) / run.divisor
     return [
-        run.told(
+        run.shorter_work(
             "few-rows",
-            f"With {told}, {run.many(_calls(mine), 'matrix products')} only read weights: "
+            f"With {rows_text}, {run.many(_calls(mine), 'matrix products')} only read weights: "
             f"{units.size_bytes(moved)}{run.steps.a_step} at "
             f"{units.share(float(mine['memory_ns'].sum()), time)} of the memory's bandwidth, "
-            f"{run.steps.part(time / run.each)}.",
+            f"{run.steps.part(time / run.divisor)}.",
             mine,
-            run.shown(mine),
+            run.evidence(mine),
         )
     ]
 
@@ -228,16 +230,21 @@ def unfilled_waves(run: RoofedSteps) -> list[ShorterWork]:
         pl.col("bound") == MATRIX,
         pl.col("peak").fill_null("").str.ends_with("_tensor"),
     )
-    named, rows = device_names(run.found.trace), mine["row"].to_numpy()
-    launched = run.found.trace.lazy("device").select(_size("grid"), _size("block")).collect()[rows]
+    named, rows = device_names(run.efficiency.trace), mine["row"].to_numpy()
+    launched = (
+        run.efficiency.trace.lazy("device").select(_size("grid"), _size("block")).collect()[rows]
+    )
     mine = mine.hstack(launched).with_columns(pl.Series("code", named.codes[rows]))
-    key, told = ("set", "code", "grid", "block"), {}
+    key, tilings = ("set", "code", "grid", "block"), {}
     for number, code, grid, block in mine.select(key).unique().iter_rows():
-        one = product_of(arguments_of(run, number))
-        tiling = _tiling(named.texts[code], one, many, grid, block) if one else None
-        if tiling and tiling.filled < _LEAST_FILLED:
-            told[number, code, grid, block] = tiling
-    filled = [told[one].filled if one in told else None for one in mine.select(key).iter_rows()]
+        product = product_of(arguments_of(run, number))
+        tiling = _kernel_tiling(named.texts[code], product, many, grid, block) if product else None
+        if tiling and tiling.filled < _MIN_FILLED:
+            tilings[number, code, grid, block] = tiling
+    filled = [
+        tilings[row_key].filled if row_key in tilings else None
+        for row_key in mine.select(key).iter_rows()
+    ]
     mine = mine.with_columns(pl.Series("filled", filled, dtype=pl.Float64))
     mine = mine.filter(pl.col("filled").is_not_null())
     # What is much farther below its roof has another reason.
@@ -249,18 +256,18 @@ def unfilled_waves(run: RoofedSteps) -> list[ShorterWork]:
     if not run.worth_telling(lost):
         return []
     by = mine.group_by(key).agg((pl.col("dur_ns") - pl.col("left_ns")).sum().alias("lost"))
-    worst = told[by.sort("lost", *key).select(key).row(-1)]
+    worst = tilings[by.sort("lost", *key).select(key).row(-1)]
     time = float(mine["dur_ns"].sum())
     return [
-        run.told(
+        run.shorter_work(
             "unfilled-waves",
             f"Multiprocessors are without work in {run.many(_calls(mine), 'matrix products')}: "
-            f"{run.steps.part(time / run.each)}. The costliest, {worst.product.m} x "
+            f"{run.steps.part(time / run.divisor)}. The costliest, {worst.product.m} x "
             f"{worst.product.n} in tiles of {worst.tile[0]} x {worst.tile[1]}, has "
-            f"{units.counted(worst.tiles, 'tiles')} for {many} multiprocessors: "
+            f"{units.count_noun(worst.tiles, 'tiles')} for {many} multiprocessors: "
             f"{worst.words(many)}, and {units.share(1 - worst.filled, 1)} of the device is unused.",
             mine,
-            run.shown(mine),
+            run.evidence(mine),
         )
     ]
 
@@ -287,7 +294,9 @@ def _size(shape: str) -> pl.Expr:
     return (x * y * z).fill_null(0).alias(shape)
 
 
-def _tiling(kernel: str, one: Product, many: int, grid: int = 0, block: int = 0) -> _Tiling | None:
+def _kernel_tiling(
+    kernel: str, product: Product, many: int, grid: int = 0, block: int = 0
+) -> _Tiling | None:
     """How a kernel cuts its output, as its name tells; the better of both orientations.
 
     None where more blocks were launched than there are tiles: several share one.  Fewer blocks
@@ -295,29 +304,29 @@ def _tiling(kernel: str, one: Product, many: int, grid: int = 0, block: int = 0)
 
     >>> half = "c10::Half"
     >>> product = Product(1, 1024, 768, 768, Tensor((1024, 768), half), Tensor((768, 768), half))
-    >>> _tiling("gemm_f16_128x256_64x3_nn", product, 132).tiles
+    >>> _kernel_tiling("gemm_f16_128x256_64x3_nn", product, 132).tiles
     24
     """
-    found = _TILE.search(kernel)
-    if found is None or _SHARED_TILES.search(kernel):
+    match = _TILE.search(kernel)
+    if match is None or _SHARED_TILES.search(kernel):
         return None
-    sizes = int(found[1]), int(found[2])
-    if math.prod(sizes) < _LEAST_TILE:
+    sizes = int(match[1]), int(match[2])
+    if math.prod(sizes) < _MIN_TILE:
         return None
     ways = []
     for down, across in (sizes, sizes[::-1]):
-        tiles = one.batch * math.ceil(one.m / down) * math.ceil(one.n / across)
+        tiles = product.batch * math.ceil(product.m / down) * math.ceil(product.n / across)
         waves = math.ceil(tiles / many)
-        filled = one.batch * one.m * one.n / (waves * many * down * across)
+        filled = product.batch * product.m * product.n / (waves * many * down * across)
         # Libraries of ROCm have threads in their grids.
         if grid <= tiles or grid == tiles * block:
-            ways.append(_Tiling(one, (down, across), tiles, waves, filled))
+            ways.append(_Tiling(product, (down, across), tiles, waves, filled))
     return max(ways, key=lambda way: way.filled, default=None)
 
 
 def _multiprocessors(run: RoofedSteps) -> int:
-    recorded = (one.multiprocessors for one in run.found.trace.metadata.devices)
-    published = run.found.peaks.multiprocessors if run.found.peaks else None
+    recorded = (device.multiprocessors for device in run.efficiency.trace.metadata.devices)
+    published = run.efficiency.peaks.multiprocessors if run.efficiency.peaks else None
     return next(filter(None, (*recorded, published)), 0)
 
 

@@ -25,7 +25,7 @@ from timesink.analyses.diff.edits import ProgramDifference
 from timesink.model import toml_tables
 from timesink.model.diagnosis import ProgramEdit
 from timesink.model.findings import Evidence
-from timesink.model.units import from_to, listed, per_cycle
+from timesink.model.units import from_to, join_names, per_cycle
 from timesink.rules.case import told_name
 from timesink.rules.causes_device import precision
 from timesink.rules.edit_facts import (
@@ -48,9 +48,9 @@ _OF_SIZES = frozenset(
 _DEEPEST = 4
 """Calls around a change that are named, from the innermost on."""
 _HOST_WEIGHT = 0.1
-_LEAST_OWN = 0.1
+_MIN_SELF_SHARE = 0.1
 """Part of what its consequences take that a cause must take itself."""
-_MOST_EVIDENCE = 6
+_MAX_EVIDENCE = 6
 
 
 @lru_cache(maxsize=1)
@@ -67,44 +67,51 @@ _PATTERNS = frozenset(
 )
 
 
-def edits(found: ProgramDifference) -> tuple[ProgramEdit, ...]:
+def edits(program_difference: ProgramDifference) -> tuple[ProgramEdit, ...]:
     """The edits of a difference, what explains most of the time first."""
-    passes = ProgramPasses.of(found)
-    facts = [change_facts(found, change, passes) for change in found.changes]
-    weights = [_weight(*found.amounts(change)[1:3]) for change in found.changes]
-    causes = [_cause(one) for one in facts]
+    passes = ProgramPasses.of(program_difference)
+    facts = [
+        change_facts(program_difference, change, passes) for change in program_difference.changes
+    ]
+    weights = [
+        _weight(*program_difference.amounts(change)[1:3]) for change in program_difference.changes
+    ]
+    causes = [_cause(fact) for fact in facts]
     if "layout_conversion" in causes:
         # Kernels of another layout may compute in another precision.
         facts = [
-            replace(one, precision=one.precision and not any(map(_CONV.search, one.change.inside)))
-            for one in facts
+            replace(
+                fact, precision=fact.precision and not any(map(_CONV.search, fact.change.inside))
+            )
+            for fact in facts
         ]
-        causes = [_cause(one) for one in facts]
-    for at, one in enumerate(facts):
-        if one.change.kind in OF_KINDS:
+        causes = [_cause(fact) for fact in facts]
+    for at, fact in enumerate(facts):
+        if fact.change.kind in OF_KINDS:
             # What some cycles did and all do now, or none, is told once.
-            own = {*one.came, *one.gone}
+            call_names = {*fact.came, *fact.gone}
             causes[at] = next(
                 (
                     cause
                     for cause, other in zip(causes, facts, strict=True)
-                    if other.change.kind not in OF_KINDS and own <= {*other.came, *other.gone}
+                    if other.change.kind not in OF_KINDS
+                    and call_names <= {*other.came, *other.gone}
                 ),
                 causes[at],
             )
     groups: dict[str, list[ChangeFacts]] = {}
-    for cause, one in zip(_absorbed(causes, facts, weights), facts, strict=True):
-        groups.setdefault(cause, []).append(one)
-    told = [_edit(found, cause, own, passes) for cause, own in groups.items()]
-    weighed = {one.cause: _weight(one.host_ns, one.device_ns) for one in told}
+    for cause, fact in zip(_absorb_causes(causes, facts, weights), facts, strict=True):
+        groups.setdefault(cause, []).append(fact)
+    edit_list = [_edit(program_difference, cause, group, passes) for cause, group in groups.items()]
+    weighed = {edit.cause: _weight(edit.host_ns, edit.device_ns) for edit in edit_list}
     # Other sizes come before what follows from them, and what libraries choose is a consequence
     # where anything else changed.
     if _WORKLOAD in weighed:
         weighed[_WORKLOAD] = max(weighed[cause] for cause in weighed if cause in _OF_SIZES)
     return tuple(
         sorted(
-            told,
-            key=lambda one: (one.cause == _CHOICE, -weighed[one.cause], one.cause != _WORKLOAD),
+            edit_list,
+            key=lambda edit: (edit.cause == _CHOICE, -weighed[edit.cause], edit.cause != _WORKLOAD),
         )
     )
 
@@ -151,43 +158,48 @@ def _equals(fact: bool, value: bool) -> bool:  # noqa: FBT001 - it is what is co
     return fact == value
 
 
-def _absorbed(
+def _absorb_causes(
     causes: Sequence[str], facts: Sequence[ChangeFacts], weights: Sequence[float]
 ) -> list[str]:
     """Causes of which others are consequences stand for those as well, unless they are slight."""
-    found = list(causes)
+    final_causes = list(causes)
     has_layers = any(fact.layers for fact in facts)
     for row in _rows():
         cause, below, anywhere = row["cause"], row.get("absorbs", ()), row.get("with", ())
         more = row.get("with_more", ())
-        others = [
+        other_places = [
             at
-            for at, (one, fact) in enumerate(zip(found, facts, strict=True))
+            for at, (place_cause, fact) in enumerate(zip(final_causes, facts, strict=True))
             for over in [below if fact.inner or fact.backward else anywhere]
-            if one in over or "*" in over or (one in more and fact.more_of_same)
+            if place_cause in over or "*" in over or (place_cause in more and fact.more_of_same)
             # Other sizes make no calls: more of the same are those of a layer, where there is one.
             if not (cause == _WORKLOAD and has_layers and fact.more_of_same)
         ]
-        own = sum(weights[at] for at, one in enumerate(found) if one == cause)
-        rest = sum(weights[at] for at in others if found[at] != _CHOICE)
-        if cause in found and own >= _LEAST_OWN * rest:
-            for at in others:
-                found[at] = cause
-    return found
+        weight = sum(
+            weights[at] for at, place_cause in enumerate(final_causes) if place_cause == cause
+        )
+        rest = sum(weights[at] for at in other_places if final_causes[at] != _CHOICE)
+        if cause in final_causes and weight >= _MIN_SELF_SHARE * rest:
+            for at in other_places:
+                final_causes[at] = cause
+    return final_causes
 
 
 def _edit(
-    found: ProgramDifference, cause: str, facts: Sequence[ChangeFacts], passes: ProgramPasses
+    program_difference: ProgramDifference,
+    cause: str,
+    facts: Sequence[ChangeFacts],
+    passes: ProgramPasses,
 ) -> ProgramEdit:
     names, sorts = passes.names, passes.sorts
-    amounts = [found.amounts(one.change) for one in facts]
-    own = [_cause(one) == cause for one in facts]
+    amounts = [program_difference.amounts(fact.change) for fact in facts]
+    has_cause = [_cause(fact) == cause for fact in facts]
     ordered = sorted(
         range(len(facts)),
         # The backward pass of what was done, or a consequence of it, tells less.
         key=lambda at: (
             facts[at].backward and cause not in _OF_BACKWARD,
-            not own[at],
+            not has_cause[at],
             -_weight(*amounts[at][1:3]),
         ),
     )
@@ -198,34 +210,34 @@ def _edit(
         for key in ("either", "both")
         if row["cause"] == cause and key in row
     ]
-    call = _telling(lead, patterns)
+    call = _lead_name(lead, patterns)
     means = [
         float(sum(mean[0, at] for at, name in enumerate(names) if name == call))
-        for mean in found.means
+        for mean in program_difference.means
     ]
     total = np.sum(amounts, axis=0)
     return ProgramEdit(
         cause,
-        (_of_precision(found, facts, lead) if cause == _PRECISION else "")
-        or _sentence(found, lead),
+        (_of_precision(program_difference, facts, lead) if cause == _PRECISION else "")
+        or _sentence(program_difference, lead),
         place_of(lead.change, backward=lead.backward),
         call,
         means[0],
         means[1],
         float(total[2]),
         float(total[1]),
-        _net(found, facts, sorts, (KERNEL, COPY)),
-        _net(found, facts, sorts, (WAIT,)),
+        _net(program_difference, facts, sorts, (KERNEL, COPY)),
+        _net(program_difference, facts, sorts, (WAIT,)),
         float(total[3]),
         (
-            *_counted_calls(found, [facts[at] for at in ordered], names, sorts),
+            *_counted_calls(program_difference, [facts[at] for at in ordered], names, sorts),
             *(
                 Evidence("program", _told_change(facts[at].change))
-                for at in ordered[:_MOST_EVIDENCE]
+                for at in ordered[:_MAX_EVIDENCE]
             ),
         ),
         lead.change.inside[-1] if lead.change.inside else "",
-        sum(one.change.places for one in facts),
+        sum(fact.change.places for fact in facts),
     )
 
 
@@ -233,23 +245,27 @@ _OF_BACKWARD = frozenset({"recomputation", "debug_mode", "gradient_handling"})
 
 
 def _net(
-    found: ProgramDifference,
+    program_difference: ProgramDifference,
     facts: Sequence[ChangeFacts],
     sorts: Sequence[int],
     which: Sequence[int],
 ) -> float:
     total = 0.0
-    for one in facts:
-        for sign, counts in ((1, one.change.came), (-1, one.change.gone)):
+    for fact in facts:
+        for sign, counts in ((1, fact.change.came), (-1, fact.change.gone)):
             total += (
-                one.change.frequency
+                fact.change.frequency
                 * sign
-                * sum(often for site, often in counts.items() if sorts[found.row[site]] in which)
+                * sum(
+                    often
+                    for site, often in counts.items()
+                    if sorts[program_difference.row[site]] in which
+                )
             )
     return total
 
 
-def _telling(lead: ChangeFacts, patterns: Sequence[re.Pattern[str]]) -> str:
+def _lead_name(lead: ChangeFacts, patterns: Sequence[re.Pattern[str]]) -> str:
     """The name that tells an edit: one its cause looks for, else that of an outermost call."""
     moved = lead.came + lead.gone
     for pattern in patterns:
@@ -261,11 +277,11 @@ def _telling(lead: ChangeFacts, patterns: Sequence[re.Pattern[str]]) -> str:
     return outermost.most_common(1)[0][0] if outermost else ""
 
 
-def _sentence(found: ProgramDifference, lead: ChangeFacts, *, how: str = "") -> str:
+def _sentence(difference: ProgramDifference, lead: ChangeFacts, *, how: str = "") -> str:
     """What came, went or was replaced, and at how many places; `how` says in which way."""
     change = lead.change
-    added = _calls_told(found, change.added, change.came, 1)
-    removed = _calls_told(found, change.removed, change.gone, 0)
+    added = _calls_told(difference, change.added, change.came, 1)
+    removed = _calls_told(difference, change.removed, change.gone, 0)
     told_kind = _KINDS.get(change.kind)
     if told_kind is not None:
         less = "no longer " if removed else ""
@@ -283,7 +299,9 @@ def _sentence(found: ProgramDifference, lead: ChangeFacts, *, how: str = "") -> 
     return f"{added or removed}{how} {'added' if added else 'removed'}{where}"
 
 
-def _of_precision(found: ProgramDifference, facts: Sequence[ChangeFacts], lead: ChangeFacts) -> str:
+def _of_precision(
+    difference: ProgramDifference, facts: Sequence[ChangeFacts], lead: ChangeFacts
+) -> str:
     """In which precision products of matrices computed, and compute now; empty where not known."""
     gone, came = (
         Counter[str](
@@ -293,13 +311,13 @@ def _of_precision(found: ProgramDifference, facts: Sequence[ChangeFacts], lead: 
                 if MULTIPLIES.search(name) and precision(name) is not None
             }
         )
-        for sides in zip(*((one.gone, one.came) for one in facts), strict=True)
+        for sides in zip(*((facts_.gone, facts_.came) for facts_ in facts), strict=True)
     )
     gone, came = gone - came, came - gone
     base, new = map(_usual_precision, (gone, came))
     if base == new or not gone or not came:
         one_way = base or new if not (gone and came) else ""
-        return _sentence(found, lead, how=f" in {one_way}") if one_way else ""
+        return _sentence(difference, lead, how=f" in {one_way}") if one_way else ""
     many = came.total()
     products = "One matrix product computes" if many == 1 else f"{many} matrix products compute"
     return f"{products} in {new} instead of {base}"
@@ -330,24 +348,27 @@ def _usual_precision(kernels: Counter[str]) -> str:
 
 
 def _calls_told(
-    found: ProgramDifference, calls: Sequence[str], sites: Mapping[int, int], side: int
+    difference: ProgramDifference, calls: Sequence[str], sites: Mapping[int, int], side: int
 ) -> str:
     """Calls as people say them, each once with how often it comes."""
     often = Counter(calls)
     names = list(often)
     if len(names) > _MOST_TOLD:
         # What the outermost calls take, with all that is below them.
-        parents = found.sites["parent"].to_list()
+        parents = difference.sites["parent"].to_list()
         takes: dict[str, float] = defaultdict(float)
         for site in sites:
             top = site
-            while parents[found.row[top]] in sites:
-                top = parents[found.row[top]]
-            _, host, device, _ = found.means[side][:, found.row[site]].tolist()
-            takes[found.sites["name"][found.row[top]]] += _weight(host, device)
+            while parents[difference.row[top]] in sites:
+                top = parents[difference.row[top]]
+            _, host, device, _ = difference.means[side][:, difference.row[site]].tolist()
+            takes[difference.sites["name"][difference.row[top]]] += _weight(host, device)
         names.sort(key=lambda name: -takes[name])
-    words = [told(name) if often[name] == 1 else f"{often[name]} x {told(name)}" for name in names]
-    return listed(words, _MOST_TOLD)
+    words = [
+        call_label(name) if often[name] == 1 else f"{often[name]} x {call_label(name)}"
+        for name in names
+    ]
+    return join_names(words, _MOST_TOLD)
 
 
 _TELLING = (WAIT, ALLOCATOR, OPERATOR, ANNOTATION, COPY, KERNEL)
@@ -355,13 +376,13 @@ _TELLING = (WAIT, ALLOCATOR, OPERATOR, ANNOTATION, COPY, KERNEL)
 
 
 def _counted_calls(
-    found: ProgramDifference,
+    program_difference: ProgramDifference,
     facts: Sequence[ChangeFacts],
     names: Sequence[str],
     sorts: Sequence[int],
 ) -> Iterator[Evidence]:
     """Names that come more or less often, and how often on both sides."""
-    moved = sum((one.came + one.gone for one in facts), Counter[str]())
+    moved = sum((fact.came + fact.gone for fact in facts), Counter[str]())
     sort_of = {name: sort for name, sort in zip(names, sorts, strict=True) if name in moved}
     ranked = sorted(
         (name for name in moved if sort_of[name] in _TELLING),
@@ -371,10 +392,10 @@ def _counted_calls(
     for at, name in enumerate(names):
         if name in moved:
             columns.setdefault(name, []).append(at)
-    for name in ranked[:_MOST_EVIDENCE]:
-        base, new = (float(mean[0, columns[name]].sum()) for mean in found.means)
-        text = f"{told(name)}: {from_to(per_cycle(base), per_cycle(new))} calls per cycle"
-        recorded = found.sites["recorded"][columns[name][0]]
+    for name in ranked[:_MAX_EVIDENCE]:
+        base, new = (float(mean[0, columns[name]].sum()) for mean in program_difference.means)
+        text = f"{call_label(name)}: {from_to(per_cycle(base), per_cycle(new))} calls per cycle"
+        recorded = program_difference.sites["recorded"][columns[name][0]]
         yield Evidence("calls", text, function=recorded, unit="calls per cycle", base=base, new=new)
 
 
@@ -383,14 +404,14 @@ def _told_change(change: CallChange) -> str:
     base, new = (sum(side.values()) for side in (change.gone, change.came))
     where = place_of(change, backward=False)
     names = [
-        f"{sign}{told(name)}" + (f" x {often}" if often > 1 else "")
+        f"{sign}{call_label(name)}" + (f" x {often}" if often > 1 else "")
         for sign, side in (("-", change.removed), ("+", change.added))
         for name, often in Counter(side).items()
     ]
-    return f"{where}: {listed(names, 8)} ({change.places} places, calls {base} -> {new})"
+    return f"{where}: {join_names(names, 8)} ({change.places} places, calls {base} -> {new})"
 
 
-def told(name: str) -> str:
+def call_label(name: str) -> str:
     """A call or kernel as people say it."""
     return told_name(name.removeprefix(_ENGINE))
 
@@ -403,25 +424,25 @@ def place_of(change: CallChange, *, backward: bool) -> str:
         some = change.of_places > 1
         return f"{change.places} of {change.of_places} calls" if some else "all of it"
     # Lines of calls that wait come last, and say most.
-    line = f" ({listed(list(change.lines[::-1]), 2)})" if change.lines else ""
+    line = f" ({join_names(list(change.lines[::-1]), 2)})" if change.lines else ""
     return f"{_path_of(change, backward=backward)}{line}"
 
 
 def _path_of(change: CallChange, *, backward: bool) -> str:
     """Calls around a change, modules first; else those before and after it."""
     where = "in the backward pass" if backward else "in the cycle"
-    inside = [told(name) for name in change.inside if not name.startswith(_ENGINE)]
+    inside = [call_label(name) for name in change.inside if not name.startswith(_ENGINE)]
     if change.modules:
         # Layers that do the same are one place, each by its number where it is the only one.
         several = len(change.modules) > 1
-        layers = [_LAYER.sub(".*", one) if several else one for one in change.modules]
-        inside = [listed(list(dict.fromkeys(layers)), 2), *inside]
+        layers = [_LAYER.sub(".*", module) if several else module for module in change.modules]
+        inside = [join_names(list(dict.fromkeys(layers)), 2), *inside]
     if inside:
         first = inside[:1] if change.modules else []
         left = len(inside) - len(first) > _DEEPEST
         path = " > ".join([*first, *["…"] * left, *inside[len(first) :][-_DEEPEST:]])
         return f"{where}, in {path}" if backward else f"in {path}"
-    ends = [told(name) for name in (change.before, change.after) if name]
+    ends = [call_label(name) for name in (change.before, change.after) if name]
     if len(ends) == 2:
         return f"{where}, between {ends[0]} and {ends[1]}"
     if ends:

@@ -14,14 +14,14 @@ import polars as pl
 
 from timesink.analyses.columns import device_columns, host_names
 from timesink.analyses.device_idle import idle_causes
-from timesink.analyses.forest import within
+from timesink.analyses.forest import descendant_mask
 from timesink.analyses.replay import Played
 from timesink.analyses.replay.changes import AskedChange
 from timesink.analyses.replay.prediction import operators_around, waiting_calls
 from timesink.analyses.replay.what_if import (
     PACE_NS,
     Scenario,
-    changed,
+    apply_change,
     device_waits,
 )
 from timesink.analyses.work import formula_of
@@ -32,11 +32,11 @@ from timesink.model.intervals import Ints
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, waits_for_device
 from timesink.rules import Steps, complete_steps
-from timesink.rules.device_work import LEAST_SHARE
+from timesink.rules.device_work import MIN_SHARE
 
-_FEWEST = 0.5
+_MIN_WAITS_PER_STEP = 0.5
 """Waits of a step: what comes in fewer than every other step is not a part of the loop."""
-_MOST_NAMES = 3
+_MAX_NAMES = 3
 _FROM_HOST = "HtoD"
 _PRODUCTS = ("gemm", "convolution", "attention")
 
@@ -49,7 +49,7 @@ def held_up_by(
 ) -> list[Finding]:
     """Operators that wait for the device, few times a step, where a step is shorter without."""
     steps, idle = complete_steps(trace), idle_causes(trace)
-    least = LEAST_SHARE * steps.length_ns
+    least = MIN_SHARE * steps.length_ns
     waits = any(waits_for_device(name) for name in host_names(trace).texts if name)
     # What is waited for once in a recording is no part of a loop.
     if not steps.marked or not steps.length_ns or idle.is_empty() or not waits:
@@ -60,10 +60,10 @@ def held_up_by(
     played = base.played()
     chosen: list[Evidence] = []
     for name, waits_ns, count in _waits_in_steps(trace, base, played, steps):
-        if waits_ns < least or len(chosen) == _MOST_NAMES:
+        if waits_ns < least or len(chosen) == _MAX_NAMES:
             break
         try:
-            shorter = changed(base, AskedChange("remove", "sync", glob.escape(name)))
+            shorter = apply_change(base, AskedChange("remove", "sync", glob.escape(name)))
         except UsageError:
             continue
         if saving_ns(shorter) >= least:
@@ -71,11 +71,11 @@ def held_up_by(
             chosen.append(Evidence("operator", name, numbers=numbers))
     if not chosen:
         return []
-    names = units.listed([item.name for item in chosen], between=" and ")
+    names = units.join_names([item.name for item in chosen], between=" and ")
     waits_ns = sum(1000 * item.numbers["wait_us_per_step"] for item in chosen)
     often = max(1, round(sum(item.numbers["calls_per_step"] for item in chosen)))
-    times = f"{units.counted(often, 'times')}{steps.a_step}"
-    return steps.found(
+    times = f"{units.count_noun(often, 'times')}{steps.a_step}"
+    return steps.loss_findings(
         "synchronisation",
         f"The host waits for the device in {names}, {times}, for {steps.part(waits_ns)}; nothing "
         "is launched meanwhile, and the device runs dry after it.",
@@ -99,14 +99,18 @@ def _waits_in_steps(
     recorded = complete_steps(base.trace)
     waits = waits[recorded.hold(graph.points.time[graph.point[waits]])]
     # A collective of the host waits for what it sends: that is a part of it.
-    made = within(np.flatnonzero(calls.named(is_collective_call)), calls.size)
-    waits = waits[~made[graph.points.call[graph.point[waits]]]]
+    in_collective = descendant_mask(np.flatnonzero(calls.named(is_collective_call)), calls.size)
+    waits = waits[~in_collective[graph.points.call[graph.point[waits]]]]
     if not len(waits):
         return
     outer, is_operator = waiting_calls(trace, base, waits)
     products, _ = operators_around(trace, base, np.flatnonzero(calls.named(_computes)))
-    kept = ~np.isin(outer, _senders(trace, base)) & ~np.isin(outer, products)
-    waits, outer, is_operator = waits[kept], outer[kept], is_operator[kept]
+    is_result_wait = ~np.isin(outer, _senders(trace, base)) & ~np.isin(outer, products)
+    waits, outer, is_operator = (
+        waits[is_result_wait],
+        outer[is_result_wait],
+        is_operator[is_result_wait],
+    )
     # Outside of operators a benchmark waits at its end, and so does a profiler.
     recurs = is_operator if steps.count < 2 else np.ones(len(outer), dtype=np.bool_)
     waits, outer = waits[recurs], outer[recurs]
@@ -115,7 +119,7 @@ def _waits_in_steps(
     total = np.bincount(code, waited, minlength=1) / steps.count
     often = np.bincount(code, minlength=1) / steps.count
     for place in np.argsort(-total, kind="stable").tolist():
-        if total[place] > 0 and calls.names[place] and often[place] >= _FEWEST:
+        if total[place] > 0 and calls.names[place] and often[place] >= _MIN_WAITS_PER_STEP:
             yield calls.names[place], float(total[place]), float(often[place])
 
 
@@ -138,12 +142,12 @@ def _senders(trace: Trace, base: Scenario) -> Ints:
 # -- gaps between queued work ----------------------------------------------------------------------
 
 
-def without_queue_gaps(one: Scenario) -> Scenario:
+def without_queue_gaps(scenario: Scenario) -> Scenario:
     """The program if queued work began when its launch and its stream allow, and at once."""
-    graph = one.graph
+    graph = scenario.graph
     needs, gap, number = graph.needs.copy(), graph.gap.copy(), np.arange(len(graph))
     follows = (graph.activity >= 0) & (graph.before > 0)
     gap[follows] = np.minimum(gap[follows], PACE_NS)
     # A start that needed another stream as well stands between the two.
     needs[(graph.point < 0) & (graph.activity < 0) & (number > 0)] = -1
-    return replace(one, graph=replace(graph, needs=needs, gap=gap))
+    return replace(scenario, graph=replace(graph, needs=needs, gap=gap))

@@ -15,13 +15,13 @@ from timesink.rules.case_functions import family_of
 from timesink.rules.counter_levels import CounterReading
 from timesink.rules.counter_names import Hardware, capacity_of, hardware_of
 
-_ENOUGH = 0.05
+_MIN_KERNEL_SHARE = 0.05
 """Kernels that are to speak for all take this part of the time of kernels at least."""
 _NEARLY_NONE = 0.1
 """Part of the time of kernels that may stay as it is where "nearly all" take longer."""
 _COPIES = ("gpu_memcpy_h2d", "gpu_memcpy_d2h")
 _CLASS = pl.col("function_class").cast(pl.String)
-_LEAST_BUSY = 0.002
+_MIN_BUSY_SHARE = 0.002
 """Own work below this share of the cycle is too little to scale anything by."""
 _ALL = 100.0
 _ROUNDING = 5.0
@@ -51,19 +51,19 @@ class Context:
     new: Anatomy
     readings: Sequence[CounterReading]
     _same: dict[str, tuple[pl.DataFrame, float]] = field(default_factory=dict, init=False)
-    _own: dict[str, tuple[float, float] | None] = field(default_factory=dict, init=False)
+    _use_shares: dict[str, tuple[float, float] | None] = field(default_factory=dict, init=False)
     """What several counters of a device ask."""
 
     # -- counters ----------------------------------------------------------------------------------
 
     def reading(self, resource: str, device: str) -> CounterReading | None:
         """The counter of a resource on a device; the highest where there are several."""
-        found = [
-            one
-            for one in self.readings
-            if one.resource.resource == resource and one.device == device
+        readings = [
+            reading
+            for reading in self.readings
+            if reading.resource.resource == resource and reading.device == device
         ]
-        return max(found, key=lambda one: (one.new_mean, one.metric), default=None)
+        return max(readings, key=lambda reading: (reading.new_mean, reading.metric), default=None)
 
     def hardware(self, device: str) -> Hardware | None:
         """What is known about a device."""
@@ -80,8 +80,8 @@ class Context:
         """Share of the cycle in which the process itself keeps a device busy, on both sides."""
         work = _sums(self.device_rows(device).filter(_CLASS.str.starts_with("gpu_")))
         base, new = (
-            min(ns / whole, 1.0) if whole > 0 else 0.0
-            for ns, whole in zip(work[:2], self.pair.cycle_times.means_ns, strict=True)
+            min(ns / cycle_ns, 1.0) if cycle_ns > 0 else 0.0
+            for ns, cycle_ns in zip(work[:2], self.pair.cycle_times.means_ns, strict=True)
         )
         return (base, new) if base or new else None
 
@@ -92,7 +92,7 @@ class Context:
         """
         same, total = self._same_kernels(device)
         base, new, *_ = _sums(same)
-        return new / base if base > 0 and base >= _ENOUGH * total else None
+        return new / base if base > 0 and base >= _MIN_KERNEL_SHARE * total else None
 
     def interrupted(self, device: str) -> float:
         """How many times as long nearly all own kernels take beyond what the clock explains.
@@ -104,8 +104,13 @@ class Context:
         same, total = self._same_kernels(device)
         same = same.with_columns(ratio=pl.col("new_ns") / pl.col("base_ns")).sort("ratio")
         weights = same["base_ns"].cum_sum()
-        known = len(same) > 0 and weights[-1] >= _ENOUGH * total
-        if clock is None or not known or clock.new_mean <= 0 or not self.pair.workload.comparable:
+        has_enough = len(same) > 0 and weights[-1] >= _MIN_KERNEL_SHARE * total
+        if (
+            clock is None
+            or not has_enough
+            or clock.new_mean <= 0
+            or not self.pair.workload.comparable
+        ):
             return 1.0
         least = float(same.filter(weights >= _NEARLY_NONE * weights[-1])["ratio"][0])
         return max(least * min(clock.new_mean / clock.base_mean, 1.0), 1.0)
@@ -116,11 +121,11 @@ class Context:
         Kernels that others interrupt last longer: what they last beyond that is not their own.  A
         process that does less leaves a device idle, and does not make others of what is not.
         """
-        if device not in self._own:
+        if device not in self._use_shares:
             busy = self.busy(device)
-            told = None if busy is None else (busy[0], max(busy) / self.interrupted(device))
-            self._own[device] = told
-        return self._own[device]
+            shares = None if busy is None else (busy[0], max(busy) / self.interrupted(device))
+            self._use_shares[device] = shares
+        return self._use_shares[device]
 
     def _same_kernels(self, device: str) -> tuple[pl.DataFrame, float]:
         """Kernels launched about equally often, launch by launch, and the time of all in BASE."""
@@ -133,8 +138,8 @@ class Context:
         kernels = rows.filter(~_communicates(rows), _CLASS == "gpu_compute")
         launches = pl.col("calls_new") / pl.col("calls_base")
         often = kernels.select(pl.col("calls_base", "calls_new").cast(pl.Float64)).to_numpy()
-        known = pl.col("base_ns") > 0, pl.col("calls_base") > 0, pl.col("calls_new") > 0
-        same = kernels.filter(pl.Series(equally_often(often[:, 0], often[:, 1])), *known)
+        conditions = pl.col("base_ns") > 0, pl.col("calls_base") > 0, pl.col("calls_new") > 0
+        same = kernels.filter(pl.Series(equally_often(often[:, 0], often[:, 1])), *conditions)
         # Cycles of a run differ a little in what they launch.
         return same.with_columns(pl.col("new_ns") / launches), _sums(kernels)[0]
 
@@ -167,15 +172,15 @@ class Context:
 
 
 def _sums(rows: pl.DataFrame) -> DeviceWork:
-    found = rows.select(pl.col(DeviceWork._fields).fill_null(0).fill_nan(0).sum()).row(0)
-    return DeviceWork(*map(float, found))
+    sums = rows.select(pl.col(DeviceWork._fields).fill_null(0).fill_nan(0).sum()).row(0)
+    return DeviceWork(*map(float, sums))
 
 
 def _communicates(rows: pl.DataFrame) -> pl.Expr:
     names = [name for name in rows["function"].unique() if name]
     talking = [name for name in names if family_of(name) == "collective"]
-    told = pl.col("function").is_in(talking).fill_null(value=False)
-    return (_CLASS == "gpu_comm") | (_CLASS == "gpu_memcpy_d2d") | told
+    is_collective = pl.col("function").is_in(talking).fill_null(value=False)
+    return (_CLASS == "gpu_comm") | (_CLASS == "gpu_memcpy_d2d") | is_collective
 
 
 # -- the load of others ----------------------------------------------------------------------------
@@ -183,7 +188,7 @@ def _communicates(rows: pl.DataFrame) -> pl.Expr:
 
 def of_others(reading: CounterReading, context: Context) -> CounterReading:
     """The reading without the load of the process itself, as far as that is known."""
-    take_off = TAKEN_OFF.get(reading.resource.own)
+    take_off = TAKEN_OFF.get(reading.resource.deduction)
     return reading if take_off is None else take_off(reading, context)
 
 
@@ -198,22 +203,28 @@ def _device_time(reading: CounterReading, context: Context) -> CounterReading:
     busy = context.own_share(reading.device)
     if busy is not None:
         subtracted = reading.less(_ALL * busy[0], _ALL * busy[1])
-        return min(subtracted, _scaled(reading, context), key=lambda one: one.rise)
-    own = context.reading("own_device_use", reading.device)
-    return reading if own is None else reading.less(own.base_mean, own.new_mean)
+        return min(
+            subtracted, _scale_reading(reading, context), key=lambda candidate: candidate.rise
+        )
+    process_use = context.reading("own_device_use", reading.device)
+    return (
+        reading
+        if process_use is None
+        else reading.less(process_use.base_mean, process_use.new_mean)
+    )
 
 
-def _scaled(reading: CounterReading, context: Context) -> CounterReading:
+def _scale_reading(reading: CounterReading, context: Context) -> CounterReading:
     """The process's own part changes with its time on the device."""
     busy = context.own_share(reading.device)
-    if busy is None or busy[0] < _LEAST_BUSY:
+    if busy is None or busy[0] < _MIN_BUSY_SHARE:
         return reading
     ratio = busy[1] / busy[0]
     if ratio >= 1 or reading.unit != "%":
         return _at_equal_load(reading, ratio)
     # What of it was the process's own was so for as long as it worked, at most.
-    own = min(reading.base_mean, _ALL * busy[0])
-    return reading.less(0.0, own * (ratio - 1.0))
+    process_part = min(reading.base_mean, _ALL * busy[0])
+    return reading.less(0.0, process_part * (ratio - 1.0))
 
 
 def _at_equal_load(reading: CounterReading, ratio: float) -> CounterReading:
@@ -230,14 +241,18 @@ def _cpu(reading: CounterReading, context: Context) -> CounterReading:
     A program that seems to use more than all of them was counted against those it may use, of a
     machine that has more.
     """
-    own = context.reading("own_cpu_use", reading.device)
-    if own is None:
+    process_use = context.reading("own_cpu_use", reading.device)
+    if process_use is None:
         return reading
-    if own.unit != _OF_A_CORE:
-        return reading.less(own.base_mean, own.new_mean)
-    if context.cores and own.base_mean / context.cores <= reading.base_mean + _ROUNDING:
-        return reading.less(own.base_mean / context.cores, own.new_mean / context.cores)
-    return _at_equal_load(reading, own.new_mean / own.base_mean if own.base_mean > 0 else 1.0)
+    if process_use.unit != _OF_A_CORE:
+        return reading.less(process_use.base_mean, process_use.new_mean)
+    if context.cores and process_use.base_mean / context.cores <= reading.base_mean + _ROUNDING:
+        return reading.less(
+            process_use.base_mean / context.cores, process_use.new_mean / context.cores
+        )
+    return _at_equal_load(
+        reading, process_use.new_mean / process_use.base_mean if process_use.base_mean > 0 else 1.0
+    )
 
 
 def _without_calls(reading: CounterReading, context: Context) -> CounterReading:
@@ -246,7 +261,7 @@ def _without_calls(reading: CounterReading, context: Context) -> CounterReading:
     Own traffic grows with own calls per time; what was not there before is own while it runs.
     """
     rows = context.device_rows(reading.device)
-    is_copy = reading.resource.own == "copies"
+    is_copy = reading.resource.deduction == "copies"
     work = _sums(rows.filter(_CLASS.is_in(_COPIES) if is_copy else _communicates(rows)))
     base_ns, new_ns = context.pair.cycle_times.means_ns
     if base_ns <= 0 or new_ns <= 0 or work.calls_new <= 0:
@@ -261,7 +276,7 @@ def _without_calls(reading: CounterReading, context: Context) -> CounterReading:
 
 TAKEN_OFF: Mapping[str, Callable[[CounterReading, Context], CounterReading]] = {
     "device_time": _device_time,
-    "scaled": _scaled,
+    "scaled": _scale_reading,
     "cpu": _cpu,
     "copies": _without_calls,
     "communication": _without_calls,
@@ -290,8 +305,8 @@ def capacity(reading: CounterReading, context: Context) -> float | None:
     if kind == "fixed":
         return reading.resource.capacity
     if kind == "process_memory":
-        own = context.reading("own_memory", reading.device)
-        return None if own is None else own.new_mean + reading.new_mean
+        process_memory = context.reading("own_memory", reading.device)
+        return None if process_memory is None else process_memory.new_mean + reading.new_mean
     if kind not in _LINKS:
         return None
     limit = context.reading(f"{kind}_limit", reading.device)

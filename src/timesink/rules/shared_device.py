@@ -23,7 +23,7 @@ from timesink.rules.environment import counter_evidence
 from timesink.rules.resource_load import Context
 
 _CAUSE = "gpu_contention"
-_LEAST_LONGER = 1.25
+_MIN_LONGER = 1.25
 """Times as long as nearly all kernels must take: sharing a device costs far more, other things of
 a device at the same clock (its temperature, its other memory) less."""
 _CONTEXT_BYTES = 100 << 20
@@ -37,7 +37,7 @@ _EQUAL_TURNS = 0.1
 _FEW_TURNS = 4
 """Turns of which a whole number is no chance."""
 _NEARLY_ALL = 0.8
-_FEWEST_KERNELS, _UNLIKE = 3, 2.0
+_MIN_KERNELS, _MAX_KERNEL_RATIO = 3, 2.0
 """Kernels that are held up by the same time, and how much longer one of them is than another."""
 _MEMORY = ("others_device_memory", "own_device_memory", "device_memory")
 """Counters of memory in use, those first that say whose it is."""
@@ -70,8 +70,8 @@ def shared_devices(
         ratio = context.interrupted(device)
         memory = next(filter(None, (_more_memory(device, name, context) for name in _MEMORY)), None)
         turn_ns = turns_of_others(pair, device)
-        if ratio >= _LEAST_LONGER and memory is not None:
-            yield _shared(device, ratio, memory, context)
+        if ratio >= _MIN_LONGER and memory is not None:
+            yield _shared_finding(device, ratio, memory, context)
         elif turn_ns:
             yield _taking_turns(device, turn_ns, context.kernel_ratio(device))
 
@@ -111,7 +111,7 @@ def turns_of_others(pair: Pair, device: str) -> float:
 def _is_turn(turn_ns: float, held_up: pl.DataFrame, excess: Floats) -> bool:
     """Whether unlike kernels are held up by this time, and what others are by multiples of it."""
     lengths = held_up.group_by("function").agg(pl.col("length_ns").first())["length_ns"].to_numpy()
-    if len(lengths) < _FEWEST_KERNELS or lengths.max() < _UNLIKE * lengths.min():
+    if len(lengths) < _MIN_KERNELS or lengths.max() < _MAX_KERNEL_RATIO * lengths.min():
         return False
     few = excess[excess <= (_FEW_TURNS + 0.5) * turn_ns] / turn_ns
     turns = np.maximum(1.0, np.round(few))
@@ -159,7 +159,7 @@ def _more_memory(device: str, resource: str, context: Context) -> CounterReading
     return reading if reading is not None and reading.rise >= _CONTEXT_BYTES else None
 
 
-def _shared(device: str, ratio: float, memory: CounterReading, context: Context) -> Finding:
+def _shared_finding(device: str, ratio: float, memory: CounterReading, context: Context) -> Finding:
     texts = catalogue()["causes"][_CAUSE]
     clock = context.reading("device_clock", device)
     longer = f"nearly all kernels take {ratio:.2f} times as long for equal launches"

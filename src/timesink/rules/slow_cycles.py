@@ -8,18 +8,18 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import only_cycles
-from timesink.analyses.comparison import Role
-from timesink.analyses.statistics import usual_spread
+from timesink.analyses.comparison import ProcessSteps
+from timesink.analyses.statistics import scaled_mad
 from timesink.analyses.statistics.drift import Segment, segments, warm_up, without_outliers
 from timesink.model.intervals import Flags
 
-_LEAST_EXCESS = 0.1
+_MIN_EXCESS = 0.1
 """An outlier takes longer by this part of a typical cycle ..."""
 _SPREADS = 3.5
 """... and by this many spreads of typical cycles, "spread" as of a normal distribution."""
-_LEAST_SHARE = 0.25
+_MIN_SHARE = 0.25
 """Typical is the lowest level at which this part of the cycles is."""
-FEWEST_TYPICAL = 3
+MIN_TYPICAL = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,39 +53,44 @@ class CycleSplit:
     """Part of the time of all cycles that the slow ones take."""
 
     @property
-    def known(self) -> int:
+    def cycle_count(self) -> int:
         """Cycles whose length is known."""
         return sum(map(len, (self.typical, self.slow, self.fast, self.warm_up)))
 
     @property
     def has_levels(self) -> bool:
         """Whether slow cycles are no exceptions: half of all cycles or more are."""
-        return bool(self.slow) and 2 * len(self.slow) >= self.known
+        return bool(self.slow) and 2 * len(self.slow) >= self.cycle_count
 
     @property
     def can_tell(self) -> bool:
         """Whether there are enough typical cycles to set slow ones against."""
-        return len(self.typical) >= FEWEST_TYPICAL
+        return len(self.typical) >= MIN_TYPICAL
 
 
-def split_cycles(role: Role) -> CycleSplit:
+def split_cycles(role: ProcessSteps) -> CycleSplit:
     """Typical cycles of a role and those that take longer, by median and median deviation.
 
     Where a run goes through levels, the lowest that holds a quarter of the cycles is typical.
     """
     # Numbers and lengths of all cycles whose length is known, in order.
-    known = role.behaviour.lazy().select("cycle", "cycle_dur_ns").filter(pl.col("cycle_dur_ns") > 0)
-    each = known.group_by("cycle").agg(pl.col("cycle_dur_ns").max()).sort("cycle").collect()
-    numbers, lengths = each["cycle"].to_numpy(), each["cycle_dur_ns"].to_numpy().astype(np.float64)
+    cycle_rows = (
+        role.behaviour.lazy().select("cycle", "cycle_dur_ns").filter(pl.col("cycle_dur_ns") > 0)
+    )
+    cycles = cycle_rows.group_by("cycle").agg(pl.col("cycle_dur_ns").max()).sort("cycle").collect()
+    numbers, lengths = (
+        cycles["cycle"].to_numpy(),
+        cycles["cycle_dur_ns"].to_numpy().astype(np.float64),
+    )
     if not len(lengths):
         return CycleSplit((), (), (), (), (), 0.0)
     warm = warm_up(lengths)
     (calm,) = without_outliers(lengths[warm:, None])
-    found = segments(calm[:, 0])
-    steady = lengths[warm:][_at_typical_level(found, len(lengths) - warm)]
+    level_segments = segments(calm[:, 0])
+    steady = lengths[warm:][_at_typical_level(level_segments, len(lengths) - warm)]
     middle = float(np.median(steady))
-    spread = usual_spread(steady, middle)
-    reach = max(_LEAST_EXCESS * middle, _SPREADS * spread)
+    spread = scaled_mad(steady, middle)
+    reach = max(_MIN_EXCESS * middle, _SPREADS * spread)
     slow, fast = lengths > middle + reach, lengths < middle - reach
     typical = ~slow & ~fast
     warming = (np.arange(len(lengths)) < warm) & slow
@@ -93,7 +98,7 @@ def split_cycles(role: Role) -> CycleSplit:
     period = _period(slow, warming)
     if period:
         # What comes and goes with a period is no level that the run stays at.
-        found = [Segment(0, len(lengths) - warm, middle)]
+        level_segments = [Segment(0, len(lengths) - warm, middle)]
     return CycleSplit(
         typical=tuple(numbers[typical].tolist()),
         slow=tuple(numbers[slow].tolist()),
@@ -101,12 +106,12 @@ def split_cycles(role: Role) -> CycleSplit:
         warm_up=tuple(numbers[warming].tolist()),
         levels=tuple(
             CycleLevel(
-                int(numbers[warm:][one.start]),
-                int(numbers[warm:][one.end - 1]),
-                one.length,
-                middle if period else float(lengths[warm:][one.start : one.end].mean()),
+                int(numbers[warm:][segment.start]),
+                int(numbers[warm:][segment.end - 1]),
+                segment.length,
+                middle if period else float(lengths[warm:][segment.start : segment.end].mean()),
             )
-            for one in found
+            for segment in level_segments
         ),
         typical_ns=middle,
         period=period,
@@ -118,14 +123,16 @@ def _period(slow: Flags, warming: Flags) -> int:
     """After how many cycles a slow one follows; 0 where that varies or was seen too seldom."""
     places = np.flatnonzero(slow)
     apart = np.unique(np.diff(places))
-    if len(places) < FEWEST_TYPICAL or len(apart) != 1 or apart[0] < 2:
+    if len(places) < MIN_TYPICAL or len(apart) != 1 or apart[0] < 2:
         return 0
     period = int(apart[0])
     before, after = places[0] - period, places[-1] + period
     return period if after >= len(slow) and (before < 0 or warming[before]) else 0
 
 
-def typical_and_outliers(role: Role, split: CycleSplit) -> tuple[Role, Role] | None:
+def typical_and_outliers(
+    role: ProcessSteps, split: CycleSplit
+) -> tuple[ProcessSteps, ProcessSteps] | None:
     """The typical cycles of a role and the ones that take longer, as roles of their own.
 
     None where no cycle does, or where there are too few typical ones to tell.
@@ -138,28 +145,30 @@ def typical_and_outliers(role: Role, split: CycleSplit) -> tuple[Role, Role] | N
     )
 
 
-def only_cycles_of(role: Role, cycles: tuple[int, ...]) -> Role:
+def only_cycles_of(role: ProcessSteps, cycles: tuple[int, ...]) -> ProcessSteps:
     """A role with some of its cycles."""
     anatomy = None if role.anatomy is None else only_cycles(role.anatomy, cycles)
     rows = role.behaviour.filter(pl.col("cycle").is_in(cycles))
     return replace(role, behaviour=rows, anatomy=anatomy)
 
 
-def _at_typical_level(found: list[Segment], number: int) -> list[int]:
+def _at_typical_level(level_segments: list[Segment], number: int) -> list[int]:
     """Places of the cycles at the lowest level that holds enough of them, or else of all."""
-    order = sorted(found, key=lambda one: one.level)
+    order = sorted(level_segments, key=lambda segment: segment.level)
     for lowest in order:
-        alike = [
-            one for one in order if lowest.level <= one.level <= (1 + _LEAST_EXCESS) * lowest.level
+        near_lowest = [
+            segment
+            for segment in order
+            if lowest.level <= segment.level <= (1 + _MIN_EXCESS) * lowest.level
         ]
-        if sum(one.length for one in alike) >= max(_LEAST_SHARE * number, FEWEST_TYPICAL):
-            return [place for one in alike for place in range(one.start, one.end)]
+        if sum(segment.length for segment in near_lowest) >= max(_MIN_SHARE * number, MIN_TYPICAL):
+            return [place for segment in near_lowest for place in range(segment.start, segment.end)]
     return list(range(number))
 
 
-_LEAST_EXPLAINED = 0.5
+_MIN_EXPLAINED = 0.5
 """A function is named that holds this part of what the cycle takes longer ..."""
-_LEAST_TIMES = 2.0
+_MIN_TIMES = 2.0
 """... and takes this many times as long as in any typical cycle."""
 
 
@@ -177,7 +186,7 @@ class SlowCycle:
     """The most it takes in a typical cycle."""
 
 
-def excesses(role: Role, split: CycleSplit) -> list[SlowCycle]:
+def excesses(role: ProcessSteps, split: CycleSplit) -> list[SlowCycle]:
     """Slow cycles that one function explains, in their order; each is looked at for itself."""
     key, rows = ["cycle", "function", "device"], role.behaviour
     if "anchor" in rows.columns:
@@ -199,8 +208,8 @@ def excesses(role: Role, split: CycleSplit) -> list[SlowCycle]:
     )
     beyond = pl.col("dur_ns") - pl.col("most")
     slow = slow.filter(
-        beyond >= _LEAST_EXPLAINED * pl.col("longer"),
-        pl.col("dur_ns") >= _LEAST_TIMES * pl.col("most"),
+        beyond >= _MIN_EXPLAINED * pl.col("longer"),
+        pl.col("dur_ns") >= _MIN_TIMES * pl.col("most"),
     )
     slow = slow.sort("cycle", beyond, "function", descending=[False, True, False])
     first = slow.unique("cycle", keep="first", maintain_order=True)

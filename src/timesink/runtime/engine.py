@@ -67,13 +67,13 @@ class Engine(Protocol):
 
 Outcome = tuple[bytes | None, TimesinkError | None]
 """What came of a call: the one or the other."""
-_RARELY = (200_000, 20, 100)
+_GC_THRESHOLDS = (200_000, 20, 100)
 """When garbage is collected: allocations, and rounds of the younger generations."""
 
 
 def settle_down() -> None:
     """Once in a process that does nothing but make calls: they leave few cycles of objects."""
-    gc.set_threshold(*_RARELY)
+    gc.set_threshold(*_GC_THRESHOLDS)
 
 
 def make(call: Call, item: bytes) -> Outcome:
@@ -83,10 +83,10 @@ def make(call: Call, item: bytes) -> Outcome:
     """
     named = "an item"
     try:
-        given = pickle.loads(item)  # noqa: S301 - from whoever asks for the call
-        named = name_of(given)
+        argument = pickle.loads(item)  # noqa: S301 - from whoever asks for the call
+        named = name_of(argument)
         function = getattr(importlib.import_module(call.module), call.function)
-        return bytes(function(given, **call.arguments)), None
+        return bytes(function(argument, **call.arguments)), None
     except MemoryError:
         raise
     except TimesinkError as error:
@@ -111,7 +111,7 @@ def internal(named: str, error: BaseException) -> TimesinkError:
     )
 
 
-def killed(named: str, how: str, remedy: str) -> TimesinkError:
+def worker_killed(named: str, how: str, remedy: str) -> TimesinkError:
     """An item whose process did not live long enough, each time it was tried."""
     return TimesinkError(
         f"{named}: the process that read it died each time ({how})",
@@ -206,7 +206,7 @@ class LocalEngine:
             # What died of too little memory may live when nothing else needs any.
             yield from again.work([place], 1)
         for place, how in again.died.items():
-            yield Done(place, None, killed(name_of(items[place]), how, _REMEDY))
+            yield Done(place, None, worker_killed(name_of(items[place]), how, _REMEDY))
 
 
 class _Crew:
@@ -228,7 +228,7 @@ class _Crew:
                 while busy.get_map():
                     done = [self._finish(busy, key.fileobj, waiting) for key, _ in busy.select()]
                     self._start(busy, waiting, size)
-                    yield from (one for one in done if one is not None)
+                    yield from (outcome for outcome in done if outcome is not None)
         finally:
             for child in self._children:
                 child.stop()
@@ -320,23 +320,23 @@ class RayEngine:
         ray = sys.modules.get("ray")
         # The cluster this program uses already.
         connected = ray is not None and ray.is_initialized()
-        own = str(ray.get_runtime_context().gcs_address) if ray and connected else None
-        self._address = address or os.environ.get("RAY_ADDRESS") or own
+        own_address = str(ray.get_runtime_context().gcs_address) if ray and connected else None
+        self._address = address or os.environ.get("RAY_ADDRESS") or own_address
         self._jobs = jobs
 
     def run(self, call: Call, items: Sequence[Any]) -> Iterator[Done]:
         """Call once for every item; as many are under way as keep the cluster busy."""
         if not items:
             return
-        with tempfile.TemporaryFile() as said:
-            driver = _Driver(call, self._address, self._jobs, said)
+        with tempfile.TemporaryFile() as errors:
+            driver = _Driver(call, self._address, self._jobs, errors)
             try:
                 yield from driver.work(items)
             finally:
                 driver.stop()
 
 
-class News(NamedTuple):
+class DriverMessage(NamedTuple):
     """What the process that speaks to Ray tells."""
 
     room: int = 0
@@ -350,26 +350,28 @@ class News(NamedTuple):
 class _Driver(Peer):
     """The process that speaks to Ray."""
 
-    def __init__(self, call: Call, address: str | None, jobs: int | None, said: IO[bytes]) -> None:
-        self._said = said
+    def __init__(
+        self, call: Call, address: str | None, jobs: int | None, errors: IO[bytes]
+    ) -> None:
+        self._said = errors
         self._cluster = f"the Ray cluster at {address}" if address else "Ray"
         process = start_interpreter(
             "timesink.runtime.ray_driver", "drive", call, address, jobs,
-            environment=_environment(address), errors=said,
+            environment=_environment(address), errors=errors,
         )  # fmt: skip
         super().__init__(process)
 
     def work(self, items: Sequence[Any]) -> Iterator[Done]:
         """Hand over items as there is room for them, and give what comes back."""
-        room, given, done = 0, 0, 0
+        room, sent, done = 0, 0, 0
         while done < len(items):
-            news: News | None = self.hear()
+            news: DriverMessage | None = self.hear()
             if news is None:
                 raise self._gone(done, len(items))
             room += news.room
-            while room and given < len(items):
-                self.tell((given, pickle.dumps(items[given])))
-                room, given = room - 1, given + 1
+            while room and sent < len(items):
+                self.tell((sent, pickle.dumps(items[sent])))
+                room, sent = room - 1, sent + 1
             if news.place is not None:
                 done += 1
                 yield Done(news.place, news.value, news.error)
@@ -378,9 +380,9 @@ class _Driver(Peer):
 
     def _gone(self, done: int, total: int) -> TimesinkError:
         self._said.seek(0)
-        said = last_words(self._said.read().decode(errors="replace"))
+        last_error = last_words(self._said.read().decode(errors="replace"))
         return TimesinkError(
-            f"{self._cluster} ended after {done} of {total} ({said})",
+            f"{self._cluster} ended after {done} of {total} ({last_error})",
             "see its logs; start it again and repeat the command, which continues",
         )
 
@@ -411,20 +413,20 @@ def last_words(log: str) -> str:
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     if not lines:
         return "it said nothing"
-    said = re.sub(r"^\[[^]]*\] *\S+:\d+: ", "", lines[-1])
-    return said.partition(". ")[0][:200]
+    message = re.sub(r"^\[[^]]*\] *\S+:\d+: ", "", lines[-1])
+    return message.partition(". ")[0][:200]
 
 
-def answer(folder: str, call: bytes, item: bytes) -> Outcome:
+def run_in_worker(folder: str, call: bytes, item: bytes) -> Outcome:
     """Make a pickled call as if in `folder`, where whoever asks for it is: for workers of Ray."""
     # Paths that are not absolute start there; where there is no such folder, none is found.
     with suppress(OSError):
         os.chdir(folder)
     settle_down()
-    given = pickle.loads(item)  # noqa: S301 - from whoever asks for the call
+    argument = pickle.loads(item)  # noqa: S301 - from whoever asks for the call
     # The file an item is about, unless that lies behind a URL.
-    path = getattr(given, "path", None)
-    is_remote = getattr(given, "remote", None) is not None
+    path = getattr(argument, "path", None)
+    is_remote = getattr(argument, "remote", None) is not None
     if isinstance(path, Path) and not is_remote and not path.exists():
         return None, UnreadableError(
             f"{path}: not visible to the Ray worker on {platform.node()}",

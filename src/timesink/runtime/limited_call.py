@@ -65,13 +65,13 @@ def limited_call(module: str, function: str, arguments: tuple[Any, ...], limits:
     listener = threading.Thread(target=_pass_on, args=(running.stream, messages), daemon=True)
     listener.start()
     try:
-        return _awaited(running, messages, limits)
+        return _wait_for(running, messages, limits)
     finally:
         running.end()
         listener.join()
 
 
-def _awaited(
+def _wait_for(
     running: _ForkedCall | _StartedCall,
     messages: queue.SimpleQueue[tuple[str, Any]],
     limits: CallLimits,

@@ -24,7 +24,15 @@ from ray import exceptions
 
 from timesink.errors import TimesinkError, UsageError, reason_of
 from timesink.runtime import send, usable_cores
-from timesink.runtime.engine import Call, News, Outcome, internal, killed, name_of, own_output
+from timesink.runtime.engine import (
+    Call,
+    DriverMessage,
+    Outcome,
+    internal,
+    name_of,
+    own_output,
+    worker_killed,
+)
 
 _STORE_BYTES = 128 * 1024 * 1024
 """For results on their way, of a cluster that is started here."""
@@ -48,7 +56,7 @@ def connect(address: str | None, jobs: int | None) -> None:
     except ValueError as error:
         raise UsageError(_in_a_line(error), "give HOST:PORT, ray://HOST:PORT or auto") from None
     except (OSError, RuntimeError, exceptions.RayError) as error:
-        raise _refused(address, error) from None
+        raise _connection_error(address, error) from None
 
 
 def _check_reachable(address: str) -> None:
@@ -73,22 +81,22 @@ def _check_reachable(address: str) -> None:
         ) from None
 
 
-def _refused(address: str | None, error: Exception) -> TimesinkError:
+def _connection_error(address: str | None, error: Exception) -> TimesinkError:
     where = "Ray cannot be started" if address is None else f"the Ray cluster at {address}"
-    said = _in_a_line(error)
-    if "ersion mismatch" in said:
+    message = _in_a_line(error)
+    if "ersion mismatch" in message:
         return TimesinkError(
-            f"{where} has other versions than this machine ({said})",
+            f"{where} has other versions than this machine ({message})",
             "install the same Python and the same Ray on both",
         )
     if address is None:
-        return TimesinkError(f"{where} ({said})", "try --engine local")
-    return TimesinkError(f"{where} cannot be used ({said})", _START)
+        return TimesinkError(f"{where} ({message})", "try --engine local")
+    return TimesinkError(f"{where} cannot be used ({message})", _START)
 
 
-def other_versions(node: str, found: tuple[str, str]) -> TimesinkError:
+def other_versions(node: str, actual: tuple[str, str]) -> TimesinkError:
     """A worker whose answers may differ from ours."""
-    timesink, python = found
+    timesink, python = actual
     our_timesink, our_python = own_versions()
     has = f"timesink {timesink}" if timesink else "no timesink"
     return TimesinkError(
@@ -112,7 +120,7 @@ _RETRIES = 5
 """Of Ray, for a task whose worker or node is gone."""
 _TRIES = 2
 """Of ours: a task that Ray has given up is handed to it again."""
-_LEAST_UNDER_WAY = 32
+_MIN_UNDER_WAY = 32
 _UNDER_WAY_PER_CORE = 3
 """Enough for cores not to wait for us, and for a cluster that grows with its load to see it."""
 _LOOK_SECONDS = 0.5
@@ -130,12 +138,12 @@ def drive(call: Call, address: str | None, jobs: int | None) -> None:
     """Connect, make calls for the items on standard input until it ends, and take leave."""
     # Ctrl-C reaches every process of the terminal: the one that started this one decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    told = own_output()
+    output = own_output()
     try:
         connect(address, jobs)
-        _Tasks(call, told).work(_listen())
+        _Tasks(call, output).work(_listen())
     except TimesinkError as error:
-        send(News(error=error), told)
+        send(DriverMessage(error=error), output)
     except BrokenPipeError:
         # Nobody waits for the answers any more.
         pass
@@ -150,29 +158,29 @@ class _Task:
     tries: int = 0
 
 
-_Asked = queue.SimpleQueue["_Task | None"]
+_TaskQueue = queue.SimpleQueue["_Task | None"]
 
 
-def _listen() -> _Asked:
+def _listen() -> _TaskQueue:
     """Items as they come; None when there will be no more."""
-    asked: _Asked = queue.SimpleQueue()
+    tasks: _TaskQueue = queue.SimpleQueue()
 
     def listen() -> None:
         try:
             while True:
-                asked.put(_Task(*pickle.load(sys.stdin.buffer)))  # noqa: S301 - our own parent
+                tasks.put(_Task(*pickle.load(sys.stdin.buffer)))  # noqa: S301 - our own parent
         except (EOFError, pickle.UnpicklingError):
-            asked.put(None)
+            tasks.put(None)
 
     threading.Thread(target=listen, daemon=True).start()
-    return asked
+    return tasks
 
 
 class _Tasks:
     """Tasks that are under way."""
 
-    def __init__(self, call: Call, told: IO[bytes]) -> None:
-        self._told = told
+    def __init__(self, call: Call, output: IO[bytes]) -> None:
+        self._told = output
         self._function = _remote_function()
         self._given = (own_versions(), os.getcwd(), pickle.dumps(call))  # noqa: PTH109 - as text
         self._under_way: dict[Any, _Task] = {}
@@ -181,14 +189,14 @@ class _Tasks:
         self._wanted = 0
         self._counted_at = -_COUNT_SECONDS
 
-    def work(self, asked: _Asked) -> None:
+    def work(self, tasks: _TaskQueue) -> None:
         """Until nothing is asked any more."""
         while True:
             more = self._more()
             if more:
-                send(News(more), self._told)
-            while not self._under_way or not asked.empty():
-                task = asked.get()
+                send(DriverMessage(more), self._told)
+            while not self._under_way or not tasks.empty():
+                task = tasks.get()
                 if task is None:
                     return
                 self._submit(task)
@@ -214,7 +222,7 @@ class _Tasks:
                 raise other_versions(node, versions)
         if outcome is not None:
             self._room -= 1
-            send(News(self._more(), task.place, *outcome), self._told)
+            send(DriverMessage(self._more(), task.place, *outcome), self._told)
 
     def _failed(self, task: _Task, error: exceptions.RayError) -> Outcome | None:
         """What a task comes to that did not return; None when it is tried again."""
@@ -226,7 +234,7 @@ class _Tasks:
             self._submit(task)
             return None
         how = _ENDS.get(type(cause or error).__name__, type(error).__name__)
-        return None, killed(named, how, _REMEDY)
+        return None, worker_killed(named, how, _REMEDY)
 
     def _more(self) -> int:
         """Room for further items; it is counted as told."""
@@ -234,7 +242,7 @@ class _Tasks:
         if now - self._counted_at > _COUNT_SECONDS:
             self._counted_at = now
             cores = int(ray.cluster_resources().get("CPU", 0))
-            self._wanted = max(_LEAST_UNDER_WAY, _UNDER_WAY_PER_CORE * cores)
+            self._wanted = max(_MIN_UNDER_WAY, _UNDER_WAY_PER_CORE * cores)
         more = max(0, self._wanted - self._room)
         self._room += more
         return more
@@ -256,11 +264,11 @@ def _remote_function() -> Any:
             timesink = str(importlib.import_module("timesink").__version__)
         except ImportError:
             timesink = ""
-        found = timesink, ".".join(platform.python_version_tuple()[:2])
-        if found != versions:
-            return found, platform.node(), None
-        from timesink.runtime.engine import answer  # noqa: PLC0415
+        actual = timesink, ".".join(platform.python_version_tuple()[:2])
+        if actual != versions:
+            return actual, platform.node(), None
+        from timesink.runtime.engine import run_in_worker  # noqa: PLC0415
 
-        return found, platform.node(), answer(folder, call, item)
+        return actual, platform.node(), run_in_worker(folder, call, item)
 
     return ray.remote(num_cpus=1, max_retries=_RETRIES)(timesink_call)

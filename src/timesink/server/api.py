@@ -16,9 +16,9 @@ from timesink.answers.plugin import Query
 from timesink.answers.views import GROUPS, VIEWS
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 from timesink.model.diagnosis import SIDES
-from timesink.recorder.processes import sayable
+from timesink.recorder.processes import safe_text
 from timesink.server.jobs import Report
-from timesink.server.library import WAIT_SECONDS, Answer, Desk, TimelineSort
+from timesink.server.library import WAIT_SECONDS, Answer, RequestContext, TimelineSort
 from timesink.server.replies import Download, Encoded, WrittenPage, row_limit
 from timesink.server.runs import ServedAb, ServedRun, ServedWatch
 from timesink.sources.watch_folder import (
@@ -27,7 +27,7 @@ from timesink.sources.watch_folder import (
     SERIES_FILE,
     STATUS_FILE,
     WatchStatus,
-    checked,
+    check_values,
     incident_folders,
     told_values,
     told_watch,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_MARKER = 1000
-_MOST_FILES = 8
+_MAX_FILES = 8
 """Files of Nsight Compute that are read for one page."""
 CLOCKS = ("recorded", "own", "corrected")
 _OF_ALL_WORKERS = ("overview", "distributed")
@@ -53,9 +53,9 @@ _PAGE_ROWS = 1000
 # What `make` loads in the functions below is every analysis: a listing of runs waits for none.
 
 
-def comparison(desk: Desk, query: Query) -> Encoded:
+def comparison(desk: RequestContext, query: Query) -> Encoded:
     """What `timesink compare BASE NEW`, or of a folder of `timesink ab`, finds, as a document."""
-    sides = _compared(desk, query)
+    sides = _runs_to_compare(desk, query)
     marker = query.text("marker") or None
     if marker and len(marker) > _LONGEST_MARKER:
         raise UsageError("the parameter 'marker' is too long", "name one annotation or function")
@@ -64,37 +64,37 @@ def comparison(desk: Desk, query: Query) -> Encoded:
         from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415
         from timesink.answers.comparison.work import compare  # noqa: PLC0415
 
-        both = " and ".join(one.name for one in sides)
-        for one in sides:
-            one.inside.check_below(one.folder)
-        found = compare(
-            *(one.folder for one in sides),
+        both = " and ".join(run.name for run in sides)
+        for run in sides:
+            run.inside.check_below(run.folder)
+        result = compare(
+            *(run.folder for run in sides),
             marker=marker,
             cache=desk.library.cache,
             jobs=desk.library.jobs,
             progress=report.start(f"reading {both}", f"comparing {both}"),
         )
-        return comparison_document(found)
+        return comparison_document(result)
 
-    states = tuple((one.name, one.files) for one in sides)
+    states = tuple((run.name, run.files) for run in sides)
     return desk.document(("compare", states, marker), make)
 
 
-def _compared(desk: Desk, query: Query) -> Sequence[ServedRun | ServedAb]:
+def _runs_to_compare(desk: RequestContext, query: Query) -> Sequence[ServedRun | ServedAb]:
     """Base and new, or the one folder that holds runs of both."""
     if name := query.text("ab"):
         return [desk.library.ab(name)]
-    found = [desk.library.run(query.required(side)) for side in ("base", "new")]
-    for run in found:
+    served_runs = [desk.library.run(query.required(side)) for side in ("base", "new")]
+    for run in served_runs:
         if not run.recordings and not run.tables:
             raise NotFoundError(
                 f"{run.name}: has neither a timeline nor a behaviour table",
                 "choose a run that has one of them",
             )
-    return found
+    return served_runs
 
 
-def utilisation(desk: Desk, query: Query) -> Encoded:
+def utilisation(desk: RequestContext, query: Query) -> Encoded:
     """What `timesink kernels FILE...` says of the files in the folder of the run."""
     run = desk.library.run(query.required("run"))
     if not run.counters:
@@ -107,7 +107,7 @@ def utilisation(desk: Desk, query: Query) -> Encoded:
         from timesink.answers.kernels.document import kernels_document  # noqa: PLC0415
         from timesink.answers.kernels.reading import kernels  # noqa: PLC0415
 
-        files, how = run.counters[:_MOST_FILES], desk.library
+        files, how = run.counters[:_MAX_FILES], desk.library
         run.inside.check(files)
         return kernels_document(
             [
@@ -124,7 +124,7 @@ def utilisation(desk: Desk, query: Query) -> Encoded:
     return desk.document(("utilisation", run.state), make)
 
 
-def history_page(desk: Desk, query: Query) -> Encoded:
+def history_page(desk: RequestContext, query: Query) -> Encoded:
     """What `timesink history @NAME` says, as a document."""
     name, store = query.required("name"), desk.library.baselines
 
@@ -137,47 +137,48 @@ def history_page(desk: Desk, query: Query) -> Encoded:
     return desk.document(("history", name, desk.library.histories()), make)
 
 
-def watched(desk: Desk, query: Query) -> dict[str, Any]:
+def watch_status(desk: RequestContext, query: Query) -> dict[str, Any]:
     """What a watcher told last, as a document, and where its incidents can be looked into."""
     from timesink.answers.watch_status import is_gone, status_document  # noqa: PLC0415
     from timesink.output.json import to_json  # noqa: PLC0415 - as above
 
-    one = desk.library.watch(query.required("name"))
-    files = [one.folder / name for name in (STATUS_FILE, SERIES_FILE)]
-    one.inside.check(files)
-    status, series, folders = told_watch(one.folder, one.inside.holds)
+    watch = desk.library.watch(query.required("name"))
+    files = [watch.folder / name for name in (STATUS_FILE, SERIES_FILE)]
+    watch.inside.check(files)
+    status, series, folders = told_watch(watch.folder, watch.inside.holds)
     now_us = time.time_ns() // 1000
-    told = status_document(status, series, now_us=now_us, folders=folders, subject=one.name)
-    known = checked(status, WatchStatus, STATUS_FILE)
+    answer = status_document(status, series, now_us=now_us, folders=folders, subject=watch.name)
+    checked_status = check_values(status, WatchStatus, STATUS_FILE)
     runs = {run.name for run in desk.library.all_runs()}
     return {
-        "name": one.name,
-        "state": known.state,
-        "gone": is_gone(known, now_us),
+        "name": watch.name,
+        "state": checked_status.state,
+        "gone": is_gone(checked_status, now_us),
         "incidents": {
-            name: {"report": found.report, **_sides(one, name, runs)}
-            for name, found in folders.items()
+            name: {"report": folder.report, **_sides(watch, name, runs)}
+            for name, folder in folders.items()
         },
-        "document": msgspec.Raw(to_json(told)),
+        "document": msgspec.Raw(to_json(answer)),
     }
 
 
-def _sides(one: ServedWatch, incident: str, runs: set[str]) -> dict[str, str]:
+def _sides(watch: ServedWatch, incident: str, runs: set[str]) -> dict[str, str]:
     """The recordings of an incident, as runs; none where one of them is missing."""
-    sides = {side: sayable(one.name_of(INCIDENTS, incident, side)) for side in SIDES}
+    sides = {side: safe_text(watch.name_of(INCIDENTS, incident, side)) for side in SIDES}
     return sides if runs.issuperset(sides.values()) else {}
 
 
-def incident_report(desk: Desk, query: Query) -> WrittenPage:
+def incident_report(desk: RequestContext, query: Query) -> WrittenPage:
     """The page that was written of an incident."""
-    one, incident = desk.library.watch(query.required("name")), query.required("incident")
-    found = incident_folders(one.folder, one.inside.holds).get(incident)
-    if found is None or not found.report:
+    watch, incident = desk.library.watch(query.required("name")), query.required("incident")
+    incident_folder = incident_folders(watch.folder, watch.inside.holds).get(incident)
+    if incident_folder is None or not incident_folder.report:
         raise NotFoundError(
-            f"{one.name}: no report of an incident {incident!r}", "the page of the program has all"
+            f"{watch.name}: no report of an incident {incident!r}",
+            "the page of the program has all",
         )
-    file = one.folder / INCIDENTS / found.id / REPORT
-    one.inside.check([file])
+    file = watch.folder / INCIDENTS / incident_folder.id / REPORT
+    watch.inside.check([file])
     try:
         return WrittenPage(file.read_bytes())
     except OSError as error:
@@ -194,7 +195,7 @@ class _Chosen:
     steps: str
 
     @classmethod
-    def of(cls, desk: Desk, query: Query) -> _Chosen:
+    def of(cls, desk: RequestContext, query: Query) -> _Chosen:
         run = desk.library.run(query.required("run"))
         chosen = cls(run, query.required("worker"), query.required("span"), query.text("steps"))
         run.recording(chosen.worker, chosen.span)
@@ -205,7 +206,7 @@ class _Chosen:
         return (*self.run.state, self.worker, self.span, self.steps)
 
 
-def document(desk: Desk, query: Query) -> Encoded:
+def document(desk: RequestContext, query: Query) -> Encoded:
     """One page of a run."""
     from timesink.answers.analysis.document import PAGES  # noqa: PLC0415 - loads every analysis
 
@@ -216,14 +217,16 @@ def document(desk: Desk, query: Query) -> Encoded:
     def make(report: Report) -> Any:
         from timesink.answers.analysis.document import analysis_document  # noqa: PLC0415
 
-        analysis, start_ns = _found(desk, chosen, report, together=page in _OF_ALL_WORKERS)
+        analysis, start_ns = _analysis_and_start(
+            desk, chosen, report, together=page in _OF_ALL_WORKERS
+        )
         report.start(f"finding what {chosen.worker} spent its time on")
         return analysis_document(analysis, page=page, rows=rows, start_ns=start_ns)
 
     return desk.document(("document", chosen.state, page, rows), make)
 
 
-def table(desk: Desk, query: Query) -> Encoded:
+def table(desk: RequestContext, query: Query) -> Encoded:
     """One of the tables, or its rows with a certain value in a column."""
     chosen = _Chosen.of(desk, query)
     view = query.choice("view", *VIEWS)
@@ -236,17 +239,19 @@ def table(desk: Desk, query: Query) -> Encoded:
         from timesink.answers.analysis.tables import whole_of  # noqa: PLC0415
         from timesink.answers.tables import table_block  # noqa: PLC0415
 
-        analysis, start_ns = _found(desk, chosen, report, together=VIEWS[view].per_span)
+        analysis, start_ns = _analysis_and_start(
+            desk, chosen, report, together=VIEWS[view].per_span
+        )
         frame = analysis.table(view, group or None)
         if column:
             frame = _with_value(frame, column, value)
-        whole = whole_of(analysis, view, frame)
-        return table_block(frame, view, start_ns=start_ns, rows=rows, whole=whole)
+        total = whole_of(analysis, view, frame)
+        return table_block(frame, view, start_ns=start_ns, rows=rows, full_total=total)
 
     return desk.document(("table", chosen.state, view, group, column, value, rows), make)
 
 
-def stacks(desk: Desk, query: Query) -> Encoded:
+def stacks(desk: RequestContext, query: Query) -> Encoded:
     """Where an operator is called from, with calls and times of each place."""
     chosen = _Chosen.of(desk, query)
     operator, dims = query.required("operator"), query.text("dims")
@@ -255,7 +260,7 @@ def stacks(desk: Desk, query: Query) -> Encoded:
     def make(report: Report) -> Any:
         from timesink.answers.tables import table_block  # noqa: PLC0415
 
-        analysis, start_ns = _found(desk, chosen, report, together=False)
+        analysis, start_ns = _analysis_and_start(desk, chosen, report, together=False)
         frame = analysis.table("operators", "shape-stack" if dims else "stack")
         frame = _with_value(frame, "name", operator)
         if dims:
@@ -265,7 +270,9 @@ def stacks(desk: Desk, query: Query) -> Encoded:
     return desk.document(("stacks", chosen.state, operator, dims, rows), make)
 
 
-def _found(desk: Desk, chosen: _Chosen, report: Report, *, together: bool) -> tuple[Analysis, int]:
+def _analysis_and_start(
+    desk: RequestContext, chosen: _Chosen, report: Report, *, together: bool
+) -> tuple[Analysis, int]:
     """An analysis, and when the whole recording began: of some steps it is not known."""
     from timesink.analyses.memory_curve import recording_start  # noqa: PLC0415 - as above
     from timesink.answers.analysis.report import analyze_opened  # noqa: PLC0415 - as above
@@ -298,28 +305,30 @@ _JUST_NOW_SECONDS = 5.0
 """A file that changed so shortly ago may still be written."""
 
 
-def runs(desk: Desk, _query: Query) -> dict[str, Any]:
+def runs(desk: RequestContext, _query: Query) -> dict[str, Any]:
     """Every run with its workers and spans; `generation` changes when anything does."""
-    found = desk.library.all_runs()
+    served_runs = desk.library.all_runs()
     now = time.time()
-    listed = [_listed(run, now) for run in found]
+    listed = [_run_entry(run, now) for run in served_runs]
     histories = desk.library.histories()
-    states = [(run.state, one["growing"]) for run, one in zip(found, listed, strict=True)]
+    states = [(run.state, entry["growing"]) for run, entry in zip(served_runs, listed, strict=True)]
     in_turn = desk.library.in_turn()
-    watches = [_listed_watch(one, now) for one in desk.library.watched()]
-    state = repr((states, histories, [(one.name, one.files) for one in in_turn], watches))
+    watches = [_listed_watch(watch, now) for watch in desk.library.watched()]
+    state = repr(
+        (states, histories, [(served_ab.name, served_ab.files) for served_ab in in_turn], watches)
+    )
     return {
-        "logdir": sayable(str(desk.library.logdir)),
+        "logdir": safe_text(str(desk.library.logdir)),
         "version": __version__,
         "generation": blake2b(state.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest(),
         "runs": listed,
-        "ab": [_listed_ab(one) for one in in_turn],
+        "ab": [_listed_ab(served_ab) for served_ab in in_turn],
         "watches": watches,
         "histories": [name for name, _ in histories],
     }
 
 
-def _listed(run: ServedRun, now: float) -> dict[str, Any]:
+def _run_entry(run: ServedRun, now: float) -> dict[str, Any]:
     changed_s = max((time_ns for _, _, time_ns in run.files), default=0) / 1e9
     return {
         "name": run.name,
@@ -329,32 +338,35 @@ def _listed(run: ServedRun, now: float) -> dict[str, Any]:
         "growing": run.recorded_now or 0 <= now - changed_s < _JUST_NOW_SECONDS,
         "timeline": bool(run.recordings),
         "behaviour": bool(run.tables),
-        "counters": [sayable(path.name) for path in run.counters],
+        "counters": [safe_text(path.name) for path in run.counters],
     }
 
 
-def _listed_ab(one: ServedAb) -> dict[str, Any]:
-    counted = () if one.ab is None else one.ab.counted
+def _listed_ab(served_ab: ServedAb) -> dict[str, Any]:
+    counted = () if served_ab.ab is None else served_ab.ab.counted
     return {
-        "name": one.name,
+        "name": served_ab.name,
         "runs": len(counted),
-        "complete": one.ab is not None and one.ab.complete,
-        "changed_s": round(max((time_ns for _, _, time_ns in one.files), default=0) / 1e9, 3),
-        "timelines": one.timelines,
+        "complete": served_ab.ab is not None and served_ab.ab.complete,
+        "changed_s": round(max((time_ns for _, _, time_ns in served_ab.files), default=0) / 1e9, 3),
+        "timelines": served_ab.timelines,
     }
 
 
-def _listed_watch(one: ServedWatch, now: float) -> dict[str, str]:
+def _listed_watch(watch: ServedWatch, now: float) -> dict[str, str]:
     """A watched program with its state; "" where that cannot be read, which its page says."""
     from timesink.answers.watch_status import is_gone  # noqa: PLC0415 - loads what writes tables
 
-    file = one.folder / STATUS_FILE
+    file = watch.folder / STATUS_FILE
     try:
-        one.inside.check([file])
-        status = checked(told_values(file), WatchStatus, STATUS_FILE)
+        watch.inside.check([file])
+        status = check_values(told_values(file), WatchStatus, STATUS_FILE)
     except TimesinkError:
-        return {"name": one.name, "state": ""}
-    return {"name": one.name, "state": "gone" if is_gone(status, int(1e6 * now)) else status.state}
+        return {"name": watch.name, "state": ""}
+    return {
+        "name": watch.name,
+        "state": "gone" if is_gone(status, int(1e6 * now)) else status.state,
+    }
 
 
 _OF_TIMELINE = ("tracks", "slices", "counters", "slice", "flows", "search", "aggregate", "export")
@@ -362,7 +374,7 @@ _OVER_TIMELINE = ("overlay", "clock", "other_clock", "path")
 """What is drawn over it, for which the recording is played again."""
 
 
-def _of_timeline(name: str, desk: Desk, query: Query) -> Any:
+def _of_timeline(name: str, desk: RequestContext, query: Query) -> Any:
     """What a timeline says: plain values, a range of it as a table, or as a file for viewers."""
     sort = TimelineSort(query.choice("clock", *CLOCKS) in CLOCKS[1:], name in _OVER_TIMELINE)
     timeline = _timeline(desk, query, sort)
@@ -372,18 +384,18 @@ def _of_timeline(name: str, desk: Desk, query: Query) -> Any:
     if name == "export":
         file = f"{query.text('run')}.{query.text('worker')}.json.gz"
         return Download(file, export(timeline, query))
-    found = ROUTES[name](timeline, query)
-    return Encoded(to_json(aggregate_block(found))) if name == "aggregate" else found
+    answer = ROUTES[name](timeline, query)
+    return Encoded(to_json(aggregate_block(answer))) if name == "aggregate" else answer
 
 
-def _timeline(desk: Desk, query: Query, sort: TimelineSort) -> Timeline:
+def _timeline(desk: RequestContext, query: Query, sort: TimelineSort) -> Timeline:
     """The timeline, at once where it is at hand; opening it is the heavy part."""
     run = desk.library.run(query.required("run"))
     worker, span = query.required("worker"), query.required("span")
     recording = run.recording(worker, span)
-    known = desk.library.timeline_at_hand(run, recording, sort)
-    if known is not None:
-        return known
+    open_timeline = desk.library.timeline_at_hand(run, recording, sort)
+    if open_timeline is not None:
+        return open_timeline
     work = partial(desk.library.timeline, run, recording, sort)
     key = ("timeline", run.state, worker, span, sort)
     timeline: Timeline = desk.jobs.ask(key, work, wait_s=WAIT_SECONDS, keep=False)
@@ -398,7 +410,7 @@ API: Mapping[str, Answer] = {
     "compare": comparison,
     "utilisation": utilisation,
     "history": history_page,
-    "watch": watched,
+    "watch": watch_status,
     "watch/report": incident_report,
     **{
         f"timeline/{name}": partial(_of_timeline, name) for name in (*_OF_TIMELINE, *_OVER_TIMELINE)

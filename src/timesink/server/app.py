@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from timesink.server.jobs import in_thread
 from timesink.server.library import RunLibrary
-from timesink.server.replies import VIEWS, Asked, Reply, Views, sentence_reply
+from timesink.server.replies import VIEWS, ClientRequest, Reply, Views, sentence_reply
 from timesink.server.site import Site
 
 
@@ -31,7 +31,7 @@ def create_app(
 
     `hosts` are the names it may be asked by; None lets any pass.
     """
-    face = _Face(Site(library, views, hosts), clean_prefix(path_prefix))
+    face = AsgiEndpoint(Site(library, views, hosts), clean_prefix(path_prefix))
     return Starlette(routes=[Route("/{path:path}", face)])
 
 
@@ -41,7 +41,7 @@ def clean_prefix(prefix: str) -> str:
     return f"/{inner}" if inner else ""
 
 
-class _Face:
+class AsgiEndpoint:
     """An endpoint for every path and every method."""
 
     def __init__(self, site: Site, base: str) -> None:
@@ -55,8 +55,8 @@ class _Face:
             return
         reply = await self._reply(request, path)
         try:
-            whole = isinstance(reply.body, bytes)
-            kind: type[Response] = Response if whole else StreamingResponse
+            is_complete = isinstance(reply.body, bytes)
+            kind: type[Response] = Response if is_complete else StreamingResponse
             await kind(reply.body, reply.status, reply.headers)(scope, receive, send)
         finally:
             # Whoever waits for the turn of an answer that was broken off gets it at once.
@@ -65,11 +65,11 @@ class _Face:
 
     async def _reply(self, request: Request, path: str) -> Reply:
         inner = path.removeprefix(f"{self._base}/") if path.startswith(f"{self._base}/") else path
-        asked = Asked(inner, request.url.query, request.headers, request.method)
+        site_request = ClientRequest(inner, request.url.query, request.headers, request.method)
         try:
-            return await in_thread(partial(self._site.reply, asked))
+            return await in_thread(partial(self._site.reply, site_request))
         except asyncio.CancelledError:
-            return sentence_reply(asked, "the server is stopping", "start it again", 503)
+            return sentence_reply(site_request, "the server is stopping", "start it again", 503)
 
 
 class BoundedConnection(H11Protocol):

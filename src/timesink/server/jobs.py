@@ -58,14 +58,14 @@ class Report:
 
 
 AT_ONCE = 2
-MOST_WAITING = 32
-MOST_KEPT_BYTES = 64 * 1024**2
+MAX_WAITING = 32
+MAX_KEPT_BYTES = 64 * 1024**2
 _KEPT_SECONDS = 60.0
 _KEPT_ERROR_SECONDS = 5.0
 """Long enough for a client to ask again, also one whose clock is slowed down in the background."""
 _FORGOTTEN_SECONDS = 5.0
 """Clients ask again several times a second; who has not done so for so long has gone away."""
-_IN_QUEUE, _BEGUN = "waiting for other work to end", "starting"
+_IN_QUEUE, _STARTING = "waiting for other work to end", "starting"
 _LOG = logging.getLogger(__name__)
 
 Work = Callable[[Report], Any]
@@ -80,8 +80,8 @@ class FailedError(TimesinkError):
 
     @classmethod
     def by_mistake(cls) -> FailedError:
-        told = "this view failed on this trace; the server's log says where"
-        return cls(told, "this is a bug: report it with the log")
+        message = "this view failed on this trace; the server's log says where"
+        return cls(message, "this is a bug: report it with the log")
 
 
 class StillWorking(Exception):  # noqa: N818 - nothing went wrong
@@ -91,7 +91,7 @@ class StillWorking(Exception):  # noqa: N818 - nothing went wrong
         super().__init__(report.doing)
         self.report, self.waited_s = report, waited_s
 
-    def told(self) -> dict[str, Any]:
+    def progress_fields(self) -> dict[str, Any]:
         """What a client is told."""
         return {
             "doing": self.report.doing,
@@ -105,7 +105,7 @@ class _Job:
     key: Hashable
     work: Work
     report: Report
-    asked: float
+    requested_at: float
     """When somebody last asked for it."""
     began: float
     waiting: int = 0
@@ -121,8 +121,8 @@ class Jobs:
     """Work that takes long, found once however many ask for it."""
 
     at_once: int = AT_ONCE
-    most_waiting: int = MOST_WAITING
-    most_bytes: int = MOST_KEPT_BYTES
+    most_waiting: int = MAX_WAITING
+    most_bytes: int = MAX_KEPT_BYTES
     clock: Callable[[], float] = time.monotonic
     size: Callable[[Any], int] = lambda _value: 0
     """How many bytes a value takes."""
@@ -144,13 +144,13 @@ class Jobs:
         with self._changed:
             self._let_go()
             job = self._jobs.get(key) or self._queued(key, work)
-            job.asked = self.clock()
+            job.requested_at = self.clock()
             job.waiting += 1
             try:
                 self._changed.wait_for(lambda: job.ended is not None, wait_s)
             finally:
                 job.waiting -= 1
-            job.asked = self.clock()
+            job.requested_at = self.clock()
             if job.ended is None:
                 raise StillWorking(job.report, self.clock() - job.began)
             if not keep:
@@ -187,7 +187,7 @@ class Jobs:
             self.after()
 
     def _do(self, job: _Job) -> None:
-        job.report.start(_BEGUN)
+        job.report.start(_STARTING)
         try:
             settle = partial(setattr, job, "value", job.work(job.report))
         except TimesinkError as error:
@@ -208,7 +208,7 @@ class Jobs:
         """Forget what nobody waits for any longer and what was kept long enough; lock is held."""
         now = self.clock()
         for job in list(self._queue):
-            if not job.waiting and now - job.asked > _FORGOTTEN_SECONDS:
+            if not job.waiting and now - job.requested_at > _FORGOTTEN_SECONDS:
                 self._queue.remove(job)
                 self._jobs.pop(job.key, None)
         ended = [job for job in self._jobs.values() if job.ended is not None and not job.waiting]
@@ -237,12 +237,12 @@ async def in_thread(call: Callable[[], Result]) -> Result:
 
     def work() -> None:
         try:
-            told = partial(outcome.set_result, call())
+            callback = partial(outcome.set_result, call())
         except Exception as error:  # noqa: BLE001 - handed to whoever asked
-            told = partial(outcome.set_exception, error)
+            callback = partial(outcome.set_exception, error)
         # Whoever asked may be gone, and the loop with it.
         with suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, told)
+            loop.call_soon_threadsafe(settle, callback)
 
     Thread(target=work, name="timesink request", daemon=True).start()
     return await outcome

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from timesink.answers.plugin import Query
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
 from timesink.formats import SERIES, STORE, Progress
-from timesink.model.units import count, counted
+from timesink.model.units import count, count_noun
 from timesink.server.jobs import Jobs, Report
 from timesink.server.replies import Encoded
-from timesink.server.runs import ALL_WORKERS, Inside, Scan, ServedAb, ServedRun, ServedWatch
+from timesink.server.runs import ALL_WORKERS, ReachableFiles, Scan, ServedAb, ServedRun, ServedWatch
 from timesink.sources import Recording
 from timesink.sources.cache import return_free_memory
 from timesink.sources.opening import files_beside
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 # Values kept between requests: traces that are open, sets of ranks that were read.
 
-MOST_EVENTS = 8_000_000
+MAX_EVENTS = 8_000_000
 """About 2 GB of tables; the traces used last stay, up to so many events together."""
-_FEWEST_TRACES = 2
+_MIN_TRACES = 2
 """A comparison needs two, whatever their size."""
 
 
@@ -43,7 +43,7 @@ _FEWEST_TRACES = 2
 class TimelineSort:
     """Which timeline of a trace is meant."""
 
-    own: bool = False
+    on_program_clock: bool = False
     """Whether it is on the program's own clock."""
     overlaid: bool = False
     """Whether what is drawn over it is there as well."""
@@ -66,7 +66,7 @@ class KeptValue(Generic[Value]):
     size: int = 0
 
 
-class Shelf(Generic[Value]):
+class TraceCache(Generic[Value]):
     """The values used last.  Each is made once, however many requests wait for it.
 
     What could not be made is remembered as such, by the key that tells its content.
@@ -78,13 +78,13 @@ class Shelf(Generic[Value]):
         self._lock = Lock()
         self._kept: OrderedDict[Hashable, KeptValue[Value]] = OrderedDict()
 
-    def known(self, key: Hashable) -> KeptValue[Value] | None:
+    def peek(self, key: Hashable) -> KeptValue[Value] | None:
         """One that is there already."""
         with self._lock:
-            kept = self._kept.get(key)
-            if kept is not None:
+            entry = self._kept.get(key)
+            if entry is not None:
                 self._kept.move_to_end(key)
-        return kept if kept is not None and kept.future.done() else None
+        return entry if entry is not None and entry.future.done() else None
 
     def get(
         self,
@@ -97,41 +97,41 @@ class Shelf(Generic[Value]):
         `make` is given the places of keys that nobody has asked for yet, and gives what came of
         each in turn; what it raises is remembered of none of them, so the next request tries again.
         """
-        own = report or Report()
+        job_report = report or Report()
         with self._lock:
             missing = {key: place for place, key in enumerate(keys) if key not in self._kept}
-            self._kept.update((key, KeptValue(report=own)) for key in missing)
-            found = [self._kept[key] for key in keys]
+            self._kept.update((key, KeptValue(report=job_report)) for key in missing)
+            entries = [self._kept[key] for key in keys]
             for key in keys:
                 self._kept.move_to_end(key)
         waiting = list(missing)
         try:
-            for value, error, size in make(list(missing.values()), own) if missing else ():
-                one = found[missing[waiting.pop(0)]]
-                one.size = size
+            for value, error, size in make(list(missing.values()), job_report) if missing else ():
+                new_entry = entries[missing[waiting.pop(0)]]
+                new_entry.size = size
                 if value is not None:
-                    one.future.set_result(value)
+                    new_entry.future.set_result(value)
                 else:
-                    one.future.set_exception(error)
+                    new_entry.future.set_exception(error)
         except BaseException as error:
             with self._lock:
                 for key in waiting:
                     self._kept.pop(key, None)
             for key in waiting:
-                found[missing[key]].future.set_exception(error)
+                entries[missing[key]].future.set_exception(error)
             raise
-        for kept in found:
-            if report is not None and not kept.future.done():
+        for entry in entries:
+            if report is not None and not entry.future.done():
                 # Another request is making it.
-                report.follow(kept.report)
-            kept.future.exception()
+                report.follow(entry.report)
+            entry.future.exception()
         with self._lock:
             self._let_go()
-        return found
+        return entries
 
     def _let_go(self) -> None:
         """Drop the values used longest ago beyond the limit; the lock is held."""
-        surplus = sum(kept.size for kept in self._kept.values()) - self._most
+        surplus = sum(entry.size for entry in self._kept.values()) - self._most
         for key in list(self._kept)[: -self._fewest]:
             if surplus <= 0:
                 return
@@ -157,7 +157,7 @@ def _state(path: Path) -> tuple[int, ...]:
     return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
 
 
-MOST_RANKS = 4096
+MAX_RANKS = 4096
 """Of sets used before; the one used last is kept whatever its size."""
 
 
@@ -177,7 +177,7 @@ class _RanksTold:
 
 _LOOK_AGAIN_SECONDS = 1.0
 _PATIENCE_SECONDS = 0.5
-_MOST_SAMPLES = 8
+_MAX_SAMPLES = 8
 """Workers that are asked what a run has; more would make large runs wait for little."""
 _SHARE_OF_LOOKING = 0.1
 """A tree that takes long to walk is walked less often, so that walking stays a small share."""
@@ -203,14 +203,16 @@ class RunLibrary:
             raise UnreadableError.missing(logdir)
         self.logdir, self.cache, self.jobs = str(logdir), cache, jobs
         folders = {"": Path(logdir)} if folders is None else folders
-        self._scans = [Scan(Inside(place, follow_links), name) for name, place in folders.items()]
+        self._scans = [
+            Scan(ReachableFiles(place, follow_links), name) for name, place in folders.items()
+        ]
         self._runs: dict[str, ServedRun] = {}
         self._in_turn: dict[str, ServedAb] = {}
         self._watched: dict[str, ServedWatch] = {}
         self._next_look = 0.0
         self._looking = Lock()
-        self._opened: Shelf[Trace] = Shelf(MOST_EVENTS, _FEWEST_TRACES)
-        self._sets: Shelf[RankSet] = Shelf(MOST_RANKS)
+        self._opened: TraceCache[Trace] = TraceCache(MAX_EVENTS, _MIN_TRACES)
+        self._sets: TraceCache[RankSet] = TraceCache(MAX_RANKS)
 
     def runs(self) -> list[str]:
         """Names of the runs with a timeline there are now, sorted."""
@@ -223,7 +225,7 @@ class RunLibrary:
     def in_turn(self) -> list[ServedAb]:
         """Runs of two versions in turn, sorted by name."""
         self._look()
-        return [one for _, one in sorted(self._in_turn.items())]
+        return [served_ab for _, served_ab in sorted(self._in_turn.items())]
 
     def ab(self, name: str) -> ServedAb:
         """One of them."""
@@ -233,7 +235,7 @@ class RunLibrary:
     def watched(self) -> list[ServedWatch]:
         """Programs that are watched, sorted by name."""
         self._look()
-        return [one for _, one in sorted(self._watched.items())]
+        return [watch for _, watch in sorted(self._watched.items())]
 
     def watch(self, name: str) -> ServedWatch:
         """One of them."""
@@ -243,7 +245,7 @@ class RunLibrary:
     @property
     def baselines(self) -> Path:
         """The store of baselines below the served folder, else beside it."""
-        inside = self._scans[0].inside if self._scans else Inside(Path(self.logdir))
+        inside = self._scans[0].inside if self._scans else ReachableFiles(Path(self.logdir))
         root = inside.root if inside.root.is_dir() else inside.root.parent
         below = root / STORE
         return below if below.is_dir() and inside.holds(below) else root.absolute().parent / STORE
@@ -251,8 +253,10 @@ class RunLibrary:
     def histories(self) -> tuple[tuple[str, int], ...]:
         """Series of commits in that store, each with when it changed last."""
         with suppress(OSError):
-            found = sorted(self.baselines.glob(f"*{SERIES}"))
-            return tuple((one.stem, one.stat().st_mtime_ns) for one in found if one.is_dir())
+            folders = sorted(self.baselines.glob(f"*{SERIES}"))
+            return tuple(
+                (folder.stem, folder.stat().st_mtime_ns) for folder in folders if folder.is_dir()
+            )
         return ()
 
     def holds_runs(self) -> bool:
@@ -266,11 +270,11 @@ class RunLibrary:
     def run(self, name: str) -> ServedRun:
         return self._named(self._look(), name, "no run is named")
 
-    def _named(self, found: Mapping[str, Value], name: str, none: str) -> Value:
-        if name not in found:
+    def _named(self, by_name: Mapping[str, Value], name: str, none: str) -> Value:
+        if name not in by_name:
             hint = "the runs route lists those there are"
             raise NotFoundError(f"{self.logdir}: {none} {name!r}", hint)
-        return found[name]
+        return by_name[name]
 
     def trace(self, run: ServedRun, worker: str, span: str, report: Report | None = None) -> Trace:
         """The trace of one worker and span."""
@@ -284,8 +288,10 @@ class RunLibrary:
 
         place = self._get(run, [recording], report)[0]
         trace = place.future.result()
-        report.start(f"laying out the timeline{' without the profiler' if sort.own else ''}")
-        timeline = open_timeline(trace, own=sort.own)
+        report.start(
+            f"laying out the timeline{' without the profiler' if sort.on_program_clock else ''}"
+        )
+        timeline = open_timeline(trace, is_corrected=sort.on_program_clock)
         for name in OVERLAYS if sort.overlaid else ():
             timeline.overlay(name)
         place.timelines[sort] = timeline
@@ -296,7 +302,7 @@ class RunLibrary:
     ) -> Timeline | None:
         """The timeline of a trace that is open; None where it is not laid out yet."""
         run.inside.check([recording.path])
-        place = self._opened.known(_key(recording))
+        place = self._opened.peek(_key(recording))
         return None if place is None else place.timelines.get(sort)
 
     def ranks(
@@ -317,28 +323,31 @@ class RunLibrary:
             run.inside.check([recording.path])
         first = None
         if worker != ALL_WORKERS:
-            own = run.recording(worker, span)
-            recordings = [own, *(one for one in recordings if one is not own)]
+            worker_recording = run.recording(worker, span)
+            recordings = [
+                worker_recording,
+                *(other for other in recordings if other is not worker_recording),
+            ]
             first = partial(self.trace, run, worker, span)
 
-        def read(_places: list[int], own: Report) -> Outcomes[RankSet]:
+        def read(_places: list[int], job_report: Report) -> Outcomes[RankSet]:
             from timesink.answers.rank_reading import read_ranks  # noqa: PLC0415
             from timesink.runtime.engine import LocalEngine  # noqa: PLC0415 - loads what it needs
 
-            own.start(f"reading {counted(len(recordings), 'ranks')}")
+            job_report.start(f"reading {count_noun(len(recordings), 'ranks')}")
             ranks = read_ranks(
                 recordings,
                 engine=LocalEngine(self.jobs),
                 steps=steps or None,
                 cache=self.cache,
-                progress=_RanksTold(own),
+                progress=_RanksTold(job_report),
                 first=first,
             )
             return [(ranks, None, len(recordings))]
 
-        told, key = report or Report(), (run.name, run.state, span, steps)
-        ranks = self._sets.get([key], read, told)[0].future.result()
-        told.start("comparing the ranks")
+        progress_report, key = report or Report(), (run.name, run.state, span, steps)
+        ranks = self._sets.get([key], read, progress_report)[0].future.result()
+        progress_report.start("comparing the ranks")
         return ranks
 
     def samples(self, run: ServedRun, worker: str = ALL_WORKERS) -> list[Trace]:
@@ -346,19 +355,19 @@ class RunLibrary:
         workers = run.workers if worker == ALL_WORKERS else [worker]
         spans = [run.of_worker(name) for name in workers]
         # At once, so that they are read side by side.
-        self._get(run, [recordings[0] for recordings in spans[:_MOST_SAMPLES]])
-        found: list[Trace] = []
+        self._get(run, [recordings[0] for recordings in spans[:_MAX_SAMPLES]])
+        traces: list[Trace] = []
         reason: TimesinkError | None = None
         for recordings in spans:
-            for recording in recordings if len(found) < _MOST_SAMPLES else ():
+            for recording in recordings if len(traces) < _MAX_SAMPLES else ():
                 try:
-                    found.append(self._get(run, [recording])[0].future.result())
+                    traces.append(self._get(run, [recording])[0].future.result())
                     break
                 except TimesinkError as error:
                     reason = error
-        if not found and reason is not None:
+        if not traces and reason is not None:
             raise reason
-        return found
+        return traces
 
     def _get(
         self, run: ServedRun, recordings: Sequence[Recording], report: Report | None = None
@@ -369,17 +378,23 @@ class RunLibrary:
             with suppress(OSError):
                 run.inside.check(files_beside(recording.path))
 
-        def opened(places: list[int], own: Report) -> Outcomes[Trace]:
+        def opened(places: list[int], job_report: Report) -> Outcomes[Trace]:
             chosen = [recordings[place] for place in places]
-            what = chosen[0].path.name if len(chosen) == 1 else counted(len(chosen), "traces")
-            advance = own.start(f"reading {what}", f"putting {what} together")
-            for one in self._open_each(chosen, advance):
-                yield one.trace, one.error, one.trace.metadata.events if one.trace else 0
+            what = chosen[0].path.name if len(chosen) == 1 else count_noun(len(chosen), "traces")
+            advance = job_report.start(f"reading {what}", f"putting {what} together")
+            for result in self._open_each(chosen, advance):
+                yield (
+                    result.trace,
+                    result.error,
+                    result.trace.metadata.events if result.trace else 0,
+                )
 
-        found = self._opened.get([_key(one) for one in recordings], opened, report)
+        entries = self._opened.get(
+            [_key(trace_recording) for trace_recording in recordings], opened, report
+        )
         if report is not None:
             report.start("looking into it")
-        return found
+        return entries
 
     def _look(self) -> dict[str, ServedRun]:
         """The runs there are; while somebody else looks, those known from before."""
@@ -392,10 +407,12 @@ class RunLibrary:
                     name: run for scan in self._scans for name, run in scan.runs().items()
                 }
                 self._in_turn = {
-                    name: one for scan in self._scans for name, one in scan.in_turn().items()
+                    name: served_ab
+                    for scan in self._scans
+                    for name, served_ab in scan.in_turn().items()
                 }
                 self._watched = {
-                    name: one for scan in self._scans for name, one in scan.watched().items()
+                    name: watch for scan in self._scans for name, watch in scan.watched().items()
                 }
                 ended = time.monotonic()
                 pause = max(_LOOK_AGAIN_SECONDS, (ended - started) / _SHARE_OF_LOOKING)
@@ -407,13 +424,13 @@ class RunLibrary:
     def _open_each(self, recordings: Sequence[Recording], progress: Progress) -> Iterator[Opened]:
         from timesink.sources.opening import open_each  # noqa: PLC0415 - loads what it needs itself
 
-        for one in open_each(recordings, cache=self.cache, jobs=self.jobs, progress=progress):
-            if one.trace is None or one.trace.has_timeline:
-                yield one
+        for result in open_each(recordings, cache=self.cache, jobs=self.jobs, progress=progress):
+            if result.trace is None or result.trace.has_timeline:
+                yield result
             else:
-                behaves = one.trace.has_behaviour
+                behaves = result.trace.has_behaviour
                 why = UnreadableError.only_behaviour if behaves else UnreadableError.no_timeline
-                yield replace(one, trace=None, error=why(one.recording.path))
+                yield replace(result, trace=None, error=why(result.recording.path))
 
 
 # Where routes get their answers from: the runs, and somebody who does heavy work.
@@ -428,7 +445,7 @@ def _size(value: Any) -> int:
 
 
 @dataclass(frozen=True)
-class Desk:
+class RequestContext:
     """What every route is given."""
 
     library: RunLibrary
@@ -443,8 +460,8 @@ class Desk:
 
             return Encoded(to_json(work(report)))
 
-        told: Encoded = self.jobs.ask(key, written, wait_s=WAIT_SECONDS)
-        return told
+        document: Encoded = self.jobs.ask(key, written, wait_s=WAIT_SECONDS)
+        return document
 
     def in_turn(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         """A long answer that is made while it is sent; few of them are made at once."""
@@ -452,5 +469,5 @@ class Desk:
             yield from blocks
 
 
-Answer: TypeAlias = Callable[[Desk, Query], Any]
+Answer: TypeAlias = Callable[[RequestContext, Query], Any]
 """A route: what it answers to a query."""

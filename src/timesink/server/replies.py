@@ -16,15 +16,15 @@ from timesink.answers.views import load
 from timesink.formats.small_files import encode_json
 from timesink.server.jobs import BusyError
 
-MOST_QUERY = 8 * 1024
-MOST_PARAMETERS = 64
+MAX_QUERY = 8 * 1024
+MAX_PARAMETERS = 64
 METHODS = ("GET", "HEAD")
 
 Body: TypeAlias = "bytes | Iterator[bytes]"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ClientRequest:
     """What a client asks for."""
 
     path: str
@@ -37,15 +37,15 @@ class Asked:
 
     def parameters(self) -> Query:
         """The parameters of the request; more than any page of ours sends is refused."""
-        if len(self.query) > MOST_QUERY:
+        if len(self.query) > MAX_QUERY:
             raise errors.UsageError(
-                f"the query has {len(self.query)} characters", f"at most {MOST_QUERY} are taken"
+                f"the query has {len(self.query)} characters", f"at most {MAX_QUERY} are taken"
             )
         try:
-            pairs = parse_qsl(self.query, keep_blank_values=True, max_num_fields=MOST_PARAMETERS)
+            pairs = parse_qsl(self.query, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
         except ValueError:
             raise errors.UsageError(
-                "the query has too many parameters", f"at most {MOST_PARAMETERS} are taken"
+                "the query has too many parameters", f"at most {MAX_PARAMETERS} are taken"
             ) from None
         return Query(dict(pairs))
 
@@ -97,23 +97,26 @@ class WrittenPage:
     content: bytes
 
 
-_ALONE = (
+_PAGE_POLICY = (
     "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 )
 """What a page in a served folder may do: whoever wrote it, it is kept away from the server."""
 
 
-def reply_to(asked: Asked, value: Any, status: int = 200) -> Reply:
+def reply_to(request: ClientRequest, value: Any, status: int = 200) -> Reply:
     """The reply that carries a value, by its type."""
     headers = {"Cache-Control": "no-cache"}
     if isinstance(value, Download):
         name = re.sub(r"[^A-Za-z0-9._-]+", "_", value.name).lstrip(".")[:120] or "download"
         headers["Content-Type"] = "application/gzip"
         headers["Content-Disposition"] = f'attachment; filename="{name}"'
-        return Reply(200, _packed(value.texts), headers)
+        return Reply(200, _gzip_blocks(value.texts), headers)
     if isinstance(value, WrittenPage):
-        headers |= {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": _ALONE}
+        headers |= {
+            "Content-Type": "text/html; charset=utf-8",
+            "Content-Security-Policy": _PAGE_POLICY,
+        }
         return Reply(status, value.content, headers)
     if isinstance(value, bytes | bytearray | memoryview):
         # Packing these would take longer than sending them.
@@ -122,29 +125,31 @@ def reply_to(asked: Asked, value: Any, status: int = 200) -> Reply:
     headers |= {"Content-Type": JSON, "Vary": "Accept-Encoding"}
     if isinstance(value, Iterator):
         # JSON text in blocks; a client that says nothing about encodings takes them all.
-        if "accept-encoding" not in asked.headers or asks_for_gzip(asked):
-            value, headers["Content-Encoding"] = _packed(value), "gzip"
+        if "accept-encoding" not in request.headers or asks_for_gzip(request):
+            value, headers["Content-Encoding"] = _gzip_blocks(value), "gzip"
         return Reply(200, value, headers)
     # What is not a number (NaN) becomes null.
-    known = isinstance(value, Encoded)
-    body = value.text if known else encode_json(value, _plain)
-    if len(body) > _WORTH_PACKING and asks_for_gzip(asked):
+    is_encoded = isinstance(value, Encoded)
+    body = value.text if is_encoded else encode_json(value, _plain)
+    if len(body) > _WORTH_PACKING and asks_for_gzip(request):
         body, headers["Content-Encoding"] = igzip.compress(body, _FAST), "gzip"
     return Reply(status, body, headers)
 
 
-def error_reply(asked: Asked, error: errors.TimesinkError) -> Reply:
+def error_reply(request: ClientRequest, error: errors.TimesinkError) -> Reply:
     """What went wrong and what to try, with the status that fits."""
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
-    return sentence_reply(asked, error.message, error.hint, status)
+    return sentence_reply(request, error.message, error.hint, status)
 
 
-def sentence_reply(asked: Asked, message: str, hint: str, status: int) -> Reply:
+def sentence_reply(request: ClientRequest, message: str, hint: str, status: int) -> Reply:
     """An error as JSON with a sentence and what to try."""
-    told = {"error": " ".join(message.split()), "hint": " ".join(hint.split())}
+    payload = {"error": " ".join(message.split()), "hint": " ".join(hint.split())}
     # Names of files in a message need not be proper text.
-    told = {key: text.encode("utf-8", "backslashreplace").decode() for key, text in told.items()}
-    return reply_to(asked, told, status)
+    payload = {
+        key: text.encode("utf-8", "backslashreplace").decode() for key, text in payload.items()
+    }
+    return reply_to(request, payload, status)
 
 
 def _plain(value: Any) -> Any:
@@ -154,13 +159,13 @@ def _plain(value: Any) -> Any:
     raise NotImplementedError(f"{type(value).__name__} has no form in JSON")
 
 
-def asks_for_gzip(asked: Asked) -> bool:
+def asks_for_gzip(request: ClientRequest) -> bool:
     """Whether the client says that it can unpack what is packed."""
-    accepted = asked.headers.get("accept-encoding", "")
+    accepted = request.headers.get("accept-encoding", "")
     return ("gzip" in accepted or "*" in accepted) and not _UNWANTED_GZIP.search(accepted)
 
 
-def _packed(texts: Iterator[bytes]) -> Iterator[bytes]:
+def _gzip_blocks(texts: Iterator[bytes]) -> Iterator[bytes]:
     """Texts gzipped, many small ones at once."""
     packer = isal_zlib.compressobj(_FAST, wbits=_GZIP_WINDOW)
     waiting: list[bytes] = []
@@ -176,14 +181,14 @@ def _packed(texts: Iterator[bytes]) -> Iterator[bytes]:
     yield packer.compress(b"".join(waiting)) + packer.flush()
 
 
-MOST_ROWS = 100_000
+MAX_ROWS = 100_000
 
 
 def row_limit(query: Query) -> int | None:
     """How many rows of a table are wanted; None where the request does not say."""
-    value = query.whole("rows")
-    if value is not None and not 1 <= value <= MOST_ROWS:
-        raise errors.UsageError(f"the parameter 'rows' is {value}", f"give 1 to {MOST_ROWS}")
+    value = query.integer("rows")
+    if value is not None and not 1 <= value <= MAX_ROWS:
+        raise errors.UsageError(f"the parameter 'rows' is {value}", f"give 1 to {MAX_ROWS}")
     return value
 
 

@@ -21,7 +21,7 @@ from timesink.formats.file_names import (
 from timesink.formats.packing import open_source
 from timesink.model.units import natural
 from timesink.recorder.folder import CONTROL_FOLDER, RecordingFolder
-from timesink.recorder.processes import sayable
+from timesink.recorder.processes import safe_text
 from timesink.sources import Recording, told_runs
 from timesink.sources.ab_folder import AB_FILE, AbRuns, is_ab, read_ab
 from timesink.sources.discovery import (
@@ -36,7 +36,7 @@ from timesink.sources.watch_folder import INCIDENTS, WATCH_FILE, is_watch
 
 
 @dataclass(frozen=True)
-class Inside:
+class ReachableFiles:
     """Decides which files may be reached."""
 
     root: Path
@@ -91,7 +91,7 @@ class ServedRun:
     name: str
     folder: Path
     """Or the one file that is served."""
-    inside: Inside
+    inside: ReachableFiles
     """What of its files may be reached."""
     recordings: tuple[Recording, ...] = ()
     """Timelines by worker, and by span within a worker."""
@@ -107,10 +107,10 @@ class ServedRun:
 
     @cached_property
     def _by_worker(self) -> dict[str, list[Recording]]:
-        found: dict[str, list[Recording]] = {}
+        by_worker: dict[str, list[Recording]] = {}
         for recording in self.recordings:
-            found.setdefault(recording.worker, []).append(recording)
-        return found
+            by_worker.setdefault(recording.worker, []).append(recording)
+        return by_worker
 
     @property
     def workers(self) -> list[str]:
@@ -133,31 +133,31 @@ class ServedRun:
         if worker == ALL_WORKERS:
             raise NotFoundError(
                 f"{self.name}: this view is for one process, not for {ALL_WORKERS}",
-                f"it has {_shown(self.workers)}",
+                f"it has {_name_list(self.workers)}",
             )
         return self.span(span, worker)[0]
 
     def span(self, span: str, worker: str = ALL_WORKERS) -> list[Recording]:
         """The traces of one span, of one worker or of all."""
         chosen = self.of_worker(worker)
-        found = [recording for recording in chosen if span_of(recording) == span]
-        if not found:
+        recordings = [recording for recording in chosen if span_of(recording) == span]
+        if not recordings:
             raise NotFoundError(
                 f"{self.name}: {worker} has no span {span!r}",
-                f"it has {_shown(self.spans(worker))}",
+                f"it has {_name_list(self.spans(worker))}",
             )
-        return found
+        return recordings
 
     def of_worker(self, worker: str) -> list[Recording]:
         """The traces of one worker, or of all."""
         if worker == ALL_WORKERS:
             return list(self.recordings)
-        found = self._by_worker.get(worker)
-        if not found:
+        recordings = self._by_worker.get(worker)
+        if not recordings:
             raise NotFoundError(
-                f"{self.name}: no process is named {worker!r}", f"it has {_shown(self.workers)}"
+                f"{self.name}: no process is named {worker!r}", f"it has {_name_list(self.workers)}"
             )
-        return found
+        return recordings
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class ServedAb:
 
     name: str
     folder: Path
-    inside: Inside
+    inside: ReachableFiles
     files: Files = ()
     ab: AbRuns | None = None
     """None where it cannot be read."""
@@ -180,7 +180,7 @@ class ServedWatch:
 
     name: str
     folder: Path
-    inside: Inside
+    inside: ReachableFiles
     root: str
     """What the names of recordings below it begin with."""
 
@@ -189,7 +189,7 @@ class ServedWatch:
         return "/".join(filter(None, (self.root, *parts)))
 
 
-def _shown(names: list[str]) -> str:
+def _name_list(names: list[str]) -> str:
     return ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
 
 
@@ -203,29 +203,29 @@ def with_ranks_joined(runs: list[ServedRun], root: Path) -> list[ServedRun]:
     for run in runs:
         if run.folder != root:
             above.setdefault(run.folder.parent, []).append(run)
-    return [one for folder, own in above.items() for one in _joined(folder, own, root)] + [
-        run for run in runs if run.folder == root
-    ]
+    return [
+        rank_run for folder, group in above.items() for rank_run in _join_ranks(folder, group, root)
+    ] + [run for run in runs if run.folder == root]
 
 
 def one_by_one(runs: list[ServedRun]) -> list[ServedRun]:
     """Runs, in which recordings that only lie together in a folder are runs of their own."""
     taken = {run.name for run in runs if not run.are_apart}
-    found = []
+    separate_runs = []
     for run in runs:
         if not run.are_apart:
-            found.append(run)
+            separate_runs.append(run)
             continue
         for recording in run.recordings:
             below = "" if run.name == "." else f"{run.name}/"
             file = recording.path.name
             name = below + recording.worker
-            name = below + sayable(file) if name in taken else name
+            name = below + safe_text(file) if name in taken else name
             taken.add(name)
             files = tuple(described for described in run.files if described[0] == file)
-            alone = replace(run, name=name, folder=recording.path, recordings=(recording,))
-            found.append(replace(alone, files=files, are_apart=False))
-    return found
+            single_run = replace(run, name=name, folder=recording.path, recordings=(recording,))
+            separate_runs.append(replace(single_run, files=files, are_apart=False))
+    return separate_runs
 
 
 def _are_apart(run: ServedRun, recordings: Sequence[Recording]) -> bool:
@@ -233,17 +233,22 @@ def _are_apart(run: ServedRun, recordings: Sequence[Recording]) -> bool:
 
     Those that a profiler or a recorder named are: that is how TensorBoard knows workers.
     """
-    named = any(one.rank is not None or is_profiler_name(one.path.name) for one in recordings)
+    named = any(
+        recording.rank is not None or is_profiler_name(recording.path.name)
+        for recording in recordings
+    )
     # `a.json` and `a.json.gz` are one recording.
-    recordings = [one for one in recordings if one.path.name not in (AB_FILE, WATCH_FILE)]
-    contents = {stem_of(one.path.name) for one in recordings}
+    recordings = [
+        recording for recording in recordings if recording.path.name not in (AB_FILE, WATCH_FILE)
+    ]
+    contents = {stem_of(recording.path.name) for recording in recordings}
     if len(contents) < max(len(recordings), 2) or named or run_file_in(run.folder) is not None:
         return False
-    ranks = [stated_rank(one) for one in recordings]
+    ranks = [stated_rank(recording) for recording in recordings]
     return None in ranks or len(set(ranks)) < len(ranks)
 
 
-def _joined(folder: Path, runs: list[ServedRun], root: Path) -> Iterator[ServedRun]:
+def _join_ranks(folder: Path, runs: list[ServedRun], root: Path) -> Iterator[ServedRun]:
     # Nothing but the timelines of ranks or hosts, by the names of their folders.
     are_ranks = all(
         run.recordings and not (run.tables or run.counters) and folder_of(run.folder.name).says_so
@@ -252,11 +257,17 @@ def _joined(folder: Path, runs: list[ServedRun], root: Path) -> Iterator[ServedR
     if len(runs) < 2 or not are_ranks:
         yield from runs
         return
-    told = told_runs([one for run in runs for one in run.recordings], lambda one: one.rank)
-    if len(runs_among(told)) > 1:
+    run_recordings = told_runs(
+        [recording for run in runs for recording in run.recordings],
+        lambda recording: recording.rank,
+    )
+    if len(runs_among(run_recordings)) > 1:
         yield from runs
         return
-    recordings = sorted(told_apart(told), key=lambda one: (natural(one.worker), one.span or 0))
+    recordings = sorted(
+        told_apart(run_recordings),
+        key=lambda recording: (natural(recording.worker), recording.span or 0),
+    )
     name = folder.relative_to(root).as_posix()
     yield replace(
         runs[0],
@@ -281,31 +292,31 @@ _ENDINGS = tuple({*TRACE_ENDINGS, *_TABLE_ENDINGS, *_COUNTER_ENDINGS})
 class Scan:
     """Looks for runs again and again; what did not change is not looked into twice."""
 
-    inside: Inside
+    inside: ReachableFiles
     prefix: str = ""
     """What the names of its runs begin with."""
-    _known: dict[Path, ServedRun] = field(default_factory=dict)
+    _runs_by_folder: dict[Path, ServedRun] = field(default_factory=dict)
     _watched: frozenset[Path] = frozenset()
 
     def runs(self) -> dict[str, ServedRun]:
         """Every run at or below the folder, by name."""
         root = self.inside.root
         if root.is_file():
-            name = sayable(self._named(root.name))
-            found = tuple(find_recordings(root))
+            name = safe_text(self._named(root.name))
+            recordings = tuple(find_recordings(root))
             # Who names a link means the file it leads to.
-            inside = Inside(root.parent, self.inside.follow_links or root.is_symlink())
-            files = tuple(_described(root.parent, [root.name], inside))
-            return {name: ServedRun(name, root, inside, found, files=files)}
-        self._known = {
+            inside = ReachableFiles(root.parent, self.inside.follow_links or root.is_symlink())
+            files = tuple(_file_stats(root.parent, [root.name], inside))
+            return {name: ServedRun(name, root, inside, recordings, files=files)}
+        self._runs_by_folder = {
             folder: self._run(folder, files) for folder, files in folders(root, self.inside)
         }
         self._watched = frozenset(
-            folder for folder, run in self._known.items() if self._is_watch(folder, run)
+            folder for folder, run in self._runs_by_folder.items() if self._is_watch(folder, run)
         )
         runs = [
             run
-            for run in self._known.values()
+            for run in self._runs_by_folder.values()
             if (run.recordings or run.tables or run.counters or run.recorded_now)
             and not self._is_of_watcher(run.folder)
         ]
@@ -315,40 +326,42 @@ class Scan:
             for run in runs
             if run.name != "."
             or len(runs) == 1
-            or any(is_profiler_name(one.path.name) for one in run.recordings)
+            or any(is_profiler_name(recording.path.name) for recording in run.recordings)
         ]
         runs = one_by_one(with_ranks_joined(runs, root))
         # The run that is the folder itself takes its name, unless a run below has it already.
-        own = _own_name(root)
+        root_name = _own_name(root)
         taken = {run.name for run in runs} | {""}
-        found_as = [own if run.name == "." and own not in taken else run.name for run in runs]
+        found_as = [
+            root_name if run.name == "." and root_name not in taken else run.name for run in runs
+        ]
         named = zip(map(self._named, found_as), runs, strict=True)
         return {name: replace(run, name=name) for name, run in named}
 
     def in_turn(self) -> dict[str, ServedAb]:
         """Folders of `timesink ab` among those that were looked at last, by name."""
-        found = (
+        ab_folders = (
             self._ab(folder, run)
-            for folder, run in self._known.items()
+            for folder, run in self._runs_by_folder.items()
             if any(name == AB_FILE for name, _, _ in run.files)
             and self.inside.holds(folder / AB_FILE)
             and is_ab(folder)
         )
-        return {one.name: one for one in found}
+        return {served_ab.name: served_ab for served_ab in ab_folders}
 
     def watched(self) -> dict[str, ServedWatch]:
         """Folders of `timesink watch` among those that were looked at last, by name."""
-        found = (
+        watches = (
             ServedWatch(
-                self._own(run),
+                self._name_of(run),
                 folder,
                 self.inside,
                 self.prefix if run.name == "." else self._named(run.name),
             )
-            for folder, run in self._known.items()
+            for folder, run in self._runs_by_folder.items()
             if folder in self._watched
         )
-        return {one.name: one for one in found}
+        return {watch.name: watch for watch in watches}
 
     def _is_watch(self, folder: Path, run: ServedRun) -> bool:
         has = any(name == WATCH_FILE for name, _, _ in run.files)
@@ -360,40 +373,40 @@ class Scan:
             return True
         return folder in self._watched
 
-    def _own(self, run: ServedRun) -> str:
+    def _name_of(self, run: ServedRun) -> str:
         return self._named(_own_name(self.inside.root) if run.name == "." else run.name)
 
     def _ab(self, folder: Path, run: ServedRun) -> ServedAb:
         ab, lines = None, dict[str, str]()
         with suppress(TimesinkError):
             ab = read_ab(folder)
-            below = {side: folder / one for side, one in ab.timelines().items()}
+            below = {side: folder / timeline for side, timeline in ab.timelines().items()}
             lines = {
-                side: self._named(self._known[one].name)
-                for side, one in below.items()
-                if one in self._known
+                side: self._named(self._runs_by_folder[path].name)
+                for side, path in below.items()
+                if path in self._runs_by_folder
             }
-        return ServedAb(self._own(run), folder, self.inside, run.files, ab, lines)
+        return ServedAb(self._name_of(run), folder, self.inside, run.files, ab, lines)
 
     def _named(self, name: str) -> str:
         return f"{self.prefix}/{name}" if self.prefix else name
 
     def _run(self, folder: Path, files: Files) -> ServedRun:
-        known = self._known.get(folder)
-        if known is None or known.files != files:
-            name = sayable(folder.relative_to(self.inside.root).as_posix())
-            known = _looked_into(ServedRun(name, folder, self.inside, files=files))
+        run = self._runs_by_folder.get(folder)
+        if run is None or run.files != files:
+            name = safe_text(folder.relative_to(self.inside.root).as_posix())
+            run = _looked_into(ServedRun(name, folder, self.inside, files=files))
         recorder = (
             RecordingFolder(folder).recorder() if (folder / CONTROL_FOLDER).is_dir() else None
         )
-        return replace(known, recorded_now=recorder is not None)
+        return replace(run, recorded_now=recorder is not None)
 
 
 def _own_name(root: Path) -> str:
-    return sayable(Path(os.path.abspath(root)).name)  # noqa: PTH100 - a link keeps its own name
+    return safe_text(Path(os.path.abspath(root)).name)  # noqa: PTH100 - a link keeps its own name
 
 
-def folders(root: Path, inside: Inside) -> Iterator[tuple[Path, Files]]:
+def folders(root: Path, inside: ReachableFiles) -> Iterator[tuple[Path, Files]]:
     """Every folder at or below a path with its files that may matter.
 
     Links are followed as far as they stay inside.  A folder that several links lead to is entered
@@ -404,10 +417,10 @@ def folders(root: Path, inside: Inside) -> Iterator[tuple[Path, Files]]:
     for place, names, files in os.walk(root, followlinks=True):
         folder = Path(place)
         names[:] = sorted(name for name in names if _leads_on(folder / name, reached, inside))
-        yield folder, tuple(_described(folder, files, inside))
+        yield folder, tuple(_file_stats(folder, files, inside))
 
 
-def _leads_on(place: Path, reached: set[Path], inside: Inside) -> bool:
+def _leads_on(place: Path, reached: set[Path], inside: ReachableFiles) -> bool:
     if place.name == CONTROL_FOLDER:
         return False
     if not place.is_symlink():
@@ -423,8 +436,8 @@ def _leads_on(place: Path, reached: set[Path], inside: Inside) -> bool:
     return True
 
 
-def _described(
-    folder: Path, names: Iterable[str], inside: Inside
+def _file_stats(
+    folder: Path, names: Iterable[str], inside: ReachableFiles
 ) -> Iterator[tuple[str, int, int]]:
     for name in sorted(names):
         if name.lower().endswith(_ENDINGS):
@@ -443,14 +456,14 @@ def _looked_into(run: ServedRun) -> ServedRun:
         return run
     with suppress(OSError):
         recordings = told_apart(recordings_in(run.folder))
-        found = replace(
+        full_run = replace(
             run,
-            recordings=tuple(one for one in recordings if one.path in reachable),
+            recordings=tuple(recording for recording in recordings if recording.path in reachable),
             tables=tuple(path for path in paths if path in reachable and _is_table(path)),
             counters=tuple(path for path in paths if path in reachable and _is_counted(path)),
         )
-        has_more = bool(found.tables or found.counters)
-        return replace(found, are_apart=not has_more and _are_apart(run, found.recordings))
+        has_more = bool(full_run.tables or full_run.counters)
+        return replace(full_run, are_apart=not has_more and _are_apart(run, full_run.recordings))
     return run
 
 
@@ -483,16 +496,16 @@ def log_folders(logdir: str, logdir_spec: str = "") -> dict[str, Path]:
     which may have a name.  Folders on other machines (`gs://...`) hold nothing we could read.
     """
     if logdir:
-        return {} if _ADDRESS.match(logdir) else {"": _expanded(logdir)}
+        return {} if _ADDRESS.match(logdir) else {"": _expand_path(logdir)}
     folders = {}
-    for given in filter(None, logdir_spec.split(",")):
-        if not _ADDRESS.match(given):
-            name, colon, rest = given.partition(":")
-            has_name = colon and not given.startswith("/") and not os.path.splitdrive(given)[0]
-            path = _expanded(rest if has_name else given)
+    for entry in filter(None, logdir_spec.split(",")):
+        if not _ADDRESS.match(entry):
+            name, colon, rest = entry.partition(":")
+            has_name = colon and not entry.startswith("/") and not os.path.splitdrive(entry)[0]
+            path = _expand_path(rest if has_name else entry)
             folders[(has_name and name) or path.as_posix().strip("/")] = path
     return folders
 
 
-def _expanded(path: str) -> Path:
+def _expand_path(path: str) -> Path:
     return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - a link keeps its name

@@ -21,12 +21,12 @@ from timesink.errors import NotFoundError, TimesinkError
 from timesink.model.host_names import is_allowed
 from timesink.server.api import API
 from timesink.server.jobs import FailedError, Report, StillWorking
-from timesink.server.library import Answer, Desk, RunLibrary
+from timesink.server.library import Answer, RequestContext, RunLibrary
 from timesink.server.replies import (
     METHODS,
     PLUGIN_PATH,
     VIEWS,
-    Asked,
+    ClientRequest,
     Reply,
     View,
     Views,
@@ -57,20 +57,20 @@ def former_routes(views: Views) -> Mapping[str, Answer]:
         "runs": _runs,
         "workers": _workers,
         "spans": _spans,
-        **{route: partial(_awaited, answer) for route, answer in heavy.items()},
+        **{route: partial(_await_answer, answer) for route, answer in heavy.items()},
     }
 
 
-def _awaited(answer: Any, desk: Desk, query: Query) -> Any:
+def _await_answer(answer: Any, desk: RequestContext, query: Query) -> Any:
     """What a view gives, for clients that do not ask again: they wait."""
     return desk.jobs.ask(object(), lambda report: answer(desk, query, report), keep=False)
 
 
-def _runs(desk: Desk, _query: Query) -> Any:
+def _runs(desk: RequestContext, _query: Query) -> Any:
     return {"runs": desk.library.runs(), "loading": False}
 
 
-def _workers(desk: Desk, query: Query) -> list[str]:
+def _workers(desk: RequestContext, query: Query) -> list[str]:
     run = desk.library.run(query.required("run"))
     view = query.text("view")
     if view and view not in VIEW_NAMES:
@@ -78,26 +78,26 @@ def _workers(desk: Desk, query: Query) -> list[str]:
     return [ALL_WORKERS] if view == _DISTRIBUTED else run.workers
 
 
-def _spans(desk: Desk, query: Query) -> list[str]:
+def _spans(desk: RequestContext, query: Query) -> list[str]:
     run = desk.library.run(query.required("run"))
     return run.spans(query.required("worker"))
 
 
-def _views(desk: Desk, query: Query, _report: Report) -> list[str]:
+def _views(desk: RequestContext, query: Query, _report: Report) -> list[str]:
     """Views with data for the worker, or for any worker where none is named."""
     run = desk.library.run(query.required("run"))
     traces = desk.library.samples(run, query.text("worker") or ALL_WORKERS)
-    found = {view for trace in traces for view in available_views(trace)}
-    return [view for view in VIEW_NAMES if view in found]
+    views = {view for trace in traces for view in available_views(trace)}
+    return [view for view in VIEW_NAMES if view in views]
 
 
-def _of_trace(target: str | View, desk: Desk, query: Query, report: Report) -> Any:
+def _of_trace(target: str | View, desk: RequestContext, query: Query, report: Report) -> Any:
     run = desk.library.run(query.required("run"))
     trace = desk.library.trace(run, query.required("worker"), query.required("span"), report)
     return load_view(target)(trace, _about(run, query))
 
 
-def _of_ranks(target: str | View, desk: Desk, query: Query, report: Report) -> Any:
+def _of_ranks(target: str | View, desk: RequestContext, query: Query, report: Report) -> Any:
     """Of all workers of a span their summaries are enough; of one alone its trace is there."""
     run, span = desk.library.run(query.required("run")), query.required("span")
     worker = query.text("worker", ALL_WORKERS)
@@ -109,11 +109,11 @@ def _of_ranks(target: str | View, desk: Desk, query: Query, report: Report) -> A
         ranks = ranks_of_traces({worker: desk.library.trace(run, worker, span, report)})
     answer = load_view(target)(ranks, _about(run, query))
     if ranks.damaged and isinstance(answer, dict):
-        return {**answer, "unreadable": {one.worker: one.reason for one in ranks.damaged}}
+        return {**answer, "unreadable": {rank.worker: rank.reason for rank in ranks.damaged}}
     return answer
 
 
-def _of_pair(target: str | View, desk: Desk, query: Query, report: Report) -> Any:
+def _of_pair(target: str | View, desk: RequestContext, query: Query, report: Report) -> Any:
     sides = []
     for prefix in ("", "exp_"):
         run = desk.library.run(query.required(f"{prefix}run"))
@@ -149,7 +149,7 @@ _MEDIA: Mapping[str, str] = {
 STATIC_FILES = tuple(_MEDIA)
 
 
-def static_reply(folder: Traversable, asked: Asked, name: str) -> Reply:
+def static_reply(folder: Traversable, request: ClientRequest, name: str) -> Reply:
     """A file of the built app; nothing but its mark where the client has it already."""
     if name not in _MEDIA:
         raise NotFoundError(f"no file is named {name!r}", f"there are {', '.join(_MEDIA)}")
@@ -167,9 +167,9 @@ def static_reply(folder: Traversable, asked: Asked, name: str) -> Reply:
         "ETag": mark,
         "Vary": "Accept-Encoding",
     }
-    if mark in asked.headers.get("if-none-match", ""):
+    if mark in request.headers.get("if-none-match", ""):
         return Reply(304, b"", headers)
-    if asks_for_gzip(asked):
+    if asks_for_gzip(request):
         content, headers["Content-Encoding"] = igzip.compress(content), "gzip"
     return Reply(200, content, headers)
 
@@ -194,7 +194,7 @@ the same answers come as text from <code>timesink analyze</code>.</noscript></di
 """The page of the app; the app finds its server beside its own module."""
 
 
-MOST_AT_ONCE = 64
+MAX_AT_ONCE = 64
 """Requests that are answered at the same time; they wait little, heavy work is done elsewhere."""
 _STATIC = "static/"
 _LOG = logging.getLogger(__name__)
@@ -210,11 +210,11 @@ class Site:
     """Names the server is known by; None for any."""
     static: Traversable = field(default_factory=lambda: files("timesink.output") / "static")
     """The folder of the built app."""
-    _room: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MOST_AT_ONCE))
+    _room: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_AT_ONCE))
 
     @cached_property
-    def desk(self) -> Desk:
-        return Desk(self.library)
+    def desk(self) -> RequestContext:
+        return RequestContext(self.library)
 
     @cached_property
     def routes(self) -> Mapping[str, Answer]:
@@ -226,58 +226,60 @@ class Site:
             **{f"{plugin}/{name}": answer for name, answer in former.items()},
         }
 
-    def reply(self, asked: Asked) -> Reply:
+    def reply(self, request: ClientRequest) -> Reply:
         """The reply to a request, whatever happens."""
         if not self._room.acquire(blocking=False):
-            told = "too many requests at once"
-            reply = sentence_reply(asked, told, "ask again in a moment", 503)
+            message = "too many requests at once"
+            reply = sentence_reply(request, message, "ask again in a moment", 503)
         else:
             try:
-                reply = self._checked(asked)
+                reply = self._checked(request)
             finally:
                 self._room.release()
         reply.headers.update(HEADERS)
         return reply
 
-    def _checked(self, asked: Asked) -> Reply:
-        if not is_allowed(asked.headers.get("host", ""), self.hosts):
-            told = "this server is asked by a name it does not go by"
+    def _checked(self, request: ClientRequest) -> Reply:
+        if not is_allowed(request.headers.get("host", ""), self.hosts):
+            message = "this server is asked by a name it does not go by"
             hint = "open it at localhost, or start it with --allow-host NAME"
-            return sentence_reply(asked, told, hint, 403)
-        if asked.method not in METHODS:
-            told = f"{asked.method} /{asked.path}: this route answers {' and '.join(METHODS)} only"
-            reply = sentence_reply(asked, told, "ask with GET", 405)
+            return sentence_reply(request, message, hint, 403)
+        if request.method not in METHODS:
+            message = (
+                f"{request.method} /{request.path}: this route answers {' and '.join(METHODS)} only"
+            )
+            reply = sentence_reply(request, message, "ask with GET", 405)
             reply.headers["Allow"] = ", ".join(METHODS)
             return reply
         try:
-            return self._answered(asked)
+            return self._answered(request)
         except StillWorking as work:
-            return reply_to(asked, work.told(), 202)
+            return reply_to(request, work.progress_fields(), 202)
         except TimesinkError as error:
-            return error_reply(asked, error)
+            return error_reply(request, error)
         except Exception:  # noqa: BLE001 - one request must not end the others
-            _LOG.exception("no answer to %s?%s", asked.path, asked.query)
-            return error_reply(asked, FailedError.by_mistake())
+            _LOG.exception("no answer to %s?%s", request.path, request.query)
+            return error_reply(request, FailedError.by_mistake())
 
-    def _answered(self, asked: Asked) -> Reply:
-        if not asked.path:
+    def _answered(self, request: ClientRequest) -> Reply:
+        if not request.path:
             headers = {
                 "Content-Type": "text/html; charset=utf-8",
                 "Cache-Control": "no-cache",
                 "Content-Security-Policy": CONTENT_POLICY,
             }
             return Reply(200, PAGE.encode(), headers)
-        if asked.path.startswith(_STATIC):
-            return static_reply(self.static, asked, asked.path.removeprefix(_STATIC))
-        answer = self.routes.get(asked.path)
+        if request.path.startswith(_STATIC):
+            return static_reply(self.static, request, request.path.removeprefix(_STATIC))
+        answer = self.routes.get(request.path)
         if answer is None:
             raise NotFoundError(
-                f"{asked.method} /{asked.path}: no such route", "the page at / lists the runs"
+                f"{request.method} /{request.path}: no such route", "the page at / lists the runs"
             )
-        reply = reply_to(asked, answer(self.desk, asked.parameters()))
+        reply = reply_to(request, answer(self.desk, request.parameters()))
         if not isinstance(reply.body, bytes):
             # Nobody reads it where only the headers are asked for.
-            reply.body = b"" if asked.method == "HEAD" else self.desk.in_turn(reply.body)
+            reply.body = b"" if request.method == "HEAD" else self.desk.in_turn(reply.body)
         return reply
 
 
@@ -296,7 +298,7 @@ def wsgi_app(site: Site, path: str) -> WsgiApp:
             if name.startswith("HTTP_")
         }
         method = environ.get("REQUEST_METHOD", "GET")
-        reply = site.reply(Asked(path, environ.get("QUERY_STRING", ""), headers, method))
+        reply = site.reply(ClientRequest(path, environ.get("QUERY_STRING", ""), headers, method))
         if isinstance(reply.body, bytes) and reply.status != HTTPStatus.NOT_MODIFIED:
             reply.headers["Content-Length"] = str(len(reply.body))
         status = f"{reply.status} {HTTPStatus(reply.status).phrase}"

@@ -30,8 +30,8 @@ class _SitePlugin(base_plugin.TBPlugin):
         if context not in _sites:
             flags = context.flags
             folders = log_folders(context.logdir or "", getattr(flags, "logdir_spec", "") or "")
-            told = ", ".join(str(folder) for folder in folders.values())
-            _sites[context] = Site(RunLibrary(told, folders=folders))
+            folder_list = ", ".join(str(folder) for folder in folders.values())
+            _sites[context] = Site(RunLibrary(folder_list, folders=folders))
         self._site = _sites[context]
 
     def data_plugin_names(self) -> tuple[str, ...]:
@@ -46,8 +46,8 @@ class TimesinkPlugin(_SitePlugin):
 
     def get_plugin_apps(self) -> Mapping[str, WsgiApp]:
         paths = [f"static/{name}" for name in STATIC_FILES] + [f"api/{name}" for name in API]
-        own = {f"/{path}": wsgi_app(self._site, path) for path in paths}
-        return {**own, **_former_apps(self._site)}
+        site_apps = {f"/{path}": wsgi_app(self._site, path) for path in paths}
+        return {**site_apps, **_former_apps(self._site)}
 
     def is_active(self) -> bool:
         return self._site.library.holds_runs()

@@ -26,7 +26,7 @@ from timesink.formats.file_names import (
 )
 from timesink.model.units import natural
 from timesink.recorder.folder import CONTROL_FOLDER
-from timesink.recorder.processes import sayable
+from timesink.recorder.processes import safe_text
 
 # Places: a path, a pattern of paths, or a URL.
 
@@ -82,7 +82,7 @@ def is_wild(text: str) -> bool:
     return _WILD.search(text) is not None
 
 
-def shown(place: Place) -> str:
+def display_place(place: Place) -> str:
     """A place as it may be shown: a URL without its password."""
     return without_password(str(place))
 
@@ -94,8 +94,8 @@ def without_password(text: str) -> str:
 
 def password_in(url: str) -> str | None:
     """The password a URL holds."""
-    found = _PASSWORD.search(url)
-    return None if found is None else found[2]
+    match = _PASSWORD.search(url)
+    return None if match is None else match[2]
 
 
 def folders_below(path: Path) -> Iterator[Path]:
@@ -174,36 +174,43 @@ def told_runs(recordings: Sequence[Recording], rank_of: RankOf) -> list[Recordin
     Folders are one run when their names differ only in the number of a rank or host: by words
     that say so, else where the ranks in them are known and none is there twice.
     """
-    parents = sorted({one.path.parent for one in recordings}, key=lambda path: natural(str(path)))
+    parents = sorted(
+        {file_recording.path.parent for file_recording in recordings},
+        key=lambda path: natural(str(path)),
+    )
     if len(parents) == 1:
         return list(recordings)
     above = Path(os.path.commonpath(parents))
-    alike: defaultdict[str, list[Folder]] = defaultdict(list)
+    similar_folders: defaultdict[str, list[Folder]] = defaultdict(list)
     for parent in parents:
         folder = folder_of(parent.relative_to(above).as_posix())
-        alike[folder.alike].append(folder)
+        similar_folders[folder.pattern].append(folder)
     inside: defaultdict[str, list[Recording]] = defaultdict(list)
     for recording in recordings:
         inside[recording.path.parent.relative_to(above).as_posix()].append(recording)
-    told = []
-    for name, folders in alike.items():
-        own = {folder.name: inside[folder.name] for folder in folders}
-        if len(folders) > 1 and _is_one_run(folders, own, rank_of):
-            told += _one_run_of_folders(name, folders, own)
+    run_recordings = []
+    for name, folders in similar_folders.items():
+        folder_files = {folder.name: inside[folder.name] for folder in folders}
+        if len(folders) > 1 and _is_one_run(folders, folder_files, rank_of):
+            run_recordings += _one_run_of_folders(name, folders, folder_files)
         else:
-            told += [replace(one, run=folder) for folder, files in own.items() for one in files]
-    return told
+            run_recordings += [
+                replace(file_recording, run=folder)
+                for folder, files in folder_files.items()
+                for file_recording in files
+            ]
+    return run_recordings
 
 
 def _is_one_run(
     folders: Sequence[Folder], inside: dict[str, list[Recording]], rank_of: RankOf
 ) -> bool:
     """Whether folders of like names hold the ranks of one run."""
-    named = {name: [one.rank for one in files] for name, files in inside.items()}
+    named = {name: [recording.rank for recording in files] for name, files in inside.items()}
     says_so = all(folder.says_so for folder in folders)
     if _is_disjoint(named) and (_is_known(named) or says_so):
         return True
-    stated = {name: [rank_of(one) for one in files] for name, files in inside.items()}
+    stated = {name: [rank_of(recording) for recording in files] for name, files in inside.items()}
     if _is_disjoint(stated) and (_is_known(stated) or says_so):
         return True
     if all(folder.is_host for folder in folders):
@@ -231,28 +238,30 @@ def _one_run_of_folders(
 ) -> list[Recording]:
     """The recordings of one run, with names, ranks and hosts that tell them apart."""
     workers = Counter(worker for files in inside.values() for worker in {f.worker for f in files})
-    are_ranks = _is_disjoint({name: [one.rank for one in files] for name, files in inside.items()})
+    are_ranks = _is_disjoint(
+        {name: [recording.rank for recording in files] for name, files in inside.items()}
+    )
     # Whether the numbers of folders are ranks: none is there twice.
     numbers = [folder.number for folder in folders]
     are_numbers = None not in numbers and len(set(numbers)) == len(numbers)
-    told = []
+    run_recordings = []
     for folder in folders:
         files = inside[folder.name]
-        alone = len({one.worker for one in files}) == 1
-        number = folder.number if alone and are_numbers else None
-        for one in files:
-            own_name = folder.name if alone else f"{folder.name}/{one.worker}"
-            rank = one.rank if are_ranks else None
-            told.append(
+        is_single_worker = len({recording.worker for recording in files}) == 1
+        number = folder.number if is_single_worker and are_numbers else None
+        for recording in files:
+            own_name = folder.name if is_single_worker else f"{folder.name}/{recording.worker}"
+            rank = recording.rank if are_ranks else None
+            run_recordings.append(
                 replace(
-                    one,
+                    recording,
                     run=run,
-                    worker=own_name if workers[one.worker] > 1 else one.worker,
+                    worker=own_name if workers[recording.worker] > 1 else recording.worker,
                     rank=number if rank is None else rank,
-                    host=one.host or folder.host,
+                    host=recording.host or folder.host,
                 )
             )
-    return told
+    return run_recordings
 
 
 # Several files of one rank: spans of it, or ranks of other hosts, or not to be told.
@@ -262,7 +271,7 @@ _MONTHS = re.compile(r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.
 _HOST = re.compile(r"(?:^|(?<=[^a-z]))(?:host|node|machine)[-_. ]?[0-9]+", re.IGNORECASE)
 
 
-def numbered(recordings: Iterable[Recording], rank_of: RankOf) -> list[Recording]:
+def with_rank_numbers(recordings: Iterable[Recording], rank_of: RankOf) -> list[Recording]:
     """Spans as 1, 2, ...: timestamps are compared as numbers, so that 10 follows 9.
 
     Files without a timestamp come first and have no number; equal timestamps are one span.
@@ -270,13 +279,17 @@ def numbered(recordings: Iterable[Recording], rank_of: RankOf) -> list[Recording
     of_worker: defaultdict[tuple[Path, str], list[Recording]] = defaultdict(list)
     for recording in _told_apart_in_rank(recordings, rank_of):
         of_worker[recording.path.parent, recording.worker].append(recording)
-    found = []
+    result = []
     for key in sorted(of_worker, key=lambda key: (natural(str(key[0])), natural(key[1]))):
-        own = sorted(of_worker[key], key=lambda r: (r.span is not None, r.span or 0))
-        stamps = sorted({recording.span for recording in own if recording.span is not None})
+        worker_recordings = sorted(of_worker[key], key=lambda r: (r.span is not None, r.span or 0))
+        stamps = sorted(
+            {recording.span for recording in worker_recordings if recording.span is not None}
+        )
         number: dict[int | None, int] = {stamp: place for place, stamp in enumerate(stamps, 1)}
-        found += [replace(recording, span=number.get(recording.span)) for recording in own]
-    return found
+        result += [
+            replace(recording, span=number.get(recording.span)) for recording in worker_recordings
+        ]
+    return result
 
 
 def _told_apart_in_rank(recordings: Iterable[Recording], rank_of: RankOf) -> list[Recording]:
@@ -284,30 +297,38 @@ def _told_apart_in_rank(recordings: Iterable[Recording], rank_of: RankOf) -> lis
     of_rank: defaultdict[tuple[Path, int | None], list[Recording]] = defaultdict(list)
     for recording in recordings:
         of_rank[recording.path.parent, recording.rank].append(recording)
-    told: list[Recording] = []
+    result: list[Recording] = []
     has_spans = False
-    for (_, rank), own in of_rank.items():
-        is_told = rank is None or len({one.worker for one in own}) == 1
-        apart = own if is_told else _of_one_rank(own, rank_of)
-        has_spans |= apart[0].worker != own[0].worker
-        told += apart
+    for (_, rank), rank_recordings in of_rank.items():
+        is_told = (
+            rank is None or len({rank_recording.worker for rank_recording in rank_recordings}) == 1
+        )
+        apart = rank_recordings if is_told else _of_one_rank(rank_recordings, rank_of)
+        has_spans |= apart[0].worker != rank_recordings[0].worker
+        result += apart
     # Where one rank has several, the only file of another is its first.
-    return [_as_span(one, one.span or 0) if has_spans else one for one in told]
+    return [
+        _as_span(rank_recording, rank_recording.span or 0) if has_spans else rank_recording
+        for rank_recording in result
+    ]
 
 
-def _of_one_rank(own: list[Recording], rank_of: RankOf) -> list[Recording]:
-    stated = [rank_of(one) for one in own]
-    if len(set(stated)) == len(own):
+def _of_one_rank(recordings: list[Recording], rank_of: RankOf) -> list[Recording]:
+    stated = [rank_of(recording) for recording in recordings]
+    if len(set(stated)) == len(recordings):
         # The names have the rank of something else, such as the host.
-        return [replace(one, rank=rank) for one, rank in zip(own, stated, strict=True)]
-    names = {one: without_rank(one.path.name) for one in own}
+        return [
+            replace(recording, rank=rank)
+            for recording, rank in zip(recordings, stated, strict=True)
+        ]
+    names = {recording: without_rank(recording.path.name) for recording in recordings}
     if len({_HOST.sub("", name) for name in names.values()}) == 1 < len(set(names.values())):
-        return [replace(one, rank=None) for one in own]
+        return [replace(recording, rank=None) for recording in recordings]
     # What of a name is the same in the files of every step and time.
     if len({_MONTHS.sub("", _NUMBERS.sub("", name)) for name in names.values()}) > 1:
-        return own  # of several runs, as it seems
+        return recordings  # of several runs, as it seems
     places = {name: place for place, name in enumerate(sorted(set(names.values()), key=natural))}
-    return [_as_span(one, places[names[one]]) for one in own]
+    return [_as_span(recording, places[names[recording]]) for recording in recordings]
 
 
 def _as_span(recording: Recording, span: int) -> Recording:
@@ -325,7 +346,7 @@ def recording_of(file: Path) -> Recording:
     rank = rank_in_name(file.name)
     return Recording(
         path=file,
-        worker=sayable(worker or re.sub(_TRACE_NAME, "", file.name)),
+        worker=safe_text(worker or re.sub(_TRACE_NAME, "", file.name)),
         span=timestamp,
         rank=rank_of_folder(file.parent.name) if rank is None else rank,
         host=host_in_name(file.name),

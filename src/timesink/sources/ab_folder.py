@@ -150,11 +150,12 @@ def refuse_ab(folder: Path) -> None:
     """Refuse the runs of two versions where one recording is meant."""
     if not is_ab(folder):
         return
-    ab, said = read_ab(folder), shlex.quote(str(folder))
+    ab, quoted_folder = read_ab(folder), shlex.quote(str(folder))
     sides = " and ".join(f"{sum(run.side == side for run in ab.runs)} of {side}" for side in SIDES)
     raise UnreadableError(
         f"{folder}: runs of two versions ({sides}), not one recording",
-        f"timesink compare {said}  compares them; or name one run, such as {said}/{BASE}/01",
+        f"timesink compare {quoted_folder}  compares them; or name one run, such as "
+        f"{quoted_folder}/{BASE}/01",
     )
 
 

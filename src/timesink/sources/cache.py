@@ -35,7 +35,7 @@ _SETTLED_NS = 2_000_000_000
 """A file changed more recently than this may change again within the clock's resolution."""
 _DEFAULT_LIMIT_GB = "20"
 _ABANDONED_SECONDS = 3600.0
-_MOST_WRITTEN = 5000
+_MAX_WRITTEN = 5000
 """Digests of answers that are kept, the latest ones."""
 _KEY = re.compile(r"[0-9a-f]{32}")
 _SUMMARY = re.compile(r"[0-9a-f]{32}\.parquet")
@@ -57,9 +57,9 @@ def data_folder() -> Path:
     return _user_folder("TIMESINK_DATA_DIR", "XDG_DATA_HOME", ".local/share")
 
 
-def _user_folder(asked: str, system: str, usual: str) -> Path:
-    if given := os.environ.get(asked):
-        return Path(given)
+def _user_folder(variable: str, system: str, usual: str) -> Path:
+    if override := os.environ.get(variable):
+        return Path(override)
     # A user without a home, as in some containers: nowhere to write, which is no error.
     place = Path(os.devnull)
     with suppress(RuntimeError):
@@ -87,8 +87,8 @@ class Cache:
         with suppress(ValueError):
             gigabytes = float(text)
         if not 0 <= gigabytes < math.inf:
-            said = f"TIMESINK_CACHE_MAX_GB is {text!r}, not a size"
-            raise UsageError(said, "set it to gigabytes, e.g. 20")
+            message = f"TIMESINK_CACHE_MAX_GB is {text!r}, not a size"
+            raise UsageError(message, "set it to gigabytes, e.g. 20")
         return cls(root, int(gigabytes * 1024**3))
 
     def load(self, key: str) -> Trace | None:
@@ -157,26 +157,29 @@ class Cache:
 
     def summary_entries(self) -> list[Entry]:
         """Summaries of ranks, the least recently used first."""
-        return _entries(_named(self.summaries, _SUMMARY))
+        return _entries(_matching_children(self.summaries, _SUMMARY))
 
     def clear(self) -> list[Entry]:
         """Remove every entry and tell which there were, summaries of ranks after traces."""
         removed = [*self.entries(), *self.summary_entries()]
         traces = [*self._own_folders(_KEY), *self._own_folders(_TEMPORARY)]
-        summaries = [*_named(self.summaries, _SUMMARY), *_named(self.summaries, _TEMPORARY)]
+        summaries = [
+            *_matching_children(self.summaries, _SUMMARY),
+            *_matching_children(self.summaries, _TEMPORARY),
+        ]
         for entry in traces + summaries:
             _discard(entry)
-        for note in _named(self._index, _KEY):
+        for note in _matching_children(self._index, _KEY):
             with suppress(OSError):
                 note.unlink()
         if any(entry.folder.exists() for entry in removed):
-            said = f"{self.root}: some traces cannot be removed"
-            raise OutputError(said, "check the permissions of the folder")
+            message = f"{self.root}: some traces cannot be removed"
+            raise OutputError(message, "check the permissions of the folder")
         return removed
 
     def _own_folders(self, name: re.Pattern[str]) -> Iterator[Path]:
         """Folders of this cache; what else a user keeps in the same place is not touched."""
-        return (child for child in _named(self._traces, name) if child.is_dir())
+        return (child for child in _matching_children(self._traces, name) if child.is_dir())
 
     def _content_hash(self, file: Path) -> bytes:
         stat = file.stat()
@@ -188,9 +191,9 @@ class Cache:
         if time.time_ns() - changed_ns <= _SETTLED_NS:
             return _hash_file(file)
         with suppress(OSError):
-            known = note.read_bytes()
-            if len(known) == 20:
-                return known
+            stored_hash = note.read_bytes()
+            if len(stored_hash) == 20:
+                return stored_hash
         content = _hash_file(file)
         with suppress(OSError):
             self._index.mkdir(parents=True, exist_ok=True)
@@ -202,9 +205,9 @@ class Cache:
         with suppress(OSError):
             digest = _hash_file(file).hex().encode()
             self.root.mkdir(parents=True, exist_ok=True)
-            known = self._written.read_bytes().split() if self._written.exists() else []
-            if digest not in known:
-                replace_file(self._written, [b"\n".join([*known[-_MOST_WRITTEN:], digest])])
+            digests = self._written.read_bytes().split() if self._written.exists() else []
+            if digest not in digests:
+                replace_file(self._written, [b"\n".join([*digests[-_MAX_WRITTEN:], digest])])
 
     def has_written(self, file: Path) -> bool:
         """Whether a file is an answer, and as it was written."""
@@ -215,7 +218,10 @@ class Cache:
     def settle(self) -> None:
         """Drop leftovers of crashed processes, and the least recently used beyond the limit."""
         abandoned_before = time.time() - _ABANDONED_SECONDS
-        for left in [*self._own_folders(_TEMPORARY), *_named(self.summaries, _TEMPORARY)]:
+        for left in [
+            *self._own_folders(_TEMPORARY),
+            *_matching_children(self.summaries, _TEMPORARY),
+        ]:
             with suppress(OSError):
                 if left.stat().st_mtime < abandoned_before:
                     _remove(left)
@@ -247,17 +253,17 @@ def _remove(entry: Path) -> None:
 
 def _entries(places: Iterable[Path]) -> list[Entry]:
     """Files and folders of files as entries, the least recently used first."""
-    found = []
+    entries = []
     for place in places:
         # Another process may remove it at any moment.
         with suppress(OSError):
             files = place.iterdir() if place.is_dir() else [place]
             size = sum(file.stat().st_size for file in files)
-            found.append(Entry(place, size, place.stat().st_mtime))
-    return sorted(found, key=lambda entry: entry.last_used)
+            entries.append(Entry(place, size, place.stat().st_mtime))
+    return sorted(entries, key=lambda entry: entry.last_used)
 
 
-def _named(folder: Path, name: re.Pattern[str]) -> list[Path]:
+def _matching_children(folder: Path, name: re.Pattern[str]) -> list[Path]:
     """What lies in a folder under such a name; nothing where there is no folder."""
     try:
         return [child for child in folder.iterdir() if name.fullmatch(child.name)]

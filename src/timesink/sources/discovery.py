@@ -15,20 +15,20 @@ from pathlib import Path
 from timesink.errors import AmbiguousError, SeveralRunsError, UnreadableError
 from timesink.formats.file_names import is_named_as_table, is_profiler_name, rank_in_head, stem_of
 from timesink.formats.packing import open_source
-from timesink.model.units import counted, listed, natural
+from timesink.model.units import count_noun, join_names, natural
 from timesink.recorder.folder import CONTROL_FOLDER
-from timesink.recorder.processes import sayable
+from timesink.recorder.processes import safe_text
 from timesink.sources import (
     Place,
     Recording,
+    display_place,
     folders_below,
     is_pattern,
     is_url,
-    numbered,
     place_of,
     recording_of,
-    shown,
     told_runs,
+    with_rank_numbers,
 )
 from timesink.sources.ab_folder import refuse_ab
 from timesink.sources.sidecars import counters_of_run, is_trace_file, run_file_in
@@ -62,7 +62,7 @@ def files_at(path: Path) -> list[Path]:
     if run is not None and run.run is not None and run.run.plain_ns:
         ranks = len(run.run.processes)
         of_one = f" of one of {ranks} processes," if ranks > 1 else ""
-        cycles = counted(len(run.run.plain_ns), "unprofiled steps")
+        cycles = count_noun(len(run.run.plain_ns), "unprofiled steps")
         raise UnreadableError(
             f"{path}: {cycles}{of_one} without a timeline",
             f"timesink info {shlex.quote(str(path))}  shows them",
@@ -78,7 +78,7 @@ def files_at(path: Path) -> list[Path]:
     raise UnreadableError.no_trace(path)
 
 
-def matching(pattern: str) -> list[Path]:
+def matching_traces(pattern: str) -> list[Path]:
     """Traces that a pattern of paths fits, and those in folders that it fits."""
     # The pattern may begin anywhere, which pathlib does not take.
     matches = [Path(match) for match in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207
@@ -87,10 +87,10 @@ def matching(pattern: str) -> list[Path]:
     traces = [file for file in named if is_trace_file(file)]
     traces += [file for folder in folders for file in _recorded_in(folder)]
     traces = traces or [file for folder in folders for file in _recorded_below(folder)]
-    found = traces or [file for file in named if is_named_as_table(file.name)] or named
-    if not found:
+    files = traces or [file for file in named if is_named_as_table(file.name)] or named
+    if not files:
         raise UnreadableError.no_match(pattern)
-    return _each_once(found)
+    return _each_once(files)
 
 
 def _each_once(files: list[Path]) -> list[Path]:
@@ -110,8 +110,8 @@ def traces_left_out(folder: Path) -> list[Path]:
     taken = set(traces_in(folder))
     if not any(is_profiler_name(file.name) for file in taken):
         return []
-    others = (file for file in sorted(folder.iterdir()) if not is_profiler_name(file.name))
-    return [file for file in others if is_trace_file(file)]
+    other_files = (file for file in sorted(folder.iterdir()) if not is_profiler_name(file.name))
+    return [file for file in other_files if is_trace_file(file)]
 
 
 def _recorded_in(folder: Path) -> list[Path]:
@@ -145,17 +145,17 @@ def find_recordings(place: Place) -> list[Recording]:
         # Most people never need what that loads.
         from timesink.sources.remote import remote_recordings  # noqa: PLC0415
 
-        found = remote_recordings(str(place))
+        recordings = remote_recordings(str(place))
     elif is_pattern(place):
-        found = [recording_of(file) for file in matching(str(place))]
+        recordings = [recording_of(file) for file in matching_traces(str(place))]
     else:
-        found = [recording_of(file) for file in files_at(Path(place))]
-    return told_runs(numbered(found, stated_rank), stated_rank)
+        recordings = [recording_of(file) for file in files_at(Path(place))]
+    return told_runs(with_rank_numbers(recordings, stated_rank), stated_rank)
 
 
 def recordings_in(folder: Path) -> list[Recording]:
     """The traces of exactly this folder, ordered by worker and span; none is no error."""
-    return numbered((recording_of(file) for file in traces_in(folder)), stated_rank)
+    return with_rank_numbers((recording_of(file) for file in traces_in(folder)), stated_rank)
 
 
 def told_apart(recordings: Iterable[Recording]) -> list[Recording]:
@@ -167,7 +167,7 @@ def told_apart(recordings: Iterable[Recording]) -> list[Recording]:
     apart = []
     for recording in recordings:
         named = (recording.worker, recording.span)
-        own_name = sayable(recording.path.name)
+        own_name = safe_text(recording.path.name)
         apart.append(replace(recording, worker=own_name) if named in seen else recording)
         seen.add(named)
     return apart
@@ -217,8 +217,8 @@ def distinct_labels(recordings: Sequence[Recording]) -> list[str]:
 
 # The one run at a place, each rank once; several runs, or two files of a rank, are refused.
 
-_MOST_SHOWN = 4
-_FEWEST_RANKS = 2
+_MAX_SHOWN = 4
+_MIN_RANKS = 2
 """Fewer are no set of ranks."""
 
 
@@ -230,36 +230,42 @@ def runs_among(recordings: Iterable[Recording]) -> dict[str, list[Recording]]:
     return dict(runs)
 
 
-def one_run(found: Sequence[Recording], place: Place) -> tuple[list[Recording], list[str]]:
+def one_run(recordings: Sequence[Recording], place: Place) -> tuple[list[Recording], list[str]]:
     """The recordings of the first span of the only run, and what to know about them."""
-    runs = runs_among(found)
+    runs = runs_among(recordings)
     if len(runs) > 1:
         raise _several_runs(runs, place)
     # The first span of each worker; a file without a number comes before all that have one.
     spans: defaultdict[str, set[int]] = defaultdict(set)
-    for recording in found:
+    for recording in recordings:
         spans[recording.worker].add(recording.span or 0)
-    first = [one for one in found if (one.span or 0) == min(spans[one.worker])]
+    first = [
+        candidate
+        for candidate in recordings
+        if (candidate.span or 0) == min(spans[candidate.worker])
+    ]
     notes = []
     if (most := max(map(len, spans.values()))) > 1:
-        shown_as = min(one.span or 1 for one in first)
+        shown_as = min(candidate.span or 1 for candidate in first)
         notes.append(f"{most} spans: this is span {shown_as}, choose with --span")
     # Without those that are another one in another form, as `a.json.gz`.
-    kept: dict[tuple[Path, str], Recording] = {}
+    by_stem: dict[tuple[Path, str], Recording] = {}
     for recording in first:
-        known = kept.setdefault((recording.path.parent, stem_of(recording.path.name)), recording)
-        if known is not recording:
+        twin = by_stem.setdefault((recording.path.parent, stem_of(recording.path.name)), recording)
+        if twin is not recording:
             notes.append(
-                f"{recording.path.name} is named as {known.path.name}, in another form: "
+                f"{recording.path.name} is named as {twin.path.name}, in another form: "
                 "only the latter is read"
             )
-    ranks, others = _without_strays(list(kept.values()))
+    ranks, stray_notes = _without_strays(list(by_stem.values()))
     _refuse_two_of_a_rank(ranks, place)
     left_out = traces_left_out(place) if isinstance(place, Path) and place.is_dir() else []
     if left_out:
-        said = listed([sayable(file.name) for file in left_out], most=_MOST_SHOWN)
-        others.append(f"left out, because others are named as a profiler names them: {said}")
-    return ranks, [*notes, *others]
+        file_list = join_names([safe_text(file.name) for file in left_out], most=_MAX_SHOWN)
+        stray_notes.append(
+            f"left out, because others are named as a profiler names them: {file_list}"
+        )
+    return ranks, [*notes, *stray_notes]
 
 
 def _refuse_two_of_a_rank(ranks: Sequence[Recording], place: Place) -> None:
@@ -270,32 +276,36 @@ def _refuse_two_of_a_rank(ranks: Sequence[Recording], place: Place) -> None:
             of_rank[recording.rank].append(recording.path.name)
     for rank, names in of_rank.items():
         if len(names) > 1:
-            alike = re.sub(r"(rank[-_. =]?)[0-9]+", r"\1*", names[0], count=1, flags=re.IGNORECASE)
+            pattern = re.sub(
+                r"(rank[-_. =]?)[0-9]+", r"\1*", names[0], count=1, flags=re.IGNORECASE
+            )
             raise AmbiguousError(
-                f"{shown(place)}: two files are of rank {rank} ({names[0]}, {names[1]}), "
+                f"{display_place(place)}: two files are of rank {rank} ({names[0]}, {names[1]}), "
                 "probably of two runs",
                 "choose the files of one run by a pattern in quotes, e.g. "
-                f"'{alike}', or name one of them",
+                f"'{pattern}', or name one of them",
             )
 
 
 def _without_strays(recordings: list[Recording]) -> tuple[list[Recording], list[str]]:
     """Recordings without those that are of no rank, where others are: a server, a merged trace."""
-    unnamed = [one for one in recordings if one.rank is None]
-    if len(recordings) - len(unnamed) < _FEWEST_RANKS:
+    unnamed = [recording for recording in recordings if recording.rank is None]
+    if len(recordings) - len(unnamed) < _MIN_RANKS:
         return recordings, []
-    strays = {one for one in unnamed if stated_rank(one) is None}
-    notes = [f"{one.path.name} states no rank, as the others do: left out" for one in strays]
-    return [one for one in recordings if one not in strays], sorted(notes)
+    strays = {recording for recording in unnamed if stated_rank(recording) is None}
+    notes = [
+        f"{recording.path.name} states no rank, as the others do: left out" for recording in strays
+    ]
+    return [recording for recording in recordings if recording not in strays], sorted(notes)
 
 
 def _several_runs(runs: dict[str, list[Recording]], place: Place) -> SeveralRunsError:
     names = sorted(runs, key=natural)
-    more = ", ..." if len(names) > _MOST_SHOWN else ""
-    first = sorted(Path(one.source).parent.as_posix() for one in runs[names[0]])
+    more = ", ..." if len(names) > _MAX_SHOWN else ""
+    first = sorted(Path(recording.source).parent.as_posix() for recording in runs[names[0]])
     if runs[names[0]][0].remote is not None:
-        first = sorted(one.source.rpartition("/")[0] for one in runs[names[0]])
+        first = sorted(recording.source.rpartition("/")[0] for recording in runs[names[0]])
     return SeveralRunsError(
-        f"{shown(place)}: holds {len(names)} runs ({', '.join(names[:_MOST_SHOWN])}{more})",
+        f"{display_place(place)}: holds {len(names)} runs ({', '.join(names[:_MAX_SHOWN])}{more})",
         f"name one run folder, e.g. {first[0]}, or a pattern of its files in quotes",
     )

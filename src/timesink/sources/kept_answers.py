@@ -39,13 +39,13 @@ _SEAL = b"crc32"
 _SEAL_BYTES = len(_SEAL) + 4
 
 
-def sealed(blocks: Iterable[Block], place: str = "") -> Iterator[Block]:
+def seal_blocks(blocks: Iterable[Block], place: str = "") -> Iterator[Block]:
     """The blocks of a file with their checksum behind them, which is also of the file's place.
 
     What lies in another place, as of two files that were exchanged, is not as it was written.
 
-    >>> content = b"".join(sealed([b"12", b"3"]))
-    >>> bytes(unsealed(content)), unsealed(content[:-1] + b"?")
+    >>> content = b"".join(seal_blocks([b"12", b"3"]))
+    >>> bytes(unseal(content)), unseal(content[:-1] + b"?")
     (b'123', None)
     """
     checksum = crc32(place.encode())
@@ -55,19 +55,19 @@ def sealed(blocks: Iterable[Block], place: str = "") -> Iterator[Block]:
     yield _SEAL + checksum.to_bytes(4, "big")
 
 
-def unsealed(content: Block, place: str = "") -> memoryview | None:
+def unseal(content: Block, place: str = "") -> memoryview | None:
     """What was sealed, as a view of the content; None where a bit of it is not as it was."""
     view = memoryview(content)
-    whole, seal = view[:-_SEAL_BYTES], bytes(view[-_SEAL_BYTES:])
-    checksum = crc32(whole, crc32(place.encode()))
-    return whole if seal == _SEAL + checksum.to_bytes(4, "big") else None
+    payload, seal = view[:-_SEAL_BYTES], bytes(view[-_SEAL_BYTES:])
+    checksum = crc32(payload, crc32(place.encode()))
+    return payload if seal == _SEAL + checksum.to_bytes(4, "big") else None
 
 
 def _kept_in(file: Path, place: str) -> bytes | None:
     """What was sealed in a file; None where it is not there, or not as it was."""
     with contextlib.suppress(OSError):
-        kept = unsealed(file.read_bytes(), place)
-        return None if kept is None else bytes(kept)
+        content = unseal(file.read_bytes(), place)
+        return None if content is None else bytes(content)
     return None
 
 
@@ -175,7 +175,7 @@ class KeptAnswer:
         return f"{self.key}/{self.name}"
 
     def _write(self, blocks: Iterable[Block]) -> None:
-        replace_file(self.file, sealed(blocks, self._place))
+        replace_file(self.file, seal_blocks(blocks, self._place))
 
     def load(self) -> bytes | None:
         """The answer, where it is there and as it was written."""
@@ -185,7 +185,7 @@ class KeptAnswer:
         """The answer as it lies in its file; reading it once to check it takes 0.1 s per GB."""
         with contextlib.suppress(OSError, ValueError), self.file.open("rb") as file:
             content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-            return unsealed(content, self._place)
+            return unseal(content, self._place)
         return None
 
     def save(self, answer: bytes) -> None:
@@ -215,12 +215,12 @@ def state_of_code() -> bytes:
 
 
 def _own_files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    with os.scandir(folder) as found:
-        for one in found:
-            if not one.is_dir():
-                yield one.path, one.stat()
-            elif one.name != "__pycache__":
-                yield from _own_files(one.path)
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.is_dir():
+                yield entry.path, entry.stat()
+            elif entry.name != "__pycache__":
+                yield from _own_files(entry.path)
 
 
 # Summaries of ranks already made, one small file each, in a folder of the cache of their own.
@@ -238,19 +238,19 @@ class KeptSummaries:
 
     def file(self, key: str) -> Path:
         """Where the summary of a recording is kept, whether it is there or not."""
-        asked = hashlib.blake2b(state_of_code(), digest_size=16)
-        asked.update(f"\0{key}\0{self.question}".encode())
-        return self.store.summaries / f"{asked.hexdigest()}.parquet"
+        digest = hashlib.blake2b(state_of_code(), digest_size=16)
+        digest.update(f"\0{key}\0{self.question}".encode())
+        return self.store.summaries / f"{digest.hexdigest()}.parquet"
 
     def load(self, key: str) -> bytes | None:
         """A kept summary, or None."""
         if not key:
             return None
-        kept = _kept_in(self.file(key), self.file(key).name)
+        content = _kept_in(self.file(key), self.file(key).name)
         with contextlib.suppress(OSError):
             # It was used: the least recently used go first.
             os.utime(self.file(key))
-        return kept
+        return content
 
     def save(self, key: str, summary: bytes) -> None:
         """Keep a summary; that it cannot be written is no error.  `Cache.settle` comes last."""
@@ -259,7 +259,7 @@ class KeptSummaries:
         file = self.file(key)
         with contextlib.suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(file, sealed([summary], file.name))
+            replace_file(file, seal_blocks([summary], file.name))
 
     def forget(self, key: str) -> None:
         """Remove a summary that turned out to be broken."""
@@ -291,10 +291,10 @@ def to_bytes(
     return b"".join(pack(_TABLES_MARK, about, blocks))
 
 
-def from_bytes(kept: bytes) -> Tables | None:
+def from_bytes(content: bytes) -> Tables | None:
     """What `to_bytes` was given; None where the bytes are not whole."""
     try:
-        about, blocks = unpack(_TABLES_MARK, kept)
+        about, blocks = unpack(_TABLES_MARK, content)
         tables = {name: pl.read_ipc_stream(io.BytesIO(block)) for name, block in blocks.items()}
         return Tables(about, tables)
     except (AttributeError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):

@@ -22,7 +22,7 @@ from timesink.formats.chrome.container import looks_like_events
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.packing import open_source
 from timesink.runtime import Workers, usable_cores
-from timesink.sources import Place, Recording, place_of, shown
+from timesink.sources import Place, Recording, display_place, place_of
 from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
 from timesink.sources.discovery import choose_recording, distinct_labels, find_recordings
 from timesink.sources.remote import on_this_machine, remote_key
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _HOST_KEYS = ("hostname", "host_name", "host")
 """Under which a trace may say where it was recorded."""
 
-_kept: WeakKeyDictionary[Trace, tuple[Cache, str]] = WeakKeyDictionary()
+_stored_keys: WeakKeyDictionary[Trace, tuple[Cache, str]] = WeakKeyDictionary()
 
 
 def open_trace(
@@ -68,7 +68,7 @@ def open_trace(
         labels = distinct_labels(fitting)
         named = ", ".join(labels[:4]) + (", ..." if len(labels) > 4 else "")
         raise AmbiguousError(
-            f"{shown(place)}: holds {len(labels)} traces ({named})",
+            f"{display_place(place)}: holds {len(labels)} traces ({named})",
             "choose one with --worker, --span or --rank, or name the file itself",
         )
     store = Cache.default() if cache else None
@@ -79,10 +79,10 @@ def find_chosen(
     place: Place, *, worker: str | None = None, span: int | None = None, rank: int | None = None
 ) -> list[Recording]:
     """Recordings at a place that fit the choice; at least one."""
-    found = find_recordings(place)
-    fitting = choose_recording(found, worker=worker, span=span, rank=rank)
+    recordings = find_recordings(place)
+    fitting = choose_recording(recordings, worker=worker, span=span, rank=rank)
     if not fitting:
-        raise UnreadableError.none_fits(shown(place), distinct_labels(found))
+        raise UnreadableError.none_fits(display_place(place), distinct_labels(recordings))
     return fitting
 
 
@@ -114,7 +114,7 @@ def open_recording(
         )
     opened = _as_recorded(trace, recording)
     if key:
-        _kept[opened] = (store, key)
+        _stored_keys[opened] = (store, key)
     return opened
 
 
@@ -125,9 +125,9 @@ def _read_and_keep(
     with on_this_machine(recording, how.progress) as path:
         # What has no version is known by its content.
         key = key or _key_of_files(path, store)
-        known = None if recording.remote is None else store.load(key)
-        if known is not None:
-            return key, known
+        cached_trace = None if recording.remote is None else store.load(key)
+        if cached_trace is not None:
+            return key, cached_trace
         trace = _without_folder(_read(path, how), path, recording)
     # A file that changed while it was read is not what the key says.
     if not key or (recording.remote is None and key != key_of(recording, store)):
@@ -138,7 +138,7 @@ def _read_and_keep(
 
 def kept_as(trace: Trace) -> tuple[Cache, str] | None:
     """The store and the key a trace is kept under; None for one that is not, or not as it is."""
-    return _kept.get(trace)
+    return _stored_keys.get(trace)
 
 
 def key_of(recording: Recording, store: Cache) -> str:
@@ -202,16 +202,18 @@ def _without_folder(trace: Trace, path: Path, recording: Recording) -> Trace:
 def _as_recorded(trace: Trace, recording: Recording) -> Trace:
     """The trace under the place it was asked by; equal files share one cache entry."""
     # The rank a trace states, else that of its file among the others of the run.
-    told = trace.metadata.distributed
-    is_of_name = told.rank == rank_in_name(recording.path.name)
-    if told.rank is None or (is_of_name and told.world_size is None and told.backend is None):
-        told = replace(told, rank=recording.rank)
+    distributed = trace.metadata.distributed
+    is_of_name = distributed.rank == rank_in_name(recording.path.name)
+    if distributed.rank is None or (
+        is_of_name and distributed.world_size is None and distributed.backend is None
+    ):
+        distributed = replace(distributed, rank=recording.rank)
     metadata = replace(
         trace.metadata,
         source=recording.source,
         worker=recording.worker,
         span=recording.span,
-        distributed=told,
+        distributed=distributed,
     )
     if recording.host is not None and not any(metadata.extra.get(key) for key in _HOST_KEYS):
         metadata = replace(metadata, extra={**metadata.extra, "host": recording.host})
@@ -229,8 +231,8 @@ def _with_counters(trace: Trace, counters: Path) -> Trace:
         samples, health = read_counters(counters)
     except UnreadableError as error:
         # A stray file beside the trace does not make the trace unreadable.
-        found = HealthEntry("unreadable_counters", 1, error.message)
-        return replace(trace, health=merge_entries([*trace.health, found]))
+        entry = HealthEntry("unreadable_counters", 1, error.message)
+        return replace(trace, health=merge_entries([*trace.health, entry]))
     about = trace.metadata
     samples = samples_of_process(samples, about.run, Path(about.source).name)
     frames = {**trace.frames, "counters": pl.concat([trace.lazy("counters"), samples.lazy()])}
@@ -271,7 +273,9 @@ def open_each(
             opened = _open(recording, store, jobs, None)
             if opened.trace is not None and not cache:
                 # The folder goes away, so the tables must be in memory.
-                frames = {name: each.collect().lazy() for name, each in opened.trace.frames.items()}
+                frames = {
+                    name: frame.collect().lazy() for name, frame in opened.trace.frames.items()
+                }
                 opened = replace(opened, trace=replace(opened.trace, frames=frames))
             yield opened
 
@@ -292,14 +296,14 @@ def _read_into(
     missing = [r for r in recordings if not store.holds(key_of(r, store))]
     if jobs is None:
         # The size of some remote files is not known.
-        known = [recording.size_bytes() for recording in missing]
-        jobs = usable_cores() if 0 in known or sum(known) >= WORTH_A_WORKER else 1
+        sizes_bytes = [recording.size_bytes() for recording in missing]
+        jobs = usable_cores() if 0 in sizes_bytes or sum(sizes_bytes) >= WORTH_A_WORKER else 1
     jobs = max(1, min(jobs, len(missing)))
     shares = [(store, missing[place::jobs]) for place in range(1, jobs)]
     with Workers(__name__, "read_quietly", shares) as workers:
-        own = missing[0::jobs]
-        sizes = [recording.size_bytes() for recording in own]
-        for place, recording in enumerate(own, 1):
+        local_recordings = missing[0::jobs]
+        sizes = [recording.size_bytes() for recording in local_recordings]
+        for place, recording in enumerate(local_recordings, 1):
             _open(recording, store, 1, None)
             if progress is not None:
                 progress(sum(sizes[:place]), sum(sizes))

@@ -33,38 +33,38 @@ ACCESS = "check the URL, your access to it, and the network"
 """What to try when a file system refuses."""
 
 
-def connected(url: str, *, otherwise: str = "copy the files to this machine") -> tuple[Any, str]:
+def connect(url: str, *, otherwise: str = "copy the files to this machine") -> tuple[Any, str]:
     """The file system of a URL, and the place in it; `otherwise` is what to do without fsspec."""
-    said = without_password(url)
+    safe_url = without_password(url)
     try:
         fsspec = importlib.import_module("fsspec")
     except ModuleNotFoundError:
         raise UsageError(
-            f"{said}: a URL needs fsspec, which is not installed",
+            f"{safe_url}: a URL needs fsspec, which is not installed",
             f"pip install 'timesink[remote]', or {otherwise}",
         ) from None
     if "/" in (password_in(url) or ""):
         # Whoever takes the URL apart would take half of it for a port, and say so.
-        raise UsageError(f"{said}: a password holds a /", "write it as %2F")
+        raise UsageError(f"{safe_url}: a password holds a /", "write it as %2F")
     try:
         system, place = fsspec.core.url_to_fs(url)
     except ImportError as error:
         # Its message names what to install for this sort of URL.
         hint = "pip install what it names, beside fsspec"
-        raise UsageError(f"{said}: {why(error)}", hint) from None
+        raise UsageError(f"{safe_url}: {why(error)}", hint) from None
     except ValueError as error:
         hint = "name a path of this machine, or a URL fsspec knows"
-        raise UsageError(f"{said}: {why(error)}", hint) from None
+        raise UsageError(f"{safe_url}: {why(error)}", hint) from None
     except FileNotFoundError:
         # What holds it, such as an archive, is opened at once.
-        raise UnreadableError.missing(said) from None
+        raise UnreadableError.missing(safe_url) from None
     except Exception as error:
-        raise UnreadableError(f"{said}: cannot be reached ({why(error)})", ACCESS) from error
+        raise UnreadableError(f"{safe_url}: cannot be reached ({why(error)})", ACCESS) from error
     return system, str(place).rstrip("/")
 
 
 @contextmanager
-def saying(url: str, what: str, kind: type[TimesinkError] = UnreadableError) -> Iterator[None]:
+def wrap_errors(url: str, what: str, kind: type[TimesinkError] = UnreadableError) -> Iterator[None]:
     """Whatever a file system raises, in words; each has errors of its own.
 
     That a file is not there is left to the caller, who may know better what that means.
@@ -106,16 +106,22 @@ class RemoteUrl:
     def of(cls, url: str, place: str) -> RemoteUrl:
         """The parts of a URL that leads to a place of its file system."""
         links = url.split("::")
-        own = next(number for number, link in enumerate(links) if "://" in link)
-        link = links[own] if links[own].endswith("://") else links[own].rstrip("/")
+        link_number = next(number for number, link in enumerate(links) if "://" in link)
+        link = (
+            links[link_number]
+            if links[link_number].endswith("://")
+            else links[link_number].rstrip("/")
+        )
         # How many characters at the end of two texts are the same.
         pairs = zip(reversed(link), reversed(place), strict=False)
-        alike = next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(link), len(place)))
+        common_length = next(
+            (n for n, (a, b) in enumerate(pairs) if a != b), min(len(link), len(place))
+        )
         return cls(
-            "".join(f"{link}::" for link in links[:own]),
-            link[: len(link) - alike],
-            place[: len(place) - alike],
-            "".join(f"::{link}" for link in links[own + 1 :]),
+            "".join(f"{link}::" for link in links[:link_number]),
+            link[: len(link) - common_length],
+            place[: len(place) - common_length],
+            "".join(f"::{link}" for link in links[link_number + 1 :]),
             # In the URL of a page, a question mark starts what is asked for.
             not _PAGES.match(link) or "*" in link,
         )
@@ -129,13 +135,13 @@ class RemoteUrl:
 
     def path_of(self, place: str) -> Path:
         """A path that has the name of the file and of its folder, and is of no other file."""
-        own = self._link(place)
-        own = own.partition("?")[0] if _PAGES.match(own) else own
+        place_link = self._link(place)
+        place_link = place_link.partition("?")[0] if _PAGES.match(place_link) else place_link
         around = [link for link in reversed(self.after.split("::")) if link]
-        return Path(without_password("/".join([*around, own])))
+        return Path(without_password("/".join([*around, place_link])))
 
 
-_MOST_HEADS = 200
+_MAX_HEADS = 200
 """Files whose first bytes are looked at; of more, the names have to do."""
 _VERSIONS = re.compile(
     r"^(?:e_?tag|content[-_]?(?:md5|hash)|digest|md5(?:_?hash)?|crc(?:32c?)?|check_?sum|sha(?:256)?"
@@ -151,16 +157,16 @@ _Listed = Mapping[str, Mapping[str, Any]]
 
 def remote_recordings(url: str) -> list[Recording]:
     """Every trace at a URL of a file, a folder or a pattern; spans are not numbered."""
-    system, place = connected(url)
+    system, place = connect(url)
     parts = RemoteUrl.of(url, place)
-    said = without_password(url)
+    safe_url = without_password(url)
     try:
-        with saying(url, "cannot be listed"):
+        with wrap_errors(url, "cannot be listed"):
             system.invalidate_cache()
             if parts.may_be_pattern and is_wild(place):
                 listed = _files(system.glob(place, detail=True))
                 if not listed:
-                    raise UnreadableError.no_match(said)
+                    raise UnreadableError.no_match(safe_url)
                 return _chosen(parts, listed, listed)
             about = system.info(place)
             if about.get("type") != "directory":
@@ -169,27 +175,27 @@ def remote_recordings(url: str) -> list[Recording]:
                 with suppress(Exception):
                     if "://" not in place:
                         near = system.ls(place.rpartition("/")[0], detail=True)
-                        beside = _files({one["name"]: one for one in near})
+                        beside = _files({entry["name"]: entry for entry in near})
                 return _chosen(parts, {place: about}, beside)
             listed = _files(system.find(place, detail=True))
     except FileNotFoundError:
-        raise UnreadableError.missing(said) from None
+        raise UnreadableError.missing(safe_url) from None
     # Traces of the folder itself, else those of folders below.
     folders: defaultdict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
     for file, about in listed.items():
         folders[file.rpartition("/")[0].strip("/")][file] = about
     traces = {folder: _traces(system, files) for folder, files in folders.items()}
     below = {file: about for files in traces.values() for file, about in files.items()}
-    found = traces.get(place.strip("/")) or below
-    if not found:
-        raise UnreadableError.no_trace(said)
-    return _chosen(parts, found, listed)
+    trace_files = traces.get(place.strip("/")) or below
+    if not trace_files:
+        raise UnreadableError.no_trace(safe_url)
+    return _chosen(parts, trace_files, listed)
 
 
 def remote_head(url: str) -> bytes:
     """The first bytes of a remote file, unpacked."""
-    system, place = connected(url)
-    with saying(url, "cannot be read"):
+    system, place = connect(url)
+    with wrap_errors(url, "cannot be read"):
         return _head(system, place)
 
 
@@ -219,19 +225,19 @@ def _traces(system: Any, files: _Listed) -> _Listed:
         # An ending of traces, and a rank: that says enough.
         if rank_in_name(name) is None or sidecars.is_named_by_rank_alone(name)
     ]
-    if len(doubtful) > _MOST_HEADS:
+    if len(doubtful) > _MAX_HEADS:
         return named
-    others = set()
+    other_places = set()
     for place in doubtful:
         # What cannot be read is reported by whoever opens it.
         with suppress(Exception):
             head = _head(system, place)
-            told = sidecars.is_named_as_event_table(names[place]) or not head
-            if not told and not sidecars.head_may_be_trace(
+            is_accepted = sidecars.is_named_as_event_table(names[place]) or not head
+            if not is_accepted and not sidecars.head_may_be_trace(
                 head, is_whole=len(head) < sidecars.HEAD_BYTES
             ):
-                others.add(place)
-    return {place: about for place, about in named.items() if place not in others}
+                other_places.add(place)
+    return {place: about for place, about in named.items() if place not in other_places}
 
 
 def _is_named_like_trace(place: str) -> bool:
@@ -256,9 +262,9 @@ def _chosen(parts: RemoteUrl, files: _Listed, listed: _Listed) -> list[Recording
         near = folders[folder]
         shared = traces[folder] == 1 or (sidecars.RUN_FILE in near and name != sidecars.RUN_FILE)
         beside = tuple(
-            _remote(parts, one, listed[one])
-            for other, one in near.items()
-            if one != place and sidecars.belongs_beside(other, name, shared=shared)
+            _remote(parts, near_place, listed[near_place])
+            for other, near_place in near.items()
+            if near_place != place and sidecars.belongs_beside(other, name, shared=shared)
         )
         recordings.append(
             replace(
@@ -273,12 +279,12 @@ def _chosen(parts: RemoteUrl, files: _Listed, listed: _Listed) -> list[Recording
 def _remote(parts: RemoteUrl, place: str, about: Mapping[str, Any]) -> RemoteFile:
     url = parts.url_of(place)
     size = about.get("size")
-    told = sorted(
+    version_facts = sorted(
         (str(key), str(value))
         for key, value in about.items()
         if _VERSIONS.match(str(key)) and value not in (None, "")
     )
-    version = repr((without_password(url), size, told)) if told else ""
+    version = repr((without_password(url), size, version_facts)) if version_facts else ""
     return RemoteFile(url, int(size) if isinstance(size, (int, float)) else 0, version)
 
 
@@ -312,23 +318,23 @@ def on_this_machine(recording: Recording, progress: Progress | None = None) -> I
             yield copy
         except UnreadableError as error:
             # The copy is gone when anybody reads this.
-            said = error.message.replace(str(copy), recording.source)
-            raise UnreadableError(said, error.hint) from None
+            message = error.message.replace(str(copy), recording.source)
+            raise UnreadableError(message, error.hint) from None
 
 
 def _copy(file: RemoteFile, target: Path, progress: Progress | None = None) -> None:
     """Copy a remote file, piece by piece."""
-    system, place = connected(file.url)
-    told: dict[str, Any] = {}
+    system, place = connect(file.url)
+    options: dict[str, Any] = {}
     if progress is not None and file.size_bytes:
 
         def tell(_size: int | None, done: int, **_: object) -> None:
             progress(min(done, file.size_bytes), file.size_bytes)
 
         callbacks = importlib.import_module("fsspec.callbacks")
-        told["callback"] = callbacks.Callback(hooks={"progress": tell})
+        options["callback"] = callbacks.Callback(hooks={"progress": tell})
     try:
-        with saying(file.url, "cannot be copied"):
-            system.get_file(place, str(target), **told)
+        with wrap_errors(file.url, "cannot be copied"):
+            system.get_file(place, str(target), **options)
     except FileNotFoundError:
         raise UnreadableError.missing(without_password(file.url)) from None

@@ -43,30 +43,32 @@ _COUNTED = re.compile(r"\b(?:cycle|step)s?\b")
 _US, _MS = 1_000, 1_000_000
 
 
-def run_health(run: RecordedRun, own: RunProcess | None) -> list[HealthEntry]:
+def run_health(run: RecordedRun, process: RunProcess | None) -> list[HealthEntry]:
     """What weakens a recording, of one of its processes where that is known."""
     missing = run.counters.missing
-    lines = missing_in_words(Missing(one.counter, one.why) for one in missing)
-    lacking = [HealthEntry("missing_counters", len(missing), "\n".join(lines))] if missing else []
-    return [*_partial(run, own), *_overhead(run), *_clock(run), *lacking]
+    lines = missing_in_words(Missing(counter.counter, counter.why) for counter in missing)
+    counter_entries = (
+        [HealthEntry("missing_counters", len(missing), "\n".join(lines))] if missing else []
+    )
+    return [*_partial(run, process), *_overhead(run), *_clock(run), *counter_entries]
 
 
-def _partial(run: RecordedRun, own: RunProcess | None) -> Iterator[HealthEntry]:
-    ended_early = run.complete is False or (own is not None and own.complete is False)
+def _partial(run: RecordedRun, process: RunProcess | None) -> Iterator[HealthEntry]:
+    ended_early = run.complete is False or (process is not None and process.complete is False)
     if not ended_early:
         return
-    recorded = run.cycles.recorded if own is None or own.cycles is None else own.cycles
+    recorded = run.cycles.recorded if process is None or process.cycles is None else process.cycles
     nothing = recorded == 0 and run.cycles.by != WHOLE_PROGRAM and not run.asked_plain
-    said = run.why_partial or (own and own.why_partial)
-    if not said and run.exit.signal:
-        said = f"the program was ended by {run.exit.signal}"
-    elif not said and run.exit.code:
-        said = f"the program ended with exit code {run.exit.code}"
-    said = said or "the reason is not known"
-    if recorded and recorded < (run.cycles.asked or 0) and not _COUNTED.search(said):
-        asked = units.counted(run.cycles.asked or 0, "steps")
-        said += f" ({units.count(recorded)} of {asked})"
-    yield HealthEntry("lost_recording" if nothing else "partial_recording", 1, said)
+    reason = run.why_partial or (process and process.why_partial)
+    if not reason and run.exit.signal:
+        reason = f"the program was ended by {run.exit.signal}"
+    elif not reason and run.exit.code:
+        reason = f"the program ended with exit code {run.exit.code}"
+    reason = reason or "the reason is not known"
+    if recorded and recorded < (run.cycles.requested or 0) and not _COUNTED.search(reason):
+        wanted = units.count_noun(run.cycles.requested or 0, "steps")
+        reason += f" ({units.count(recorded)} of {wanted})"
+    yield HealthEntry("lost_recording" if nothing else "partial_recording", 1, reason)
 
 
 def _overhead(run: RecordedRun) -> Iterator[HealthEntry]:
@@ -75,10 +77,10 @@ def _overhead(run: RecordedRun) -> Iterator[HealthEntry]:
         return
     plain, profiled = run.overhead.cycle_us, run.overhead.cycle_profiled_us
     heavy = ratio >= OVERHEAD_HEAVY
-    said = f"{ratio:.1f} times as long" if heavy else f"{100 * (ratio - 1):.0f} % longer"
+    sentence = f"{ratio:.1f} times as long" if heavy else f"{100 * (ratio - 1):.0f} % longer"
     if plain and profiled:
-        said += f", {units.brief_ns(profiled * _US)} instead of {units.brief_ns(plain * _US)}"
-    yield HealthEntry("heavy_profiling" if heavy else "profiler_overhead", 1, said)
+        sentence += f", {units.brief_ns(profiled * _US)} instead of {units.brief_ns(plain * _US)}"
+    yield HealthEntry("heavy_profiling" if heavy else "profiler_overhead", 1, sentence)
 
 
 def _clock(run: RecordedRun) -> Iterator[HealthEntry]:
@@ -87,8 +89,10 @@ def _clock(run: RecordedRun) -> Iterator[HealthEntry]:
     if interval is None or max(offset, spread) * _US <= interval * _MS:
         return
     apart, unsure = units.brief_ns(offset * _US), units.brief_ns(spread * _US)
-    said = f"{apart} apart, give or take {unsure}; sampled every {units.brief_ns(interval * _MS)}"
-    yield HealthEntry("counter_clock_offset", 1, said)
+    sentence = (
+        f"{apart} apart, give or take {unsure}; sampled every {units.brief_ns(interval * _MS)}"
+    )
+    yield HealthEntry("counter_clock_offset", 1, sentence)
 
 
 def with_run(trace: Trace, file: RunFile) -> Trace:
@@ -96,25 +100,30 @@ def with_run(trace: Trace, file: RunFile) -> Trace:
     broken = [HealthEntry("bad_run_file", len(file.unused), "".join(file.unused[:1]))]
     if file.run is None:
         return replace(trace, health=merge_entries([*trace.health, *broken]))
-    own = file.run.process_of(Path(trace.metadata.source).name)
+    process = file.run.process_of(Path(trace.metadata.source).name)
     # What the trace says of itself comes first.
     distributed = trace.metadata.distributed
-    if own is not None:
+    if process is not None:
         distributed = replace(
             distributed,
-            rank=own.rank if distributed.rank is None else distributed.rank,
-            world_size=distributed.world_size or own.world_size,
+            rank=process.rank if distributed.rank is None else distributed.rank,
+            world_size=distributed.world_size or process.world_size,
         )
     # As traces spell them: `cuda_driver_version`.
-    said = {**file.run.versions, **({"timesink": file.run.timesink} if file.run.timesink else {})}
-    versions = {f"{name.removesuffix('_version')}_version": said[name] for name in said}
+    raw_versions = {
+        **file.run.versions,
+        **({"timesink": file.run.timesink} if file.run.timesink else {}),
+    }
+    versions = {
+        f"{name.removesuffix('_version')}_version": raw_versions[name] for name in raw_versions
+    }
     metadata = replace(
         trace.metadata,
         run=file.run,
         distributed=distributed,
         versions={**versions, **trace.metadata.versions},
     )
-    health = [*trace.health, *broken, *run_health(file.run, own)]
+    health = [*trace.health, *broken, *run_health(file.run, process)]
     if trace.metadata.format == "counters":
         # Why there are counters alone; a program without PyTorch has no cycles to lose, and one
         # whose plain cycles were asked for has what was asked for.
@@ -127,7 +136,7 @@ def with_run(trace: Trace, file: RunFile) -> Trace:
             for entry in health
             if entry.code != lost
         ]
-    if own is not None:
+    if process is not None:
         # A process without a rank, as its recorder saw it, is no part of a larger job.
         health = [entry for entry in health if entry.code != "rank_assumed"]
     return replace(trace, metadata=metadata, health=merge_entries(health))
@@ -152,12 +161,18 @@ def plain_recording(folder: Path) -> Trace | None:
 
 def samples_of_process(samples: pl.DataFrame, run: RecordedRun | None, trace: str) -> pl.DataFrame:
     """Samples without those of other processes of the run, whose traces have them."""
-    own = None if run is None else run.process_of(trace)
-    if run is None or own is None:
+    process = None if run is None else run.process_of(trace)
+    if run is None or process is None:
         return samples
-    others = [f"pid {one.pid}" for one in run.processes if one.pid not in (None, own.pid)]
+    other_devices = [
+        f"pid {other.pid}" for other in run.processes if other.pid not in (None, process.pid)
+    ]
     device = pl.col("device").cast(pl.String)
-    return samples.filter(~device.is_in(others).fill_null(value=False)) if others else samples
+    return (
+        samples.filter(~device.is_in(other_devices).fill_null(value=False))
+        if other_devices
+        else samples
+    )
 
 
 # `topo_component.csv` beside a trace: what the machine is made of, one component per row.
@@ -220,15 +235,15 @@ def _object(text: str | None) -> dict[str, Any] | None:
 
 def _number(value: Any) -> float | None:
     """The first number of `4000 MHz`, 64 or "64"."""
-    found = _NUMBER.search(str(value))
-    return None if found is None or isinstance(value, bool) else float(found[0])
+    match = _NUMBER.search(str(value))
+    return None if match is None or isinstance(value, bool) else float(match[0])
 
 
 def _numbers(components: Iterable[Component], category: str, key: str) -> list[float]:
-    found = (
+    numbers = (
         _number(fields[key]) for name, fields in components if name == category and key in fields
     )
-    return [number for number in found if number is not None]
+    return [number for number in numbers if number is not None]
 
 
 def _machine(components: list[Component]) -> dict[str, Any]:
@@ -265,9 +280,9 @@ def _with_memory(devices: tuple[Device, ...], components: list[Component]) -> tu
     seen = Counter(index for index, _ in numbered)
     # Where all are alike, it does not matter which is which.
     memory = {index: size for index, size in numbered if seen[index] == 1}
-    alike = sizes.pop() if len(sizes) == 1 else None
+    common_size = sizes.pop() if len(sizes) == 1 else None
     return tuple(
-        replace(device, memory_bytes=device.memory_bytes or alike or memory.get(device.id))
+        replace(device, memory_bytes=device.memory_bytes or common_size or memory.get(device.id))
         for device in devices
     )
 
@@ -281,8 +296,8 @@ def find_behaviour_tables(folder: Path) -> list[Path]:
     A table is named `..._perf_data.csv[.gz]`, or has `behaviour` in its name, and is one by
     content.
     """
-    found = (path for path in may_be_tables(folder) if is_named_as_table(path.name))
-    return sorted(path for path in found if is_behaviour_table(path))
+    paths = (path for path in may_be_tables(folder) if is_named_as_table(path.name))
+    return sorted(path for path in paths if is_behaviour_table(path))
 
 
 def may_be_tables(folder: Path) -> list[Path]:

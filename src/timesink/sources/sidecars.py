@@ -72,7 +72,7 @@ def run_file_in(folder: Path) -> RunFile | None:
     run, unused = recorded_run(values)
     if run.schema != SCHEMA:
         unused.append(f"schema: {run.schema!r}, and {SCHEMA} is known here")
-    return RunFile(path, run, tuple(f"{RUN_FILE}: {one}" for one in unused))
+    return RunFile(path, run, tuple(f"{RUN_FILE}: {text}" for text in unused))
 
 
 _PACKINGS = ("", ".gz")
@@ -162,9 +162,9 @@ def find_beside(path: Path) -> Path | None:
     where `run.json` says that both are of one run.
     `X_counters_data.csv` goes with `X_perf_data.csv`, `macro_counter.csv` with `micro_event.csv`.
     """
-    own = _first_beside(path, *_own_counters(path.name))
-    if own is not None:
-        return own
+    counters = _first_beside(path, *_own_counters(path.name))
+    if counters is not None:
+        return counters
     run = find_run(path)
     shared = None if run is None else counters_of_run(run)
     if run is not None and run.names(path.name) and shared is not None:
@@ -185,8 +185,8 @@ def find_run(path: Path) -> RunFile | None:
 
 def recorded_at(place: Path) -> RecordedRun | None:
     """What a recorder says about the recording of a folder, or of a file."""
-    found = run_file_in(place) if place.is_dir() else find_run(place)
-    return None if found is None else found.run
+    run_file = run_file_in(place) if place.is_dir() else find_run(place)
+    return None if run_file is None else run_file.run
 
 
 def counters_of_run(run: RunFile) -> Path | None:
@@ -216,12 +216,12 @@ def _first_beside(path: Path, *names: str) -> Path | None:
 
 def _own_counters(trace: str) -> list[str]:
     """What the counters of a trace of this name are called, without their packing."""
-    partner, paired = _PAIRED.subn(lambda found: _PARTNERS[found[0].lower()], trace)
-    own = [_PACKED.sub("", partner)] if paired else []
+    partner, paired = _PAIRED.subn(lambda match: _PARTNERS[match[0].lower()], trace)
+    names = [_PACKED.sub("", partner)] if paired else []
     while (shorter := _KNOWN_SUFFIX.sub("", trace)) not in ("", trace):
         trace = shorter
-        own.append(f"{trace}.counters.csv")
-    return own
+        names.append(f"{trace}.counters.csv")
+    return names
 
 
 def _is_only_trace(path: Path) -> bool:

@@ -27,11 +27,11 @@ STATUS_SCHEMA = "timesink/watch-status/1"
 SERIES_SCHEMA = "timesink/watch-series/1"
 INCIDENT_SCHEMA = "timesink/incident/1"
 _FAMILY = WATCH_SCHEMA.rstrip("1")
-_MOST_BYTES = 64 << 20
+_MAX_BYTES = 64 << 20
 _HINT = "the watcher writes it anew while it runs; start it with  timesink watch -o DIR -- COMMAND"
 
 Amount = float | None
-Told = TypeVar("Told")
+StructT = TypeVar("StructT")
 
 
 class _Frozen(msgspec.Struct, frozen=True):
@@ -180,7 +180,7 @@ def is_watch(folder: Path) -> bool:
 def told_values(path: Path) -> dict[str, Any]:
     """What a file of a watch folder says; a sentence where it says nothing."""
     try:
-        values: dict[str, Any] = read_small_json(path, _HINT, most_bytes=_MOST_BYTES)
+        values: dict[str, Any] = read_small_json(path, _HINT, most_bytes=_MAX_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         raise UnreadableError(f"{path}: not there (yet)", _HINT) from None
     return values
@@ -195,8 +195,8 @@ def told_watch(
         series = told_values(file) if file.exists() else None
     except UnreadableError as error:
         # What there is is shown; the curves come back with the next file.
-        said = status.get("remarks")
-        status["remarks"] = [*(said if isinstance(said, list) else ()), error.message]
+        remarks = status.get("remarks")
+        status["remarks"] = [*(remarks if isinstance(remarks, list) else ()), error.message]
     return status, series, incident_folders(folder, holds)
 
 
@@ -215,13 +215,13 @@ def _contents(place: str) -> Iterator[tuple[str, bytes]]:
     if not is_url(place_of(place)):
         for path in sorted(Path(place).glob("*.json")):
             with suppress(OSError, DamagedError):
-                yield path.stem, small_content(path, most_bytes=_MOST_BYTES)
+                yield path.stem, small_content(path, most_bytes=_MAX_BYTES)
         return
-    from timesink.sources.remote import connected, saying  # noqa: PLC0415 - rarely
+    from timesink.sources.remote import connect, wrap_errors  # noqa: PLC0415 - rarely
 
-    with suppress(FileNotFoundError), saying(place, "cannot be read"):
-        system, folder = connected(place)
-        for name in sorted(str(one) for one in system.ls(folder, detail=False)):
+    with suppress(FileNotFoundError), wrap_errors(place, "cannot be read"):
+        system, folder = connect(place)
+        for name in sorted(str(entry) for entry in system.ls(folder, detail=False)):
             if name.endswith(".json"):
                 yield Path(name).stem, system.cat_file(name)
 
@@ -239,7 +239,7 @@ def cycles_of(phase: str, stream: str) -> str:
     return f"{kind} of {whose}" if stream else kind
 
 
-def checked(values: dict[str, Any], kind: type[Told], file: str) -> Told:
+def check_values(values: dict[str, Any], kind: type[StructT], file: str) -> StructT:
     """Values of a file as what they are to be; a sentence where they are something else."""
     try:
         return msgspec.convert(values, kind)
@@ -269,20 +269,24 @@ def incident_folders(
     {}
     """
     try:
-        found = sorted((folder / INCIDENTS).iterdir())
+        children = sorted((folder / INCIDENTS).iterdir())
     except OSError:
         return {}
     return {
-        one.name: _incident(one)
-        for one in found
-        if one.is_dir() and one.name[:1] != "." and holds(one / INCIDENT_FILE)
+        child.name: _incident(child)
+        for child in children
+        if child.is_dir() and child.name[:1] != "." and holds(child / INCIDENT_FILE)
     }
 
 
 def _incident(folder: Path) -> IncidentFolder:
     try:
-        said = told_values(folder / INCIDENT_FILE).get("remarks")
-        remarks = tuple(one for one in said if isinstance(one, str)) if said else ()
+        raw_remarks = told_values(folder / INCIDENT_FILE).get("remarks")
+        remarks = (
+            tuple(remark for remark in raw_remarks if isinstance(remark, str))
+            if raw_remarks
+            else ()
+        )
     except (UnreadableError, TypeError) as error:
         remarks = (str(error),)
     pair = (folder / "base").is_dir() and (folder / "new").is_dir()

@@ -40,10 +40,10 @@ def one_thread() -> Iterator[None]:
 
 def keep() -> None:
     """Watch the program that has started us, until it says so or is gone."""
-    told: tuple[WatchPlan, int] = pickle.loads(  # noqa: S301 - from the program itself
+    payload: tuple[WatchPlan, int] = pickle.loads(  # noqa: S301 - from the program itself
         base64.b64decode(told_by_program())
     )
-    plan, pid = told
+    plan, pid = payload
 
     def is_over() -> bool:
         return bool(select.select([sys.stdin], [], [], 0)[0]) or os.getppid() != pid
@@ -67,8 +67,8 @@ def keep() -> None:
         if has_begun:
             sys.exit(f"timesink: {text}")
         # The program that waits for us says it.
-        said = json.dumps([text, getattr(error, "hint", "")])
-        os.write(sys.stdout.fileno(), f"{said}\n".encode())
+        message = json.dumps([text, getattr(error, "hint", "")])
+        os.write(sys.stdout.fileno(), f"{message}\n".encode())
         sys.exit(1)
 
 

@@ -28,17 +28,17 @@ from timesink.model import units
 from timesink.recorder.cycle_channel import CycleBatch
 from timesink.recorder.processes import is_alive
 
-_MOST_ROWS = 250_000
+_MAX_ROWS = 250_000
 """More that wait to be taken are counted, and not kept."""
-_MOST_COLUMNS = 64
-_MOST_CELLS = 4_000_000
+_MAX_COLUMNS = 64
+_MAX_CELLS = 4_000_000
 """Values of workload in rows that wait; an ordinary row has three."""
 _SHARE_OF_ONE = 0.5
 """Of the rows that wait those of one process of several are no more: others have room."""
-_MOST_STREAMS = 1024
+_MAX_STREAMS = 1024
 """Of one process; cycles of more are not taken."""
-_MOST_PROCESSES = 256
-_MOST_SIZES = 20_000
+_MAX_PROCESSES = 256
+_MAX_SIZES = 20_000
 """A process that had as many has none that would be new."""
 _READS_S = 0.25
 _RESTS_S = 0.04
@@ -71,7 +71,7 @@ class WatchedProcess:
     sizes: dict[str, set[float | None]] = field(default_factory=dict)
     """All that its cycles had, by what they are of."""
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "pid": self.pid, "rank": self.rank, "world_size": self.world_size,
             "streams": sorted(self.streams), "source": self.source, "cycles": self.cycles,
@@ -86,16 +86,16 @@ class WatchedProcess:
         >>> WatchedProcess(7, None, None, "").first_sizes(batch)
         [2.0, 0.0, 1.0]
         """
-        found = [0.0] * len(batch.start_us)
+        counts = [0.0] * len(batch.start_us)
         for name, sizes in _sizes(batch.workload).items():
             seen = self.sizes.setdefault(name, set())
             if seen.issuperset(sizes):
                 continue
             for place, size in enumerate(sizes):
-                if size not in seen and len(seen) < _MOST_SIZES:
+                if size not in seen and len(seen) < _MAX_SIZES:
                     seen.add(size)
-                    found[place] += 1
-        return found
+                    counts[place] += 1
+        return counts
 
     def stream_name(self, stream: int) -> str:
         """What its cycles are called: by rank where that is known."""
@@ -109,16 +109,16 @@ def _sizes(workload: Mapping[str, list[float | None]]) -> dict[str, list[float |
     Lengths that grow with each cycle are none, nor are means, which are of many.
     """
     writes = any("output" in name for name in workload)
-    found = {
+    sizes = {
         name: values
         for name, values in workload.items()
         if name != MODE and not name.startswith("avg_") and not (writes and "length" in name)
     }
-    if {BATCH, TOKENS} <= found.keys():
+    if {BATCH, TOKENS} <= sizes.keys():
         # Each sequence has one that is written on; the others are read.
-        pairs = zip(found[TOKENS], found[BATCH], strict=True)
-        found[TOKENS] = [(tokens or 0.0) - (batch or 0.0) for tokens, batch in pairs]
-    return found
+        pairs = zip(sizes[TOKENS], sizes[BATCH], strict=True)
+        sizes[TOKENS] = [(tokens or 0.0) - (batch or 0.0) for tokens, batch in pairs]
+    return sizes
 
 
 @dataclass
@@ -192,9 +192,9 @@ class CycleIntake:
         of_process = put.rows_of[batch.pid] - taken.rows_of[batch.pid]
         is_alone = len(self.processes) == (batch.pid in self.processes)
         return (
-            put.rows - taken.rows + rows <= _MOST_ROWS
-            and of_process + rows <= (1.0 if is_alone else _SHARE_OF_ONE) * _MOST_ROWS
-            and put.cells - taken.cells + rows * len(batch.workload) <= _MOST_CELLS
+            put.rows - taken.rows + rows <= _MAX_ROWS
+            and of_process + rows <= (1.0 if is_alone else _SHARE_OF_ONE) * _MAX_ROWS
+            and put.cells - taken.cells + rows * len(batch.workload) <= _MAX_CELLS
         )
 
     @property
@@ -205,30 +205,30 @@ class CycleIntake:
     @property
     def remarks(self) -> list[str]:
         """What is to be known of the messages that came."""
-        dropped = units.counted(self.invalid, "messages")
-        said = f"{dropped} dropped: no watched program sends such ones, or so many at once"
-        return [said] if self.invalid else []
+        dropped = units.count_noun(self.invalid, "messages")
+        remark = f"{dropped} dropped: no watched program sends such ones, or so many at once"
+        return [remark] if self.invalid else []
 
     @property
     def cycles(self) -> int:
         """Of all processes so far, those that were not told as well."""
-        return self._gone["cycles"] + sum(one.cycles for one in self.processes.values())
+        return self._gone["cycles"] + sum(process.cycles for process in self.processes.values())
 
     @property
     def last_us(self) -> int:
         """When the last cycle ended that was taken."""
-        return max((one.last_us for one in self.processes.values()), default=0)
+        return max((process.last_us for process in self.processes.values()), default=0)
 
     @property
     def failed(self) -> int:
         """Cycles whose workload could not be told."""
-        return self._gone["failed"] + sum(one.failed for one in self.processes.values())
+        return self._gone["failed"] + sum(process.failed for process in self.processes.values())
 
     @property
     def dropped(self) -> int:
         """Rows that were never taken."""
         every = self.processes.values()
-        return self.lost + self._gone["dropped"] + sum(one.dropped for one in every)
+        return self.lost + self._gone["dropped"] + sum(process.dropped for process in every)
 
     def rows(self) -> pl.DataFrame | None:
         """All cycles since the last call, in order of time; None without any."""
@@ -246,9 +246,9 @@ class CycleIntake:
             columns[JOB] += [self.processes[batch.pid].stream_name(batch.stream)] * count
             columns[START] += [us / 1e6 for us in batch.start_us[first:]]
             columns[DURATION] += [ns / 1e3 for ns in batch.duration_ns[first:]]
-            told = {**batch.workload, FIRST: is_first} if batch.workload else {}
-            for name, new in told.items():
-                if len(self._columns) < _MOST_COLUMNS:
+            workload = {**batch.workload, FIRST: is_first} if batch.workload else {}
+            for name, new in workload.items():
+                if len(self._columns) < _MAX_COLUMNS:
                     self._columns.add(name)
                 elif name not in self._columns:
                     continue
@@ -269,10 +269,12 @@ class CycleIntake:
 
     def _forget_gone(self) -> None:
         """Of very many processes those that have ended count together."""
-        if len(self.processes) > _MOST_PROCESSES:
+        if len(self.processes) > _MAX_PROCESSES:
             for pid in [pid for pid in self.processes if not is_alive(pid)]:
-                one = self.processes.pop(pid)
-                self._gone.update(cycles=one.cycles, dropped=one.dropped, failed=one.failed)
+                process = self.processes.pop(pid)
+                self._gone.update(
+                    cycles=process.cycles, dropped=process.dropped, failed=process.failed
+                )
 
     def has_slow(self, limit_us: float, least: int) -> bool:
         """Whether so many of the cycles that wait, and a tenth of them, took longer than this."""
@@ -282,31 +284,34 @@ class CycleIntake:
 
     def _first(self, batch: CycleBatch) -> int:
         """Note what a batch tells of its process; the first of its rows that is to be taken."""
-        one = self.processes.get(batch.pid)
-        if one is None:
-            one = self.processes[batch.pid] = WatchedProcess(
+        process = self.processes.get(batch.pid)
+        if process is None:
+            process = self.processes[batch.pid] = WatchedProcess(
                 batch.pid, batch.rank, batch.world_size, batch.source
             )
-        one.rank, one.world_size = batch.rank, batch.world_size
-        one.source = batch.source or one.source
-        one.cycles, one.dropped = max(one.cycles, batch.count), max(one.dropped, batch.dropped)
-        one.failed = max(one.failed, batch.failed)
+        process.rank, process.world_size = batch.rank, batch.world_size
+        process.source = batch.source or process.source
+        process.cycles, process.dropped = (
+            max(process.cycles, batch.count),
+            max(process.dropped, batch.dropped),
+        )
+        process.failed = max(process.failed, batch.failed)
         if not batch.start_us:
             return 0
-        if batch.stream not in one.streams and len(one.streams) >= _MOST_STREAMS:
+        if batch.stream not in process.streams and len(process.streams) >= _MAX_STREAMS:
             self.lost += len(batch.start_us)
             return len(batch.start_us)
-        one.streams.add(batch.stream)
-        one.last_us = batch.start_us[-1] + batch.duration_ns[-1] // 1000
-        passed = one.let_pass.get(batch.stream, 0)
+        process.streams.add(batch.stream)
+        process.last_us = batch.start_us[-1] + batch.duration_ns[-1] // 1000
+        passed = process.let_pass.get(batch.stream, 0)
         first = min(max(self._skip - passed, 0), len(batch.start_us))
-        one.let_pass[batch.stream] = passed + first
+        process.let_pass[batch.stream] = passed + first
         return first
 
 
 # The last minutes in buckets of a second, and the last seconds as medians.
 
-_KEPT = 900
+_MOST_POINTS = 900
 _RECENT_S = 10.0
 LEARNING = "learning"
 """What cycles are called that nothing is known of yet."""
@@ -323,7 +328,7 @@ _MEDIANS = (
 )
 
 
-def unjudged(rows: pl.DataFrame) -> pl.DataFrame:
+def unjudged_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """Cycles without a model, in the columns of judged ones."""
     nothing = pl.lit(None, dtype=pl.Float64)
     return rows.select(
@@ -341,7 +346,7 @@ def learned_range(model: LiveModel) -> str:
 def learned_sentence(model: LiveModel, *, is_more: bool) -> str:
     """What was learned, for the log; `is_more` where it was not for the first time."""
     how = " once more" if is_more else ""
-    learned = f"{units.counted(model.cycles, 'steps')}{learned_range(model)}"
+    learned = f"{units.count_noun(model.cycles, 'steps')}{learned_range(model)}"
     return f"learned{how} from {learned}; slower steps now raise an alarm"
 
 
@@ -372,16 +377,16 @@ class WatchedSeries:
         self._pending.append(judged)
         self._recent.append((time.monotonic(), judged, rows))
 
-    def add_counters(self, found: list[tuple[float, str, float]]) -> None:
+    def add_counters(self, samples: list[tuple[float, str, float]]) -> None:
         """Values of counters: when, which, how much."""
-        for at_s, name, value in found:
-            one = self._counters.setdefault(name, {"t_s": [], "value": []})
-            for values, new in zip(one.values(), (at_s, value), strict=True):
+        for at_s, name, value in samples:
+            curve = self._counters.setdefault(name, {"t_s": [], "value": []})
+            for values, new in zip(curve.values(), (at_s, value), strict=True):
                 values.append(new)
-                del values[:-_KEPT]
+                del values[:-_MOST_POINTS]
 
     def last_counters(self) -> dict[str, float]:
-        return {name: one["value"][-1] for name, one in sorted(self._counters.items())}
+        return {name: curve["value"][-1] for name, curve in sorted(self._counters.items())}
 
     def recent(self) -> pl.DataFrame | None:
         """Workloads of the last seconds."""
@@ -408,12 +413,16 @@ class WatchedSeries:
             return []
         # Rows come in bunches: when they came is not when they were.
         table = table.filter(pl.col(START) > time.time() - _RECENT_S)
-        found = table.group_by("phase").agg(*_MEDIANS).sort("phase").to_dicts()
-        for one in found:
-            known = one["expected_us"]
-            one["lasting_us"] = None if lasting is None or not known else known * exp(lasting)
-            one["residual_pct"] = 100 * (one["observed_us"] / known - 1) if known else None
-        return found
+        rows = table.group_by("phase").agg(*_MEDIANS).sort("phase").to_dicts()
+        for row in rows:
+            expected_us = row["expected_us"]
+            row["lasting_us"] = (
+                None if lasting is None or not expected_us else expected_us * exp(lasting)
+            )
+            row["residual_pct"] = (
+                100 * (row["observed_us"] / expected_us - 1) if expected_us else None
+            )
+        return rows
 
     def calmer_remarks(self, model: LiveModel | None, alarms: Sequence[Any]) -> list[str]:
         """That the start that was learned from was slow or restless, where steps are calmer now."""
@@ -441,23 +450,23 @@ class WatchedSeries:
         self._pending = []
         self._count(table)
         second = pl.col(START).floor().cast(pl.Int64).alias("second")
-        for one in table.group_by("phase", second).agg(*_MEDIANS).sort("second").to_dicts():
-            buckets = self._phases.setdefault(one.pop("phase"), {})
-            at = one.pop("second")
+        for bucket in table.group_by("phase", second).agg(*_MEDIANS).sort("second").to_dicts():
+            buckets = self._phases.setdefault(bucket.pop("phase"), {})
+            at = bucket.pop("second")
             if at in buckets:
-                before, one["slowest_us"] = (
-                    buckets[at], max(one["slowest_us"], buckets[at]["slowest_us"]),
+                before, bucket["slowest_us"] = (
+                    buckets[at], max(bucket["slowest_us"], buckets[at]["slowest_us"]),
                 )  # fmt: skip
-                if before["cycles"] > one["cycles"]:
-                    told = ("observed_us", "expected_us", "limit_us")
-                    one |= {name: before[name] for name in told}
-                one["cycles"] += before["cycles"]
-            buckets[at] = one
-            while len(buckets) > _KEPT:
+                if before["cycles"] > bucket["cycles"]:
+                    columns = ("observed_us", "expected_us", "limit_us")
+                    bucket |= {name: before[name] for name in columns}
+                bucket["cycles"] += before["cycles"]
+            buckets[at] = bucket
+            while len(buckets) > _MOST_POINTS:
                 del buckets[next(iter(buckets))]
         now = int(time.time())
         self._workload[now] = medians(self.recent())
-        while len(self._workload) > _KEPT:
+        while len(self._workload) > _MOST_POINTS:
             del self._workload[next(iter(self._workload))]
 
     def _count(self, table: pl.DataFrame) -> None:
@@ -477,17 +486,17 @@ class WatchedSeries:
         }
         return {"at_most_us": AT_MOST_US, "phases": phases}
 
-    def told(self, alarms: list[dict[str, Any]]) -> dict[str, Any]:
+    def to_dict(self, alarms: list[dict[str, Any]]) -> dict[str, Any]:
         """The content of series.json."""
         phases = {}
         for name, buckets in self._phases.items():
             times = sorted(buckets)
             columns = {key: [buckets[at][key] for at in times] for key in _OF_PHASE}
             phases[name] = {"t_s": times, **columns}
-        names = sorted({name for one in self._workload.values() for name in one})
+        names = sorted({name for point in self._workload.values() for name in point})
         workload: dict[str, Any] = {"t_s": list(self._workload)}
         for name in names:
-            workload[name] = [one.get(name) for one in self._workload.values()]
+            workload[name] = [point.get(name) for point in self._workload.values()]
         return {
             "started_us": self._started_us, "every_s": 1, "phases": phases, "workload": workload,
             "counters": dict(sorted(self._counters.items())), "alarms": alarms,
@@ -498,8 +507,10 @@ def medians(rows: pl.DataFrame | None) -> dict[str, float]:
     """Medians of the columns that tell the workload."""
     if rows is None or rows.is_empty():
         return {}
-    told = rows.select(pl.exclude(_NOT_WORKLOAD).median()).to_dicts()
-    return {name: value for name, value in (told[0] if told else {}).items() if value is not None}
+    records = rows.select(pl.exclude(_NOT_WORKLOAD).median()).to_dicts()
+    return {
+        name: value for name, value in (records[0] if records else {}).items() if value is not None
+    }
 
 
 class CounterTail:
@@ -512,7 +523,7 @@ class CounterTail:
 
     def read(self) -> list[tuple[float, str, float]]:
         """When, which counter, how much; of several devices the name tells which."""
-        found: list[tuple[float, str, float]] = []
+        samples: list[tuple[float, str, float]] = []
         with suppress(OSError), self._path.open("rb") as file:
             number, at = os.fstat(file.fileno()).st_ino, self._place[1]
             # Of a file that was shortened some lines are known; what was added to one is new,
@@ -522,13 +533,13 @@ class CounterTail:
                 at, known_us = 0, self._last_us
             file.seek(at)
             content = file.read()
-            whole = content[: content.rfind(b"\n") + 1]
-            self._place = (number, at + len(whole))
-            for line in whole.decode(errors="replace").splitlines():
+            full_lines = content[: content.rfind(b"\n") + 1]
+            self._place = (number, at + len(full_lines))
+            for line in full_lines.decode(errors="replace").splitlines():
                 with suppress(ValueError):
                     at_us, name, device, value = line.split(",")
                     if int(at_us) > known_us:
                         name = f"{name} {device}".strip() if device != "Host" else name
-                        found.append((int(at_us) / 1e6, name, float(value)))
+                        samples.append((int(at_us) / 1e6, name, float(value)))
                         self._last_us = int(at_us)
-        return found
+        return samples

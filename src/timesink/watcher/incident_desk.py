@@ -31,12 +31,12 @@ from timesink.watcher.incidents import (
     kind_of,
     linked_copy,
 )
-from timesink.watcher.journal import Journal, removed
+from timesink.watcher.journal import Journal, remove_folder
 from timesink.watcher.notices import AlarmCommand
 from timesink.watcher.recordings import OrderedRecording, Recorder
 from timesink.watcher.tasks import WatchTask
 
-_MOST_AROUND = 20_000
+_MAX_AROUND = 20_000
 _TASK_S = 900.0
 _CALM_S = 10.0
 """Healthy cycles are recorded so long after the last alarm at the soonest."""
@@ -105,14 +105,14 @@ class IncidentDesk:
             self.recorder.current.task.kill()
         if self._comparing is not None:
             self._comparing[1].kill()
-        for one in self.incidents.known:
-            self._conclude(one)
+        for incident in self.incidents.entries:
+            self._conclude(incident)
 
     def close_open(self, why: str) -> None:
         """Close the incident that is open."""
-        one = self.incidents.open
-        if one is not None:
-            self._close(one, why)
+        incident = self.incidents.open
+        if incident is not None:
+            self._close(incident, why)
 
     def record_early(self, rows: pl.DataFrame) -> bool:
         """Record once before learning; whether that is under way.
@@ -148,11 +148,11 @@ class IncidentDesk:
         if self._comparing is None and self._to_compare:
             self._compare(self._to_compare.pop(0))
         if self._comparing is not None:
-            one, task = self._comparing
+            incident, task = self._comparing
             answer = task.answer()
             if answer is not None:
                 self._comparing = None
-                self._compared(one, answer)
+                self._compared(incident, answer)
         current = self.recorder.current
         is_busy = self._comparing is not None or (current and current.through_us) is not None
         if is_busy and self.busy_us is None:
@@ -172,18 +172,18 @@ class IncidentDesk:
 
     def see(self, judged: pl.DataFrame, rows: pl.DataFrame) -> None:
         """Cycles that came."""
-        one = self.incidents.open
-        if one is None:
+        incident = self.incidents.open
+        if incident is None:
             self.references.see(judged, rows)
             return
-        if sum(each.height for each in self._around) < _MOST_AROUND:
+        if sum(table.height for table in self._around) < _MAX_AROUND:
             self._around.append(rows)
-        if one.waits is not None:
-            until_s, cycles = one.waits
-            one.waits = until_s, cycles - rows.height
+        if incident.waits is not None:
+            until_s, cycles = incident.waits
+            incident.waits = until_s, cycles - rows.height
             phase, workload = dominant_phase(judged), medians(rows)
             if _is_alike(self.references.nearest(phase, workload)):
-                one.waits, one.recorded_as = None, (phase, workload)
+                incident.waits, incident.recorded_as = None, (phase, workload)
 
     def raise_alarm(self, alarm: LiveAlarm) -> None:
         """An alarm: the beginning of an incident, or part of the one that is open."""
@@ -191,179 +191,192 @@ class IncidentDesk:
         self.last_alarm = alarm
         self._say(alarm_line(alarm))
         self._alarm_s = time.monotonic()
-        one = self.incidents.open
-        if one is not None and (one.last_end_s or alarm.since_s) + SAME_S < alarm.since_s:
-            self._close(one, "")
-            one = None
-        why = "" if one is not None else self.incidents.why_not(time.monotonic())
-        is_new = one is None and not why
+        open_incident = self.incidents.open
+        if (
+            open_incident is not None
+            and (open_incident.last_end_s or alarm.since_s) + SAME_S < alarm.since_s
+        ):
+            self._close(open_incident, "")
+            open_incident = None
+        why = "" if open_incident is not None else self.incidents.why_not(time.monotonic())
+        is_new = open_incident is None and not why
         if is_new:
-            one = self.incidents.begin(alarm, time.monotonic())
+            open_incident = self.incidents.begin(alarm, time.monotonic())
             self.incidents.make_room()
-        incident = None if one is None else one.id
+        incident = None if open_incident is None else open_incident.id
         self.journal.event("alarm", alarm=alarm_told(alarm), incident=incident)
-        if one is not None and not is_new:
-            one.is_to_repeat = one.is_to_repeat or one.is_missed
-            one.alarms[alarm.number] = alarm
-            one.calm_since_s = None
-            self._use_references(alarm, one)
-            self._write_incident(one)
+        if open_incident is not None and not is_new:
+            open_incident.is_to_repeat = open_incident.is_to_repeat or open_incident.is_missed
+            open_incident.alarms[alarm.number] = alarm
+            open_incident.calm_since_s = None
+            self._use_references(alarm, open_incident)
+            self._write_incident(open_incident)
             return
-        if one is None:
+        if open_incident is None:
             self._use_references(alarm, None)
             self.journal.event("refused", alarm=alarm.number, why=why)
             self.recorder.why_not = why
             return
-        one.process = self._process_of(alarm.stream)
+        open_incident.process = self._process_of(alarm.stream)
         recent = self.series.recent()
         self._around = [] if recent is None else [recent]
-        self._tell("alarm", one)
-        self._use_references(alarm, one)
-        if one.wants_recording:
+        self._tell("alarm", open_incident)
+        self._use_references(alarm, open_incident)
+        if open_incident.wants_recording:
             near = self.references.nearest(alarm.phase, alarm.workload)
             if near is not None and not near.is_alike:
-                one.waits = time.monotonic() + _WAITS_S, _WAITS_CYCLES
+                open_incident.waits = time.monotonic() + _WAITS_S, _WAITS_CYCLES
             else:
-                self._record_incident(one)
-        self._write_incident(one)
+                self._record_incident(open_incident)
+        self._write_incident(open_incident)
 
-    def _use_references(self, alarm: LiveAlarm, one: Incident | None) -> None:
+    def _use_references(self, alarm: LiveAlarm, incident: Incident | None) -> None:
         """What was recorded while cycles were slow already is no reference, but the incident's."""
         for reference in list(self.references.taken):
             if reference.ended_us > 1e6 * alarm.since_s:
-                if self._give(reference, reference.recording, one):
+                if self._give(reference, reference.recording, incident):
                     self.references.taken.remove(reference)
                 else:
                     self.references.drop(reference)
 
     def _give(
-        self, made: Reference | OrderedRecording, recording: Mapping[str, Any], one: Incident | None
+        self,
+        capture: Reference | OrderedRecording,
+        recording: Mapping[str, Any],
+        incident: Incident | None,
     ) -> bool:
         """Have a recording be that of an incident, where all its cycles were slow."""
-        if one is None or one.recording is not None or self._is_recorded_now(one):
+        if incident is None or incident.recording is not None or self._is_recorded_now(incident):
             return False
-        if not one.wants_recording or recording["started_us"] < one.since_us:
+        if not incident.wants_recording or recording["started_us"] < incident.since_us:
             return False
         try:
-            made.folder.replace(one.folder / "new")
+            capture.folder.replace(incident.folder / "new")
         except OSError:
             return False
-        one.wants_recording, one.recording = False, dict(recording)
-        one.recorded_as = made.phase or one.first.phase, made.workload
-        self._to_compare.append(one)
-        self._write_incident(one)
+        incident.wants_recording, incident.recording = False, dict(recording)
+        incident.recorded_as = capture.phase or incident.first.phase, capture.workload
+        self._to_compare.append(incident)
+        self._write_incident(incident)
         return True
 
     def _process_of(self, stream: str) -> dict[str, Any]:
-        for one in self.intake.processes.values():
-            if stream in {one.stream_name(each) for each in one.streams}:
-                return {"process": one.pid, "rank": one.rank, "source": one.source}
+        for process in self.intake.processes.values():
+            if stream in {process.stream_name(number) for number in process.streams}:
+                return {"process": process.pid, "rank": process.rank, "source": process.source}
         return {"process": None, "rank": None, "source": ""}
 
-    def _conclude(self, one: Incident) -> None:
+    def _conclude(self, incident: Incident) -> None:
         """Say what its cause is, once, or that none was found."""
-        if not one.is_concluded:
-            one.is_concluded = True
-            facts = {"alarm": one.first.number, "cause": one.cause or _NO_CAUSE}
-            self.journal.event("incident", incident=one.id, **facts)
-            self._tell("incident", one)
+        if not incident.is_concluded:
+            incident.is_concluded = True
+            facts = {"alarm": incident.first.number, "cause": incident.cause or _NO_CAUSE}
+            self.journal.event("incident", incident=incident.id, **facts)
+            self._tell("incident", incident)
 
-    def _tell(self, event: str, one: Incident) -> None:
-        alarm = one.first
+    def _tell(self, event: str, incident: Incident) -> None:
+        alarm = incident.first
         facts = {
-            "incident": one.id, "phase": alarm.phase, "stream": alarm.stream, "rule": alarm.rule,
+            "incident": incident.id, "phase": alarm.phase,
+            "stream": alarm.stream, "rule": alarm.rule,
             "expected_us": alarm.expected_us, "observed_us": alarm.observed_us,
-            "lost_us": one.brief()["lost_us"], "since_us": one.since_us,
-            "cause": one.cause or (_NO_CAUSE if one.is_concluded else ""),
+            "lost_us": incident.brief()["lost_us"], "since_us": incident.since_us,
+            "cause": incident.cause or (_NO_CAUSE if incident.is_concluded else ""),
         }  # fmt: skip
-        self.command.run(event, one.folder, facts)
+        self.command.run(event, incident.folder, facts)
 
     def refresh(self, going_on: Sequence[LiveAlarm], ended: Sequence[LiveAlarm]) -> None:
         """Open incidents go with their alarms."""
-        one = self.incidents.open
-        if one is None:
+        incident = self.incidents.open
+        if incident is None:
             return
         for alarm in (*going_on, *ended):
-            if alarm.number in one.alarms:
-                one.alarms[alarm.number] = alarm
-        if {alarm.number for alarm in going_on} & one.alarms.keys():
-            one.calm_since_s = None
-        elif one.calm_since_s is None:
-            one.calm_since_s = time.monotonic()
+            if alarm.number in incident.alarms:
+                incident.alarms[alarm.number] = alarm
+        if {alarm.number for alarm in going_on} & incident.alarms.keys():
+            incident.calm_since_s = None
+        elif incident.calm_since_s is None:
+            incident.calm_since_s = time.monotonic()
 
     def close_if_over(self) -> None:
         """Close the incident that no alarm followed on."""
-        one = self.incidents.open
-        since_s = None if one is None else one.calm_since_s
-        if one is not None and since_s is not None and time.monotonic() - since_s > SAME_S:
-            self._close(one, "")
+        incident = self.incidents.open
+        since_s = None if incident is None else incident.calm_since_s
+        if incident is not None and since_s is not None and time.monotonic() - since_s > SAME_S:
+            self._close(incident, "")
 
-    def _close(self, one: Incident, why: str) -> None:
-        last_s = one.last_end_s
-        one.ended_us = time.time_ns() // 1000 if last_s is None else round(1e6 * last_s)
-        one.remark(why)
-        if one.recording is None and not self._is_recorded_now(one):
-            if one.wants_recording:
-                one.remark("It was over before it could be recorded.")
-            one.wants_recording = False
-            self._conclude(one)
-        self.journal.event("closed", incident=one.id, lost_us=one.brief()["lost_us"])
-        lost = units.duration_ns(1e3 * max(one.brief()["lost_us"], 0.0))
-        self._say(f"incident {one.id} is over; {lost} lost")
-        self._write_incident(one)
+    def _close(self, incident: Incident, why: str) -> None:
+        last_s = incident.last_end_s
+        incident.ended_us = time.time_ns() // 1000 if last_s is None else round(1e6 * last_s)
+        incident.remark(why)
+        if incident.recording is None and not self._is_recorded_now(incident):
+            if incident.wants_recording:
+                incident.remark("It was over before it could be recorded.")
+            incident.wants_recording = False
+            self._conclude(incident)
+        self.journal.event("closed", incident=incident.id, lost_us=incident.brief()["lost_us"])
+        lost = units.duration_ns(1e3 * max(incident.brief()["lost_us"], 0.0))
+        self._say(f"incident {incident.id} is over; {lost} lost")
+        self._write_incident(incident)
         self._around = []
-        self._tell("closed", one)
+        self._tell("closed", incident)
 
-    def _is_recorded_now(self, one: Incident) -> bool:
-        return self.recorder.current is not None and self.recorder.current.incident is one
+    def _is_recorded_now(self, incident: Incident) -> bool:
+        return self.recorder.current is not None and self.recorder.current.incident is incident
 
-    def _write_incident(self, one: Incident) -> None:
-        if not one.folder.is_dir():
+    def _write_incident(self, incident: Incident) -> None:
+        if not incident.folder.is_dir():
             return
-        if self._around and one is self.incidents.known[-1]:
+        if self._around and incident is self.incidents.entries[-1]:
             table = pl.concat(self._around, how="diagonal")
             with suppress(OSError):
-                write_whole(one.folder / "cycles.csv", table.write_csv().encode())
+                write_whole(incident.folder / "cycles.csv", table.write_csv().encode())
             with suppress(OSError):
-                write_whole(one.folder / "counters.csv", self._counters.read_bytes())
-        self.journal.replace(f"incidents/{one.id}/incident.json", one.told())
+                write_whole(incident.folder / "counters.csv", self._counters.read_bytes())
+        self.journal.replace(f"incidents/{incident.id}/incident.json", incident.to_dict())
 
-    def _record_incident(self, one: Incident) -> None:
+    def _record_incident(self, incident: Incident) -> None:
         why = self.recorder.refusal()
         if not why and not self.incidents.make_room():
             why = f"the folder is larger than {units.size_bytes(self.plan.quota_bytes)} (--quota)"
         if not why:
-            alarm = one.first
-            phase, workload = one.recorded_as or (alarm.phase, alarm.workload)
+            alarm = incident.first
+            phase, workload = incident.recorded_as or (alarm.phase, alarm.workload)
             why = self.recorder.begin(
-                one.folder / "new",
+                incident.folder / "new",
                 self.intake.processes.values(),
                 phase=phase,
                 workload=workload,
                 cycle_us=alarm.observed_us,
-                incident=one,
+                incident=incident,
             )
         if why and why != self.recorder.why_not:
             self.recorder.why_not = why
-            self.journal.event("refused", incident=one.id, why=why)
-        one.wants_recording = bool(why) and self.plan.is_recording
+            self.journal.event("refused", incident=incident.id, why=why)
+        incident.wants_recording = bool(why) and self.plan.is_recording
         if why and not self.plan.is_recording:
-            one.remark(f"Not recorded: {why}.")
+            incident.remark(f"Not recorded: {why}.")
 
     def record_slow(self) -> None:
         """The recording an incident still waits for, as soon as it may be, while it is slow."""
-        one = self.incidents.open
-        if one is None or one.calm_since_s is not None:
+        incident = self.incidents.open
+        if incident is None or incident.calm_since_s is not None:
             return
-        is_compared = one in self._to_compare or (self._comparing and self._comparing[0] is one)
-        if one.is_to_repeat and not is_compared and not self.recorder.refusal():
-            one.forget_recording()
-        if not one.wants_recording:
+        is_compared = incident in self._to_compare or (
+            self._comparing and self._comparing[0] is incident
+        )
+        if incident.is_to_repeat and not is_compared and not self.recorder.refusal():
+            incident.forget_recording()
+        if not incident.wants_recording:
             return
-        if one.waits is not None and time.monotonic() < one.waits[0] and one.waits[1] > 0:
+        if (
+            incident.waits is not None
+            and time.monotonic() < incident.waits[0]
+            and incident.waits[1] > 0
+        ):
             return
         if not self.recorder.refusal():
-            self._record_incident(one)
+            self._record_incident(incident)
 
     def record_healthy(self) -> None:
         """Cycles of a common workload that has no recording."""
@@ -378,80 +391,84 @@ class IncidentDesk:
             self.references.tried(phase, workload)
             self._record_reference(rows, phase)
 
-    def _recorded(self, made: OrderedRecording, answer: dict[str, Any]) -> None:
-        one = made.incident
-        if one is None:
-            self._keep_reference(made, answer)
+    def _recorded(self, capture: OrderedRecording, answer: dict[str, Any]) -> None:
+        incident = capture.incident
+        if incident is None:
+            self._keep_reference(capture, answer)
             return
-        one.wants_recording = False
+        incident.wants_recording = False
         if "error" in answer:
-            self._give_up(one, f"Not recorded: {answer['error']}.")
+            self._give_up(incident, f"Not recorded: {answer['error']}.")
             return
-        one.recording = answer
-        one.recorded_as = made.phase, made.workload
-        if one.ended_us is not None and one.ended_us < answer["started_us"]:
-            one.remark("The recorded steps were back to normal.")
-        self._to_compare.append(one)
-        self._write_incident(one)
+        incident.recording = answer
+        incident.recorded_as = capture.phase, capture.workload
+        if incident.ended_us is not None and incident.ended_us < answer["started_us"]:
+            incident.remark("The recorded steps were back to normal.")
+        self._to_compare.append(incident)
+        self._write_incident(incident)
 
-    def _keep_reference(self, made: OrderedRecording, answer: dict[str, Any]) -> None:
+    def _keep_reference(self, capture: OrderedRecording, answer: dict[str, Any]) -> None:
         if "error" in answer:
-            removed(made.folder)
-            if made.has_program:
+            remove_folder(capture.folder)
+            if capture.has_program:
                 self.remark = f"no reference was recorded: {answer['error']}"
             return
-        one = self.incidents.open
-        if one is not None or self._alarm_s > made.begun_s:
+        incident = self.incidents.open
+        if incident is not None or self._alarm_s > capture.begun_s:
             # Cycles were slow meanwhile, or at least not known to be healthy.
-            if not self._give(made, answer, one):
-                removed(made.folder)
+            if not self._give(capture, answer, incident):
+                remove_folder(capture.folder)
             return
-        kind = EARLY if made.is_early else kind_of(made.phase, made.workload)
+        kind = EARLY if capture.is_early else kind_of(capture.phase, capture.workload)
         # What is slow once cycles are judged again may have been slow before.
-        known_us = max(self.settled_us, answer["ended_us"]) + 1_000_000 + round(3 * made.cycle_us)
-        known_us = 0 if made.is_early else known_us
+        known_us = (
+            max(self.settled_us, answer["ended_us"]) + 1_000_000 + round(3 * capture.cycle_us)
+        )
+        known_us = 0 if capture.is_early else known_us
         taken = Reference(
-            made.folder.name, made.folder, made.phase, kind, made.workload,
+            capture.folder.name, capture.folder, capture.phase, kind, capture.workload,
             answer["started_us"], max(answer["ended_us"], known_us), answer,
         )  # fmt: skip
         self.references.add(taken)
         self.journal.event("reference", reference=taken.name, workload=dict(taken.workload))
 
-    def _compare(self, one: Incident) -> None:
-        alarm = one.first
-        one.likeness = self.references.nearest(*one.recorded_as or (alarm.phase, alarm.workload))
-        if one.likeness is None:
-            self._give_up(one, "There is no reference recording to compare with.")
+    def _compare(self, incident: Incident) -> None:
+        alarm = incident.first
+        incident.likeness = self.references.nearest(
+            *incident.recorded_as or (alarm.phase, alarm.workload)
+        )
+        if incident.likeness is None:
+            self._give_up(incident, "There is no reference recording to compare with.")
             return
-        one.remark(one.likeness.remark)
-        base = one.folder / "base"
+        incident.remark(incident.likeness.remark)
+        base = incident.folder / "base"
         try:
-            linked_copy(one.likeness.reference.folder, base)
+            linked_copy(incident.likeness.reference.folder, base)
             facts = {
-                "base": str(base), "new": str(one.folder / "new"), "to": str(one.folder),
+                "base": str(base), "new": str(incident.folder / "new"), "to": str(incident.folder),
                 "slower_us": alarm.observed_us - alarm.expected_us,
                 "explains": _OF_WORKLOAD if alarm.workload else (),
             }  # fmt: skip
-            self._comparing = one, WatchTask("compare", self._tasks, _TASK_S, compare=facts)
+            self._comparing = incident, WatchTask("compare", self._tasks, _TASK_S, compare=facts)
         except OSError as error:
-            self._give_up(one, f"Not compared: {reason_of(error)}.")
+            self._give_up(incident, f"Not compared: {reason_of(error)}.")
 
-    def _give_up(self, one: Incident, why: str) -> None:
+    def _give_up(self, incident: Incident, why: str) -> None:
         """Nobody will know more of it."""
-        one.remark(why)
-        self._write_incident(one)
-        self._conclude(one)
+        incident.remark(why)
+        self._write_incident(incident)
+        self._conclude(incident)
 
-    def _compared(self, one: Incident, answer: dict[str, Any]) -> None:
+    def _compared(self, incident: Incident, answer: dict[str, Any]) -> None:
         if "error" in answer:
-            one.remark(f"Not compared: {answer['error']}.")
+            incident.remark(f"Not compared: {answer['error']}.")
         else:
-            one.compared = answer
-        self._write_incident(one)
-        cause = one.cause or answer.get("reason") or "no cause was found"
-        self._say(f"incident {one.id}: {cause}")
-        self._say(f"incident {one.id}: see {one.folder}")
-        self._conclude(one)
+            incident.compared = answer
+        self._write_incident(incident)
+        cause = incident.cause or answer.get("reason") or "no cause was found"
+        self._say(f"incident {incident.id}: {cause}")
+        self._say(f"incident {incident.id}: see {incident.folder}")
+        self._conclude(incident)
 
 
 def _is_alike(near: Likeness | None) -> bool:

@@ -22,15 +22,15 @@ from timesink.model import units
 from timesink.recorder.folder import write_whole
 from timesink.sources.watch_folder import INCIDENT_SCHEMA, cycles_of
 from timesink.watcher.cycles import LEARNING, medians
-from timesink.watcher.journal import removed, size_of
+from timesink.watcher.journal import remove_folder, size_of
 
 # Recordings of healthy cycles: which workloads have one, and which is nearest to another.
 
 EARLY = "early"
-_MOST_KINDS, _MOST_TRIES = 500, 3
+_MAX_KINDS, _MAX_TRIES = 500, 3
 _FIRST_CYCLES = 200
 """So many tell which workloads are common."""
-_UNLIKE = 1.5
+_MAX_WORKLOAD_RATIO = 1.5
 """Workloads that differ by more than this factor are not alike."""
 
 
@@ -55,7 +55,7 @@ class Reference:
         """Whether it was taken before anything was learned."""
         return self.kind == EARLY
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "name": self.name, "phase": self.phase, "workload": dict(self.workload),
             "taken_us": self.taken_us,
@@ -72,23 +72,23 @@ class Likeness:
     column: str
     same_phase: bool
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
-            **self.reference.told(), "same_phase": self.same_phase,
+            **self.reference.to_dict(), "same_phase": self.same_phase,
             "differs_most": self.column or None, "factor": round(self.factor, 3),
         }  # fmt: skip
 
     @property
     def is_alike(self) -> bool:
         """Whether what differs comes from elsewhere."""
-        return self.same_phase and self.factor <= _UNLIKE
+        return self.same_phase and self.factor <= _MAX_WORKLOAD_RATIO
 
     @property
     def remark(self) -> str:
         """What to know where workloads differ."""
         if not self.same_phase:
             return f"The nearest reference recording has {self.reference.phase} steps."
-        if self.factor > _UNLIKE:
+        if self.factor > _MAX_WORKLOAD_RATIO:
             return (
                 f"Workloads differ: {self.column} of the reference is {self.factor:.2g} times as "
                 "large or small. Part of the change may come from that."
@@ -116,9 +116,9 @@ def _sizes(workload: Mapping[str, float]) -> Mapping[str, float]:
     """
     if not {BATCH, INPUT, OUTPUT} <= workload.keys():
         return workload
-    held = workload[BATCH] * (workload[INPUT] + workload[OUTPUT])
-    others = {name: value for name, value in workload.items() if not name.endswith("put_length")}
-    return {**others, "kv": held}
+    kv_tokens = workload[BATCH] * (workload[INPUT] + workload[OUTPUT])
+    rest = {name: value for name, value in workload.items() if not name.endswith("put_length")}
+    return {**rest, "kv": kv_tokens}
 
 
 @dataclass
@@ -136,18 +136,18 @@ class References:
         phase = dominant_phase(judged)
         if phase and phase != LEARNING:
             self._kinds[kind_of(phase, medians(rows))] += rows.height
-            if len(self._kinds) > _MOST_KINDS:
-                self._kinds = Counter(dict(self._kinds.most_common(_MOST_KINDS // 2)))
+            if len(self._kinds) > _MAX_KINDS:
+                self._kinds = Counter(dict(self._kinds.most_common(_MAX_KINDS // 2)))
 
     def is_wanted(self, phase: str, workload: Mapping[str, float]) -> bool:
         """Whether cycles as those now have no recording, and none that are commoner have none."""
-        fresh = [one for one in self.taken if not one.is_stale]
+        fresh = [reference for reference in self.taken if not reference.is_stale]
         if not fresh:
             return True
-        have = {one.kind for one in fresh if not one.is_early}
+        have = {reference.kind for reference in fresh if not reference.is_early}
         common = self._kinds.most_common(self.most)
         # Loads may shift between the look and the recording: it is of another kind then.
-        done = have | {kind for kind, tries in self._tries.items() if tries >= _MOST_TRIES}
+        done = have | {kind for kind, tries in self._tries.items() if tries >= _MAX_TRIES}
         left = {kind: cycles for kind, cycles in common if kind not in done}
         if len(have) >= self.most or self._kinds.total() < _FIRST_CYCLES:
             return False
@@ -167,26 +167,26 @@ class References:
 
     def add(self, reference: Reference) -> None:
         """Keep one; one of the same kind goes, and the early one once two others are there."""
-        others = sum(not one.is_early for one in self.taken)
+        regular_count = sum(not other.is_early for other in self.taken)
         for old in list(self.taken):
-            if old.kind == reference.kind or (old.is_early and (others or old.is_stale)):
+            if old.kind == reference.kind or (old.is_early and (regular_count or old.is_stale)):
                 self.drop(old)
         self.taken.append(reference)
-        stale = [one for one in self.taken if one.is_stale]
+        stale = [other for other in self.taken if other.is_stale]
         for old in stale[: max(0, len(self.taken) - self.most)]:
             self.drop(old)
         with suppress(OSError):
-            told = json.dumps(reference.told())
-            write_whole(reference.folder / "workload.json", told.encode())
+            text = json.dumps(reference.to_dict())
+            write_whole(reference.folder / "workload.json", text.encode())
 
     def drop(self, reference: Reference) -> None:
         """One that is healthy no longer, or was not; its folder may be elsewhere by now."""
         self.taken.remove(reference)
-        removed(reference.folder)
+        remove_folder(reference.folder)
 
     def forget(self) -> None:
         """Take all of them anew; each stays until another has its place."""
-        self.taken[:] = [replace(one, is_stale=True) for one in self.taken]
+        self.taken[:] = [replace(reference, is_stale=True) for reference in self.taken]
         self._kinds.clear()
         self._tries.clear()
 
@@ -200,25 +200,31 @@ class References:
         >>> found.reference.name, found.factor
         ('02', 2.0)
         """
-        found = [_likeness(one, phase, workload) for one in self.taken]
-        return min(found, key=_distance, default=None)
+        likenesses = [_likeness(reference, phase, workload) for reference in self.taken]
+        return min(likenesses, key=_distance, default=None)
 
 
-def _distance(one: Likeness) -> tuple[bool, bool, bool, bool, float]:
-    of = one.reference
-    return not one.same_phase, one.factor > _UNLIKE, of.is_stale, of.is_early, one.factor
+def _distance(likeness: Likeness) -> tuple[bool, bool, bool, bool, float]:
+    of = likeness.reference
+    return (
+        not likeness.same_phase,
+        likeness.factor > _MAX_WORKLOAD_RATIO,
+        of.is_stale,
+        of.is_early,
+        likeness.factor,
+    )
 
 
-def _likeness(one: Reference, phase: str, workload: Mapping[str, float]) -> Likeness:
+def _likeness(reference: Reference, phase: str, workload: Mapping[str, float]) -> Likeness:
     worst, column = 1.0, ""
-    ours, theirs = _sizes(one.workload), _sizes(workload)
+    ours, theirs = _sizes(reference.workload), _sizes(workload)
     for name in {*ours} & {*theirs}:
         low, high = sorted((max(ours[name], 0.0), max(theirs[name], 0.0)))
         factor = high / low if low else (1.0 + high)
         if factor > worst:
             worst, column = factor, name
     # Of one that was taken before anything was learned no phase is known.
-    return Likeness(one, worst, column, one.phase in {"", phase})
+    return Likeness(reference, worst, column, reference.phase in {"", phase})
 
 
 # Incidents: slow cycles from the first alarm to the end of the last, and what was found.
@@ -265,14 +271,14 @@ class Incident:
 
     @property
     def since_us(self) -> int:
-        return round(1e6 * min(one.since_s for one in self.alarms.values()))
+        return round(1e6 * min(alarm.since_s for alarm in self.alarms.values()))
 
     @property
     def last_end_s(self) -> float | None:
         """When the last alarm ended; None while one goes on."""
-        ends = [one.ended_s for one in self.alarms.values()]
-        known = [one for one in ends if one is not None]
-        return max(known) if len(known) == len(ends) else None
+        ends = [alarm.ended_s for alarm in self.alarms.values()]
+        past_ends = [end for end in ends if end is not None]
+        return max(past_ends) if len(past_ends) == len(ends) else None
 
     @property
     def is_missed(self) -> bool:
@@ -285,7 +291,7 @@ class Incident:
     def forget_recording(self) -> None:
         """Be recorded anew."""
         for name in ("base", "new"):
-            removed(self.folder / name)
+            remove_folder(self.folder / name)
         self.recording, self.likeness, self.compared = None, None, {}
         self.recorded_as, self.wants_recording, self.is_to_repeat = None, True, False
 
@@ -300,24 +306,24 @@ class Incident:
 
     def brief(self) -> dict[str, Any]:
         """As the status shows it."""
-        one = self.first
+        first = self.first
         return {
             "id": self.id, "state": OPEN if self.is_open else CLOSED, "since_us": self.since_us,
-            "ended_us": self.ended_us, "cause": self.cause, "phase": one.phase,
-            "expected_us": one.expected_us, "observed_us": one.observed_us,
-            "lost_us": sum(each.lost_us for each in self.alarms.values()),
+            "ended_us": self.ended_us, "cause": self.cause, "phase": first.phase,
+            "expected_us": first.expected_us, "observed_us": first.observed_us,
+            "lost_us": sum(alarm.lost_us for alarm in self.alarms.values()),
             "folder": f"incidents/{self.id}", "slow_rank": self.compared.get("slow_rank"),
         }  # fmt: skip
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The content of incident.json."""
-        one, compared = self.first, self.compared
+        first, compared = self.first, self.compared
         return {
-            "schema": INCIDENT_SCHEMA, **self.brief(), "stream": one.stream, **self.process,
-            "workload": dict(one.workload), "raised_us": round(1e6 * one.raised_s),
-            "cycles": sum(each.cycles for each in self.alarms.values()), "rule": one.rule,
-            "alarms": [alarm_told(each) for each in self.alarms.values()],
-            "reference": None if self.likeness is None else self.likeness.told(),
+            "schema": INCIDENT_SCHEMA, **self.brief(), "stream": first.stream, **self.process,
+            "workload": dict(first.workload), "raised_us": round(1e6 * first.raised_s),
+            "cycles": sum(alarm.cycles for alarm in self.alarms.values()), "rule": first.rule,
+            "alarms": [alarm_told(alarm) for alarm in self.alarms.values()],
+            "reference": None if self.likeness is None else self.likeness.to_dict(),
             "recording": self.recording,
             "verdict": compared.get("verdict"), "sentence": compared.get("headline"),
             **{name: compared.get(name) or [] for name in _LISTS},
@@ -327,19 +333,19 @@ class Incident:
         }  # fmt: skip
 
 
-def alarm_told(one: LiveAlarm) -> dict[str, Any]:
+def alarm_told(alarm: LiveAlarm) -> dict[str, Any]:
     """An alarm as JSON has it."""
-    return {**asdict(one), "workload": dict(one.workload)}
+    return {**asdict(alarm), "workload": dict(alarm.workload)}
 
 
-def alarm_line(one: LiveAlarm) -> str:
+def alarm_line(alarm: LiveAlarm) -> str:
     """An alarm in a line."""
-    since = time.strftime("%H:%M:%S", time.localtime(one.since_s))
-    longer = units.more(one.expected_us, one.observed_us, "", time=True)
+    since = time.strftime("%H:%M:%S", time.localtime(alarm.since_s))
+    longer = units.more(alarm.expected_us, alarm.observed_us, "", time=True)
     return (
-        f"alarm {one.number}: {cycles_of(one.phase, one.stream)} take {longer}: "
-        f"{units.brief_ns(1e3 * one.observed_us)} instead of "
-        f"{units.brief_ns(1e3 * one.expected_us)}, since {since}"
+        f"alarm {alarm.number}: {cycles_of(alarm.phase, alarm.stream)} take {longer}: "
+        f"{units.brief_ns(1e3 * alarm.observed_us)} instead of "
+        f"{units.brief_ns(1e3 * alarm.expected_us)}, since {since}"
     )
 
 
@@ -350,20 +356,20 @@ class Incidents:
     folder: Path
     most_per_hour: int
     quota_bytes: int
-    known: list[Incident] = field(default_factory=list)
+    entries: list[Incident] = field(default_factory=list)
     removed: int = 0
     _begun_s: list[float] = field(default_factory=list)
 
     @property
     def open(self) -> Incident | None:
-        return next((one for one in reversed(self.known) if one.is_open), None)
+        return next((incident for incident in reversed(self.entries) if incident.is_open), None)
 
     def take_over(self, earlier: Iterable[Incident]) -> None:
         """Go on with those of an earlier watcher: they count for the hour they began in."""
         now_s, time_s = time.monotonic(), time.time()
-        for one in earlier:
-            self.known.append(one)
-            raised_s = min((each.raised_s for each in one.alarms.values()), default=0.0)
+        for incident in earlier:
+            self.entries.append(incident)
+            raised_s = min((alarm.raised_s for alarm in incident.alarms.values()), default=0.0)
             self._begun_s.append(now_s - max(time_s - raised_s, 0.0))
 
     def why_not(self, now_s: float) -> str:
@@ -383,20 +389,24 @@ class Incidents:
             folder = self.folder / f"{name}-{number}"
         with suppress(OSError):
             folder.mkdir(parents=True)
-        one = Incident(folder.name, folder, {alarm.number: alarm})
-        self.known.append(one)
-        return one
+        incident = Incident(folder.name, folder, {alarm.number: alarm})
+        self.entries.append(incident)
+        return incident
 
     def make_room(self) -> bool:
         """Keep to the quota; whether there is room for another recording."""
         while size_of(self.folder.parent) > self.quota_bytes:
             # One that is closed may still be compared.
-            over = (one for one in self.known if one.is_concluded and not one.is_open)
-            old = next((one for one in over if one.folder.is_dir()), None)
+            over = (
+                incident
+                for incident in self.entries
+                if incident.is_concluded and not incident.is_open
+            )
+            old = next((incident for incident in over if incident.folder.is_dir()), None)
             if old is None:
                 return False
-            removed(old.folder)
-            self.known.remove(old)
+            remove_folder(old.folder)
+            self.entries.remove(old)
             self.removed += 1
         return True
 
@@ -406,7 +416,7 @@ def linked_copy(source: Path, target: Path) -> None:
 
     What was there goes: it may be files of other folders, too.
     """
-    removed(target)
+    remove_folder(target)
     target.mkdir(parents=True, exist_ok=True)
     for path in source.iterdir():
         if path.is_file():

@@ -19,11 +19,11 @@ from timesink.recorder.folder import RecordingFolder, write_whole
 from timesink.recorder.watch_plan import OTHER
 from timesink.sources.watch_folder import INCIDENTS, SERIES_FILE, STATUS_FILE, WATCH_FILE, is_watch
 
-_MOST_ROWS = 100_000
+_MAX_ROWS = 100_000
 _ROWS, _OLD_ROWS = "cycles.csv", "cycles.old.csv"
 _EVENTS, _OLD_EVENTS = "alarms.jsonl", "alarms.old.jsonl"
-_MOST_EVENT_BYTES = 16 << 20
-_OWN = (
+_MAX_EVENT_BYTES = 16 << 20
+_WATCH_FILES = (
     WATCH_FILE, STATUS_FILE, SERIES_FILE, "model.json", "model-*.json", _EVENTS, _OLD_EVENTS,
 )  # fmt: skip
 
@@ -57,7 +57,7 @@ class WatchFolder:
                 self.model.replace(self.folder / f"model-{time.strftime('%Y%m%d-%H%M%S')}.json")
             for path in self.rows:
                 path.unlink(missing_ok=True)
-            removed(self.references)
+            remove_folder(self.references)
         for path in (self.folder / STATUS_FILE, self.folder / SERIES_FILE):
             path.unlink(missing_ok=True)
         for folder in (self.commands, self.tasks, self.references, self.incidents):
@@ -70,7 +70,7 @@ class WatchFolder:
             self.place.discard()
 
     def _clear(self) -> None:
-        for pattern in (*_OWN, _ROWS, _OLD_ROWS):
+        for pattern in (*_WATCH_FILES, _ROWS, _OLD_ROWS):
             for path in self.folder.glob(pattern):
                 path.unlink()
         for folder in (self.references, self.incidents):
@@ -103,11 +103,11 @@ class Journal:
 
     def event(self, name: str, **facts: Any) -> None:
         """One line of alarms.jsonl, of now."""
-        told = {"event": name, "time_us": time.time_ns() // 1000, **facts}
-        line = encode_json(told) + b"\n"
+        record = {"event": name, "time_us": time.time_ns() // 1000, **facts}
+        line = encode_json(record) + b"\n"
         path = self.place.folder / _EVENTS
         with suppress(OSError):
-            if path.stat().st_size > _MOST_EVENT_BYTES:
+            if path.stat().st_size > _MAX_EVENT_BYTES:
                 path.replace(path.with_name(_OLD_EVENTS))
         self._append(path, line)
 
@@ -117,7 +117,7 @@ class Journal:
             return
         old, path = self.place.rows
         new = [name for name in rows.columns if name not in self._columns]
-        is_full = not self._columns or self._rows + rows.height > _MOST_ROWS
+        is_full = not self._columns or self._rows + rows.height > _MAX_ROWS
         if is_full or (new and self._rows and not self._widen(path, new)):
             try:
                 if path.exists():
@@ -167,7 +167,7 @@ class Journal:
             self._say(f"{path}: cannot be written ({why}); lost writes are counted")
 
 
-def removed(folder: Path) -> None:
+def remove_folder(folder: Path) -> None:
     """Take away a folder, as far as that works."""
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -184,7 +184,7 @@ def size_of(folder: Path) -> int:
 
 # What other processes ask of a watcher: a file per request, and one with its answer.
 
-ASKED = ("accept", "reference", "off")
+REQUESTS = ("accept", "reference", "off")
 _TAKEN_S = 5.0
 
 
@@ -195,7 +195,7 @@ class Refused(Exception):  # noqa: N818 - it is an answer
 def obey_commands(folder: Path, obey: Callable[[str], str]) -> None:
     """Meet requests in the order they came; each gets a sentence, or why it is refused."""
     try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix[1:] in ASKED)
+        paths = sorted(path for path in folder.iterdir() if path.suffix[1:] in REQUESTS)
     except OSError:
         return
     for path in paths:

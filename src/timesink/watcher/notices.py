@@ -22,10 +22,10 @@ from timesink.errors import TimesinkError, UsageError, reason_of
 from timesink.model.host_names import allowed_hosts, is_allowed
 from timesink.recorder.folder import write_whole
 from timesink.sources import is_url, place_of, without_password
-from timesink.sources.remote import connected, why
+from timesink.sources.remote import connect, why
 
 _COMMAND_S = 60.0
-_MOST_WAITING = 16
+_MAX_WAITING = 16
 _LAST_S = 5.0
 """What was told at the end gets so long."""
 _ENDS_S = 1.0
@@ -44,17 +44,18 @@ class AlarmCommand:
         """Start it, after those before; the folder of the incident is its last argument."""
         if not self._words:
             return
-        if len(self._waiting) >= _MOST_WAITING:
+        if len(self._waiting) >= _MAX_WAITING:
             self._say(f"--on-alarm: not run for {event}: {len(self._waiting)} wait already")
             return
-        told = {f"TIMESINK_{name.upper()}": str(value) for name, value in facts.items()}
-        self._waiting.append((folder, {"TIMESINK_EVENT": event, **told}))
+        environment = {f"TIMESINK_{name.upper()}": str(value) for name, value in facts.items()}
+        self._waiting.append((folder, {"TIMESINK_EVENT": event, **environment}))
         self.look()
 
-    def _start(self, folder: Path, told: Mapping[str, str]) -> None:
+    def _start(self, folder: Path, environment: Mapping[str, str]) -> None:
         try:
             process = subprocess.Popen(  # noqa: S603 - the user's
-                [*self._words, str(folder)], stdin=subprocess.DEVNULL, env={**os.environ, **told},
+                [*self._words, str(folder)], stdin=subprocess.DEVNULL,
+                env={**os.environ, **environment},
                 start_new_session=True,
             )  # fmt: skip
         except (OSError, ValueError) as error:
@@ -145,7 +146,7 @@ class SharedStatus:
     def _send(self, content: bytes) -> None:
         try:
             if is_url(place_of(self._place)):
-                system, folder = connected(self._place)
+                system, folder = connect(self._place)
                 with suppress(Exception):
                     system.makedirs(folder, exist_ok=True)
                 system.pipe_file(f"{folder}/{self._name}", content)
@@ -156,8 +157,8 @@ class SharedStatus:
         except Exception as error:  # noqa: BLE001 - each file system has errors of its own
             if not self._has_failed:
                 self._has_failed = True
-                said = error.message if isinstance(error, TimesinkError) else why(error)
-                self._say(f"--summary {without_password(self._place)}: {said}")
+                message = error.message if isinstance(error, TimesinkError) else why(error)
+                self._say(f"--summary {without_password(self._place)}: {message}")
 
 
 # Metrics: Prometheus text over HTTP, and OpenTelemetry where it is installed.
@@ -193,8 +194,8 @@ def metrics_of(status: Mapping[str, Any]) -> Iterator[Metric]:
     [('timesink_cycles_total', 7.0)]
     """
     alarms, incidents = status.get("alarms") or {}, status.get("incidents") or ()
-    is_open = [one.get("ended_us") for one in incidents].count(None)
-    lost_s = sum(float(one.get("lost_us") or 0) for one in incidents) / 1e6
+    is_open = [incident.get("ended_us") for incident in incidents].count(None)
+    lost_s = sum(float(incident.get("lost_us") or 0) for incident in incidents) / 1e6
     for name, meaning, amount in (
         ("cycles_total", "steps of the program so far", status.get("cycles")),
         ("cycles_dropped_total", "steps that the watcher missed", status.get("dropped")),
@@ -218,42 +219,44 @@ def metrics_of(status: Mapping[str, Any]) -> Iterator[Metric]:
     yield from _histogram(status.get("durations") or {})
     for group, meaning in (("workload", "median of the last steps"), ("counters", "last value")):
         for name, value in (status.get(group) or {}).items():
-            one = "timesink_workload" if group == "workload" else "timesink_sampled"
-            yield one, "gauge", meaning, {"name": str(name)}, float(value)
-    own = status.get("own") or {}
+            metric_name = "timesink_workload" if group == "workload" else "timesink_sampled"
+            yield metric_name, "gauge", meaning, {"name": str(name)}, float(value)
+    watcher_cost = status.get("own") or {}
     for key, name in (("cpu_pct", "cpu_percent"), ("rss_bytes", "resident_bytes")):
-        if own.get(key) is not None:
+        if watcher_cost.get(key) is not None:
             meaning = "use of the watcher itself"
-            yield f"timesink_watcher_{name}", "gauge", meaning, {}, float(own[key])
+            yield f"timesink_watcher_{name}", "gauge", meaning, {}, float(watcher_cost[key])
 
 
 def _histogram(durations: Mapping[str, Any]) -> Iterator[Metric]:
     """All cycles so far by how long they took, in the parts Prometheus has of a histogram."""
     bounds = [*(f"{at_most / 1e6:.9g}" for at_most in durations.get("at_most_us") or ()), "+Inf"]
     meaning = "times of all steps"
-    for phase, one in (durations.get("phases") or {}).items():
-        labels, so_far = {"phase": str(phase)}, [*accumulate(one["counts"])]
+    for phase, histogram in (durations.get("phases") or {}).items():
+        labels, so_far = {"phase": str(phase)}, [*accumulate(histogram["counts"])]
         for bound, count in zip(bounds, so_far, strict=True):
-            told = {**labels, "le": bound}
-            yield f"{_HISTOGRAM}_bucket", "histogram", meaning, told, float(count)
-        yield f"{_HISTOGRAM}_sum", "histogram", meaning, labels, one["sum_us"] / 1e6
+            bucket_labels = {**labels, "le": bound}
+            yield f"{_HISTOGRAM}_bucket", "histogram", meaning, bucket_labels, float(count)
+        yield f"{_HISTOGRAM}_sum", "histogram", meaning, labels, histogram["sum_us"] / 1e6
         yield f"{_HISTOGRAM}_count", "histogram", meaning, labels, float(so_far[-1])
 
 
 def prometheus_text(status: Mapping[str, Any]) -> str:
     """The status as Prometheus reads it."""
-    lines, said = [], set[str]()
-    for name, kind, meaning, labels, value in sorted(metrics_of(status), key=lambda one: one[0]):
-        whole = name.rpartition("_")[0] if kind == "histogram" else name
-        if whole not in said:
-            said.add(whole)
-            lines += [f"# HELP {whole} {meaning}", f"# TYPE {whole} {kind}"]
-        shown = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-        lines.append(f"{name}{{{shown}}} {value:.9g}" if shown else f"{name} {value:.9g}")
+    lines, families = [], set[str]()
+    for name, kind, meaning, labels, value in sorted(
+        metrics_of(status), key=lambda metric: metric[0]
+    ):
+        family = name.rpartition("_")[0] if kind == "histogram" else name
+        if family not in families:
+            families.add(family)
+            lines += [f"# HELP {family} {meaning}", f"# TYPE {family} {kind}"]
+        label_text = ",".join(f'{key}="{_escape(text)}"' for key, text in labels.items())
+        lines.append(f"{name}{{{label_text}}} {value:.9g}" if label_text else f"{name} {value:.9g}")
     return "\n".join(lines) + "\n"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
@@ -340,15 +343,15 @@ class OpenTelemetry:
                 self._known.add(name)
                 # Parts of a histogram only grow, too.
                 is_gauge = kind == "gauge"
-                made = (
+                create = (
                     meter.create_observable_gauge if is_gauge else meter.create_observable_counter
                 )
-                made(name, callbacks=[self._asked(name)], description=meaning)
+                create(name, callbacks=[self._observer(name)], description=meaning)
 
-    def _asked(self, name: str) -> Callable[[object], Iterable[Any]]:
+    def _observer(self, name: str) -> Callable[[object], Iterable[Any]]:
         def observe(_options: object) -> Iterable[Any]:
-            for known, _, _, labels, value in metrics_of(self.status):
-                if known == name:
+            for metric_name, _, _, labels, value in metrics_of(self.status):
+                if metric_name == name:
                     yield self._api.Observation(value, labels)
 
         return observe
@@ -367,7 +370,7 @@ class OwnCost:
     def __init__(self) -> None:
         self._points: deque[tuple[float, float]] = deque(maxlen=_OVER)
 
-    def told(self, judged: int, cycles: int) -> dict[str, Any]:
+    def to_dict(self, judged: int, cycles: int) -> dict[str, Any]:
         """As the status has it."""
         self._points.append((time.monotonic(), time.process_time()))
         (first_s, first_cpu), (last_s, last_cpu) = self._points[0], self._points[-1]

@@ -24,13 +24,20 @@ from timesink.errors import CollectError, OutputError, TimesinkError, UsageError
 from timesink.formats.small_files import DamagedError, read_small_json
 from timesink.recorder.cycle_channel import CycleReceiver
 from timesink.recorder.folder import CONTROL_VARIABLE, is_ending, write_plan, write_whole
-from timesink.recorder.processes import birth, is_alive, is_running, masked, noticed, passed_on
+from timesink.recorder.processes import (
+    birth,
+    collect_signals,
+    is_alive,
+    is_running,
+    mask_secrets,
+    passed_on,
+)
 from timesink.recorder.recording import SITE, Running, start_recorded
 from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.watch_plan import OTHER, SAME, WatchPlan
 from timesink.sources.watch_folder import INCIDENT_FILE
 from timesink.watcher.incidents import CLOSED, EARLY, Incident, Reference, kind_of
-from timesink.watcher.journal import WatchFolder, removed
+from timesink.watcher.journal import WatchFolder, remove_folder
 from timesink.watcher.session import WatchSession
 
 _TICK_S = 0.1
@@ -72,15 +79,15 @@ class _Guarded:
 
 def watch_program(plan: WatchPlan, say: Say) -> int:
     """Run a program to its end and watch it meanwhile; the exit code is the program's."""
-    with _session(plan, say) as session, noticed() as came, passed_on():
+    with _session(plan, say) as session, collect_signals() as came, passed_on():
         control = session.place.control
         process = start_recorded(plan.command, control)
-        _say_begun(plan, " ".join(masked(plan.command))[:80], say)
+        _say_begun(plan, " ".join(mask_secrets(plan.command))[:80], say)
         tick = _Guarded(session, say)
         tick.begin(process.pid)
         ended = Running(process, came, partial(is_ending, control), say).to_the_end(tick)
-        heard = len(came)
-        tick.end(ended, lambda: len(came) > heard)
+        signals_before = len(came)
+        tick.end(ended, lambda: len(came) > signals_before)
         return ended.status
 
 
@@ -96,17 +103,17 @@ def watch_running(
     `let_in` lets the agent into it.
     """
     born = birth(pid)
-    with _session(plan, say) as session, noticed() as came:
+    with _session(plan, say) as session, collect_signals() as came:
         let_in(session.place)
         tick = _Guarded(session, say)
         tick.begin(pid)
         while is_running(pid, born) and not came and not is_over():
             tick()
             time.sleep(_TICK_S)
-        heard = len(came)
+        signals_before = len(came)
         if is_running(pid, born):
             session.desk.recorder.leave(session.intake.processes)
-        tick.end(None, lambda: len(came) > heard)
+        tick.end(None, lambda: len(came) > signals_before)
     return 0
 
 
@@ -147,13 +154,13 @@ def _session(plan: WatchPlan, say: Say) -> Iterator[WatchSession]:
 
 def _checked_again(plan: WatchPlan, say: Say) -> WatchPlan:
     """What to do about an earlier watch of the folder, and say it."""
-    own = plan.folder / "model.json"
-    if plan.before == SAME and plan.model == own:
+    model_file = plan.folder / "model.json"
+    if plan.before == SAME and plan.model == model_file:
         try:
-            live_model_from(model_content(own), str(own))
+            live_model_from(model_content(model_file), str(model_file))
         except TimesinkError:
             plan = replace(plan, before=OTHER, model=None)
-            say(f"{own}: cannot be used; learning again")
+            say(f"{model_file}: cannot be used; learning again")
         else:
             say("using the model in this folder (--force starts again)")
     elif plan.before == OTHER:
@@ -186,14 +193,14 @@ def earlier_references(folder: Path) -> Iterator[Reference]:
     """Recordings of healthy cycles; what was not finished goes."""
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
         try:
-            told = read_small_json(place / "workload.json")
-            phase, workload = str(told["phase"]), dict(told["workload"])
+            facts = read_small_json(place / "workload.json")
+            phase, workload = str(facts["phase"]), dict(facts["workload"])
             kind = kind_of(phase, workload) if phase else EARLY
-            one = Reference(place.name, place, phase, kind, workload, int(told["taken_us"]))
+            reference = Reference(place.name, place, phase, kind, workload, int(facts["taken_us"]))
         except _UNREADABLE:
-            removed(place)
+            remove_folder(place)
             continue
-        yield one
+        yield reference
 
 
 def earlier_incidents(folder: Path) -> Iterator[Incident]:
@@ -201,17 +208,17 @@ def earlier_incidents(folder: Path) -> Iterator[Incident]:
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
         with suppress(*_UNREADABLE):
             file = place / INCIDENT_FILE
-            told: dict[str, Any] = read_small_json(file)
-            alarms = msgspec.convert(told["alarms"], list[LiveAlarm])
-            if told["ended_us"] is None:
-                told |= {"state": CLOSED, "ended_us": file.stat().st_mtime_ns // 1000}
-                told["remarks"] = [*told["remarks"], "The watcher ended before the incident did."]
-                write_whole(file, json.dumps(told).encode())
-            known = {one.number: one for one in alarms}
-            compared = {name: told.get(name) for name in ("cause", "slow_rank", "verdict")}
+            facts: dict[str, Any] = read_small_json(file)
+            alarms = msgspec.convert(facts["alarms"], list[LiveAlarm])
+            if facts["ended_us"] is None:
+                facts |= {"state": CLOSED, "ended_us": file.stat().st_mtime_ns // 1000}
+                facts["remarks"] = [*facts["remarks"], "The watcher ended before the incident did."]
+                write_whole(file, json.dumps(facts).encode())
+            alarms_by_number = {alarm.number: alarm for alarm in alarms}
+            compared = {name: facts.get(name) for name in ("cause", "slow_rank", "verdict")}
             yield Incident(
-                place.name, place, known, compared=compared, wants_recording=False,
-                ended_us=int(told["ended_us"]), is_concluded=True,
+                place.name, place, alarms_by_number, compared=compared, wants_recording=False,
+                ended_us=int(facts["ended_us"]), is_concluded=True,
             )  # fmt: skip
 
 

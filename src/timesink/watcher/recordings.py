@@ -101,15 +101,15 @@ class Recorder:
         """Start one; why that cannot be, or nothing."""
         now_us = time.time_ns() // 1000
         recent = [
-            one
-            for one in processes
-            if now_us - one.last_us < _RECENT_US + 10 * cycle_us and is_alive(one.pid)
+            process
+            for process in processes
+            if now_us - process.last_us < _RECENT_US + 10 * cycle_us and is_alive(process.pid)
         ]
         if not recent:
             return "no process sends steps"
         patience = _PLAIN_S + patience_s(self.plan.cycles + self.plan.plain, cycle_us)
         facts = {
-            "folder": str(folder), "pids": [one.pid for one in recent],
+            "folder": str(folder), "pids": [process.pid for process in recent],
             "cycles": self.plan.cycles, "plain": self.plan.plain, "marker": self.plan.marker,
             "extras": list(self.plan.extras), "counters": sorted(self.plan.counters),
             "command": list(self.plan.command), "timesink": self.plan.timesink,
@@ -120,7 +120,7 @@ class Recorder:
         except OSError as error:
             return f"it cannot be started ({reason_of(error)})"
         self._begun_s, self.last_us, self.why_not = time.monotonic(), now_us, ""
-        pids = [one.pid for one in recent]
+        pids = [process.pid for process in recent]
         self.current = OrderedRecording(
             folder, phase, workload, cycle_us, incident, pids, task, self._next(), is_early
         )
@@ -134,51 +134,53 @@ class Recorder:
         self, processes: Mapping[int, WatchedProcess]
     ) -> tuple[OrderedRecording, dict[str, Any]] | None:
         """Give the orders once all is prepared; what came of one that has ended."""
-        one = self.current
-        if one is None:
+        capture = self.current
+        if capture is None:
             return None
         now_s = time.monotonic()
-        if not one.ordered and not self._has_left and one.task.is_ready:
-            one.ordered = True
-            counts = [processes[pid].cycles for pid in one.pids if pid in processes]
-            margin = math.ceil(_TOGETHER_S / max(1e-6 * one.cycle_us, 1e-6)) + 2
+        if not capture.ordered and not self._has_left and capture.task.is_ready:
+            capture.ordered = True
+            counts = [processes[pid].cycles for pid in capture.pids if pid in processes]
+            margin = math.ceil(_TOGETHER_S / max(1e-6 * capture.cycle_us, 1e-6)) + 2
             at = max(counts) + margin if len(counts) > 1 else None
             order = {
-                "id": one.number, "what": "record", "cycles": self.plan.cycles,
+                "id": capture.number, "what": "record", "cycles": self.plan.cycles,
                 "plain": self.plan.plain, "plain_s": _PLAIN_S if self.plan.plain else 0.0,
                 "at": at, "extras": list(self.plan.extras),
-                "control": str(one.folder / self.control.name),
+                "control": str(capture.folder / self.control.name),
             }  # fmt: skip
-            self._give_up(one, write_orders(self.control, dict.fromkeys(one.pids, order)))
-        elif one.ordered and not one.why_not and now_s - one.noted_s >= _NOTES_S:
-            one.noted_s = now_s
-            is_over, why = order_outcome(self.control, one.pids, one.number)
-            if is_over and one.through_us is None:
-                one.through_us = time.time_ns() // 1000
-            self._give_up(one, why)
-        answer = one.task.answer()
+            self._give_up(capture, write_orders(self.control, dict.fromkeys(capture.pids, order)))
+        elif capture.ordered and not capture.why_not and now_s - capture.noted_s >= _NOTES_S:
+            capture.noted_s = now_s
+            is_over, why = order_outcome(self.control, capture.pids, capture.number)
+            if is_over and capture.through_us is None:
+                capture.through_us = time.time_ns() // 1000
+            self._give_up(capture, why)
+        answer = capture.task.answer()
         if answer is None:
             return None
-        self._withdraw(one)
-        one.workload = recorded_workload(notes_in(self.control), one.number) or one.workload
+        self._withdraw(capture)
+        capture.workload = (
+            recorded_workload(notes_in(self.control), capture.number) or capture.workload
+        )
         self.current = None
-        if one.why_not and "error" in answer:
-            answer["error"] = one.why_not
-        if one.has_program or one.incident is not None:
+        if capture.why_not and "error" in answer:
+            answer["error"] = capture.why_not
+        if capture.has_program or capture.incident is not None:
             self.why_not = answer.get("error", "")
-        return one, answer
+        return capture, answer
 
-    def _give_up(self, one: OrderedRecording, why: str) -> None:
+    def _give_up(self, capture: OrderedRecording, why: str) -> None:
         """Do not wait for what nobody does."""
         if why:
-            self.why_not = one.why_not = why
-            self._withdraw(one)
-            one.task.end_soon()
+            self.why_not = capture.why_not = why
+            self._withdraw(capture)
+            capture.task.end_soon()
 
-    def _withdraw(self, one: OrderedRecording) -> None:
+    def _withdraw(self, capture: OrderedRecording) -> None:
         # An order to leave is the last one.
         if not self._has_left:
-            withdraw_orders(self.control, one.pids)
+            withdraw_orders(self.control, capture.pids)
 
     def leave(self, pids: Iterable[int]) -> None:
         """Have the agents take all their hooks back: nothing is recorded any more."""
@@ -193,7 +195,7 @@ class Recorder:
 
 UNTOLD = "the workload of a step could not be read"
 """The agent says it of the first; how many there are is known here."""
-_MOST_PROCESSES = 200
+_MAX_PROCESSES = 200
 _NO_PYTHON = "no Python process loaded the agent (python -E or -I, or another PYTHONPATH?)"
 
 
@@ -206,10 +208,10 @@ def notes_in(control: Path) -> list[ProcessNotes]:
         notes = read_notes(control)
     except OSError:
         return []
-    for one in notes if len(notes) > _MOST_PROCESSES else ():
-        if not is_alive(one.pid):
+    for process_notes in notes if len(notes) > _MAX_PROCESSES else ():
+        if not is_alive(process_notes.pid):
             with suppress(OSError):
-                (control / f"{one.pid}.jsonl").unlink()
+                (control / f"{process_notes.pid}.jsonl").unlink()
     return notes
 
 
@@ -220,7 +222,9 @@ def agent_remarks(notes: Sequence[ProcessNotes]) -> list[str]:
     ['odd']
     """
     keys = {"remark": "text", "failed": "why"}
-    every = (note for one in notes for note in one.notes if note["event"] in keys)
+    every = (
+        note for process_notes in notes for note in process_notes.notes if note["event"] in keys
+    )
     return list(dict.fromkeys(str(note.get(keys[note["event"]], "")) for note in every))
 
 
@@ -231,10 +235,14 @@ def recorded_workload(notes: Sequence[ProcessNotes], order: int) -> dict[str, fl
     >>> recorded_workload([ProcessNotes(1, (done,))], 2)
     {'batch_size': 8.0}
     """
-    for one in notes:
-        note = one.last("order") or {}
-        if note.get("id") == order and isinstance(told := note.get("workload"), dict) and told:
-            return {str(name): float(value) for name, value in told.items()}
+    for process_notes in notes:
+        note = process_notes.last("order") or {}
+        if (
+            note.get("id") == order
+            and isinstance(workload := note.get("workload"), dict)
+            and workload
+        ):
+            return {str(name): float(value) for name, value in workload.items()}
     return {}
 
 
@@ -245,13 +253,15 @@ def why_no_cycle(notes: Sequence[ProcessNotes], plan: WatchPlan) -> str:
     'torch was never imported'
     """
     remarks = agent_remarks(notes)
-    if not any(one.last("torch") for one in notes):
+    if not any(process_notes.last("torch") for process_notes in notes):
         remarks.append("torch was never imported" if notes else _NO_PYTHON)
     if remarks:
         return remarks[0]
-    begun = next((note for one in notes if (note := one.last("watching"))), None)
-    if begun is not None:
-        return f"{begun.get('source')} came only once"
+    watch_note = next(
+        (note for process_notes in notes if (note := process_notes.last("watching"))), None
+    )
+    if watch_note is not None:
+        return f"{watch_note.get('source')} came only once"
     if plan.marker:
         return f"{plan.marker} was never called"
     if plan.preset:
@@ -276,13 +286,18 @@ def write_orders(control: Path, orders: Mapping[int, Mapping[str, Any]]) -> str:
 def order_outcome(control: Path, pids: Iterable[int], number: int) -> tuple[bool, str]:
     """Whether all processes are through with what they were asked, and why one could not."""
     try:
-        notes = {one.pid: one.last("order") or {} for one in read_notes(control)}
+        notes = {
+            process_notes.pid: process_notes.last("order") or {}
+            for process_notes in read_notes(control)
+        }
     except OSError:
         return False, ""
-    told = [notes.get(pid, {}) for pid in pids if is_alive(pid)]
-    own = [note for note in told if note.get("id") == number]
-    failed = [str(note.get("why")) for note in own if note.get("state") == "failed"]
-    is_over = 0 < len(own) == len(told) and all(note.get("state") != "begun" for note in own)
+    order_notes = [notes.get(pid, {}) for pid in pids if is_alive(pid)]
+    matching_notes = [note for note in order_notes if note.get("id") == number]
+    failed = [str(note.get("why")) for note in matching_notes if note.get("state") == "failed"]
+    is_over = 0 < len(matching_notes) == len(order_notes) and all(
+        note.get("state") != "begun" for note in matching_notes
+    )
     return is_over, failed[0] if failed and is_over else ""
 
 

@@ -18,7 +18,7 @@ from timesink.errors import TimesinkError, reason_of
 from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.recorder.counter_sampler import Sampler
-from timesink.recorder.processes import masked
+from timesink.recorder.processes import mask_secrets
 from timesink.recorder.run_file import ProgramEnd
 from timesink.recorder.watch_plan import WatchPlan
 from timesink.sources.watch_folder import (
@@ -37,7 +37,7 @@ from timesink.watcher.cycles import (
     WatchedSeries,
     learned_facts,
     learned_sentence,
-    unjudged,
+    unjudged_rows,
 )
 from timesink.watcher.incident_desk import PACKS_S, IncidentDesk
 from timesink.watcher.incidents import alarm_told, dominant_phase
@@ -57,7 +57,7 @@ _COUNTER_INTERVAL_MS = 1000.0
 _CALM_INTERVAL_MS = 2000.0
 """While nothing is recorded: drivers take much longer to tell counters than the rest takes here."""
 _SUMMARY_S = 5.0
-_MOST_ROWS = 100_000
+_MAX_ROWS = 100_000
 _TASK_S = 900.0
 _AGAIN_S = 30.0
 _FINISHES_S = 60.0
@@ -150,10 +150,10 @@ class WatchSession:
     def _write_watch(self) -> None:
         content = {
             "schema": WATCH_SCHEMA, "timesink": self.plan.timesink,
-            "command": masked(self.plan.command),
+            "command": mask_secrets(self.plan.command),
             "options": self.plan.options(), "pid": os.getpid(), "started_us": self._started_us,
             "ended_us": time.time_ns() // 1000 if self._is_over else None,
-            "exit": self._ended and self._ended.told,
+            "exit": self._ended and self._ended.json_fields,
         }  # fmt: skip
         self.journal.replace(WATCH_FILE, content)
 
@@ -199,10 +199,12 @@ class WatchSession:
         self._tell(time.monotonic())
 
     def _tell_end(self) -> None:
-        seen = units.counted(self._cycles, "steps")
-        alarms = units.counted(self.desk.raised, "alarms") if self.desk.raised else "no alarm"
-        kept = [one for one in self.desk.incidents.known if one.folder.is_dir()]
-        more = f", {units.counted(len(kept), 'incidents')}" if kept else ""
+        seen = units.count_noun(self._cycles, "steps")
+        alarms = units.count_noun(self.desk.raised, "alarms") if self.desk.raised else "no alarm"
+        incidents = [
+            incident for incident in self.desk.incidents.entries if incident.folder.is_dir()
+        ]
+        more = f", {units.count_noun(len(incidents), 'incidents')}" if incidents else ""
         self._say(f"watched {seen}: {alarms}{more}; see  timesink watch status {self.plan.folder}")
 
     def remark(self, text: str, about: str = "") -> None:
@@ -214,14 +216,14 @@ class WatchSession:
     def _read_notes(self) -> None:
         """Pass on what the agent remarks, and why there is no cycle where it knows."""
         notes = notes_in(self.place.control)
-        said = agent_remarks(notes)
-        for text in said:
+        remarks = agent_remarks(notes)
+        for text in remarks:
             if not text.startswith(UNTOLD):
                 self.remark(text)
         failed = self.intake.failed
         if failed:
-            of = units.counted(self.intake.cycles, "steps")
-            why = next((text[len(UNTOLD) :] for text in said if text.startswith(UNTOLD)), "")
+            of = units.count_noun(self.intake.cycles, "steps")
+            why = next((text[len(UNTOLD) :] for text in remarks if text.startswith(UNTOLD)), "")
             text = f"the workload of {units.count(failed)} of {of} could not be read{why}"
             self.remark(text, "workload")
         late = time.time_ns() // 1000 - self._started_us > 1e6 * _NO_CYCLE_S
@@ -306,10 +308,10 @@ class WatchSession:
 
     def _write_series(self) -> None:
         alarms = [
-            {"since_us": one.since_us, "ended_us": one.ended_us, "incident": one.id}
-            for one in self.desk.incidents.known
+            {"since_us": incident.since_us, "ended_us": incident.ended_us, "incident": incident.id}
+            for incident in self.desk.incidents.entries
         ]
-        self.journal.replace(SERIES_FILE, {"schema": SERIES_SCHEMA, **self.series.told(alarms)})
+        self.journal.replace(SERIES_FILE, {"schema": SERIES_SCHEMA, **self.series.to_dict(alarms)})
 
     # -- cycles ----------------------------------------------------------------------------------
 
@@ -329,7 +331,7 @@ class WatchSession:
             self._is_model_known = True
             self._check_model(rows)
         if self._judge is None:
-            self.series.add(unjudged(rows), rows)
+            self.series.add(unjudged_rows(rows), rows)
             if self._ready is None and not self.desk.record_early(rows):
                 self._ready = (0, now)
             if self._ready is not None:
@@ -339,23 +341,23 @@ class WatchSession:
         if disturbed.height:
             self._usual = 0
             phase = dominant_phase(self._table) or LEARNING
-            self.series.add(unjudged(disturbed).with_columns(phase=pl.lit(phase)), disturbed)
+            self.series.add(unjudged_rows(disturbed).with_columns(phase=pl.lit(phase)), disturbed)
         if not rows.height:
             return
-        found = self._judge.judge(rows)
+        judgement = self._judge.judge(rows)
         self._usual = 0 if self._judge.open_alarms else self._usual + rows.height
-        self._table = found.table.tail(_SHOWN_ROWS)
-        self._judged += found.table.height
-        self._outside += int(found.table["outside"].sum())
-        self._brief += found.brief
-        expected_us = found.table["expected_us"].max()
+        self._table = judgement.table.tail(_SHOWN_ROWS)
+        self._judged += judgement.table.height
+        self._outside += int(judgement.table["outside"].sum())
+        self._brief += judgement.brief
+        expected_us = judgement.table["expected_us"].max()
         if isinstance(expected_us, float):
             self._slow_us = _SLOWER * expected_us
-        self.series.add(found.table, rows)
-        self.desk.see(found.table, rows)
-        for alarm in found.raised:
+        self.series.add(judgement.table, rows)
+        self.desk.see(judgement.table, rows)
+        for alarm in judgement.raised:
             self.desk.raise_alarm(alarm)
-        self.desk.refresh(self._judge.open_alarms, found.ended)
+        self.desk.refresh(self._judge.open_alarms, judgement.ended)
 
     def _undisturbed(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Cycles that can be judged, and those that are disturbed by what is done here."""
@@ -365,10 +367,10 @@ class WatchSession:
         near = (ends >= self._recorded_s) & (starts < self.desk.settled_us / 1e6)
         if PACKS_S and current is not None and current.incident is None:
             # Agents tell no cycle that the profiler slows; on few cores, whoever packs slows, too.
-            own = ends >= current.begun_us / 1e6
+            in_recording = ends >= current.begun_us / 1e6
             if current.through_us is not None:
-                own &= starts < current.through_us / 1e6 + _SETTLES_S
-            near |= own
+                in_recording &= starts < current.through_us / 1e6 + _SETTLES_S
+            near |= in_recording
         if PACKS_S and self._learning is not None:
             near |= ends >= self._learning_us / 1e6
         if busy_us is not None and self._judge is not None and not self._judge.open_alarms:
@@ -376,7 +378,7 @@ class WatchSession:
         return rows.filter(~near), rows.filter(near)
 
     def _sources(self) -> str:
-        return ", ".join(sorted({one.source for one in self.intake.processes.values()}))
+        return ", ".join(sorted({process.source for process in self.intake.processes.values()}))
 
     def _check_model(self, rows: pl.DataFrame) -> None:
         """Do without a model of another program: whatever it expects is wrong here."""
@@ -414,7 +416,7 @@ class WatchSession:
 
     def _begin_learning(self, last: int, earlier: str = "") -> bool:
         facts = {
-            "rows": [str(path) for path in self.place.rows], "last": min(last, _MOST_ROWS),
+            "rows": [str(path) for path in self.place.rows], "last": min(last, _MAX_ROWS),
             "to": str(self.place.tasks / "model.json"), "at_least": self.plan.at_least,
             "alarms_per_hour": self.plan.alarms_per_hour, "source": self._sources(),
             "earlier": earlier, "until_s": self.intake.last_us / 1e6,
@@ -485,7 +487,7 @@ class WatchSession:
             raise Refused("it is learning already")
         if self._judge is None:
             raise Refused("it has not learned yet")
-        if not self._begin_learning(min(self.plan.learn, _MOST_ROWS)):
+        if not self._begin_learning(min(self.plan.learn, _MAX_ROWS)):
             raise Refused(self._remarks["learning"])
         return "It learns from the latest steps; their times are normal from then on."
 
@@ -503,23 +505,23 @@ class WatchSession:
     def status(self) -> dict[str, Any]:
         """The content of status.json."""
         model, ready, taken = self._model, self._ready or (0, 0.0), self.desk.recorder
-        alarms = [alarm_told(one) for one in (self._judge.open_alarms if self._judge else ())]
+        alarms = [alarm_told(alarm) for alarm in (self._judge.open_alarms if self._judge else ())]
         remarks = [
             *self._remarks.values(),
             *self.intake.remarks,
             *self.series.calmer_remarks(model, alarms),
         ]
         if self.journal.failed:
-            remarks.append(f"{units.counted(self.journal.failed, 'writes')} failed")
+            remarks.append(f"{units.count_noun(self.journal.failed, 'writes')} failed")
         if self.desk.incidents.removed:
-            gone = units.counted(self.desk.incidents.removed, "incidents")
+            gone = units.count_noun(self.desk.incidents.removed, "incidents")
             remarks.append(f"{gone} deleted to stay below --quota")
         return {
             "schema": STATUS_SCHEMA,
             "state": self.state,
             "time_us": time.time_ns() // 1000,
             "started_us": self._started_us,
-            "exit": self._ended and self._ended.told,
+            "exit": self._ended and self._ended.json_fields,
             "cycles": self._cycles,
             "dropped": self.intake.dropped,
             "invalid_messages": self.intake.invalid,
@@ -530,7 +532,7 @@ class WatchSession:
                 "seconds_left": self._learns_for_s() if model is None else None,
                 **learned_facts(model),
             },
-            "processes": [one.told() for one in self.intake.processes.values()],
+            "processes": [process.to_dict() for process in self.intake.processes.values()],
             "phases": self.series.phases(None if model is None else model.limits.lasting),
             "durations": self.series.durations(),
             "workload": self.series.workload(),
@@ -541,14 +543,16 @@ class WatchSession:
                 "open": alarms,
                 "last": None if self.desk.last_alarm is None else alarm_told(self.desk.last_alarm),
             },
-            "incidents": [one.brief() for one in self.desk.incidents.known[-_INCIDENTS_SHOWN:]],
-            "incidents_begun": len(self.desk.incidents.known) + self.desk.incidents.removed,
+            "incidents": [
+                incident.brief() for incident in self.desk.incidents.entries[-_INCIDENTS_SHOWN:]
+            ],
+            "incidents_begun": len(self.desk.incidents.entries) + self.desk.incidents.removed,
             "recorder": {
                 "on": taken.current is not None,
                 "last_us": taken.last_us,
                 "why_not": taken.why_not or None,
             },
-            "own": self._cost.told(self._judged, self._cycles),
-            "references": [one.told() for one in self.desk.references.taken],
+            "own": self._cost.to_dict(self._judged, self._cycles),
+            "references": [reference.to_dict() for reference in self.desk.references.taken],
             "remarks": remarks,
         }

@@ -163,8 +163,10 @@ def _learn_rows(
     tables = [read_cycle_rows(path) for path in rows if Path(path).exists()]
     table = pl.concat(tables, how="diagonal").filter(pl.col(START) < until_s).tail(last)
     if earlier:
-        known = LiveJudge(live_model_from(Path(earlier).read_bytes(), earlier)).judge(table).table
-        slower = known.select((pl.col("duration_us") / pl.col("expected_us")).median()).item()
+        judged_rows = (
+            LiveJudge(live_model_from(Path(earlier).read_bytes(), earlier)).judge(table).table
+        )
+        slower = judged_rows.select((pl.col("duration_us") / pl.col("expected_us")).median()).item()
         if slower is None:
             raise TimesinkError("no step has a workload that was learned")
         if slower > 1 + at_least / 2:
@@ -180,7 +182,7 @@ def _learn_rows(
 
 _TICK_S = 0.05
 _INTERVAL_MS = 50.0
-_LEAST_S = 60.0
+_MIN_S = 60.0
 _ENDS = ("exported", "failed", "left")
 _WRITES_S = 10.0
 """A program that ends gets so long to write what it has."""
@@ -188,18 +190,18 @@ _WRITES_S = 10.0
 
 def patience_s(cycles: int, cycle_us: float) -> float:
     """How long so many cycles may take to be recorded; the profiler makes them longer."""
-    return max(_LEAST_S, 30.0 + 5e-6 * cycles * cycle_us)
+    return max(_MIN_S, 30.0 + 5e-6 * cycles * cycle_us)
 
 
 def record_cycles(files: TaskFiles) -> dict[str, Any]:
     """Make room, wait for the agents, pack; what came of it."""
-    told = files.facts["record"]
-    if told["is_healthy"]:
+    facts = files.facts["record"]
+    if facts["is_healthy"]:
         be_nice()
-    place = RecordingFolder(Path(told["folder"]))
+    place = RecordingFolder(Path(facts["folder"]))
     plan = RecordPlan(
-        cycles=told["cycles"], skip=0, plain=told["plain"], marker=told["marker"],
-        extras=tuple(told["extras"]),
+        cycles=facts["cycles"], skip=0, plain=facts["plain"], marker=facts["marker"],
+        extras=tuple(facts["extras"]),
     )  # fmt: skip
     place.prepare()
     write_plan(plan, place.control)
@@ -207,26 +209,30 @@ def record_cycles(files: TaskFiles) -> dict[str, Any]:
     watch = Watch(
         place.control,
         place.counters,
-        told["pids"][0],
-        wanted=frozenset(told["counters"]),
+        facts["pids"][0],
+        wanted=frozenset(facts["counters"]),
         interval_ms=_INTERVAL_MS,
     )
     files.say_ready()
-    why = _waited(files, watch, place.control, told["pids"], told["patience_s"])
+    why = _wait_for_timelines(files, watch, place.control, facts["pids"], facts["patience_s"])
     watched = watch.watched()
-    if not told["is_healthy"]:
+    if not facts["is_healthy"]:
         be_nice()
     notes = read_notes(place.control)
-    if not any(one.last("window") for one in notes):
+    if not any(process_notes.last("window") for process_notes in notes):
         place.discard()
-        failures = (str(failed["why"]) for one in notes if (failed := one.last("failed")))
+        failures = (
+            str(failed["why"])
+            for process_notes in notes
+            if (failed := process_notes.last("failed"))
+        )
         return {"error": why or next(failures, "no step was recorded")}
     program = ProgramRun(
-        told["timesink"], tuple(told["command"]), plan, started_us, time.time_ns() // 1000, None
+        facts["timesink"], tuple(facts["command"]), plan, started_us, time.time_ns() // 1000, None
     )
     run, _ = conclude(program, watched, place)
     recorded = run["cycles"]["recorded"]
-    if not any(one["trace"] for one in run["processes"]):
+    if not any(process["trace"] for process in run["processes"]):
         return {"error": run["why_partial"] or why or "no timeline was written"}
     return {
         "cycles": recorded, "plain": run["cycles"]["plain"], "complete": run["complete"],
@@ -236,14 +242,14 @@ def record_cycles(files: TaskFiles) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _waited(
+def _wait_for_timelines(
     files: TaskFiles, watch: Watch, control: Path, pids: Iterable[int], patience: float
 ) -> str:
     """Until every process has written its timeline; why not, where one did not."""
     until, asked_at = time.monotonic() + patience, None
     while True:
         watch.look()
-        notes = {one.pid: one for one in read_notes(control)}
+        notes = {process_notes.pid: process_notes for process_notes in read_notes(control)}
         waiting = [
             pid
             for pid in pids
@@ -264,8 +270,8 @@ def _waited(
 
 # What a recording of slow cycles says beside one of healthy ones.
 
-_KEPT = ("verdict", "reason", "headline", "cycle_time", "causes", "anomalies")
-_MOST = 10
+_KEY_FIELDS = ("verdict", "reason", "headline", "cycle_time", "causes", "anomalies")
+_MAX_TASKS = 10
 _SLOW_STATES = ("new", "worse", "same")
 
 
@@ -286,33 +292,34 @@ def compare_recordings(
     from timesink.output.html import report_html  # noqa: PLC0415
 
     folder = Path(to)
-    found = compare(base, new).beyond(Expectation(1000 * slower_us, tuple(explains)))
+    comparison = compare(base, new).beyond(Expectation(1000 * slower_us, tuple(explains)))
     command = ("timesink", "compare", base, new)
     files = {
-        "report.html": report_html(comparison_document(found)),
-        "comment.md": comment_md(found, None, command),
-        "comparison.json": indented_json(found),
+        "report.html": report_html(comparison_document(comparison)),
+        "comment.md": comment_md(comparison, None, command),
+        "comparison.json": indented_json(comparison),
     }
     for name, text in files.items():
         write_whole(folder / name, f"{text.rstrip()}\n".encode(errors="backslashreplace"))
-    return {"files": list(files), **comparison_facts(found)}
+    return {"files": list(files), **comparison_facts(comparison)}
 
 
-def comparison_facts(found: Comparison) -> dict[str, Any]:
+def comparison_facts(comparison: Comparison) -> dict[str, Any]:
     """What an incident keeps of a comparison; comparison.json has all of it."""
-    values = found.to_dict()
-    facts = {name: values.get(name) for name in _KEPT}
-    facts["causes"] = values["causes"][:_MOST]
-    facts["anomalies"] = values["anomalies"][:_MOST]
-    facts["edits"] = (values["program"] or {}).get("edits", [])[:_MOST]
+    values = comparison.to_dict()
+    facts = {name: values.get(name) for name in _KEY_FIELDS}
+    facts["causes"] = values["causes"][:_MAX_TASKS]
+    facts["anomalies"] = values["anomalies"][:_MAX_TASKS]
+    facts["edits"] = (values["program"] or {}).get("edits", [])[:_MAX_TASKS]
     facts["notes"] = [*values["notes"], *values["diagnosis_notes"]]
     facts["remarks"] = [
-        f"The recordings do not do the same work per step. {' '.join(one.pair.workload.reasons)}"
-        for one in found.all_pairs[:1]
-        if not one.pair.workload.comparable
+        "The recordings do not do the same work per step. "
+        f"{' '.join(process_pair.pair.workload.reasons)}"
+        for process_pair in comparison.all_pairs[:1]
+        if not process_pair.pair.workload.comparable
     ]
     stragglers = (values.get("ranks") or {}).get("stragglers") or ()
-    slow = next((one for one in stragglers if one["state"] in _SLOW_STATES), None)
+    slow = next((straggler for straggler in stragglers if straggler["state"] in _SLOW_STATES), None)
     facts["slow_rank"] = None if slow is None else slow["rank"]
     first = (*values["causes"], *values["anomalies"])[:1]
     facts["cause"] = first[0]["sentence"] if first else ""

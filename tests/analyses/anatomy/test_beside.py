@@ -58,9 +58,9 @@ def test_few_samples(times: list[int]) -> None:
 
 @given(st.lists(st.integers(0, 10**12), max_size=40))
 def test_rounds_are_numbered_in_order(times: list[int]) -> None:
-    found = rounds(np.sort(np.array(times, dtype=np.int64)))
-    assert set(np.diff(found).tolist()) <= {0, 1}
-    assert found[:1].tolist() in ([], [0])
+    round_numbers = rounds(np.sort(np.array(times, dtype=np.int64)))
+    assert set(np.diff(round_numbers).tolist()) <= {0, 1}
+    assert round_numbers[:1].tolist() in ([], [0])
 
 
 # -- levels ----------------------------------------------------------------------------------------
@@ -76,14 +76,14 @@ def test_one_device_is_taken_as_it_is_whatever_pauses_there_are() -> None:
 
 
 def test_traffic_of_several_devices_adds_up() -> None:
-    found, notes = beside("net_rx_rate", of_devices(3, every_second(100)))
-    assert found == [(1, "net_rx_rate", 15.0), (2, "net_rx_rate", 15.0)]
+    level_rows, notes = beside("net_rx_rate", of_devices(3, every_second(100)))
+    assert level_rows == [(1, "net_rx_rate", 15.0), (2, "net_rx_rate", 15.0)]
     assert notes == ()
 
 
 def test_shares_of_several_devices_are_left_out_and_named() -> None:
-    found, (note,) = beside("disk_usage", of_devices(3, every_second(100)))
-    assert found == []
+    level_rows, (note,) = beside("disk_usage", of_devices(3, every_second(100)))
+    assert level_rows == []
     assert "several devices" in note
     assert "disk_usage" in note
 
@@ -91,14 +91,14 @@ def test_shares_of_several_devices_are_left_out_and_named() -> None:
 def test_rounds_of_changing_size_do_not_add_up() -> None:
     second = every_second(100)
     mixed = sorted(of_devices(3, second[::2]) + of_devices(2, second[1::2]))
-    found, (note,) = beside("net_rx_rate", mixed)
-    assert found == []
+    level_rows, (note,) = beside("net_rx_rate", mixed)
+    assert level_rows == []
     assert "net_rx_rate" in note
 
 
 def test_a_round_that_is_not_whole_is_left_out() -> None:
-    found, _ = beside("net_rx_rate", of_devices(3, every_second(100))[:-1])
-    assert [value for *_, value in found] == [15.0, 15.0]
+    level_rows, _ = beside("net_rx_rate", of_devices(3, every_second(100))[:-1])
+    assert [value for *_, value in level_rows] == [15.0, 15.0]
 
 
 def test_a_counter_of_the_process_stands_in_for_a_mixed_one_of_the_host() -> None:

@@ -17,13 +17,13 @@ from timesink.analyses.operators import operator_table
 
 def anatomy(path: Path, events: list[Event]) -> Anatomy:
     trace = timesink.open(write(path, kineto(events)), cache=False)
-    (found,) = anatomies(trace, find_cycles(trace)).values()
-    return found
+    (process_anatomy,) = anatomies(trace, find_cycles(trace)).values()
+    return process_anatomy
 
 
-def rows(found: Anatomy, name: str) -> list[tuple[int, int, int, int]]:
+def rows(process_anatomy: Anatomy, name: str) -> list[tuple[int, int, int, int]]:
     """Cycle, calls, device and host time in us."""
-    mine = found.calls.filter(name=name).sort("cycle")
+    mine = process_anatomy.calls.filter(name=name).sort("cycle")
     columns = mine.select("cycle", "calls", pl.col("device_ns", "host_ns") // 1000)
     return columns.rows()
 
@@ -49,10 +49,10 @@ def test_device_time_counts_for_the_call_that_launched_it_and_all_around(tmp_pat
         runtime("cudaLaunchKernel", 1030, 10, 2),
         kernel("gemm", 1200, 60, 2),
     ]
-    found = anatomy(tmp_path / "trace.json", events)
-    assert found.calls.schema == pl.Schema(CALL_TIMES)
-    assert rows(found, "aten::linear") == [(1, 1, 50, 100)]
-    assert rows(found, "aten::mm") == [(1, 1, 50, 80), (2, 1, 60, 70)]
+    process_anatomy = anatomy(tmp_path / "trace.json", events)
+    assert process_anatomy.calls.schema == pl.Schema(CALL_TIMES)
+    assert rows(process_anatomy, "aten::linear") == [(1, 1, 50, 100)]
+    assert rows(process_anatomy, "aten::mm") == [(1, 1, 50, 80), (2, 1, 60, 70)]
 
 
 def kernel_of_next_step() -> list[dict]:
@@ -72,8 +72,8 @@ def test_a_call_inside_of_one_of_its_own_name_counts_once(tmp_path):
         operator("aten::to", 1300, 40),
         *kernel_of_next_step(),
     ]
-    found = anatomy(tmp_path / "trace.json", events)
-    assert rows(found, "aten::to") == [(1, 2, 50, 140), (2, 1, 0, 40)]
+    process_anatomy = anatomy(tmp_path / "trace.json", events)
+    assert rows(process_anatomy, "aten::to") == [(1, 2, 50, 140), (2, 1, 0, 40)]
 
 
 def test_modules_go_by_their_path(tmp_path):
@@ -87,10 +87,10 @@ def test_modules_go_by_their_path(tmp_path):
         module("Net_0", 1010, 300),
         *kernel_of_next_step(),
     ]
-    found = anatomy(tmp_path / "trace.json", events)
-    assert rows(found, "Net_0") == [(1, 1, 70, 300), (2, 1, 0, 300)]
-    assert rows(found, "Net_0.Linear_0") == [(1, 1, 70, 100)]
-    assert set(found.calls.filter(kind="operator")["name"]) == {"aten::mm"}
+    process_anatomy = anatomy(tmp_path / "trace.json", events)
+    assert rows(process_anatomy, "Net_0") == [(1, 1, 70, 300), (2, 1, 0, 300)]
+    assert rows(process_anatomy, "Net_0.Linear_0") == [(1, 1, 70, 100)]
+    assert set(process_anatomy.calls.filter(kind="operator")["name"]) == {"aten::mm"}
 
 
 def test_the_backward_pass_counts_for_the_modules_of_its_forward_call(tmp_path):
@@ -108,23 +108,27 @@ def test_the_backward_pass_counts_for_the_modules_of_its_forward_call(tmp_path):
         kernel("gemm", 600, 70, 1),
         operator("aten::add", 1010, 10),
     ]
-    found = anatomy(tmp_path / "trace.json", events)
-    assert rows(found, "Net_0.Linear_0") == [(1, 1, 70, 190)]
-    assert rows(found, "Net_0") == [(1, 1, 70, 390)]
+    process_anatomy = anatomy(tmp_path / "trace.json", events)
+    assert rows(process_anatomy, "Net_0.Linear_0") == [(1, 1, 70, 190)]
+    assert rows(process_anatomy, "Net_0") == [(1, 1, 70, 390)]
 
 
 def test_calls_of_other_cycles_go_with_them(tmp_path):
     events = [*steps(900, 900), operator("aten::mm", 10, 5), operator("aten::mm", 1010, 5)]
-    found = anatomy(tmp_path / "trace.json", events)
-    assert rows(only_cycles(found, [2]), "aten::mm") == [(2, 1, 0, 5)]
+    process_anatomy = anatomy(tmp_path / "trace.json", events)
+    assert rows(only_cycles(process_anatomy, [2]), "aten::mm") == [(2, 1, 0, 5)]
 
 
 @pytest.mark.parametrize("name", ["faults/normal/trace.json.gz", "traces/unet_train"])
-def test_cycles_add_up_to_the_operators_of_the_run(shared: Path, name: str):
-    trace = timesink.open(shared / "data" / "h200" / name)
-    (found,) = anatomies(trace, find_cycles(trace)).values()
+def test_cycles_add_up_to_the_operators_of_the_run(shared_root: Path, name: str):
+    trace = timesink.open(shared_root / "data" / "h200" / name)
+    (process_anatomy,) = anatomies(trace, find_cycles(trace)).values()
     per_run = operator_table(trace).select("name", device="device_total_ns")
-    per_cycle = found.calls.filter(kind="operator").group_by("name").agg(pl.col("device_ns").sum())
+    per_cycle = (
+        process_anatomy.calls.filter(kind="operator")
+        .group_by("name")
+        .agg(pl.col("device_ns").sum())
+    )
     both = per_cycle.join(per_run, "name")
     assert both.height == per_cycle.height > 50
     # The run has calls outside of cycles, and counts calls inside of their like twice.

@@ -35,8 +35,8 @@ def test_no_calls() -> None:
 def test_anatomy_with_devices() -> None:
     levels = pl.DataFrame([(1, "temp", "GPU 7", "C", 40.0)], schema=LEVELS, orient="row")
     nothing = pl.DataFrame(schema=PART_TIMES)
-    found = Anatomy(nothing, nothing, levels).with_devices({"GPU 7": "GPU 0"})
-    assert found.levels["device"].to_list() == ["GPU 0"]
+    anatomy = Anatomy(nothing, nothing, levels).with_devices({"GPU 7": "GPU 0"})
+    assert anatomy.levels["device"].to_list() == ["GPU 0"]
 
 
 def test_only_cycles() -> None:
@@ -53,8 +53,8 @@ def test_call_rows() -> None:
     trace = timesink.open(timesink.sample())
     length = pl.col("end_ns") - pl.col("start_ns")
     spans = find_cycles(trace).table.select("cycle", ts_ns="start_ns", dur_ns=length)
-    found = call_rows(trace, {"1525": spans})
-    assert found["1525"].filter(name="aten::convolution")["calls"].to_list() == [19, 19]
+    by_process = call_rows(trace, {"1525": spans})
+    assert by_process["1525"].filter(name="aten::convolution")["calls"].to_list() == [19, 19]
 
 
 def test_is_loading() -> None:
@@ -97,5 +97,5 @@ def test_anatomy_of() -> None:
 
 def test_anatomies() -> None:
     trace = timesink.open(timesink.sample())
-    found = next(iter(anatomies(trace, find_cycles(trace)).values()))
-    assert bool(found.parts["dur_ns"].sum() == found.cycles["dur_ns"].sum())
+    anatomy = next(iter(anatomies(trace, find_cycles(trace)).values()))
+    assert bool(anatomy.parts["dur_ns"].sum() == anatomy.cycles["dur_ns"].sum())

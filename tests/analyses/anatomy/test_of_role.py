@@ -51,41 +51,41 @@ def cycle(number: int, start: int, length: int) -> dict[str, int]:
 
 
 def test_without_a_timeline_the_table_tells() -> None:
-    found = anatomy_of_role(role_of(behaviour({"dur_ns": 100})))
-    assert not found.from_timeline
-    assert found.parts["dur_ns"].sum() == 1_000
+    anatomy = anatomy_of_role(role_of(behaviour({"dur_ns": 100})))
+    assert not anatomy.from_timeline
+    assert anatomy.parts["dur_ns"].sum() == 1_000
 
 
 def test_only_the_cycles_of_the_role_are_left() -> None:
     table = behaviour(cycle(1, 12, 10), cycle(3, 36, 10))
-    found = anatomy_of_role(role_of(table, anatomy=four_cycles()))
-    assert found.parts["cycle"].to_list() == [1, 3]
-    assert found.cycles["cycle"].to_list() == [1, 3]
+    anatomy = anatomy_of_role(role_of(table, anatomy=four_cycles()))
+    assert anatomy.parts["cycle"].to_list() == [1, 3]
+    assert anatomy.cycles["cycle"].to_list() == [1, 3]
 
 
 def test_cycles_that_were_put_together_are_put_together() -> None:
     table = behaviour(cycle(1, 12, 22), cycle(2, 36, 22))
-    found = anatomy_of_role(role_of(table, anatomy=four_cycles()))
-    assert found.parts.select("cycle", "part", "dur_ns").rows() == [
+    anatomy = anatomy_of_role(role_of(table, anatomy=four_cycles()))
+    assert anatomy.parts.select("cycle", "part", "dur_ns").rows() == [
         (1, "host_cpu", 20.0),
         (1, "idle", 2.0),
         (2, "host_cpu", 20.0),
         (2, "idle", 2.0),
     ]
-    assert found.places["occurrence"].to_list() == [1, 2, 1, 2]
-    assert found.levels["value"].to_list() == [15.0, 35.0]
-    assert found.launches.rows() == [(1, "sgemm", 4, 16.0, 0.0), (2, "sgemm", 4, 16.0, 0.0)]
+    assert anatomy.places["occurrence"].to_list() == [1, 2, 1, 2]
+    assert anatomy.levels["value"].to_list() == [15.0, 35.0]
+    assert anatomy.launches.rows() == [(1, "sgemm", 4, 16.0, 0.0), (2, "sgemm", 4, 16.0, 0.0)]
 
 
 def test_devices_are_renamed_with_those_of_the_role() -> None:
     base = role_of(behaviour({"device": "GPU 0"}))
     new = replace(role_of(behaviour({"device": "GPU 7"}), "new"), anatomy=four_cycles())
-    found = with_matching_devices(base, new)[0].anatomy
-    assert found is not None
-    assert found.levels["device"].unique().to_list() == ["GPU 0"]
-    assert found.hardware == {"GPU 0": "NVIDIA A100"}
+    anatomy = with_matching_devices(base, new)[0].anatomy
+    assert anatomy is not None
+    assert anatomy.levels["device"].unique().to_list() == ["GPU 0"]
+    assert anatomy.hardware == {"GPU 0": "NVIDIA A100"}
 
 
 def test_only_cycles_takes_any_numbers() -> None:
-    found = only_cycles(four_cycles(), iter([2, 2, 9]))
-    assert found.places["cycle"].to_list() == [2]
+    anatomy = only_cycles(four_cycles(), iter([2, 2, 9]))
+    assert anatomy.places["cycle"].to_list() == [2]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import timesink
-from behaviours import Row, activity, both, call, cycles_at, recorded, samples
+from behaviours import Row, activity, both, call, cycles_at, samples, trace_of_rows
 from timelines import patient, random_traces
 from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.recorded_anatomy import anatomies
@@ -30,9 +30,9 @@ def mark(ts: int, dur: int) -> Row:
 
 def parts_of(trace: Trace, *spans: tuple[int, int], **how: Any) -> dict[str, float]:
     """Time of each part over all cycles of the only process."""
-    (found,) = anatomies(trace, cycles_at(*spans, **how)).values()
-    assert_adds_up(found)
-    summed = found.parts.group_by("part", "family").agg(pl.col("dur_ns").sum())
+    (anatomy,) = anatomies(trace, cycles_at(*spans, **how)).values()
+    assert_adds_up(anatomy)
+    summed = anatomy.parts.group_by("part", "family").agg(pl.col("dur_ns").sum())
     names = (
         (part if family is None else f"{part}/{family}", time)
         for part, family, time in summed.iter_rows()
@@ -40,11 +40,11 @@ def parts_of(trace: Trace, *spans: tuple[int, int], **how: Any) -> dict[str, flo
     return dict(names)
 
 
-def assert_adds_up(found: Anatomy) -> None:
-    sums = found.parts.group_by("cycle").agg(pl.col("dur_ns").sum()).sort("cycle")
-    assert sums["cycle"].to_list() == found.cycles["cycle"].to_list()
-    assert sums["dur_ns"].to_list() == found.cycles["dur_ns"].to_list()
-    assert (found.parts["dur_ns"] > 0).all()
+def assert_adds_up(anatomy: Anatomy) -> None:
+    sums = anatomy.parts.group_by("cycle").agg(pl.col("dur_ns").sum()).sort("cycle")
+    assert sums["cycle"].to_list() == anatomy.cycles["cycle"].to_list()
+    assert sums["dur_ns"].to_list() == anatomy.cycles["dur_ns"].to_list()
+    assert (anatomy.parts["dur_ns"] > 0).all()
 
 
 # -- what counts for what --------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def test_device_work_comes_first_and_kernels_before_all_else() -> None:
         activity("Memcpy HtoD", 23, 5, "memcpy"),
     ]
     host = [mark(0, 100), call("aten::mm", 0, 60)]
-    assert parts_of(recorded(host, device), (0, 100)) == {
+    assert parts_of(trace_of_rows(host, device), (0, 100)) == {
         "device_compute/gemm": 10,
         "exposed_communication": 5,
         "copies": 3,
@@ -72,7 +72,7 @@ def test_of_kernels_at_the_same_time_the_one_that_started_first_counts() -> None
         activity("sgemm", 0, 10),
         activity("sgemm", 12, 3),
     ]
-    assert parts_of(recorded([], device), (0, 30), on_device=True) == {
+    assert parts_of(trace_of_rows([], device), (0, 30), on_device=True) == {
         "device_compute/gemm": 10,
         "device_compute/softmax": 15,
         "idle": 5,
@@ -88,7 +88,7 @@ def test_host_parts_in_their_order() -> None:
         call("cudaStreamSynchronize", 50, 20, "runtime"),
         call("read", 80, 4, "other"),
     ]
-    assert parts_of(recorded(host, [activity("sgemm", 50, 5)]), (0, 100)) == {
+    assert parts_of(trace_of_rows(host, [activity("sgemm", 50, 5)]), (0, 100)) == {
         "device_compute/gemm": 5,
         "data_loading": 10,
         "host_cpu": 15,
@@ -106,7 +106,7 @@ def test_calls_around_the_cycle_and_waits_are_no_work() -> None:
         call("train.py(9): step", 20, 50, "python_function"),
         call("<built-in function sleep>", 30, 30, "python_function"),
     ]
-    assert parts_of(recorded(host), (10, 110)) == {"host_cpu": 20, "idle": 80}
+    assert parts_of(trace_of_rows(host), (10, 110)) == {"host_cpu": 20, "idle": 80}
 
 
 def test_a_thread_that_works_in_the_stead_of_the_own_one_leaves_no_gap() -> None:
@@ -118,13 +118,13 @@ def test_a_thread_that_works_in_the_stead_of_the_own_one_leaves_no_gap() -> None
         call("cudaLaunchKernel", 60, 10, "runtime", tid="2"),
         call("aten::copy_", 0, 100, tid="3"),
     ]
-    assert parts_of(recorded(host), (0, 100)) == {"host_cpu": 90, "launch_gap": 10}
+    assert parts_of(trace_of_rows(host), (0, 100)) == {"host_cpu": 90, "launch_gap": 10}
 
 
 def test_cycles_of_the_device_alone_are_idle_between_kernels() -> None:
     device = [activity("sgemm", 0, 10), activity("sgemm", 50, 10)]
-    found = parts_of(recorded([], device), (0, 50), (50, 80), on_device=True)
-    assert found == {"device_compute/gemm": 20, "idle": 60}
+    parts = parts_of(trace_of_rows([], device), (0, 50), (50, 80), on_device=True)
+    assert parts == {"device_compute/gemm": 20, "idle": 60}
 
 
 def test_cycles_of_the_device_know_what_any_thread_of_the_host_does() -> None:
@@ -132,8 +132,10 @@ def test_cycles_of_the_device_know_what_any_thread_of_the_host_does() -> None:
         call("cudaDeviceSynchronize", 0, 90, "runtime"),
         call("serve.py(1): loop", 0, 100, "python_function"),
     ]
-    found = parts_of(recorded(host, [activity("sgemm", 0, 10)]), (0, 50), (50, 100), on_device=True)
-    assert found == {"device_compute/gemm": 10, "synchronisation": 80, "idle": 10}
+    parts = parts_of(
+        trace_of_rows(host, [activity("sgemm", 0, 10)]), (0, 50), (50, 100), on_device=True
+    )
+    assert parts == {"device_compute/gemm": 10, "synchronisation": 80, "idle": 10}
 
 
 def test_collectives_of_the_processors_are_exposed_where_the_own_thread_does_not_work() -> None:
@@ -143,15 +145,17 @@ def test_collectives_of_the_processors_are_exposed_where_the_own_thread_does_not
         call("gloo:all_reduce", 20, 60, "annotation", tid="2"),
         call("nccl:all_reduce", 90, 5, "annotation"),
     ]
-    found = parts_of(recorded(host), (0, 100))
-    assert found == {"host_cpu": 55, "exposed_communication": 30, "idle": 15}
+    parts = parts_of(trace_of_rows(host), (0, 100))
+    assert parts == {"host_cpu": 55, "exposed_communication": 30, "idle": 15}
 
 
 def test_processes_have_parts_of_their_own() -> None:
     host = [mark(0, 100), mark(0, 100) | {"pid": "2"}, call("aten::mm", 0, 30) | {"pid": "2"}]
-    found = anatomies(recorded(host), both(cycles_at((0, 100)), cycles_at((0, 50), pid="2")))
-    one, two = (found[pid].parts.select("part", "dur_ns").rows() for pid in ("1", "2"))
-    assert one == [("idle", 100.0)]
+    by_process = anatomies(
+        trace_of_rows(host), both(cycles_at((0, 100)), cycles_at((0, 50), pid="2"))
+    )
+    first, two = (by_process[pid].parts.select("part", "dur_ns").rows() for pid in ("1", "2"))
+    assert first == [("idle", 100.0)]
     assert two == [("host_cpu", 30.0), ("idle", 20.0)]
 
 
@@ -163,7 +167,7 @@ HALF_QUEUED = samples("process_runq_wait_pct", {0: 50.0, 50: 50.0, 100: 50.0}, "
 
 def test_waits_for_a_processor_fall_into_the_time_in_which_the_thread_could_run() -> None:
     host = [mark(0, 100), call("aten::mm", 0, 40), call("cudaStreamSynchronize", 40, 20, "runtime")]
-    assert parts_of(recorded(host, [], HALF_QUEUED), (0, 100)) == {
+    assert parts_of(trace_of_rows(host, [], HALF_QUEUED), (0, 100)) == {
         "synchronisation": 20,
         "run_queue": 50,
         "host_cpu": 15,
@@ -173,26 +177,26 @@ def test_waits_for_a_processor_fall_into_the_time_in_which_the_thread_could_run(
 
 def test_waits_for_a_processor_while_the_device_works_cost_nothing() -> None:
     host = [mark(0, 100), call("aten::mm", 0, 50), call("aten::mm", 50, 50)]
-    found = parts_of(recorded(host, [activity("sgemm", 0, 80)], HALF_QUEUED), (0, 100))
-    assert found == {"device_compute/gemm": 80, "run_queue": 10, "host_cpu": 10}
+    parts = parts_of(trace_of_rows(host, [activity("sgemm", 0, 80)], HALF_QUEUED), (0, 100))
+    assert parts == {"device_compute/gemm": 80, "run_queue": 10, "host_cpu": 10}
 
 
 def test_a_thread_that_waits_for_the_device_is_in_no_queue_meanwhile() -> None:
     wait = call("cudaStreamSynchronize", 0, 80, "runtime")
     host, device = [mark(0, 100), wait, call("aten::mm", 80, 20)], [activity("sgemm", 0, 80)]
-    found = parts_of(recorded(host, device, HALF_QUEUED), (0, 100))
-    assert found == {"device_compute/gemm": 80, "run_queue": 20}
+    parts = parts_of(trace_of_rows(host, device, HALF_QUEUED), (0, 100))
+    assert parts == {"device_compute/gemm": 80, "run_queue": 20}
 
 
 def test_a_sleep_is_no_wait_for_a_processor() -> None:
     host = [mark(0, 100), call("<built-in function sleep>", 0, 50, "other")]
-    assert parts_of(recorded(host, [], HALF_QUEUED), (0, 100)) == {"run_queue": 50, "idle": 50}
+    assert parts_of(trace_of_rows(host, [], HALF_QUEUED), (0, 100)) == {"run_queue": 50, "idle": 50}
 
 
 def test_events_of_the_scheduler_are_believed_before_counters() -> None:
     host = [mark(0, 100), call("runq", 10, 5, "other"), call("oncpu_3", 50, 30, "other")]
-    found = parts_of(recorded(host, [], HALF_QUEUED), (0, 100))
-    assert found == {"run_queue": 5, "host_cpu": 30, "idle": 65}
+    parts = parts_of(trace_of_rows(host, [], HALF_QUEUED), (0, 100))
+    assert parts == {"run_queue": 5, "host_cpu": 30, "idle": 65}
 
 
 # -- properties ------------------------------------------------------------------------------------
@@ -261,22 +265,24 @@ def test_every_moment_counts_for_the_part_of_its_definition(
         for moment in range(*span):
             part = part_of_moment(host, device, moment)
             expected[part] = expected.get(part, 0.0) + 1
-    assert parts_of(recorded([*marks, *host], device), *spans) == expected
+    assert parts_of(trace_of_rows([*marks, *host], device), *spans) == expected
 
 
 @patient
 @given(random_traces, st.booleans(), st.floats(0, 150))
 def test_parts_always_add_up(trace: Trace, on_device: bool, queued: float) -> None:  # noqa: FBT001
-    counters = recorded([], [], samples("process_runq_wait_pct", {0: queued, 30: queued}, "Host"))
+    counters = trace_of_rows(
+        [], [], samples("process_runq_wait_pct", {0: queued, 30: queued}, "Host")
+    )
     full = Trace(trace.metadata, (), {**trace.frames, "counters": counters.lazy("counters")})
     cycles = cycles_at((0, 20), (20, 20), (15, 45), (50, 90), on_device=on_device)
-    for found in anatomies(full, cycles).values():
-        assert_adds_up(found)
+    for anatomy in anatomies(full, cycles).values():
+        assert_adds_up(anatomy)
 
 
 def test_no_cycles_no_parts() -> None:
-    assert anatomies(recorded(), cycles_at()) == {}
-    (nothing,) = anatomies(recorded(), cycles_at((5, 5))).values()
+    assert anatomies(trace_of_rows(), cycles_at()) == {}
+    (nothing,) = anatomies(trace_of_rows(), cycles_at((5, 5))).values()
     assert nothing.parts.is_empty()
     assert nothing.cycles.is_empty()
 
@@ -292,28 +298,28 @@ def test_no_cycles_no_parts() -> None:
         "rocprof/908_results.json.gz",
     ],
 )
-def test_parts_of_real_recordings_add_up(shared: Path, name: str) -> None:
-    trace = timesink.open(shared / "data" / name)
-    found = anatomies(trace, find_cycles(trace))
-    assert found
-    for one in found.values():
-        assert_adds_up(one)
+def test_parts_of_real_recordings_add_up(shared_root: Path, name: str) -> None:
+    trace = timesink.open(shared_root / "data" / name)
+    by_process = anatomies(trace, find_cycles(trace))
+    assert by_process
+    for anatomy in by_process.values():
+        assert_adds_up(anatomy)
 
 
-def test_a_stalled_rank_is_idle_and_its_peers_wait_in_collectives(shared: Path) -> None:
+def test_a_stalled_rank_is_idle_and_its_peers_wait_in_collectives(shared_root: Path) -> None:
     shares = {}
     for rank in (2, 3):
-        (path,) = (shared / "data/h200/traces/ddp8_stall_rank3").glob(f"rank{rank}.*")
+        (path,) = (shared_root / "data/h200/traces/ddp8_stall_rank3").glob(f"rank{rank}.*")
         trace = timesink.open(path)
-        (found,) = anatomies(trace, find_cycles(trace)).values()
-        total = found.parts["dur_ns"].sum()
-        idle = found.parts.filter(pl.col("part") == "idle")["dur_ns"].sum()
+        (anatomy,) = anatomies(trace, find_cycles(trace)).values()
+        total = anatomy.parts["dur_ns"].sum()
+        idle = anatomy.parts.filter(pl.col("part") == "idle")["dur_ns"].sum()
         shares[rank] = idle / total
     assert shares[3] > 0.2
     assert shares[2] < 0.05
 
 
-def test_recordings_without_cycles_are_refused_elsewhere(shared: Path) -> None:
-    trace = timesink.open(shared / "data/nsys/output-file.sqlite")
+def test_recordings_without_cycles_are_refused_elsewhere(shared_root: Path) -> None:
+    trace = timesink.open(shared_root / "data/nsys/output-file.sqlite")
     with pytest.raises(NotFoundError):
         find_cycles(trace)

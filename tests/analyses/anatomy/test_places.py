@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 from hypothesis import given
 
-from behaviours import Row, call, cycles_at, recorded
+from behaviours import Row, call, cycles_at, trace_of_rows
 from recorded_roles import recorded_roles
 from timelines import patient, random_traces
 from timesink.analyses.behaviour.recorded_anatomy import anatomies
@@ -21,13 +21,13 @@ def mark(ts: int, dur: int) -> Row:
 
 
 def places(trace: Trace, *spans: tuple[int, int]) -> list[Place]:
-    (found,) = anatomies(trace, cycles_at(*spans)).values()
-    return found.places.drop("ts_ns").rows()
+    (anatomy,) = anatomies(trace, cycles_at(*spans)).values()
+    return anatomy.places.drop("ts_ns").rows()
 
 
 def test_time_lies_in_calls_between_calls_and_at_both_ends() -> None:
     host = [mark(0, 100), call("a", 10, 40), call("b", 20, 10), call("c", 60, 10)]
-    assert places(recorded(host), (0, 100)) == [
+    assert places(trace_of_rows(host), (0, 100)) == [
         (1, None, None, "a", 1, 10),
         (1, "a", None, "b", 1, 10),
         (1, "b", None, None, 1, 10),
@@ -41,18 +41,20 @@ def test_time_lies_in_calls_between_calls_and_at_both_ends() -> None:
 def test_places_of_the_same_sort_are_counted_in_each_cycle() -> None:
     host = [mark(0, 50), mark(50, 50)]
     host += [call("a", ts, 5) for ts in (0, 10, 20, 50, 60)]
-    found = [row for row in places(recorded(host), (0, 50), (50, 100)) if row[2:4] == ("a", "a")]
-    assert [(row[0], row[4]) for row in found] == [(1, 1), (1, 2), (2, 1)]
+    place_rows = [
+        row for row in places(trace_of_rows(host), (0, 50), (50, 100)) if row[2:4] == ("a", "a")
+    ]
+    assert [(row[0], row[4]) for row in place_rows] == [(1, 1), (1, 2), (2, 1)]
 
 
 def test_small_places_are_left_out_unless_they_matter_in_another_cycle() -> None:
     host = [mark(0, 10_000), mark(10_000, 10_000)]
     host += [call("a", 0, 5_000), call("b", 5_001, 4_999)]
     host += [call("a", 10_000, 5_000), call("b", 15_900, 4_100)]
-    found = places(recorded(host), (0, 10_000), (10_000, 20_000))
-    assert [row[0] for row in found if row[2] == "a"] == [1, 2]
-    alone = places(recorded(host[:1] + host[2:4]), (0, 10_000))
-    assert [row[1] for row in alone] == ["a", "b"]
+    place_rows = places(trace_of_rows(host), (0, 10_000), (10_000, 20_000))
+    assert [row[0] for row in place_rows if row[2] == "a"] == [1, 2]
+    single_rows = places(trace_of_rows(host[:1] + host[2:4]), (0, 10_000))
+    assert [row[1] for row in single_rows] == ["a", "b"]
 
 
 def test_frames_around_the_cycle_are_none_and_objects_have_no_address() -> None:
@@ -61,7 +63,7 @@ def test_frames_around_the_cycle_are_none_and_objects_have_no_address() -> None:
         call("main.py(1): main", 0, 1000, "python_function"),
         call("<built-in method item of Tensor object at 0x7f00>", 20, 30, "python_function"),
     ]
-    assert [row[1:4] for row in places(recorded(host), (10, 90))] == [
+    assert [row[1:4] for row in places(trace_of_rows(host), (10, 90))] == [
         (None, None, "<built-in method item of Tensor object>"),
         ("<built-in method item of Tensor object>", None, None),
         (None, "<built-in method item of Tensor object>", None),
@@ -70,7 +72,7 @@ def test_frames_around_the_cycle_are_none_and_objects_have_no_address() -> None:
 
 def test_what_works_in_the_stead_of_the_thread_is_no_gap() -> None:
     host = [mark(0, 100), call("loss", 0, 50), call("backward", 60, 40, tid="2")]
-    assert [row[1:4] for row in places(recorded(host), (0, 100))] == [
+    assert [row[1:4] for row in places(trace_of_rows(host), (0, 100))] == [
         ("loss", None, None),
         (None, "loss", "backward"),
         ("backward", None, None),
@@ -79,34 +81,36 @@ def test_what_works_in_the_stead_of_the_thread_is_no_gap() -> None:
 
 def test_calls_that_cross_others_break_nothing() -> None:
     host = [mark(0, 100), call("a", 0, 50), call("b", 25, 50)]
-    found = places(recorded(host), (0, 100))
-    assert sum(row[5] for row in found) == 100
-    assert [row[1] for row in found] == [None, "b", None]
+    place_rows = places(trace_of_rows(host), (0, 100))
+    assert sum(row[5] for row in place_rows) == 100
+    assert [row[1] for row in place_rows] == [None, "b", None]
 
 
 def test_cycles_of_no_thread_have_no_places() -> None:
-    (found,) = anatomies(recorded([call("a", 0, 50)]), cycles_at((0, 100), on_device=True)).values()
-    assert found.places.is_empty()
+    (anatomy,) = anatomies(
+        trace_of_rows([call("a", 0, 50)]), cycles_at((0, 100), on_device=True)
+    ).values()
+    assert anatomy.places.is_empty()
 
 
 @patient
 @given(random_traces)
 def test_places_never_take_longer_than_the_cycle(trace: Trace) -> None:
-    marked = recorded([mark(0, 20), mark(20, 40)])
+    marked = trace_of_rows([mark(0, 20), mark(20, 40)])
     host = pl.concat([trace.host, marked.host], how="diagonal_relaxed")
     full = Trace(trace.metadata, (), {**trace.frames, "host": host.lazy()})
-    (found,) = anatomies(full, cycles_at((0, 20), (20, 60))).values()
-    sums = dict(found.places.group_by("cycle").agg(pl.col("dur_ns").sum()).iter_rows())
+    (anatomy,) = anatomies(full, cycles_at((0, 20), (20, 60))).values()
+    sums = dict(anatomy.places.group_by("cycle").agg(pl.col("dur_ns").sum()).iter_rows())
     # In cycles as short as these every place matters.
     assert sums == {1: 20, 2: 40}
 
 
-def test_a_stall_is_one_place_after_the_last_call_of_every_cycle(shared: Path) -> None:
+def test_a_stall_is_one_place_after_the_last_call_of_every_cycle(shared_root: Path) -> None:
     sums = {}
     for fault in ("normal", "python_stall"):
-        (role,) = recorded_roles(shared / "data/h200/faults" / fault)
-        found = role.anatomy
-        end = found.places.filter(pl.col("inside").is_null() & pl.col("before").is_null())
+        (role,) = recorded_roles(shared_root / "data/h200/faults" / fault)
+        anatomy = role.anatomy
+        end = anatomy.places.filter(pl.col("inside").is_null() & pl.col("before").is_null())
         sums[fault] = end.filter(pl.col("after").is_not_null())
     assert sums["python_stall"].height == 30
     assert sums["python_stall"]["dur_ns"].min() > 9_000_000

@@ -19,10 +19,10 @@ from timesink.model.schema import COUNTERS
 ON_HOST = {"device": "Host", "metric": None, "mu": None}
 
 
-def parts(found: Anatomy) -> dict[str, float]:
+def parts(anatomy: Anatomy) -> dict[str, float]:
     return {
         part if family is None else f"{part}/{family}": time
-        for part, family, time in found.parts.select("part", "family", "dur_ns").iter_rows()
+        for part, family, time in anatomy.parts.select("part", "family", "dur_ns").iter_rows()
     }
 
 
@@ -71,8 +71,8 @@ def test_of_several_devices_the_busiest_counts() -> None:
 def test_a_level_is_the_median_over_functions() -> None:
     rows = [{"function": name, "mu": mu} for name, mu in (("a", 1.0), ("b", 2.0), ("c", 9.0))]
     nothing = {"function": "d", "mu": float("nan")}
-    found = anatomy_of(behaviour(*rows, nothing)).levels
-    assert found.rows() == [(1, "gpu_usage", "GPU 0", "%", 2.0)]
+    levels = anatomy_of(behaviour(*rows, nothing)).levels
+    assert levels.rows() == [(1, "gpu_usage", "GPU 0", "%", 2.0)]
 
 
 def test_counters_beside_are_added_where_the_table_lacks_them() -> None:
@@ -85,8 +85,8 @@ def test_counters_beside_are_added_where_the_table_lacks_them() -> None:
         samples("process_mem_vms", every, "pid 8"),
         samples("gpu_power", every, None),
     )
-    found = anatomy_of(table, beside).levels.select("metric", "device", "value").rows()
-    assert found == [
+    levels = anatomy_of(table, beside).levels.select("metric", "device", "value").rows()
+    assert levels == [
         ("gpu_usage", "GPU 0", 50.0),
         ("host_cpu_usage", "Host", 3.0),
         ("host_mem_available", "Host", 8.0),
@@ -98,14 +98,14 @@ def test_a_mix_of_devices_is_added_up_where_that_means_something() -> None:
     def mixed(counter: str) -> list[dict[str, Any]]:
         rounds = range(0, 1001, 100)
         return [
-            one
+            sample
             for place in (0, 1)
-            for one in samples(counter, {ts + place: 5.0 + place for ts in rounds}, None)
+            for sample in samples(counter, {ts + place: 5.0 + place for ts in rounds}, None)
         ]
 
     beside = counters(mixed("net_rx_rate"), mixed("disk_usage"))
-    found = anatomy_of(behaviour({"cycle_ts_ns": 0}), beside).levels
-    assert found.filter(device="Host").select("metric", "value").rows() == [("net_rx_rate", 11.0)]
+    levels = anatomy_of(behaviour({"cycle_ts_ns": 0}), beside).levels
+    assert levels.filter(device="Host").select("metric", "value").rows() == [("net_rx_rate", 11.0)]
 
 
 _times: st.SearchStrategy[Mapping[str, int]] = st.dictionaries(
@@ -124,11 +124,11 @@ def test_parts_add_up_to_the_cycle(times: Mapping[str, int]) -> None:
         | ({} if kind.startswith("gpu") else ON_HOST)
         for kind, time in times.items()
     ]
-    found = anatomy_of(behaviour(*rows, {"function": "x", "function_class": None, "dur_ns": 0}))
-    assert found.parts["dur_ns"].sum() == 1_000
+    anatomy = anatomy_of(behaviour(*rows, {"function": "x", "function_class": None, "dur_ns": 0}))
+    assert anatomy.parts["dur_ns"].sum() == 1_000
 
 
 def test_an_empty_table_has_an_empty_anatomy() -> None:
-    found = anatomy_of(behaviour().clear(), counters())
-    assert found.parts.is_empty()
-    assert found.cycles.is_empty()
+    anatomy = anatomy_of(behaviour().clear(), counters())
+    assert anatomy.parts.is_empty()
+    assert anatomy.cycles.is_empty()

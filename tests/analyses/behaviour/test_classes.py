@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from behaviours import activity, behaviour, call, cycles_at, recorded, rows_of
+from behaviours import activity, behaviour, call, cycles_at, rows_of, trace_of_rows
 from timesink.analyses.behaviour import FUNCTION_CLASSES, load_classes
 from timesink.errors import TimesinkError, UsageError
 
@@ -49,17 +49,17 @@ def test_class_of_a_host_call():
         call(name, start + 10, 20, kind)
         for (kind, name, _), (start, _) in zip(HOST_CALLS, spans, strict=True)
     ]
-    found = rows_of(behaviour(recorded(calls), cycles_at(*spans)))
-    told = {row["cycle"]: row["function_class"] for row in found}
-    assert len(found) == len(HOST_CALLS)
+    rows = rows_of(behaviour(trace_of_rows(calls), cycles_at(*spans)))
+    class_by_cycle = {row["cycle"]: row["function_class"] for row in rows}
+    assert len(rows) == len(HOST_CALLS)
     assert [
-        (kind, name, told[at]) for at, (kind, name, _) in enumerate(HOST_CALLS, 1)
+        (kind, name, class_by_cycle[at]) for at, (kind, name, _) in enumerate(HOST_CALLS, 1)
     ] == HOST_CALLS
 
 
 @pytest.mark.parametrize("kind", ["instant", "overhead", "trace"])
 def test_what_is_no_work_is_not_counted(kind: str):
-    trace = recorded([call("mark", 10, 20, kind), call("aten::mm", 10, 20)])
+    trace = trace_of_rows([call("mark", 10, 20, kind), call("aten::mm", 10, 20)])
     assert [row["function"] for row in rows_of(behaviour(trace, ONE_CYCLE))] == ["aten::mm"]
 
 
@@ -80,14 +80,14 @@ def test_what_is_no_work_is_not_counted(kind: str):
 )
 def test_class_of_device_work(kind: str, name: str, direction: str | None, expected: str):
     work = activity(name, 10, 20, kind, copy_direction=direction)
-    (row,) = rows_of(behaviour(recorded(device=[work]), ONE_CYCLE))
+    (row,) = rows_of(behaviour(trace_of_rows(device=[work]), ONE_CYCLE))
     assert row["function_class"] == expected
 
 
 def test_annotations_on_the_device_are_no_work():
     work = [activity("decode_step", 0, 90, "annotation"), activity("gemm", 10, 20)]
-    found = rows_of(behaviour(recorded(device=work), ONE_CYCLE))
-    assert [row["function"] for row in found] == ["gemm"]
+    rows = rows_of(behaviour(trace_of_rows(device=work), ONE_CYCLE))
+    assert [row["function"] for row in rows] == ["gemm"]
 
 
 def test_every_class_is_in_the_map():
@@ -95,16 +95,16 @@ def test_every_class_is_in_the_map():
 
 
 def test_a_file_replaces_the_classes_it_names(tmp_path: Path):
-    own = tmp_path / "map.csv"
-    own.write_text("# mine\nmetric, class\nfan_*, gpu_compute\n,gpu_comm\n")
-    classes = load_classes(own)
+    map_file = tmp_path / "map.csv"
+    map_file.write_text("# mine\nmetric, class\nfan_*, gpu_compute\n,gpu_comm\n")
+    classes = load_classes(map_file)
     assert classes.metrics["gpu_compute"] == ("fan_*",)
     assert classes.metrics["gpu_comm"] == ()
     assert classes.metrics["oncpu"] == load_classes().metrics["oncpu"]
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"class,metric\ngpu_compte,x\n", "'gpu_compte', which no function has"),
         (b"function,counter\na,b\n", "no map of classes to metrics"),
@@ -113,12 +113,12 @@ def test_a_file_replaces_the_classes_it_names(tmp_path: Path):
         (b"\xff\xfe\x00", "is not text"),
     ],
 )
-def test_a_file_that_is_no_map(tmp_path: Path, content: bytes, told: str):
-    own = tmp_path / "map.csv"
-    own.write_bytes(content)
+def test_a_file_that_is_no_map(tmp_path: Path, content: bytes, message: str):
+    map_file = tmp_path / "map.csv"
+    map_file.write_bytes(content)
     with pytest.raises(UsageError, match="--map") as raised:
-        load_classes(own)
-    assert told in raised.value.message
+        load_classes(map_file)
+    assert message in raised.value.message
 
 
 def test_a_map_that_is_not_there(tmp_path: Path):

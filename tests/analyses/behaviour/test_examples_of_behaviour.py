@@ -15,7 +15,7 @@ from timesink.analyses.behaviour import (
 )
 from timesink.analyses.behaviour.calls import windows_by_process, without_recorders_ranges
 from timesink.analyses.behaviour.counters import Series, Spans, levels, place_of
-from timesink.analyses.behaviour.table import behaviour_table, merged
+from timesink.analyses.behaviour.table import behaviour_table, merge_spans
 from timesink.analyses.behaviour.untraced import is_waiting_call
 from timesink.analyses.cycles import SCHEMA, Cycles
 from timesink.analyses.cycles.search import find_cycles
@@ -59,8 +59,12 @@ def test_host_class() -> None:
 
 def test_merged() -> None:
     times = np.array([0, 5, 10]), np.array([7, 10, 12])
-    one = merged(Spans(np.zeros(3, dtype=np.int64), *times, times[1] - times[0], 1))
-    assert (one.start.tolist(), one.end.tolist(), one.weight.tolist()) == (
+    merged_spans = merge_spans(Spans(np.zeros(3, dtype=np.int64), *times, times[1] - times[0], 1))
+    assert (
+        merged_spans.start.tolist(),
+        merged_spans.end.tolist(),
+        merged_spans.weight.tolist(),
+    ) == (
         [0, 10],
         [10, 12],
         [10, 2],
@@ -87,8 +91,8 @@ def test_once_per_cycle() -> None:
 
 def test_levels() -> None:
     ticks = Series("load", np.array([0, 10]), np.array([1.0, 3.0]))
-    one = np.array([5])
-    span = Spans(np.array([0]), one, np.array([10]), one, 1)
+    start = np.array([5])
+    span = Spans(np.array([0]), start, np.array([10]), start, 1)
     assert [(level.mean.tolist(), level.spread.tolist()) for _, level in levels([ticks], span)] == [
         ([2.5], [0.5])
     ]
@@ -119,5 +123,5 @@ def test_is_waiting_call() -> None:
 def test_windows_by_process() -> None:
     row = (1, "generic", "7", "decode_step", 0, 9)
     table = pl.DataFrame([row], schema=SCHEMA, orient="row")
-    found = windows_by_process(Cycles(table, "marker", "decode_step", 1.0, ""))
-    assert found["7"].holding(np.array([3, 9])).tolist() == [0, -1]
+    windows = windows_by_process(Cycles(table, "marker", "decode_step", 1.0, ""))
+    assert windows["7"].holding(np.array([3, 9])).tolist() == [0, -1]

@@ -27,5 +27,5 @@ LABELS = [
 
 
 def test_labels():
-    found = [(label, place_of(label, ["42", "node1(42)"], [0, 1])) for label, _ in LABELS]
-    assert found == LABELS
+    label_places = [(label, place_of(label, ["42", "node1(42)"], [0, 1])) for label, _ in LABELS]
+    assert label_places == LABELS

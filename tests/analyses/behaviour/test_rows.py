@@ -7,7 +7,7 @@ import pytest
 
 from programs import batch, role
 from timesink.analyses.behaviour import (
-    mended,
+    mend_table,
     once_per_cycle,
     with_cycle_lengths,
 )
@@ -23,24 +23,24 @@ def test_a_name_of_two_classes_is_two_functions():
 
 
 def test_a_table_written_twice_is_one():
-    kept, notes = mended(pl.concat([TABLE, TABLE]))
+    table, notes = mend_table(pl.concat([TABLE, TABLE]))
     assert notes == (f"{TABLE.height} rows repeated others and were left out",)
-    assert kept.equals(TABLE)
+    assert table.equals(TABLE)
 
 
 def test_rows_that_contradict_others_stay_and_are_said():
     other = TABLE.with_columns(dur_ns=pl.col("dur_ns") * 7, beta_pct=pl.lit(1.0))
     both = pl.concat([TABLE, other])
-    kept, notes = mended(both)
-    assert kept.equals(both)
+    table, notes = mend_table(both)
+    assert table.equals(both)
     assert [f"{TABLE.height} rows contradict others" in note for note in notes] == [True]
 
 
 def test_cycles_of_the_same_number_on_another_machine_are_no_repeats():
     there = TABLE.with_columns(host=pl.lit("node2").cast(TABLE.schema["host"]))
     both = pl.concat([TABLE, there])
-    kept, notes = mended(both)
-    assert kept.equals(both)
+    table, notes = mend_table(both)
+    assert table.equals(both)
     assert notes == ()
 
 
@@ -56,8 +56,8 @@ def test_lengths_without_shares_stay_unknown():
 
 
 def test_what_was_mended_is_said():
-    assert mended(TABLE)[1] == ()
+    assert mend_table(TABLE)[1] == ()
     unknown = TABLE.with_columns(cycle_dur_ns=pl.lit(0, pl.Int64))
-    notes = mended(pl.concat([unknown, unknown[:1]]))[1]
+    notes = mend_table(pl.concat([unknown, unknown[:1]]))[1]
     assert notes[0] == "1 row repeated others and was left out"
     assert "lengths of cycles are not recorded" in notes[1]

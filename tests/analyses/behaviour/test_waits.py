@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from behaviours import Row, behaviour, call, cycles_at, recorded, rows_of
+from behaviours import Row, behaviour, call, cycles_at, rows_of, trace_of_rows
 from timesink.analyses.behaviour import SIDE_WAIT
 from timesink.analyses.behaviour.untraced import is_waiting_call
 
@@ -13,8 +13,8 @@ SLEEP = "<built-in function sleep>"
 
 def classes(*host: Row) -> set[str]:
     marks = [call("step", start, 90, "annotation") for start in (10, 110)]
-    found = behaviour(recorded([*marks, *host]), cycles_at((0, 100), (100, 200)))
-    return {row["function_class"] for row in rows_of(found, function=SLEEP)}
+    result = behaviour(trace_of_rows([*marks, *host]), cycles_at((0, 100), (100, 200)))
+    return {row["function_class"] for row in rows_of(result, function=SLEEP)}
 
 
 def test_a_sampler_that_sleeps_waits():

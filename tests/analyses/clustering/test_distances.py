@@ -21,11 +21,11 @@ def _row(levels, role) -> Levels:
 def test_every_pair_is_as_far_as_its_most_different_feature(seed):
     levels = _levels(seed)
     apart, _ = distances(levels)
-    for one, other in np.ndindex(apart.shape):
-        if one != other:
-            sure = sure_differences(_row(levels, one), _row(levels, other))[0]
-            known = sure[~np.isnan(sure)]
-            assert apart[one, other] == (known.max() if known.size else NOTHING_SHARED)
+    for first, other in np.ndindex(apart.shape):
+        if first != other:
+            sure = sure_differences(_row(levels, first), _row(levels, other))[0]
+            finite = sure[~np.isnan(sure)]
+            assert apart[first, other] == (finite.max() if finite.size else NOTHING_SHARED)
 
 
 @given(st.integers(0, 2**32), st.permutations(range(6)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.comparison.role_features import Feature, Levels, _kind_of, _widened
+from timesink.analyses.comparison.role_features import Feature, Levels, _kind_of, _student_widening
 from timesink.analyses.comparison.role_groups import (
     allowances,
-    linked,
+    complete_linkage,
     sure_differences,
     threshold_reason,
     times_the_work,
@@ -16,9 +16,9 @@ from timesink.analyses.comparison.role_groups import (
 
 
 def test_sure_differences() -> None:
-    one = Levels(np.array([[3.0, 1.0]]), np.array([[0.1, 0.1]]))
+    first = Levels(np.array([[3.0, 1.0]]), np.array([[0.1, 0.1]]))
     other = Levels(np.array([[5.0, 1.1]]), np.array([[0.0, 0.1]]))
-    assert repr(sure_differences(one, other)) == "array([[1.7, 0. ]])"
+    assert repr(sure_differences(first, other)) == "array([[1.7, 0. ]])"
 
 
 def test_kind_of() -> None:
@@ -29,12 +29,12 @@ def test_kind_of() -> None:
 
 
 def test_widened() -> None:
-    assert repr(_widened(np.array([5, 12, 1000])).round(2)) == "array([1.73, 1.25, 1.  ])"
+    assert repr(_student_widening(np.array([5, 12, 1000])).round(2)) == "array([1.73, 1.25, 1.  ])"
 
 
 def test_linked() -> None:
     assert (
-        repr(linked(np.array([[0.0, 0.2, 5.0], [0.2, 0.0, 5.0], [5.0, 5.0, 0.0]]), 1.0))
+        repr(complete_linkage(np.array([[0.0, 0.2, 5.0], [0.2, 0.0, 5.0], [5.0, 5.0, 0.0]]), 1.0))
         == "array([0, 0, 2])"
     )
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from many_roles import FAULTS, many_roles, one_role
-from roles_changed import changed
-from timesink.analyses.comparison import Role
+from roles_changed import change_role
+from timesink.analyses.comparison import ProcessSteps
 from timesink.analyses.comparison.role_groups import Exploration, explore
 from timesink.errors import UsageError
 
@@ -26,8 +26,8 @@ def _partition(exploration) -> set[frozenset[str]]:
     }
 
 
-def _half(role, part, label) -> Role:
-    return changed(role, label=label, behaviour=role.behaviour.filter(part))
+def _half(role, part, label) -> ProcessSteps:
+    return change_role(role, label=label, behaviour=role.behaviour.filter(part))
 
 
 # -- groups --------------------------------------------------------------------------------------
@@ -37,7 +37,7 @@ def _half(role, part, label) -> Role:
 def test_known_groups_are_found(cycles):
     roles, group = many_roles(12, groups=5, cycles=cycles)
     expected = {
-        frozenset(role.pid for role, own in zip(roles, group, strict=True) if own == number)
+        frozenset(role.pid for role, cluster in zip(roles, group, strict=True) if cluster == number)
         for number in set(group.tolist())
     }
     assert _partition(clusters_of(roles)) == expected
@@ -75,13 +75,13 @@ def test_clusters_come_largest_first_and_name_their_most_typical_role():
 def test_the_rank_that_waits_stays_with_its_peer():
     """Two ranks of one run: the wait for the all-reduce sits on one of them."""
     ranks = [_with_all_reduce(one_role(rank), share) for rank, share in ((0, 0.001), (1, 0.8))]
-    busy = changed(
+    busy = change_role(
         ranks[1], mu=pl.when(pl.col("metric") == "gpu_usage").then(100.0).otherwise("mu")
     )
     assert len(clusters_of([ranks[0], busy]).clusters) == 1
 
 
-def _with_all_reduce(role, share) -> Role:
+def _with_all_reduce(role, share) -> ProcessSteps:
     first = role.behaviour.filter(pl.col("short_name") == "rms_norm_kernel")
     reduce = first.with_columns(
         function=pl.lit("cross_device_reduce_1stage"),
@@ -89,39 +89,39 @@ def _with_all_reduce(role, share) -> Role:
         calls=pl.lit(128),
     )
     columns = role.behaviour.columns
-    reduce = changed(role, behaviour=reduce.select(columns)).behaviour
-    return changed(role, behaviour=pl.concat([role.behaviour, reduce]))
+    reduce = change_role(role, behaviour=reduce.select(columns)).behaviour
+    return change_role(role, behaviour=pl.concat([role.behaviour, reduce]))
 
 
 # -- units of work -------------------------------------------------------------------------------
 
 
-def _single_layers(number, per_batch=64) -> Role:
+def _single_layers(number, per_batch=64) -> ProcessSteps:
     """A role whose cycles are the layers of a batch."""
     shrunk = {
         name: (pl.col(name) // per_batch).clip(1) for name in ("dur_ns", "calls", "cycle_dur_ns")
     }
-    return changed(one_role(number, cycles=60), anchor=pl.lit("DecoderLayer.forward"), **shrunk)
+    return change_role(one_role(number, cycles=60), anchor=pl.lit("DecoderLayer.forward"), **shrunk)
 
 
 def test_another_unit_of_work_is_a_cluster_of_its_own_and_says_so():
     exploration = clusters_of([one_role(0), one_role(1), _single_layers(2), _single_layers(3)])
     assert _partition(exploration) == {frozenset({"1000", "1001"}), frozenset({"1002", "1003"})}
-    told = exploration.clusters[1].apart
-    assert told.startswith("another unit of work: 60 cycles of 1")
-    assert "DecoderLayer.forward" in told
-    assert "Scheduler.run_batch" in told
-    assert "time of" not in told
+    text = exploration.clusters[1].apart
+    assert text.startswith("another unit of work: 60 cycles of 1")
+    assert "DecoderLayer.forward" in text
+    assert "Scheduler.run_batch" in text
+    assert "time of" not in text
 
 
 def test_prefill_is_another_unit_of_work():
-    prefill = changed(one_role(2), cycle_type=pl.lit("prefill"))
+    prefill = change_role(one_role(2), cycle_type=pl.lit("prefill"))
     exploration = clusters_of([one_role(0), one_role(1), prefill])
     assert exploration.clusters[1].apart.startswith("another unit of work: 12 prefill cycles of")
 
 
 def test_cycles_marked_otherwise_with_the_same_work_are_alike():
-    other = changed(one_role(1), anchor=pl.lit("ProfilerStep"))
+    other = change_role(one_role(1), anchor=pl.lit("ProfilerStep"))
     assert len(clusters_of([one_role(0), other]).clusters) == 1
 
 
@@ -137,7 +137,7 @@ def test_a_cluster_says_what_sets_it_apart():
     assert "time of gemm on GPU" in ill.apart
     first = ill.differences[0]
     assert (first.what, first.unit) == ("gpu_sm_frequency", "MHz")
-    assert first.own < first.base / 4
+    assert first.value < first.base / 4
     assert first.distance > 2
 
 
@@ -147,17 +147,19 @@ def test_one_quantity_under_two_names_is_told_once():
         role = one_role(number, fault)
         clock = pl.col("metric").cast(pl.String)
         twin = role.behaviour.filter(clock == "gpu_sm_frequency")
-        twin = changed(role, behaviour=twin, metric=pl.lit("gpu_frequency")).behaviour
-        roles.append(changed(role, behaviour=pl.concat([role.behaviour, twin])))
-    told = clusters_of(roles).clusters[1].apart
-    assert "gpu_sm_frequency" in told
-    assert "gpu_frequency" not in told
+        twin = change_role(role, behaviour=twin, metric=pl.lit("gpu_frequency")).behaviour
+        roles.append(change_role(role, behaviour=pl.concat([role.behaviour, twin])))
+    text = clusters_of(roles).clusters[1].apart
+    assert "gpu_sm_frequency" in text
+    assert "gpu_frequency" not in text
 
 
 def test_a_longer_cycle_does_not_change_the_time_of_what_took_as_long():
-    told = clusters_of([one_role(0), one_role(1, FAULTS[4])]).clusters[1].differences
-    assert {"length of the cycle", "time of oncpu"} < {one.what for one in told}
-    assert "time of cpu_sync" not in {one.what for one in told}
+    differences = clusters_of([one_role(0), one_role(1, FAULTS[4])]).clusters[1].differences
+    assert {"length of the cycle", "time of oncpu"} < {
+        difference.what for difference in differences
+    }
+    assert "time of cpu_sync" not in {difference.what for difference in differences}
 
 
 # -- symmetry ------------------------------------------------------------------------------------
@@ -167,26 +169,26 @@ def test_a_longer_cycle_does_not_change_the_time_of_what_took_as_long():
 @settings(max_examples=4)
 def test_order_and_names_do_not_change_the_clusters(order, names):
     roles, _ = many_roles(8, groups=3)
-    renamed = [changed(roles[place], label=f"role {names[place]}") for place in order]
+    renamed = [change_role(roles[place], label=f"role {names[place]}") for place in order]
     assert _partition(clusters_of(renamed)) == _partition(clusters_of(roles))
 
 
 def test_swapped_inputs_give_the_same_answer():
     roles = [one_role(0), one_role(1, FAULTS[1])]
-    one, other = clusters_of(roles), clusters_of(roles[::-1])
-    assert [role.label for role in one.roles] == [role.label for role in other.roles]
-    assert (one.distances == other.distances).all()
-    assert one.clusters[1].apart == other.clusters[1].apart
+    exploration, other = clusters_of(roles), clusters_of(roles[::-1])
+    assert [role.label for role in exploration.roles] == [role.label for role in other.roles]
+    assert (exploration.distances == other.distances).all()
+    assert exploration.clusters[1].apart == other.clusters[1].apart
 
 
 def test_names_that_swap_places_mirror_the_answer():
     healthy, ill = one_role(0), one_role(1, FAULTS[1])
-    one = clusters_of([healthy, ill])
-    other = clusters_of([changed(healthy, label="z"), changed(ill, label="a")])
-    assert (one.distances == other.distances.T).all()
-    there, back = one.clusters[1].differences, other.clusters[1].differences
-    assert [(a.what, a.base, a.own, a.distance) for a in there] == [
-        (b.what, b.own, b.base, b.distance) for b in back
+    exploration = clusters_of([healthy, ill])
+    other = clusters_of([change_role(healthy, label="z"), change_role(ill, label="a")])
+    assert (exploration.distances == other.distances.T).all()
+    there, back = exploration.clusters[1].differences, other.clusters[1].differences
+    assert [(a.what, a.base, a.value, a.distance) for a in there] == [
+        (b.what, b.value, b.base, b.distance) for b in back
     ]
 
 
@@ -203,7 +205,7 @@ def test_representatives_are_compared_largest_distance_first():
     roles, _ = many_roles(8, groups=3)
     exploration = explore(roles)
     wanted = {
-        tuple(sorted(exploration.roles[one.representative].label for one in pair))
+        tuple(sorted(exploration.roles[cluster.representative].label for cluster in pair))
         for pair in combinations(exploration.clusters, 2)
     }
     labels = [(pair.base.label, pair.new.label) for pair in exploration.pairs]
@@ -232,7 +234,7 @@ def test_one_role_alone_is_refused():
 
 
 def test_a_role_without_cycles_is_refused_by_name():
-    empty = changed(one_role(1), label="b.csv", behaviour=one_role(1).behaviour.head(0))
+    empty = change_role(one_role(1), label="b.csv", behaviour=one_role(1).behaviour.head(0))
     with pytest.raises(UsageError, match=r"b\.csv: no step"):
         clusters_of([one_role(0), empty])
 
@@ -251,17 +253,19 @@ def test_roles_without_counters_are_told_apart_by_time_and_calls():
     assert exploration.clusters[1].apart.startswith("time of gemm on GPU 2: ")
 
 
-def _without_counters(role) -> Role:
+def _without_counters(role) -> ProcessSteps:
     table = role.behaviour.unique(["cycle", "function"], maintain_order=True)
-    return changed(role, behaviour=table, metric=pl.lit(None), mu=pl.lit(None), unit=pl.lit(None))
+    return change_role(
+        role, behaviour=table, metric=pl.lit(None), mu=pl.lit(None), unit=pl.lit(None)
+    )
 
 
 def test_prefill_and_decode_cycles_of_one_role_are_told_apart_each():
-    def mixed(number, slower) -> Role:
+    def mixed(number, slower) -> ProcessSteps:
         prefill = pl.col("cycle") <= 6
         longer = pl.when(prefill).then(pl.col("cycle_dur_ns") * slower).otherwise("cycle_dur_ns")
         kind = pl.when(prefill).then(pl.lit("prefill")).otherwise(pl.lit("decode"))
-        return changed(one_role(number), cycle_type=kind, cycle_dur_ns=longer.cast(pl.Int64))
+        return change_role(one_role(number), cycle_type=kind, cycle_dur_ns=longer.cast(pl.Int64))
 
     exploration = clusters_of([mixed(0, 4), mixed(1, 4), mixed(2, 12)])
     assert _partition(exploration) == {frozenset({"1000", "1001"}), frozenset({"1002"})}

@@ -39,9 +39,9 @@ def test_few_cycles_are_less_sure_than_many():
 
 
 def test_a_role_that_scarcely_scatters_by_chance_is_not_believed():
-    alone = _levels([2.0, 2.0, 2.0]).error[0, 0]
+    single_error = _levels([2.0, 2.0, 2.0]).error[0, 0]
     beside = _levels([2.0, 2.0, 2.0], [1, 3, 2, 1, 3, 2], [3, 1, 2, 3, 2, 1]).error[0, 0]
-    assert beside > 3 * alone
+    assert beside > 3 * single_error
 
 
 def test_snapshots_of_the_moment_are_believed_only_when_there_are_many():
@@ -83,15 +83,20 @@ def test_work_far_below_the_cycle_hardly_counts():
 def test_a_level_without_a_known_unit_is_seen_against_the_usual_one():
     measures = measure([one_role(0), one_role(1)])
     unknown = Measures(
-        tuple(type(one)(one.kind, one.name, one.place, "furlong") for one in measures.features),
+        tuple(
+            type(feature)(feature.kind, feature.name, feature.place, "furlong")
+            for feature in measures.features
+        ),
         measures.values * 1e-9,
         measures.owners,
         measures.devices,
     )
-    columns = [one.kind == "metric" for one in unknown.features]
+    columns = [feature.kind == "metric" for feature in unknown.features]
     assert not np.isnan(_metric_logs(unknown, columns)).any()
 
 
 def _metric_logs(measures, columns) -> NDArray[np.float64]:
-    kept = tuple(one for one, keep in zip(measures.features, columns, strict=True) if keep)
-    return doublings(Measures(kept, measures.values[:, columns], measures.owners, ()))
+    features = tuple(
+        feature for feature, keep in zip(measures.features, columns, strict=True) if keep
+    )
+    return doublings(Measures(features, measures.values[:, columns], measures.owners, ()))

@@ -10,23 +10,25 @@ import pytest
 
 import timesink
 from recorded_roles import recorded_roles
-from roles_changed import changed
-from timesink.analyses.comparison import Role
+from roles_changed import change_role
+from timesink.analyses.comparison import ProcessSteps
 from timesink.analyses.comparison.role_groups import Cluster, Exploration, explore
 
 CASES = ("cpu_frequency_reduction", "gpu_instability", "gpu_memory_squeeze_out_NVLink")
 
 
 @pytest.fixture(scope="module")
-def published(shared: Path) -> list[Role]:
+def published_roles(shared_root: Path) -> list[ProcessSteps]:
     """All processes of three cases, `case/side/pid`."""
     roles = []
     for case in CASES:
         for side in ("normal", "abnormal"):
-            file = shared / f"data/latencyprism/SGLang/{case}/{side}_perf_data"
+            file = shared_root / f"data/latencyprism/SGLang/{case}/{side}_perf_data"
             table = timesink.open(file / "result_perf_data.csv.gz").behaviour
-            for (pid,), own in table.group_by("pid", maintain_order=True):
-                roles.append(Role(f"{case}/{side}/{pid}", str(file), str(pid), own))
+            for (pid,), process_table in table.group_by("pid", maintain_order=True):
+                roles.append(
+                    ProcessSteps(f"{case}/{side}/{pid}", str(file), str(pid), process_table)
+                )
     return roles
 
 
@@ -34,13 +36,15 @@ def _names(exploration: Exploration, cluster: Cluster) -> set[str]:
     return {exploration.roles[place].label for place in cluster.members}
 
 
-def test_published_cases_fall_into_runs_that_behave_alike(published):
-    exploration = explore(published, most_pairs=0)
-    told = {frozenset(_names(exploration, one)): one.apart for one in exploration.clusters}
+def test_published_cases_fall_into_runs_that_behave_alike(published_roles):
+    exploration = explore(published_roles, most_pairs=0)
+    apart_by_names = {
+        frozenset(_names(exploration, cluster)): cluster.apart for cluster in exploration.clusters
+    }
     clock = frozenset({"gpu_instability/abnormal/944615"})
     layers = frozenset({"cpu_frequency_reduction/abnormal/842126"})
     link = "gpu_memory_squeeze_out_NVLink"
-    assert set(told) == {
+    assert set(apart_by_names) == {
         frozenset({"cpu_frequency_reduction/normal/805580", "gpu_instability/normal/944615"}),
         # The wait for the all-reduce sits on one rank before and on the other after.
         frozenset({f"{link}/normal/923228", f"{link}/normal/923229"}),
@@ -48,31 +52,33 @@ def test_published_cases_fall_into_runs_that_behave_alike(published):
         clock,
         layers,
     }
-    assert told[clock].startswith("gpu_sm_frequency on GPU 7: 1 187 → 210 MHz; ")
-    assert told[layers].startswith("another unit of work: 238 cycles of 38.5 ms (Qwen3Decoder")
-    assert "cpu_frequency on Host: 85.7 → 22.5 %" in told[layers]
+    assert apart_by_names[clock].startswith("gpu_sm_frequency on GPU 7: 1 187 → 210 MHz; ")
+    assert apart_by_names[layers].startswith(
+        "another unit of work: 238 cycles of 38.5 ms (Qwen3Decoder"
+    )
+    assert "cpu_frequency on Host: 85.7 → 22.5 %" in apart_by_names[layers]
 
 
-def test_no_published_run_is_told_apart_from_itself(published):
+def test_no_published_run_is_told_apart_from_itself(published_roles):
     turn = pl.col("cycle").rank("dense")
     # Every other cycle, or the later ones.
     halves = cycle([turn % 2 == 1, turn * 2 > turn.max()])
-    for role, part in zip(published, halves, strict=False):
+    for role, part in zip(published_roles, halves, strict=False):
         mixed = role.behaviour.with_columns(taken=part)
         parts = [
-            changed(role, label=str(taken), behaviour=own)
-            for (taken,), own in mixed.group_by("taken")
+            change_role(role, label=str(taken), behaviour=half_rows)
+            for (taken,), half_rows in mixed.group_by("taken")
         ]
         assert len(explore(parts, most_pairs=0).clusters) == 1, role.label
 
 
-def test_recorded_faults_are_told_apart_from_two_normal_runs(shared):
+def test_recorded_faults_are_told_apart_from_two_normal_runs(shared_root):
     roles = []
     for name in ("normal", "normal_b", "gpu_clock", "sync_bug"):
-        (role,) = recorded_roles(shared / "data/h200/faults" / name)
-        roles.append(changed(role, label=name))
+        (role,) = recorded_roles(shared_root / "data/h200/faults" / name)
+        roles.append(change_role(role, label=name))
     exploration = explore(roles, most_pairs=0)
-    told = [(_names(exploration, one), one.apart) for one in exploration.clusters]
-    assert [names for names, _ in told] == [{"normal", "normal_b"}, {"gpu_clock"}, {"sync_bug"}]
-    assert told[1][1].startswith("gpu_sm_frequency on GPU 0: 1 980 → 345 MHz; ")
-    assert "calls of cpu_sync on Host: 1 → 101" in told[2][1]
+    clusters = [(_names(exploration, cluster), cluster.apart) for cluster in exploration.clusters]
+    assert [names for names, _ in clusters] == [{"normal", "normal_b"}, {"gpu_clock"}, {"sync_bug"}]
+    assert clusters[1][1].startswith("gpu_sm_frequency on GPU 0: 1 980 → 345 MHz; ")
+    assert "calls of cpu_sync on Host: 1 → 101" in clusters[2][1]

@@ -2,7 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timesink.analyses.comparison.role_features import Feature
-from timesink.analyses.comparison.role_groups import MOST, allowances, threshold_reason
+from timesink.analyses.comparison.role_groups import MAX, allowances, threshold_reason
 
 FEATURES = (Feature("metric", "gpu_util", 1), Feature("time", "gemm", 1))
 
@@ -18,7 +18,7 @@ def test_a_feature_in_which_parts_differ_is_taken_with_care():
 
 def test_a_role_that_changed_does_not_hide_what_others_do():
     null = _null((4.0, 0.0), (0.0, 0.0))
-    assert allowances(null)[0] == MOST
+    assert allowances(null)[0] == MAX
     assert threshold_reason(null, FEATURES, ["a", "b"]).endswith("a changed during the recording")
 
 

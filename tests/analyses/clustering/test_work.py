@@ -10,9 +10,11 @@ from timesink.analyses.comparison.role_groups import exact_calls, explore, unlik
 
 
 def test_a_model_with_half_as_many_layers_again_is_another():
-    found = explore([role([batch(12)] * 3, "deep"), role([batch(8)] * 3, "flat")])
-    assert len(found.clusters) == 2
-    assert "another amount of work: 0.667 times the calls in a cycle" in found.clusters[1].apart
+    exploration = explore([role([batch(12)] * 3, "deep"), role([batch(8)] * 3, "flat")])
+    assert len(exploration.clusters) == 2
+    assert (
+        "another amount of work: 0.667 times the calls in a cycle" in exploration.clusters[1].apart
+    )
 
 
 def test_the_same_model_is_not():

@@ -14,8 +14,8 @@ from timesink.analyses.communication_calls import communication_records
 from timesink.analyses.communication_workers import compare_workers, summarise_worker
 
 
-def test_short_broadcasts_take_as_long_as_their_kernels(shared: Path):
-    trace = timesink.open(shared / "data/hta/nccl_parser_config/nccl_data.json.gz")
+def test_short_broadcasts_take_as_long_as_their_kernels(shared_root: Path):
+    trace = timesink.open(shared_root / "data/hta/nccl_parser_config/nccl_data.json.gz")
     named = pl.col("name").cast(pl.String).str.contains("Broadcast")
     kernels = int(trace.device.filter(named)["dur_ns"].sum())
     assert kernels == pytest.approx(114_334, abs=1)

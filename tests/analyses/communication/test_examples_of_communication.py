@@ -118,8 +118,12 @@ def test_find_mismatches() -> None:
 def test_with_meaning() -> None:
     call = {"call": 0, "name": "nccl:all_reduce", "carries_arguments": False}
     inputs = {"input_dims": "[[256]]", "input_types": '["c10::Half"]'}
-    meant = with_meaning(pl.DataFrame([call | inputs]), timesink.open(timesink.sample()))
-    assert meant.select("collective", "library", "size_bytes").row(0) == ("all_reduce", "nccl", 512)
+    meanings = with_meaning(pl.DataFrame([call | inputs]), timesink.open(timesink.sample()))
+    assert meanings.select("collective", "library", "size_bytes").row(0) == (
+        "all_reduce",
+        "nccl",
+        512,
+    )
 
 
 def test_communication_ranges() -> None:

@@ -42,9 +42,9 @@ def arguments(collective: str, elements: int, dtype: str = "Float", **more: Any)
 
 def nccl_call(start: int = 100) -> list[Event]:
     """As PyTorch records it: arguments around an annotation, a kernel that outlasts both."""
-    told = arguments("allreduce", 1000, Seq=7)
+    call_arguments = arguments("allreduce", 1000, Seq=7)
     return [
-        operator("record_param_comms", start, 60, **{"External id": 5}, **told),
+        operator("record_param_comms", start, 60, **{"External id": 5}, **call_arguments),
         annotation("nccl:all_reduce", start + 10, 40, **{"External id": 6}),
         runtime("cudaLaunchKernelExC", start + 20, 10, 11, **{"External id": 6}),
         kernel(
@@ -104,18 +104,18 @@ def test_call_known_by_its_arguments_alone_is_named_after_them():
 
 
 def test_waiting_for_a_collective_is_none():
-    told = arguments("wait", 0, "Byte")
+    call_arguments = arguments("wait", 0, "Byte")
     trace = read(
         *nccl_call(),
-        operator("record_param_comms", 400, 10, **told),
+        operator("record_param_comms", 400, 10, **call_arguments),
         operator("record_param_comms", 500, 10),
     )
     assert communication_records(trace)["name"].to_list() == ["nccl:all_reduce"]
 
 
 def test_kernel_without_a_call_is_a_record_of_its_own():
-    told = arguments("_reduce_scatter_base", 8, "Half", Seq=3)
-    trace = read(kernel("ncclDevKernel_ReduceScatter_Sum_f16", 100, 50, 9, **told))
+    call_arguments = arguments("_reduce_scatter_base", 8, "Half", Seq=3)
+    trace = read(kernel("ncclDevKernel_ReduceScatter_Sum_f16", 100, 50, 9, **call_arguments))
     (record,) = communication_records(trace).to_dicts()
     assert record["name"] == "ncclDevKernel_ReduceScatter_Sum_f16"
     assert (record["collective"], record["size_bytes"]) == ("reduce_scatter", 16)
@@ -250,8 +250,8 @@ def test_input_of_unknown_type_makes_the_size_unknown():
         ),
     ],
 )
-def test_real_recordings(shared: Path, path: str, calls: dict[str, int] | None, kernels: int):
-    trace = timesink.open(shared / "data" / path)
+def test_real_recordings(shared_root: Path, path: str, calls: dict[str, int] | None, kernels: int):
+    trace = timesink.open(shared_root / "data" / path)
     records = communication_records(trace)
     assert communication_ranges(trace)["on_device"].sum() == kernels
     assert (records["latency_ns"] >= 0).all()
@@ -261,8 +261,8 @@ def test_real_recordings(shared: Path, path: str, calls: dict[str, int] | None, 
         assert dict(counts.sort("collective").iter_rows()) == calls
 
 
-def test_calls_made_ahead_of_the_device_stay_in_their_step(shared: Path):
-    path = shared / "data/tracelens/mi300/resnet_act_checkpoint.json.gz"
+def test_calls_made_ahead_of_the_device_stay_in_their_step(shared_root: Path):
+    path = shared_root / "data/tracelens/mi300/resnet_act_checkpoint.json.gz"
     records = communication_records(timesink.open(path)).drop_nulls("host_start_ns")
     per_step = records.group_by("step", maintain_order=True).len()
     assert per_step.rows() == [("15", 4), ("16", 4), ("17", 4)]

@@ -29,7 +29,7 @@ def gloo(name: str, start: int, length: int, elements: int = 256, tid: int = 1) 
 
 
 def nccl(
-    name: str, start: int, length: int, *, elements: int = 256, group: str = "0", **told: Any
+    name: str, start: int, length: int, *, elements: int = 256, group: str = "0", **extra: Any
 ) -> list[Event]:
     """A call of 10 us and its kernel, which starts with it."""
     args = {
@@ -39,7 +39,7 @@ def nccl(
         "dtype": "Float",
         "Group size": 2,
         "Process Group Name": group,
-        **{key.replace("_", " "): value for key, value in told.items()},
+        **{key.replace("_", " "): value for key, value in extra.items()},
     }
     return [
         operator("record_param_comms", start, 10, **args),
@@ -154,13 +154,13 @@ def test_calls_of_other_groups_are_other_calls():
 def test_missing_call_is_a_finding_and_shifts_nothing():
     steps = [step(number, 1000 * number, 900) for number in (1, 2, 3)]
     lengths = {1: 50, 2: 60, 3: 70}
-    whole = [gloo("all_reduce", 1000 * number + 10, 90, tid=2) for number in lengths]
-    lacking = [
+    complete = [gloo("all_reduce", 1000 * number + 10, 90, tid=2) for number in lengths]
+    incomplete = [
         gloo("all_reduce", 1000 * number + 10, length, tid=2)
         for number, length in lengths.items()
         if number != 2
     ]
-    compared = compare(read(*steps, *whole), read(*steps, *lacking))
+    compared = compare(read(*steps, *complete), read(*steps, *incomplete))
     assert split(compared) == {
         ("rank0", "1"): (50, 40),
         ("rank0", "2"): (90, 0),
@@ -261,11 +261,11 @@ def test_operators_compute_only_where_no_kernel_was_recorded():
 
 
 @pytest.fixture
-def eight_ranks(shared: Path) -> WorkerComparison:
+def eight_ranks(shared_root: Path) -> WorkerComparison:
     """Of the run that tests of its critical path ask about as well."""
-    found = timesink.analyze(shared / "data/h200/traces/ddp8_stall_rank3").ranks
-    assert found is not None
-    return found.communication
+    ranks = timesink.analyze(shared_root / "data/h200/traces/ddp8_stall_rank3").ranks
+    assert ranks is not None
+    return ranks.communication
 
 
 def test_eight_ranks_match_completely(eight_ranks: WorkerComparison):

@@ -30,8 +30,8 @@ def on(label, *devices: str):
 )
 def test_devices_meet_in_order(base, new, renamed):
     matched, note = with_matching_devices(on("base", *base), on("new", *new))
-    said = [f"{theirs} of new is compared with {ours}" for ours, theirs in renamed]
-    assert (note is None) if not renamed else note.startswith(f"{', '.join(said)} of base: ")
+    sentences = [f"{theirs} of new is compared with {ours}" for ours, theirs in renamed]
+    assert (note is None) if not renamed else note.startswith(f"{', '.join(sentences)} of base: ")
     names = set(matched.behaviour["device"].cast(pl.String)) - {"Host"}
     theirs = {name: ours for ours, name in renamed}
     assert names == {theirs.get(name, name) for name in new}

@@ -5,11 +5,17 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from timesink.analyses.comparison import TIMES, CycleTimes, Role, cycle_lengths, key_findings
-from timesink.analyses.comparison.recorded import equally_often, unrecorded
+from timesink.analyses.comparison import (
+    TIMES,
+    CycleTimes,
+    ProcessSteps,
+    cycle_lengths,
+    key_findings,
+)
+from timesink.analyses.comparison.recorded import equally_often, find_unrecorded
 from timesink.analyses.comparison.sides import (
     comparison_rows,
-    meeting,
+    match_functions,
     side_by_side,
     unlike_metrics,
     with_common_units,
@@ -23,7 +29,7 @@ from timesink.model.schema import BEHAVIOUR, NO_DEVICE
 
 
 def test_with_common_units() -> None:
-    empty = Role("base", "a.csv", "1", BEHAVIOUR.empty())
+    empty = ProcessSteps("base", "a.csv", "1", BEHAVIOUR.empty())
     assert with_common_units(empty, empty)[2] == ()
 
 
@@ -33,14 +39,14 @@ def test_unlike_metrics() -> None:
 
 def test_cycle_times() -> None:
     base = pl.DataFrame({"cycle": [1, 1, 2], "cycle_dur_ns": [100, 100, 120]})
-    found = cycle_times(base, base)
-    assert (found.base_ns, found.base_mean_ns, found.change_pct) == ((100, 120), 110.0, 0.0)
+    times = cycle_times(base, base)
+    assert (times.base_ns, times.base_mean_ns, times.change_pct) == ((100, 120), 110.0, 0.0)
 
 
 def test_with_matching_devices() -> None:
-    def role(label: str, device: str) -> Role:
+    def role(label: str, device: str) -> ProcessSteps:
         row = dict.fromkeys(BEHAVIOUR.empty().columns) | {"device": device}
-        return Role(label, "", "1", pl.DataFrame([row], schema=BEHAVIOUR.empty().schema))
+        return ProcessSteps(label, "", "1", pl.DataFrame([row], schema=BEHAVIOUR.empty().schema))
 
     assert (
         with_matching_devices(role("base", "GPU 0"), role("new", "GPU 7"))[1]
@@ -74,7 +80,9 @@ def test_meeting() -> None:
     def run(name: str) -> pl.DataFrame:
         return pl.DataFrame({"function": [name], "device": ["GPU 0"], "function_class": [None]})
 
-    met = meeting(run("ampere_sgemm_32x32_nn"), run("nvjet_sm90_tst_256x8_64x6_2x1_v_bz_TNT"))
+    met = match_functions(
+        run("ampere_sgemm_32x32_nn"), run("nvjet_sm90_tst_256x8_64x6_2x1_v_bz_TNT")
+    )
     assert (met["level"].to_list(), met["family"].to_list()) == (
         ["family", "family"],
         ["gemm", "gemm"],
@@ -97,14 +105,14 @@ def test_steadytimes_interval_pct() -> None:
 
 def test_with_places() -> None:
     row = {"function": "mm", "function_class": "cpu_operator", "device": NO_DEVICE}
-    role = Role("base", "", "1", pl.DataFrame([row], schema_overrides=BEHAVIOUR.schema))
+    role = ProcessSteps("base", "", "1", pl.DataFrame([row], schema_overrides=BEHAVIOUR.schema))
     assert with_places(role, role)[0].behaviour["device"].to_list() == ["Host"]
 
 
 def test_unrecorded() -> None:
     columns = {"function": "mm", "function_class": ["cpu_operator", "gpu_compute"]}
     both = pl.DataFrame({**columns, "device": ["Host", "GPU 0"]})
-    assert unrecorded(both, both[1:]).new == ("host events",)
+    assert find_unrecorded(both, both[1:]).new == ("host events",)
 
 
 def test_cycle_lengths() -> None:

@@ -8,7 +8,7 @@ import pytest
 from programs import ADD, ATTENTION, GEMM, NORM, batch, role
 from recorded_roles import recorded_roles
 from timesink.analyses.comparison import FAMILIES
-from timesink.analyses.comparison.sides import meeting
+from timesink.analyses.comparison.sides import match_functions
 from timesink.analyses.comparison.times import family_rows
 
 NVJET = "nvjet_sm90_tst_256x8_64x6_2x1_v_bz_TNT"
@@ -20,15 +20,15 @@ def rows(base, new):
 
 
 def test_equal_names_need_no_family():
-    found = rows([batch(3)] * 4, [batch(3)] * 5)
-    assert found.is_empty()
-    assert found.schema == pl.Schema(FAMILIES)
+    family_table = rows([batch(3)] * 4, [batch(3)] * 5)
+    assert family_table.is_empty()
+    assert family_table.schema == pl.Schema(FAMILIES)
 
 
 def test_other_devices_meet_at_both_levels():
-    found = rows([{GEMM: 6, ADD: 5, NORM: 1}] * 4, [{NVJET: 3, BF16_ADD: 5, NORM: 1}] * 4)
-    assert found.schema == pl.Schema(FAMILIES)
-    gemm, add = found.to_dicts()
+    family_table = rows([{GEMM: 6, ADD: 5, NORM: 1}] * 4, [{NVJET: 3, BF16_ADD: 5, NORM: 1}] * 4)
+    assert family_table.schema == pl.Schema(FAMILIES)
+    gemm, add = family_table.to_dicts()
     assert (gemm["family"], gemm["name"]) == ("gemm", None)
     assert (gemm["names_base"], gemm["names_new"]) == ([GEMM], [NVJET])
     assert (gemm["base_ns"], gemm["new_ns"], gemm["delta_ns"]) == (6000.0, 3000.0, -3000.0)
@@ -69,25 +69,25 @@ def test_python_functions_meet_without_their_lines():
 
 
 def test_largest_change_comes_first():
-    found = rows([{GEMM: 2, ATTENTION: 9}] * 3, [{NVJET: 3, "fmha_v2": 1}] * 3)
-    assert found["family"].to_list() == ["attention", "gemm"]
-    assert found["delta_ns"].to_list() == [-8000.0, 1000.0]
+    family_table = rows([{GEMM: 2, ATTENTION: 9}] * 3, [{NVJET: 3, "fmha_v2": 1}] * 3)
+    assert family_table["family"].to_list() == ["attention", "gemm"]
+    assert family_table["delta_ns"].to_list() == [-8000.0, 1000.0]
 
 
 def test_devices_are_kept_apart():
     base, new = (role([{GEMM: 1}] * 2, device=name).behaviour for name in ("GPU 0", "GPU 1"))
-    assert set(meeting(base, new).filter(pl.col("device").cast(pl.String) != "Host")["level"]) == {
-        "alone"
-    }
+    assert set(
+        match_functions(base, new).filter(pl.col("device").cast(pl.String) != "Host")["level"]
+    ) == {"alone"}
 
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_levels_do_not_depend_on_the_direction(swap):
     sides = [
-        role([each]).behaviour
-        for each in ({GEMM: 1, ADD: 1, NORM: 1}, {NVJET: 1, BF16_ADD: 1, NORM: 1})
+        role([kernels]).behaviour
+        for kernels in ({GEMM: 1, ADD: 1, NORM: 1}, {NVJET: 1, BF16_ADD: 1, NORM: 1})
     ]
-    met = meeting(*(sides[::-1] if swap else sides))
+    met = match_functions(*(sides[::-1] if swap else sides))
     levels = dict(met.select(pl.col("function").cast(pl.String), "level").iter_rows())
     assert levels == {
         GEMM: "family", NVJET: "family", ADD: "normalised", BF16_ADD: "normalised",
@@ -95,8 +95,8 @@ def test_levels_do_not_depend_on_the_direction(swap):
     }  # fmt: skip
 
 
-def test_slow_kernels_of_a_regression_stand_beside_those_they_belong_to(shared):
-    runs = [shared / "data/h200/faults" / name for name in ("normal", "fp32_regression")]
+def test_slow_kernels_of_a_regression_stand_beside_those_they_belong_to(shared_root):
+    runs = [shared_root / "data/h200/faults" / name for name in ("normal", "fp32_regression")]
     sides = [recorded_roles(run)[0].behaviour for run in runs]
     gemm = family_rows(*sides).filter(family="gemm").row(0, named=True)
     assert (gemm["calls_base"], gemm["calls_new"]) == (98.0, 100.0)

@@ -7,22 +7,24 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from timesink.analyses.comparison import Role
+from timesink.analyses.comparison import ProcessSteps
 from timesink.analyses.comparison.times import are_parts_of_one_run
 
 LENGTHS = [100, 130, 90, 110, 100, 120, 105, 95, 100, 115, 100, 100]
 
 
-def run(start: int = 5_000, pid: str = "7", host: str | None = None, source: str = "a") -> Role:
+def run(
+    start: int = 5_000, pid: str = "7", host: str | None = None, source: str = "a"
+) -> ProcessSteps:
     starts = [start + sum(LENGTHS[:place]) + 3 * place for place in range(len(LENGTHS))]
     numbers = range(1, len(LENGTHS) + 1)
     table = pl.DataFrame({"cycle": numbers, "cycle_ts_ns": starts, "cycle_dur_ns": LENGTHS})
-    return Role(source, source, pid, table, host)
+    return ProcessSteps(source, source, pid, table, host)
 
 
-def part(whole: Role, numbers: range, source: str = "part") -> Role:
-    rows = whole.behaviour.filter(pl.col("cycle").is_in(list(numbers)))
-    return replace(whole, source=source, behaviour=rows)
+def part(full_run: ProcessSteps, numbers: range, source: str = "part") -> ProcessSteps:
+    rows = full_run.behaviour.filter(pl.col("cycle").is_in(list(numbers)))
+    return replace(full_run, source=source, behaviour=rows)
 
 
 @pytest.mark.parametrize(
@@ -38,8 +40,8 @@ def part(whole: Role, numbers: range, source: str = "part") -> Role:
     ],
 )
 def test_parts_touch_interleave_or_are_the_same(base: range, new: range):
-    whole = run()
-    assert are_parts_of_one_run(part(whole, base, "a"), part(whole, new, "b"))
+    full_run = run()
+    assert are_parts_of_one_run(part(full_run, base, "a"), part(full_run, new, "b"))
 
 
 def test_a_pause_makes_another_run():
@@ -55,29 +57,31 @@ def test_clocks_that_start_anew_do_not_make_one_run():
 
 @pytest.mark.parametrize("other", [{"pid": "8"}, {"host": "b"}])
 def test_another_process_is_another_run(other: dict):
-    whole = run(host="a")
+    full_run = run(host="a")
     assert not are_parts_of_one_run(
-        part(whole, range(1, 7)), replace(part(whole, range(7, 13)), **other)
+        part(full_run, range(1, 7)), replace(part(full_run, range(7, 13)), **other)
     )
 
 
 def test_without_times_the_file_says_so():
     unknown = run().behaviour.with_columns(cycle_ts_ns=pl.lit(None, pl.Int64))
-    one, other = (replace(run(source=name), behaviour=unknown) for name in ("a", "b"))
-    assert are_parts_of_one_run(one, one)
-    assert not are_parts_of_one_run(one, other)
+    first, other = (replace(run(source=name), behaviour=unknown) for name in ("a", "b"))
+    assert are_parts_of_one_run(first, first)
+    assert not are_parts_of_one_run(first, other)
 
 
 def test_a_process_without_a_number_is_nobody():
     assert not are_parts_of_one_run(run(pid=""), run(pid=""))
 
 
-def starting_again(whole: Role, pause: int, pid: str) -> Role:
+def starting_again(full_run: ProcessSteps, pause: int, pid: str) -> ProcessSteps:
     """The same cycles later, with numbers from 1 on, as another run or file has them."""
-    spans = whole.behaviour
+    spans = full_run.behaviour
     last = spans["cycle_ts_ns"][-1] + spans["cycle_dur_ns"][-1]
     later = pl.col("cycle_ts_ns") - spans["cycle_ts_ns"][0] + last + pause
-    return replace(whole, source="later", pid=pid, behaviour=spans.with_columns(cycle_ts_ns=later))
+    return replace(
+        full_run, source="later", pid=pid, behaviour=spans.with_columns(cycle_ts_ns=later)
+    )
 
 
 @pytest.mark.parametrize("pid", ["1", "7", "424"])
@@ -98,9 +102,9 @@ def test_a_number_that_comes_rarely_tells_the_process():
 
 
 def test_other_programs_are_not_one_run():
-    whole = run()
+    full_run = run()
     base, new = (
-        replace(whole, behaviour=whole.behaviour.with_columns(function=pl.lit(name)))
+        replace(full_run, behaviour=full_run.behaviour.with_columns(function=pl.lit(name)))
         for name in ("f", "g")
     )
     assert are_parts_of_one_run(base, base)
@@ -108,9 +112,9 @@ def test_other_programs_are_not_one_run():
 
 
 def test_the_very_same_cycles_hold_the_same_work():
-    whole = run()
+    full_run = run()
     base, new = (
-        replace(whole, behaviour=whole.behaviour.with_columns(function=pl.Series(names * 3)))
+        replace(full_run, behaviour=full_run.behaviour.with_columns(function=pl.Series(names * 3)))
         for names in (["step", "launch", "mm", "gemm"], ["step", "launch", "conv", "winograd"])
     )
     assert are_parts_of_one_run(base, base)

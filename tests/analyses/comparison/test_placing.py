@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from many_roles import one_role
-from timesink.analyses.comparison import Role
+from timesink.analyses.comparison import ProcessSteps
 from timesink.analyses.comparison.verdict import compare_roles
 
 
-def without(side: Role, *columns: str) -> Role:
+def without(side: ProcessSteps, *columns: str) -> ProcessSteps:
     """The role as a file without these columns has it."""
     gone = {"device": "N/A", "function_class": None}
     schema = side.behaviour.schema
@@ -30,9 +30,9 @@ def test_functions_meet_those_of_a_table_with_devices(columns):
     assert pair.workload.comparable
     assert pair.workload.work_ratio == 1.0
     assert set(pair.times["runs_on"]) == {"both"}
-    said = " ".join(pair.workload.reasons)
-    assert "recorded no" not in said
-    assert "new does not name its device: it is taken as GPU 7 of base." in said
+    text = " ".join(pair.workload.reasons)
+    assert "recorded no" not in text
+    assert "new does not name its device: it is taken as GPU 7 of base." in text
 
 
 def test_rows_keep_the_device_of_the_file():

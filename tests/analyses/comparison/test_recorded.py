@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from timesink.analyses.comparison.recorded import unrecorded
+from timesink.analyses.comparison.recorded import find_unrecorded
 
 KERNEL = ("gemm", "gpu_compute", "GPU 0")
 OPERATOR = ("aten::mm", "cpu_operator", "Host")
@@ -19,7 +19,7 @@ ON_CPU = ("oncpu", "oncpu", "Host")
 NO_CALL = ("(no recorded call)", "cpu_untraced", "Host")
 UNKNOWN = ("something", None, "Host")
 
-WHOLE = [KERNEL, OPERATOR, MARK, FRAME, LAUNCH, SYNC, ON_CPU]
+ALL_SORTS = [KERNEL, OPERATOR, MARK, FRAME, LAUNCH, SYNC, ON_CPU]
 
 
 def table(rows: list) -> pl.DataFrame:
@@ -30,42 +30,42 @@ def table(rows: list) -> pl.DataFrame:
 def left_out(base: list, new: list) -> list[str]:
     """Functions of base that are not compared."""
     rows = table(base)
-    return rows.filter(unrecorded(rows, table(new)).of_these())["function"].to_list()
+    return rows.filter(find_unrecorded(rows, table(new)).of_these())["function"].to_list()
 
 
 @pytest.mark.parametrize(
     ("new", "lacks"),
     [
-        (WHOLE, ()),
+        (ALL_SORTS, ()),
         ([KERNEL], ("host events",)),
         ([KERNEL, LAUNCH], ("annotations", "Python functions", "operators", "scheduler events")),
-        ([each for each in WHOLE if each != KERNEL], ("device work",)),
-        ([each for each in WHOLE if each not in (LAUNCH, SYNC)], ("runtime calls",)),
-        ([each for each in WHOLE if each != SYNC], ()),
-        ([each for each in WHOLE if each != LAUNCH], ()),
-        ([each for each in WHOLE if each != FRAME], ("Python functions",)),
+        ([call for call in ALL_SORTS if call != KERNEL], ("device work",)),
+        ([call for call in ALL_SORTS if call not in (LAUNCH, SYNC)], ("runtime calls",)),
+        ([call for call in ALL_SORTS if call != SYNC], ()),
+        ([call for call in ALL_SORTS if call != LAUNCH], ()),
+        ([call for call in ALL_SORTS if call != FRAME], ("Python functions",)),
         ([], ()),
     ],
 )
 def test_sorts_that_one_side_lacks_altogether(new: list, lacks: tuple[str, ...]):
-    found = unrecorded(table(WHOLE), table(new))
-    assert (found.base, found.new) == ((), lacks)
-    back = unrecorded(table(new), table(WHOLE))
+    missing = find_unrecorded(table(ALL_SORTS), table(new))
+    assert (missing.base, missing.new) == ((), lacks)
+    back = find_unrecorded(table(new), table(ALL_SORTS))
     assert (back.base, back.new) == (lacks, ())
 
 
 def test_copies_are_runtime_calls():
     assert left_out([KERNEL, OPERATOR, LAUNCH, COPY], [KERNEL, OPERATOR]) == [LAUNCH[0], COPY[0]]
-    assert unrecorded(table([OPERATOR, LAUNCH]), table([OPERATOR, COPY])).new == ()
+    assert find_unrecorded(table([OPERATOR, LAUNCH]), table([OPERATOR, COPY])).new == ()
 
 
 def test_where_neither_device_nor_class_is_known_nothing_is_missed():
     nowhere = ("aten::mm", None, "N/A")
-    assert unrecorded(table(WHOLE), table([nowhere])).new == ()
+    assert find_unrecorded(table(ALL_SORTS), table([nowhere])).new == ()
 
 
 def test_a_graph_runs_without_operators():
-    assert unrecorded(table([KERNEL, OPERATOR, LAUNCH]), table([KERNEL, GRAPH])).new == ()
+    assert find_unrecorded(table([KERNEL, OPERATOR, LAUNCH]), table([KERNEL, GRAPH])).new == ()
 
 
 def test_a_wait_that_is_new_is_a_change():
@@ -85,8 +85,8 @@ def test_time_in_no_call_needs_a_thread_on_both_sides():
 
 def test_callers_are_those_whose_own_time_would_grow():
     rows = table([KERNEL, OPERATOR, MARK, FRAME, LAUNCH, NO_CALL])
-    found = unrecorded(rows, table([KERNEL, MARK, FRAME, LAUNCH, NO_CALL]))
-    assert rows.filter(found.call_these())["function"].to_list() == [
+    missing = find_unrecorded(rows, table([KERNEL, MARK, FRAME, LAUNCH, NO_CALL]))
+    assert rows.filter(missing.call_these())["function"].to_list() == [
         "step",
         "train.py(3): main",
         "(no recorded call)",

@@ -48,18 +48,20 @@ def expected_row(base: pl.DataFrame, new: pl.DataFrame, key: tuple[str, ...]) ->
     row: dict[str, float] = {}
     z = {}
     for name, column in (("beta", "beta_pct"), ("mu", "mu"), ("log", "mu")):
-        one, two = (np.array(side[column].fill_null(0.0).to_list()) for side in both)
+        first, two = (np.array(side[column].fill_null(0.0).to_list()) for side in both)
         if name == "log":
-            one, two = np.log1p(one), np.log1p(two)
-        means = [side.mean() if len(side) else 0.0 for side in (one, two)]
-        stds = [side.std(ddof=1) if len(side) > 1 and np.ptp(side) else 0.0 for side in (one, two)]
+            first, two = np.log1p(first), np.log1p(two)
+        means = [side.mean() if len(side) else 0.0 for side in (first, two)]
+        stds = [
+            side.std(ddof=1) if len(side) > 1 and np.ptp(side) else 0.0 for side in (first, two)
+        ]
         z[name] = (means[1] - means[0]) / stds[0] if stds[0] > 1e-9 else 0.0
-        tested = min(len(one), len(two)) > 1
+        tested = min(len(first), len(two)) > 1
         if tested and max(stds) == 0:
-            welch = np.nan if one[0] == two[0] else 0.0
+            welch = np.nan if first[0] == two[0] else 0.0
         elif tested:
             welch = stats.ttest_ind_from_stats(
-                means[0], stds[0], len(one), means[1], stds[1], len(two), equal_var=False
+                means[0], stds[0], len(first), means[1], stds[1], len(two), equal_var=False
             ).pvalue
         else:
             welch = 1.0
@@ -67,7 +69,7 @@ def expected_row(base: pl.DataFrame, new: pl.DataFrame, key: tuple[str, ...]) ->
             f"{name}_base": means[0],
             f"{name}_new": means[1],
             f"{name}_welch_p": welch,
-            f"{name}_rank_p": stats.mannwhitneyu(one, two).pvalue if tested else 1.0,
+            f"{name}_rank_p": stats.mannwhitneyu(first, two).pvalue if tested else 1.0,
         }
     delta = row["beta_new"] - row["beta_base"]
     row["score"] = abs(delta) * (abs(z["beta"]) + abs(z["log"]))
@@ -163,8 +165,8 @@ def test_loads_without_a_logarithm_are_left_out_of_it():
         ),
     ],
 )
-def test_published_tables_are_met(shared: Path, case, pids, golden):
-    folder = shared / "data/latencyprism"
+def test_published_tables_are_met(shared_root: Path, case, pids, golden):
+    folder = shared_root / "data/latencyprism"
     base, new = (
         timesink.open(
             folder / f"SGLang/{case}/{side}_perf_data/result_perf_data.csv.gz", cache=False

@@ -39,11 +39,11 @@ def test_cycles_without_the_function_count_as_zero(base, new):
     stats = pytest.importorskip("scipy.stats")
     rows = time_rows(in_cycles(base), in_cycles(new))
     assert rows.schema == pl.Schema(TIMES)
-    found = rows.filter(pl.col("function") == "gemm")
+    gemm_rows = rows.filter(pl.col("function") == "gemm")
     if not any(base + new):
-        assert found.is_empty()
+        assert gemm_rows.is_empty()
         return
-    row = found.row(0, named=True)
+    row = gemm_rows.row(0, named=True)
     means = np.mean(base), np.mean(new)
     assert (row["base_ns"], row["new_ns"]) == pytest.approx(means)
     assert row["calls_base"] == pytest.approx(np.count_nonzero(base) / len(base))
@@ -97,8 +97,8 @@ def test_three_functions_with_three_metrics_each_at_most():
             "mu_delta": [1.0, 1e-7, 0.0, -1.0, 1.0, 1.0, 1.0, 1.0],
         }
     )
-    found = key_findings(rows)
-    assert [(each.function, each.row, each.metrics) for each in found] == [
+    findings = key_findings(rows)
+    assert [(finding.function, finding.row, finding.metrics) for finding in findings] == [
         ("a", 0, (0, 3, 4)),
         ("b", 1, ()),
         ("c", 6, (6,)),
@@ -109,7 +109,7 @@ def test_the_same_name_on_two_devices_is_two_findings():
     rows = pl.DataFrame(
         {"function": "a", "device": ["GPU 0", "GPU 1"], "score": [30.0, 20.0], "mu_delta": 1.0}
     )
-    assert [(each.device, each.metrics) for each in key_findings(rows)] == [
+    assert [(finding.device, finding.metrics) for finding in key_findings(rows)] == [
         ("GPU 0", (0,)),
         ("GPU 1", (1,)),
     ]

@@ -11,7 +11,7 @@ from compared import BUSY_HOST, BUSY_LINK, SLOW_CLOCK, frame, pair_of, two_runs
 from many_roles import one_role
 from programs import GEMM, role
 from timesink.analyses.comparison import ROWS, TIMES, CycleTimes
-from timesink.analyses.comparison.verdict import compare_roles, cycle_change, verdict
+from timesink.analyses.comparison.verdict import compare_roles, cycle_change, judge_pair
 
 
 def lengths(base: float, new: float, interval: tuple[float, float] | None, p: float | None, n=9):
@@ -49,27 +49,27 @@ class TestCycles:
 class TestFunctions:
     def test_a_slow_clock_shows_in_the_kernel_and_its_counters(self):
         pair = two_runs(SLOW_CLOCK)
-        found = verdict(pair)
-        assert found.cycles == "none"
-        names = [pair.times.row(place, named=True)["function"] for place in found.functions]
+        pair_verdict = judge_pair(pair)
+        assert pair_verdict.cycles == "none"
+        names = [pair.times.row(place, named=True)["function"] for place in pair_verdict.functions]
         assert names == ["sm80_gemm_bf16_64x5"]
-        counters = {pair.rows.row(place, named=True)["metric"] for place in found.counters}
+        counters = {pair.rows.row(place, named=True)["metric"] for place in pair_verdict.counters}
         assert counters == {"gpu_sm_frequency", "gpu_usage"}
 
     def test_a_busy_host_makes_cycles_longer(self):
-        assert verdict(two_runs(BUSY_HOST)).cycles == "longer"
+        assert judge_pair(two_runs(BUSY_HOST)).cycles == "longer"
 
     def test_a_small_part_of_the_cycle_does_not_matter(self):
         row = {"base_ns": 2.0, "new_ns": 9.0, "delta_ns": 7.0}
-        assert not verdict(pair_of(times=frame(TIMES, row))).functions
+        assert not judge_pair(pair_of(times=frame(TIMES, row))).functions
 
     def test_a_function_on_one_side_only_counts(self):
         row = {"new_ns": 500.0, "delta_ns": 500.0, "runs_on": "new"}
-        assert verdict(pair_of(times=frame(TIMES, row))).functions == (0,)
+        assert judge_pair(pair_of(times=frame(TIMES, row))).functions == (0,)
 
     def test_what_either_test_sees_is_seen(self):
         row = {"base_ns": 500.0, "delta_ns": -500.0, "welch_p": 0.004, "rank_p": 0.051}
-        assert verdict(pair_of(times=frame(TIMES, row))).functions == (0,)
+        assert judge_pair(pair_of(times=frame(TIMES, row))).functions == (0,)
 
 
 def took(name: str, sort: str, base: float, new: float, device: str = "Host") -> dict:
@@ -79,9 +79,9 @@ def took(name: str, sort: str, base: float, new: float, device: str = "Host") ->
     return {"function": name, "function_class": sort, "device": device, "runs_on": runs_on} | sides
 
 
-def changed(*rows: dict) -> list[str]:
+def changed_functions(*rows: dict) -> list[str]:
     times = frame(TIMES, *rows)
-    return [times["function"][place] for place in verdict(pair_of(times=times)).functions]
+    return [times["function"][place] for place in judge_pair(pair_of(times=times)).functions]
 
 
 KERNEL = took("gemm", "gpu_compute", 100, 100, "GPU 0")
@@ -91,47 +91,54 @@ LAUNCH = took("cudaLaunchKernel", "cpu_launch", 100, 300)
 class TestNotRecorded:
     def test_operators_that_one_side_did_not_record_did_not_change(self):
         operators = [took(name, "cpu_operator", 200, 0) for name in ("mm", "add")]
-        assert changed(KERNEL, LAUNCH, *operators) == ["cudaLaunchKernel"]
+        assert changed_functions(KERNEL, LAUNCH, *operators) == ["cudaLaunchKernel"]
 
     def test_what_was_not_recorded_is_said(self):
         times = frame(TIMES, KERNEL, LAUNCH, took("mm", "cpu_operator", 200, 0))
-        found = verdict(pair_of(times=times)).unrecorded
-        assert (found.base, found.new) == ((), ("operators",))
-        left_out = times.filter(found.of_these())["function"].to_list()
+        unrecorded = judge_pair(pair_of(times=times)).unrecorded
+        assert (unrecorded.base, unrecorded.new) == ((), ("operators",))
+        left_out = times.filter(unrecorded.of_these())["function"].to_list()
         assert left_out == ["mm"]
 
     def test_one_operator_that_is_gone_did(self):
         operators = [took("mm", "cpu_operator", 200, 0), took("add", "cpu_operator", 50, 50)]
-        assert changed(KERNEL, LAUNCH, *operators) == ["cudaLaunchKernel", "mm"]
+        assert changed_functions(KERNEL, LAUNCH, *operators) == ["cudaLaunchKernel", "mm"]
 
     def test_a_side_without_host_events(self):
         rows = [took("mm", "cpu_operator", 200, 0), took("call", "", 300, 0)]
         slower = took("gemm", "gpu_compute", 100, 150, "GPU 0")
-        assert changed(slower, *rows) == ["gemm"]
+        assert changed_functions(slower, *rows) == ["gemm"]
 
     def test_a_side_without_device_work(self):
-        assert changed(took("gemm", "gpu_compute", 0, 300, "GPU 0"), LAUNCH) == ["cudaLaunchKernel"]
+        assert changed_functions(took("gemm", "gpu_compute", 0, 300, "GPU 0"), LAUNCH) == [
+            "cudaLaunchKernel"
+        ]
 
     def test_callers_have_the_time_of_what_was_not_recorded(self):
         frames = took("main", "cpu_python", 0, 300)
-        told = [took("step", "cpu_annotation", 400, 120), took("loop", "cpu_annotation", 100, 900)]
-        assert changed(frames, *told) == ["loop"]
+        callers = [
+            took("step", "cpu_annotation", 400, 120),
+            took("loop", "cpu_annotation", 100, 900),
+        ]
+        assert changed_functions(frames, *callers) == ["loop"]
 
     def test_time_in_no_call_is_told(self):
         stall = took("(no recorded call)", "cpu_untraced", 100, 500)
-        assert changed(stall) == ["(no recorded call)"]
+        assert changed_functions(stall) == ["(no recorded call)"]
 
     def test_waiting_for_other_threads_is_told_by_what_they_do(self):
         wait = took("(waiting for other threads)", "cpu_untraced", 100, 500)
         work = took("mm_backward", "cpu_operator", 80, 470)
-        assert changed(wait, work) == ["mm_backward"]
+        assert changed_functions(wait, work) == ["mm_backward"]
 
 
 class TestCounters:
     def test_a_counter_is_told_once_for_all_functions(self):
         pair = two_runs(BUSY_LINK)
-        told = [pair.rows.row(place, named=True)["metric"] for place in verdict(pair).counters]
-        assert told == ["gpu_link_receive"]
+        counters = [
+            pair.rows.row(place, named=True)["metric"] for place in judge_pair(pair).counters
+        ]
+        assert counters == ["gpu_link_receive"]
 
     def test_a_counter_that_comes_from_nothing_is_the_strongest(self):
         measured = {"mu_welch_p": 0.0, "cycles_base": 5, "cycles_new": 5, "device": "GPU 0"}
@@ -141,7 +148,7 @@ class TestCounters:
             {"metric": "link", "mu_base": 0.0, "mu_new": 9.0, **measured},
             {"metric": "idle", "mu_base": 0.0, "mu_new": 0.0, **measured},
         )
-        assert verdict(pair_of(rows=rows)).counters == (1, 0)
+        assert judge_pair(pair_of(rows=rows)).counters == (1, 0)
 
     @pytest.mark.parametrize(
         ("unit", "base", "new", "matters"),
@@ -161,28 +168,28 @@ class TestCounters:
     ):
         row = {"mu_base": base, "mu_new": new, "mu_delta": new - base, "unit": unit}
         rows = frame(ROWS, {**row, "mu_welch_p": 0.0, "cycles_base": 9, "cycles_new": 9})
-        assert bool(verdict(pair_of(rows=rows)).counters) == matters
+        assert bool(judge_pair(pair_of(rows=rows)).counters) == matters
 
     def test_a_function_of_one_side_says_nothing_about_counters(self):
         row = {"mu_base": 5.0, "mu_welch_p": 0.0, "cycles_base": 5, "runs_on": "base"}
-        assert not verdict(pair_of(rows=frame(ROWS, row))).counters
+        assert not judge_pair(pair_of(rows=frame(ROWS, row))).counters
 
 
 class TestNothing:
     def test_the_same_run_twice_is_the_same(self):
         role = one_role(3)
-        assert verdict(compare_roles(role, role, "strict")).nothing
+        assert judge_pair(compare_roles(role, role, "strict")).nothing
 
     def test_two_healthy_runs_are_the_same_nearly_always(self):
         pairs = [
             compare_roles(one_role(1, seed=seed), one_role(1, seed=seed + 100), "strict")
             for seed in range(4)
         ]
-        assert sum(bool(verdict(pair).counters) for pair in pairs) <= 1
+        assert sum(bool(judge_pair(pair).counters) for pair in pairs) <= 1
 
     def test_a_change_of_cycle_time_alone_is_something(self):
         times = lengths(10, 30, (19, 21), 0.001)
-        assert not verdict(replace(pair_of(), cycle_times=times)).nothing
+        assert not judge_pair(replace(pair_of(), cycle_times=times)).nothing
 
 
 class TestCannotTell:
@@ -211,15 +218,15 @@ class TestHowMuch:
         [(100, 90.2, 0), (100, 90, 1), (90.2, 100, 0), (90, 100, 1), (0, 40, 1)],
     )
     def test_a_tenth_of_the_larger_one_either_way(self, base: float, new: float, changed: int):
-        assert len(verdict(pair_of(rows=frame(ROWS, level(base, new)))).counters) == changed
+        assert len(judge_pair(pair_of(rows=frame(ROWS, level(base, new)))).counters) == changed
 
     @pytest.mark.parametrize(
         ("unit", "low", "high"), [("MB/s", 15, 25), ("kB/s", 15e3, 25e3), ("GB/s", 0.015, 0.025)]
     )
     def test_what_matters_is_the_same_in_every_unit(self, unit: str, low: float, high: float):
         small, large = (frame(ROWS, level(0, amount, unit)) for amount in (low, high))
-        assert not verdict(pair_of(rows=small)).counters
-        assert verdict(pair_of(rows=large)).counters == (0,)
+        assert not judge_pair(pair_of(rows=small)).counters
+        assert judge_pair(pair_of(rows=large)).counters == (0,)
 
     def test_small_functions_are_corrected_for_before_they_are_left_out(self):
         noise = [
@@ -228,46 +235,46 @@ class TestHowMuch:
             for number in range(30)
         ]
         chance = took("g", "gpu_compute", 400, 440, "GPU 0") | {"welch_p": 0.01, "rank_p": 0.01}
-        assert changed(*noise, chance) == []
+        assert changed_functions(*noise, chance) == []
 
     def test_side_threads_that_wait_do_not_lead(self):
-        assert changed(took("sleep", "cpu_waiting", 0, 900), took("f", "cpu_other", 9, 300)) == [
-            "f"
-        ]
+        assert changed_functions(
+            took("sleep", "cpu_waiting", 0, 900), took("f", "cpu_other", 9, 300)
+        ) == ["f"]
 
 
 class TestUnknownValues:
-    def known_and_not(self, known: int, unit: str | None = "MHz"):
+    def known_and_not(self, last_cycle: int, unit: str | None = "MHz"):
         """A clock that is 100 in some cycles, and of unknown value in the others."""
         cycles = [{GEMM: 4}] * 12
-        whole = role(cycles, metric="gpu_sm_frequency", mu=100.0, unit=unit)
-        values = pl.when(pl.col("cycle") <= known).then(pl.col("mu"))
-        return replace(whole, behaviour=whole.behaviour.with_columns(mu=values))
+        full_role = role(cycles, metric="gpu_sm_frequency", mu=100.0, unit=unit)
+        values = pl.when(pl.col("cycle") <= last_cycle).then(pl.col("mu"))
+        return replace(full_role, behaviour=full_role.behaviour.with_columns(mu=values))
 
     def test_published_rows_have_zeros_and_the_verdict_does_not(self):
         pair = compare_roles(self.known_and_not(12), self.known_and_not(6), "strict")
         assert pair.rows["mu_new"].to_list() == [50.0]
         assert pair.loads["mu_new"].to_list() == [100.0]
         assert pair.loads["cycles_new"].to_list() == [6]
-        assert not verdict(pair).counters
+        assert not judge_pair(pair).counters
 
     def test_a_side_without_values_is_not_compared(self):
         pair = compare_roles(self.known_and_not(12), self.known_and_not(0), "strict")
-        assert not verdict(pair).counters
+        assert not judge_pair(pair).counters
         assert any("holds no value of them" in reason for reason in pair.workload.reasons)
 
     def test_a_unit_that_only_one_side_knows_is_not_compared(self):
         other = self.known_and_not(12, None)
         other = replace(other, behaviour=other.behaviour.with_columns(mu=pl.col("mu") * 50))
         pair = compare_roles(self.known_and_not(12), other, "strict")
-        assert not verdict(pair).counters
+        assert not judge_pair(pair).counters
         assert sum("of unknown unit" in reason for reason in pair.workload.reasons) == 1
 
     def test_values_at_the_end_of_all_numbers_raise_no_warning(self, recwarn):
         huge = self.known_and_not(12)
         table = huge.behaviour.with_columns(mu=pl.col("mu") * 1e306, dur_ns=-pl.col("dur_ns"))
         pair = compare_roles(huge, replace(huge, behaviour=table), "strict")
-        verdict(pair)
+        judge_pair(pair)
         assert not recwarn.list
         assert pair.rows["mu_new"].to_list() == [1e308]
 
@@ -275,9 +282,9 @@ class TestUnknownValues:
 class TestUnknownLengths:
     @pytest.mark.parametrize("nothing", [None, 0])
     def test_no_length_no_change(self, nothing: int | None):
-        known = role([{GEMM: 4}] * 6)
-        table = known.behaviour.with_columns(cycle_dur_ns=pl.lit(nothing, pl.Int64))
-        for sides in ((known.behaviour, table), (table, known.behaviour)):
-            pair = compare_roles(*(replace(known, behaviour=side) for side in sides), "strict")
-            assert verdict(pair).cycles == "unknown"
+        full_role = role([{GEMM: 4}] * 6)
+        table = full_role.behaviour.with_columns(cycle_dur_ns=pl.lit(nothing, pl.Int64))
+        for sides in ((full_role.behaviour, table), (table, full_role.behaviour)):
+            pair = compare_roles(*(replace(full_role, behaviour=side) for side in sides), "strict")
+            assert judge_pair(pair).cycles == "unknown"
             assert pair.cycle_times.change_pct is None

@@ -35,16 +35,16 @@ def new(cycles, **more: Any):
     return role(cycles, "new", **more)
 
 
-def said(workload):
+def reason_text(workload):
     return " ".join(workload.reasons)
 
 
 @pytest.mark.parametrize(("base", "other"), [(12, 10), (30, 30), (3, 40)])
 def test_the_number_of_cycles_does_not_matter(base, other):
-    found = check_workload(role([batch(12)] * base), new([batch(12)] * other))
-    assert found.comparable
-    assert found.work_ratio == 1.0
-    assert not found.reasons
+    workload = check_workload(role([batch(12)] * base), new([batch(12)] * other))
+    assert workload.comparable
+    assert workload.work_ratio == 1.0
+    assert not workload.reasons
 
 
 @given(st.randoms(use_true_random=False))
@@ -57,49 +57,51 @@ def test_counts_that_jitter_are_the_same_work(noise):
 
 
 def test_one_kernel_more_is_the_same_work():
-    found = check_workload(BASE, new([batch(12) | {"memory_hog": 1}] * 10))
-    assert found.comparable
-    assert found.work_ratio == 1.0
+    workload = check_workload(BASE, new([batch(12) | {"memory_hog": 1}] * 10))
+    assert workload.comparable
+    assert workload.work_ratio == 1.0
 
 
 def test_a_large_new_kernel_is_the_same_work_with_a_remark():
-    found = check_workload(BASE, new([batch(12) | {"memory_hog": 1000}] * 10))
-    assert found.comparable
-    assert "of the counted time of new is in functions" in said(found)
+    workload = check_workload(BASE, new([batch(12) | {"memory_hog": 1000}] * 10))
+    assert workload.comparable
+    assert "of the counted time of new is in functions" in reason_text(workload)
 
 
 def test_cycles_cut_by_the_recording_do_not_matter():
     cut = [batch(1), *[batch(12)] * 8, batch(5)]
-    found = check_workload(BASE, new(cut))
-    assert found.comparable
-    assert found.work_ratio == 1.0
+    workload = check_workload(BASE, new(cut))
+    assert workload.comparable
+    assert workload.work_ratio == 1.0
 
 
 @pytest.mark.parametrize("lost", [[1, 2, 3], [4, 6], [11, 12]])
 def test_cycles_without_their_device_work_do_not_matter(lost):
-    whole = new([batch(12)] * 12)
-    found = check_workload(BASE, without(whole, ON_DEVICE & pl.col("cycle").is_in(lost)))
-    assert found.comparable
-    assert found.work_ratio == 1.0
-    assert f"{len(lost)} of 12 cycles of new hold no device work" in said(found)
+    full_role = new([batch(12)] * 12)
+    workload = check_workload(BASE, without(full_role, ON_DEVICE & pl.col("cycle").is_in(lost)))
+    assert workload.comparable
+    assert workload.work_ratio == 1.0
+    assert f"{len(lost)} of 12 cycles of new hold no device work" in reason_text(workload)
 
 
 @pytest.mark.parametrize(("base", "other", "ratio"), [(12, 24, 0.5), (24, 12, 2.0)])
 def test_twice_the_work_is_a_mismatch_with_its_ratio(base, other, ratio):
     twice = {name: calls * 2 for name, calls in batch(12).items()}
     cycles = {12: batch(12), 24: twice}
-    found = check_workload(role([cycles[base]] * 12), new([cycles[other]] * 12))
-    assert not found.comparable
-    assert found.work_ratio == ratio
-    assert "holds the work of 2 cycles" in said(found)
+    workload = check_workload(role([cycles[base]] * 12), new([cycles[other]] * 12))
+    assert not workload.comparable
+    assert workload.work_ratio == ratio
+    assert "holds the work of 2 cycles" in reason_text(workload)
 
 
 def test_layers_against_batches():
-    found = check_workload(BASE, new([batch(1), *[LAYER] * 11] * 5, anchor="DecoderLayer.forward"))
-    assert not found.comparable
-    assert found.work_ratio == 12.0
-    assert "`step` in base and by `DecoderLayer.forward` in new" in said(found)
-    assert "For the same work that is about" in said(found)
+    workload = check_workload(
+        BASE, new([batch(1), *[LAYER] * 11] * 5, anchor="DecoderLayer.forward")
+    )
+    assert not workload.comparable
+    assert workload.work_ratio == 12.0
+    assert "`step` in base and by `DecoderLayer.forward` in new" in reason_text(workload)
+    assert "For the same work that is about" in reason_text(workload)
 
 
 def test_a_ratio_is_mirrored_when_sides_are_swapped():
@@ -111,10 +113,10 @@ def test_a_ratio_is_mirrored_when_sides_are_swapped():
 
 
 def test_prefill_is_no_decode():
-    found = check_workload(role([batch(12)] * 9, cycle_type="prefill"),
+    workload = check_workload(role([batch(12)] * 9, cycle_type="prefill"),
                            new([batch(12)] * 9, cycle_type="decode"))  # fmt: skip
-    assert not found.comparable
-    assert "Prefill and decode" in said(found)
+    assert not workload.comparable
+    assert "Prefill and decode" in reason_text(workload)
 
 
 def test_anchors_tell_prefill_from_decode_too():
@@ -130,9 +132,11 @@ def test_untyped_cycles_may_be_decode():
 
 
 def test_another_anchor_with_the_same_work_is_a_remark():
-    found = check_workload(BASE, new([batch(12)] * 10, anchor="Engine.step"))
-    assert found.comparable
-    assert "`step` in base and by `Engine.step` in new. Both hold the same work." in said(found)
+    workload = check_workload(BASE, new([batch(12)] * 10, anchor="Engine.step"))
+    assert workload.comparable
+    assert "`step` in base and by `Engine.step` in new. Both hold the same work." in reason_text(
+        workload
+    )
 
 
 def test_numbered_anchors_are_the_same():
@@ -142,21 +146,23 @@ def test_numbered_anchors_are_the_same():
 
 def test_another_model_is_not_comparable():
     image = {CONVOLUTION: 50, POOLING: 2, ADD: 16, GEMM: 1, "batch_norm_kernel": 53}
-    found = check_workload(BASE, new([image] * 10))
-    assert not found.comparable
-    assert found.work_ratio is None
-    assert "do not run the same program" in said(found)
+    workload = check_workload(BASE, new([image] * 10))
+    assert not workload.comparable
+    assert workload.work_ratio is None
+    assert "do not run the same program" in reason_text(workload)
 
 
 def test_nothing_in_common_is_not_comparable():
-    found = check_workload(without(BASE, ~ON_DEVICE), without(new([{"alien": 3}] * 9), ~ON_DEVICE))
-    assert not found.comparable
-    assert "No function runs on both sides" in said(found)
+    workload = check_workload(
+        without(BASE, ~ON_DEVICE), without(new([{"alien": 3}] * 9), ~ON_DEVICE)
+    )
+    assert not workload.comparable
+    assert "No function runs on both sides" in reason_text(workload)
 
 
 def test_an_empty_side_is_not_comparable():
     empty = without(new([batch(1)]), pl.lit(value=True))
-    assert said(check_workload(BASE, empty)) == "new has no cycles."
+    assert reason_text(check_workload(BASE, empty)) == "new has no cycles."
 
 
 def test_another_device_runs_the_same_program():
@@ -167,9 +173,9 @@ def test_another_device_runs_the_same_program():
         ADD.replace("float", "c10::BFloat16"): 36,
         EMBED: 1,
     }
-    found = check_workload(BASE, new([hopper] * 10, device="MLU 3"))
-    assert found.comparable
-    assert found.work_ratio == 1.0
+    workload = check_workload(BASE, new([hopper] * 10, device="MLU 3"))
+    assert workload.comparable
+    assert workload.work_ratio == 1.0
 
 
 def test_without_device_work_operators_are_counted():
@@ -192,15 +198,17 @@ def test_turns_on_a_cpu_may_vary_with_the_load():
 
 
 def test_one_side_without_device_work_is_said():
-    found = check_workload(BASE, without(new([batch(12)] * 9), ON_DEVICE))
-    assert found.comparable
-    told = "new recorded no device work; such functions of base and their counters are not compared"
-    assert told in said(found)
+    workload = check_workload(BASE, without(new([batch(12)] * 9), ON_DEVICE))
+    assert workload.comparable
+    sentence = (
+        "new recorded no device work; such functions of base and their counters are not compared"
+    )
+    assert sentence in reason_text(workload)
 
 
-def with_host(whole, sort, name, calls):
+def with_host(full_role, sort, name, calls):
     """The role with a host function in each of its cycles."""
-    cycles = whole.behaviour.unique("cycle", maintain_order=True)
+    cycles = full_role.behaviour.unique("cycle", maintain_order=True)
     rows = cycles.with_columns(
         *(pl.lit(name, pl.Categorical).alias(column) for column in ("function", "short_name")),
         pl.lit("Host", pl.Categorical).alias("device"),
@@ -208,40 +216,40 @@ def with_host(whole, sort, name, calls):
         pl.lit(calls, pl.Int64).alias("calls"),
         pl.lit(calls * 1000, pl.Int64).alias("dur_ns"),
     )
-    return replace(whole, behaviour=pl.concat([whole.behaviour, rows]))
+    return replace(full_role, behaviour=pl.concat([full_role.behaviour, rows]))
 
 
 ON_HOST = ~ON_DEVICE
 
 
 def test_one_side_without_host_events_is_said():
-    found = check_workload(BASE, without(new([batch(12)] * 9), ON_HOST))
-    assert found.comparable
-    assert "new recorded no host events" in said(found)
+    workload = check_workload(BASE, without(new([batch(12)] * 9), ON_HOST))
+    assert workload.comparable
+    assert "new recorded no host events" in reason_text(workload)
 
 
 def test_operators_that_were_not_recorded_are_no_other_work():
     launches = [with_host(side, "cpu_launch", "cuLaunch", 9) for side in (BASE, new([{}] * 9))]
     hosts = [without(side, ON_DEVICE) for side in launches]
-    whole = with_host(with_host(hosts[0], "cpu_operator", "aten::mm", 50), "oncpu", "oncpu", 5)
-    found = check_workload(whole, hosts[1])
-    assert found.comparable
-    assert "new recorded no operators; such functions of base" in said(found)
-    told = "base recorded operators, which costs host time: part of the difference may be the"
-    assert told in said(found)
-    assert told in said(check_workload(hosts[1], whole))
+    full_role = with_host(with_host(hosts[0], "cpu_operator", "aten::mm", 50), "oncpu", "oncpu", 5)
+    workload = check_workload(full_role, hosts[1])
+    assert workload.comparable
+    assert "new recorded no operators; such functions of base" in reason_text(workload)
+    sentence = "base recorded operators, which costs host time: part of the difference may be the"
+    assert sentence in reason_text(workload)
+    assert sentence in reason_text(check_workload(hosts[1], full_role))
 
 
 def test_how_often_a_thread_is_in_no_call_is_no_work():
     sides = [without(role([{}] * 9, label), ON_DEVICE) for label in ("base", "new")]
-    found = check_workload(
+    workload = check_workload(
         *(
             with_host(side, "cpu_untraced", "(no recorded call)", calls)
             for side, calls in zip(sides, (1, 500), strict=True)
         )
     )
-    assert found.work_ratio == 1.0
-    assert not found.reasons
+    assert workload.work_ratio == 1.0
+    assert not workload.reasons
 
 
 @pytest.mark.parametrize("said_by", ["method", "anchor", "no host events"])
@@ -251,11 +259,11 @@ def test_lengths_by_unlike_clocks_are_said(said_by):
         kernels = without(kernels, ON_HOST)
     kernels = replace(kernels, method={"method": "kernels", "anchor": None}.get(said_by, "marker"))
     there, back = check_workload(BASE, kernels), check_workload(kernels, BASE)
-    told = "Cycles of base last as the host marks them, those of new as the device works"
+    sentence = "Cycles of base last as the host marks them, those of new as the device works"
     assert there.comparable
-    assert told in said(there)
-    assert told in said(back)
-    assert told not in said(check_workload(kernels, kernels))
+    assert sentence in reason_text(there)
+    assert sentence in reason_text(back)
+    assert sentence not in reason_text(check_workload(kernels, kernels))
 
 
 CYCLES = st.lists(
@@ -283,41 +291,43 @@ def test_any_two_runs_get_a_verdict_that_holds_the_other_way_round(left, right, 
         assert all(side.behaviour.height for side in regrouped)
 
 
-def test_published_cases(shared):
-    cases = shared / "data" / "latencyprism" / "SGLang"
+def test_published_cases(shared_root):
+    cases = shared_root / "data" / "latencyprism" / "SGLang"
     for case in ("gpu_instability", "gpu_memory_squeeze_out_NVLink"):
         for base, other in read_roles(cases / case):
-            found = check_workload(base, other)
-            assert found.comparable, case
-            assert found.work_ratio == 1.0
+            workload = check_workload(base, other)
+            assert workload.comparable, case
+            assert workload.work_ratio == 1.0
     ((base, other),) = read_roles(cases / "cpu_frequency_reduction")
-    found = check_workload(base, other)
-    assert not found.comparable
-    assert found.work_ratio == 64.0
-    assert "Scheduler.run_batch" in said(found)
-    assert "about 631.4 ms in normal and 2.46 s in abnormal, 3.9 times as long" in said(found)
+    workload = check_workload(base, other)
+    assert not workload.comparable
+    assert workload.work_ratio == 64.0
+    assert "Scheduler.run_batch" in reason_text(workload)
+    assert "about 631.4 ms in normal and 2.46 s in abnormal, 3.9 times as long" in reason_text(
+        workload
+    )
 
 
 def test_two_ratios_with_as_much_behind_them_are_none():
-    found = check_workload(role([{GEMM: 4, NORM: 16}] * 9), new([{GEMM: 16, NORM: 4}] * 9))
-    assert not found.comparable
-    assert found.work_ratio is None
-    assert "do not agree on how the work per cycle relates" in said(found)
+    workload = check_workload(role([{GEMM: 4, NORM: 16}] * 9), new([{GEMM: 16, NORM: 4}] * 9))
+    assert not workload.comparable
+    assert workload.work_ratio is None
+    assert "do not agree on how the work per cycle relates" in reason_text(workload)
 
 
 @pytest.mark.parametrize("unknown", [None, 0])
 def test_calls_that_are_not_recorded_are_said(unknown):
     other = new([batch(12)] * 12)
     other = replace(other, behaviour=other.behaviour.with_columns(calls=pl.lit(unknown, pl.Int64)))
-    found = check_workload(BASE, other)
-    assert found.comparable
-    assert found.reasons[0].startswith("Calls are not recorded in new")
+    workload = check_workload(BASE, other)
+    assert workload.comparable
+    assert workload.reasons[0].startswith("Calls are not recorded in new")
 
 
 def test_a_function_of_two_classes_counts_with_both():
     twice = pl.concat([BASE.behaviour, _also_waiting(BASE.behaviour)])
-    found = work_per_cycle(twice, twice)
-    assert found.table.filter(pl.col("key") == GEMM)["calls_base"].to_list() == [96.0]
+    work = work_per_cycle(twice, twice)
+    assert work.table.filter(pl.col("key") == GEMM)["calls_base"].to_list() == [96.0]
 
 
 def _also_waiting(table: pl.DataFrame) -> pl.DataFrame:
@@ -339,10 +349,10 @@ def test_equal_work_keeps_both_classes_of_a_function():
 def test_prompts_among_tokens_are_another_mix():
     prompt = "void flash_fwd_prompt_kernel<Flash_fwd_kernel_traits<64>>(Flash_fwd_params)"
     requests = role([{**batch(12), prompt: 3}] * 6)
-    found = check_workload(requests, BASE)
-    assert "flash_fwd_prompt_kernel" in said(found)
-    assert "another mix of steps" in said(found)
-    assert "another mix" not in said(check_workload(BASE, new([batch(12)] * 6)))
+    workload = check_workload(requests, BASE)
+    assert "flash_fwd_prompt_kernel" in reason_text(workload)
+    assert "another mix of steps" in reason_text(workload)
+    assert "another mix" not in reason_text(check_workload(BASE, new([batch(12)] * 6)))
 
 
 def test_equal_work_with_another_mix_is_about_equal():
@@ -350,28 +360,30 @@ def test_equal_work_with_another_mix_is_about_equal():
     seven = {name: 7 * calls for name, calls in batch(12).items()}
     exact = check_workload(role([seven] * 6), new([batch(12)] * 9))
     assert exact.work_ratio == 7
-    assert "not exactly" not in said(exact)
+    assert "not exactly" not in reason_text(exact)
     request = {**seven, GEMM: 7 * 48 - 12, prompt: 12}
-    for found in (
+    for workload in (
         check_workload(role([request] * 6), new([batch(12)] * 9)),
         check_workload(role([batch(12)] * 9), new([request] * 6)),
     ):
-        assert not found.comparable
-        assert "another mix of steps" in said(found)
-        assert "Calls are off from that by up to 4%: the work is about, not exactly" in said(found)
+        assert not workload.comparable
+        assert "another mix of steps" in reason_text(workload)
+        assert "Calls are off from that by up to 4%: the work is about, not exactly" in reason_text(
+            workload
+        )
 
 
 def test_python_calls_slow_the_host():
     called = pl.lit("cpu_python").cast(BASE.behaviour.schema["function_class"])
     host = BASE.behaviour.filter(~ON_DEVICE).with_columns(function_class=called)
-    found = check_workload(replace(BASE, behaviour=pl.concat([BASE.behaviour, host])), BASE)
-    assert "base recorded Python calls, which slow the host." in said(found)
+    workload = check_workload(replace(BASE, behaviour=pl.concat([BASE.behaviour, host])), BASE)
+    assert "base recorded Python calls, which slow the host." in reason_text(workload)
 
 
 @pytest.mark.parametrize("anchor", ["PREFILL bs=3", "run_pre_fill", "step[EXTEND bs=2]"])
 def test_anchors_tell_prefill_from_decode(anchor):
-    found = check_workload(
+    workload = check_workload(
         role([batch(12)] * 9, anchor=anchor), new([batch(12)] * 9, anchor="decode")
     )
-    assert not found.comparable
-    assert "Prefill and decode cycles are different work" in said(found)
+    assert not workload.comparable
+    assert "Prefill and decode cycles are different work" in reason_text(workload)

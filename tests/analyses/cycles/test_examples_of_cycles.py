@@ -20,8 +20,8 @@ from timesink.analyses.cycles.search import cycle_summary, find_cycles
 
 
 def test_find_cycles() -> None:
-    found = find_cycles(timesink.open(timesink.sample()))
-    assert (found.method, found.table.height) == ("step", 2)
+    cycles = find_cycles(timesink.open(timesink.sample()))
+    assert (cycles.method, cycles.table.height) == ("step", 2)
 
 
 def test_period_ns() -> None:

@@ -56,9 +56,9 @@ def test_a_process_without_cycles():
 
 
 def test_a_file_that_was_cut_is_said_to_be():
-    whole = trace_of(work(0, 9))
+    trace = trace_of(work(0, 9))
     with pytest.raises(NotFoundError, match="and the JSON ends before") as refused:
-        find_cycles(Trace(whole.metadata, (HealthEntry("truncated_tail", 1),), whole.frames))
+        find_cycles(Trace(trace.metadata, (HealthEntry("truncated_tail", 1),), trace.frames))
     assert "copy the file again" in refused.value.hint
 
 

@@ -21,18 +21,25 @@ def by_definition(left: list[Called]) -> list[Called]:
     """Take the longest of all that come near the largest total; then again."""
     ranked = []
     while left:
-        most = max(one.total_ns for one in left)
-        near = [one for one in left if one.total_ns >= NEARLY * most]
-        best = max(near, key=lambda one: (one.total_ns / one.count, one.total_ns, one.name))
+        most = max(candidate.total_ns for candidate in left)
+        near = [candidate for candidate in left if candidate.total_ns >= NEARLY * most]
+        best = max(
+            near,
+            key=lambda candidate: (
+                candidate.total_ns / candidate.count,
+                candidate.total_ns,
+                candidate.name,
+            ),
+        )
         ranked.append(best)
-        left = [one for one in left if one is not best]
+        left = [candidate for candidate in left if candidate is not best]
     return ranked
 
 
 @given(
     st.lists(
         st.builds(Called, st.text("abc", max_size=3), st.integers(1, 5), st.integers(1, 60)),
-        unique_by=lambda one: one.name,
+        unique_by=lambda candidate: candidate.name,
         max_size=20,
     )
 )

@@ -31,12 +31,12 @@ def device_only(trace: Trace) -> Trace:
         "tracelens/mi300/resnet_act_checkpoint.json.gz",
     ],
 )
-def test_python_calls_find_the_steps(shared, name):
-    trace = recording(shared, name)
-    steps, found = find_cycles(trace).table, find_cycles(without_marks(trace))
-    assert found.method == "python"
-    assert found.table.height == steps.height
-    late = (found.table["start_ns"] - steps["start_ns"]).to_numpy()
+def test_python_calls_find_the_steps(shared_root, name):
+    trace = recording(shared_root, name)
+    steps, cycles = find_cycles(trace).table, find_cycles(without_marks(trace))
+    assert cycles.method == "python"
+    assert cycles.table.height == steps.height
+    late = (cycles.table["start_ns"] - steps["start_ns"]).to_numpy()
     assert ((late >= 0) & (late < 100_000)).all()
 
 
@@ -50,17 +50,17 @@ def test_python_calls_find_the_steps(shared, name):
         ("h200/traces/ddp8_normal/rank0.1794703754643334605.pt.trace.json.gz", 10),
     ],
 )
-def test_kernels_alone_find_the_steps(shared, name, most_ms):
-    trace = recording(shared, name)
-    steps, found = find_cycles(trace).table, find_cycles(device_only(trace))
-    assert (found.method, found.on_device) == ("kernels", True)
-    assert found.table.height == steps.height
-    late = (found.table["start_ns"] - steps["start_ns"]).to_numpy()
+def test_kernels_alone_find_the_steps(shared_root, name, most_ms):
+    trace = recording(shared_root, name)
+    steps, cycles = find_cycles(trace).table, find_cycles(device_only(trace))
+    assert (cycles.method, cycles.on_device) == ("kernels", True)
+    assert cycles.table.height == steps.height
+    late = (cycles.table["start_ns"] - steps["start_ns"]).to_numpy()
     assert (abs(late) < most_ms * 1_000_000).all()
 
 
-def test_two_steps_of_many_layers_are_refused(shared):
-    trace = recording(shared, "h200/traces/gpt_infer")
+def test_two_steps_of_many_layers_are_refused(shared_root):
+    trace = recording(shared_root, "h200/traces/gpt_infer")
     for bare in (without_marks(trace), device_only(trace)):
         with pytest.raises(Exception, match="no steps found"):
             find_cycles(bare)

@@ -46,11 +46,11 @@ def of_nothing(analysis: Analysis) -> pl.DataFrame:
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
 def test_every_dialect_gives_the_same_columns(dialect: Callable[[], Document]):
     trace = read_document(dialect())
-    found = {analysis: analysis(trace).schema for analysis in ANALYSES}
-    assert found == {analysis: of_nothing(analysis).schema for analysis in ANALYSES}
+    schemas = {analysis: analysis(trace).schema for analysis in ANALYSES}
+    assert schemas == {analysis: of_nothing(analysis).schema for analysis in ANALYSES}
 
 
-def test_without_a_device_there_is_nothing(shared: Path):
-    trace = recording(shared, "hta/rank_non_gpu/rank_non_gpu.json.gz")
-    assert [one for one in ANALYSES if not one(trace).is_empty()] == []
-    assert [one for one in ANALYSES if not of_nothing(one).is_empty()] == []
+def test_without_a_device_there_is_nothing(shared_root: Path):
+    trace = recording(shared_root, "hta/rank_non_gpu/rank_non_gpu.json.gz")
+    assert [analysis for analysis in ANALYSES if not analysis(trace).is_empty()] == []
+    assert [analysis for analysis in ANALYSES if not of_nothing(analysis).is_empty()] == []

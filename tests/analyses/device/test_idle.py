@@ -42,35 +42,37 @@ def idle_us(*events: Event) -> dict[str, float]:
     return {name: value / 1000 for name, value in row.items() if name.endswith("_ns")}
 
 
-def launched(name: str, call: float, start: float, dur: float, number: int) -> list[Event]:
+def launch_events(name: str, call: float, start: float, dur: float, number: int) -> list[Event]:
     return [runtime("cudaLaunchKernel", call, 2, number), kernel(name, start, dur, number)]
 
 
 class TestBreakdown:
     def test_launched_after_the_gap_began(self):
-        idle = idle_us(*launched("a", 0, 10, 20, 1), *launched("b", 50, 60, 5, 2))
+        idle = idle_us(*launch_events("a", 0, 10, 20, 1), *launch_events("b", 50, 60, 5, 2))
         assert (idle["span_ns"], idle["busy_ns"], idle["idle_ns"]) == (55, 25, 30)
         assert [idle[part] for part in PARTS] == [30, 0, 0]
 
     def test_short_gap_between_queued_kernels(self):
-        idle = idle_us(*launched("a", 0, 10, 20, 1), *launched("b", 5, 32, 5, 2))
+        idle = idle_us(*launch_events("a", 0, 10, 20, 1), *launch_events("b", 5, 32, 5, 2))
         assert [idle[part] for part in PARTS] == [0, 2, 0]
 
     def test_long_gap_between_queued_kernels(self):
-        idle = idle_us(*launched("a", 0, 10, 20, 1), *launched("b", 5, 100, 5, 2))
+        idle = idle_us(*launch_events("a", 0, 10, 20, 1), *launch_events("b", 5, 100, 5, 2))
         assert [idle[part] for part in PARTS] == [0, 0, 70]
 
     def test_what_counts_as_short_can_be_chosen(self):
-        trace = read(*launched("a", 0, 10, 20, 1), *launched("b", 5, 100, 5, 2))
+        trace = read(*launch_events("a", 0, 10, 20, 1), *launch_events("b", 5, 100, 5, 2))
         assert idle_breakdown(trace, short_gap_ns=70_000)["kernel_wait_ns"].to_list() == [70_000]
 
     def test_launch_not_in_the_trace(self):
-        idle = idle_us(*launched("a", 0, 10, 20, 1), kernel("b", 100, 5, 99))
+        idle = idle_us(*launch_events("a", 0, 10, 20, 1), kernel("b", 100, 5, 99))
         assert [idle[part] for part in PARTS] == [0, 0, 70]
 
     def test_a_long_kernel_hides_the_gap_after_a_short_one(self):
         idle = idle_us(
-            *launched("long", 0, 10, 90, 1), *launched("short", 5, 20, 5, 2), kernel("c", 110, 5, 9)
+            *launch_events("long", 0, 10, 90, 1),
+            *launch_events("short", 5, 20, 5, 2),
+            kernel("c", 110, 5, 9),
         )
         assert idle["idle_ns"] == 10
 
@@ -91,17 +93,17 @@ def only_gap(*events: Event) -> dict[str, object]:
 
 
 class TestLargestGaps:
-    BEFORE = (*launched("before", 0, 10, 90, 1),)
+    BEFORE = (*launch_events("before", 0, 10, 90, 1),)
     """Busy until 100."""
 
     def test_where_and_between_what(self):
-        gap = only_gap(step(3, 0, 900), *self.BEFORE, *launched("after", 480, 500, 5, 2))
+        gap = only_gap(step(3, 0, 900), *self.BEFORE, *launch_events("after", 480, 500, 5, 2))
         assert (gap["start_ns"], gap["gap_ns"]) == (100_000, 400_000)
         assert (gap["before"], gap["after"], gap["step"]) == ("before", "after", "3")
 
     def test_host_was_late(self):
         gap = only_gap(
-            *self.BEFORE, operator("aten::slow", 150, 340), *launched("after", 480, 500, 5, 2)
+            *self.BEFORE, operator("aten::slow", 150, 340), *launch_events("after", 480, 500, 5, 2)
         )
         assert (gap["host_name"], gap["host_kind"]) == ("aten::slow", "operator")
         assert gap["cause"] == "host_wait"
@@ -113,12 +115,12 @@ class TestLargestGaps:
             operator("aten::outer", 140, 350),
             operator("aten::inner", 150, 250),
             operator("aten::small", 160, 20),
-            *launched("after", 480, 500, 5, 2),
+            *launch_events("after", 480, 500, 5, 2),
         )
         assert gap["host_name"] == "aten::inner"
 
     def test_steps_do_not_explain_gaps(self):
-        gap = only_gap(step(1, 0, 900), *self.BEFORE, *launched("after", 480, 500, 5, 2))
+        gap = only_gap(step(1, 0, 900), *self.BEFORE, *launch_events("after", 480, 500, 5, 2))
         assert (gap["host_name"], gap["cause"]) == (None, "host_wait")
 
     def test_data_loading(self):
@@ -126,7 +128,7 @@ class TestLargestGaps:
             *self.BEFORE,
             annotation(DATA_LOADER, 110, 350),
             operator("aten::stack", 120, 330),
-            *launched("after", 480, 500, 5, 2),
+            *launch_events("after", 480, 500, 5, 2),
         )
         assert (gap["host_name"], gap["cause"]) == ("aten::stack", "data_loading")
 
@@ -134,7 +136,7 @@ class TestLargestGaps:
         gap = only_gap(
             *self.BEFORE,
             runtime("cudaStreamSynchronize", 20, 85, 9),
-            *launched("after", 130, 150, 5, 2),
+            *launch_events("after", 130, 150, 5, 2),
         )
         assert gap["cause"] == "sync"
 
@@ -142,7 +144,7 @@ class TestLargestGaps:
         gap = only_gap(
             *self.BEFORE,
             runtime("cudaStreamSynchronize", 80, 25, 9),
-            *launched("after", 480, 500, 5, 2),
+            *launch_events("after", 480, 500, 5, 2),
         )
         assert gap["cause"] == "host_wait"
 
@@ -150,7 +152,7 @@ class TestLargestGaps:
         gap = only_gap(
             *self.BEFORE,
             runtime("hipDeviceSynchronize", 110, 360, 9),
-            *launched("after", 480, 500, 5, 2),
+            *launch_events("after", 480, 500, 5, 2),
         )
         assert (gap["host_name"], gap["cause"]) == ("hipDeviceSynchronize", "sync")
 
@@ -158,13 +160,13 @@ class TestLargestGaps:
         gap = only_gap(
             runtime("cudaMemcpyAsync", 0, 105, 1),
             memcpy("Memcpy DtoH (Device -> Pageable)", 10, 90, 1),
-            *launched("after", 130, 150, 5, 2),
+            *launch_events("after", 130, 150, 5, 2),
         )
         assert gap["cause"] == "sync"
 
     def test_queued(self):
-        soon = only_gap(*self.BEFORE, *launched("after", 20, 103, 5, 2))
-        late = only_gap(*self.BEFORE, *launched("after", 20, 300, 5, 2))
+        soon = only_gap(*self.BEFORE, *launch_events("after", 20, 103, 5, 2))
+        late = only_gap(*self.BEFORE, *launch_events("after", 20, 300, 5, 2))
         assert (soon["cause"], late["cause"]) == ("kernel_wait", "other")
 
     def test_launch_not_in_the_trace(self):
@@ -207,7 +209,7 @@ class TestLargestGaps:
         assert largest_gaps(trace, count=0).is_empty()
 
 
-def covered(activities: pl.DataFrame) -> int:
+def covered_ns(activities: pl.DataFrame) -> int:
     """How many ns at least one of them covers, counted one by one."""
     return len(
         {
@@ -231,8 +233,8 @@ def test_parts_add_up_and_agree_with_counting(trace: Trace):
     assert idle["activities"].sum() == busy.height
     for row in idle.iter_rows(named=True):
         stream = pl.col("stream").cast(pl.String).eq_missing(pl.lit(row["stream"]))
-        own = busy.filter((pl.col("device") == row["device"]) & stream)
-        assert row["busy_ns"] == covered(own)
+        stream_rows = busy.filter((pl.col("device") == row["device"]) & stream)
+        assert row["busy_ns"] == covered_ns(stream_rows)
 
 
 @patient
@@ -246,27 +248,29 @@ def test_gaps_of_a_device_are_its_idle_time(trace: Trace):
 
 class TestRecordings:
     @pytest.mark.parametrize("name", RECORDINGS)
-    def test_parts_add_up(self, shared: Path, name: str):
-        trace = recording(shared, name)
+    def test_parts_add_up(self, shared_root: Path, name: str):
+        trace = recording(shared_root, name)
         idle = idle_breakdown(trace)
         assert (idle.select(PARTS).sum_horizontal() == idle["idle_ns"]).all()
         assert all((idle[part] >= 0).all() for part in (*PARTS, "busy_ns"))
         assert set(largest_gaps(trace)["cause"]) <= set(GAP_CAUSES)
 
-    def test_mtia_host_wait(self, shared: Path):
-        trace = without_stream(recording(shared, RECORDINGS[0]), "801")
+    def test_mtia_host_wait(self, shared_root: Path):
+        trace = without_stream(recording(shared_root, RECORDINGS[0]), "801")
         idle = idle_breakdown(whole_microseconds(trace))
         assert idle["stream"].to_list() == ["1", "102"]
         assert idle["host_wait_ns"][0] == 417_937_000
         assert idle["host_wait_ns"][0] / idle["idle_ns"][0] == pytest.approx(0.07, abs=0.005)
 
-    def test_data_loading_is_found(self, shared: Path):
+    def test_data_loading_is_found(self, shared_root: Path):
         path = "kineto/resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz"
-        gaps = largest_gaps(recording(shared, path), count=5)
+        gaps = largest_gaps(recording(shared_root, path), count=5)
         assert set(gaps["cause"]) == {"data_loading"}
 
-    def test_a_stall_between_steps_is_the_fault_of_the_host(self, shared: Path):
-        gaps = largest_gaps(recording(shared, "h200/faults/python_stall/trace.json.gz"), count=100)
+    def test_a_stall_between_steps_is_the_fault_of_the_host(self, shared_root: Path):
+        gaps = largest_gaps(
+            recording(shared_root, "h200/faults/python_stall/trace.json.gz"), count=100
+        )
         stalls = gaps.filter(pl.col("gap_ns").is_between(10_000_000, 11_000_000))
         assert stalls.height >= 25
         assert set(stalls["cause"]) == {"host_wait"}

@@ -172,7 +172,7 @@ class TestQueue:
 def in_queue(trace: Trace) -> Counter[tuple[int, str | None, int]]:
     """How many activities are in the queue of each stream at each ns, counted one by one."""
     calls = oracle.launches(trace)
-    found: Counter[tuple[int, str | None, int]] = Counter()
+    depths: Counter[tuple[int, str | None, int]] = Counter()
     for activity in trace.device.filter(pl.col("kind").is_in(BUSY_KINDS)).iter_rows(named=True):
         call = oracle.launching_call(activity, calls)
         if call is None:
@@ -180,8 +180,8 @@ def in_queue(trace: Trace) -> Counter[tuple[int, str | None, int]]:
         start = activity["ts_ns"]
         device = -1 if activity["device"] is None else activity["device"]
         for moment in range(min(call["ts_ns"], start), start):
-            found[device, activity["stream"], moment] += 1
-    return found
+            depths[device, activity["stream"], moment] += 1
+    return depths
 
 
 @patient
@@ -190,14 +190,14 @@ def test_depth_is_what_counting_one_by_one_gives(trace: Trace):
     depth = queue_depth(trace).with_columns(
         until=pl.col("ts_ns").shift(-1).over("device", "stream")
     )
-    found = Counter(
+    depths = Counter(
         {
             (row["device"], row["stream"], moment): row["depth"]
             for row in depth.filter(pl.col("until").is_not_null()).iter_rows(named=True)
             for moment in range(row["ts_ns"], row["until"])
         }
     )
-    assert +found == in_queue(trace)
+    assert +depths == in_queue(trace)
 
 
 @patient
@@ -205,11 +205,11 @@ def test_depth_is_what_counting_one_by_one_gives(trace: Trace):
 def test_summary_agrees_with_the_step_function(trace: Trace):
     counted = in_queue(trace)
     for row in queue_summary(trace).iter_rows(named=True):
-        own = [n for key, n in counted.items() if key[:2] == (row["device"], row["stream"])]
-        assert row["queued_ns"] == len(own)
-        assert row["max_depth"] == max(own, default=0)
-        assert row["mean_depth"] * max(row["span_ns"], 1) == pytest.approx(sum(own))
-        every = sorted(own + [0] * (row["span_ns"] - len(own)))
+        depths = [n for key, n in counted.items() if key[:2] == (row["device"], row["stream"])]
+        assert row["queued_ns"] == len(depths)
+        assert row["max_depth"] == max(depths, default=0)
+        assert row["mean_depth"] * max(row["span_ns"], 1) == pytest.approx(sum(depths))
+        every = sorted(depths + [0] * (row["span_ns"] - len(depths)))
         assert row["median_depth"] == (every[(len(every) - 1) // 2] if every else 0)
         assert row["queued_pct"] + row["empty_pct"] == pytest.approx(100)
 
@@ -232,22 +232,22 @@ def test_host_only_and_device_only():
 
 class TestRecordings:
     @pytest.mark.parametrize("name", RECORDINGS)
-    def test_delays_are_never_negative(self, shared: Path, name: str):
-        trace = recording(shared, name)
+    def test_delays_are_never_negative(self, shared_root: Path, name: str):
+        trace = recording(shared_root, name)
         table = launch_table(trace)
         assert (table["delay_ns"] >= 0).all()
         assert launch_statistics(trace)["activities"].sum() == table.height
         assert (queue_depth(trace)["depth"] >= 0).all()
 
-    def test_mtia_launches(self, shared: Path):
-        trace = recording(shared, MTIA)
+    def test_mtia_launches(self, shared_root: Path):
+        trace = recording(shared_root, MTIA)
         table = launch_table(trace)
         row = table.filter(trace.device["correlation"][table["device_row"]] == 423)
         assert table.height == 3453
         assert us(row, "call_dur_ns", "device_dur_ns", "delay_ns") == [(435.2, 124.768, 0)]
 
-    def test_mtia_operator_delays(self, shared: Path):
-        row = operator_delays(recording(shared, MTIA)).filter(
+    def test_mtia_operator_delays(self, shared_root: Path):
+        row = operator_delays(recording(shared_root, MTIA)).filter(
             (pl.col("operator_name") == "aten::mul")
             & (pl.col("kernel_name") == "customized_fba_mul_const-dtype_Float")
         )
@@ -255,8 +255,8 @@ class TestRecordings:
         assert row["until_call_ns"][0] / 1000 == pytest.approx(1092.5, abs=2)
         assert row["until_device_ns"][0] / 1000 == pytest.approx(293.1, abs=2)
 
-    def test_mtia_queues(self, shared: Path):
-        trace = whole_microseconds(recording(shared, MTIA))
+    def test_mtia_queues(self, shared_root: Path):
+        trace = whole_microseconds(recording(shared_root, MTIA))
         depth = queue_depth(trace).filter(pl.col("stream") == "102")["depth"]
         assert (depth.len(), depth.mean(), depth.max()) == (6, 0.5, 1)
         assert depth.std() == pytest.approx(0.547723, abs=1e-6)
@@ -264,13 +264,13 @@ class TestRecordings:
         assert summary["stream"].to_list() == ["1", "102"]
         assert summary["queued_ns"][1] == 1_060_000
 
-    def test_mi250_launches(self, shared: Path):
-        table = launch_table(recording(shared, RECORDINGS[1]))
+    def test_mi250_launches(self, shared_root: Path):
+        table = launch_table(recording(shared_root, RECORDINGS[1]))
         assert table.height == 16
         assert (table["call_name"] == "hipLaunchKernel").sum() == 12
 
-    def test_replayed_graphs(self, shared: Path):
-        statistics = launch_statistics(recording(shared, RECORDINGS[-1]))
+    def test_replayed_graphs(self, shared_root: Path):
+        statistics = launch_statistics(recording(shared_root, RECORDINGS[-1]))
         graphs = statistics.filter(pl.col("call_name") == "cudaGraphLaunch")
         assert (graphs["calls"] <= graphs["activities"]).all()
         assert graphs["activities"].sum() > graphs["calls"].max()

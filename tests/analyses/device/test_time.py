@@ -31,7 +31,7 @@ from timelines import (
     whole_microseconds,
     without_stream,
 )
-from timesink.analyses.columns import remember
+from timesink.analyses.columns import seed_memo
 from timesink.analyses.device_activities import kernels_by_annotation
 from timesink.analyses.device_utilisation import (
     COMMUNICATION,
@@ -93,7 +93,7 @@ class TestWholeTrace:
         trace = replace(read(*OVERLAPPING))
         classes = activity_classes(trace).copy()
         classes[(trace.device["kind"] == "memset").to_numpy()] = COMPUTATION
-        remember(trace, activity_classes, classes)
+        seed_memo(trace, activity_classes, classes)
         time = device_time(trace)
         assert time.select("compute_ns", "exposed_memory_ns").rows() == [(55_000, 10_000)]
 
@@ -203,13 +203,13 @@ PARTS = ("compute_ns", "exposed_communication_ns", "exposed_memory_ns", "idle_ns
 def moments(trace: Trace) -> dict[tuple[int, int], set[int]]:
     """Which classes ran on each device at each ns, counted one by one."""
     classes = activity_classes(trace)
-    found: dict[tuple[int, int], set[int]] = {}
+    moment_classes: dict[tuple[int, int], set[int]] = {}
     for place, row in enumerate(trace.device.iter_rows(named=True)):
         device = -1 if row["device"] is None else row["device"]
         if row["kind"] in BUSY_KINDS:
             for moment in range(row["ts_ns"], row["ts_ns"] + row["dur_ns"]):
-                found.setdefault((device, moment), set()).add(int(classes[place]))
-    return found
+                moment_classes.setdefault((device, moment), set()).add(int(classes[place]))
+    return moment_classes
 
 
 @patient
@@ -325,22 +325,22 @@ def plain_classes(trace: Trace) -> np.ndarray:
 
 class TestRecordings:
     @pytest.mark.parametrize("name", EXACT)
-    def test_exact_sums(self, shared: Path, name: str):
-        trace = replace(recording(shared, name))
-        remember(trace, activity_classes, plain_classes(trace))
+    def test_exact_sums(self, shared_root: Path, name: str):
+        trace = replace(recording(shared_root, name))
+        seed_memo(trace, activity_classes, plain_classes(trace))
         (row,) = device_time(trace).select(COLUMNS).rows()
         assert row == tuple(round(us * 1000) for us in EXACT[name])
 
     @pytest.mark.parametrize("name", RECORDINGS)
-    def test_parts_add_up(self, shared: Path, name: str):
-        trace = recording(shared, name)
+    def test_parts_add_up(self, shared_root: Path, name: str):
+        trace = recording(shared_root, name)
         for time in (device_time(trace), overlap_by_step(trace)):
             assert (time.select(PARTS).sum_horizontal() == time["span_ns"]).all()
             assert all((time[part] >= 0).all() for part in PARTS)
         assert kernel_kinds(trace)["time_ns"].sum() == device_time(trace)["busy_ns"].sum()
 
-    def test_mtia_in_whole_microseconds(self, shared: Path):
-        trace = whole_microseconds(without_stream(recording(shared, MTIA), "801"))
+    def test_mtia_in_whole_microseconds(self, shared_root: Path):
+        trace = whole_microseconds(without_stream(recording(shared_root, MTIA), "801"))
         (row,) = device_time(trace).rows(named=True)
         assert 100 * row["idle_ns"] / row["span_ns"] == pytest.approx(42.38, abs=0.01)
         assert 100 * row["compute_ns"] / row["span_ns"] == pytest.approx(54.81, abs=0.01)
@@ -348,10 +348,10 @@ class TestRecordings:
         kinds = kernel_kinds(trace).select("kind", "sum_ns").rows()
         assert kinds == [("computation", 7_305_597_000), ("memory", 400_892_000)]
 
-    def test_annotations_of_a_real_run(self, shared: Path):
-        labels = kernels_by_annotation(recording(shared, NS_RESOLUTION))
-        found = dict(labels.select("annotation", "activities").rows())
-        assert found == {
+    def test_annotations_of_a_real_run(self, shared_root: Path):
+        labels = kernels_by_annotation(recording(shared_root, NS_RESOLUTION))
+        counts = dict(labels.select("annotation", "activities").rows())
+        assert counts == {
             "DistributedDataParallel.forward": 2300,
             "Optimizer.step#SGD.step": 45,
             "## backward ##": 30,

@@ -115,10 +115,12 @@ def test_device_comes_from_the_process_where_no_argument_tells():
 # -- multiprocessors, occupancy, tensor cores ------------------------------------------------------
 
 
-def sized(ts: int, dur: int, blocks: float | None, occupancy: float | None = None, c: int = 1):
-    said = {"blocks per SM": blocks, "est. achieved occupancy %": occupancy}
+def sized_kernel(
+    ts: int, dur: int, blocks: float | None, occupancy: float | None = None, c: int = 1
+):
+    arguments = {"blocks per SM": blocks, "est. achieved occupancy %": occupancy}
     return K(
-        "a", ts, dur, c=c, **{name: value for name, value in said.items() if value is not None}
+        "a", ts, dur, c=c, **{name: value for name, value in arguments.items() if value is not None}
     )
 
 
@@ -126,12 +128,12 @@ def test_kernels_together_use_all_multiprocessors_at_most():
     trace = read(
         STEP(1, 0, 100),
         R(1, 1, c=1),
-        sized(10, 20, 0.75),
-        sized(20, 20, 0.5),
-        sized(50, 10, 8.0),
-        sized(70, 10, 0),
-        sized(80, 10, None),
-        sized(90, 0, 0.5),
+        sized_kernel(10, 20, 0.75),
+        sized_kernel(20, 20, 0.5),
+        sized_kernel(50, 10, 8.0),
+        sized_kernel(70, 10, 0),
+        sized_kernel(80, 10, None),
+        sized_kernel(90, 0, 0.5),
     )
     pieces = sm_efficiency_intervals(trace, 0)
     lengths = (pieces["end_ns"] - pieces["start_ns"]) / US
@@ -147,7 +149,11 @@ def test_kernels_together_use_all_multiprocessors_at_most():
 def test_nothing_is_left_over_between_kernels():
     """Blocks that cannot be added without rounding still sum to nothing when all have ended."""
     trace = read(
-        STEP(1, 0, 100), R(1, 1, c=1), sized(0, 10, 0.1), sized(5, 10, 0.2), sized(30, 5, 0.3)
+        STEP(1, 0, 100),
+        R(1, 1, c=1),
+        sized_kernel(0, 10, 0.1),
+        sized_kernel(5, 10, 0.2),
+        sized_kernel(30, 5, 0.3),
     )
     starts = sm_efficiency_intervals(trace, 0)["start_ns"]
     assert ((starts - starts[0]) / US).to_list() == [0, 5, 10, 30]
@@ -155,11 +161,11 @@ def test_nothing_is_left_over_between_kernels():
 
 def test_occupancy_weighs_what_lies_inside_the_window():
     trace = read(
-        sized(0, 100, None, 10, c=9),
+        sized_kernel(0, 100, None, 10, c=9),
         STEP(1, 50, 100),
         R(60, 1, c=1),
-        sized(100, 30, None, 50),
-        sized(130, 10, None),
+        sized_kernel(100, 30, None, 50),
+        sized_kernel(130, 10, None),
     )
     # 50 us of the first kernel are inside, all 30 us of the second, and the third says nothing.
     assert busy(trace, "occupancy_pct") == [((10 * 50 + 50 * 30) / 80,)]
@@ -167,14 +173,16 @@ def test_occupancy_weighs_what_lies_inside_the_window():
 
 def test_kernels_without_an_estimate_do_not_lower_the_occupancy():
     # A profiler writes 0 for kernels it knows nothing about.
-    trace = read(STEP(1, 0, 100), R(1, 1, c=1), sized(10, 20, 1, 60), sized(40, 40, 1, 0))
+    trace = read(
+        STEP(1, 0, 100), R(1, 1, c=1), sized_kernel(10, 20, 1, 60), sized_kernel(40, 40, 1, 0)
+    )
     assert busy(trace, "occupancy_pct") == [(60,)]
     assert kernel_table(trace)["occupancy_pct"].to_list() == [60]
     assert device_utilisation(trace, zeros=True)["occupancy_pct"].to_list() == [20]
 
 
 def test_occupancy_is_unknown_where_no_kernel_has_an_estimate():
-    trace = read(STEP(1, 0, 100), R(1, 1, c=1), sized(10, 20, 1, 0))
+    trace = read(STEP(1, 0, 100), R(1, 1, c=1), sized_kernel(10, 20, 1, 0))
     assert busy(trace, "occupancy_pct") == [(None,)]
     assert kernel_table(trace)["occupancy_pct"].to_list() == [None]
     assert kernel_groups(trace)["occupancy_pct"].to_list() == [None]
@@ -218,8 +226,8 @@ def test_tensor_cores_are_unknown_where_names_do_not_tell(names, ratio):
         ("resnet50_num_workers_4/worker0.1623212756351", (0.70270347, 0.69224978, 48.90989093)),
     ],
 )
-def test_known_recordings(shared: Path, recording: str, expected: tuple[float, ...]):
-    trace = timesink.open(shared / "data/kineto" / f"{recording}.pt.trace.json.gz")
+def test_known_recordings(shared_root: Path, recording: str, expected: tuple[float, ...]):
+    trace = timesink.open(shared_root / "data/kineto" / f"{recording}.pt.trace.json.gz")
     columns = ("utilisation", "sm_efficiency", "occupancy_pct")
-    (found,) = device_utilisation(trace, zeros=True).select(columns).rows()
-    assert found == pytest.approx(expected, rel=1e-7)
+    (row,) = device_utilisation(trace, zeros=True).select(columns).rows()
+    assert row == pytest.approx(expected, rel=1e-7)

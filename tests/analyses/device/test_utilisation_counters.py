@@ -11,7 +11,7 @@ import timesink
 from builders import annotation, complete, cuda_trace
 from cases import C, K, O, read, read_document
 from timesink.analyses.device_utilisation import (
-    MOST_BUCKETS,
+    MAX_BUCKETS,
     SM_EFFICIENCY,
     UTILISATION,
     buckets,
@@ -40,15 +40,15 @@ def whole_recording(ts: int, dur: int):
 def test_part_of_each_bucket_with_a_kernel_running():
     # 250 us in buckets of 10 us; the last takes the remaining 5 us as well.
     trace = read(whole_recording(1000, 255), K("a", 1013, 10), K("a", 1015, 5), K("b", 1240, 15))
-    found = samples(trace, UTILISATION)
-    assert found[:2] == [(0, 1), (0, 0)]
-    assert len(found) == 2 + 25 + 1
-    assert [(at, part) for at, part in found[2:] if part] == [
+    points = samples(trace, UTILISATION)
+    assert points[:2] == [(0, 1), (0, 0)]
+    assert len(points) == 2 + 25 + 1
+    assert [(at, part) for at, part in points[2:] if part] == [
         (10, 0.7),
         (20, 0.3),
         (240, 1.0),
     ]
-    assert found[-1] == (255, 0)
+    assert points[-1] == (255, 0)
 
 
 def test_multiprocessors_in_use_are_given_where_they_change():
@@ -72,8 +72,8 @@ def test_kernels_of_unknown_size_have_no_such_counter():
 
 
 def test_device_after_device():
-    known = {"blocks per SM": 1}
-    trace = read(K("a", 10, 5, device=1, **known), K("a", 10, 5, device=0, **known))
+    extra = {"blocks per SM": 1}
+    trace = read(K("a", 10, 5, device=1, **extra), K("a", 10, 5, device=0, **extra))
     order = utilisation_counters(trace).select("device", "counter").unique(maintain_order=True)
     assert order.rows() == [
         (0, UTILISATION),
@@ -107,7 +107,7 @@ def test_timeline_from_first_to_last_event_otherwise():
 )
 def test_buckets_are_powers_of_ten(length_us: int, count: int, width_us: int):
     borders = buckets(5, 5 + length_us * US)
-    assert len(borders) - 1 == count <= MOST_BUCKETS
+    assert len(borders) - 1 == count <= MAX_BUCKETS
     assert borders[1] - borders[0] == width_us * US
     assert borders[-1] == 5 + length_us * US
 
@@ -122,14 +122,16 @@ EXAGGERATED = {UTILISATION: 100, SM_EFFICIENCY: 10}
 """The values of the sample were raised so that they can be seen: by this much."""
 
 
-def test_known_recording(shared: Path):
-    trace = timesink.open(shared / "data/kineto/gpu_metrics_input.json")
-    told = json.loads((shared / "data/kineto/gpu_metrics_expected.json").read_text("utf-8"))
-    expected = [event for event in told["traceEvents"] if event["ph"] == "C"]
-    found = utilisation_counters(trace).rows()
-    assert len(found) == len(expected) == 78
-    for (ts_ns, device, counter, value), event in zip(found, expected, strict=True):
-        (shown,) = event["args"].values()
+def test_known_recording(shared_root: Path):
+    trace = timesink.open(shared_root / "data/kineto/gpu_metrics_input.json")
+    document = json.loads(
+        (shared_root / "data/kineto/gpu_metrics_expected.json").read_text("utf-8")
+    )
+    expected = [event for event in document["traceEvents"] if event["ph"] == "C"]
+    rows = utilisation_counters(trace).rows()
+    assert len(rows) == len(expected) == 78
+    for (ts_ns, device, counter, value), event in zip(rows, expected, strict=True):
+        (recorded_value,) = event["args"].values()
         assert (ts_ns, device) == (event["ts"] * US, event["pid"])
         frame = value in {0, 1}
-        assert shown == pytest.approx(value if frame else EXAGGERATED[counter] * value)
+        assert recorded_value == pytest.approx(value if frame else EXAGGERATED[counter] * value)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from call_trees import Call, kernel, marked, op, program, runtime
+from call_trees import Call, kernel, op, program, program_range, runtime
 from timesink.analyses.diff.alignment import CallChange, even_period
 from timesink.analyses.diff.edits import call_tree, difference
 from timesink.model.diagnosis import ProgramChange, ProgramEdit
@@ -50,18 +50,18 @@ class Model:
 
     @property
     def cycle(self) -> list[Call]:
-        layers = [[marked(f"layer {at}", *self.layer)] for at in range(self.layers)]
-        flat = [one for own in layers for one in (own if self.named else self.layer)]
+        layers = [[program_range(f"layer {at}", *self.layer)] for at in range(self.layers)]
+        flat = [call for layer in layers for call in (layer if self.named else self.layer)]
         return [*self.first, *flat, *self.last]
 
 
 _few = st.lists(calls(), min_size=1, max_size=3).map(tuple)
 models = st.builds(
     Model,
-    first=_few.map(lambda found: (op("aten::begin"), *found)),
+    first=_few.map(lambda few_calls: (op("aten::begin"), *few_calls)),
     layer=_few,
     layers=st.integers(2, 4),
-    last=_few.map(lambda found: (*found, op("aten::end"))),
+    last=_few.map(lambda few_calls: (*few_calls, op("aten::end"))),
     named=st.booleans(),
 )
 
@@ -77,40 +77,44 @@ class Edited:
     came: Counter[str]
 
 
-def names(one: Call) -> Counter[str]:
-    return sum(map(names, one.calls), Counter({one.name: 1}))
+def names(call: Call) -> Counter[str]:
+    return sum(map(names, call.calls), Counter({call.name: 1}))
 
 
 def times(often: int, calls: Counter[str]) -> Counter[str]:
     return Counter({name: often * many for name, many in calls.items()})
 
 
-def at_a_node(one: Call, place: int, edit: Callable[[Call], Call]) -> Call:
+def at_a_node(call: Call, place: int, edit: Callable[[Call], Call]) -> Call:
     """A tree with one of its calls, in pre-order, replaced."""
     if place == 0:
-        return edit(one)
+        return edit(call)
     place -= 1
-    inner = list(one.calls)
+    inner = list(call.calls)
     for at, child in enumerate(inner):
         if place < len(child):
             inner[at] = at_a_node(child, place, edit)
             break
         place -= len(child)
-    return replace(one, calls=tuple(inner))
+    return replace(call, calls=tuple(inner))
 
 
-def _is_operator(one: Call, place: int) -> bool:
+def _is_operator(call: Call, place: int) -> bool:
     seen: list[Call] = []
-    at_a_node(one, place, lambda found: (seen.append(found), found)[1])
+    at_a_node(call, place, lambda node: (seen.append(node), node)[1])
     return seen[0].kind == "operator"
 
 
 @st.composite
-def inserted(draw: st.DrawFn) -> Edited:
+def inserted_calls(draw: st.DrawFn) -> Edited:
     """A call that was nowhere, in every layer, at any depth."""
     model = draw(models)
     at = draw(st.integers(0, len(model.layer) - 1))
-    places = [one for one in range(len(model.layer[at])) if _is_operator(model.layer[at], one)]
+    places = [
+        candidate
+        for candidate in range(len(model.layer[at]))
+        if _is_operator(model.layer[at], candidate)
+    ]
     place = draw(st.sampled_from([-1, *places]))
     if place < 0:
         layer = (*model.layer[:at], _FRESH, *model.layer[at:])
@@ -119,7 +123,9 @@ def inserted(draw: st.DrawFn) -> Edited:
         edited = at_a_node(
             model.layer[at],
             place,
-            lambda one: replace(one, calls=(_FRESH, *one.calls) if first else (*one.calls, _FRESH)),
+            lambda call: replace(
+                call, calls=(_FRESH, *call.calls) if first else (*call.calls, _FRESH)
+            ),
         )
         layer = (*model.layer[:at], edited, *model.layer[at + 1 :])
     new = replace(model, layer=layer)
@@ -137,12 +143,12 @@ def added_once(draw: st.DrawFn) -> Edited:
 
 
 @st.composite
-def replaced(draw: st.DrawFn) -> Edited:
+def replaced_calls(draw: st.DrawFn) -> Edited:
     """Another call instead of one, in every layer."""
     model, old = draw(models), replace(draw(calls()), name="aten::old")
     at = draw(st.integers(0, len(model.layer)))
     base, new = (
-        replace(model, layer=(*model.layer[:at], one, *model.layer[at:])) for one in (old, _FRESH)
+        replace(model, layer=(*model.layer[:at], call, *model.layer[at:])) for call in (old, _FRESH)
     )
     return Edited(
         base.cycle, new.cycle, times(model.layers, names(old)), times(model.layers, names(_FRESH))
@@ -177,19 +183,23 @@ def another_layer(draw: st.DrawFn) -> Edited:
     return Edited(base.cycle, new.cycle, Counter(), sum(map(names, layer), Counter[str]()))
 
 
-planted = st.one_of(inserted(), added_once(), replaced(), another_kernel(), another_layer())
+planted = st.one_of(
+    inserted_calls(), added_once(), replaced_calls(), another_kernel(), another_layer()
+)
 
 
 def change(base: Sequence[Call], new: Sequence[Call]) -> ProgramChange:
     return program_change(program([base] * CYCLES), program([new] * CYCLES))
 
 
-def moved(one: CallChange, sites: dict[int, str]) -> tuple[Counter[str], Counter[str]]:
+def moved_names(
+    call_change: CallChange, sites: dict[int, str]
+) -> tuple[Counter[str], Counter[str]]:
     """Names of the calls that went and came, with how many."""
     gone, came = Counter[str](), Counter[str]()
-    for told, counts in ((gone, one.gone), (came, one.came)):
+    for counter, counts in ((gone, call_change.gone), (came, call_change.came)):
         for site, often in counts.items():
-            told[sites[site]] += often
+            counter[sites[site]] += often
     return gone, came
 
 
@@ -199,60 +209,66 @@ def moved(one: CallChange, sites: dict[int, str]) -> tuple[Counter[str], Counter
 @given(planted)
 def test_an_edit_is_found_alone_and_whole_all_adds_up_and_either_way_round(edited: Edited):
     base, new = (program([side] * CYCLES) for side in (edited.base, edited.new))
-    told = difference(base, new)
-    sites = dict(zip(told.sites["site"], told.sites["name"], strict=True))
-    assert [moved(one, sites) for one in told.changes] == [(edited.gone, edited.came)]
-    found = program_change(base, new)
-    assert len(found.edits) == 1
+    program_difference = difference(base, new)
+    sites = dict(
+        zip(program_difference.sites["site"], program_difference.sites["name"], strict=True)
+    )
+    assert [moved_names(call_change, sites) for call_change in program_difference.changes] == [
+        (edited.gone, edited.came)
+    ]
+    forward = program_change(base, new)
+    assert len(forward.edits) == 1
     took = [sum(_times(side, "kernel")) for side in (edited.base, edited.new)]
-    assert found.device_ns == (took[1] - took[0]) * US
-    assert sum(one.device_ns for one in found.edits) == pytest.approx(found.device_ns, abs=1e-6)
-    assert found.same_device_ns == pytest.approx(0, abs=1e-6)
-    host_ns = sum(one.host_ns for one in found.edits)
-    assert host_ns + found.same_host_ns == pytest.approx(found.host_ns, abs=1e-6)
+    assert forward.device_ns == (took[1] - took[0]) * US
+    assert sum(edit.device_ns for edit in forward.edits) == pytest.approx(
+        forward.device_ns, abs=1e-6
+    )
+    assert forward.same_device_ns == pytest.approx(0, abs=1e-6)
+    host_ns = sum(edit.host_ns for edit in forward.edits)
+    assert host_ns + forward.same_host_ns == pytest.approx(forward.host_ns, abs=1e-6)
     back = program_change(new, base)
-    assert [plain(one, -1) for one in back.edits] == list(map(plain, found.edits))
-    assert back.device_ns == -found.device_ns
-    assert back.host_ns == -found.host_ns
-    assert back.same_host_ns == pytest.approx(-found.same_host_ns, abs=1e-6)
+    assert [plain(edit, -1) for edit in back.edits] == list(map(plain, forward.edits))
+    assert back.device_ns == -forward.device_ns
+    assert back.host_ns == -forward.host_ns
+    assert back.same_host_ns == pytest.approx(-forward.same_host_ns, abs=1e-6)
 
 
 def _times(calls: Sequence[Call], kind: str) -> list[int]:
     return [
         us
-        for one in calls
-        for us in ([one.us] if one.kind == kind else []) + _times(one.calls, kind)
+        for call in calls
+        for us in ([call.us] if call.kind == kind else []) + _times(call.calls, kind)
     ]
 
 
-def plain(one: ProgramEdit, sign: int = 1) -> tuple[object, ...]:
-    amounts = (one.device_ns, one.host_ns, one.launches, one.waits, one.bytes)
-    return one.cause, one.place, [round(sign * amount, 6) + 0.0 for amount in amounts]
+def plain(edit: ProgramEdit, sign: int = 1) -> tuple[object, ...]:
+    amounts = (edit.device_ns, edit.host_ns, edit.launches, edit.waits, edit.bytes)
+    return edit.cause, edit.place, [round(sign * amount, 6) + 0.0 for amount in amounts]
 
 
 @given(models, st.integers(1, 9))
 def test_equal_programs_have_no_edit_however_long_calls_take(model: Model, slower: int):
-    def longer(one: Call) -> Call:
-        return replace(one, us=one.us + slower, calls=tuple(map(longer, one.calls)))
+    def longer(call: Call) -> Call:
+        return replace(call, us=call.us + slower, calls=tuple(map(longer, call.calls)))
 
-    found = change(model.cycle, list(map(longer, model.cycle)))
-    assert found.same
-    assert found.same_device_ns == found.device_ns
-    assert set(found.calls["state"]) == {"same"}
+    result = change(model.cycle, list(map(longer, model.cycle)))
+    assert result.same
+    assert result.same_device_ns == result.device_ns
+    assert set(result.calls["state"]) == {"same"}
 
 
 @given(planted, st.permutations(["1", "2", "3"]), st.integers(1, 10_000))
 def test_threads_and_ids_mean_nothing(edited: Edited, order: list[str], first_id: int):
-    others = ([op("aten::stack")] * 3, [op("aten::decode", op("aten::resize"))])
+    other_threads = ([op("aten::stack")] * 3, [op("aten::decode", op("aten::resize"))])
 
     def with_threads(cycle: Sequence[Call], order: Sequence[str]) -> dict[str, Sequence[Call]]:
         # Threads are met in the order of their first call.
-        return dict(sorted(zip(order, (cycle, *others), strict=True)))
+        return dict(sorted(zip(order, (cycle, *other_threads), strict=True)))
 
     base = program([with_threads(edited.base, "123")] * CYCLES)
     news = [
-        program([with_threads(edited.new, own)] * CYCLES, first_id=number)
-        for own, number in (("123", 1), (order, first_id))
+        program([with_threads(edited.new, thread)] * CYCLES, first_id=number)
+        for thread, number in (("123", 1), (order, first_id))
     ]
     usual, shuffled = (program_change(base, new) for new in news)
     assert usual.edits == shuffled.edits
@@ -267,14 +283,18 @@ def test_what_varies_from_cycle_to_cycle_is_no_edit(model: Model, data: st.DataO
     assume(not any(map(_is_even, sides)))
     expert = op("aten::expert", kernel("expert_gemm", 5))
     base, new = (program([[*model.cycle * 3, *[expert] * many] for many in side]) for side in sides)
-    found = program_change(base, new)
-    assert found.same
+    result = program_change(base, new)
+    assert result.same
 
 
 def _is_even(side: Sequence[int]) -> bool:
     """Whether cycles with so many calls come at one distance: those are a kind."""
-    places = [[at for at, many in enumerate(side) if many == own] for own in set(side)]
-    return any(len({b - a for a, b in pairwise(own)}) == 1 for own in places if len(own) > 1)
+    places = [[at for at, many in enumerate(side) if many == count] for count in set(side)]
+    return any(
+        len({b - a for a, b in pairwise(positions)}) == 1
+        for positions in places
+        if len(positions) > 1
+    )
 
 
 # -- literal ones ----------------------------------------------------------------------------------
@@ -285,28 +305,32 @@ NORM = op("aten::norm", kernel("reduce", 4))
 
 
 def only(base: Sequence[Call], new: Sequence[Call]) -> CallChange:
-    found = difference(program([base] * CYCLES), program([new] * CYCLES))
-    (one,) = found.changes
-    return one
+    program_difference = difference(program([base] * CYCLES), program([new] * CYCLES))
+    (call_change,) = program_difference.changes
+    return call_change
 
 
 def test_an_edit_says_between_which_calls_it_is():
-    one = only([MM, RELU], [MM, NORM, RELU])
-    assert (one.removed, one.added, one.before, one.after) == (
+    call_change = only([MM, RELU], [MM, NORM, RELU])
+    assert (call_change.removed, call_change.added, call_change.before, call_change.after) == (
         (), ("aten::norm",), "aten::mm", "aten::relu",
     )  # fmt: skip
 
 
 def test_an_edit_of_every_layer_is_one_with_its_places():
-    layers = [marked(f"layer {at}", MM, RELU) for at in range(5)]
-    edited = [marked(f"layer {at}", MM, NORM, RELU) for at in range(5)]
-    one = only(layers, edited)
-    assert (one.inside, one.added, one.places) == (("layer #",), ("aten::norm",), 5)
+    layers = [program_range(f"layer {at}", MM, RELU) for at in range(5)]
+    edited = [program_range(f"layer {at}", MM, NORM, RELU) for at in range(5)]
+    call_change = only(layers, edited)
+    assert (call_change.inside, call_change.added, call_change.places) == (
+        ("layer #",),
+        ("aten::norm",),
+        5,
+    )
 
 
 def test_a_kernel_below_an_equal_operator():
-    one = only([MM, RELU], [replace(MM, calls=(kernel("other"),)), RELU])
-    assert (one.kind, one.inside, one.removed, one.added) == (
+    call_change = only([MM, RELU], [replace(MM, calls=(kernel("other"),)), RELU])
+    assert (call_change.kind, call_change.inside, call_change.removed, call_change.added) == (
         "kernels", ("aten::mm",), ("gemm",), ("other",),
     )  # fmt: skip
 
@@ -314,37 +338,37 @@ def test_a_kernel_below_an_equal_operator():
 @pytest.mark.parametrize(("base", "new"), [(3, 4), (4, 3), (6, 7)])
 def test_layers_are_counted(base: int, new: int):
     layer = [MM, RELU, NORM, op("aten::add"), op("aten::mul")]
-    one = only([op("aten::begin"), *layer * base], [op("aten::begin"), *layer * new])
-    assert one.repeats == (base, new)
-    assert len(one.added or one.removed) == 5
+    call_change = only([op("aten::begin"), *layer * base], [op("aten::begin"), *layer * new])
+    assert call_change.repeats == (base, new)
+    assert len(call_change.added or call_change.removed) == 5
 
 
 def test_calls_that_only_moved_are_no_edit():
-    found = difference(program([[MM, RELU, NORM]] * 3), program([[NORM, MM, RELU]] * 3))
-    assert found.same
+    call_change = difference(program([[MM, RELU, NORM]] * 3), program([[NORM, MM, RELU]] * 3))
+    assert call_change.same
 
 
 @pytest.mark.parametrize(
     ("kind", "more"), [("shapes", {"shapes": "[[16, 8]]"}), ("types", {"types": '["half"]'})]
 )
 def test_other_shapes_and_types_of_equal_calls(kind: str, more: dict[str, str]):
-    one = only([MM, RELU], [replace(MM, **more), replace(RELU, **more)])
-    assert one.kind == kind
-    assert one.gone == one.came
+    call_change = only([MM, RELU], [replace(MM, **more), replace(RELU, **more)])
+    assert call_change.kind == kind
+    assert call_change.gone == call_change.came
 
 
 def test_a_cycle_that_does_its_work_twice():
     cycle = [MM, RELU, NORM, op("aten::add"), op("aten::mul")]
-    one = only([*cycle, op("Optimizer.step")], [*cycle * 2, op("Optimizer.step")])
-    assert (one.kind, one.factor) == ("repeated", 2.0)
+    call_change = only([*cycle, op("Optimizer.step")], [*cycle * 2, op("Optimizer.step")])
+    assert (call_change.kind, call_change.factor) == ("repeated", 2.0)
 
 
 def test_a_kind_of_cycles_that_only_one_side_has():
     cycles = [[MM, RELU] * 3] * 12
-    logs = [[*own, NORM, NORM, NORM] if at % 4 == 3 else own for at, own in enumerate(cycles)]
-    found = difference(program(cycles), program(logs))
-    (one,) = found.changes
-    assert (one.kind, one.factor, one.frequency, one.added) == (
+    logs = [[*cycle, NORM, NORM, NORM] if at % 4 == 3 else cycle for at, cycle in enumerate(cycles)]
+    program_difference = difference(program(cycles), program(logs))
+    (call_change,) = program_difference.changes
+    assert (call_change.kind, call_change.factor, call_change.frequency, call_change.added) == (
         "cycles", 4.0, 0.25, ("aten::norm",),
     )  # fmt: skip
     back = difference(program(logs), program(cycles)).changes
@@ -355,26 +379,26 @@ def test_a_kind_of_cycles_that_comes_more_often():
     def logging(every: int) -> list[list[Call]]:
         return [[*[MM, RELU] * 3, *[NORM] * (3 if at % every == 0 else 0)] for at in range(12)]
 
-    (one,) = difference(program(logging(6)), program(logging(3))).changes
-    assert (one.kind, one.places, one.of_places, one.added) == (
+    (call_change,) = difference(program(logging(6)), program(logging(3))).changes
+    assert (call_change.kind, call_change.places, call_change.of_places, call_change.added) == (
         "frequency", 6, 3, ("aten::norm",),
     )  # fmt: skip
 
 
 def test_both_programs_are_one_tree_folded_where_they_are_equal():
-    base = program([[marked("block", MM, RELU), RELU]] * 3)
-    new = program([[marked("block", MM, NORM), RELU]] * 3)
-    found = call_tree(difference(base, new), base, new)
-    told = found.select("depth", "name", "state", "folded").rows()
+    base = program([[program_range("block", MM, RELU), RELU]] * 3)
+    new = program([[program_range("block", MM, NORM), RELU]] * 3)
+    tree = call_tree(difference(base, new), base, new)
+    tree_rows = tree.select("depth", "name", "state", "folded").rows()
     # Below what is equal, came or went as a whole, rows are there to be unfolded.
-    assert [row for row in told if row[1].startswith(("aten::", "block"))] == [
+    assert [row for row in tree_rows if row[1].startswith(("aten::", "block"))] == [
         (0, "block", "changed", 0),
         (1, "aten::mm", "same", 1),
         (1, "aten::relu", "removed", 1),
         (1, "aten::norm", "added", 1),
         (0, "aten::relu", "same", 1),
     ]
-    block = found.row(0, named=True)
+    block = tree.row(0, named=True)
     assert (block["base_device_ns"], block["new_device_ns"]) == (13_000, 14_000)
 
 
@@ -389,6 +413,6 @@ def test_a_period_is_kept_from_the_first_cycle_to_the_last(rows: list[int], peri
 def test_a_kind_that_only_one_side_has_is_no_edit_where_the_other_calls_as_much():
     often = [[1, 3] * 7, [1, 3, 2, 3] * 3 + [1, 3]]
     base, new = (program([[MM, RELU] * 2 + [NORM] * many for many in side]) for side in often)
-    found = difference(base, new)
-    assert [len(kinds) for kinds in found.kinds] == [2, 3]
-    assert found.same
+    program_difference = difference(base, new)
+    assert [len(kinds) for kinds in program_difference.kinds] == [2, 3]
+    assert program_difference.same

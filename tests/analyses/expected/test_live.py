@@ -31,7 +31,7 @@ def slower(rows: pl.DataFrame, factor: float, first: int, behind: int | None = N
     )
 
 
-def served(rows: pl.DataFrame) -> pl.DataFrame:
+def served_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """Runs one behind the other, as one stream of a server."""
     return rows.with_columns(job_name=pl.lit("s"), start_ts=pl.int_range(pl.len()) * 0.03)
 
@@ -43,19 +43,19 @@ def model() -> LiveModel:
 
 @pytest.fixture(scope="module")
 def server() -> LiveModel:
-    return learn_live(served(cycle_rows()))
+    return learn_live(served_rows(cycle_rows()))
 
 
 @pytest.mark.parametrize(("factor", "within"), [(1.25, 12), (1.5, 10), (2.0, 10)])
 def test_a_shift_raises_one_alarm_soon(model, factor, within):
     judge = LiveJudge(model)
-    found = judge.judge(slower(plain_rows(3000, seed=1), factor, 2000))
-    [alarm] = found.raised
+    judged_cycles = judge.judge(slower(plain_rows(3000, seed=1), factor, 2000))
+    [alarm] = judged_cycles.raised
     cycle_s = 0.004 * factor
-    onset = found.table["start_ts"][2000]
+    onset = judged_cycles.table["start_ts"][2000]
     assert alarm.since_s == pytest.approx(onset, abs=within / 2 * cycle_s)
     assert onset < alarm.raised_s < onset + within * 0.0045
-    assert (alarm.stream, alarm.phase, found.ended) == ("7.0", "cycle", ())
+    assert (alarm.stream, alarm.phase, judged_cycles.ended) == ("7.0", "cycle", ())
     [now] = judge.open_alarms
     assert now.rule == "lasting"
     assert now.observed_us / now.expected_us == pytest.approx(factor, rel=0.01)
@@ -64,10 +64,10 @@ def test_a_shift_raises_one_alarm_soon(model, factor, within):
 
 def test_an_alarm_ends_when_cycles_are_as_before(model):
     judge = LiveJudge(model)
-    found = judge.judge(slower(plain_rows(800, seed=1), 1.5, 200, 500))
-    [ended] = found.ended
-    assert ended.number == found.raised[0].number
-    assert ended.ended_s == pytest.approx(found.table["start_ts"][500], abs=0.1)
+    judged_cycles = judge.judge(slower(plain_rows(800, seed=1), 1.5, 200, 500))
+    [ended] = judged_cycles.ended
+    assert ended.number == judged_cycles.raised[0].number
+    assert ended.ended_s == pytest.approx(judged_cycles.table["start_ts"][500], abs=0.1)
     assert ended.cycles == pytest.approx(300, abs=12)
     assert judge.open_alarms == ()
 
@@ -76,20 +76,20 @@ def test_healthy_cycles_and_single_slow_ones_raise_nothing(model):
     rows = plain_rows(20_000, seed=2)
     slow = pl.int_range(pl.len()) % 50 == 7
     rows = rows.with_columns(pl.col("duration_us") * pl.when(slow).then(5.0).otherwise(1.0))
-    found = LiveJudge(model).judge(rows)
-    assert found.raised == ()
-    assert (found.table["duration_us"] > found.table["limit_us"]).sum() == 400
+    judged_cycles = LiveJudge(model).judge(rows)
+    assert judged_cycles.raised == ()
+    assert (judged_cycles.table["duration_us"] > judged_cycles.table["limit_us"]).sum() == 400
 
 
 def test_several_slow_cycles_of_a_few_are_spikes_unless_they_are_over_in_a_moment(model):
-    def judged(cycle_us: float, known: LiveModel) -> JudgedCycles:
+    def judged(cycle_us: float, live_model: LiveModel) -> JudgedCycles:
         rows = plain_rows(300, seed=3, us=cycle_us)
         rows = slower(slower(rows, 1.6, 200, 202), 1.6, 203, 204)
-        return LiveJudge(known).judge(rows)
+        return LiveJudge(live_model).judge(rows)
 
-    found = judged(400_000.0, learn_live(plain_rows(1000, us=400_000.0)))
-    assert [(one.rule, one.cycles) for one in found.raised] == [("spike", 4)]
-    assert (len(found.ended), found.brief) == (1, 0)
+    judged_cycles = judged(400_000.0, learn_live(plain_rows(1000, us=400_000.0)))
+    assert [(alarm.rule, alarm.cycles) for alarm in judged_cycles.raised] == [("spike", 4)]
+    assert (len(judged_cycles.ended), judged_cycles.brief) == (1, 0)
     assert judged(4000.0, model).raised == ()
 
 
@@ -98,9 +98,13 @@ def test_several_slow_cycles_of_a_few_are_spikes_unless_they_are_over_in_a_momen
 )
 def test_slow_cycles_that_are_over_within_a_second_are_counted_only(model, cycles, factor, alarms):
     judge = LiveJudge(model)
-    found = judge.judge(slower(plain_rows(1000, seed=1), factor, 500, 500 + cycles))
-    assert (len(found.raised), len(found.ended), found.brief) == (alarms, alarms, 1 - alarms)
-    assert [one.number for one in found.raised] == [1][:alarms]
+    judged_cycles = judge.judge(slower(plain_rows(1000, seed=1), factor, 500, 500 + cycles))
+    assert (len(judged_cycles.raised), len(judged_cycles.ended), judged_cycles.brief) == (
+        alarms,
+        alarms,
+        1 - alarms,
+    )
+    assert [alarm.number for alarm in judged_cycles.raised] == [1][:alarms]
     assert not judge.is_slow
 
 
@@ -132,9 +136,9 @@ def test_what_is_over_does_not_raise_an_alarm_later():
 
     judge = LiveJudge(learn_live(rows_of(2.0, 3.0, 2.0, 3.0)))
     # Prefills scatter: between decode cycles that are slow and the next ones they tell nothing.
-    found = judge.judge(slower(rows_of(2.0, 3.0, 2.0, 3.0), 2.0, 200, 250))
-    [alarm] = found.raised
-    assert alarm.raised_s < found.table["start_ts"][250]
+    judged_cycles = judge.judge(slower(rows_of(2.0, 3.0, 2.0, 3.0), 2.0, 200, 250))
+    [alarm] = judged_cycles.raised
+    assert alarm.raised_s < judged_cycles.table["start_ts"][250]
 
 
 def test_a_small_shift_that_does_not_last_raises_nothing(model):
@@ -156,9 +160,9 @@ def test_where_cycles_scatter_nearly_all_of_a_few_tell_within_ten():
     def rows_of(seed: int) -> pl.DataFrame:
         return plain_rows(1500, seed=seed, noise=0.075, us=60_000.0)
 
-    found = LiveJudge(learn_live(rows_of(1))).judge(slower(rows_of(2), 1.5, 700))
-    [alarm] = found.raised
-    starts = found.table["start_ts"]
+    judged_cycles = LiveJudge(learn_live(rows_of(1))).judge(slower(rows_of(2), 1.5, 700))
+    [alarm] = judged_cycles.raised
+    starts = judged_cycles.table["start_ts"]
     assert starts[700] < alarm.raised_s < starts[709]
 
 
@@ -169,9 +173,9 @@ def test_the_largest_size_is_judged_once_it_came_often_enough():
         return plain_rows(len(size)).with_columns(duration_us=took, batch_size=pl.Series(size))
 
     few = learn_live(rows_of((8.0, 300), (16.0, 300), (24.0, 3), (8.0, 300), (16.0, 300)))
-    found = LiveJudge(few).judge(rows_of((24.0, 100)))
-    assert found.table["outside"].all()
-    assert not found.raised
+    judged_cycles = LiveJudge(few).judge(rows_of((24.0, 100)))
+    assert judged_cycles.table["outside"].all()
+    assert not judged_cycles.raised
     many = learn_live(rows_of((8.0, 300), (24.0, 200), (16.0, 300), (24.0, 200), (8.0, 300)))
     assert not LiveJudge(many).judge(rows_of((24.0, 100))).table["outside"].any()
 
@@ -183,9 +187,9 @@ def test_sizes_between_those_that_were_learned_are_not_judged():
         return plain_rows(1200).with_columns(duration_us=took, batch_size=size)
 
     judge = LiveJudge(learn_live(rows_of(8.0, 16.0, 8.0, 24.0, 16.0, 24.0)))
-    found = judge.judge(rows_of(16.0, 20.0, 24.0))
-    assert found.raised == ()
-    assert found.table["outside"].to_list() == [400 <= place < 800 for place in range(1200)]
+    judged_cycles = judge.judge(rows_of(16.0, 20.0, 24.0))
+    assert judged_cycles.raised == ()
+    assert judged_cycles.table["outside"].to_list() == [400 <= place < 800 for place in range(1200)]
 
 
 def test_cycles_that_scatter_do_not_hide_those_that_do_not():
@@ -199,8 +203,8 @@ def test_cycles_that_scatter_do_not_hide_those_that_do_not():
         )  # fmt: skip
 
     judge = LiveJudge(learn_live(rows_of(1)))
-    found = judge.judge(slower(rows_of(2), 2.0, 1000))
-    assert 0 <= found.raised[0].raised_s - 30.0 <= 12 * 0.03
+    judged_cycles = judge.judge(slower(rows_of(2), 2.0, 1000))
+    assert 0 <= judged_cycles.raised[0].raised_s - 30.0 <= 12 * 0.03
 
 
 def test_cycles_that_scatter_tell_what_is_far_beyond_by_themselves():
@@ -216,8 +220,8 @@ def test_cycles_that_scatter_tell_what_is_far_beyond_by_themselves():
     judge = LiveJudge(learn_live(rows_of(1, 0.3)))
     arrive = pl.concat([rows_of(2, 0.3).head(1000), rows_of(3, 1.0).tail(1000)])
     times = arrive.with_columns(start_ts=pl.int_range(pl.len()) * 0.03)
-    found = judge.judge(slower(times, 2.3, 1000))
-    assert 0 <= found.raised[0].raised_s - 30.0 <= 10 * 0.03
+    judged_cycles = judge.judge(slower(times, 2.3, 1000))
+    assert 0 <= judged_cycles.raised[0].raised_s - 30.0 <= 10 * 0.03
 
 
 def test_an_alarm_does_not_tell_what_came_first():
@@ -231,32 +235,32 @@ def test_an_alarm_does_not_tell_what_came_first():
 
 @pytest.mark.parametrize("sizes", [(1, 2, 3, 7), (64,)])
 def test_batches_make_no_difference(server, sizes):
-    rows = served(cycle_rows(2, 40, seed=5)).with_columns(pl.col("start_ts") * 2)
+    rows = served_rows(cycle_rows(2, 40, seed=5)).with_columns(pl.col("start_ts") * 2)
     other = slower(rows, 1.4, 25, 50).with_columns(job_name=pl.lit("t"))
     both = pl.concat([slower(rows, 1.3, 15, 45), other]).sort("start_ts", maintain_order=True)
-    whole, parts = LiveJudge(server), LiveJudge(server)
-    at_once = whole.judge(both)
+    single_judge, parts = LiveJudge(server), LiveJudge(server)
+    at_once = single_judge.judge(both)
     ends = [*accumulate(islice(cycle(sizes), both.height), initial=0)]
-    told = [parts.judge(both[at:end]) for at, end in pairwise(ends) if at < both.height]
-    assert pl.concat([one.table for one in told]).equals(at_once.table)
-    assert sum((one.raised for one in told), ()) == at_once.raised
-    assert sum((one.ended for one in told), ()) == at_once.ended
+    judged_parts = [parts.judge(both[at:end]) for at, end in pairwise(ends) if at < both.height]
+    assert pl.concat([part.table for part in judged_parts]).equals(at_once.table)
+    assert sum((part.raised for part in judged_parts), ()) == at_once.raised
+    assert sum((part.ended for part in judged_parts), ()) == at_once.ended
     assert len(at_once.raised) == 2
-    assert parts.open_alarms == whole.open_alarms
+    assert parts.open_alarms == single_judge.open_alarms
 
 
 def test_longer_requests_are_explained_or_outside(server):
-    rows = served(cycle_rows(8, seed=6))
+    rows = served_rows(cycle_rows(8, seed=6))
     assert LiveJudge(server).judge(rows).raised == ()
     longer = rows.with_columns(pl.col("avg_input_length", "duration_us") * 9)
-    found = LiveJudge(server).judge(longer)
-    assert found.raised == ()
-    assert found.table["outside"].all()
-    assert found.table["expected_us"].null_count() == rows.height
+    judged_cycles = LiveJudge(server).judge(longer)
+    assert judged_cycles.raised == ()
+    assert judged_cycles.table["outside"].all()
+    assert judged_cycles.table["expected_us"].null_count() == rows.height
 
 
 def test_an_alarm_tells_its_workload(server):
-    rows = served(cycle_rows(4, seed=7))
+    rows = served_rows(cycle_rows(4, seed=7))
     judge = LiveJudge(server)
     judge.judge(slower(rows, 1.5, 70))
     [alarm] = judge.open_alarms
@@ -275,10 +279,10 @@ def test_a_host_that_is_half_as_fast_every_other_second_has_wide_limits():
     assert LiveJudge(learned).judge(slower(alternating(2), 8.0, 5000)).raised != ()
 
 
-def busy_loop(seed: int, *, drift: float = 0.1, alike: float = 700.0) -> pl.DataFrame:
+def busy_loop(seed: int, *, drift: float = 0.1, correlation_length: float = 700.0) -> pl.DataFrame:
     """Steps of 14 ms that scatter by a factor of two, at a level that wanders for ten seconds."""
     random = np.random.default_rng(seed)
-    level, rho = [random.standard_normal()], float(np.exp(-1 / alike))
+    level, rho = [random.standard_normal()], float(np.exp(-1 / correlation_length))
     for shock in random.standard_normal(9139) * np.sqrt(1 - rho * rho):
         level.append(rho * level[-1] + shock)
     took = 14000 * np.exp(0.35 * random.standard_normal(9140) + drift * np.array(level))
@@ -328,9 +332,9 @@ def test_a_slow_start_is_known(model):
 
 def test_a_slow_beginning_is_not_learned(model):
     rows = slower(slower(plain_rows(1000), 3.0, 0, 60), 100.0, 0, 2)
-    found = learn_live(rows)
-    assert found.cycles == pytest.approx(940, abs=10)
-    assert found.limits.sums[0].limit == pytest.approx(model.limits.sums[0].limit, rel=0.2)
+    learned_model = learn_live(rows)
+    assert learned_model.cycles == pytest.approx(940, abs=10)
+    assert learned_model.limits.sums[0].limit == pytest.approx(model.limits.sums[0].limit, rel=0.2)
 
 
 def test_drift_is_not_learned(model):
@@ -348,15 +352,15 @@ def test_gaps_clock_jumps_and_odd_rows_are_let_pass(model, server):
     odd = pl.when(place % 9 == 4).then(None).when(place % 9 == 5).then(-1.0)
     rows = rows.with_columns(pl.col("start_ts") + jumps, odd.otherwise("duration_us").alias(
         "duration_us")).with_columns(tokens=pl.lit(3.0))  # fmt: skip
-    found = LiveJudge(model).judge(rows)
-    assert (found.raised, found.table.height) == ((), 400)
-    gone = LiveJudge(server).judge(served(cycle_rows(1)).drop("batch_size"))
+    judged_cycles = LiveJudge(model).judge(rows)
+    assert (judged_cycles.raised, judged_cycles.table.height) == ((), 400)
+    gone = LiveJudge(server).judge(served_rows(cycle_rows(1)).drop("batch_size"))
     assert gone.table["outside"].all()
 
 
 def test_no_rows_are_judged(model, server):
-    for one in (model, server):
-        judge = LiveJudge(one)
+    for live_model in (model, server):
+        judge = LiveJudge(live_model)
         assert judge.judge(plain_rows(0)).table.height == 0
         assert judge.judge(plain_rows(1)).table.height == 1
 
@@ -374,9 +378,9 @@ def test_a_constant_workload_that_changes_is_outside():
     learned = learn_live(rows, source="optimizer step SGD")
     assert learned.source == "optimizer step SGD"
     other = rows.with_columns(pl.lit(64).alias("batch_size"), pl.col("duration_us") * 2)
-    found = LiveJudge(learned).judge(other)
-    assert (found.raised, found.table["outside"].all()) == ((), True)
-    assert found.table["phase"].unique().to_list() == ["cycle"]
+    judged_cycles = LiveJudge(learned).judge(other)
+    assert (judged_cycles.raised, judged_cycles.table["outside"].all()) == ((), True)
+    assert judged_cycles.table["phase"].unique().to_list() == ["cycle"]
 
 
 def test_a_live_model_is_the_same_after_writing(server):
@@ -387,11 +391,11 @@ def test_a_live_model_is_the_same_after_writing(server):
     "change",
     [
         lambda _: b"{}",
-        lambda one: one.to_json()[:-100],
-        lambda one: one.model.to_json(),
-        lambda one: one.to_json().replace(b"watch-live/1", b"watch-live/9"),
-        lambda one: _limits(one, sums=[]),
-        lambda one: _limits(one, groups=one.limits.groups[1:]),
+        lambda live_model: live_model.to_json()[:-100],
+        lambda live_model: live_model.model.to_json(),
+        lambda live_model: live_model.to_json().replace(b"watch-live/1", b"watch-live/9"),
+        lambda live_model: _limits(live_model, sums=[]),
+        lambda live_model: _limits(live_model, groups=live_model.limits.groups[1:]),
     ],
 )
 def test_files_that_are_no_live_model_are_refused(model, change):

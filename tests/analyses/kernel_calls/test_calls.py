@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from cases import STEP, C, K, R, read
-from measured_kernels import launch, measured
+from measured_kernels import launch, trace_of_launches
 from timelines import patient, random_traces
 from timesink.analyses.kernels.calls import has_counters, kernel_calls
 from timesink.analyses.kernels.families import load_families
@@ -20,7 +20,7 @@ COLUMNS = [*KERNEL_CALLS.schema, "ts_ns", "device_row", "short_name", "family"]
 
 def test_launches_of_a_profiler_keep_their_order_and_values():
     calls = kernel_calls(
-        measured(
+        trace_of_launches(
             launch(30, {}, name="void at::native::reduce_kernel<1>(T)", tensor_pct=12.5),
             launch(None, {}, name="nvjet_tst_64x8", sm_pct=float("nan")),
         )
@@ -72,26 +72,26 @@ def test_what_a_timeline_knows_of_a_launch():
 
 
 def test_own_rules_change_the_families(tmp_path):
-    own = tmp_path / "own.txt"
-    own.write_text("ours  ^f$\n")
-    trace = measured(launch(1, {}, name="f"))
+    rules_file = tmp_path / "own.txt"
+    rules_file.write_text("ours  ^f$\n")
+    trace = trace_of_launches(launch(1, {}, name="f"))
     assert kernel_calls(trace)["family"].to_list() == ["other"]
-    assert kernel_calls(trace, load_families(own))["family"].to_list() == ["ours"]
+    assert kernel_calls(trace, load_families(rules_file))["family"].to_list() == ["ours"]
 
 
 def test_nothing_recorded():
-    calls = kernel_calls(Trace(measured().metadata))
+    calls = kernel_calls(Trace(trace_of_launches().metadata))
     assert calls.columns == COLUMNS
     assert calls.is_empty()
 
 
 def test_a_launch_without_a_name():
-    calls = kernel_calls(measured(launch(1, {}, name=None), launch(1, {}, name="f")))
+    calls = kernel_calls(trace_of_launches(launch(1, {}, name=None), launch(1, {}, name="f")))
     assert calls["short_name"].to_list() == [None, "f"]
 
 
 def test_which_recordings_have_counters():
-    assert has_counters(measured(launch(1, {})))
+    assert has_counters(trace_of_launches(launch(1, {})))
     assert not has_counters(read(K("f", 100, 10)))
 
 
@@ -105,18 +105,20 @@ def test_every_kernel_is_in_once(trace: Trace) -> None:
 
 @pytest.mark.parametrize("column", ["name", "host", "stream", "compute_capability"])
 def test_both_kinds_have_the_same_types(column: str) -> None:
-    kinds = (kernel_calls(measured(launch(1, {}))), kernel_calls(read(K("f", 100, 10))))
+    kinds = (kernel_calls(trace_of_launches(launch(1, {}))), kernel_calls(read(K("f", 100, 10))))
     assert kinds[0].schema == kinds[1].schema
     assert isinstance(kinds[0].schema[column], pl.Categorical)
 
 
-@pytest.mark.parametrize(("stated", "known"), [(0, None), (1, 1.0), (-1, None)])
-def test_a_kernel_that_runs_has_some_occupancy(stated: float, known: float | None):
+@pytest.mark.parametrize(("stated", "expected"), [(0, None), (1, 1.0), (-1, None)])
+def test_a_kernel_that_runs_has_some_occupancy(stated: float, expected: float | None):
     args = {"est. achieved occupancy %": stated}
     calls = kernel_calls(read(K("f", 300, 10, **args)))
-    assert calls["occupancy_pct"].to_list() == [known]
+    assert calls["occupancy_pct"].to_list() == [expected]
 
 
 def test_infinite_values_were_not_measured():
-    calls = kernel_calls(measured(launch(30, {}, sm_pct=float("inf"), dram_pct=-float("inf"))))
+    calls = kernel_calls(
+        trace_of_launches(launch(30, {}, sm_pct=float("inf"), dram_pct=-float("inf")))
+    )
     assert calls.select("sm_pct", "dram_pct").row(0) == (None, None)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measured_kernels import launch, measured
+from measured_kernels import launch, trace_of_launches
 from timelines import patient
 from timesink.analyses.kernels.calls import kernel_calls
 from timesink.analyses.kernels.usage import CLASSES, Thresholds, axis_of, bin_shares, with_class
@@ -17,7 +17,9 @@ from timesink.errors import UsageError
 def calls_of(*uses: tuple[float | None, float | None], device: int = 0) -> pl.DataFrame:
     """One launch of 10 ns for each pair of SM and DRAM use."""
     return kernel_calls(
-        measured(*(launch(10, {}, sm_pct=sm, dram_pct=dram, device=device) for sm, dram in uses))
+        trace_of_launches(
+            *(launch(10, {}, sm_pct=sm, dram_pct=dram, device=device) for sm, dram in uses)
+        )
     )
 
 
@@ -53,7 +55,7 @@ def test_a_threshold_is_a_fraction(low: float) -> None:
 
 
 def test_the_tensor_pipe_stands_in_for_a_missing_sm_metric():
-    calls = kernel_calls(measured(launch(10, {}, tensor_pct=80.0, dram_pct=1.0)))
+    calls = kernel_calls(trace_of_launches(launch(10, {}, tensor_pct=80.0, dram_pct=1.0)))
     assert axis_of(calls) == "tensor"
     assert classes(calls) == ["low_dram"]
 
@@ -61,7 +63,7 @@ def test_the_tensor_pipe_stands_in_for_a_missing_sm_metric():
 def test_each_device_has_its_own_axis():
     """One device with an SM metric does not make the other one unknown."""
     calls = kernel_calls(
-        measured(
+        trace_of_launches(
             launch(10, {}, device=0, sm_pct=80.0, tensor_pct=0.0, dram_pct=1.0),
             launch(10, {}, device=1, tensor_pct=80.0, dram_pct=1.0),
             launch(10, {}, device=0, tensor_pct=80.0, dram_pct=1.0),
@@ -91,11 +93,11 @@ _percent = st.none() | st.floats(0, 120)
 @given(st.lists(st.tuples(_percent, _percent), min_size=1, max_size=8))
 def test_bins_add_up_to_the_classes(uses: list[tuple[float | None, float | None]]) -> None:
     calls = calls_of(*uses)
-    bins, found = bin_shares(calls), classes(calls)
+    bins, call_classes = bin_shares(calls), classes(calls)
     if axis_of(calls) == "tensor":
         assert sum(map(sum, bins)) == 0
         return
-    share = {name: found.count(name) / len(found) for name in CLASSES}
+    share = {name: call_classes.count(name) / len(call_classes) for name in CLASSES}
     assert bins[0][0] == pytest.approx(share["both_low"])
     assert bins[0][1] + bins[0][2] == pytest.approx(share["low_sm"])
     assert bins[1][0] + bins[2][0] == pytest.approx(share["low_dram"])

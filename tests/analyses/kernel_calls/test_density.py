@@ -56,8 +56,8 @@ def test_cells_add_up_to_the_bins(rows: Rows, thresholds: Thresholds):
     spread = density(table, thresholds)
     limits = np.searchsorted(spread.edges_pct, [100 * thresholds.low, 100 * thresholds.high])
     thirds = [slice(0, limits[0]), slice(limits[0], limits[1]), slice(limits[1], None)]
-    found = [[spread.shares[row, column].sum() for column in thirds] for row in thirds]
-    assert np.allclose(found, bin_shares(table, thresholds))
+    sums = [[spread.shares[row, column].sum() for column in thirds] for row in thirds]
+    assert np.allclose(sums, bin_shares(table, thresholds))
 
 
 def test_launches_count_as_often_as_they_stand_for():

@@ -252,9 +252,9 @@ def test_any_text_has_one_of_the_families(name: str) -> None:
 
 
 def test_rules_of_a_file_are_asked_first_and_may_name_new_families(tmp_path):
-    own = tmp_path / "own.txt"
-    own.write_text("# ours\n\nfft    ^my_fft\nattention   sgemm_128x64\n")
-    families = load_families(own)
+    rules_file = tmp_path / "own.txt"
+    rules_file.write_text("# ours\n\nfft    ^my_fft\nattention   sgemm_128x64\n")
+    families = load_families(rules_file)
     assert families.of("my_fft_r2c") == "fft"
     assert families.of("volta_sgemm_128x64_nn") == "attention"
     assert families.of("volta_sgemm_64x64_nn") == "gemm"
@@ -267,10 +267,10 @@ def test_own_rules_print_and_read_back():
 
 @pytest.mark.parametrize("line", ["gemm", "gemm   (unclosed"])
 def test_a_rule_that_cannot_be_read_is_named_with_its_line(tmp_path, line: str) -> None:
-    own = tmp_path / "own.txt"
-    own.write_text(f"# ours\n{line}\n")
+    rules_file = tmp_path / "own.txt"
+    rules_file.write_text(f"# ours\n{line}\n")
     with pytest.raises(UsageError, match=r"own\.txt:2: "):
-        load_families(own)
+        load_families(rules_file)
 
 
 def test_a_missing_file_is_named(tmp_path):
@@ -278,9 +278,9 @@ def test_a_missing_file_is_named(tmp_path):
         load_families(tmp_path / "gone.txt")
 
 
-@pytest.mark.parametrize("name", [*QUICK, *(f"h200/ncu/{one}" for one in PROFILES)])
-def test_little_of_real_recordings_is_other(shared: Path, name: str) -> None:
-    calls = kernel_calls(recording(shared, name))
+@pytest.mark.parametrize("name", [*QUICK, *(f"h200/ncu/{profile}" for profile in PROFILES)])
+def test_little_of_real_recordings_is_other(shared_root: Path, name: str) -> None:
+    calls = kernel_calls(recording(shared_root, name))
     if calls.is_empty():
         return
     shares = dict(call_groups(calls, "family").select("group", "share_pct").iter_rows())

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from measured_kernels import launch, measured
+from measured_kernels import launch, trace_of_launches
 from timesink.analyses.kernels.calls import Sampling, kernel_calls, with_weights
 from timesink.analyses.kernels.groups import GROUP_COLUMNS, call_groups
 from timesink.analyses.kernels.usage import with_class
@@ -23,7 +23,7 @@ def rows(trace: Trace, *columns: str, by: str = "short_name") -> list[tuple[Any,
 
 
 def test_measures_of_a_group():
-    trace = measured(
+    trace = trace_of_launches(
         launch(10, {}, name="f", sm_pct=90.0, dram_pct=0.0, occupancy_pct=10.0),
         launch(30, {}, name="f", sm_pct=50.0, dram_pct=40.0, occupancy_pct=50.0),
         launch(80, {}, name="f", sm_pct=10.0),
@@ -43,7 +43,7 @@ def test_measures_of_a_group():
 
 
 def test_full_names_are_counted():
-    trace = measured(
+    trace = trace_of_launches(
         launch(9, {}, name="void f<1>(T)"),
         launch(8, {}, name="void f<2>(T)"),
         launch(7, {}, name="void g(T)"),
@@ -53,7 +53,7 @@ def test_full_names_are_counted():
 
 
 def test_the_class_of_a_group_is_where_most_of_its_time_is():
-    trace = measured(
+    trace = trace_of_launches(
         launch(10, {}, name="f", sm_pct=0.0, dram_pct=0.0),
         launch(10, {}, name="f", sm_pct=0.0, dram_pct=0.0),
         launch(41, {}, name="f", sm_pct=90.0, dram_pct=0.0),
@@ -63,7 +63,7 @@ def test_the_class_of_a_group_is_where_most_of_its_time_is():
 
 def test_a_group_without_a_main_class_is_mixed():
     """Two thirds and no more are not enough: its mean may lie in the other class."""
-    trace = measured(
+    trace = trace_of_launches(
         launch(20, {}, name="f", sm_pct=0.0, dram_pct=0.0),
         launch(40, {}, name="f", sm_pct=90.0, dram_pct=0.0),
         launch(0, {}, name="g", sm_pct=0.0, dram_pct=0.0),
@@ -74,13 +74,13 @@ def test_a_group_without_a_main_class_is_mixed():
 
 
 def test_the_mean_of_equal_lengths_is_that_length():
-    trace = measured(*(launch(1000, {}, name=name) for name in "fffgggggh"))
+    trace = trace_of_launches(*(launch(1000, {}, name=name) for name in "fffgggggh"))
     calls = with_weights(kernel_calls(trace), Sampling(7, "kernel"))
     assert call_groups(calls, "family")["mean_ns"].to_list() == [1000.0]
 
 
 def test_devices_are_apart_and_shares_are_of_the_device():
-    trace = measured(
+    trace = trace_of_launches(
         launch(10, {}, name="f", device=1),
         launch(30, {}, name="f", device=0),
         launch(10, {}, name="g", device=0),
@@ -93,22 +93,22 @@ def test_devices_are_apart_and_shares_are_of_the_device():
 
 
 def test_equal_groups_go_by_name():
-    trace = measured(*(launch(5, {}, name=name) for name in "cab"))
+    trace = trace_of_launches(*(launch(5, {}, name=name) for name in "cab"))
     assert [group for (group,) in rows(trace, "group")] == ["a", "b", "c"]
 
 
 def test_launches_without_time_or_value():
-    trace = measured(launch(None, {}, name="f", sm_pct=5.0), launch(None, {}, name=None))
-    found = {row["group"]: row for row in groups(trace).to_dicts()}
-    assert set(found) == {"f", None}
-    untimed = found["f"]
+    trace = trace_of_launches(launch(None, {}, name="f", sm_pct=5.0), launch(None, {}, name=None))
+    by_group = {row["group"]: row for row in groups(trace).to_dicts()}
+    assert set(by_group) == {"f", None}
+    untimed = by_group["f"]
     assert untimed["calls"] == 1
     unknown = ("total_ns", "share_pct", "mean_ns", "sm_pct", "sm_max_pct", "headroom_ns", "class")
     assert [untimed[name] for name in unknown] == [None] * len(unknown)
 
 
 def test_launches_without_time_are_in_no_statistics_and_come_last():
-    trace = measured(
+    trace = trace_of_launches(
         launch(None, {}, name="late", sm_pct=9.0),
         launch(10, {}, name="f", sm_pct=90.0, dram_pct=5.0),
         launch(None, {}, name="f", sm_pct=10.0, dram_pct=5.0),
@@ -120,23 +120,27 @@ def test_launches_without_time_are_in_no_statistics_and_come_last():
 
 
 def test_headroom_is_whole_nanoseconds():
-    trace = measured(launch(7, {}, name="f", sm_pct=50.0, dram_pct=5.0))
+    trace = trace_of_launches(launch(7, {}, name="f", sm_pct=50.0, dram_pct=5.0))
     assert groups(trace)["headroom_ns"].to_list() == [4]
 
 
 def test_no_number_is_nan():
-    trace = measured(launch(0, {}, name="f", sm_pct=5.0, dram_pct=5.0), launch(None, {}, name="g"))
+    trace = trace_of_launches(
+        launch(0, {}, name="f", sm_pct=5.0, dram_pct=5.0), launch(None, {}, name="g")
+    )
     floats = groups(trace).select(pl.col(pl.Float64))
     assert not floats.select(pl.all().is_nan().any()).row(0).count(True)
 
 
 def test_samples_are_scaled():
-    trace = measured(launch(10, {}, name="f"), launch(30, {}, name="f"), launch(5, {}, name="g"))
+    trace = trace_of_launches(
+        launch(10, {}, name="f"), launch(30, {}, name="f"), launch(5, {}, name="g")
+    )
     calls = with_weights(kernel_calls(trace), Sampling(10, "launch"))
     table = call_groups(calls, "short_name").select("group", "calls", "launches", "total_ns")
     assert table.rows() == [("f", 2, 20, 400), ("g", 1, 10, 50)]
 
 
 def test_nothing_recorded():
-    assert groups(measured()).columns == list(GROUP_COLUMNS)
-    assert groups(measured()).is_empty()
+    assert groups(trace_of_launches()).columns == list(GROUP_COLUMNS)
+    assert groups(trace_of_launches()).is_empty()

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import timesink
-from measured_kernels import launch, measured
+from measured_kernels import launch, trace_of_launches
 from timesink.analyses.kernels.calls import Sampling, kernel_calls
 from timesink.analyses.kernels.usage import CLASSES, device_use, sample_intervals, with_class
 from timesink.model.trace import Trace
@@ -21,9 +21,9 @@ def intervals(trace: Trace, sampling: Sampling) -> Mapping[str, tuple[float, flo
     return sample_intervals(with_class(kernel_calls(trace)), sampling)
 
 
-def varied(launches: int, kernels: int = 3) -> Trace:
+def varied_trace(launches: int, kernels: int = 3) -> Trace:
     generator = np.random.default_rng(7)
-    return measured(
+    return trace_of_launches(
         *(
             launch(
                 int(generator.integers(100, 1000)),
@@ -38,68 +38,74 @@ def varied(launches: int, kernels: int = 3) -> Trace:
 
 
 def test_equal_launches_leave_no_doubt():
-    trace = measured(*(launch(10, {}, sm_pct=50.0, dram_pct=5.0) for _ in range(20)))
-    found = intervals(trace, Sampling(5, "launch"))
-    assert found["total_ns"] == (1000, 1000)
-    assert found["sm_pct"] == pytest.approx((50, 50))
-    assert found["low_dram_share"] == (1, 1)
-    assert "tensor_pct" not in found
+    trace = trace_of_launches(*(launch(10, {}, sm_pct=50.0, dram_pct=5.0) for _ in range(20)))
+    bounds = intervals(trace, Sampling(5, "launch"))
+    assert bounds["total_ns"] == (1000, 1000)
+    assert bounds["sm_pct"] == pytest.approx((50, 50))
+    assert bounds["low_dram_share"] == (1, 1)
+    assert "tensor_pct" not in bounds
 
 
 def test_launches_after_the_last_one_seen_are_in_doubt():
-    trace = measured(launch(10, {}, name="f"), launch(10, {}, name="f"), launch(10, {}, name="g"))
-    found = intervals(trace, Sampling(5, "kernel"))
-    assert found["total_ns"] == (70, 150)
+    trace = trace_of_launches(
+        launch(10, {}, name="f"), launch(10, {}, name="f"), launch(10, {}, name="g")
+    )
+    bounds = intervals(trace, Sampling(5, "kernel"))
+    assert bounds["total_ns"] == (70, 150)
 
 
 def test_all_numbers_have_an_interval():
-    found = intervals(varied(30), Sampling(4, "kernel"))
+    bounds = intervals(varied_trace(30), Sampling(4, "kernel"))
     shares = {f"{name}_share" for name in CLASSES}
-    assert set(found) == {"total_ns", "dram_pct", "sm_pct", *shares}
-    assert all(low <= high for low, high in found.values())
+    assert set(bounds) == {"total_ns", "dram_pct", "sm_pct", *shares}
+    assert all(low <= high for low, high in bounds.values())
 
 
 def test_the_same_recording_has_the_same_intervals():
-    first, second = (intervals(varied(40), Sampling(4, "kernel")) for _ in range(2))
+    first, second = (intervals(varied_trace(40), Sampling(4, "kernel")) for _ in range(2))
     assert first == second
 
 
 def test_more_launches_are_surer():
-    few, many = (intervals(varied(n, kernels=1), Sampling(4, "launch")) for n in (20, 2000))
+    few, many = (intervals(varied_trace(n, kernels=1), Sampling(4, "launch")) for n in (20, 2000))
     assert few["sm_pct"][1] - few["sm_pct"][0] > 5 * (many["sm_pct"][1] - many["sm_pct"][0])
 
 
 def test_parcels_of_many_launches_vary_as_the_launches_do(monkeypatch):
-    trace = varied(600, kernels=1)
-    alone = intervals(trace, Sampling(4, "launch"))
-    monkeypatch.setattr("timesink.analyses.kernels.usage._MOST_PARCELS", 100)
+    trace = varied_trace(600, kernels=1)
+    single_bounds = intervals(trace, Sampling(4, "launch"))
+    monkeypatch.setattr("timesink.analyses.kernels.usage._MAX_PARCELS", 100)
     together = intervals(trace, Sampling(4, "launch"))
     for name in ("total_ns", "sm_pct", "both_low_share"):
-        width, of_parcels = (np.subtract(*found[name][::-1]) for found in (alone, together))
+        width, of_parcels = (
+            np.subtract(*bounds[name][::-1]) for bounds in (single_bounds, together)
+        )
         assert of_parcels == pytest.approx(width, rel=0.35)
 
 
 def test_nothing_recorded():
-    assert intervals(measured(), Sampling(4, "kernel")) == {"total_ns": (0.0, 0.0)}
+    assert intervals(trace_of_launches(), Sampling(4, "kernel")) == {"total_ns": (0.0, 0.0)}
 
 
-def test_a_real_sample_covers_the_whole(shared: Path):
-    whole = timesink.open(shared / "data/h200/ncu/gpt_infer.csv.gz")
-    (truth,) = device_use(kernel_calls(whole), whole)
+def test_a_real_sample_covers_the_whole(shared_root: Path):
+    full_trace = timesink.open(shared_root / "data/h200/ncu/gpt_infer.csv.gz")
+    (truth,) = device_use(kernel_calls(full_trace), full_trace)
     for start in range(7):
-        part = whole.kernel_calls[start::7].lazy()
-        sample = replace(whole, frames={"kernel_calls": part})
-        found = intervals(sample, Sampling(7, "launch"))
-        low, high = found["total_ns"]
+        part = full_trace.kernel_calls[start::7].lazy()
+        sample = replace(full_trace, frames={"kernel_calls": part})
+        bounds = intervals(sample, Sampling(7, "launch"))
+        low, high = bounds["total_ns"]
         assert low <= truth.total_ns <= high
-        assert found["sm_pct"][0] <= (truth.sm_pct or 0) <= found["sm_pct"][1]
+        assert bounds["sm_pct"][0] <= (truth.sm_pct or 0) <= bounds["sm_pct"][1]
 
 
-def test_every_nth_launch_of_each_kernel_covers_the_whole(shared: Path):
-    whole = timesink.open(shared / "data/h200/ncu/unet_train.csv.gz")
-    calls = kernel_calls(whole)
-    (truth,) = device_use(calls, whole)
+def test_every_nth_launch_of_each_kernel_covers_the_whole(shared_root: Path):
+    full_trace = timesink.open(shared_root / "data/h200/ncu/unet_train.csv.gz")
+    calls = kernel_calls(full_trace)
+    (truth,) = device_use(calls, full_trace)
     number = calls.select(pl.int_range(pl.len()).over("short_name")).to_series()
-    part = whole.kernel_calls.filter(number % 7 == 0)
-    found = intervals(replace(whole, frames={"kernel_calls": part.lazy()}), Sampling(7, "kernel"))
-    assert found["total_ns"][0] <= truth.total_ns <= found["total_ns"][1]
+    part = full_trace.kernel_calls.filter(number % 7 == 0)
+    bounds = intervals(
+        replace(full_trace, frames={"kernel_calls": part.lazy()}), Sampling(7, "kernel")
+    )
+    assert bounds["total_ns"][0] <= truth.total_ns <= bounds["total_ns"][1]

@@ -12,7 +12,7 @@ from hypothesis import given
 import timesink
 from builders import Event, flow
 from cases import MAIN, MODULE, OTHER, PID, STEP, K, O, R, read
-from measured_kernels import launch, measured
+from measured_kernels import launch, trace_of_launches
 from timelines import patient, random_traces
 from timesink.analyses.kernels.calls import ORIGINS, kernel_calls, launch_origins
 from timesink.model.trace import Trace
@@ -26,10 +26,10 @@ def origins(trace: Trace, *columns: str) -> list[Any]:
 
 
 def module(name: str, ts: int, dur: int) -> Event:
-    return MODULE(f"nn.Module: {name}", ts, dur, own=ts, parent=None, module=ts)
+    return MODULE(f"nn.Module: {name}", ts, dur, python_id=ts, parent=None, module=ts)
 
 
-def launched(ts: int, number: int, *, tid: str = MAIN) -> list[Event]:
+def launch_events(ts: int, number: int, *, tid: str = MAIN) -> list[Event]:
     return [R(ts, 2, c=number, tid=tid), K(f"k{number}", ts + 500, 3, c=number)]
 
 
@@ -40,7 +40,7 @@ class TestOperator:
             O("aten::conv2d", 10, 50),
             O("aten::convolution", 12, 40),
             O("aten::cudnn_convolution", 14, 30),
-            *launched(20, 1),
+            *launch_events(20, 1),
         )
         assert origins(trace, "operator", "innermost_operator") == [
             ("aten::conv2d", "aten::cudnn_convolution")
@@ -52,7 +52,7 @@ class TestOperator:
             module("Linear_0", 5, 80),
             O("aten::linear", 10, 50),
             O("aten::addmm", 12, 40),
-            *launched(20, 1),
+            *launch_events(20, 1),
         )
         assert origins(trace, "operator") == ["aten::linear"]
 
@@ -60,16 +60,18 @@ class TestOperator:
         trace = read(
             O(f"{ENGINE}ConvolutionBackward0", 0, 50, tid=OTHER),
             O("ConvolutionBackward0", 2, 40, tid=OTHER),
-            *launched(10, 1, tid=OTHER),
+            *launch_events(10, 1, tid=OTHER),
             O(f"{ENGINE}torch::autograd::AccumulateGrad", 60, 30, tid=OTHER),
             O("aten::add_", 65, 20, tid=OTHER),
-            *launched(70, 2, tid=OTHER),
+            *launch_events(70, 2, tid=OTHER),
         )
         assert origins(trace, "operator") == ["ConvolutionBackward0", "AccumulateGrad"]
 
     def test_optimizer_steps_keep_their_name(self):
         trace = read(
-            O("Optimizer.step#AdamW.step", 0, 90), O("aten::_foreach_add_", 5, 20), *launched(9, 1)
+            O("Optimizer.step#AdamW.step", 0, 90),
+            O("aten::_foreach_add_", 5, 20),
+            *launch_events(9, 1),
         )
         assert origins(trace, "operator", "innermost_operator") == [
             ("Optimizer.step#AdamW.step", "aten::_foreach_add_")
@@ -79,8 +81,8 @@ class TestOperator:
         trace = read(
             O("Torch-Compiled Region: 0/0", 0, 100),
             O("aten::mm", 10, 20),
-            *launched(12, 1),
-            *launched(50, 2),
+            *launch_events(12, 1),
+            *launch_events(50, 2),
         )
         assert origins(trace, "operator") == ["aten::mm", "Torch-Compiled Region: 0/0"]
 
@@ -93,12 +95,12 @@ class TestModule:
     def test_the_path_of_modules_around(self):
         trace = read(
             module("Net_0", 0, 100),
-            *launched(5, 1),
+            *launch_events(5, 1),
             module("Block_3", 10, 50),
             O("aten::mm", 15, 20),
-            *launched(20, 2),
+            *launch_events(20, 2),
             O("aten::mm", 200, 20),
-            *launched(210, 3),
+            *launch_events(210, 3),
         )
         assert origins(trace, "module") == ["Net_0", "Net_0.Block_3", None]
 
@@ -117,7 +119,7 @@ class TestModule:
             O("aten::addmm", 20, 30, **forward),
             O(f"{ENGINE}AddmmBackward0", 200, 40, tid=OTHER, **backward),
             O("aten::mm", 205, 30, tid=OTHER),
-            *launched(210, 1, tid=OTHER),
+            *launch_events(210, 1, tid=OTHER),
             *(arrow if by == "arrow" else ()),
         )
         assert origins(trace, "operator", "module") == [("AddmmBackward0", "Net_0.Linear_2")]
@@ -134,7 +136,7 @@ class TestModule:
             ),
             module("Linear_1", 210, 50),
             O("aten::linear", 215, 30),
-            *launched(220, 1),
+            *launch_events(220, 1),
         )
         assert origins(trace, "operator", "module") == [("aten::linear", "Linear_1")]
 
@@ -143,14 +145,16 @@ class TestModule:
             O("[pl][module]torch.nn.Sequential: encoder", 0, 100),
             O("[pl][module]torch.nn.Linear: encoder.0", 10, 40),
             O("aten::linear", 15, 30),
-            *launched(20, 1),
+            *launch_events(20, 1),
             Framework="pytorch-lightning",
         )
         assert origins(trace, "operator", "module") == [("aten::linear", "encoder.0")]
 
     def test_as_operators_carry_it(self):
         hierarchy = {"Module Hierarchy": "TOP(Net)::forward.layer1(Block)::forward"}
-        trace = read(O("aten::conv2d", 0, 50, **hierarchy), O("aten::mul", 5, 20), *launched(9, 1))
+        trace = read(
+            O("aten::conv2d", 0, 50, **hierarchy), O("aten::mul", 5, 20), *launch_events(9, 1)
+        )
         assert origins(trace, "module") == [hierarchy["Module Hierarchy"]]
 
 
@@ -158,15 +162,15 @@ class TestStep:
     def test_the_one_that_launched_it(self):
         trace = read(
             STEP(3, 0, 100),
-            *launched(50, 1),
+            *launch_events(50, 1),
             STEP(4, 100, 100),
-            *launched(150, 2),
-            *launched(250, 3),
+            *launch_events(150, 2),
+            *launch_events(250, 3),
         )
         assert origins(trace, "step") == ["3", "4", None]
 
     def test_without_marks_there_are_none(self):
-        assert origins(read(O("aten::mm", 0, 50), *launched(9, 1)), "step") == [None]
+        assert origins(read(O("aten::mm", 0, 50), *launch_events(9, 1)), "step") == [None]
 
     def test_by_time_where_the_launch_is_not_recorded(self):
         trace = read(STEP(3, 0, 100), O("aten::mm", 5, 20), K("k", 40, 10, c=9))
@@ -176,18 +180,18 @@ class TestStep:
 @given(random_traces)
 @patient
 def test_a_row_for_each_call(trace: Trace):
-    found = launch_origins(trace)
-    assert found.schema == pl.Schema(dict.fromkeys(ORIGINS, pl.Categorical()))
-    assert found.height == kernel_calls(trace).height
+    origin_rows = launch_origins(trace)
+    assert origin_rows.schema == pl.Schema(dict.fromkeys(ORIGINS, pl.Categorical()))
+    assert origin_rows.height == kernel_calls(trace).height
 
 
 def test_a_kernel_profiler_does_not_say():
-    assert origins(measured(launch(5, {}), launch(6, {}))) == [(None,) * 4] * 2
+    assert origins(trace_of_launches(launch(5, {}), launch(6, {}))) == [(None,) * 4] * 2
 
 
-def test_a_real_recording(shared: Path):
-    found = launch_origins(timesink.open(shared / "data/h200/traces/resnet50_train"))
-    inside = found.drop_nulls("step")
+def test_a_real_recording(shared_root: Path):
+    origin_rows = launch_origins(timesink.open(shared_root / "data/h200/traces/resnet50_train"))
+    inside = origin_rows.drop_nulls("step")
     assert inside["operator"].null_count() == 0
     backward = inside.filter(pl.col("operator") == "ConvolutionBackward0")
     assert backward["module"].null_count() == 0

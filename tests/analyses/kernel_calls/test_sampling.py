@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measured_kernels import launch, measured
+from measured_kernels import launch, trace_of_launches
 from timelines import patient
 from timesink.analyses.kernels.calls import (
     Per,
@@ -24,7 +24,7 @@ from timesink.errors import UsageError
 
 
 def weights(sampling: Sampling | None, *names: str, **columns: Any) -> list[float]:
-    trace = measured(*(launch(10, {}, name=name, **columns) for name in names))
+    trace = trace_of_launches(*(launch(10, {}, name=name, **columns) for name in names))
     return with_weights(kernel_calls(trace), sampling)["weight"].to_list()
 
 
@@ -43,7 +43,7 @@ def weights(sampling: Sampling | None, *names: str, **columns: Any) -> list[floa
     ],
 )
 def test_a_file_says_how_it_was_sampled(collected: object, sampling: Sampling | None) -> None:
-    assert sampling_of(measured(collected=collected).metadata) == sampling
+    assert sampling_of(trace_of_launches(collected=collected).metadata) == sampling
 
 
 def test_without_sampling_a_launch_is_a_launch():
@@ -69,7 +69,7 @@ def test_a_function_is_known_by_its_bare_name():
 
 
 def test_each_process_counts_by_itself():
-    trace = measured(launch(1, {}, name="f", pid="1"), launch(1, {}, name="f", pid="2"))
+    trace = trace_of_launches(launch(1, {}, name="f", pid="1"), launch(1, {}, name="f", pid="2"))
     weighed = with_weights(kernel_calls(trace), Sampling(5, "kernel"))
     assert weighed["weight"].to_list() == weights(Sampling(5, "kernel"), "f") * 2
 

@@ -25,9 +25,9 @@ def calls(rows: Rows) -> pl.DataFrame:
 
 
 def weighted_mean(rows: Rows) -> float | None:
-    known = [(length, use) for length, use, _ in rows if length and use is not None]
-    time = sum(length for length, _ in known)
-    return sum(length * use for length, use in known) / time if time else None
+    measured = [(length, use) for length, use, _ in rows if length and use is not None]
+    time = sum(length for length, _ in measured)
+    return sum(length * use for length, use in measured) / time if time else None
 
 
 @given(ROWS, st.integers(1, 50))
@@ -41,8 +41,8 @@ def test_classes_fill_every_stretch(rows: Rows, stretches: int):
 def test_stretches_lie_between_the_values_of_their_launches(rows: Rows, stretches: int):
     means = strip(calls(rows), stretches, SM).means_pct["sm_pct"]
     uses = [use for _, use, _ in rows if use is not None]
-    known = means[~np.isnan(means)]
-    assert all(min(uses) - 1e-3 <= mean <= max(uses) + 1e-3 for mean in known)
+    measured = means[~np.isnan(means)]
+    assert all(min(uses) - 1e-3 <= mean <= max(uses) + 1e-3 for mean in measured)
 
 
 @given(ROWS)
@@ -61,17 +61,17 @@ def test_cutting_a_launch_in_two_does_not_matter(rows: Rows, stretches: int, dat
     length, *rest = rows[place]
     part = data.draw(st.integers(0, length or 0))
     halves = [(part, *rest), (None if length is None else length - part, *rest)]
-    whole, again = (
-        strip(calls(one), stretches, SM)
-        for one in (rows, rows[:place] + halves + rows[place + 1 :])
+    plain_strip, again = (
+        strip(calls(kernel_rows), stretches, SM)
+        for kernel_rows in (rows, rows[:place] + halves + rows[place + 1 :])
     )
-    assert np.allclose(again.class_shares, whole.class_shares)
-    assert np.allclose(again.means_pct["sm_pct"], whole.means_pct["sm_pct"], equal_nan=True)
+    assert np.allclose(again.class_shares, plain_strip.class_shares)
+    assert np.allclose(again.means_pct["sm_pct"], plain_strip.means_pct["sm_pct"], equal_nan=True)
 
 
 def test_backwards_is_the_mirror_image():
     rows: Rows = [(10, 5.0, "both_low"), (20, None, "unknown"), (5, 90.0, "low_dram")]
-    there, back = (strip(calls(one), 7, SM) for one in (rows, rows[::-1]))
+    there, back = (strip(calls(kernel_rows), 7, SM) for kernel_rows in (rows, rows[::-1]))
     assert np.allclose(back.class_shares, there.class_shares[::-1])
     assert np.allclose(back.means_pct["sm_pct"], there.means_pct["sm_pct"][::-1], equal_nan=True)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import timesink
-from measured_kernels import H200, launch, measured
+from measured_kernels import H200, launch, trace_of_launches
 from timelines import patient
 from timesink.analyses.kernels.calls import Sampling, kernel_calls, with_weights
 from timesink.analyses.kernels.groups import call_groups
@@ -29,7 +29,7 @@ def only(trace: Trace) -> DeviceUse:
 
 def test_means_are_weighted_by_time():
     use = only(
-        measured(
+        trace_of_launches(
             launch(30, {}, tensor_pct=10.0, dram_pct=50.0, sm_pct=20.0),
             launch(10, {}, tensor_pct=50.0, dram_pct=10.0, sm_pct=100.0),
         )
@@ -44,7 +44,7 @@ def test_means_are_weighted_by_time():
 
 def test_missing_metrics_are_left_out_and_told():
     use = only(
-        measured(
+        trace_of_launches(
             launch(30, {}, tensor_pct=10.0, sm_pct=20.0),
             launch(10, {}, dram_pct=10.0, sm_pct=60.0),
             launch(5, {}),
@@ -57,27 +57,27 @@ def test_missing_metrics_are_left_out_and_told():
 
 
 def test_launches_without_a_duration_are_counted_only():
-    use = only(measured(launch(None, {}, sm_pct=90.0), launch(10, {}, sm_pct=50.0)))
+    use = only(trace_of_launches(launch(None, {}, sm_pct=90.0), launch(10, {}, sm_pct=50.0)))
     assert (use.calls, use.untimed, use.total_ns, use.sm_pct) == (2, 1, 10, 50.0)
-    nothing = only(measured(launch(None, {}, sm_pct=90.0)))
+    nothing = only(trace_of_launches(launch(None, {}, sm_pct=90.0)))
     assert (nothing.total_ns, nothing.min_ns, nothing.sm_pct) == (0, None, None)
     assert nothing.headroom_ns is None
 
 
 def test_use_beyond_the_peak_leaves_no_headroom():
-    assert only(measured(launch(10, {}, dram_pct=103.0))).headroom_ns == 0.0
+    assert only(trace_of_launches(launch(10, {}, dram_pct=103.0))).headroom_ns == 0.0
 
 
 def test_without_counters_there_is_no_headroom():
-    use = only(measured(launch(10, {})))
+    use = only(trace_of_launches(launch(10, {})))
     assert (use.headroom_ns, use.measured_ns, use.axis) == (None, 0, "tensor")
     assert use.class_share["unknown"] == 1.0
 
 
 def test_devices_and_machines_are_apart():
     two = Device(1, "NVIDIA L4", compute_capability="8.9")
-    found = uses(
-        measured(
+    device_uses = uses(
+        trace_of_launches(
             launch(10, {}, device=1, host="b", compute_capability=None),
             launch(20, {}, device=0, host="b"),
             launch(40, {}, device=0, host="a"),
@@ -85,20 +85,22 @@ def test_devices_and_machines_are_apart():
             devices=(H200, two),
         )
     )
-    assert [(use.host, use.device, use.total_ns, use.name) for use in found] == [
+    assert [(use.host, use.device, use.total_ns, use.name) for use in device_uses] == [
         ("a", 0, 40, "NVIDIA H200"),
         ("b", 0, 20, "NVIDIA H200"),
         ("b", 1, 90, "NVIDIA L4"),
     ]
-    assert [use.compute_capability for use in found] == ["9.0", "9.0", "8.9"]
+    assert [use.compute_capability for use in device_uses] == ["9.0", "9.0", "8.9"]
 
 
 def test_a_device_without_number():
-    assert only(measured(launch(10, {}, device=None))).device is None
+    assert only(trace_of_launches(launch(10, {}, device=None))).device is None
 
 
 def test_samples_are_scaled_and_have_intervals():
-    trace = measured(*(launch(10 + n, {}, name=f"f{n % 2}", sm_pct=50.0) for n in range(8)))
+    trace = trace_of_launches(
+        *(launch(10 + n, {}, name=f"f{n % 2}", sm_pct=50.0) for n in range(8))
+    )
     sampling = Sampling(4, "kernel")
     calls = with_weights(kernel_calls(trace), sampling)
     (use,) = device_use(calls, trace, sampling=sampling)
@@ -123,7 +125,7 @@ _launches = st.builds(
 @patient
 @given(st.lists(_launches, min_size=1, max_size=10))
 def test_parts_add_up(launches) -> None:
-    trace = measured(*launches)
+    trace = trace_of_launches(*launches)
     calls = kernel_calls(trace)
     for use in device_use(calls, trace):
         groups = call_groups(calls, "short_name").filter(device=use.device)
@@ -183,8 +185,8 @@ TABLES: Mapping[str, Mapping[str, object]] = {
 
 
 @pytest.mark.parametrize("seed", TABLES)
-def test_reference_values(shared: Path, seed: str) -> None:
-    (path,) = (shared / "seeds").glob(f"{seed}_*.txt")
+def test_reference_values(shared_root: Path, seed: str) -> None:
+    (path,) = (shared_root / "seeds").glob(f"{seed}_*.txt")
     trace, expected = timesink.open(path), TABLES[seed]
     use = only(trace)
     counts = (use.calls, use.names, use.total_ns, use.min_ns, use.max_ns)
@@ -204,9 +206,9 @@ def test_reference_values(shared: Path, seed: str) -> None:
     assert tuple((name, ns, round(pct, 2), n) for name, ns, pct, n in rows) == expected["top"]
 
 
-def test_a_real_file(shared):
+def test_a_real_file(shared_root):
     """Unrounded input: SM is the axis, and nothing is missing."""
-    use = only(timesink.open(shared / "data/h200/ncu/gpt_infer.csv.gz"))
+    use = only(timesink.open(shared_root / "data/h200/ncu/gpt_infer.csv.gz"))
     assert (use.calls, use.axis, use.untimed) == (896, "sm", 0)
     assert use.missing_ns == {"tensor": 0, "dram": 0, "sm": 0}
     assert use.class_share["unknown"] == 0

@@ -13,7 +13,9 @@ from timesink.analyses.kernels.join_alignment import common_subsequence
 
 Numbers = NDArray[np.int64]
 
-sequences = st.lists(st.integers(0, 4), max_size=24).map(lambda own: np.array(own, dtype=np.int64))
+sequences = st.lists(st.integers(0, 4), max_size=24).map(
+    lambda numbers: np.array(numbers, dtype=np.int64)
+)
 
 
 def longest(left: Numbers, right: Numbers) -> int:
@@ -46,11 +48,11 @@ def test_divided_it_is_as_long(left: Numbers, right: Numbers):
 
 
 def test_what_one_side_lacks_is_left_out():
-    whole = np.random.default_rng(1).integers(0, 50, 4000)
-    kept = np.sort(np.random.default_rng(2).permutation(4000)[:3000])
-    rows, places = common_subsequence(whole[kept], whole)
+    sequence = np.random.default_rng(1).integers(0, 50, 4000)
+    positions = np.sort(np.random.default_rng(2).permutation(4000)[:3000])
+    rows, places = common_subsequence(sequence[positions], sequence)
     assert rows.tolist() == list(range(3000))
-    assert whole[places].tolist() == whole[kept].tolist()
+    assert sequence[places].tolist() == sequence[positions].tolist()
 
 
 def test_nothing_in_common():

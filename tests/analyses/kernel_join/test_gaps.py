@@ -8,8 +8,8 @@ from timesink.analyses.kernels.join_alignment import Launches, fill_by_name, fil
 
 
 def launches(function: list[int], kind: list[int] | None = None, family: int = -1) -> Launches:
-    own = np.array(function)
-    return Launches(np.array(kind or function), own, np.full(len(own), family))
+    functions = np.array(function)
+    return Launches(np.array(kind or function), functions, np.full(len(functions), family))
 
 
 class TestByName:

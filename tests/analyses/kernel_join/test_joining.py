@@ -48,125 +48,135 @@ def join(launches: Numbers, sampling: Sampling | None = None, *, marked: bool = 
     return join_calls(table(launches, trimmed=True), TIMELINE, steps=steps, sampling=sampling)
 
 
-def same_layer(found: Join, places: Numbers) -> float:
+def same_layer(kernel_join: Join, places: Numbers) -> float:
     """Share of the launches that are in their own layer, which step it may be."""
-    rows = found.rows.fill_null(-1).to_numpy() % len(STEP)
+    rows = kernel_join.rows.fill_null(-1).to_numpy() % len(STEP)
     return float(((rows - 2) // len(LAYER) == (places % len(STEP) - 2) // len(LAYER)).mean())
 
 
 class TestOneProgram:
     def test_a_step_is_found_in_the_first_that_fits(self):
-        found = join(STEP)
-        assert found.rows.to_list() == PLACES.tolist()
-        assert found.how.unique().to_list() == ["exact"]
-        assert (found.aligned, found.aligned_share, found.exact_share) == (len(STEP), 1.0, 1.0)
-        assert (found.timeline_calls, found.timeline_covered_share) == (2 * len(STEP), 1.0)
-        assert (found.steps, found.refused, found.reason) == (("3",), False, "")
+        kernel_join = join(STEP)
+        assert kernel_join.rows.to_list() == PLACES.tolist()
+        assert kernel_join.how.unique().to_list() == ["exact"]
+        assert (kernel_join.aligned, kernel_join.aligned_share, kernel_join.exact_share) == (
+            len(STEP),
+            1.0,
+            1.0,
+        )
+        assert (kernel_join.timeline_calls, kernel_join.timeline_covered_share) == (
+            2 * len(STEP),
+            1.0,
+        )
+        assert (kernel_join.steps, kernel_join.refused, kernel_join.reason) == (("3",), False, "")
 
     def test_steps_need_no_marks(self):
-        found = join(np.tile(STEP, 3), marked=False)
-        assert (found.aligned_share, found.steps) == (1.0, ())
-        assert same_layer(found, np.tile(PLACES, 3)) == 1.0
+        kernel_join = join(np.tile(STEP, 3), marked=False)
+        assert (kernel_join.aligned_share, kernel_join.steps) == (1.0, ())
+        assert same_layer(kernel_join, np.tile(PLACES, 3)) == 1.0
 
     def test_counters_of_more_steps_than_the_timeline_has(self):
-        found = join(np.tile(STEP, 5))
-        assert found.rows.to_list() == PLACES.tolist() * 5
+        kernel_join = join(np.tile(STEP, 5))
+        assert kernel_join.rows.to_list() == PLACES.tolist() * 5
 
     def test_every_tenth_launch_is_missing(self):
-        kept = PLACES[PLACES % 10 != 9]
-        found = join(STEP[kept])
-        assert found.aligned_share == 1.0
-        assert same_layer(found, kept) > 0.99
+        recorded_places = PLACES[PLACES % 10 != 9]
+        kernel_join = join(STEP[recorded_places])
+        assert kernel_join.aligned_share == 1.0
+        assert same_layer(kernel_join, recorded_places) > 0.99
 
     @pytest.mark.parametrize("sampling", [None, Sampling(10, "launch"), Sampling(10, "kernel")])
     def test_every_tenth_launch_is_there(self, sampling: Sampling | None):
-        found = join(STEP[::10], sampling)
-        assert found.aligned_share == 1.0
-        assert same_layer(found, PLACES[::10]) > 0.9
+        kernel_join = join(STEP[::10], sampling)
+        assert kernel_join.aligned_share == 1.0
+        assert same_layer(kernel_join, PLACES[::10]) > 0.9
 
     def test_every_seventh_launch_of_each_kernel_is_there(self):
-        places = sampled(np.tile(STEP, 9), 7)
-        found = join(STEP[places % len(STEP)], Sampling(7, "kernel"))
-        assert found.aligned_share == 1.0
-        assert same_layer(found, places) > 0.95
+        places = sampled_launches(np.tile(STEP, 9), 7)
+        kernel_join = join(STEP[places % len(STEP)], Sampling(7, "kernel"))
+        assert kernel_join.aligned_share == 1.0
+        assert same_layer(kernel_join, places) > 0.95
 
     def test_every_launch_is_every_first(self):
         assert join(STEP, Sampling(1, "kernel")).rows.to_list() == PLACES.tolist()
 
     def test_initialisation_is_in_no_step(self):
-        found = join(np.concatenate([np.arange(50, 90), STEP, STEP]))
-        assert found.rows.to_list() == [None] * 40 + PLACES.tolist() * 2
-        assert found.rows.null_count() == found.how.null_count() == 40
+        kernel_join = join(np.concatenate([np.arange(50, 90), STEP, STEP]))
+        assert kernel_join.rows.to_list() == [None] * 40 + PLACES.tolist() * 2
+        assert kernel_join.rows.null_count() == kernel_join.how.null_count() == 40
 
     def test_steps_of_two_sorts_are_both_found(self):
         other = np.array([30, *[31, 32, 33, 34, 32, 35] * 9, 36])
         timeline = table(np.concatenate([other, STEP]))
         steps = pl.Series(["1"] * len(other) + ["2"] * len(STEP))
         launches = table(np.concatenate([other, STEP, STEP]), trimmed=True)
-        found = join_calls(launches, timeline, steps=steps)
-        assert found.rows.to_list() == [*range(timeline.height), *(PLACES + len(other)).tolist()]
-        assert sorted(found.steps) == ["1", "2"]
+        kernel_join = join_calls(launches, timeline, steps=steps)
+        assert kernel_join.rows.to_list() == [
+            *range(timeline.height),
+            *(PLACES + len(other)).tolist(),
+        ]
+        assert sorted(kernel_join.steps) == ["1", "2"]
 
     def test_what_lies_outside_of_steps_is_looked_at_last(self):
         before = np.arange(40, 70)
         timeline = table(np.concatenate([before, STEP]))
         steps = pl.Series([None] * len(before) + ["1"] * len(STEP))
         launches = np.concatenate([before, STEP])
-        found = join_calls(table(launches, trimmed=True), timeline, steps=steps)
-        assert found.rows.to_list() == list(range(timeline.height))
+        kernel_join = join_calls(table(launches, trimmed=True), timeline, steps=steps)
+        assert kernel_join.rows.to_list() == list(range(timeline.height))
 
     def test_replaced_kernels_are_joined_by_name(self):
         launches = table(STEP, trimmed=True)
         other_grid = pl.int_range(pl.len()) % 25 == 12
-        found = join_calls(
+        kernel_join = join_calls(
             launches.with_columns(grid_x=pl.when(other_grid).then(999).otherwise("grid_x")),
             TIMELINE,
             steps=STEPS,
         )
-        assert found.rows.to_list() == PLACES.tolist()
-        assert found.how.to_list() == ["name" if n % 25 == 12 else "exact" for n in PLACES]
-        assert found.exact_share < found.aligned_share == 1.0
+        assert kernel_join.rows.to_list() == PLACES.tolist()
+        assert kernel_join.how.to_list() == ["name" if n % 25 == 12 else "exact" for n in PLACES]
+        assert kernel_join.exact_share < kernel_join.aligned_share == 1.0
 
     def test_time_counts_as_well(self):
         launches = np.append(STEP, np.full(20, 500))
-        found = join(launches)
-        assert found.aligned_share == pytest.approx(len(STEP) / len(launches))
-        assert found.aligned_time_share == pytest.approx(STEP.sum() / launches.sum())
+        kernel_join = join(launches)
+        assert kernel_join.aligned_share == pytest.approx(len(STEP) / len(launches))
+        assert kernel_join.aligned_time_share == pytest.approx(STEP.sum() / launches.sum())
         for untimed in (table(STEP).drop("dur_ns"), table(STEP * 0)):
             assert join_calls(untimed, TIMELINE).aligned_time_share is None
 
 
-def sampled(launches: Numbers, every: int) -> Numbers:
+def sampled_launches(launches: Numbers, every: int) -> Numbers:
     """Places of every n-th launch of each kernel."""
     seen: Counter[int] = Counter()
-    kept = []
+    sampled_places = []
     for place, number in enumerate(launches.tolist()):
         if seen[number] % every == 0:
-            kept.append(place)
+            sampled_places.append(place)
         seen[number] += 1
-    return np.array(kept)
+    return np.array(sampled_places)
 
 
 class TestDifferentPrograms:
     def test_other_kernels(self):
-        found = join(STEP + 100)
-        assert (found.aligned, found.refused, found.steps) == (0, True, ())
-        assert found.reason == (
+        kernel_join = join(STEP + 100)
+        assert (kernel_join.aligned, kernel_join.refused, kernel_join.steps) == (0, True, ())
+        assert kernel_join.reason == (
             "only 0.0 % of the 197 kernels were found in the timeline:"
             " another program, batch size or software version?"
         )
 
     def test_another_batch_size(self):
-        found = join_calls(table(STEP, batch=2, trimmed=True), TIMELINE, steps=STEPS)
-        assert found.refused
-        assert found.aligned_share < 0.1
+        kernel_join = join_calls(table(STEP, batch=2, trimmed=True), TIMELINE, steps=STEPS)
+        assert kernel_join.refused
+        assert kernel_join.aligned_share < 0.1
 
     @pytest.mark.parametrize("sampling", [None, Sampling(5, "launch"), Sampling(5, "kernel")])
     def test_the_same_kernels_in_no_order(self, sampling: Sampling | None):
         shuffled = np.random.default_rng(1).permutation(np.tile(STEP, 2))
-        found = join(shuffled, sampling)
-        assert found.refused
-        assert found.aligned_share < 0.5
+        kernel_join = join(shuffled, sampling)
+        assert kernel_join.refused
+        assert kernel_join.aligned_share < 0.5
 
     def test_a_long_recording_is_looked_at_in_parts(self):
         shuffled = np.random.default_rng(1).permutation(np.tile(STEP, 20))
@@ -174,7 +184,7 @@ class TestDifferentPrograms:
         assert join(np.tile(STEP, 20)).aligned_share == 1.0
 
     def test_too_many_pairs_for_a_path(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(finding, "_MOST_PAIRS", 0)
+        monkeypatch.setattr(finding, "_MAX_PAIRS", 0)
         assert join(STEP[5:-5]).aligned_share == 1.0
         assert join(STEP + 100).refused
 
@@ -184,23 +194,25 @@ class TestDifferentPrograms:
         assert not join_calls(launches, TIMELINE, steps=STEPS, min_aligned=0.5).refused
 
     def test_a_long_warm_up_is_named(self):
-        found = join(np.append(np.arange(300, 500), STEP))
-        assert found.reason.endswith("the first 200 are not in it; initialisation and warm-up?")
+        kernel_join = join(np.append(np.arange(300, 500), STEP))
+        assert kernel_join.reason.endswith(
+            "the first 200 are not in it; initialisation and warm-up?"
+        )
 
     def test_nothing_to_join(self):
         for launches, timeline in ((TIMELINE[:0], TIMELINE), (TIMELINE, TIMELINE[:0])):
-            found = join_calls(launches, timeline)
-            assert found.reason == "one of the recordings holds no kernel"
-            assert found.rows.null_count() == launches.height
+            kernel_join = join_calls(launches, timeline)
+            assert kernel_join.reason == "one of the recordings holds no kernel"
+            assert kernel_join.rows.null_count() == launches.height
 
 
 def test_processes_and_devices_are_joined_one_by_one():
     timeline = pl.concat([TIMELINE, TIMELINE.with_columns(device=1)])
     both = [table(STEP, trimmed=True).with_columns(device=device) for device in (1, 0)]
     order = np.argsort(np.tile(PLACES, 2), kind="stable")
-    found = join_calls(pl.concat(both)[order], timeline, steps=pl.concat([STEPS, STEPS]))
+    kernel_join = join_calls(pl.concat(both)[order], timeline, steps=pl.concat([STEPS, STEPS]))
     on_one = PLACES + 2 * len(STEP)
-    assert found.rows.to_list() == np.stack([on_one, PLACES], axis=1).ravel().tolist()
+    assert kernel_join.rows.to_list() == np.stack([on_one, PLACES], axis=1).ravel().tolist()
 
 
 def test_facts_are_json():
@@ -213,11 +225,11 @@ def test_facts_are_json():
 @given(st.lists(st.integers(0, 6), max_size=40), st.lists(st.integers(0, 6), max_size=40))
 def test_rows_are_rows_of_the_timeline(launches: list[int], timed: list[int]):
     ours, theirs = (table(np.array(side, dtype=np.int64)) for side in (launches, timed))
-    found = join_calls(ours, theirs)
-    assert found.rows.is_null().to_list() == found.how.is_null().to_list()
-    assert found.aligned == len(launches) - found.rows.null_count()
-    exact = found.how == "exact"
-    rows = found.rows.filter(exact).to_list()
+    kernel_join = join_calls(ours, theirs)
+    assert kernel_join.rows.is_null().to_list() == kernel_join.how.is_null().to_list()
+    assert kernel_join.aligned == len(launches) - kernel_join.rows.null_count()
+    exact = kernel_join.how == "exact"
+    rows = kernel_join.rows.filter(exact).to_list()
     assert [timed[row] for row in rows] == ours["grid_x"].filter(exact).to_list()
 
 
@@ -233,14 +245,14 @@ def counters_of(shared: Path, program: str) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("program", ["gpt_infer", "unet_train"])
-def test_counters_and_timeline_of_one_program(shared: Path, program: str):
-    trace, counters = trace_of(shared, program), counters_of(shared, program)
+def test_counters_and_timeline_of_one_program(shared_root: Path, program: str):
+    trace, counters = trace_of(shared_root, program), counters_of(shared_root, program)
     timeline, origins = kernel_calls(trace), launch_origins(trace)
     every = pl.int_range(pl.len()) % 10
     for part, least in ((True, 0.99), (every != 9, 0.95), (every == 4, 0.95)):
-        found = join_calls(counters.filter(part), timeline, steps=origins["step"])
-        assert found.aligned_share >= least
-        assert found.steps == ("3",)
+        kernel_join = join_calls(counters.filter(part), timeline, steps=origins["step"])
+        assert kernel_join.aligned_share >= least
+        assert kernel_join.steps == ("3",)
 
 
 @pytest.mark.parametrize(
@@ -250,32 +262,32 @@ def test_counters_and_timeline_of_one_program(shared: Path, program: str):
         ("unet_train", "resnet50_train"),
     ],
 )
-def test_counters_and_timeline_of_two_programs(shared: Path, program: str, other: str):
-    trace, counters = trace_of(shared, other), counters_of(shared, program)
+def test_counters_and_timeline_of_two_programs(shared_root: Path, program: str, other: str):
+    trace, counters = trace_of(shared_root, other), counters_of(shared_root, program)
     timeline, steps = kernel_calls(trace), launch_origins(trace)["step"]
     for part, sampling in ((1, None), (10, None), (10, Sampling(10, "kernel"))):
-        found = join_calls(counters[::part], timeline, steps=steps, sampling=sampling)
-        assert found.refused
-        assert found.aligned_share < 0.5
+        kernel_join = join_calls(counters[::part], timeline, steps=steps, sampling=sampling)
+        assert kernel_join.refused
+        assert kernel_join.aligned_share < 0.5
 
 
 @pytest.mark.parametrize("program", ["gpt_infer"])
-def test_launches_find_the_module_and_operator_they_came_from(shared: Path, program: str):
-    trace = trace_of(shared, program)
+def test_launches_find_the_module_and_operator_they_came_from(shared_root: Path, program: str):
+    trace = trace_of(shared_root, program)
     timeline, origins = kernel_calls(trace), launch_origins(trace)
     step = np.flatnonzero((origins["step"] == "4").fill_null(value=False).to_numpy())
     number = np.arange(len(step))
     functions = timeline["name"].cast(pl.String).map_elements(kernel_name, pl.String)
-    own = functions.rank("dense").to_numpy()[step]
+    step_functions = functions.rank("dense").to_numpy()[step]
     for chosen, sampling, least in (
         (number % 10 != 9, None, 0.99),
         (number % 10 == 0, Sampling(10, "launch"), 0.99),
-        (np.isin(number, sampled(own, 10)), Sampling(10, "kernel"), 0.95),
+        (np.isin(number, sampled_launches(step_functions, 10)), Sampling(10, "kernel"), 0.95),
         (number % 10 == 0, None, 0.9),
     ):
         rows = step[chosen]
-        found = join_calls(timeline[rows], timeline, steps=origins["step"], sampling=sampling)
+        kernel_join = join_calls(timeline[rows], timeline, steps=origins["step"], sampling=sampling)
         why = origins.select("operator", "module")
-        reached = why[found.rows]
+        reached = why[kernel_join.rows]
         same = [pl.Series(reached[name].eq_missing(why[rows][name])) for name in why.columns]
         assert (same[0] & same[1]).mean() >= least

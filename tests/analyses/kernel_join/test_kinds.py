@@ -46,10 +46,10 @@ def test_a_launch_without_grid_among_others_is_of_its_own_kind():
 
 
 def test_names_that_a_table_cut():
-    whole = "ampere_fp16_s16816gemm_fp16_64x128_ldg8_relu_f2f_stages_64x5_tn"
+    full_name = "ampere_fp16_s16816gemm_fp16_64x128_ldg8_relu_f2f_stages_64x5_tn"
     cut = "ampere_fp16_s16816gemm_fp16_64x128_ldg8_relu_f2..."
     left = calls((cut, None), ("elementwise_kernel", None))
-    right = calls((whole, 4), ("void at::native::elementwise_kernel<4>(int)", 4))
+    right = calls((full_name, 4), ("void at::native::elementwise_kernel<4>(int)", 4))
     assert same(left, right) == [True, True]
 
 

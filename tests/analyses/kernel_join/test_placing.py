@@ -93,7 +93,7 @@ def test_a_place_is_of_the_same_kind_and_used_in_the_order_of_rows(
 
 
 def test_few_ways_followed_lead_there_too(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(placing, "_ENOUGH", 0)
+    monkeypatch.setattr(placing, "_MAX_CELLS", 0)
     monkeypatch.setattr(placing, "_FEWER_ENDS", 4)
     chosen = PLACES[PLACES % 10 != 3]
     assert np.abs(np.array(place_of(chosen)) - chosen).max() <= 1

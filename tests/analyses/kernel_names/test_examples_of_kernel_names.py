@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timesink.analyses.kernels.families import distinguishing, normalised_name
+from timesink.analyses.kernels.families import distinguish_names, normalised_name
 from timesink.analyses.names import (
     is_mangled,
     kernel_name,
@@ -58,7 +58,7 @@ def test_mangled_words() -> None:
 def test_distinguishing() -> None:
     add = "void f<4, at::native::CUDAFunctor_add<float>>(int)"
     mul = "void f<4, at::native::MulFunctor<float>>(int)"
-    assert list(distinguishing([add, mul, "void g<4>(int)"]).values()) == [
+    assert list(distinguish_names([add, mul, "void g<4>(int)"]).values()) == [
         "CUDAFunctor_add",
         "MulFunctor",
         "",

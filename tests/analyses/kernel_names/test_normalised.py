@@ -102,13 +102,13 @@ DIFFERENT = {
 
 
 def test_the_same_function_has_one_name():
-    found = {case: [*map(normalised_name, names)] for case, names in SAME.items()}
-    assert {case: names for case, names in found.items() if names[0] != names[1]} == {}
+    names_by_case = {case: [*map(normalised_name, names)] for case, names in SAME.items()}
+    assert {case: names for case, names in names_by_case.items() if names[0] != names[1]} == {}
 
 
 def test_different_functions_keep_different_names():
-    found = {case: [*map(normalised_name, names)] for case, names in DIFFERENT.items()}
-    assert {case: names for case, names in found.items() if names[0] == names[1]} == {}
+    names_by_case = {case: [*map(normalised_name, names)] for case, names in DIFFERENT.items()}
+    assert {case: names for case, names in names_by_case.items() if names[0] == names[1]} == {}
 
 
 def test_libraries_of_other_devices_meet_by_family_only():

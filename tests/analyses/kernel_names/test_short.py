@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.kernels.families import distinguishing
+from timesink.analyses.kernels.families import distinguish_names
 from timesink.analyses.names import cut_name, short_name
 
 _CLAMP = (
@@ -104,8 +104,8 @@ def test_short_names_stay_as_they_are(name: str) -> None:
     assert short_name(short_name(name)) == short_name(name)
 
 
-def test_names_of_the_tables_are_short(shared):
-    for seed in sorted((shared / "seeds").glob("00[012]_*.txt")):
+def test_names_of_the_tables_are_short(shared_root):
+    for seed in sorted((shared_root / "seeds").glob("00[012]_*.txt")):
         for line in seed.read_text().splitlines()[1:]:
             name = line[:50].rstrip()
             assert cut_name(short_name(name)) == name
@@ -123,48 +123,51 @@ def test_only_names_wider_than_the_column_are_cut(length: int, cut: str) -> None
 _WRAPPER = "void at::native::vectorized_elementwise_kernel<4, {}, std::array<char*, 2ul>>(int)"
 
 
-def told(*names: str) -> list[str]:
-    return list(distinguishing(names).values())
+def short_names(*names: str) -> list[str]:
+    return list(distinguish_names(names).values())
 
 
 def test_a_lone_name_needs_no_mark():
-    assert told("void f<4>(int)", "void g<4>(int)") == ["", ""]
+    assert short_names("void f<4>(int)", "void g<4>(int)") == ["", ""]
 
 
 def test_functors_tell_apart():
     fill, add = "at::native::FillFunctor<float>", "at::native::CUDAFunctor_add<float>"
-    assert told(_WRAPPER.format(fill), _WRAPPER.format(add)) == ["FillFunctor", "CUDAFunctor_add"]
+    assert short_names(_WRAPPER.format(fill), _WRAPPER.format(add)) == [
+        "FillFunctor",
+        "CUDAFunctor_add",
+    ]
 
 
 def test_types_tell_equal_functors_apart():
     names = [_WRAPPER.format(f"at::native::Add<{of}>") for of in ("float", "c10::Half")]
-    assert told(*names, _WRAPPER.format("Mul<float>")) == ["Add, f32", "Add, f16", "Mul"]
+    assert short_names(*names, _WRAPPER.format("Mul<float>")) == ["Add, f32", "Add, f16", "Mul"]
 
 
 def test_tile_sizes_tell_apart():
     kernel = "void cutlass::Kernel<cutlass::gemm::Gemm<GemmShape<(int)128, (int){}, (int)32>>>(P)"
-    assert told(kernel.format(64), kernel.format(256)) == ["128x64x32", "128x256x32"]
+    assert short_names(kernel.format(64), kernel.format(256)) == ["128x64x32", "128x256x32"]
 
 
 def test_tile_sizes_of_symbols():
     kernel = "_ZN7cutlass6KernelINS_4gemm4GemmINS1_9GemmShapeILi64ELi{}ELi32EEEEEEEvv"
-    assert told(kernel.format(64), kernel.format(128)) == ["64x64x32", "64x128x32"]
+    assert short_names(kernel.format(64), kernel.format(128)) == ["64x64x32", "64x128x32"]
 
 
 def test_tile_sizes_of_tuples():
     kernel = "void cutlass::device_kernel<Gemm<cute::tuple<cute::C<{}>, cute::C<64>>>>(P)"
-    assert told(kernel.format(128), kernel.format(256)) == ["128x64", "256x64"]
+    assert short_names(kernel.format(128), kernel.format(256)) == ["128x64", "256x64"]
 
 
 def test_any_other_argument_tells_apart():
-    assert told("void f<float, 4, true>(T)", "void f<float, 2, true>(T)") == ["4", "2"]
+    assert short_names("void f<float, 4, true>(T)", "void f<float, 2, true>(T)") == ["4", "2"]
 
 
 def test_names_that_differ_in_no_word_are_numbered():
-    assert told("void f<int>(T*)", "void f<int>(T&)") == ["#1", "#2"]
+    assert short_names("void f<int>(T*)", "void f<int>(T&)") == ["#1", "#2"]
 
 
 @given(st.lists(st.text(alphabet="ab<>(), 12", max_size=12).map("void f<{}".format), max_size=6))
 def test_namesakes_always_differ(names: list[str]) -> None:
-    marks = distinguishing(names)
+    marks = distinguish_names(names)
     assert len({(short_name(name), mark) for name, mark in marks.items()}) == len(set(names))

@@ -55,9 +55,9 @@ def test_names_and_arguments_agree(names: list[str]):
     assert len(names) > 1
     assert len({kernel_name(name) for name in names}) == 1
     # Profilers do not agree on what stands in front of a name.
-    own = [name[name.index(kernel_name(name)) :] for name in names]
-    assert len({template_arguments(name) for name in own}) == 1
-    assert template_arguments(own[0])
+    bare_names = [name[name.index(kernel_name(name)) :] for name in names]
+    assert len({template_arguments(name) for name in bare_names}) == 1
+    assert template_arguments(bare_names[0])
 
 
 def test_a_symbol_has_the_same_name_and_no_arguments():

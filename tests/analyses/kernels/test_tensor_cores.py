@@ -89,8 +89,8 @@ def test_other_names_are_unknown():
     assert {uses_tensor_cores(name) for name in names} == {None}
 
 
-def test_measured_kernels_agree(shared: Path):
-    measured = measured_tensor_use(shared)
+def test_measured_kernels_agree(shared_root: Path):
+    measured = measured_tensor_use(shared_root)
     busy = [name for name, percent in measured.items() if percent > 10]
     idle = [name for name, percent in measured.items() if percent < 0.1]
     assert busy

@@ -95,20 +95,24 @@ def test_steps_hold_each_value_until_the_next():
 
 @pytest.mark.parametrize("points", [4, 5, 50, 1999])
 def test_thinning_keeps_the_peaks_and_both_ends(spikes: Trace, points: int):
-    whole = memory_curve(spikes).filter(pl.col("device") == "GPU0")
+    full_curve = memory_curve(spikes).filter(pl.col("device") == "GPU0")
     thin = thin_curve(memory_curve(spikes), points).filter(pl.col("device") == "GPU0")
     assert thin.height == points
     assert thin["ts_ns"].is_sorted()
     for name, peak in (("allocated_bytes", 5000), ("reserved_bytes", 9000)):
         at_peak = pl.col(name) == peak
-        assert thin.filter(at_peak)["ts_ns"].to_list() == whole.filter(at_peak)["ts_ns"].to_list()
-    assert thin["ts_ns"].to_list()[:: points - 1] == whole["ts_ns"].to_list()[::1999]
+        assert (
+            thin.filter(at_peak)["ts_ns"].to_list() == full_curve.filter(at_peak)["ts_ns"].to_list()
+        )
+    assert thin["ts_ns"].to_list()[:: points - 1] == full_curve["ts_ns"].to_list()[::1999]
 
 
 def test_thinning_tells_how_many_points_there_were(spikes: Trace):
     thin = thin_curve(memory_curve(spikes), 50)
-    told = thin.group_by("device", maintain_order=True).agg(pl.len(), pl.col("points_before").max())
-    assert told.rows() == [("CPU", 3, 3), ("GPU0", 50, 2000)]
+    counts = thin.group_by("device", maintain_order=True).agg(
+        pl.len(), pl.col("points_before").max()
+    )
+    assert counts.rows() == [("CPU", 3, 3), ("GPU0", 50, 2000)]
 
 
 # -- peaks -----------------------------------------------------------------------------------------
@@ -154,8 +158,8 @@ def test_nothing_recorded():
     assert thin_curve(as_steps(memory_curve(trace))).is_empty()
 
 
-def test_recorded_totals_are_sums_and_what_was_there_before(shared: Path):
-    path = shared / "data" / "tracelens" / "h100" / "timesformer.json.gz"
+def test_recorded_totals_are_sums_and_what_was_there_before(shared_root: Path):
+    path = shared_root / "data" / "tracelens" / "h100" / "timesformer.json.gz"
     trace = timesink.open(path)
     records = memory_records(trace).select("device", sums=pl.col("bytes").cum_sum().over("device"))
     curve = memory_curve(trace).hstack([records.sort("device", maintain_order=True)["sums"]])

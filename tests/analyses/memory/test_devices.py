@@ -20,9 +20,9 @@ from timesink.analyses.memory_curve import (
 def on(device_type: int | None, number: int | None, ts: int = 1) -> Event:
     record = ALLOC(ts, 1)
     place: dict[str, Any] = {"Device Type": device_type, "Device Id": number}
-    known = {key: value for key, value in place.items() if value is not None}
+    values = {key: value for key, value in place.items() if value is not None}
     rest = {key: value for key, value in record["args"].items() if key not in place}
-    return record | {"args": rest | known}
+    return record | {"args": rest | values}
 
 
 @pytest.mark.parametrize(

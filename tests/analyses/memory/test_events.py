@@ -126,8 +126,8 @@ def training_step() -> Trace:
         O(DATA_LOADER, 10, 40),
         O("aten::stack", 20, 10),
         ALLOC(25, 4, device=0, address=1, total=104),
-        MODULE("nn.Module: Net_0", 60, 100, own=1, parent=None, module=0),
-        MODULE("nn.Module: Linear_0", 70, 50, own=2, parent=1, module=1),
+        MODULE("nn.Module: Net_0", 60, 100, python_id=1, parent=None, module=0),
+        MODULE("nn.Module: Linear_0", 70, 50, python_id=2, parent=1, module=1),
         O("aten::linear", 80, 30),
         ALLOC(85, 32, device=0, address=2, total=136),
         ALLOC(90, 8, device=0, address=3, total=144),
@@ -195,7 +195,7 @@ def test_nothing_recorded():
         "kineto/resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz",
     ],
 )
-def test_what_is_live_adds_up_to_the_peak(shared: Path, path: str):
-    trace = timesink.open(shared / "data" / path)
+def test_what_is_live_adds_up_to_the_peak(shared_root: Path, path: str):
+    trace = timesink.open(shared_root / "data" / path)
     live = live_at_peak(trace).group_by("device").agg(pl.col("bytes").sum()).sort("device")
     assert live.rows() == memory_peaks(trace).select("device", "peak_allocated_bytes").rows()

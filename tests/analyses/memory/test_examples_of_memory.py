@@ -18,6 +18,7 @@ from timesink.analyses.memory_blocks import (
 from timesink.analyses.memory_curve import (
     as_steps,
     default_device,
+    in_window,
     largest_triangles,
     memory_capacities,
     memory_curve,
@@ -28,7 +29,6 @@ from timesink.analyses.memory_curve import (
     peak_records,
     recording_start,
     thin_curve,
-    within,
 )
 
 
@@ -80,7 +80,7 @@ def test_memory_records() -> None:
 
 def test_within() -> None:
     times = pl.DataFrame({"ts_ns": [1, 2, None, 4]})
-    assert times.filter(within(pl.col("ts_ns"), 2, None)).to_series().to_list() == [2, 4]
+    assert times.filter(in_window(pl.col("ts_ns"), 2, None)).to_series().to_list() == [2, 4]
 
 
 def test_memory_device_names() -> None:

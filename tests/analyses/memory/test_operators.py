@@ -77,8 +77,8 @@ def test_window_includes_both_ends(
     three_calls: Trace, start_us: int | None, end_us: int | None, calls: int, size: int
 ):
     window = [None if end is None else end * US for end in (start_us, end_us)]
-    found = memory_by_operator(three_calls, *window).select("calls", "allocation_bytes").rows()
-    assert found == ([(calls, size)] if size else [])
+    rows = memory_by_operator(three_calls, *window).select("calls", "allocation_bytes").rows()
+    assert rows == ([(calls, size)] if size else [])
 
 
 def test_what_happens_outside_of_operators_is_counted():
@@ -101,22 +101,22 @@ def test_records_without_any_call():
         "tracelens/mi300/timesformer.json.gz",
     ],
 )
-def recorded(request: pytest.FixtureRequest, shared: Path) -> Trace:
-    return timesink.open(shared / "data" / request.param)
+def recorded_trace(request: pytest.FixtureRequest, shared_root: Path) -> Trace:
+    return timesink.open(shared_root / "data" / request.param)
 
 
-def test_operators_and_the_rest_add_up(recorded: Trace):
-    table, outside = memory_by_operator(recorded), memory_outside_operators(recorded)
+def test_operators_and_the_rest_add_up(recorded_trace: Trace):
+    table, outside = memory_by_operator(recorded_trace), memory_outside_operators(recorded_trace)
     increase = table["self_size_increase_bytes"].sum() + outside["size_increase_bytes"].sum()
     taken = table["self_allocation_bytes"].sum() + outside["allocation_bytes"].sum()
-    records = memory_records(recorded)["bytes"]
+    records = memory_records(recorded_trace)["bytes"]
     assert increase == records.sum()
     assert taken == records.filter(records > 0).sum()
 
 
-def test_calls_are_those_of_the_operator_table(recorded: Trace):
-    calls = dict(operator_table(recorded).select("name", "calls").iter_rows())
-    table = memory_by_operator(recorded)
+def test_calls_are_those_of_the_operator_table(recorded_trace: Trace):
+    calls = dict(operator_table(recorded_trace).select("name", "calls").iter_rows())
+    table = memory_by_operator(recorded_trace)
     assert table.height > 30
     assert {name: calls[name] for name in table["name"]} == dict(
         table.select("name", "calls").iter_rows()

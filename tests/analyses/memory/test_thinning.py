@@ -51,6 +51,6 @@ def test_short_lines_stay_as_they_are():
 
 def test_flat_lines():
     x = np.arange(100.0)
-    kept = largest_triangles(x, np.zeros(100), 10)
-    assert len(set(kept.tolist())) == 10
-    assert (kept[0], kept[-1]) == (0, 99)
+    indices = largest_triangles(x, np.zeros(100), 10)
+    assert len(set(indices.tolist())) == 10
+    assert (indices[0], indices[-1]) == (0, 99)

@@ -45,8 +45,8 @@ def pairs(trace: Trace) -> list[tuple[str, str | None]]:
     def place_of(node: int) -> str | None:
         return f"{name_of(node)} at {(forest.start[node] - begin) // 1000}" if node >= 0 else None
 
-    found = zip(links.node.tolist(), links.forward.tolist(), strict=True)
-    return [(name_of(node), place_of(source)) for node, source in found]
+    node_pairs = zip(links.node.tolist(), links.forward.tolist(), strict=True)
+    return [(name_of(node), place_of(source)) for node, source in node_pairs]
 
 
 def test_arrows():
@@ -166,8 +166,8 @@ def test_nothing_recorded():
         "tracelens/mi300/resnet_act_checkpoint.json.gz",
     ],
 )
-def test_arrows_and_sequence_numbers_agree(shared: Path, path: str):
-    trace = timesink.open(shared / "data" / path)
+def test_arrows_and_sequence_numbers_agree(shared_root: Path, path: str):
+    trace = timesink.open(shared_root / "data" / path)
     arrows = link_backward(trace)
     numbers = link_backward(without_arrows(trace))
     assert (arrows.forward >= 0).all()
@@ -175,13 +175,15 @@ def test_arrows_and_sequence_numbers_agree(shared: Path, path: str):
 
 
 def without_arrows(trace: Trace) -> Trace:
-    kept: dict[str, Any] = {name: frame for name, frame in trace.frames.items() if name != "flows"}
-    return Trace(trace.metadata, trace.health, kept)
+    frames: dict[str, Any] = {
+        name: frame for name, frame in trace.frames.items() if name != "flows"
+    }
+    return Trace(trace.metadata, trace.health, frames)
 
 
-def test_every_backward_call_of_a_recording_without_arrows(shared: Path):
+def test_every_backward_call_of_a_recording_without_arrows(shared_root: Path):
     path = "kineto/resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz"
-    trace = timesink.open(shared / "data" / path)
+    trace = timesink.open(shared_root / "data" / path)
     assert trace.flows.filter(pl.col("kind") == "forward_backward").is_empty()
     links = link_backward(trace)
     assert (len(links.node), int((links.forward >= 0).sum())) == (2034, 2034)

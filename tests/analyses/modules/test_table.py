@@ -24,7 +24,7 @@ def table(trace: Trace, *columns: str) -> list[tuple[Any, ...]]:
 
 def module(name: str, ts: int, dur: int, number: int = 0) -> Event:
     """The call of a module; who called it follows from the times."""
-    return MODULE(f"nn.Module: {name}", ts, dur, own=ts, parent=None, module=number)
+    return MODULE(f"nn.Module: {name}", ts, dur, python_id=ts, parent=None, module=number)
 
 
 # -- hierarchy -------------------------------------------------------------------------------------
@@ -86,8 +86,8 @@ def test_operators_between_modules_do_not_part_them():
 
 
 def test_no_modules():
-    found = module_table(read(O("aten::mm", 0, 10)))
-    assert (found.height, found.schema) == (0, pl.Schema(SCHEMA))
+    module_rows = module_table(read(O("aten::mm", 0, 10)))
+    assert (module_rows.height, module_rows.schema) == (0, pl.Schema(SCHEMA))
 
 
 RECORDINGS = (
@@ -101,8 +101,8 @@ RECORDINGS = (
 
 
 @pytest.mark.parametrize("path", RECORDINGS)
-def test_nesting_and_recorded_callers_agree(shared: Path, path: str):
-    trace = timesink.open(shared / "data" / path)
+def test_nesting_and_recorded_callers_agree(shared_root: Path, path: str):
+    trace = timesink.open(shared_root / "data" / path)
     rows = module_table(trace).rows(named=True)
     chains: dict[tuple[str, ...], int] = {}
     for row in rows:
@@ -115,15 +115,15 @@ def test_nesting_and_recorded_callers_agree(shared: Path, path: str):
 def chains_by_python_ids(trace: Trace) -> dict[tuple[str, ...], int]:
     """How often each chain of modules was called, from the ids of Python calls alone."""
     calls = {
-        own: (caller, name.removeprefix("nn.Module: ") if kind == "module" else None)
-        for own, caller, kind, name in trace.host.filter(pl.col("python_id").is_not_null())
+        python_id: (caller, name.removeprefix("nn.Module: ") if kind == "module" else None)
+        for python_id, caller, kind, name in trace.host.filter(pl.col("python_id").is_not_null())
         .select("python_id", "python_parent_id", "kind", pl.col("name").cast(pl.String))
         .iter_rows()
     }
     counts: dict[tuple[str, ...], int] = {}
-    for own, (_, called) in calls.items():
+    for python_id, (_, called) in calls.items():
         if called is not None:
-            chain = chain_of(own, calls)
+            chain = chain_of(python_id, calls)
             counts[chain] = counts.get(chain, 0) + 1
     return counts
 
@@ -202,24 +202,24 @@ def test_backward_time_counts_for_a_module_and_those_around_it():
     ]
 
 
-def test_modules_hold_the_backward_time_of_a_real_recording(shared: Path):
-    trace = timesink.open(shared / "data/h200/traces/resnet50_train")
-    whole = module_table(trace).row(0, named=True)
+def test_modules_hold_the_backward_time_of_a_real_recording(shared_root: Path):
+    trace = timesink.open(shared_root / "data/h200/traces/resnet50_train")
+    root_row = module_table(trace).row(0, named=True)
     links, device = link_backward(trace), node_times(trace).device_total
-    assert whole["name"] == "ResNet_0"
+    assert root_row["name"] == "ResNet_0"
     # All but the loss, which is computed outside of the network.
-    assert 0.99 < whole["backward_device_ns"] / device[links.node].sum() < 1
+    assert 0.99 < root_row["backward_device_ns"] / device[links.node].sum() < 1
 
 
 # -- Lightning -------------------------------------------------------------------------------------
 
 
-def lightning(*events: Event) -> Trace:
+def lightning_trace(*events: Event) -> Trace:
     return read(*events, Framework="pytorch-lightning")
 
 
 def test_lightning_modules_by_dotted_names():
-    trace = lightning(
+    trace = lightning_trace(
         O("[pl][module]torch.nn.modules.container.Sequential: encoder", 0, 100, x=1),
         O("[pl][module]torch.nn.modules.linear.Linear: encoder.0", 10, 40, x=2),
         O("aten::linear", 15, 30, x=3),

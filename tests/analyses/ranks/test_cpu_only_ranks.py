@@ -48,9 +48,9 @@ def straggler(late: RankSummary) -> Finding:
 
 @pytest.mark.parametrize(("batch", "cause"), [(48, "uneven_work"), (32, "host_code")])
 def test_more_work_is_told_from_a_slow_host(batch: int, cause: str):
-    found = straggler(rank(multiply_us=1_500, batch=batch))
-    assert found.cause == cause
-    assert "device" not in found.proofs[0]
+    finding = straggler(rank(multiply_us=1_500, batch=batch))
+    assert finding.cause == cause
+    assert "device" not in finding.proofs[0]
 
 
 def host_rank(late_us: int) -> Trace:
@@ -67,14 +67,18 @@ def host_rank(late_us: int) -> Trace:
 
 
 def test_exposed_is_what_no_operator_overlaps():
-    (one,) = [each for each in find_all(host_rank(0)) if each.rule == "exposed-communication"]
-    assert one.sentence.startswith("400.0 us of each 2.00 ms step (20.0 %)")
+    (finding,) = [
+        finding for finding in find_all(host_rank(0)) if finding.rule == "exposed-communication"
+    ]
+    assert finding.sentence.startswith("400.0 us of each 2.00 ms step (20.0 %)")
 
 
 def test_nothing_is_said_about_devices():
     analysis = timesink.analyze(host_rank(0))
-    told = [f"{each.sentence} {each.why} {each.gain_basis}" for each in analysis.findings]
-    assert not [text for text in told if "device" in text or "GPU" in text]
+    texts = [
+        f"{finding.sentence} {finding.why} {finding.gain_basis}" for finding in analysis.findings
+    ]
+    assert not [text for text in texts if "device" in text or "GPU" in text]
 
 
 def test_one_headline_in_every_form():

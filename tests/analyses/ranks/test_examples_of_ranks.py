@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.analyses.columns import stacked
-from timesink.analyses.ranks import Named, numbered, ranks_of_traces, straggler_rows
+from timesink.analyses.columns import stack_tables
+from timesink.analyses.ranks import NamedRecording, rank_numbers, ranks_of_traces, straggler_rows
 from timesink.analyses.ranks.analysis import (
     analyse_ranks,
     cost_together,
@@ -15,9 +15,9 @@ from timesink.analyses.ranks.analysis import (
     step_waits,
 )
 from timesink.analyses.ranks.collectives import kind_told, peer_median, so_far
-from timesink.analyses.ranks.lateness import Panel, affected, least_share
+from timesink.analyses.ranks.lateness import Panel, late_steps, least_share
 from timesink.analyses.ranks.own_time import (
-    blocked,
+    find_blocked_ranges,
     function_times,
     own_time_before,
     waited_for,
@@ -40,8 +40,8 @@ def test_analyse_ranks() -> None:
 
 
 def test_function_times() -> None:
-    found = function_times(timesink.open(timesink.sample()), np.array([[0, 2**62]]))
-    assert sorted(found["place"].cast(str).unique()) == ["copy", "host", "kernel", "waiting"]
+    times = function_times(timesink.open(timesink.sample()), np.array([[0, 2**62]]))
+    assert sorted(times["place"].cast(str).unique()) == ["copy", "host", "kernel", "waiting"]
 
 
 def test_kind_told() -> None:
@@ -65,7 +65,7 @@ def test_least_share() -> None:
 
 
 def test_affected() -> None:
-    assert affected(np.array([0.0, 8.0, 10.0, 1.0]), step_ns=100.0).tolist() == [
+    assert late_steps(np.array([0.0, 8.0, 10.0, 1.0]), step_ns=100.0).tolist() == [
         False,
         True,
         True,
@@ -83,8 +83,8 @@ def test_peer_median() -> None:
 
 
 def test_numbered() -> None:
-    assert numbered([Named("b", 1, None), Named("a", 0, None)])[0] == (1, 0)
-    assert numbered([Named("rank4", None, 4), Named("x", None, None)]) == (
+    assert rank_numbers([NamedRecording("b", 1, None), NamedRecording("a", 0, None)])[0] == (1, 0)
+    assert rank_numbers([NamedRecording("rank4", None, 4), NamedRecording("x", None, None)]) == (
         (4, 0),
         ("x does not say which rank it is: it counts as rank 0",),
     )
@@ -100,7 +100,7 @@ def test_work_of_shapes() -> None:
 
 def test_blocked() -> None:
     working = np.array([[0, 10], [12, 20], [30, 40]])
-    assert blocked(working, np.array([[5, 27]])).tolist() == [[20, 27]]
+    assert find_blocked_ranges(working, np.array([[5, 27]])).tolist() == [[20, 27]]
 
 
 def test_own_time_before() -> None:
@@ -112,13 +112,17 @@ def test_waited_for() -> None:
 
 
 def test_rankset() -> None:
-    found = ranks_of_traces({"worker0": timesink.open(timesink.sample())})
-    assert (list(found.ranks), found.names, found.analysis.stragglers) == ([0], ["worker0"], ())
+    rank_set = ranks_of_traces({"worker0": timesink.open(timesink.sample())})
+    assert (list(rank_set.ranks), rank_set.names, rank_set.analysis.stragglers) == (
+        [0],
+        ["worker0"],
+        (),
+    )
 
 
 def test_stacked() -> None:
-    one = pl.DataFrame({"step": ["3", "4"]})
-    assert stacked({0: one, 7: one})["rank"].to_list() == [0, 0, 7, 7]
+    step_table = pl.DataFrame({"step": ["3", "4"]})
+    assert stack_tables({0: step_table, 7: step_table})["rank"].to_list() == [0, 0, 7, 7]
 
 
 def test_summarise_rank() -> None:
@@ -134,14 +138,14 @@ def test_believable() -> None:
 
 
 def test_to_parquet() -> None:
-    kept = to_parquet(summarise_rank(timesink.open(timesink.sample())))
-    assert from_parquet(kept).about.device == "NVIDIA H200"
+    content = to_parquet(summarise_rank(timesink.open(timesink.sample())))
+    assert from_parquet(content).about.device == "NVIDIA H200"
 
 
 def test_step_waits() -> None:
     row = {"rank": 0, "step": "1", "collective": "all_reduce", "held_up_ns": 0, "exposed_ns": 9}
     times = [{"start_ns": 0, "wait_ns": 10}, {"start_ns": 5, "wait_ns": 10}]
-    assert step_waits(pl.DataFrame([row | each for each in times]))[
+    assert step_waits(pl.DataFrame([row | time for time in times]))[
         "wait_suffered_ns"
     ].to_list() == [15]
 
@@ -157,8 +161,8 @@ def test_thinned_to() -> None:
 
 
 def test_cost_together() -> None:
-    held = np.array([[5.0, 5.0], [5.0, 0.0]])
-    panel = Panel(np.arange(2), ("1", "2"), held, held, held, {}, held, np.zeros(2))
+    panel_ns = np.array([[5.0, 5.0], [5.0, 0.0]])
+    panel = Panel(np.arange(2), ("1", "2"), panel_ns, panel_ns, panel_ns, {}, panel_ns, np.zeros(2))
     always = Finding("gpu_clock", "", rank=0, cost_ns=10.0, share=0.2, steps=("1", "2"))
     once = Finding("host_code", "", rank=1, cost_ns=7.0, share=0.1, steps=("1",))
     assert cost_together([always, once], panel)[0] == 12.0

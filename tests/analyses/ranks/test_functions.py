@@ -19,6 +19,6 @@ def test_a_program_does_not_wait_where_a_collective_does(tmp_path: Path):
         runtime("cudaStreamSynchronize", 110, 20, correlation=2),
     ]
     trace = timesink.open(write(tmp_path / "trace.json", kineto(events)), cache=False)
-    found = function_times(trace, np.array([[0, 2**62]]))
-    waiting = found.filter(place="waiting")
+    times = function_times(trace, np.array([[0, 2**62]]))
+    waiting = times.filter(place="waiting")
     assert waiting.select("function", "calls").rows() == [("StreamSynchronize", 1)]

@@ -12,18 +12,18 @@ from timesink.lab.ranks import Plan, Straggler, ranks_and_truth
 
 
 @pytest.fixture(scope="module")
-def found() -> RanksAnalysis:
+def rank_analysis() -> RanksAnalysis:
     straggler = Straggler("slow_clock", 5, 0.3)
     sizes = {"tensor": 2, "pipeline": 2, "expert": 2, "layers": 1}
     plan = Plan(ranks=8, steps=2, stragglers=(straggler,), **sizes)
     traces, _ = ranks_and_truth(plan)
-    return analyse_ranks({rank: summarise_rank(each) for rank, each in traces.items()})
+    return analyse_ranks({rank: summarise_rank(trace) for rank, trace in traces.items()})
 
 
-def test_groups_are_told_by_their_kind(found: RanksAnalysis):
-    kinds = dict(found.groups.group_by("kind").agg(pl.len()).iter_rows())
+def test_groups_are_told_by_their_kind(rank_analysis: RanksAnalysis):
+    kinds = dict(rank_analysis.groups.group_by("kind").agg(pl.len()).iter_rows())
     assert kinds == {"world": 1, "dp": 4, "mp": 2, "tp": 4, "pp": 4, "ep": 4}
-    world, *_ = found.groups.filter(pl.col("kind") == "world").iter_rows(named=True)
+    world, *_ = rank_analysis.groups.filter(pl.col("kind") == "world").iter_rows(named=True)
     assert world["ranks"] == list(range(8))
     assert world["description"] == "default_pg"
 
@@ -36,8 +36,8 @@ def test_words_of_a_description(description: str | None, kind: str | None):
     assert kind_told(description) == kind
 
 
-def test_collectives_of_a_kind_are_one_row(found: RanksAnalysis):
-    tensor = found.matched.filter(pl.col("group_kind") == "tp", pl.col("size_bytes") > 4)
+def test_collectives_of_a_kind_are_one_row(rank_analysis: RanksAnalysis):
+    tensor = rank_analysis.matched.filter(pl.col("group_kind") == "tp", pl.col("size_bytes") > 4)
     (row,) = tensor.iter_rows(named=True)
     assert (row["collective"], row["group_size"], row["groups"], row["ranks"]) == (
         "all_reduce", 2, 4, 8,
@@ -50,8 +50,8 @@ def test_collectives_of_a_kind_are_one_row(found: RanksAnalysis):
     assert row["latest_rank"] == 5
 
 
-def test_who_sends_and_who_receives_are_one_call(found: RanksAnalysis):
-    pairs = found.matched.filter(pl.col("group_kind") == "pp")
+def test_who_sends_and_who_receives_are_one_call(rank_analysis: RanksAnalysis):
+    pairs = rank_analysis.matched.filter(pl.col("group_kind") == "pp")
     assert pairs["collective"].to_list() == ["send_recv"]
-    sends = found.collectives.filter(pl.col("collective") == "send").height
+    sends = rank_analysis.collectives.filter(pl.col("collective") == "send").height
     assert pairs["calls"].to_list() == [sends]

@@ -22,15 +22,15 @@ def test_a_rank_without_device_work_among_others_is_not_judged():
         f"rank{rank}": trace
         for rank, trace in rank_tables(Plan(ranks=4, steps=3, layers=1)).items()
     }
-    found = ranks_of_traces({**traces, "rank2": without_device(traces["rank2"])})
-    assert found.analysis.stragglers == ()
-    assert found.analysis.not_judged == (2,)
-    assert found.analysis.ranks["rank"].to_list() == [0, 1, 2, 3]
-    said = "rank 2 has no device work, unlike most others, and cannot be judged"
-    assert said in list(set_notes(found))
+    rank_set = ranks_of_traces({**traces, "rank2": without_device(traces["rank2"])})
+    assert rank_set.analysis.stragglers == ()
+    assert rank_set.analysis.not_judged == (2,)
+    assert rank_set.analysis.ranks["rank"].to_list() == [0, 1, 2, 3]
+    note = "rank 2 has no device work, unlike most others, and cannot be judged"
+    assert note in list(set_notes(rank_set))
 
 
 def test_where_nobody_has_device_work_all_are_judged():
     traces = rank_tables(Plan(ranks=2, steps=2, layers=1)).items()
-    found = ranks_of_traces({f"rank{rank}": without_device(trace) for rank, trace in traces})
-    assert found.analysis.not_judged == ()
+    rank_set = ranks_of_traces({f"rank{rank}": without_device(trace) for rank, trace in traces})
+    assert rank_set.analysis.not_judged == ()

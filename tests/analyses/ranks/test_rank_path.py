@@ -40,8 +40,8 @@ def test_nobody_communicates():
     assert decisive_ranks(calls().clear(), CLOCKS).is_empty()
 
 
-def test_a_rank_that_stalls_is_on_the_path(shared: Path):
-    path = timesink.analyze(shared / "data/h200/traces/ddp8_stall_rank3").table("rank-path")
+def test_a_rank_that_stalls_is_on_the_path(shared_root: Path):
+    path = timesink.analyze(shared_root / "data/h200/traces/ddp8_stall_rank3").table("rank-path")
     first = path.row(0, named=True)
     assert (first["rank"], first["share_pct"] > 50) == (3, True)
     assert path["share_pct"].sum() == pytest.approx(100)

@@ -49,7 +49,7 @@ def gloo_ranks(first: Event, second: Event) -> dict[int, RankSummary]:
 
 
 def waits(ranks: dict[int, RankSummary]) -> list[tuple[float, float]]:
-    workers = {str(rank): each.worker for rank, each in ranks.items()}
+    workers = {str(rank): summary.worker for rank, summary in ranks.items()}
     steps = compare_workers(workers).by_step.sort("worker")
     return (steps.select("transfer_ns", "waiting_ns") / 1000).rows()
 
@@ -77,7 +77,9 @@ def test_collectives_on_the_host(busy: tuple[Event, Event]):
 
 
 def test_a_call_that_a_rank_lacks_is_named():
-    one = gloo_rank([(16, 38)], [(110, 18)], 20, K("mul_kernel", 30, 20))
+    first = gloo_rank([(16, 38)], [(110, 18)], 20, K("mul_kernel", 30, 20))
     two = gloo_rank([(16, 38)], [], 20, K("mul_kernel", 30, 20))
-    found = compare_workers({"0": one.worker, "1": two.worker}).mismatches
-    assert found.select("name", "present", "missing").rows() == [("gloo:all_reduce", ["0"], ["1"])]
+    mismatches = compare_workers({"0": first.worker, "1": two.worker}).mismatches
+    assert mismatches.select("name", "present", "missing").rows() == [
+        ("gloo:all_reduce", ["0"], ["1"])
+    ]

@@ -13,23 +13,26 @@ from timesink.lab.ranks import Straggler
 
 @pytest.mark.parametrize("layout", [GRID, {"ranks": 3, "pipeline": 3}])
 def test_slack_of_a_pipeline_costs_nothing(layout: dict[str, int]):
-    found, truth = generated_set(Straggler("slow_clock", 1, 0.3), seed=1, **layout)
-    first = found.analysis.stragglers[0]
+    rank_set, truth = generated_set(Straggler("slow_clock", 1, 0.3), seed=1, **layout)
+    first = rank_set.analysis.stragglers[0]
     assert first.rank == 1
     assert first.cost_ns / 1e3 == pytest.approx(truth.answers[0].cost_us, rel=0.15)
 
 
 def test_who_hides_behind_another_is_named_after_it():
     stragglers = (Straggler("slow_clock", 2, 0.4), Straggler("data_loading", 5, 0.2))
-    found = generated_set(*stragglers, seed=2)[0].analysis.stragglers
-    assert [(each.rank, each.cause) for each in found] == [(2, "gpu_clock"), (5, "data_loading")]
+    findings = generated_set(*stragglers, seed=2)[0].analysis.stragglers
+    assert [(finding.rank, finding.cause) for finding in findings] == [
+        (2, "gpu_clock"),
+        (5, "data_loading"),
+    ]
 
 
 def test_half_of_all_ranks_may_be_slow():
     run, truth = slow_set_and_truth("slow_node")
-    found = run.analysis.stragglers
-    assert {each.rank for each in found} == {4, 5, 6, 7}
-    cost = np.median([each.cost_ns for each in found]) / 1e3
+    stragglers = run.analysis.stragglers
+    assert {straggler.rank for straggler in stragglers} == {4, 5, 6, 7}
+    cost = np.median([straggler.cost_ns for straggler in stragglers]) / 1e3
     assert cost == pytest.approx(truth.answers[0].cost_us, rel=0.2)
 
 
@@ -46,7 +49,7 @@ def test_the_run_as_it_was_takes_as_long_as_it_took():
 @pytest.mark.parametrize("layout", [{"ranks": 4}, GRID])
 def test_what_a_rank_costs_is_told_without_all_of_the_others(layout: dict[str, int]):
     run, truth = generated_set(Straggler("slow_clock", 1, 0.3), seed=1, **layout)
-    some = {rank: each for rank, each in run.ranks.items() if rank != max(run.ranks)}
+    some = {rank: summary for rank, summary in run.ranks.items() if rank != max(run.ranks)}
     first = analyse_ranks(some).stragglers[0]
     assert first.rank == 1
     assert first.cost_ns / 1e3 == pytest.approx(truth.answers[0].cost_us, rel=0.15)

@@ -28,18 +28,18 @@ def summary(
     events.append(K(kernel, 40, 500, c=1))
     if collective:
         events.append(O(f"nccl:{collective}", 600, 100, x=2, **{"Input dims": [[2049000]]}))
-    found = summarise_rank(read(*events))
-    about = replace(found.about, rank=rank, world_size=world)
+    rank_summary = summarise_rank(read(*events))
+    about = replace(rank_summary.about, rank=rank, world_size=world)
     start = pl.col("start_ns").min()
-    moved = found.steps.with_columns(pl.col("start_ns", "end_ns") - start + (at_ns or 0))
-    return replace(found, about=about, steps=moved)
+    moved = rank_summary.steps.with_columns(pl.col("start_ns", "end_ns") - start + (at_ns or 0))
+    return replace(rank_summary, about=about, steps=moved)
 
 
 def identity(worker: str = "a", **options: Any) -> RankIdentity:
-    own = {"named_rank", "job", "pattern", "is_named_by_profiler", "written_ms"}
-    said = {name: value for name, value in options.items() if name in own}
-    rest = {name: value for name, value in options.items() if name not in own}
-    return RankIdentity(summary(**rest), worker, **said)
+    identity_fields = {"named_rank", "job", "pattern", "is_named_by_profiler", "written_ms"}
+    identity_options = {name: value for name, value in options.items() if name in identity_fields}
+    rest = {name: value for name, value in options.items() if name not in identity_fields}
+    return RankIdentity(summary(**rest), worker, **identity_options)
 
 
 def are_one(first: dict[str, Any], second: dict[str, Any]) -> bool:

@@ -21,7 +21,7 @@ from timesink.analyses.ranks import (
     set_notes,
     steps_in_detail,
 )
-from timesink.analyses.ranks.clocks import MOST_DRIFT_PPM, align_clocks, corrected
+from timesink.analyses.ranks.clocks import MAX_DRIFT_PPM, align_clocks, correct_times
 from timesink.answers.analysis.document import analysis_document
 from timesink.answers.analysis.report import analyze_opened
 from timesink.answers.fitness import fitness_sections
@@ -31,13 +31,13 @@ from timesink.model.trace import Trace
 STEP_US, SECONDS_APART = 10_000, 5_000_000
 
 
-def rank_trace(begin: int, first_wait: int, own: int = 1_000) -> Trace:
+def rank_trace(begin: int, first_wait: int, work_us: int = 1_000) -> Trace:
     """Four steps that meet in a collective each; the first one waits so many us for others."""
     events, start = [], begin
     for number in range(1, 5):
         wait = first_wait if number == 1 else 0
-        length = STEP_US + wait + (own - 1_000 if number == 1 else 0)
-        computed = own if number == 1 else 1_000
+        length = STEP_US + wait + (work_us - 1_000 if number == 1 else 0)
+        computed = work_us if number == 1 else 1_000
         at, x = start + 100, 10 * number
         meets = start + 200 + computed
         events += [
@@ -52,10 +52,10 @@ def rank_trace(begin: int, first_wait: int, own: int = 1_000) -> Trace:
     return read(*events)
 
 
-def two_ranks(apart: int, *, own: int = 1_000) -> RankSet:
-    """The second rank begins so much later, and takes `own` us before it meets the first one."""
-    first = rank_trace(0, apart + own - 1_000)
-    return as_set({"rank0": first, "rank1": rank_trace(apart, 0, own)})
+def two_ranks(apart: int, *, work_us: int = 1_000) -> RankSet:
+    """The second rank begins so much later, and takes `work_us` us before it meets the first."""
+    first = rank_trace(0, apart + work_us - 1_000)
+    return as_set({"rank0": first, "rank1": rank_trace(apart, 0, work_us)})
 
 
 class TestProfilersThatStartApart:
@@ -97,7 +97,7 @@ class TestProfilersThatStartApart:
         assert "1.26 s" not in analysis.headline
 
     def test_a_stall_that_is_recorded_is_a_wait(self):
-        ranks = two_ranks(0, own=1_000 + SECONDS_APART)
+        ranks = two_ranks(0, work_us=1_000 + SECONDS_APART)
         assert set_fitness(ranks).reasons == ()
         assert rank_rows(ranks).filter(rank=0)["wait_suffered_ns"].item() > 1e9
 
@@ -107,8 +107,8 @@ class TestProfilersThatStartApart:
         assert ranks.analysis.collectives["wait_ns"].max() == 5_000_000
 
 
-def test_real_ranks_start_together_and_tell_no_drift_of_their_clocks(shared: Path):
-    folder = shared / "data/h200/traces/ddp8_stall_rank3"
+def test_real_ranks_start_together_and_tell_no_drift_of_their_clocks(shared_root: Path):
+    folder = shared_root / "data/h200/traces/ddp8_stall_rank3"
     ranks = ranks_of_traces(
         {file.name.split(".")[0]: timesink.open(file) for file in sorted(folder.iterdir())}
     )
@@ -135,18 +135,18 @@ def collective_ends(
 
 class TestDriftOfClocks:
     def test_what_clocks_can_do_is_corrected(self):
-        found = align_clocks(collective_ends(80.0, 1_000.0), {0: None, 1: None})
-        apart = found["drift_ppm"][1] - found["drift_ppm"][0]
+        clocks = align_clocks(collective_ends(80.0, 1_000.0), {0: None, 1: None})
+        apart = clocks["drift_ppm"][1] - clocks["drift_ppm"][0]
         assert apart == pytest.approx(80.0, abs=3)
 
     @pytest.mark.parametrize("jitter_ns", [1_000.0, 20_000_000.0])
     def test_what_no_clock_does_is_not_corrected(self, jitter_ns: float):
         calls = collective_ends(23_875.0, jitter_ns)
-        found = align_clocks(calls, {0: None, 1: None})
-        assert found["offset_ns"].to_list() == [0.0, 0.0]
-        assert found["uncertainty_ns"].is_nan().all()
-        assert found["drift_ppm"].is_nan().all()
-        seen = calls.with_columns(at=corrected(pl.col("end_ns"), found))
+        clocks = align_clocks(calls, {0: None, 1: None})
+        assert clocks["offset_ns"].to_list() == [0.0, 0.0]
+        assert clocks["uncertainty_ns"].is_nan().all()
+        assert clocks["drift_ppm"].is_nan().all()
+        seen = calls.with_columns(at=correct_times(pl.col("end_ns"), clocks))
         assert (seen["at"] == seen["end_ns"]).all()
 
     def test_a_drift_that_may_be_none_is_none(self):
@@ -154,9 +154,9 @@ class TestDriftOfClocks:
             align_clocks(collective_ends(0.0, 20_000.0, seed=seed), {0: None, 1: None})
             for seed in range(20)
         ]
-        assert sum(found["drift_ppm"].to_list() == [0.0, 0.0] for found in several) >= 16
-        for found in several:
-            assert (found["drift_uncertainty_ppm"] < MOST_DRIFT_PPM).all()
+        assert sum(clocks["drift_ppm"].to_list() == [0.0, 0.0] for clocks in several) >= 16
+        for clocks in several:
+            assert (clocks["drift_uncertainty_ppm"] < MAX_DRIFT_PPM).all()
 
     def test_it_is_a_reason_of_the_set(self):
         ranks = as_set({"rank0": rank_trace(0, 0), "rank1": rank_trace(0, 0)})

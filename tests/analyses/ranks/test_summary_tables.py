@@ -15,8 +15,8 @@ import timesink
 from builders import annotation, step
 from cases import K, O, read
 from timesink.analyses.ranks.summary import (
-    Kept,
     RankSummary,
+    Thinning,
     from_parquet,
     from_parquets,
     summarise_rank,
@@ -26,14 +26,14 @@ from timesink.lab.ranks import Plan, ranks_and_truth
 from timesink.model.health import HealthEntry
 
 
-def assert_same(found: RankSummary, expected: RankSummary) -> None:
-    assert found.about == expected.about
-    assert found.kept == expected.kept
-    assert found.worker.rank == expected.worker.rank
+def assert_same(actual: RankSummary, expected: RankSummary) -> None:
+    assert actual.about == expected.about
+    assert actual.thinning == expected.thinning
+    assert actual.worker.rank == expected.worker.rank
     for table in ("steps", "collectives", "functions", "groups"):
-        assert_frame_equal(getattr(found, table), getattr(expected, table))
+        assert_frame_equal(getattr(actual, table), getattr(expected, table))
     for table in ("steps", "records", "ranges"):
-        assert_frame_equal(getattr(found.worker, table), getattr(expected.worker, table))
+        assert_frame_equal(getattr(actual.worker, table), getattr(expected.worker, table))
 
 
 LAYOUTS = ({}, {"tensor": 2}, {"pipeline": 2}, {"expert": 2}, {"sharded": True})
@@ -49,14 +49,14 @@ LAYOUTS = ({}, {"tensor": 2}, {"pipeline": 2}, {"expert": 2}, {"sharded": True})
 def test_generated_ranks(layout: dict, seed: int, steps: int, numbers: bool):  # noqa: FBT001
     plan = Plan(ranks=2, seed=seed, steps=steps, sequence_numbers=numbers, layers=1, **layout)
     summaries = [summarise_rank(trace) for trace in ranks_and_truth(plan)[0].values()]
-    for found, expected in zip(
-        from_parquets([to_parquet(each) for each in summaries]), summaries, strict=True
+    for actual, expected in zip(
+        from_parquets([to_parquet(summary) for summary in summaries]), summaries, strict=True
     ):
-        assert_same(found, expected)
+        assert_same(actual, expected)
 
 
-def test_recorded_ranks(shared: Path):
-    path = next((shared / "data/h200/traces/ddp8_stall_rank3").glob("rank3.*"))
+def test_recorded_ranks(shared_root: Path):
+    path = next((shared_root / "data/h200/traces/ddp8_stall_rank3").glob("rank3.*"))
     summary = summarise_rank(timesink.open(path))
     assert_same(from_parquet(to_parquet(summary)), summary)
 
@@ -78,16 +78,16 @@ SMALL = {
 def test_what_may_be_empty(events: list):
     summary = summarise_rank(read(*events))
     full = summarise_rank(read(*SMALL["a record without a range"]))
-    both = from_parquets([to_parquet(each) for each in (summary, full, summary)])
-    for found, expected in zip(both, (summary, full, summary), strict=True):
-        assert_same(found, expected)
+    both = from_parquets([to_parquet(rank_summary) for rank_summary in (summary, full, summary)])
+    for actual, expected in zip(both, (summary, full, summary), strict=True):
+        assert_same(actual, expected)
 
 
 def test_what_is_said_about_the_rank():
     summary = summarise_rank(timesink.open(timesink.sample()))
     about = replace(summary.about, health=(HealthEntry("nan_value", 2, "dur"),), host="höst")
-    told = replace(summary, about=about, kept=Kept(4, 100, 7))
-    assert_same(from_parquet(to_parquet(told)), told)
+    changed_summary = replace(summary, about=about, thinning=Thinning(4, 100, 7))
+    assert_same(from_parquet(to_parquet(changed_summary)), changed_summary)
 
 
 def test_files_of_several_ranks_are_one_dataset(tmp_path: Path):
@@ -105,9 +105,9 @@ def test_broken_bytes_are_no_summary(broken: bytes):
 
 
 def test_a_cut_file_and_another_table_are_no_summary(tmp_path: Path):
-    whole = to_parquet(summarise_rank(timesink.open(timesink.sample())))
+    content = to_parquet(summarise_rank(timesink.open(timesink.sample())))
     other = tmp_path / "other.parquet"
     pl.DataFrame({"format": ["something else"]}).write_parquet(other)
-    for broken in (whole[:-100], whole[:1000] + whole[1100:], other.read_bytes()):
+    for broken in (content[:-100], content[:1000] + content[1100:], other.read_bytes()):
         with pytest.raises(ValueError):  # noqa: PT011 - whatever is wrong with it
             from_parquet(broken)

@@ -9,7 +9,7 @@ from timesink.analyses.communication_workers import compare_workers
 from timesink.analyses.ranks import summary as thinning
 from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.summary import (
-    OTHERS,
+    REMAINDER,
     RankSummary,
     summarise_rank,
     thinned_alike,
@@ -27,7 +27,7 @@ def run() -> dict[int, Trace]:
     return ranks_and_truth(plan)[0]
 
 
-def thinned(trace: Trace) -> RankSummary:
+def thinned_summary(trace: Trace) -> RankSummary:
     return within_limits(summarise_rank(trace), trace)
 
 
@@ -35,91 +35,95 @@ def thinned(trace: Trace) -> RankSummary:
 def few_collectives(run: dict[int, Trace], monkeypatch: pytest.MonkeyPatch) -> int:
     """Half of what a rank has may be kept."""
     many = summarise_rank(run[0]).worker.records.height // 2
-    monkeypatch.setattr(thinning, "MOST_COLLECTIVES", many)
+    monkeypatch.setattr(thinning, "MAX_COLLECTIVES", many)
     return many
 
 
 def test_whole_steps_are_kept_by_their_number(run: dict[int, Trace], few_collectives: int):
-    found = thinned(run[0])
-    assert found.steps["step"].to_list() == ["4", "6", "8", "10", "12", "14"]
-    assert set(found.collectives["step"]) <= set(found.steps["step"])
-    assert found.worker.records.height <= few_collectives
-    assert found.worker.steps["name"].to_list() == found.steps["step"].to_list()
-    assert set(found.worker.ranges["record"]) == set(found.worker.records["record"])
-    assert (found.kept.every, found.kept.of_steps) == (2, 12)
+    summary = thinned_summary(run[0])
+    assert summary.steps["step"].to_list() == ["4", "6", "8", "10", "12", "14"]
+    assert set(summary.collectives["step"]) <= set(summary.steps["step"])
+    assert summary.worker.records.height <= few_collectives
+    assert summary.worker.steps["name"].to_list() == summary.steps["step"].to_list()
+    assert set(summary.worker.ranges["record"]) == set(summary.worker.records["record"])
+    assert (summary.thinning.every, summary.thinning.of_steps) == (2, 12)
 
 
 @pytest.mark.usefixtures("few_collectives")
 def test_functions_are_of_the_same_steps(run: dict[int, Trace]):
     """Per step they do what they did in all steps."""
-    whole, part = summarise_rank(run[0]), thinned(run[0])
-    calls = [each.functions.filter(place="kernel")["calls"].sum() for each in (whole, part)]
-    assert calls[0] / whole.steps.height == calls[1] / part.steps.height
+    full_summary, part = summarise_rank(run[0]), thinned_summary(run[0])
+    calls = [
+        summary.functions.filter(place="kernel")["calls"].sum() for summary in (full_summary, part)
+    ]
+    assert calls[0] / full_summary.steps.height == calls[1] / part.steps.height
 
 
 @pytest.mark.usefixtures("few_collectives")
 def test_the_straggler_is_found_all_the_same(run: dict[int, Trace]):
-    ranks = {rank: thinned(trace) for rank, trace in run.items()}
-    found = analyse_ranks(ranks)
-    assert [(each.rank, each.cause) for each in found.stragglers] == [(2, "data_loading")]
-    workers = {str(at): each.worker for at, each in ranks.items()}
+    ranks = {rank: thinned_summary(trace) for rank, trace in run.items()}
+    analysis = analyse_ranks(ranks)
+    assert [(straggler.rank, straggler.cause) for straggler in analysis.stragglers] == [
+        (2, "data_loading")
+    ]
+    workers = {str(at): summary.worker for at, summary in ranks.items()}
     assert compare_workers(workers).mismatches.is_empty()
 
 
 @pytest.mark.usefixtures("few_collectives")
 def test_ranks_that_kept_more_are_cut_to_what_all_have(run: dict[int, Trace]):
     """A rank that records less than the others keeps all of its steps."""
-    ranks = {0: summarise_rank(run[0]), 1: thinned(run[1])}
-    alike = thinned_alike(ranks)
-    assert alike[0].steps["step"].to_list() == alike[1].steps["step"].to_list()
-    workers = {str(at): each.worker for at, each in alike.items()}
+    ranks = {0: summarise_rank(run[0]), 1: thinned_summary(run[1])}
+    thinned_ranks = thinned_alike(ranks)
+    assert thinned_ranks[0].steps["step"].to_list() == thinned_ranks[1].steps["step"].to_list()
+    workers = {str(at): summary.worker for at, summary in thinned_ranks.items()}
     assert compare_workers(workers).mismatches.is_empty()
     assert thinned_alike({0: ranks[0]})[0] is ranks[0]
 
 
 def test_a_set_may_ask_for_less(run: dict[int, Trace]):
     """Of every fourth step; what functions did in a step stays what it was."""
-    whole = summarise_rank(run[0])
-    found = thinned_to(whole, whole.worker.records.height // 4)
-    assert found.steps["step"].to_list() == ["4", "8", "12"]
+    full_summary = summarise_rank(run[0])
+    summary = thinned_to(full_summary, full_summary.worker.records.height // 4)
+    assert summary.steps["step"].to_list() == ["4", "8", "12"]
     for column in ("calls", "dur_ns", "work"):
-        assert found.functions[column].sum() * 4 == pytest.approx(
-            whole.functions[column].sum(), rel=0.01
+        assert summary.functions[column].sum() * 4 == pytest.approx(
+            full_summary.functions[column].sum(), rel=0.01
         )
-    assert thinned_to(found, 10**6) is found
+    assert thinned_to(summary, 10**6) is summary
 
 
 def test_many_steps_without_collectives(run: dict[int, Trace], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(thinning, "MOST_STEPS", 3)
-    assert thinned(run[0]).steps["step"].to_list() == ["4", "8", "12"]
+    monkeypatch.setattr(thinning, "MAX_STEPS", 3)
+    assert thinned_summary(run[0]).steps["step"].to_list() == ["4", "8", "12"]
 
 
 def test_without_marks_the_first_collectives_stay(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(thinning, "MOST_COLLECTIVES", 3)
+    monkeypatch.setattr(thinning, "MAX_COLLECTIVES", 3)
     events = []
     for number in range(5):
         at = 100 * number
         events += [O("nccl:all_reduce", at, 20, x=number + 1), R(at + 1, 5, c=number + 1)]
         events.append(K("ncclDevKernel_AllReduce", at + 5, 30, c=number + 1))
-    found = thinned(read(*events))
-    assert found.worker.records.height == found.collectives.height == 3
-    assert found.kept.cut == 2
-    assert set(found.worker.ranges["record"]) == {0, 1, 2}
+    summary = thinned_summary(read(*events))
+    assert summary.worker.records.height == summary.collectives.height == 3
+    assert summary.thinning.cut == 2
+    assert set(summary.worker.ranges["record"]) == {0, 1, 2}
 
 
 def test_the_functions_that_take_least_are_summed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(thinning, "MOST_FUNCTIONS", 12)
+    monkeypatch.setattr(thinning, "MAX_FUNCTIONS", 12)
     kernels = [
         K(f"kernel_{name}", 20 * place, place + 1) for place, name in enumerate("abcdefghijklmn")
     ]
     trace = read(STEP(1, 0, 400), *kernels)
-    whole, found = summarise_rank(trace).functions, thinned(trace).functions
-    assert whole.height == 14
-    assert found.height <= 12
-    assert OTHERS in found["function"].to_list()
+    full_functions, functions = summarise_rank(trace).functions, thinned_summary(trace).functions
+    assert full_functions.height == 14
+    assert functions.height <= 12
+    assert REMAINDER in functions["function"].to_list()
     for column in ("calls", "dur_ns", "work"):
-        assert found[column].sum() == whole[column].sum()
+        assert functions[column].sum() == full_functions[column].sum()
 
 
 def test_short_recordings_stay_as_they_are(run: dict[int, Trace]):
-    assert thinned(run[0]) is summarise_rank(run[0])
+    assert thinned_summary(run[0]) is summarise_rank(run[0])

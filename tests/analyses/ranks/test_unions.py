@@ -85,8 +85,8 @@ def recording_at(place: Path) -> Trace:
 
 
 @pytest.mark.parametrize("place", [*COMMUNICATING, *WITHOUT_COLLECTIVES])
-def test_a_recorded_rank_is_told_as_by_itself(shared: Path, place: str):
-    trace = recording_at(shared / "data" / place)
+def test_a_recorded_rank_is_told_as_by_itself(shared_root: Path, place: str):
+    trace = recording_at(shared_root / "data" / place)
     row = table_row({"alone": trace}, "alone")
     assert row == pytest.approx(overlap_row(trace))
     assert row == pytest.approx(mean_unions(trace))
@@ -94,10 +94,10 @@ def test_a_recorded_rank_is_told_as_by_itself(shared: Path, place: str):
 
 
 @pytest.mark.parametrize("run", ["ddp8_normal", "ddp8_stall_rank3"])
-def test_collectives_of_the_host_are_the_union_of_their_calls(shared: Path, run: str):
+def test_collectives_of_the_host_are_the_union_of_their_calls(shared_root: Path, run: str):
     traces = {
         file.name.split(".")[0]: timesink.open(file)
-        for file in sorted((shared / "data/h200/traces" / run).iterdir())
+        for file in sorted((shared_root / "data/h200/traces" / run).iterdir())
     }
     rows = rank_rows(ranks_of_traces(traces))
     for worker, trace in traces.items():

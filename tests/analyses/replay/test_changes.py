@@ -11,7 +11,7 @@ from timesink.analyses.replay.changes import (
     SORTS,
     AskedChange,
     change_of,
-    fitting,
+    name_filter,
     parse_change,
 )
 from timesink.errors import UsageError
@@ -32,13 +32,13 @@ TEXTS = {
 
 
 def test_what_is_asked_for():
-    assert {asked: parse_change(*asked) for asked in TEXTS} == TEXTS
+    assert {change_words: parse_change(*change_words) for change_words in TEXTS} == TEXTS
 
 
 def test_the_option_of_a_change_asks_for_it():
-    for meant in TEXTS.values():
-        assert change_of(meant.text) == meant
-        assert change_of(meant) is meant
+    for change in TEXTS.values():
+        assert change_of(change.text) == change
+        assert change_of(change) is change
 
 
 def test_a_graph_is_of_the_cycle():
@@ -67,10 +67,10 @@ REFUSED = {
 
 
 def test_what_makes_no_sense_is_refused_with_a_hint():
-    for asked, why in REFUSED.items():
+    for change_words, why in REFUSED.items():
         with pytest.raises(UsageError, match=why) as refused:
-            parse_change(*asked)
-        assert refused.value.hint, asked
+            parse_change(*change_words)
+        assert refused.value.hint, change_words
 
 
 @given(st.sampled_from(ACTIONS), st.text(max_size=12) | st.sampled_from(SORTS).map("{}:x=1".format))
@@ -84,12 +84,12 @@ def test_any_text_is_a_change_or_refused(action, text):
 
 def test_a_name_comes_before_its_parts():
     names = ["aten::add", "aten::add_", "aten::addmm"]
-    assert [one for one in names if fitting("ATEN::ADD", names)(one)] == ["aten::add"]
-    assert [one for one in names if fitting("add*", names)(one)] == []
-    assert [one for one in names if fitting("*add?", names)(one)] == ["aten::add_"]
+    assert [name for name in names if name_filter("ATEN::ADD", names)(name)] == ["aten::add"]
+    assert [name for name in names if name_filter("add*", names)(name)] == []
+    assert [name for name in names if name_filter("*add?", names)(name)] == ["aten::add_"]
 
 
 def test_short_names_fit_as_well():
     names = ["void at::native::gemm<float>(int)", "void gemm_other(int)"]
     short = {names[0]: "gemm", names[1]: "gemm_other"}
-    assert [one for one in names if fitting("gemm", names, short.get)(one)] == names[:1]
+    assert [name for name in names if name_filter("gemm", names, short.get)(name)] == names[:1]

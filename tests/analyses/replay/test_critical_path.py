@@ -14,7 +14,7 @@ from timesink.analyses.replay.critical_path import critical_path, slack
 from timesink.model.trace import Trace
 
 
-def waiting() -> Trace:
+def waiting_trace() -> Trace:
     """A short host, one long kernel after a short one, and a wait for both."""
     return read(
         STEP(1, 0, 500),
@@ -34,7 +34,7 @@ def by_kind(trace: Trace) -> dict[str, int]:
 
 
 def test_a_kernel_that_the_host_waits_for_decides():
-    assert by_kind(waiting()) == {
+    assert by_kind(waiting_trace()) == {
         "kernel": 400,
         "launch": 15,  # from the begin of the launch to the start of the kernel
         "host": 70,  # before the launch, and after the wait
@@ -44,7 +44,7 @@ def test_a_kernel_that_the_host_waits_for_decides():
 
 
 def test_pieces_follow_one_another_without_a_hole():
-    pieces = critical_path(waiting(), play(replay_graph(waiting())))
+    pieces = critical_path(waiting_trace(), play(replay_graph(waiting_trace())))
     end = pieces["start_ns"] + pieces["dur_ns"]
     assert end[:-1].to_list() == pieces["start_ns"][1:].to_list()
     assert (pieces["start_ns"][0], end[-1]) == (0, 500_000)
@@ -61,7 +61,7 @@ def test_a_path_whose_thread_was_recorded_late_has_no_hole_before_it():
 
 
 def test_what_is_not_on_the_path_has_slack():
-    trace = waiting()
+    trace = waiting_trace()
     graph = replay_graph(trace)
     spare = slack(play(graph))[graph.node_of_activity]
     assert dict(zip(trace.device["name"], (spare / 1000).tolist(), strict=True)) == {
@@ -71,7 +71,7 @@ def test_what_is_not_on_the_path_has_slack():
 
 
 def test_a_window_of_it():
-    pieces = critical_path(waiting(), play(replay_graph(waiting())), (100_000, 200_000))
+    pieces = critical_path(waiting_trace(), play(replay_graph(waiting_trace())), (100_000, 200_000))
     assert pieces.select("name", "dur_ns").rows() == [("long", 100_000)]
 
 
@@ -85,6 +85,6 @@ def test_the_path_of_the_sample_is_as_long_as_its_steps():
     trace = timesink.open(timesink.sample())
     played = play(replay_graph(trace))
     pieces = critical_path(trace, played)
-    whole = played.node.max() - pieces["start_ns"][0]
-    assert pieces["dur_ns"].sum() == pytest.approx(whole, rel=1e-6)
+    total_ns = played.node.max() - pieces["start_ns"][0]
+    assert pieces["dur_ns"].sum() == pytest.approx(total_ns, rel=1e-6)
     assert not np.signbit(slack(played)).any() or slack(played).min() > -1

@@ -17,12 +17,12 @@ from timesink.analyses.replay import (
     play,
     replay_graph,
     step_lengths,
-    worked,
+    work_so_far,
 )
 from timesink.analyses.replay.changes import parse_change
 from timesink.analyses.replay.critical_path import path_kinds, path_table, played_run
 from timesink.analyses.replay.own_clock import moved_timeline
-from timesink.analyses.replay.prediction import predicted, program_of
+from timesink.analyses.replay.prediction import predict, program_of
 from timesink.analyses.steps import find_steps
 from timesink.model.trace import Trace
 
@@ -88,7 +88,7 @@ class TestWaits:
 
     def test_a_launch_that_the_host_makes_later_starts_its_kernel_later(self):
         graph = replay_graph(launch_bound())
-        slow = play(graph, 2 * worked(graph))
+        slow = play(graph, 2 * work_so_far(graph))
         assert slow.ends[0] - play(graph).ends[0] == 20_000
 
     def test_a_stream_in_which_kernels_queue_is_faster_by_what_they_are(self):
@@ -115,14 +115,14 @@ class TestHandOvers:
         other = graph.points.calls.threads.index((str(13721), OTHER))
         half = np.where(graph.points.thread == other, 0.5, 1.0)
         # 205 of the 410 us of the other thread, and all of the main thread is earlier by that.
-        assert lengths(trace, play(graph, worked(graph, scale=half))) == [795.0]
+        assert lengths(trace, play(graph, work_so_far(graph, scale=half))) == [795.0]
 
     def test_and_the_backward_pass_for_the_main_thread(self):
         trace = self.backward()
         graph = replay_graph(trace)
         scale = np.ones(len(graph.points.time))
         scale[graph.points.start[graph.points.calls.name == _code(graph, "aten::mm")]] = 0.0
-        assert lengths(trace, play(graph, worked(graph, scale=scale))) == [910.0]
+        assert lengths(trace, play(graph, work_so_far(graph, scale=scale))) == [910.0]
 
 
 def _code(graph: ReplayGraph, name: str) -> int:
@@ -139,8 +139,8 @@ _RECORDINGS = (
 
 
 @pytest.mark.parametrize("name", _RECORDINGS)
-def test_real_recordings_are_played_as_they_were(shared: Path, name: str):
-    trace = timesink.open(shared / "data" / name)
+def test_real_recordings_are_played_as_they_were(shared_root: Path, name: str):
+    trace = timesink.open(shared_root / "data" / name)
     steps = find_steps(trace)
     recorded = (steps["end_ns"] - steps["start_ns"]).to_numpy()
     played = step_lengths(steps, play(replay_graph(trace)))
@@ -174,13 +174,13 @@ class TestWhoWaitsForWhom:
         graph = replay_graph(read(*process(1, 100), *process(2, 300)))
         waits = np.flatnonzero(graph.waits & (graph.activity[graph.needs] >= 0))
         points, names = graph.points, {0: "k1", 1: "k2"}
-        told = {
+        kernel_by_pid = {
             points.calls.threads[points.thread[graph.point[node]]][0]: names[
                 int(graph.work.device[graph.activity[graph.needs[node]]]) - 1
             ]
             for node in waits.tolist()
         }
-        assert told == {"1": "k1", "2": "k2"}
+        assert kernel_by_pid == {"1": "k1", "2": "k2"}
 
 
 class TestClocksThatDiffer:
@@ -209,9 +209,9 @@ class TestClocksThatDiffer:
         assert lengths(trace, with_lengths(trace, 0.5))[0] > 1900
 
 
-def test_kernels_decide_where_the_only_wait_ends_long_before_them_on_its_clock(shared: Path):
+def test_kernels_decide_where_the_only_wait_ends_long_before_them_on_its_clock(shared_root: Path):
     # hipDeviceSynchronize takes 66.5 ms and returns 100 us before the last kernel ends.
-    trace = timesink.open(shared / "data/tracelens/evals/sdpa_04_large_head_dim.json.gz")
+    trace = timesink.open(shared_root / "data/tracelens/evals/sdpa_04_large_head_dim.json.gz")
     run = played_run(trace)
     assert path_kinds(run)["kernel"] > 0.95 * run.cycle_ns
 
@@ -266,10 +266,10 @@ class TestStreamsThatWaitForAnother:
         return float(play(graph, lengths=length).ends.max())
 
 
-def test_communication_decides_where_copies_wait_for_it(shared: Path):
-    trace = timesink.open(shared / "data/tracelens/mi300/resnet_act_checkpoint.json.gz")
+def test_communication_decides_where_copies_wait_for_it(shared_root: Path):
+    trace = timesink.open(shared_root / "data/tracelens/mi300/resnet_act_checkpoint.json.gz")
     assert next(iter(path_kinds(played_run(trace)))) == "communication"
     program = program_of(trace)
     changes = (("remove", "communication"), ("scale", "communication=2"))
-    less, more = (predicted(program, (parse_change(*one),)).cycle_ns for one in changes)
+    less, more = (predict(program, (parse_change(*change),)).cycle_ns for change in changes)
     assert less < 0.5 * program.cycle_ns < 1.5 * program.cycle_ns < more

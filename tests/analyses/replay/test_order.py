@@ -8,7 +8,7 @@ import pytest
 
 import timesink
 from timesink.analyses.replay.changes import parse_change
-from timesink.analyses.replay.prediction import predicted, program_of
+from timesink.analyses.replay.prediction import predict, program_of
 from timesink.errors import UsageError
 
 SMALL = (
@@ -37,14 +37,14 @@ WHATS = (
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_removing_makes_no_cycle_longer_and_doubling_none_shorter(shared: Path, name: str):
-    program = program_of(timesink.open(next((shared / "data").glob(name))))
+def test_removing_makes_no_cycle_longer_and_doubling_none_shorter(shared_root: Path, name: str):
+    program = program_of(timesink.open(next((shared_root / "data").glob(name))))
     today = program.cycle_ns
     for what in WHATS:
         without = ("scale", "cycle=0") if what == "cycle" else ("remove", what)
         try:
             less, more = (
-                predicted(program, (parse_change(*change),))
+                predict(program, (parse_change(*change),))
                 for change in (without, ("scale", f"{what}=2"))
             )
         except UsageError:

@@ -25,7 +25,7 @@ def recording(*, operators: int = 40, kernel: int = 5) -> Trace:
     for number in range(3):
         begin = CYCLE * number
         events.append(STEP(number, begin, CYCLE))
-        events += [O("aten::add", begin + 10 + 22 * each, 20) for each in range(operators)]
+        events += [O("aten::add", begin + 10 + 22 * place, 20) for place in range(operators)]
         events += [R(begin + 950, 10, c=number + 1), K("add", begin + 970, kernel, c=number + 1)]
     return read(*events)
 
@@ -125,7 +125,7 @@ class TestWaitsForWhatIsNotRecorded:
         events, begin = [], 0
         for number, wait in enumerate(waits):
             events += [STEP(number, begin, wait + 400), O(call, begin + 5, wait)]
-            events += [O("aten::add", begin + wait + 9 * each, 8) for each in range(1, 41)]
+            events += [O("aten::add", begin + wait + 9 * number, 8) for number in range(1, 41)]
             begin += wait + 400
         return read(*events)
 
@@ -169,9 +169,9 @@ class TestMeasured:
         assert "took longer" in clock.why
 
     def test_an_own_timeline_is_not_corrected_again(self):
-        own = own_timeline(with_plain(recording(), 700, 700, 700))
-        assert own_clock(own).source == "none"
-        assert own_timeline(own) is own
+        timeline = own_timeline(with_plain(recording(), 700, 700, 700))
+        assert own_clock(timeline).source == "none"
+        assert own_timeline(timeline) is timeline
 
     def test_the_interval_is_that_of_the_cycles(self):
         clock = own_clock(with_plain(recording(), *range(700, 720)))
@@ -179,8 +179,8 @@ class TestMeasured:
         assert 700_000 <= low < clock.own_ns < high <= 719_000
 
     def test_kernels_take_as_long_as_ever(self):
-        own = own_timeline(with_plain(recording(), 500, 500, 500))
-        assert own.device["dur_ns"].to_list() == [5000, 5000, 5000]
+        timeline = own_timeline(with_plain(recording(), 500, 500, 500))
+        assert timeline.device["dur_ns"].to_list() == [5000, 5000, 5000]
 
     def test_a_measurement_that_the_device_refutes_is_not_believed(self):
         # The host ran ahead of the device while nobody recorded.

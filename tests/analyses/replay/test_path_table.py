@@ -66,10 +66,10 @@ class TestPath:
 
     def test_of_some_steps_only(self):
         trace = recording(50, steps=4)
-        whole, one = as_recorded(trace), as_recorded(trace, "2")
-        assert (whole.count, one.count) == (4, 1)
-        assert path_table(one)["calls"][0] == 1
-        assert sum(path_kinds(one).values()) == pytest.approx(one.cycle_ns)
+        all_steps, second_step = as_recorded(trace), as_recorded(trace, "2")
+        assert (all_steps.count, second_step.count) == (4, 1)
+        assert path_table(second_step)["calls"][0] == 1
+        assert sum(path_kinds(second_step).values()) == pytest.approx(second_step.cycle_ns)
 
     def test_by_itself_a_program_takes_no_longer(self):
         trace = recording(50)
@@ -89,8 +89,8 @@ class TestModules:
     def test_host_time_and_launched_work_count_for_the_innermost(self):
         trace = read(
             STEP(1, 0, 1000),
-            MODULE("nn.Module: Net_0", 0, 600, own=1, parent=None, module=0),
-            MODULE("nn.Module: Linear_0", 100, 400, own=2, parent=1, module=0),
+            MODULE("nn.Module: Net_0", 0, 600, python_id=1, parent=None, module=0),
+            MODULE("nn.Module: Linear_0", 100, 400, python_id=2, parent=1, module=0),
             O("aten::mm", 150, 200),
             R(160, 10, c=1),
             K("gemm", 180, 2000, c=1),

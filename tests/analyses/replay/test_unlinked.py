@@ -25,7 +25,7 @@ from timesink.analyses.replay import recorded_play, step_lengths
 from timesink.analyses.replay.changes import parse_change
 from timesink.analyses.replay.critical_path import path_table
 from timesink.analyses.replay.own_clock import own_clock
-from timesink.analyses.replay.prediction import predicted, program_of
+from timesink.analyses.replay.prediction import predict, program_of
 from timesink.analyses.steps import find_steps
 from timesink.analyses.work.efficiency import efficiency
 from timesink.cli import main
@@ -98,16 +98,18 @@ class TestWorkThatCarriesAnExternalIdOnly:
     ],
 )
 def test_operators_of_real_recordings_have_their_kernels_and_work(
-    shared: Path, name: str, operators: str, matrix_flop: int
+    shared_root: Path, name: str, operators: str, matrix_flop: int
 ):
-    trace = timesink.open(shared / f"data/tracelens/evals/{name}.json.gz")
+    trace = timesink.open(shared_root / f"data/tracelens/evals/{name}.json.gz")
     kernels = trace.device.filter(pl.col("kind") == "kernel")["dur_ns"].sum()
     table = operator_table(trace)
     assert table["device_self_ns"].sum() == kernels
     assert table.sort("device_self_ns")["name"][-1] == operators
-    found = efficiency(trace).modelled
-    assert found.modelled_share == 1.0
-    calls = found.calls.join(found.sets.with_row_index("set").cast({"set": pl.Int64}), on="set")
+    modelled = efficiency(trace).modelled
+    assert modelled.modelled_share == 1.0
+    calls = modelled.calls.join(
+        modelled.sets.with_row_index("set").cast({"set": pl.Int64}), on="set"
+    )
     assert calls["matrix_flop"].sum() == pytest.approx(matrix_flop)
 
 
@@ -125,13 +127,13 @@ def test_without_launches_nothing_tells_what_the_program_takes_without_a_profile
     assert clock.why.startswith("80 % of the device work has no launch in the recording")
 
 
-def test_costs_are_taken_out_beside_devices_where_they_were_measured_only(shared: Path):
-    clock = own_clock(timesink.open(shared / "data/tracelens/mi300/timesformer.json.gz"))
+def test_costs_are_taken_out_beside_devices_where_they_were_measured_only(shared_root: Path):
+    clock = own_clock(timesink.open(shared_root / "data/tracelens/mi300/timesformer.json.gz"))
     assert clock.own_ns is None
     assert clock.why == (
         "what a profiler costs the host was measured beside NVIDIA (CUDA) only, not AMD (ROCm)"
     )
-    measured = timesink.open(shared / "data/tracelens/h100/timesformer.json.gz")
+    measured = timesink.open(shared_root / "data/tracelens/h100/timesformer.json.gz")
     assert own_clock(measured).source == "estimated"
 
 
@@ -184,7 +186,7 @@ def test_lengths_of_any_such_recording_are_in_order(events: list[dict[str, Any]]
     program = program_of(trace)
     try:
         removed, doubled = (
-            predicted(program, (parse_change(*change),))
+            predict(program, (parse_change(*change),))
             for change in (("remove", what), ("scale", f"{what}=2"))
         )
     except UsageError:

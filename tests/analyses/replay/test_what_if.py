@@ -12,7 +12,7 @@ from loaded_cycles import IN_PROCESSES, LOADER, US, Piece, cycles, pieces
 from timelines import patient, random_traces
 from timesink.analyses.replay import play, replay_graph
 from timesink.analyses.replay.changes import parse_change
-from timesink.analyses.replay.what_if import Scenario, changed, cycle_ns, named_by
+from timesink.analyses.replay.what_if import Scenario, apply_change, cycle_ns, named_by
 from timesink.errors import UsageError
 from timesink.model.trace import Trace
 
@@ -24,20 +24,20 @@ def host_call(name: str, ts: int, dur: int, **args: int) -> dict:
     return host_event("Runtime", name, ts, dur, MAIN, **args)
 
 
-def recorded(trace: Trace) -> Scenario:
+def recorded_scenario(trace: Trace) -> Scenario:
     return Scenario.of(trace, play(replay_graph(trace)))
 
 
-def cycle_us(trace: Trace, *asked: str) -> float:
+def cycle_us(trace: Trace, *change_texts: str) -> float:
     """A cycle with changes such as `scale kernel:mm=0.5`."""
-    one = recorded(trace)
-    for text in asked:
-        one = changed(one, parse_change(*text.split(" ", 1)))
-    return cycle_ns(one) / US
+    scenario = recorded_scenario(trace)
+    for text in change_texts:
+        scenario = apply_change(scenario, parse_change(*text.split(" ", 1)))
+    return cycle_ns(scenario) / US
 
 
-def saved_us(trace: Trace, *asked: str) -> float:
-    return cycle_us(trace) - cycle_us(trace, *asked)
+def saved_us(trace: Trace, *change_texts: str) -> float:
+    return cycle_us(trace) - cycle_us(trace, *change_texts)
 
 
 class TestDeviceBound:
@@ -117,16 +117,18 @@ class TestWaits:
         assert by_call == saved_us(self.trace, "remove sync:aten::item")
 
     def test_the_rest_of_the_call_around_it_stays(self):
-        less = changed(recorded(self.trace), parse_change("remove", "sync:aten::item"))
+        less = apply_change(
+            recorded_scenario(self.trace), parse_change("remove", "sync:aten::item")
+        )
         left = named_by(less, parse_change("remove", "host:aten::item"), less.played())
         assert left.host_ns == 10 * US
 
     def test_what_is_named_is_counted(self):
-        one = recorded(self.trace)
-        named = named_by(one, parse_change("remove", "sync:aten::item"), one.played())
+        scenario = recorded_scenario(self.trace)
+        named = named_by(scenario, parse_change("remove", "sync:aten::item"), scenario.played())
         assert (named.waits, named.calls, named.activities) == (1, 1, 0)
         assert 80 * US < named.wait_ns < 110 * US
-        named = named_by(one, parse_change("scale", "op:aten::mm=1"), one.played())
+        named = named_by(scenario, parse_change("scale", "op:aten::mm=1"), scenario.played())
         assert (named.activities, named.device_ns, named.host_ns) == (1, 100 * US, 15 * US)
 
 
@@ -134,8 +136,8 @@ class TestCopies:
     """A copy of 100 us, by a call that goes on with it for most of that, or only starts it."""
 
     def trace(self, call: int) -> Trace:
-        made = (R(15, call, c=1, x=1), C(20, 100, c=1, x=1))
-        return read(STEP(1, 0, 300), O("aten::to", 10, 150, x=1), *made)
+        copy_events = (R(15, call, c=1, x=1), C(20, 100, c=1, x=1))
+        return read(STEP(1, 0, 300), O("aten::to", 10, 150, x=1), *copy_events)
 
     def test_a_call_that_is_held_goes_with_its_copy(self):
         assert saved_us(self.trace(80), "scale copy:*=0.5") == 40
@@ -206,8 +208,8 @@ class TestFused:
         """Ten launches of 5 us under one call: nine tenths of its host time are gone."""
         rows = [Piece("kernel", "aten::_foreach", 5, 1) for _ in range(10)]
         trace = cycles(rows)
-        whole = saved_us(trace, "fuse ProfilerStep")
-        assert whole == pytest.approx(0.9 * cycle_us(trace), rel=0.05)
+        step_saving_us = saved_us(trace, "fuse ProfilerStep")
+        assert step_saving_us == pytest.approx(0.9 * cycle_us(trace), rel=0.05)
 
 
 class TestLoading:
@@ -221,8 +223,8 @@ class TestLoading:
         assert cycle_us(self.trace, f"loader-workers {workers}") == left
 
     def test_more_samples_take_longer_to_load(self):
-        for asked in (["batch 3", "loader-workers 2"], ["loader-workers 2", "batch 3"]):
-            assert cycle_us(self.trace, *asked) == 90
+        for change_texts in (["batch 3", "loader-workers 2"], ["loader-workers 2", "batch 3"]):
+            assert cycle_us(self.trace, *change_texts) == 90
 
     def test_processes_that_were_not_recorded(self):
         trace = cycles([Piece("load", IN_PROCESSES, 60), *self.other])
@@ -251,8 +253,8 @@ class TestDevice:
 
     def test_matrix_kernels_by_their_peak_and_others_by_memory(self):
         change = parse_change("device", "H200:B200")
-        one = recorded(self.trace)
-        ratio = changed(one, change).length / one.length
+        scenario = recorded_scenario(self.trace)
+        ratio = apply_change(scenario, change).length / scenario.length
         assert ratio[:2] == pytest.approx([989.4 / 2250, 4800 / 7700])
 
     @pytest.mark.parametrize("devices", ["H200:Z80", "Z80:H200"])
@@ -263,12 +265,12 @@ class TestDevice:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "change_text",
     ["remove kernel:nothing", "remove sync:aten::mm", "overlap communication", "loader-workers 2"],
 )
-def test_what_is_not_there_is_refused(asked):
+def test_what_is_not_there_is_refused(change_text):
     with pytest.raises(UsageError, match="nothing in the recording is that"):
-        cycle_us(cycles([MM]), asked)
+        cycle_us(cycles([MM]), change_text)
 
 
 # -- whatever the program --------------------------------------------------------------------------
@@ -289,32 +291,32 @@ PAIRS = (
 )
 
 
-def apply(one: Scenario, asked: str) -> Scenario:
+def apply(scenario: Scenario, change_text: str) -> Scenario:
     """The change where there is anything to change."""
     try:
-        return changed(one, parse_change(*asked.split(" ", 1)))
+        return apply_change(scenario, parse_change(*change_text.split(" ", 1)))
     except UsageError:
-        return one
+        return scenario
 
 
 @patient
 @given(pieces)
 def test_a_factor_of_one_changes_nothing(program):
-    one = recorded(cycles(program))
-    played = one.played().node
-    for asked in SAME:
-        assert (apply(one, asked).played().node == played).all(), asked
+    scenario = recorded_scenario(cycles(program))
+    played = scenario.played().node
+    for change_text in SAME:
+        assert (apply(scenario, change_text).played().node == played).all(), change_text
 
 
 @patient
 @given(pieces, st.permutations(SHORTER))
-def test_less_work_never_makes_anything_later(program, asked):
-    one = recorded(cycles(program))
-    played = one.played().node
-    for several in ([asked[0]], asked[1:3], [asked[3]], asked[4:6]):
-        less = one
-        for each in several:
-            less = apply(less, each)
+def test_less_work_never_makes_anything_later(program, change_texts):
+    scenario = recorded_scenario(cycles(program))
+    played = scenario.played().node
+    for several in ([change_texts[0]], change_texts[1:3], [change_texts[3]], change_texts[4:6]):
+        less = scenario
+        for change_text in several:
+            less = apply(less, change_text)
         assert (less.played().node - played).max() <= 1e-6, several
         assert less.played().node.min() >= 0
 
@@ -322,17 +324,17 @@ def test_less_work_never_makes_anything_later(program, asked):
 @patient
 @given(pieces)
 def test_the_order_of_changes_that_have_nothing_in_common(program):
-    one = recorded(cycles(program))
+    scenario = recorded_scenario(cycles(program))
     for pair in PAIRS:
-        both = [apply(apply(one, first), second) for first, second in (pair, pair[::-1])]
-        assert np.allclose(*(each.played().node for each in both), atol=1e-6), pair
-        assert len({each.least_ns for each in both}) == 1
+        both = [apply(apply(scenario, first), second) for first, second in (pair, pair[::-1])]
+        assert np.allclose(*(variant.played().node for variant in both), atol=1e-6), pair
+        assert len({variant.least_ns for variant in both}) == 1
 
 
 @patient
 @given(random_traces, st.permutations((*SHORTER, "graph cycle", "batch 2", "device H100:B200")))
-def test_any_recording_can_be_played(trace, asked):
+def test_any_recording_can_be_played(trace, change_texts):
     if len(trace.host) + len(trace.device):
-        one = recorded(trace)
-        for each in asked[:5]:
-            assert np.isfinite(apply(one, each).played().node).all(), each
+        scenario = recorded_scenario(trace)
+        for change_text in change_texts[:5]:
+            assert np.isfinite(apply(scenario, change_text).played().node).all(), change_text

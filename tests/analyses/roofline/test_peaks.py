@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from measured_kernels import measured
+from measured_kernels import trace_of_launches
 from timesink.analyses.kernels import peaks as module
 from timesink.analyses.kernels.peaks import (
     COLUMNS,
@@ -113,7 +113,7 @@ def test_peaks_follow_from_units_and_clock(device, tensor_flop_per_clock):
 def test_the_page_shows_the_table():
     page = Path(__file__).parents[3] / "docs" / "peaks_table.md"
     lines = page.read_text(encoding="utf-8").splitlines()
-    shown = {
+    cells_by_device = {
         cells[0]: cells[3:]
         for line in lines
         if len(cells := [cell.strip() for cell in line.strip("|").split("|")])
@@ -123,11 +123,11 @@ def test_the_page_shows_the_table():
         rates = {"dram": row.dram_bytes_per_s, "link": row.link_bytes_per_s}
         numbers = {name: rate and rate / 1e9 for name, rate in rates.items()}
         numbers |= {name: row.flop_per_s.get(name, 0) / 1e12 for name in PRECISIONS}
-        told = [
+        expected_cells = [
             f"{number:g}{'?' * (name in row.unsure)}" if number else ""
             for name, number in numbers.items()
         ]
-        assert shown[row.device] == told, row.device
+        assert cells_by_device[row.device] == expected_cells, row.device
         assert f"* **{row.device}**: {row.source}" in lines
 
 
@@ -153,7 +153,7 @@ def test_a_name_leads_to_its_device():
 
 
 @pytest.mark.parametrize(
-    ("name", "asked"),
+    ("name", "clause"),
     [
         ("NVIDIA H100", 'name it with --device "H100 SXM" or "H100 PCIe" or "H100 NVL"'),
         ("MLU370", "name it with --device MLU370-X8 or MLU370-X4 or MLU370-S4"),
@@ -163,10 +163,10 @@ def test_a_name_leads_to_its_device():
         ("Tesla P4", "--peaks"),
     ],
 )
-def test_a_name_that_fits_no_single_device_is_not_guessed(name, asked):
+def test_a_name_that_fits_no_single_device_is_not_guessed(name, clause):
     choice = find_peaks(name)
     assert choice.peaks is None
-    assert asked in choice.reason
+    assert clause in choice.reason
 
 
 def test_a_capability_alone_is_ambiguous():
@@ -181,8 +181,8 @@ def test_a_capability_alone_is_ambiguous():
     [("9.0", 114, "H100 PCIe"), ("8.9", 128, "RTX 4090"), ("9.0", 132, None), ("8.6", 68, None)],
 )
 def test_multiprocessors_tell_devices_of_a_capability_apart(capability, multiprocessors, device):
-    found = find_peaks("", capability, multiprocessors).peaks
-    assert (found.device if found else None) == device
+    peaks = find_peaks("", capability, multiprocessors).peaks
+    assert (peaks.device if peaks else None) == device
 
 
 @pytest.mark.parametrize(
@@ -190,8 +190,8 @@ def test_multiprocessors_tell_devices_of_a_capability_apart(capability, multipro
     [(206141652992, "MI300X"), (274809749504, "MI325X"), (None, None), (1, None)],
 )
 def test_memory_tells_devices_of_one_chip_apart(memory_bytes, device):
-    found = find_peaks("", "9.4", 304, memory_bytes=memory_bytes).peaks
-    assert (found.device if found else None) == device
+    peaks = find_peaks("", "9.4", 304, memory_bytes=memory_bytes).peaks
+    assert (peaks.device if peaks else None) == device
 
 
 # -- users -----------------------------------------------------------------------------------------
@@ -229,48 +229,48 @@ def test_what_is_no_peak_is_refused_with_an_example(text, hint):
 
 
 def test_the_recorded_device_is_found():
-    assert choose_peaks(measured()).peaks.device == "H200"
+    assert choose_peaks(trace_of_launches()).peaks.device == "H200"
 
 
 def test_a_device_the_collector_wrote_down_is_found():
-    trace = measured(devices=[Device(0, "")], collected={"device": "NVIDIA L4"})
+    trace = trace_of_launches(devices=[Device(0, "")], collected={"device": "NVIDIA L4"})
     assert choose_peaks(trace).peaks.device == "L4"
 
 
 def test_a_timeline_of_the_same_program_may_name_the_device():
-    trace = measured(devices=[Device(0, "", compute_capability="9.0")])
-    timeline = measured(devices=[Device(0, "NVIDIA H200"), Device(1, "NVIDIA H200")])
+    trace = trace_of_launches(devices=[Device(0, "", compute_capability="9.0")])
+    timeline = trace_of_launches(devices=[Device(0, "NVIDIA H200"), Device(1, "NVIDIA H200")])
     assert choose_peaks(trace, timeline=timeline).peaks.device == "H200"
-    nameless = measured(devices=[Device(0, "")])
+    nameless = trace_of_launches(devices=[Device(0, "")])
     assert "9.0" in choose_peaks(trace, timeline=nameless).reason
 
 
 def test_a_named_device_comes_before_the_recorded_one():
-    assert choose_peaks(measured(), device="A100 40GB SXM").peaks.device == "A100 40GB SXM"
+    assert choose_peaks(trace_of_launches(), device="A100 40GB SXM").peaks.device == "A100 40GB SXM"
 
 
 def test_an_unknown_named_device_is_an_error_that_lists_the_known():
     with pytest.raises(UsageError, match="--device: 'H900' is not in the table") as error:
-        choose_peaks(measured(), device="H900")
+        choose_peaks(trace_of_launches(), device="H900")
     assert "H200" in error.value.hint
 
 
 def test_different_devices_have_no_common_roof():
     devices = [Device(0, "NVIDIA H200"), Device(1, "NVIDIA L4")]
-    choice = choose_peaks(measured(devices=devices))
+    choice = choose_peaks(trace_of_launches(devices=devices))
     assert choice.peaks is None
     assert "different devices (H200, L4)" in choice.reason
 
 
 def test_given_peaks_replace_published_ones_and_are_told_apart():
-    peaks = choose_peaks(measured(), peaks="dram=4.1TB/s").peaks
+    peaks = choose_peaks(trace_of_launches(), peaks="dram=4.1TB/s").peaks
     assert peaks.dram_bytes_per_s == 4.1e12
     assert peaks.flop_per_s["fp16_tensor"] == 989.4e12
-    assert peaks.given == ("dram",)
+    assert peaks.stated == ("dram",)
 
 
 def test_given_peaks_suffice_for_an_unknown_device():
-    trace = measured(devices=[Device(0, "Some accelerator")])
+    trace = trace_of_launches(devices=[Device(0, "Some accelerator")])
     assert choose_peaks(trace).peaks is None
     peaks = choose_peaks(trace, peaks="dram=1TB/s,fp32=10TFLOP/s").peaks
     assert (peaks.dram_bytes_per_s, dict(peaks.flop_per_s)) == (1e12, {"fp32": 1e13})
@@ -279,7 +279,7 @@ def test_given_peaks_suffice_for_an_unknown_device():
 def test_rows_of_a_users_file_come_first(tmp_path):
     file = tmp_path / "mine.csv"
     file.write_text("device,match,dram_gb_per_s,bf16_tensor\nours,H200,4200,800\n")
-    peaks = choose_peaks(measured(), peaks=file).peaks
+    peaks = choose_peaks(trace_of_launches(), peaks=file).peaks
     assert (peaks.device, peaks.dram_bytes_per_s) == ("ours", 4.2e12)
     assert dict(peaks.flop_per_s) == {"bf16_tensor": 8e14}
     assert peaks.source == str(file)
@@ -287,7 +287,7 @@ def test_rows_of_a_users_file_come_first(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "pattern"),
     [
         ("name,fp32\nx,1\n", "unknown column 'name'"),
         ("fp32\n1\n", "no column device"),
@@ -301,16 +301,16 @@ def test_rows_of_a_users_file_come_first(tmp_path):
         (f"device,source\nx,{'y' * 200_000}\n", "no table of peaks"),
     ],
 )
-def test_a_users_file_that_cannot_be_read_says_where(tmp_path, text, said):
+def test_a_users_file_that_cannot_be_read_says_where(tmp_path, text, pattern):
     file = tmp_path / "mine.csv"
     file.write_text(text)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=pattern):
         load_peaks(file)
 
 
 def test_a_users_file_that_is_missing_says_so(tmp_path):
     with pytest.raises(UnreadableError, match="no such file"):
-        choose_peaks(measured(), peaks=str(tmp_path / "none.csv"))
+        choose_peaks(trace_of_launches(), peaks=str(tmp_path / "none.csv"))
 
 
 def test_a_folder_is_no_file_of_peaks(tmp_path):
@@ -336,14 +336,14 @@ def test_peaks_as_plain_data():
 
 def test_an_ambiguous_device_is_told_what_it_may_be():
     with pytest.raises(UsageError) as error:
-        choose_peaks(measured(), device="H100")
+        choose_peaks(trace_of_launches(), device="H100")
     assert error.value.hint == 'name it with --device "H100 SXM" or "H100 PCIe" or "H100 NVL"'
 
 
 @pytest.mark.parametrize("text", ["nonsense", "foo=3"])
 def test_how_to_write_peaks(text):
     with pytest.raises(TimesinkError) as error:
-        choose_peaks(measured(), peaks=text)
+        choose_peaks(trace_of_launches(), peaks=text)
     assert "dram=4.0TB/s,fp16_tensor=790TFLOP/s" in error.value.hint
 
 
@@ -351,28 +351,28 @@ def test_how_to_write_peaks(text):
 
 
 def test_unsure_peaks_are_told_unless_the_user_knows_better():
-    a10 = choose_peaks(measured(), device="A10").peaks
-    [told] = a10.doubts(["dram", "bf16_tensor", "bf16_tensor"])
-    assert told.startswith("peak of bf16_tensor is unsure: NVIDIA A10 data sheet (2021)")
-    given = choose_peaks(measured(), device="A10", peaks="bf16_tensor=100TFLOP/s").peaks
-    assert given.doubts(["bf16_tensor"]) == []
+    a10 = choose_peaks(trace_of_launches(), device="A10").peaks
+    [doubt] = a10.doubts(["dram", "bf16_tensor", "bf16_tensor"])
+    assert doubt.startswith("peak of bf16_tensor is unsure: NVIDIA A10 data sheet (2021)")
+    peaks = choose_peaks(trace_of_launches(), device="A10", peaks="bf16_tensor=100TFLOP/s").peaks
+    assert peaks.doubts(["bf16_tensor"]) == []
 
 
 @pytest.fixture
-def kept(tmp_path, monkeypatch):
+def peaks_file(tmp_path, monkeypatch):
     """The file of measured peaks of a user."""
     monkeypatch.setenv("TIMESINK_DATA_DIR", str(tmp_path))
     return module.measured_file()
 
 
-def test_measured_peaks_come_before_published_ones(kept):
+def test_measured_peaks_come_before_published_ones(peaks_file):
     rates = {
         "copy": BestRate(4.1e12, "1024 MiB", 9),
         "bf16": BestRate(7.9e14, "8192 x 8192 x 8192", 9),
     }
     row = measured_row(MeasuredDevice("NVIDIA H200", "2.11", rates), "2026-01-31")
-    kept.write_text(peaks_csv([row]), encoding="utf-8")
-    peaks = choose_peaks(measured()).peaks
+    peaks_file.write_text(peaks_csv([row]), encoding="utf-8")
+    peaks = choose_peaks(trace_of_launches()).peaks
     assert (peaks.device, peaks.dram_bytes_per_s, peaks.peak("bf16_tensor")) == (
         "H200",
         4.1e12,
@@ -381,21 +381,29 @@ def test_measured_peaks_come_before_published_ones(kept):
     assert peaks.measured == ("dram", "bf16_tensor")
     assert peaks.peak("fp8_tensor") == 1978.9e12
     assert peaks.source.startswith("measured on 2026-01-31 with torch 2.11")
-    assert choose_peaks(measured(), device="H200").peaks == peaks
-    assert choose_peaks(measured(), peaks="published").peaks.measured == ()
-    assert choose_peaks(measured(), peaks="dram=4.5TB/s").peaks.dram_bytes_per_s == 4.5e12
+    assert choose_peaks(trace_of_launches(), device="H200").peaks == peaks
+    assert choose_peaks(trace_of_launches(), peaks="published").peaks.measured == ()
+    assert choose_peaks(trace_of_launches(), peaks="dram=4.5TB/s").peaks.dram_bytes_per_s == 4.5e12
 
 
-def test_a_measured_device_without_a_name_is_one_device(kept):
-    told = {"compute_capability": "9.4", "multiprocessors": 304, "memory_bytes": 206141652992}
-    found = MeasuredDevice("AMD Instinct MI300X", "2.11", {"copy": BestRate(4e12, "", 3)}, **told)
-    kept.write_text(peaks_csv([measured_row(found, "2026-01-31")]), encoding="utf-8")
-    peaks = choose_peaks(measured(devices=[Device(0, "", **told)])).peaks
+def test_a_measured_device_without_a_name_is_one_device(peaks_file):
+    device_facts = {
+        "compute_capability": "9.4",
+        "multiprocessors": 304,
+        "memory_bytes": 206141652992,
+    }
+    measured_device = MeasuredDevice(
+        "AMD Instinct MI300X", "2.11", {"copy": BestRate(4e12, "", 3)}, **device_facts
+    )
+    peaks_file.write_text(
+        peaks_csv([measured_row(measured_device, "2026-01-31")]), encoding="utf-8"
+    )
+    peaks = choose_peaks(trace_of_launches(devices=[Device(0, "", **device_facts)])).peaks
     assert (peaks.device, peaks.dram_bytes_per_s) == ("MI300X", 4e12)
 
 
 @pytest.mark.parametrize(
-    ("found", "asked", "same"),
+    ("measured_name", "device_name", "same"),
     [
         ("NVIDIA H200", "NVIDIA H200", True),
         ("NVIDIA H200", "NVIDIA H200 NVL", False),
@@ -405,20 +413,24 @@ def test_a_measured_device_without_a_name_is_one_device(kept):
         ("Mystery 7 (rev. 2)", "Mystery 7 (rev. 2) SUPER", False),
     ],
 )
-def test_peaks_measured_on_one_device_are_not_those_of_another(kept, found, asked, same):
-    row = measured_row(MeasuredDevice(found, "2.11", {"copy": BestRate(4e12, "", 3)}), "2026-01-31")
-    kept.write_text(peaks_csv([row]), encoding="utf-8")
-    peaks = choose_peaks(measured(devices=[Device(0, asked)])).peaks
+def test_peaks_measured_on_one_device_are_not_those_of_another(
+    peaks_file, measured_name, device_name, same
+):
+    row = measured_row(
+        MeasuredDevice(measured_name, "2.11", {"copy": BestRate(4e12, "", 3)}), "2026-01-31"
+    )
+    peaks_file.write_text(peaks_csv([row]), encoding="utf-8")
+    peaks = choose_peaks(trace_of_launches(devices=[Device(0, device_name)])).peaks
     assert (peaks is not None and "dram" in peaks.measured) == same
 
 
 @pytest.mark.parametrize("content", [b"nonsense", b"device,fp32\nx,fast\n", b"\xff\xfe\x00"])
-def test_a_broken_file_of_measured_peaks_is_not_passed_over(kept, content):
-    kept.write_bytes(content)
+def test_a_broken_file_of_measured_peaks_is_not_passed_over(peaks_file, content):
+    peaks_file.write_bytes(content)
     with pytest.raises(UnreadableError, match=r"measured_peaks\.csv") as error:
-        choose_peaks(measured())
+        choose_peaks(trace_of_launches())
     assert "timesink peaks measure --force" in error.value.hint
-    assert choose_peaks(measured(), peaks="published").peaks.device == "H200"
+    assert choose_peaks(trace_of_launches(), peaks="published").peaks.device == "H200"
 
 
 def test_peaks_of_arithmetic_follow_the_clock():
@@ -440,7 +452,7 @@ def test_a_clock_that_is_none_changes_nothing(hz):
 
 
 def test_given_peaks_and_devices_without_a_clock_keep_theirs():
-    given = choose_peaks(measured(), peaks="bf16_tensor=700TFLOP/s").peaks
-    assert peaks_at_clock(given, 1e9).peak("bf16_tensor") == 7e14
+    peaks = choose_peaks(trace_of_launches(), peaks="bf16_tensor=700TFLOP/s").peaks
+    assert peaks_at_clock(peaks, 1e9).peak("bf16_tensor") == 7e14
     b200 = find_peaks("NVIDIA B200").peaks
     assert peaks_at_clock(b200, 1e9) == b200

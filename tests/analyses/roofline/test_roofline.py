@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import timesink
-from measured_kernels import launch, measured
+from measured_kernels import launch, trace_of_launches
 from timesink.analyses.kernels.calls import kernel_calls
 from timesink.analyses.kernels.peaks import DevicePeaks, choose_peaks
 from timesink.analyses.kernels.roofline import COLUMNS, roofline, why_no_roofline
@@ -35,7 +35,7 @@ DRAM = "dram__bytes.sum"
 
 
 def roof_of(metrics, dur_ns=1000, peaks=SIMPLE, **columns: Any):
-    trace = measured(launch(dur_ns, metrics, **{"tensor_pct": 0.0, **columns}))
+    trace = trace_of_launches(launch(dur_ns, metrics, **{"tensor_pct": 0.0, **columns}))
     return roofline(trace, trace.kernel_calls, peaks).calls.row(0, named=True)
 
 
@@ -83,7 +83,7 @@ def test_packed_fp16_without_a_peak_takes_that_of_fp32():
 
 
 def test_a_precision_without_a_peak_has_no_roof():
-    trace = measured(launch(1000, {FP64: 1e6, DRAM: 1e3}))
+    trace = trace_of_launches(launch(1000, {FP64: 1e6, DRAM: 1e3}))
     result = roofline(trace, trace.kernel_calls, SIMPLE)
     row = result.calls.row(0, named=True)
     assert (row["roof_ns"], row["bound"]) == (None, None)
@@ -131,7 +131,7 @@ def test_the_roof_is_the_longer_of_two_times(flop, other, moved, dur_ns):
 
 
 def two_kernels():
-    return measured(
+    return trace_of_launches(
         launch(1000, {FP16: 80e6, DRAM: 1e5}, name="gemm", host="a"),
         launch(3000, {FP16: 40e6, DRAM: 1e5}, name="gemm", host="a"),
         launch(500, {FP16: 0.0, DRAM: 4e5}, name="copy", host="a"),
@@ -164,7 +164,7 @@ def test_groups_add_up_before_they_divide():
 
 
 def test_a_group_without_any_count_knows_nothing():
-    trace = measured(launch(10, {FP16: 1.0}, name="a"), launch(10, {}, name="b"))
+    trace = trace_of_launches(launch(10, {FP16: 1.0}, name="a"), launch(10, {}, name="b"))
     groups = roofline(trace, trace.kernel_calls, SIMPLE).groups(trace.kernel_calls, "name")
     row = groups.filter(pl.col("group") == "b").row(0, named=True)
     assert (row["flop"], row["bytes"], row["intensity"], row["roof_ns"]) == (None,) * 4
@@ -172,33 +172,35 @@ def test_a_group_without_any_count_knows_nothing():
 
 
 def test_groups_of_different_devices_stay_apart():
-    trace = measured(launch(10, {FP16: 1.0}), launch(10, {FP16: 1.0}, device=1))
+    trace = trace_of_launches(launch(10, {FP16: 1.0}), launch(10, {FP16: 1.0}, device=1))
     groups = roofline(trace, trace.kernel_calls, SIMPLE).groups(trace.kernel_calls, "name")
     assert groups["device"].to_list() == [0, 1]
 
 
 def test_times_of_different_devices_are_not_added():
-    trace = measured(
+    trace = trace_of_launches(
         launch(1000, {FP16: 80e6, DRAM: 1e5}),
         launch(500, {FP16: 0.0, DRAM: 4e5}, device=1),
         launch(700, {FP16: 0.0}, device=1, host="b"),
     )
     result = roofline(trace, trace.kernel_calls, SIMPLE)
-    told = result.to_dict()
+    answer = result.to_dict()
     times = ("total_ns", "covered_ns", "roof_ns", "roof_share_pct", "bound_ns", "clock_hz")
-    assert [told[key] for key in times] == [None] * len(times)
+    assert [answer[key] for key in times] == [None] * len(times)
     assert result.roof_share_pct is None
-    assert told["flop"] == 80e6
-    assert [(one["host"], one["device"], one["total_ns"]) for one in told["devices"]] == [
+    assert answer["flop"] == 80e6
+    assert [
+        (device["host"], device["device"], device["total_ns"]) for device in answer["devices"]
+    ] == [
         (None, 0, 1000),
         (None, 1, 500),
         ("b", 1, 700),
     ]
-    assert [one["bound_ns"] for one in told["devices"][:2]] == [
+    assert [device["bound_ns"] for device in answer["devices"][:2]] == [
         {"compute": 1000.0, "memory": 0.0},
         {"compute": 0.0, "memory": 500.0},
     ]
-    assert [one["roof_ns"] for one in told["devices"]] == [
+    assert [device["roof_ns"] for device in answer["devices"]] == [
         pytest.approx(800),
         pytest.approx(400),
         None,
@@ -206,7 +208,7 @@ def test_times_of_different_devices_are_not_added():
 
 
 def test_launches_of_some_devices_are_grouped_alone():
-    trace = measured(launch(10, {FP16: 1.0}), launch(10, {FP16: 1.0}, device=1))
+    trace = trace_of_launches(launch(10, {FP16: 1.0}), launch(10, {FP16: 1.0}, device=1))
     result = roofline(trace, trace.kernel_calls, SIMPLE)
     groups = result.groups(trace.kernel_calls.filter(device=1), "name")
     assert groups.select("device", "calls").rows() == [(1, 1)]
@@ -223,7 +225,9 @@ def test_a_sampled_launch_counts_for_those_it_stands_for():
 
 
 def test_without_peaks_the_reason_says_what_to_do():
-    trace = measured(launch(1000, {FP16: 1e6, DRAM: 1e3}), devices=[Device(0, "", None, "9.0")])
+    trace = trace_of_launches(
+        launch(1000, {FP16: 1e6, DRAM: 1e3}), devices=[Device(0, "", None, "9.0")]
+    )
     result = roofline(trace, trace.kernel_calls, choose_peaks(trace))
     assert result.peaks is None
     assert "--device" in result.reason
@@ -233,7 +237,7 @@ def test_without_peaks_the_reason_says_what_to_do():
 
 
 def test_without_counts_there_is_no_roofline_but_a_way_to_get_one():
-    trace = measured(launch(1000, {}, tensor_pct=10.0, dram_pct=20.0, sm_pct=10.0))
+    trace = trace_of_launches(launch(1000, {}, tensor_pct=10.0, dram_pct=20.0, sm_pct=10.0))
     assert roofline(trace, trace.kernel_calls, SIMPLE) is None
     assert "timesink ncu --metrics roofline" in why_no_roofline(trace)
 
@@ -246,14 +250,14 @@ def test_a_timeline_has_no_roofline():
 
 def test_a_slow_clock_is_told():
     clock = {"sm__cycles_elapsed.avg.per_second": 1.5e9}
-    trace = measured(launch(1000, {FP16: 1e6, DRAM: 1e3, **clock}))
+    trace = trace_of_launches(launch(1000, {FP16: 1e6, DRAM: 1e3, **clock}))
     result = roofline(trace, trace.kernel_calls, choose_peaks(trace))
     assert result.devices[0].clock_hz == 1.5e9
     assert any("1.50 GHz" in note and "1.83 GHz" in note for note in result.notes)
 
 
 def test_more_than_the_roof_is_told():
-    trace = measured(launch(1000, {FP16: 150e6, DRAM: 1e3}))
+    trace = trace_of_launches(launch(1000, {FP16: 150e6, DRAM: 1e3}))
     notes = roofline(trace, trace.kernel_calls, SIMPLE).notes
     assert "1 kernel call above the roof: peaks too low, or sparse" in notes
 
@@ -307,7 +311,7 @@ ELEMENTWISE = {
 
 
 @cache
-def recorded():
+def roofline_rows():
     tensor = (
         launch(ns, {DRAM: moved, **metrics}, name=name, tensor_pct=pct)
         for name, (ns, moved, pct, metrics) in MATMULS.items()
@@ -316,37 +320,37 @@ def recorded():
         launch(ns, {DRAM: moved, FP16: 0, **metrics}, name=name, dram_pct=pct)
         for name, (ns, moved, pct, metrics) in ELEMENTWISE.items()
     )
-    trace = measured(*tensor, *memory)
+    trace = trace_of_launches(*tensor, *memory)
     rows = roofline(trace, trace.kernel_calls, choose_peaks(trace)).calls
     return dict(zip(trace.kernel_calls["name"], rows.rows(named=True), strict=True))
 
 
 @pytest.mark.parametrize("precision", MATMULS)
 def test_recorded_products_are_bound_by_their_precision(precision):
-    row = recorded()[precision]
+    row = roofline_rows()[precision]
     assert (row["bound"], row["precision"]) == ("compute", precision)
     # The int8 kernel uses instructions of the generation before, which reach two thirds at most.
     assert 60 < row["roof_share_pct"] * (1.5 if precision == "int8_tensor" else 1) < 100
 
 
-@pytest.mark.parametrize("precision", [one for one in MATMULS if one.endswith("_tensor")])
+@pytest.mark.parametrize("precision", [matmul for matmul in MATMULS if matmul.endswith("_tensor")])
 def test_recorded_products_do_exactly_their_operations(precision):
     size = 1024 if precision == "fp64_tensor" else 4096
-    assert recorded()[precision][f"flop_{precision}"] == 2 * size**3
+    assert roofline_rows()[precision][f"flop_{precision}"] == 2 * size**3
 
 
 def test_a_recorded_fp32_product_does_its_operations_and_few_more():
-    assert GEMM_FLOP < recorded()["fp32"]["flop"] < 1.001 * GEMM_FLOP
+    assert GEMM_FLOP < roofline_rows()["fp32"]["flop"] < 1.001 * GEMM_FLOP
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_recorded_elementwise_kernels_reach_the_share_the_profiler_measured(name):
-    row = recorded()[name]
+    row = roofline_rows()[name]
     assert row["bound"] == "memory"
     assert row["roof_share_pct"] == pytest.approx(ELEMENTWISE[name][2], rel=0.005)
 
 
 def test_answers_name_the_peaks_that_are_unsure():
-    trace = measured(launch(1000, {BF16: 1e6, DRAM: 1e5}, tensor_pct=0.0))
+    trace = trace_of_launches(launch(1000, {BF16: 1e6, DRAM: 1e5}, tensor_pct=0.0))
     notes = roofline(trace, trace.kernel_calls, choose_peaks(trace, device="A10")).notes
     assert [note.partition(":")[0] for note in notes] == ["peak of bf16_tensor is unsure"]

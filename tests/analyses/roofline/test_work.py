@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measured_kernels import launch, measured
+from measured_kernels import launch, trace_of_launches
 from timesink.analyses.kernels.launch_work import counted_work, role_of
 from timesink.recorder.ncu import ROOFLINE, UTILISATION
 
@@ -18,7 +18,7 @@ THREAD = "sm__sass_thread_inst_executed_op"
 
 
 def work_of(metrics, dur_ns=1000, **columns: Any):
-    trace = measured(launch(dur_ns, metrics, **{"tensor_pct": 0.0, **columns}))
+    trace = trace_of_launches(launch(dur_ns, metrics, **{"tensor_pct": 0.0, **columns}))
     work = counted_work(trace, trace.kernel_calls)
     return None if work is None else work[0].row(0, named=True)
 
@@ -240,7 +240,7 @@ def test_operations_come_before_instructions():
 
 
 def test_tensor_work_that_was_not_counted_is_unknown_not_zero():
-    trace = measured(
+    trace = trace_of_launches(
         launch(1000, {f"{THREAD}_ffma_pred_on.sum": 8.0}, tensor_pct=80.0),
         launch(1000, {f"{THREAD}_ffma_pred_on.sum": 8.0}, tensor_pct=2.3),
     )
@@ -251,7 +251,7 @@ def test_tensor_work_that_was_not_counted_is_unknown_not_zero():
 
 def test_without_any_trace_of_the_tensor_pipe_work_is_unknown():
     """A matrix product would else get a roof from the few operations beside its tensor work."""
-    trace = measured(
+    trace = trace_of_launches(
         launch(1000, {f"{THREAD}_ffma_pred_on.sum": 8.0}),
         launch(1000, {f"{THREAD}_ffma_pred_on.sum": 8.0, f"{TENSOR}_src_fp16.sum": 0.0}),
         launch(1000, {}),
@@ -297,14 +297,16 @@ def test_without_any_count_of_operations_there_is_no_work():
 
 
 def test_an_incomplete_count_is_called_a_lower_bound():
-    trace = measured(launch(1000, {f"{THREAD}_ffma_pred_on.sum": 8.0}, tensor_pct=0.0))
+    trace = trace_of_launches(launch(1000, {f"{THREAD}_ffma_pred_on.sum": 8.0}, tensor_pct=0.0))
     assert counted_work(trace, trace.kernel_calls)[1] == [
         "FADD, FMUL were not counted: FLOP are a lower bound",
     ]
 
 
 def test_launches_without_metrics_stay_in_their_place():
-    trace = measured(launch(10, {}), launch(10, {f"{TENSOR}_src_fp64.sum": 1.0}), launch(10, {}))
+    trace = trace_of_launches(
+        launch(10, {}), launch(10, {f"{TENSOR}_src_fp64.sum": 1.0}), launch(10, {})
+    )
     work = counted_work(trace, trace.kernel_calls)[0]
     assert work["index"].to_list() == [0, 1, 2]
     assert work["flop_fp64_tensor"].to_list() == [None, 1.0, None]

@@ -19,10 +19,10 @@ def two_levels(number: int, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("factor", [5.0, 8.0, 20.0])
 def test_a_change_far_beyond_the_levels_is_one_though_half_a_run_is_at_each(factor: float):
     base, new = two_levels(30, 1), factor * two_levels(30, 2)
-    for found, sign in ((mean_changes(base, new), 1), (mean_changes(new, base), -1)):
-        assert found.p[0] < 0.05
-        near, far = sorted((sign * found.low[0], sign * found.high[0]))
-        assert 0 < near < sign * found.delta[0] < far < 2 * factor * 140
+    for changes, sign in ((mean_changes(base, new), 1), (mean_changes(new, base), -1)):
+        assert changes.p[0] < 0.05
+        near, far = sorted((sign * changes.low[0], sign * changes.high[0]))
+        assert 0 < near < sign * changes.delta[0] < far < 2 * factor * 140
 
 
 def test_levels_that_meet_are_no_plain_change():
@@ -45,16 +45,16 @@ def test_nearly_twice_as_long_in_19_and_9_cycles_is_no_noise():
     """Cycles of a crowded host become longer and longer: the interval was -617 to +781 %."""
     base = np.tile([1.0, 1.05, 1.1, 1.05, 0.98], 4)[:19, None]
     new = np.array([[1.4], [1.5], [1.5], [1.6], [1.9], [2.1], [2.2], [2.3], [2.3]])
-    found = mean_changes(base, new)
-    assert found.p[0] < 0.05
-    assert 0.2 < found.low[0] < found.high[0] < 1.5
+    changes = mean_changes(base, new)
+    assert changes.p[0] < 0.05
+    assert 0.2 < changes.low[0] < changes.high[0] < 1.5
 
 
 def test_no_interval_reaches_far_beyond_what_was_measured():
     new = np.array([[0.9], [0.9], [1.0], [1.2], [1.5], [2.0], [2.4], [2.6], [2.6]])
-    found = mean_changes(RISING, new)
-    assert found.p[0] >= 0.05
-    assert -0.8 < found.low[0] < 0 < found.high[0] < 1.7
+    changes = mean_changes(RISING, new)
+    assert changes.p[0] >= 0.05
+    assert -0.8 < changes.low[0] < 0 < changes.high[0] < 1.7
 
 
 def test_few_measurements_do_not_show_how_far_they_wander():

@@ -17,14 +17,19 @@ def noisy(*levels: tuple[float, int], seed: int = 0) -> np.ndarray:
 
 @pytest.mark.parametrize(("before", "after"), [(5, 5), (5, 12), (12, 5), (12, 12)])
 def test_a_step_of_three_percent_is_found_within_a_row(before: int, after: int):
-    found = [level_changes(noisy((100.0, before), (103.0, after), seed=seed)) for seed in range(20)]
-    near = [any(one.certain and abs(one.at - before) <= 1 for one in changes) for changes in found]
+    change_lists = [
+        level_changes(noisy((100.0, before), (103.0, after), seed=seed)) for seed in range(20)
+    ]
+    near = [
+        any(change.certain and abs(change.at - before) <= 1 for change in changes)
+        for changes in change_lists
+    ]
     assert np.mean(near) >= 0.85  # 20 series tell little: the benchmark has thousands
 
 
 def test_a_flat_series_seldom_changes():
-    found = [level_changes(noisy((100.0, 20), seed=seed)) for seed in range(60)]
-    assert sum(any(one.certain for one in changes) for changes in found) <= 6
+    change_lists = [level_changes(noisy((100.0, 20), seed=seed)) for seed in range(60)]
+    assert sum(any(change.certain for change in changes) for changes in change_lists) <= 6
 
 
 def test_one_answer_for_one_series():
@@ -33,21 +38,24 @@ def test_one_answer_for_one_series():
 
 
 def test_a_level_that_comes_and_goes_is_two_changes():
-    found = level_changes(noisy((100.0, 15), (104.0, 15), (100.0, 15)))
-    assert [abs(one.at - at) <= 1 for one, at in zip(found, (15, 30), strict=True)] == [True, True]
+    changes = level_changes(noisy((100.0, 15), (104.0, 15), (100.0, 15)))
+    assert [abs(change.at - at) <= 1 for change, at in zip(changes, (15, 30), strict=True)] == [
+        True,
+        True,
+    ]
 
 
 def test_what_is_certain_but_small_is_not_told():
     steady = np.concatenate([np.full(10, 100.0), np.full(10, 100.2)])
     assert level_changes(steady) == []
-    assert [one.at for one in level_changes(steady, least_pct=0.1)] == [10]
+    assert [change.at for change in level_changes(steady, least_pct=0.1)] == [10]
 
 
 def test_the_newest_rows_may_have_changed():
-    (found,) = level_changes(np.append(noisy((100.0, 12)), 110.0))
-    assert (found.at, found.certain, found.p) == (12, False, None)
-    (found,) = level_changes(np.array([100.0, 100.1, 99.9, 110.0, 110.1, 109.9]))
-    assert (found.at, found.certain) == (3, False)
+    (change,) = level_changes(np.append(noisy((100.0, 12)), 110.0))
+    assert (change.at, change.certain, change.p) == (12, False, None)
+    (change,) = level_changes(np.array([100.0, 100.1, 99.9, 110.0, 110.1, 109.9]))
+    assert (change.at, change.certain) == (3, False)
 
 
 @pytest.mark.parametrize("values", [[], [1.0], [1.0, 2.0], [5.0] * 40])
@@ -56,7 +64,7 @@ def test_few_or_equal_values_have_one_level(values: list[float]):
 
 
 def test_counts_change_exactly():
-    assert [one.at for one in exact_changes([4, 4, 5]) or ()] == [2]
+    assert [change.at for change in exact_changes([4, 4, 5]) or ()] == [2]
     assert exact_changes([4, None, 4]) == []
-    assert [one.at for one in exact_changes(["a", "b", "b"]) or ()] == [1]
+    assert [change.at for change in exact_changes(["a", "b", "b"]) or ()] == [1]
     assert exact_changes([1, 2, 1, 2, 1, 2, 1]) is None

@@ -18,8 +18,8 @@ def test_as_published(p):
 
 
 def test_what_was_not_tested_counts_for_nothing():
-    found = false_discovery(np.array([0.02, np.nan, 0.04]))
-    assert found.tolist() == pytest.approx([0.04, np.nan, 0.04], nan_ok=True)
+    q_values = false_discovery(np.array([0.02, np.nan, 0.04]))
+    assert q_values.tolist() == pytest.approx([0.04, np.nan, 0.04], nan_ok=True)
 
 
 def test_nothing_tested():

@@ -36,23 +36,23 @@ class TestChanges:
     def test_columns_are_told_one_by_one(self):
         base = np.hstack([noise(30, 1), noise(30, 2)])
         new = np.hstack([noise(30, 3), 1.3 * noise(30, 4)])
-        found = mean_changes(base, new)
-        alone = [mean_changes(base[:, [place]], new[:, [place]]) for place in (0, 1)]
+        changes = mean_changes(base, new)
+        single_changes = [mean_changes(base[:, [place]], new[:, [place]]) for place in (0, 1)]
         for name in ("delta", "low", "high", "p"):
-            assert getattr(found, name).tolist() == [
-                pytest.approx(getattr(one, name)[0]) for one in alone
+            assert getattr(changes, name).tolist() == [
+                pytest.approx(getattr(column_changes, name)[0]) for column_changes in single_changes
             ]
-        assert found.p[0] > 0.05 > found.p[1]
+        assert changes.p[0] > 0.05 > changes.p[1]
 
     @pytest.mark.parametrize("rows", [0, 1])
     def test_one_row_has_no_test(self, rows: int):
-        found = mean_changes(column(*[5.0] * rows), column(7, 8, 9))
-        assert found.delta[0] == 8 - 5 * rows
-        assert np.isnan([found.low[0], found.high[0], found.p[0]]).all()
+        changes = mean_changes(column(*[5.0] * rows), column(7, 8, 9))
+        assert changes.delta[0] == 8 - 5 * rows
+        assert np.isnan([changes.low[0], changes.high[0], changes.p[0]]).all()
 
     def test_nothing_on_either_side_is_no_change(self):
-        found = mean_changes(column(0, 0, 0), column(0, 0, 0))
-        assert (found.delta[0], found.low[0], found.high[0], found.p[0]) == (0, 0, 0, 1)
+        changes = mean_changes(column(0, 0, 0), column(0, 0, 0))
+        assert (changes.delta[0], changes.low[0], changes.high[0], changes.p[0]) == (0, 0, 0, 1)
 
     def test_from_nothing_to_something(self):
         assert mean_changes(column(0, 0, 0, 0), column(5, 5.1, 4.9, 5)).p[0] < 0.001
@@ -62,12 +62,12 @@ class TestChanges:
         st.lists(st.floats(-1e12, 1e12), min_size=2, max_size=30),
     )
     def test_the_interval_holds_the_change_and_sides_can_be_swapped(self, base, new):
-        found = mean_changes(column(*base), column(*new))
+        changes = mean_changes(column(*base), column(*new))
         back = mean_changes(column(*new), column(*base))
-        assert found.low[0] <= found.delta[0] <= found.high[0]
-        assert 0 <= found.p[0] <= 1
-        assert back.p[0] == pytest.approx(found.p[0])
-        assert back.low[0] == pytest.approx(-found.high[0])
+        assert changes.low[0] <= changes.delta[0] <= changes.high[0]
+        assert 0 <= changes.p[0] <= 1
+        assert back.p[0] == pytest.approx(changes.p[0])
+        assert back.low[0] == pytest.approx(-changes.high[0])
 
     @given(
         st.lists(st.floats(0, 1e12) | st.sampled_from([1.0, 2.0]), min_size=2, max_size=30),
@@ -75,11 +75,11 @@ class TestChanges:
         st.sampled_from([0.0, 0.01]),
     )
     def test_p_the_interval_and_the_change_tell_the_same(self, base, new, floor):
-        found = mean_changes(column(*base), column(*new), floor=floor)
-        low, high, delta = float(found.low[0]), float(found.high[0]), float(found.delta[0])
-        assert (found.p[0] < ALPHA) == (low > 0 or high < 0)
-        if found.p[0] < ALPHA:
-            assert np.sign(low) == np.sign(high) == np.sign(delta) == np.sign(found.calm_delta[0])
+        changes = mean_changes(column(*base), column(*new), floor=floor)
+        low, high, delta = float(changes.low[0]), float(changes.high[0]), float(changes.delta[0])
+        assert (changes.p[0] < ALPHA) == (low > 0 or high < 0)
+        if changes.p[0] < ALPHA:
+            assert np.sign(low) == np.sign(high) == np.sign(delta) == np.sign(changes.calm_delta[0])
 
     def test_a_floor_is_known_and_not_estimated(self):
         """Whatever the runs are like, three percent are found if there are enough cycles."""
@@ -123,21 +123,21 @@ class TestOutliers:
     def test_what_is_frequent_stays_on_both_sides(self):
         often = column(*[10, 10, 10, 10, 30] * 6)
         once = column(*[10] * 20, 30, *[10] * 9)
-        kept = without_outliers(often, once)
-        assert kept[0].tolist() == often.tolist()
-        assert kept[1].tolist() == once.tolist()
+        calm_values = without_outliers(often, once)
+        assert calm_values[0].tolist() == often.tolist()
+        assert calm_values[1].tolist() == once.tolist()
 
     def test_where_they_turn_the_change_round_there_is_none(self):
         base, new = column(*[100.0] * 30), column(*[110.0] * 30)
         base[[4, 14, 24]] = 400
-        found = mean_changes(base, new)
-        assert found.delta[0] < 0 < found.calm_delta[0]
-        assert found.low[0] <= found.delta[0] < 0 < found.high[0]
-        assert found.p[0] == 1
+        changes = mean_changes(base, new)
+        assert changes.delta[0] < 0 < changes.calm_delta[0]
+        assert changes.low[0] <= changes.delta[0] < 0 < changes.high[0]
+        assert changes.p[0] == 1
 
     def test_they_do_not_hide_a_change(self):
         base, new = noise(30, 1), 1.2 * noise(30, 2)
         new[[7, 19]] *= 8
-        found = mean_changes(base, new)
-        assert found.p[0] < 0.05
-        assert found.low[0] <= found.delta[0] <= found.high[0]
+        changes = mean_changes(base, new)
+        assert changes.p[0] < 0.05
+        assert changes.low[0] <= changes.delta[0] <= changes.high[0]

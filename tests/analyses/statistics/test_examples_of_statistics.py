@@ -11,9 +11,9 @@ from timesink.analyses.statistics import (
     permutation_p,
     rank_p,
     rank_test,
+    student_t_quantile,
     sums,
     trimmed_mean,
-    two_sided_limits,
     two_sided_p,
     welch_interval,
     welch_p,
@@ -22,8 +22,8 @@ from timesink.analyses.statistics.drift import (
     apart,
     cosines,
     intervals,
-    likeness,
     mean_changes,
+    pooled_autocorrelation,
     regime_p,
     segments,
     variance_of_mean,
@@ -48,8 +48,8 @@ def test_false_discovery() -> None:
 
 def test_mean_changes() -> None:
     base, new = np.array([[10.0], [11], [10], [9]]), np.array([[20.0], [21], [19], [20]])
-    found = mean_changes(base, new)
-    assert (found.delta.tolist(), bool(found.low[0] > 5), bool(found.p[0] < 0.01)) == (
+    changes = mean_changes(base, new)
+    assert (changes.delta.tolist(), bool(changes.low[0] > 5), bool(changes.p[0] < 0.01)) == (
         [10.0],
         True,
         True,
@@ -70,14 +70,14 @@ def test_cosines() -> None:
 def test_likeness() -> None:
     steps = np.repeat([[1.0], [5.0], [2.0], [7.0], [3.0], [6.0]], 5, axis=0)
     assert (
-        likeness([steps, steps]).round(2).tolist(),
-        likeness([steps[::5]]).round(2).tolist(),
+        pooled_autocorrelation([steps, steps]).round(2).tolist(),
+        pooled_autocorrelation([steps[::5]]).round(2).tolist(),
     ) == ([0.81], [0.01])
 
 
 def test_variance_of_mean() -> None:
-    values, alike = np.array([[1.0], [3.0], [1.0], [3.0]]), np.array([0.0])
-    assert [found.round(3).tolist() for found in variance_of_mean(values, alike)] == [
+    values, rho = np.array([[1.0], [3.0], [1.0], [3.0]]), np.array([0.0])
+    assert [estimate.round(3).tolist() for estimate in variance_of_mean(values, rho)] == [
         [0.333],
         [3.0],
     ]
@@ -98,8 +98,11 @@ def test_moments() -> None:
 
 
 def test_moments_with_zeros() -> None:
-    found = moments_with_zeros(np.array([0, 0]), np.array([3.0, 3.0]), np.array([3, 2]))
-    assert (found.mean.tolist(), found.spread.round(3).tolist()) == ([2.0, 0.0], [1.732, 0.0])
+    group_moments = moments_with_zeros(np.array([0, 0]), np.array([3.0, 3.0]), np.array([3, 2]))
+    assert (group_moments.mean.tolist(), group_moments.spread.round(3).tolist()) == (
+        [2.0, 0.0],
+        [1.732, 0.0],
+    )
 
 
 def test_sums() -> None:
@@ -127,7 +130,8 @@ def test_rank_test() -> None:
 
 def test_segments() -> None:
     assert [
-        (one.length, one.level) for one in segments(np.array([5.0, 5.1, 4.9, 5, 9, 9.1, 8.9, 9]))
+        (segment.length, segment.level)
+        for segment in segments(np.array([5.0, 5.1, 4.9, 5, 9, 9.1, 8.9, 9]))
     ] == [(4, 5.0), (4, 9.0)]
 
 
@@ -149,7 +153,10 @@ def test_two_sided_p() -> None:
 
 
 def test_two_sided_limits() -> None:
-    assert two_sided_limits(0.05, np.array([10.0, 1.0])).round(6).tolist() == [2.228139, 12.706205]
+    assert student_t_quantile(0.05, np.array([10.0, 1.0])).round(6).tolist() == [
+        2.228139,
+        12.706205,
+    ]
 
 
 def test_welch_p() -> None:

@@ -18,8 +18,8 @@ NUMBERS = st.lists(st.integers(0, 20).map(float), min_size=4, max_size=5).map(np
 
 def middle(values) -> float:
     """The trimmed mean of up to nine numbers, which loses one at either end from five on."""
-    kept = sorted(values)[1:-1] if len(values) >= 5 else values
-    return sum(kept) / len(kept)
+    middle_values = sorted(values)[1:-1] if len(values) >= 5 else values
+    return sum(middle_values) / len(middle_values)
 
 
 @given(NUMBERS, NUMBERS)
@@ -32,8 +32,8 @@ def test_few_are_exchanged_in_every_way(left, right):
         )
         for chosen in combinations(places, len(left))
     ]
-    found = abs(middle(left) - middle(right))
-    as_far = sum(change >= found - 1e-9 for change in changes)
+    observed_change = abs(middle(left) - middle(right))
+    as_far = sum(change >= observed_change - 1e-9 for change in changes)
     assert permutation_p(left, right) == pytest.approx(as_far / len(changes))
 
 

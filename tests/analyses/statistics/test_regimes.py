@@ -20,9 +20,13 @@ class TestSegments:
 
     def test_levels_are_found_where_they_begin(self):
         values = np.array([*level(10, 12), *level(15, 7, 2), *level(9, 9, 3)])
-        found = segments(values)
-        assert [(one.start, one.end) for one in found] == [(0, 12), (12, 19), (19, 28)]
-        assert [round(one.level) for one in found] == [10, 15, 9]
+        level_segments = segments(values)
+        assert [(segment.start, segment.end) for segment in level_segments] == [
+            (0, 12),
+            (12, 19),
+            (19, 28),
+        ]
+        assert [round(segment.level) for segment in level_segments] == [10, 15, 9]
 
     @pytest.mark.parametrize("values", [[], [5.0], [5.0, 9.0], [0.0] * 9])
     def test_few_or_no_numbers_are_at_one_level_at_most(self, values: list[float]):
@@ -31,8 +35,10 @@ class TestSegments:
     @given(st.lists(st.floats(0, 1e12), max_size=60))
     @example([9.0, 2.2250738585072014e-308, 0.0, 0.0])
     def test_every_measurement_is_at_one_level(self, values):
-        found = segments(np.array(values))
-        places = [place for one in found for place in range(one.start, one.end)]
+        level_segments = segments(np.array(values))
+        places = [
+            place for segment in level_segments for place in range(segment.start, segment.end)
+        ]
         assert places == list(range(len(values)))
 
 
@@ -47,9 +53,9 @@ class TestParts:
     def test_a_level_that_comes_back_with_its_side_is_a_change(self):
         turns = [level(10 + 5 * (turn % 2), 8, turn) for turn in range(10)]
         is_new = np.arange(80) // 8 % 2 == 1
-        found = regime_p(np.concatenate(turns), is_new)
-        assert found is not None
-        assert found < 0.05
+        p_value = regime_p(np.concatenate(turns), is_new)
+        assert p_value is not None
+        assert p_value < 0.05
 
     def test_parts_that_hold_the_same_levels_are_the_same(self):
         values = np.array([*level(10, 10), *level(20, 10, 2)])

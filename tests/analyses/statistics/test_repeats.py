@@ -17,13 +17,13 @@ from timesink.analyses.statistics.repeats import (
 def runs(levels, *, drift=0.0, cycles=40, probes=None, seed=3):
     """Runs in turn at these levels of both sides, in ms, with even cycles."""
     order = islice(next_sides(seed), 2 * len(levels["base"]))
-    left = {side: iter(own) for side, own in levels.items()}
-    found = []
+    left = {side: iter(side_levels) for side, side_levels in levels.items()}
+    timed_runs = []
     for number, side in enumerate(order):
         level = next(left[side]) * (1 + drift * number)
         speed = None if probes is None else probes[number]
-        found.append(TimedRun(side, np.full(cycles, 1e6 * level), number, speed))
-    return found
+        timed_runs.append(TimedRun(side, np.full(cycles, 1e6 * level), number, speed))
+    return timed_runs
 
 
 def noisy(number, level=10.0, part=0.01, seed=1):
@@ -31,9 +31,9 @@ def noisy(number, level=10.0, part=0.01, seed=1):
 
 
 def test_a_change_of_ten_percent_is_found_in_few_runs():
-    found = decide(runs({"base": noisy(5), "new": noisy(5, 11.0, seed=2)}))
-    assert found.outcome == "slower"
-    low, high = found.typical.interval_pct
+    decision = decide(runs({"base": noisy(5), "new": noisy(5, 11.0, seed=2)}))
+    assert decision.outcome == "slower"
+    low, high = decision.typical.interval_pct
     assert 0 < low < 10 < high
 
 
@@ -70,9 +70,9 @@ def test_rare_slow_cycles_are_found_in_the_mean_though_typical_cycles_are_the_sa
             zip(next_sides(1), noisy(24, 1.0, 0.002), strict=False)
         )
     ]
-    found = decide(taken)
-    assert found.outcome == "slower"
-    assert found.leading.statistic == "mean"
+    decision = decide(taken)
+    assert decision.outcome == "slower"
+    assert decision.leading.statistic == "mean"
 
 
 def test_one_run_in_ten_that_is_held_up_keeps_sides_from_being_the_same():
@@ -87,11 +87,11 @@ def test_a_busy_neighbour_does_not_hide_a_change_of_fast_cycles():
     for number, side in enumerate(islice(next_sides(2), 24)):
         cycles = np.full(200, 1e6 if side == "base" else 1.05e6)
         # A part of the cycles, another in each run, waits for a core.
-        held = random.random(200) < random.uniform(0.05, 0.6)
-        taken.append(TimedRun(side, np.where(held, 3 * cycles, cycles), number))
-    found = decide(taken)
-    assert found.outcome == "slower"
-    assert found.leading.statistic == "fast"
+        is_waiting = random.random(200) < random.uniform(0.05, 0.6)
+        taken.append(TimedRun(side, np.where(is_waiting, 3 * cycles, cycles), number))
+    decision = decide(taken)
+    assert decision.outcome == "slower"
+    assert decision.leading.statistic == "fast"
 
 
 @pytest.mark.parametrize("allowed", [None, 1.0, 5.0, 30.0])
@@ -110,10 +110,10 @@ def test_rare_slow_cycles_do_not_pass_a_limit(allowed):
 def test_a_limit_below_what_is_known_is_not_decided():
     base = noisy(30, part=0.002)
     apart = 1.001 + 0.004 * np.random.default_rng(2).normal(size=30)
-    found = decide(runs({"base": base, "new": base * apart}))
-    assert found.outcome == "same"
-    assert found.is_beyond(0.3) is None
-    assert found.is_beyond(1.0) is False
+    decision = decide(runs({"base": base, "new": base * apart}))
+    assert decision.outcome == "same"
+    assert decision.is_beyond(0.3) is None
+    assert decision.is_beyond(1.0) is False
 
 
 def test_changes_too_small_to_matter_are_none():
@@ -142,9 +142,9 @@ def test_runs_with_cycles_of_no_length_are_left_out():
 
 
 def test_one_run_a_side_decides_nothing():
-    found = decide(runs({"base": [1.0], "new": [7.0]}))
-    assert found.outcome == "undecided"
-    assert found.typical.interval_pct is None
+    decision = decide(runs({"base": [1.0], "new": [7.0]}))
+    assert decision.outcome == "undecided"
+    assert decision.typical.interval_pct is None
 
 
 def test_runs_are_paired_with_the_neighbour_of_the_other_side():
@@ -162,11 +162,11 @@ def test_the_order_is_drawn_and_neither_side_always_first():
 @pytest.mark.parametrize("scatter", [0.3, 1.0])
 def test_as_many_runs_are_stated_as_find_the_change(scatter):
     stated = runs_needed(scatter)
-    found = 0
+    slower_count = 0
     for seed in range(20):
         levels = {
             "base": noisy(stated, part=scatter / 100 / 2**0.5, seed=2 * seed),
             "new": noisy(stated, 10.1, scatter / 100 / 2**0.5, seed=2 * seed + 1),
         }
-        found += decide(runs(levels)).outcome == "slower"
-    assert found >= 18
+        slower_count += decide(runs(levels)).outcome == "slower"
+    assert slower_count >= 18

@@ -15,8 +15,8 @@ from timesink.analyses.statistics import (
     moments_with_zeros,
     rank_p,
     rank_test,
+    student_t_quantile,
     sums,
-    two_sided_limits,
     two_sided_p,
     welch_interval,
     welch_p,
@@ -48,27 +48,29 @@ def all_given(values: list[float]) -> Moments:
 
 @given(st.lists(SETS, min_size=1, max_size=6))
 def test_moments_are_those_of_each_group_alone(sets):
-    found = moments(*in_groups(sets), len(sets) + 1)
+    group_moments = moments(*in_groups(sets), len(sets) + 1)
     for number, values in enumerate(sets):
-        assert found.count[number] == len(values)
-        assert found.mean[number] == pytest.approx(np.mean(values), rel=1e-12, abs=1e-9)
-        assert found.spread[number] == pytest.approx(np.std(values, ddof=1), rel=1e-9, abs=1e-9)
-    assert (found.count[-1], found.mean[-1], found.spread[-1]) == (0, 0, 0)
+        assert group_moments.count[number] == len(values)
+        assert group_moments.mean[number] == pytest.approx(np.mean(values), rel=1e-12, abs=1e-9)
+        assert group_moments.spread[number] == pytest.approx(
+            np.std(values, ddof=1), rel=1e-9, abs=1e-9
+        )
+    assert (group_moments.count[-1], group_moments.mean[-1], group_moments.spread[-1]) == (0, 0, 0)
 
 
 @given(st.floats(-1e15, 1e15), st.integers(1, 40))
 def test_equal_values_have_no_spread_at_all(value, count):
-    for found in (of([value] * count), all_given([value] * count)):
-        assert found.mean[0] == value
-        assert found.spread[0] == 0
+    for group_moments in (of([value] * count), all_given([value] * count)):
+        assert group_moments.mean[0] == value
+        assert group_moments.spread[0] == 0
 
 
 @given(SETS, st.integers(0, 5))
 def test_zeros_need_not_be_given(values, absent):
-    found = moments_with_zeros(*in_groups([values]), np.array([len(values) + absent]))
-    whole = of(values + [0.0] * absent)
-    assert found.mean[0] == pytest.approx(whole.mean[0], rel=1e-12, abs=1e-9)
-    assert found.spread[0] == pytest.approx(whole.spread[0], rel=1e-9, abs=1e-9)
+    group_moments = moments_with_zeros(*in_groups([values]), np.array([len(values) + absent]))
+    full_moments = of(values + [0.0] * absent)
+    assert group_moments.mean[0] == pytest.approx(full_moments.mean[0], rel=1e-12, abs=1e-9)
+    assert group_moments.spread[0] == pytest.approx(full_moments.spread[0], rel=1e-9, abs=1e-9)
 
 
 def test_a_mean_of_decimals_is_not_off_by_rounding():
@@ -85,18 +87,18 @@ def test_a_mean_of_decimals_is_not_off_by_rounding():
 def test_probabilities_are_those_of_scipy(t, freedom):
     special = pytest.importorskip("scipy.special")
     expected = 2 * special.stdtr(freedom, -t)
-    found = two_sided_p(np.array([t]), np.array([freedom]))[0]
-    assert found == pytest.approx(expected, rel=1e-9, abs=1e-14)
+    p_value = two_sided_p(np.array([t]), np.array([freedom]))[0]
+    assert p_value == pytest.approx(expected, rel=1e-9, abs=1e-14)
 
 
 @given(st.floats(1e-6, 0.9), st.floats(1, 1e5))
 def test_a_limit_is_exceeded_with_its_probability(p, freedom):
-    limit = float(two_sided_limits(p, np.array([freedom]))[0])
+    limit = float(student_t_quantile(p, np.array([freedom]))[0])
     assert two_sided_p(np.array([limit]), np.array([freedom]))[0] == pytest.approx(p, rel=1e-9)
 
 
 def test_limits_of_the_tables():
-    few, many = two_sided_limits(0.05, np.array([1.0, 1e6]))
+    few, many = student_t_quantile(0.05, np.array([1.0, 1e6]))
     assert few == pytest.approx(12.7062, abs=1e-4)
     assert many == pytest.approx(1.95997, abs=1e-5)
 
@@ -131,8 +133,8 @@ def test_intervals_are_those_of_scipy(left, right):
     stats = pytest.importorskip("scipy.stats")
     expected = stats.ttest_ind(right, left, equal_var=False).confidence_interval(0.95)
     if min(np.ptp(left), np.ptp(right)) > 0:
-        found = welch_interval(of(left), of(right))
-        assert found == pytest.approx((expected.low, expected.high), rel=1e-6, abs=1e-6)
+        interval = welch_interval(of(left), of(right))
+        assert interval == pytest.approx((expected.low, expected.high), rel=1e-6, abs=1e-6)
 
 
 # -- ranks -----------------------------------------------------------------------------------------
@@ -142,9 +144,9 @@ def test_intervals_are_those_of_scipy(left, right):
 def test_p_values_of_ranks_are_those_of_scipy(pairs):
     stats = pytest.importorskip("scipy.stats")
     number, values = in_groups([side for pair in pairs for side in pair])
-    found = rank_p(number // 2, number % 2 == 1, values, len(pairs))
+    p_values = rank_p(number // 2, number % 2 == 1, values, len(pairs))
     expected = [stats.mannwhitneyu(*pair, alternative="two-sided").pvalue for pair in pairs]
-    assert found == pytest.approx(expected, rel=1e-9)
+    assert p_values == pytest.approx(expected, rel=1e-9)
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.booleans(), st.integers(0, 5)), min_size=1))

@@ -31,9 +31,9 @@ def test_thinning_keeps_extremes_and_mean(samples: list[tuple[int, int]], resolu
 
 def test_a_window_begins_with_the_value_that_holds_there() -> None:
     points = as_points(np.array([0, 3]), np.array([0, 100, 200]), np.array([1.0, 2.0, 3.0]))
-    shown = visible_points([Level(0, points)], 0, 120, 180, pixels=60)
-    assert shown.x.tolist() == [100]
-    assert shown.mean.tolist() == [2.0]
+    window = visible_points([Level(0, points)], 0, 120, 180, pixels=60)
+    assert window.x.tolist() == [100]
+    assert window.mean.tolist() == [2.0]
 
 
 def test_curves_are_thinned_each_for_itself() -> None:

@@ -15,17 +15,17 @@ from timesink.analyses.timeline.levels import (
     merge,
     pixel_length,
     resolutions,
-    sampled,
+    sample_curves,
     single,
     thin,
     visible,
 )
-from timesink.analyses.timeline.tracks import Naming, ranked
+from timesink.analyses.timeline.tracks import Naming, rank_tracks
 
 
 def test_sampled() -> None:
     trace = timesink.open(timesink.sample())
-    assert [samples.track.name for samples in sampled(trace, Naming("GPU", {}))] == [
+    assert [samples.track.name for samples in sample_curves(trace, Naming("GPU", {}))] == [
         "allocated memory",
         "allocated memory",
         "reserved memory",
@@ -63,8 +63,12 @@ def test_layout_of() -> None:
 def test_whole_layout() -> None:
     trace = timesink.open(timesink.sample())
     layout = layout_of(trace)
-    whole = whole_layout(trace, layout)
-    assert (len(layout.levels), len(whole.levels) > 1, len(whole.arrows)) == (1, True, 1176)
+    full_layout = whole_layout(trace, layout)
+    assert (len(layout.levels), len(full_layout.levels) > 1, len(full_layout.arrows)) == (
+        1,
+        True,
+        1176,
+    )
 
 
 def test_coarser_levels() -> None:
@@ -102,7 +106,7 @@ def test_naming_process() -> None:
 def test_ranked() -> None:
     named = Naming("GPU", {})
     few, many = (named.thread("1", t, "host", operators=int(t), events=9) for t in "38")
-    listed, ids = ranked([few, many])
+    listed, ids = rank_tracks([few, many])
     assert ([track.name for track in listed], ids) == (["thread 8", "thread 3"], [1, 0])
 
 

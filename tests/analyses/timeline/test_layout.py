@@ -28,8 +28,8 @@ def sample_layout() -> WholeLayout:
 
 
 def test_tracks_of_the_sample_in_order() -> None:
-    told = [(t.kind, t.group, t.name, t.unit) for t in sample_layout().lanes.tracks]
-    assert told == [
+    tracks = [(t.kind, t.group, t.name, t.unit) for t in sample_layout().lanes.tracks]
+    assert tracks == [
         ("device", "GPU 0", "stream 7", ""),
         ("annotation", "GPU 0", "stream 7 annotations", ""),
         ("host", "python3 (1525)", "thread 1525 (python3)", ""),
@@ -153,7 +153,7 @@ def test_arrows_with_an_id_that_is_used_again_lead_to_the_pass_after_them(tmp_pa
     layout = whole_layout(trace, layout_of(trace))
     lanes, arrows = layout.lanes, layout.arrows
     names = [
-        [lanes.names[lanes.slices.label[lanes.place[one]]] for one in ends.tolist()]
+        [lanes.names[lanes.slices.label[lanes.place[end]]] for end in ends.tolist()]
         for ends in (arrows.tail, arrows.head)
     ]
     assert names == [["aten::mm"] * 2, ["MmBackward0"] * 2]

@@ -39,7 +39,7 @@ resolutions = st.sampled_from([1, 2, 8, 32, 128])
 
 def pieces_of(lanes: list[list[Slice]]) -> MergedSlices:
     first = np.append(0, np.cumsum([len(lane) for lane in lanes]))
-    rows = np.array([one for lane in lanes for one in lane], dtype=np.int64).reshape(-1, 3)
+    rows = np.array([piece for lane in lanes for piece in lane], dtype=np.int64).reshape(-1, 3)
     ids = np.arange(len(rows), dtype=np.int32)
     return single(first, rows[:, 0], rows[:, 1], rows[:, 2].astype(np.uint32), ids)
 
@@ -51,7 +51,7 @@ def plainly_merged(lane: list[Slice], resolution: int) -> list[list[Slice]]:
         number, (start, dur, _) = numbered
         return (start // resolution, -1 if dur < resolution else number)
 
-    return [[one for _, one in group] for _, group in groupby(enumerate(lane), cell)]
+    return [[piece for _, piece in group] for _, group in groupby(enumerate(lane), cell)]
 
 
 @patient
@@ -138,5 +138,5 @@ def test_a_window_is_coarser_where_it_would_hold_too_much(
     levels, chosen = [Level(0, slices)], np.arange(len(lanes))
     window = visible(levels, chosen, -20, 1000, pixels=1000, most=most)
     assert len(window.pieces) <= max(most, 2 * len(lanes))
-    shown = visible(levels, chosen, -20, 1000, pixels=1000)
-    assert window.pieces.count.sum() == shown.pieces.count.sum()
+    visible_pieces = visible(levels, chosen, -20, 1000, pixels=1000)
+    assert window.pieces.count.sum() == visible_pieces.pieces.count.sum()

@@ -27,11 +27,13 @@ def sample() -> Trace:
     return timesink.open(timesink.sample())
 
 
-@pytest.mark.parametrize("own", [False, True])
-def test_pieces_of_a_path_lie_in_their_slices_and_follow_one_another(*, own: bool) -> None:
+@pytest.mark.parametrize("without_overhead", [False, True])
+def test_pieces_of_a_path_lie_in_their_slices_and_follow_one_another(
+    *, without_overhead: bool
+) -> None:
     trace = sample()
-    drawn = own_timeline(trace) if own else trace
-    pieces = path_pieces(trace, own=own)
+    drawn = own_timeline(trace) if without_overhead else trace
+    pieces = path_pieces(trace, by_itself=without_overhead)
     for side, events in (
         (~pieces.of_device, host_columns(drawn)),
         (pieces.of_device, device_columns(drawn)),
@@ -72,7 +74,7 @@ def test_nothing_is_drawn_where_the_own_clock_is_not_known() -> None:
     assert not own_clock(other).is_known
     assert not len(recording_costs(other).row)
     assert not len(recording_levels(layout_of(other), recording_costs(other))[0].pieces)
-    assert len(path_pieces(other, own=True)) == len(path_pieces(other))
+    assert len(path_pieces(other, by_itself=True)) == len(path_pieces(other))
 
 
 def test_what_is_drawn_over_slices_is_merged_as_they_are() -> None:

@@ -15,7 +15,7 @@ spans = st.lists(
 )
 
 
-def stacked(spans: list[tuple[int, int, int]]) -> list[tuple[int, int, int, int]]:
+def stack_spans(spans: list[tuple[int, int, int]]) -> list[tuple[int, int, int, int]]:
     """Track, row, start and end of each span."""
     track, start, dur = (np.array(column, dtype=np.int64) for column in zip(*spans, strict=True))
     order = pre_order(track, start, start + dur, np.zeros(len(spans), dtype=np.bool_))
@@ -27,7 +27,7 @@ def stacked(spans: list[tuple[int, int, int]]) -> list[tuple[int, int, int, int]
 @patient
 @given(spans)
 def test_slices_of_a_row_do_not_overlap(spans: list[tuple[int, int, int]]) -> None:
-    placed = stacked(spans)
+    placed = stack_spans(spans)
     for place, (track, row, start, end) in enumerate(placed):
         for other in placed[:place]:
             if other[:2] == (track, row):
@@ -37,7 +37,7 @@ def test_slices_of_a_row_do_not_overlap(spans: list[tuple[int, int, int]]) -> No
 @patient
 @given(spans)
 def test_what_lies_in_another_stands_below_it(spans: list[tuple[int, int, int]]) -> None:
-    placed = stacked(spans)
+    placed = stack_spans(spans)
     for track, row, start, end in placed:
         for other_track, other_row, other_start, other_end in placed:
             if track == other_track and other_start < start and end < other_end:
@@ -46,9 +46,9 @@ def test_what_lies_in_another_stands_below_it(spans: list[tuple[int, int, int]])
 
 def test_nested_calls_take_a_row_each_and_rows_are_used_again() -> None:
     calls = [(0, 0, 100), (0, 10, 30), (0, 12, 5), (0, 50, 30), (0, 55, 5), (0, 200, 10)]
-    assert [row for _, row, _, _ in stacked(calls)] == [0, 1, 2, 1, 2, 0]
+    assert [row for _, row, _, _ in stack_spans(calls)] == [0, 1, 2, 1, 2, 0]
 
 
 def test_a_callee_of_a_crossing_call_does_not_cover_it() -> None:
     crossing = [(0, 0, 10), (0, 5, 10), (0, 12, 2)]
-    assert [row for _, row, _, _ in stacked(crossing)] == [0, 1, 2]
+    assert [row for _, row, _, _ in stack_spans(crossing)] == [0, 1, 2]

@@ -35,22 +35,22 @@ def labels(*shape: int) -> Any:
 def same_work(operator: Any, arguments: tuple[Any, ...]) -> Work:
     """The work of the same call as a recording would hold it."""
     kinds = [
-        Tensor(tuple(one.shape), TYPES[one.dtype], tuple(one.stride()))
-        if isinstance(one, torch.Tensor)
-        else one
-        for one in arguments
+        Tensor(tuple(argument.shape), TYPES[argument.dtype], tuple(argument.stride()))
+        if isinstance(argument, torch.Tensor)
+        else argument
+        for argument in arguments
     ]
     name = operator.__name__.split(".")[0]
     return work(f"aten::{NAMES.get(name, name)}", *kinds)
 
 
-def named(one: Any) -> str:
-    return "" if isinstance(one, tuple) else str(one)
+def case_id(value: Any) -> str:
+    return "" if isinstance(value, tuple) else str(value)
 
 
-def outputs(made: Any) -> int:
-    made = made if isinstance(made, tuple) else (made,)
-    return sum(one.nbytes for one in made if isinstance(one, torch.Tensor))
+def outputs(result: Any) -> int:
+    result = result if isinstance(result, tuple) else (result,)
+    return sum(tensor.nbytes for tensor in result if isinstance(tensor, torch.Tensor))
 
 
 X = real(2, 8, 6, 10)
@@ -114,12 +114,16 @@ FORWARD = [
 ]
 
 
-@pytest.mark.parametrize(("operator", "arguments"), FORWARD, ids=named)
+@pytest.mark.parametrize(("operator", "arguments"), FORWARD, ids=case_id)
 def test_bytes_are_those_of_tensors(operator, arguments):
-    found = same_work(operator, arguments)
-    given = {id(one): one.nbytes for one in arguments if isinstance(one, torch.Tensor)}
-    assert found.read_bytes == sum(given.values())
-    assert found.written_bytes == outputs(operator(*arguments))
+    call_work = same_work(operator, arguments)
+    bytes_by_tensor = {
+        id(argument): argument.nbytes
+        for argument in arguments
+        if isinstance(argument, torch.Tensor)
+    }
+    assert call_work.read_bytes == sum(bytes_by_tensor.values())
+    assert call_work.written_bytes == outputs(operator(*arguments))
 
 
 GRAD = real(2, 8, 7, 7)
@@ -164,18 +168,20 @@ BACKWARD = [
 ]
 
 
-@pytest.mark.parametrize(("operator", "arguments", "unread"), BACKWARD, ids=named)
+@pytest.mark.parametrize(("operator", "arguments", "unread"), BACKWARD, ids=case_id)
 def test_bytes_of_gradients_are_those_of_tensors(operator, arguments, unread):
-    found = same_work(operator, arguments)
-    assert found.read_bytes == sum(
-        one.nbytes
-        for place, one in enumerate(arguments)
-        if isinstance(one, torch.Tensor) and place not in unread
+    call_work = same_work(operator, arguments)
+    assert call_work.read_bytes == sum(
+        argument.nbytes
+        for place, argument in enumerate(arguments)
+        if isinstance(argument, torch.Tensor) and place not in unread
     )
-    assert found.written_bytes == outputs(operator(*arguments))
+    assert call_work.written_bytes == outputs(operator(*arguments))
 
 
-CONVOLUTIONS = [one for one in FORWARD if one[0] is aten.convolution.default and one[1][2] is None]
+CONVOLUTIONS = [
+    case for case in FORWARD if case[0] is aten.convolution.default and case[1][2] is None
+]
 COUNTED = [
     (aten.mm.default, (real(3, 4), real(4, 5))),
     (aten.bmm.default, (real(2, 3, 4), real(2, 4, 5))),
@@ -184,7 +190,7 @@ COUNTED = [
 ]
 
 
-@pytest.mark.parametrize(("operator", "arguments"), COUNTED, ids=named)
+@pytest.mark.parametrize(("operator", "arguments"), COUNTED, ids=case_id)
 def test_operations_are_those_that_torch_counts(operator, arguments):
     with counter.FlopCounterMode(display=False) as counted:
         operator(*arguments)

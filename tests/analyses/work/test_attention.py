@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from operator_calls import half, recorded, single, work
+from operator_calls import call_arguments, half, single, work
 from timesink.analyses.work import Tensor, work_of
 from timesink.analyses.work.attention import Mask
 
@@ -32,10 +32,10 @@ def test_layouts_agree():
 
 def test_shared_keys_and_narrow_values_count_their_own_size():
     q, k, v = single(1, 10, 8, 192), single(1, 20, 2, 192), single(1, 20, 2, 128)
-    found = flash(q, k, v)
-    assert found.matrix_flop == 2 * 8 * 10 * 20 * (192 + 128)
-    assert found.read_bytes == 4 * (10 * 8 * 192 + 20 * 2 * 192 + 20 * 2 * 128)
-    assert found.written_bytes == 4 * (10 * 8 * 128 + 10 * 8)
+    call_work = flash(q, k, v)
+    assert call_work.matrix_flop == 2 * 8 * 10 * 20 * (192 + 128)
+    assert call_work.read_bytes == 4 * (10 * 8 * 192 + 20 * 2 * 192 + 20 * 2 * 128)
+    assert call_work.written_bytes == 4 * (10 * 8 * 128 + 10 * 8)
 
 
 def pairs(mask, queries, keys):
@@ -87,9 +87,9 @@ def test_kernels_align_causal_masks_to_one_end():
 
 def test_a_window_of_keys_bounds_the_work():
     q = half(1, 4096, 1, 64)
-    whole, near = flash(q, q, q, causal=True), flash(q, q, q, causal=True, left=255)
-    assert near.matrix_flop < whole.matrix_flop / 7
-    assert flash(q, q, q, causal=True, left=-1, right=-1) == whole
+    full_work, near = flash(q, q, q, causal=True), flash(q, q, q, causal=True, left=255)
+    assert near.matrix_flop < full_work.matrix_flop / 7
+    assert flash(q, q, q, causal=True, left=-1, right=-1) == full_work
 
 
 def test_a_bias_is_read_and_sums_are_written_where_asked():
@@ -131,12 +131,12 @@ def test_backward_computes_the_scores_again():
 )
 def test_arguments_in_another_order_have_no_work(changed):
     q = half(2, 128, 8, 64)
-    given = dict(enumerate((q, q, q, q, q, single(2, 8, 128), 0.0, 0.125, True)))
-    assert work("aiter::mha_bwd", *given.values()).matrix_flop
-    assert work_of(recorded("aiter::mha_bwd", *{**given, **changed}.values())) is None
+    arguments = dict(enumerate((q, q, q, q, q, single(2, 8, 128), 0.0, 0.125, True)))
+    assert work("aiter::mha_bwd", *arguments.values()).matrix_flop
+    assert work_of(call_arguments("aiter::mha_bwd", *{**arguments, **changed}.values())) is None
 
 
-def packed(tokens, sequences, longest):
+def packed_work(tokens, sequences, longest):
     q, ends = half(tokens, 4, 64), Tensor((sequences + 1,), "int")
     name = "flash_attn::_flash_attn_varlen_forward"
     return work(name, q, q, q, ends, ends, longest, longest, 0.0, 0.125, True)
@@ -144,21 +144,23 @@ def packed(tokens, sequences, longest):
 
 def test_sequences_one_after_another_meet_only_themselves():
     q = half(3, 100, 4, 64)
-    even = packed(300, 3, 100)
+    even = packed_work(300, 3, 100)
     assert (even.matrix_flop, even.assumed) == (flash(q, q, q, causal=True).matrix_flop, "")
-    uneven = packed(300, 3, 200)
+    uneven = packed_work(300, 3, 200)
     assert uneven.matrix_flop == 2 * 4 * 128 * (200**2 + 2 * 50**2) / 2
     assert "equally long" in uneven.assumed
 
 
 def test_recordings_without_plain_values_say_what_was_assumed():
     q = half(2, 128, 8, 64)
-    found = work("aten::_flash_attention_forward", q, q, q)
-    assert found.assumed == "no causal mask"
+    call_work = work("aten::_flash_attention_forward", q, q, q)
+    assert call_work.assumed == "no causal mask"
 
 
 @pytest.mark.parametrize("shape", [(), (4,), (2, 3, 4, 5, 6)])
 def test_odd_shapes_have_no_work(shape):
     q = half(*shape)
-    assert work_of(recorded("aten::_flash_attention_forward", q, q, q)) is None
-    assert work_of(recorded("aten::_flash_attention_forward", half(2, 3, 4, 5), q, None)) is None
+    assert work_of(call_arguments("aten::_flash_attention_forward", q, q, q)) is None
+    assert (
+        work_of(call_arguments("aten::_flash_attention_forward", half(2, 3, 4, 5), q, None)) is None
+    )

@@ -11,9 +11,9 @@ SMALL, LARGE = Tensor((1000,), "float"), Tensor((8000,), "float")
 
 
 def _work(call: CallArguments) -> Work:
-    found = work_of(call)
-    assert found is not None
-    return found
+    call_work = work_of(call)
+    assert call_work is not None
+    return call_work
 
 
 @pytest.mark.parametrize(

@@ -30,10 +30,10 @@ def products(length_us: float, steps: int = 2, *, kind: str = "c10::BFloat16") -
     events: list[Event] = []
     for number in range(steps):
         at = 10_000 * number
-        given: dict[str, Any] = {"Input Dims": [[SIZE, SIZE]] * 2, "Input type": [kind] * 2}
+        arguments: dict[str, Any] = {"Input Dims": [[SIZE, SIZE]] * 2, "Input type": [kind] * 2}
         events += [
             step(number, at, 10_000),
-            operator("aten::mm", at + 10, 100, **{"External id": number + 1, **given}),
+            operator("aten::mm", at + 10, 100, **{"External id": number + 1, **arguments}),
             runtime("cudaLaunchKernel", at + 20, 5, number + 1),
             kernel("nvjet_hsh", at + 200, length_us, number + 1, grid=[9, 1, 1], block=[9, 1, 1]),
         ]
@@ -45,10 +45,10 @@ def of(events: list[Event]) -> Efficiency:
 
 
 def test_utilisation_is_the_time_at_the_peak_by_the_step():
-    found = of(products(4000))
-    assert found.step.matrix_flop == FLOP
-    assert found.step.mfu == pytest.approx(FLOP / PEAK / 10e-3)
-    assert found.step.hfu == found.step.mfu
+    run_efficiency = of(products(4000))
+    assert run_efficiency.step.matrix_flop == FLOP
+    assert run_efficiency.step.mfu == pytest.approx(FLOP / PEAK / 10e-3)
+    assert run_efficiency.step.hfu == run_efficiency.step.mfu
 
 
 def test_parts_of_a_step_add_up_to_it():
@@ -71,9 +71,9 @@ def test_headroom_is_what_a_step_would_save():
 
 
 def test_faster_than_can_be_is_said_to_be():
-    found = of(products(100, steps=1)[1:])
-    assert found.step.mfu > 1
-    assert any("above 100 %" in note for note in notes_of(found))
+    run_efficiency = of(products(100, steps=1)[1:])
+    assert run_efficiency.step.mfu > 1
+    assert any("above 100 %" in note for note in notes_of(run_efficiency))
 
 
 def test_products_of_fp32_without_matrix_units_have_the_roof_of_fp32():
@@ -107,10 +107,10 @@ def test_without_shapes_there_is_no_utilisation():
     events = products(4000)
     for event in events:
         event["args"] = {k: v for k, v in event["args"].items() if not k.startswith("Input")}
-    found = of(events)
-    assert found.step is None
-    assert list(efficiency_sentences(found)) == []
-    assert any("no MFU" in note for note in notes_of(found))
+    run_efficiency = of(events)
+    assert run_efficiency.step is None
+    assert list(efficiency_sentences(run_efficiency)) == []
+    assert any("no MFU" in note for note in notes_of(run_efficiency))
 
 
 def test_what_the_backward_pass_does_again_is_no_work_of_the_model():
@@ -118,10 +118,10 @@ def test_what_the_backward_pass_does_again_is_no_work_of_the_model():
     events = products(4000, steps=1)
     events[1]["args"]["Sequence number"] = 5
     backward = {"Sequence number": 5, "Fwd thread id": 1}
-    given = {"Input Dims": [[SIZE, SIZE]] * 2, "Input type": ["c10::BFloat16"] * 2}
+    arguments = {"Input Dims": [[SIZE, SIZE]] * 2, "Input type": ["c10::BFloat16"] * 2}
     events += [
         operator("AddmmBackward0", 4900, 300, **backward),
-        operator("aten::mm", 5000, 100, **{"External id": 9, "Sequence number": 8, **given}),
+        operator("aten::mm", 5000, 100, **{"External id": 9, "Sequence number": 8, **arguments}),
         runtime("cudaLaunchKernel", 5020, 5, 9),
         kernel("nvjet_hsh", 5200, 4000, 9, grid=[9, 1, 1], block=[9, 1, 1]),
     ]
@@ -150,18 +150,20 @@ def test_devices_are_averaged():
         runtime("cudaLaunchKernel", 5020, 5, 7),
         kernel("nvjet_hsh", 5200, 4000, 7, device=1),
     ]
-    one, both = of(events).step, of([*events, *second]).step
-    assert both.mfu == pytest.approx(one.mfu)
-    assert (both.below_ns, both.idle_ns) == pytest.approx((one.below_ns, one.idle_ns))
+    single_step, both = of(events).step, of([*events, *second]).step
+    assert both.mfu == pytest.approx(single_step.mfu)
+    assert (both.below_ns, both.idle_ns) == pytest.approx(
+        (single_step.below_ns, single_step.idle_ns)
+    )
     table = operator_efficiency(of([*events, *second]))
     assert table["step_ns"].sum() == pytest.approx(4e6)
 
 
 def test_a_product_without_a_peak_that_hardly_matters_leaves_the_others_theirs():
     events = products(4000, steps=1)
-    given = {"Input Dims": [[8, 8]] * 2, "Input type": ["long int"] * 2}
+    arguments = {"Input Dims": [[8, 8]] * 2, "Input type": ["long int"] * 2}
     events += [
-        operator("aten::mm", 6000, 100, **{"External id": 8, **given}),
+        operator("aten::mm", 6000, 100, **{"External id": 8, **arguments}),
         runtime("cudaLaunchKernel", 6010, 5, 8),
         kernel("gemm_int", 6200, 10, 8),
     ]

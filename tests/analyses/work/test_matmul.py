@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from operator_calls import half, recorded, single, work
+from operator_calls import call_arguments, half, single, work
 from timesink.analyses.work import CallArguments, Tensor, work_of
 
 
@@ -13,10 +13,10 @@ def byte(*shape: int) -> Tensor:
 
 
 def test_a_product_of_a_language_model_has_its_known_work():
-    found = work("aten::mm", half(8944, 1024), half(1024, 2816))
-    assert found.matrix_flop / 1e9 == pytest.approx(51.58, abs=0.01)
-    assert found.bytes / 2**20 == pytest.approx(71.008, abs=0.001)
-    assert found.precision == "bf16"
+    call_work = work("aten::mm", half(8944, 1024), half(1024, 2816))
+    assert call_work.matrix_flop / 1e9 == pytest.approx(51.58, abs=0.01)
+    assert call_work.bytes / 2**20 == pytest.approx(71.008, abs=0.001)
+    assert call_work.precision == "bf16"
 
 
 def test_the_forward_pass_of_a_language_model_adds_up():
@@ -50,10 +50,10 @@ def test_the_forward_pass_of_a_language_model_adds_up():
 )
 def test_products_without_a_bias(name, arguments, sides, out_bytes):
     m, n, k = sides
-    found = work(name, *arguments)
-    assert found.matrix_flop == 2 * m * n * k
-    assert found.read_bytes == arguments[0].bytes + arguments[1].bytes
-    assert found.written_bytes == m * n * out_bytes
+    call_work = work(name, *arguments)
+    assert call_work.matrix_flop == 2 * m * n * k
+    assert call_work.read_bytes == arguments[0].bytes + arguments[1].bytes
+    assert call_work.written_bytes == m * n * out_bytes
 
 
 def test_a_bias_counts_its_additions_over_the_product_and_its_own_bytes():
@@ -78,9 +78,9 @@ def test_a_product_of_another_type_is_told_from_factors():
 
 
 def test_products_of_a_batch_can_be_added_up():
-    found = work("aten::addbmm", half(6, 8), half(3, 6, 4), half(3, 4, 8), 1, 1)
-    assert found.matrix_flop == 2 * 3 * 6 * 4 * 8 + 6 * 8
-    assert found.written_bytes == 6 * 8 * 2
+    call_work = work("aten::addbmm", half(6, 8), half(3, 6, 4), half(3, 4, 8), 1, 1)
+    assert call_work.matrix_flop == 2 * 3 * 6 * 4 * 8 + 6 * 8
+    assert call_work.written_bytes == 6 * 8 * 2
 
 
 def test_complex_products_count_four_real_ones():
@@ -90,26 +90,26 @@ def test_complex_products_count_four_real_ones():
 
 def test_scaled_products_in_eight_bits_read_their_scales():
     a, b = Tensor((16, 32), "c10::Float8_e4m3fn"), Tensor((32, 64), "c10::Float8_e4m3fn")
-    found = work("aten::_scaled_mm", a, b, single(16, 1), single(1, 64), None, None, 15, True)
-    assert (found.matrix_flop, found.precision) == (2 * 16 * 32 * 64, "fp8")
-    assert found.read_bytes == 16 * 32 + 32 * 64 + 4 * (16 + 64)
-    assert (found.written_bytes, found.assumed) == (16 * 64 * 2, "")
+    call_work = work("aten::_scaled_mm", a, b, single(16, 1), single(1, 64), None, None, 15, True)
+    assert (call_work.matrix_flop, call_work.precision) == (2 * 16 * 32 * 64, "fp8")
+    assert call_work.read_bytes == 16 * 32 + 32 * 64 + 4 * (16 + 64)
+    assert (call_work.written_bytes, call_work.assumed) == (16 * 64 * 2, "")
     older = work("aten::_scaled_mm", a, b, half(64), 15, single(1), single(1), None, True)
-    assert older.matrix_flop == found.matrix_flop + 16 * 64
+    assert older.matrix_flop == call_work.matrix_flop + 16 * 64
 
 
 def test_four_bit_operands_hold_two_numbers_per_byte():
     a, b = (Tensor(shape, "c10::Float4_e2m1fn_x2") for shape in ((16, 32), (32, 64)))
     scale = Tensor((128,), "c10::Float8_e4m3fn")
-    found = work("aten::_scaled_mm", a, b, scale, scale, None, None, 15, False)
-    assert (found.matrix_flop, found.precision) == (2 * 16 * 64 * 64, "fp4")
+    call_work = work("aten::_scaled_mm", a, b, scale, scale, None, None, 15, False)
+    assert (call_work.matrix_flop, call_work.precision) == (2 * 16 * 64 * 64, "fp4")
 
 
 def test_groups_of_rows_meet_one_weight_each():
     ends = Tensor((4,), "int")
-    found = work("aten::_grouped_mm", half(100, 32), half(4, 32, 64), ends, None, None)
-    assert found.matrix_flop == 2 * 100 * 32 * 64
-    assert found.written_bytes == 100 * 64 * 2
+    call_work = work("aten::_grouped_mm", half(100, 32), half(4, 32, 64), ends, None, None)
+    assert call_work.matrix_flop == 2 * 100 * 32 * 64
+    assert call_work.written_bytes == 100 * 64 * 2
     weights = work("aten::_grouped_mm", half(32, 100), half(100, 64), ends, None, None)
     assert weights.matrix_flop == 2 * 100 * 32 * 64
     assert weights.written_bytes == 4 * 32 * 64 * 2
@@ -117,17 +117,19 @@ def test_groups_of_rows_meet_one_weight_each():
 
 def test_packed_weights_count_what_they_occupy():
     packed = Tensor((2048 // 8, 1024 // 128, 32, 4), "int")
-    found = work("aten::_weight_int4pack_mm", half(2, 1024), packed, 32, half(32, 2048, 2))
-    assert found.matrix_flop == 2 * 2 * 1024 * 2048
-    assert found.read_bytes == 2 * 1024 * 2 + 1024 * 2048 // 2 + 32 * 2048 * 2 * 2
-    assert found.precision == "bf16"
+    call_work = work("aten::_weight_int4pack_mm", half(2, 1024), packed, 32, half(32, 2048, 2))
+    assert call_work.matrix_flop == 2 * 2 * 1024 * 2048
+    assert call_work.read_bytes == 2 * 1024 * 2 + 1024 * 2048 // 2 + 32 * 2048 * 2 * 2
+    assert call_work.precision == "bf16"
 
 
 def test_gradients_of_a_linear_layer_are_those_asked_for():
     both = work("aten::linear_backward", half(9, 4), half(9, 8), half(8, 4), [True, True, True])
     assert both.matrix_flop == 2 * 2 * 9 * 4 * 8 + 9 * 8
-    one = work("aten::linear_backward", half(9, 4), half(9, 8), half(8, 4), [True, False, False])
-    assert one.matrix_flop == 2 * 9 * 4 * 8
+    single_work = work(
+        "aten::linear_backward", half(9, 4), half(9, 8), half(8, 4), [True, False, False]
+    )
+    assert single_work.matrix_flop == 2 * 9 * 4 * 8
 
 
 def test_a_gemm_by_columns_finds_its_sides():
@@ -135,19 +137,19 @@ def test_a_gemm_by_columns_finds_its_sides():
     byte, scale = "unsigned char", single(1)
     call = ["tex_ts::te_gemm_ts", Tensor((64, 32), byte), scale, 0, 0, 1]
     call += [Tensor((16, 32), byte), scale, 0, 0, 0, half(16, 64), scale, 0, scale, half(64)]
-    found = work(*call)
-    assert (found.matrix_flop, found.precision) == (2 * 16 * 32 * 64, "fp8")
+    call_work = work(*call)
+    assert (call_work.matrix_flop, call_work.precision) == (2 * 16 * 32 * 64, "fp8")
 
 
 @pytest.mark.parametrize(
     "call",
     [
         CallArguments("aten::mm", ()),
-        recorded("aten::mm", half(4), None),
-        recorded("aten::mm", half(3, 4), half(5, 6)),
-        recorded("aten::mm", Tensor((), "float"), Tensor((), "float")),
-        recorded("aten::addmm", half(3, 4)),
-        recorded("aten::_grouped_mm", half(4), half(4)),
+        call_arguments("aten::mm", half(4), None),
+        call_arguments("aten::mm", half(3, 4), half(5, 6)),
+        call_arguments("aten::mm", Tensor((), "float"), Tensor((), "float")),
+        call_arguments("aten::addmm", half(3, 4)),
+        call_arguments("aten::_grouped_mm", half(4), half(4)),
     ],
 )
 def test_what_is_not_told_is_not_guessed(call):

@@ -11,7 +11,7 @@ import pytest
 import timesink
 from builders import Event, kernel, operator, runtime, step
 from cases import read
-from timesink.analyses.forest import call_forest, enclosing
+from timesink.analyses.forest import call_forest, enclosing_calls
 from timesink.analyses.work.calls import (
     LIKE,
     MODELLED,
@@ -28,9 +28,9 @@ PRODUCT = {
 FLOP = 2.0 * 4096**3
 
 
-def call(name: str, ts: float, *inner: Event, number: int = 1, **given: Any) -> Iterator[Event]:
+def call(name: str, ts: float, *inner: Event, number: int = 1, **arguments: Any) -> Iterator[Event]:
     """An operator of 50 us that launches a kernel of 200 us, itself or through what it calls."""
-    yield operator(name, ts, 50, **{"External id": number, **given})
+    yield operator(name, ts, 50, **{"External id": number, **arguments})
     yield from inner
     yield runtime("cudaLaunchKernel", ts + 10, 5, number)
     yield kernel("nvjet_tst", ts + 100, 200, number, grid=[32, 1, 1], block=[128, 1, 1])
@@ -38,16 +38,16 @@ def call(name: str, ts: float, *inner: Event, number: int = 1, **given: Any) -> 
 
 def test_a_kernel_belongs_to_the_innermost_call_with_a_formula():
     inner = operator("aten::mm", 105, 40, **{"External id": 1, **PRODUCT})
-    found = modelled_calls(read(*call("aten::linear", 100, inner, **PRODUCT)))
-    assert found.sets["operator"].to_list() == ["aten::mm"]
-    assert found.sets["matrix_flop"].to_list() == [FLOP]
-    assert found.modelled_share == 1.0
+    modelled = modelled_calls(read(*call("aten::linear", 100, inner, **PRODUCT)))
+    assert modelled.sets["operator"].to_list() == ["aten::mm"]
+    assert modelled.sets["matrix_flop"].to_list() == [FLOP]
+    assert modelled.modelled_share == 1.0
 
 
 def test_a_call_inside_its_namesake_counts_once():
     inner = operator("aten::mm", 105, 40, **{"External id": 1, **PRODUCT})
-    found = modelled_calls(read(*call("aten::mm", 100, inner, **PRODUCT)))
-    assert found.calls.height == 1
+    modelled = modelled_calls(read(*call("aten::mm", 100, inner, **PRODUCT)))
+    assert modelled.calls.height == 1
 
 
 def test_equal_calls_are_one_set_and_their_kernels_run_side_by_side_once():
@@ -57,25 +57,25 @@ def test_equal_calls_are_one_set_and_their_kernels_run_side_by_side_once():
         runtime("cudaLaunchKernel", 1030, 5, 3),
         kernel("nvjet_tst", 1200, 200, 3, stream=8),
     ]
-    found = modelled_calls(read(*events))
-    assert found.sets.height == 2
-    assert found.calls["union_ns"].to_list() == [200_000, 300_000]
+    modelled = modelled_calls(read(*events))
+    assert modelled.sets.height == 2
+    assert modelled.calls["union_ns"].to_list() == [200_000, 300_000]
 
 
 def test_what_was_launched_before_the_recording_is_like_its_twin():
     early = kernel("nvjet_tst", 10, 100, 77, grid=[32, 1, 1], block=[128, 1, 1])
     other = kernel("another", 20, 50, 78, grid=[32, 1, 1], block=[128, 1, 1])
-    found = modelled_calls(read(early, other, *call("aten::mm", 100, **PRODUCT)))
-    by_length = dict(zip(found.kernels["dur_ns"], found.kernels["known"], strict=True))
+    modelled = modelled_calls(read(early, other, *call("aten::mm", 100, **PRODUCT)))
+    by_length = dict(zip(modelled.kernels["dur_ns"], modelled.kernels["known"], strict=True))
     assert by_length == {100_000: LIKE, 50_000: NO_CALL, 200_000: MODELLED}
     # The same kernel on the same grid does the same, however long it takes.
-    assert sorted(found.kernels["share"]) == [0.0, 1.0, 1.0]
+    assert sorted(modelled.kernels["share"]) == [0.0, 1.0, 1.0]
 
 
 def test_without_a_grid_more_time_is_more_work():
     early = kernel("nvjet_tst", 10, 100, 77)
-    found = modelled_calls(read(early, *call("aten::mm", 100, **PRODUCT)))
-    assert found.kernels["share"].sum() == pytest.approx(1.5)
+    modelled = modelled_calls(read(early, *call("aten::mm", 100, **PRODUCT)))
+    assert modelled.kernels["share"].sum() == pytest.approx(1.5)
 
 
 def test_kernels_of_a_graph_are_like_their_twins():
@@ -91,9 +91,9 @@ def test_kernels_of_a_graph_are_like_their_twins():
 
 
 def test_without_shapes_nothing_is_modelled():
-    found = modelled_calls(read(*call("aten::mm", 100)))
-    assert found.kernels["known"].to_list() == [NO_SHAPES]
-    assert found.modelled_share == 0.0
+    modelled = modelled_calls(read(*call("aten::mm", 100)))
+    assert modelled.kernels["known"].to_list() == [NO_SHAPES]
+    assert modelled.modelled_share == 0.0
 
 
 def test_parameters_are_those_of_one_backward_pass():
@@ -101,11 +101,13 @@ def test_parameters_are_those_of_one_backward_pass():
     for number in range(2):
         events.append(step(number, 1000 * number, 900))
         for place, shape in enumerate(([16, 8], [16], [16, 8])):
-            given = {"Input Dims": [shape], "Input type": ["float"]}
+            arguments = {"Input Dims": [shape], "Input type": ["float"]}
             at = 1000 * number + 100 + 10 * place
-            events.append(operator("torch::autograd::AccumulateGrad", at, 5, **given))
+            events.append(operator("torch::autograd::AccumulateGrad", at, 5, **arguments))
     trace = read(*events)
-    shapes = sorted(one.shape for one in run_facts(trace, call_forest(trace)).parameters)
+    shapes = sorted(
+        parameter.shape for parameter in run_facts(trace, call_forest(trace)).parameters
+    )
     assert shapes == [(16,), (16, 8), (16, 8)]
 
 
@@ -120,7 +122,7 @@ CODES = {"Input Dims": [[64, 16], []], "Input type": ["int", ""]}
 
 
 @pytest.mark.parametrize(
-    ("outer", "inner", "given"),
+    ("outer", "inner", "arguments"),
     [
         ("aten::_softmax_backward_data", "aten::mul", SCORES),
         ("aten::_log_softmax_backward_data", "aten::mul", SCORES),
@@ -134,25 +136,25 @@ CODES = {"Input Dims": [[64, 16], []], "Input type": ["int", ""]}
         ("aten::index", "aten::nonzero", CODES),
     ],
 )
-def test_what_an_operator_counts_itself_is_not_counted_again_inside(outer, inner, given):
+def test_what_an_operator_counts_itself_is_not_counted_again_inside(outer, inner, arguments):
     """It launches a kernel of its own after that of an operator it calls for a part."""
     part = operator(inner, 101, 8, **{"External id": 2, **SCORES})
     launch = runtime("cudaLaunchKernel", 103, 2, 2)
     first = kernel("elementwise_kernel", 130, 20, 2)
-    found = modelled_calls(read(*call(outer, 100, part, launch, first, **given)))
-    assert found.sets["operator"].to_list() == [outer]
-    assert found.kernels["call"].to_list() == [0, 0]
+    modelled = modelled_calls(read(*call(outer, 100, part, launch, first, **arguments)))
+    assert modelled.sets["operator"].to_list() == [outer]
+    assert modelled.kernels["call"].to_list() == [0, 0]
 
 
 @pytest.mark.parametrize(
     "name",
     ["h200/traces/bert_train", "h200/traces/ddp8_normal", "h200/traces/llama_decode"],
 )
-def test_recorded_operators_count_nothing_twice(shared, name):
-    recording = min((shared / "data" / name).rglob("*.pt.trace.json.gz"))
+def test_recorded_operators_count_nothing_twice(shared_root, name):
+    recording = min((shared_root / "data" / name).rglob("*.pt.trace.json.gz"))
     trace = timesink.open(recording)
     forest, owners = call_forest(trace), modelled_calls(trace).calls["node"].to_numpy()
     place = np.zeros(len(forest), dtype=bool)
     place[owners] = True
-    outer = enclosing(forest.parent[owners], forest.parent, place)
-    assert {forest.names[forest.name[one]] for one in outer[outer >= 0]} == set()
+    outer = enclosing_calls(forest.parent[owners], forest.parent, place)
+    assert {forest.names[forest.name[node]] for node in outer[outer >= 0]} == set()

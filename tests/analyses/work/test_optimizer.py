@@ -9,21 +9,23 @@ import pytest
 from timesink.analyses.work import CallArguments, KernelLaunch, RunFacts, Tensor, Work, work_of
 
 PARAMETERS = tuple(Tensor(shape, "float") for shape in ((1000, 1000), (1000,), (512, 512)))
-ELEMENTS = sum(one.elements for one in PARAMETERS)
-CHUNKS = sum(math.ceil(one.elements / 65536) for one in PARAMETERS)
+ELEMENTS = sum(parameter.elements for parameter in PARAMETERS)
+CHUNKS = sum(math.ceil(parameter.elements / 65536) for parameter in PARAMETERS)
 FACTS = RunFacts(parameters=PARAMETERS, usual_type="float")
 LISTS = "void multi_tensor_apply_kernel<TensorListMetadata<{0}>, {1}Functor<{2}, {0}, 1, 0> >"
 
 
-def _launched(lists: int, blocks: int, kind: str = "float", functor: str = "Op") -> KernelLaunch:
+def _kernel_launch(
+    lists: int, blocks: int, kind: str = "float", functor: str = "Op"
+) -> KernelLaunch:
     return KernelLaunch(LISTS.format(lists, functor, kind), (blocks, 1, 1))
 
 
 def _work(name: str, lists: int, *launches: KernelLaunch, facts: RunFacts = FACTS) -> Work:
     call = CallArguments(name, ((),) * lists + (None,), launches=launches, facts=facts)
-    found = work_of(call)
-    assert found is not None
-    return found
+    call_work = work_of(call)
+    assert call_work is not None
+    return call_work
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,7 @@ def _work(name: str, lists: int, *launches: KernelLaunch, facts: RunFacts = FACT
 def test_long_lists_are_the_parameters(
     name: str, lists: int, read: int, written: int, operations: int
 ) -> None:
-    work = _work(name, lists, _launched(lists, CHUNKS))
+    work = _work(name, lists, _kernel_launch(lists, CHUNKS))
     assert work.read_bytes == read * ELEMENTS * 4
     assert work.written_bytes == written * ELEMENTS * 4
     assert work.vector_flop == operations * ELEMENTS
@@ -53,7 +55,7 @@ def test_long_lists_are_the_parameters(
 
 
 def test_kernels_tell_the_type() -> None:
-    work = _work("aten::_foreach_mul_", 1, _launched(1, CHUNKS, "c10::BFloat16"))
+    work = _work("aten::_foreach_mul_", 1, _kernel_launch(1, CHUNKS, "c10::BFloat16"))
     assert (work.read_bytes, work.precision) == (2 * ELEMENTS, "bf16")
 
 
@@ -64,23 +66,23 @@ def test_copies_between_types() -> None:
 
 
 def test_amsgrad_has_one_state_more() -> None:
-    work = _work("aten::_fused_adam_", 5, _launched(5, CHUNKS))
+    work = _work("aten::_fused_adam_", 5, _kernel_launch(5, CHUNKS))
     assert (work.read_bytes, work.written_bytes) == (5 * 4 * ELEMENTS, 4 * 4 * ELEMENTS)
 
 
 def test_part_of_the_parameters_is_scaled_to_the_blocks() -> None:
-    work = _work("aten::_foreach_mul_", 1, _launched(1, CHUNKS // 2))
+    work = _work("aten::_foreach_mul_", 1, _kernel_launch(1, CHUNKS // 2))
     assert 0 < work.vector_flop <= CHUNKS // 2 * 65536
     assert work.vector_flop == pytest.approx(ELEMENTS * (CHUNKS // 2) / CHUNKS)
 
 
 def test_counters_of_steps_are_one_number_each() -> None:
-    work = _work("aten::_foreach_add_", 1, _launched(1, len(PARAMETERS)))
+    work = _work("aten::_foreach_add_", 1, _kernel_launch(1, len(PARAMETERS)))
     assert work.vector_flop == len(PARAMETERS)
 
 
 def test_without_parameters_blocks_are_full() -> None:
-    work = _work("aten::_foreach_mul_", 1, _launched(1, 10), facts=RunFacts())
+    work = _work("aten::_foreach_mul_", 1, _kernel_launch(1, 10), facts=RunFacts())
     assert work.vector_flop == 10 * 65536
     assert "full" in work.assumed
 

@@ -33,7 +33,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def registered():
+def clean_registry():
     before = dict(REGISTERED)
     yield
     REGISTERED.clear()
@@ -43,19 +43,19 @@ def registered():
 
 def test_a_file_tells_the_work_of_an_operator(file: Path):
     file.write_text(FFN)
-    own = load_formulas(file)
-    work = work_of(call(), own)
+    formulas = load_formulas(file)
+    work = work_of(call(), formulas)
     assert work == timesink.Work(
         matrix_flop=2 * 4 * 8 * 16 + 2 * 4 * 16 * 8,
         precision="bf16",
         read_bytes=2 * (32 + 128 + 128),
         written_bytes=2 * 32,
     )
-    assert formula_of("mylib::fused_ffn", own).family == "matmul"
+    assert formula_of("mylib::fused_ffn", formulas).family == "matmul"
     assert work_of(call()) is None
 
 
-@pytest.mark.usefixtures("registered")
+@pytest.mark.usefixtures("clean_registry")
 def test_the_documented_file_and_function_agree(file: Path):
     page = Path(__file__).parents[3] / "docs" / "efficiency_formulas.md"
     toml, python = re.findall(r"```(?:toml|python)\n(.*?)```", page.read_text(), re.DOTALL)
@@ -66,8 +66,8 @@ def test_the_documented_file_and_function_agree(file: Path):
 
 def test_a_file_goes_before_what_is_known_and_may_hold_patterns(file: Path):
     file.write_text('[operators."aten::m*"]\ntensors = {x = 0}\nvector_flop = "numel(x)"\n')
-    own = load_formulas(file)
-    assert work_of(call("aten::mm"), own).vector_flop == 32
+    formulas = load_formulas(file)
+    assert work_of(call("aten::mm"), formulas).vector_flop == 32
     assert work_of(call("aten::mm")).vector_flop == 0
 
 
@@ -133,7 +133,7 @@ def test_hostile_expressions_are_refused(file: Path, expression: str):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "clause"),
     [
         ("", "nothing"),
         ("= 3", "no TOML"),
@@ -152,12 +152,12 @@ def test_hostile_expressions_are_refused(file: Path, expression: str):
         ('[operators."a::b"]\ntensors = {x = 0}\nwhole = "yes"\nread = ["x"]', "true or false"),
     ],
 )
-def test_what_is_no_file_of_formulas_is_refused(file: Path, text: str, said: str):
+def test_what_is_no_file_of_formulas_is_refused(file: Path, text: str, clause: str):
     file.write_text(text)
     with pytest.raises(UsageError) as error:
         load_formulas(file)
     assert str(file) in error.value.message
-    assert said in error.value.message
+    assert clause in error.value.message
 
 
 def test_a_file_that_is_not_there(file: Path):
@@ -165,24 +165,24 @@ def test_a_file_that_is_not_there(file: Path):
         load_formulas(file)
 
 
-@pytest.mark.usefixtures("registered")
+@pytest.mark.usefixtures("clean_registry")
 class TestFunctions:
     def test_a_function_tells_the_work(self):
         assert work_of(call("mylib::new")) is None
 
         @timesink.formula("mylib::*", family="mine", whole=True)
-        def scale(given: CallArguments) -> timesink.Work:
-            return timesink.Work(vector_flop=given.tensor(0).elements)
+        def scale(arguments: CallArguments) -> timesink.Work:
+            return timesink.Work(vector_flop=arguments.tensor(0).elements)
 
         assert work_of(call("mylib::new")).vector_flop == 32
         row = formula_of("mylib::new")
-        assert (row.family, row.whole) == ("mine", True)
+        assert (row.family, row.covers_calls) == ("mine", True)
 
     def test_it_goes_before_what_is_known(self):
         timesink.formula("aten::mm")(lambda _: timesink.Work(vector_flop=7))
         assert work_of(call("aten::mm")).flop == 7
 
-    @pytest.mark.parametrize("function", [lambda _: 3, lambda given: given.tensor(9).shape])
+    @pytest.mark.parametrize("function", [lambda _: 3, lambda arguments: arguments.tensor(9).shape])
     def test_one_that_fails_is_named(self, function):
         timesink.formula("mylib::bad")(function)
         with pytest.raises(TimesinkError, match="formula of mylib::bad"):

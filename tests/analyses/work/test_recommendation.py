@@ -14,9 +14,9 @@ from timesink.analyses.work import (
 )
 
 
-def told(name: str, dims: str, types: str, values: str = "") -> Work | None:
+def recorded_work(name: str, dims: str, types: str, values: str = "") -> Work | None:
     kinds = {"f": "float", "h": "c10::Half", "i": "int", "l": "long", "-": "", "s": "Scalar"}
-    listed = "[" + ",".join(f'"{kinds[one]}"' for one in types) + "]"
+    listed = "[" + ",".join(f'"{kinds[letter]}"' for letter in types) + "]"
     return work_of(CallArguments(name, parse_inputs(dims, listed), parse_values(values)))
 
 
@@ -26,7 +26,7 @@ FORWARD = "fbgemm::split_embedding_codegen_forward_cpu"
 class TestLookup:
     def test_rows_of_one_table_added_up(self):
         """Two bags of three rows each, of a table with ten rows of four."""
-        work = told(
+        work = recorded_work(
             FORWARD,
             *("[[40],[1],[2],[],[2],[6],[3],[],[],[]]", "hlisllls-s"),
             '["","","","4","","","","0","","0"]',
@@ -38,7 +38,7 @@ class TestLookup:
 
     def test_tables_are_read_at_most_once(self):
         """As recorded: 39 288 indices into ten rows of 128."""
-        work = told(
+        work = recorded_work(
             FORWARD,
             *("[[1280],[1],[2],[],[2],[39288],[1025],[],[39288],[]]", "hlisllls" + "fs"),
             '["","","","128","","","","0","","0"]',
@@ -50,7 +50,7 @@ class TestLookup:
 
     def test_without_values_the_width_comes_from_the_tables(self):
         """As recorded in 2022: a state of one number per row tells how many rows there are."""
-        work = told(
+        work = recorded_work(
             "fbgemm::split_embedding_codegen_lookup_rowwise_adagrad_function",
             "[[0],[96000],[0],[0,0],[1],[1],[2],[],[],[2],[],[59152],[8193],[],[59152],[],[0],[],"
             "[],[],[1000]]",
@@ -60,7 +60,7 @@ class TestLookup:
         assert work.read_bytes == (59152 + 8193) * 8 + 59152 * 4 + 96000 * 4
 
     def test_rows_that_are_not_added_up_are_copied(self):
-        work = told(
+        work = recorded_work(
             FORWARD,
             *("[[40],[1],[2],[],[2],[6],[3],[],[],[]]", "hlisllls-s"),
             '["","","","4","","","","2","","0"]',
@@ -76,7 +76,7 @@ class TestBackward:
     )
 
     def test_of_a_recorded_call(self):
-        work = told(
+        work = recorded_work(
             "fbgemm::split_embedding_backward_codegen_rowwise_adagrad_cpu",
             *(self.DIMS, "fhilislsl" + "ls-sfil" + "fsssss"),
         )
@@ -85,7 +85,7 @@ class TestBackward:
         assert "equally often" in work.assumed
 
     def test_the_gradient_alone_does_not_tell(self):
-        assert told(self.NODE, "[[8192, 8720]]", "f") is None
+        assert recorded_work(self.NODE, "[[8192, 8720]]", "f") is None
 
     def test_of_a_gradient_by_the_lookup_of_its_width(self):
         """A table of 1000 rows of 96, asked 60 000 times for 8192 bags: all rows are moved."""
@@ -120,38 +120,42 @@ class TestOrder:
         ],
     )
     def test_columns_are_read_and_written_once(self, name: str, dims: str, types: str):
-        work = told(name, dims, types)
+        work = recorded_work(name, dims, types)
         assert (work.read_bytes, work.written_bytes, work.flop) == (4 * 36, 4 * 36, 0)
 
     def test_features(self):
-        whole = told("fbgemm::permute_sparse_features", "[[3],[3,4],[50],[50]]", "iiif")
-        assert (whole.read_bytes, whole.written_bytes) == (12 + 48 + 400, 48 + 400)
-        assert not whole.assumed
-        repeated = told("fbgemm::permute_sparse_features", "[[6],[3,4],[50],[]]", "iii-")
+        full_work = recorded_work(
+            "fbgemm::permute_sparse_features", "[[3],[3,4],[50],[50]]", "iiif"
+        )
+        assert (full_work.read_bytes, full_work.written_bytes) == (12 + 48 + 400, 48 + 400)
+        assert not full_work.assumed
+        repeated = recorded_work("fbgemm::permute_sparse_features", "[[6],[3,4],[50],[]]", "iii-")
         assert repeated.written_bytes == 2 * (48 + 200)
         assert repeated.assumed
-        few = told(
+        few = recorded_work(
             "fbgemm::permute_2D_sparse_data",
             *("[[1],[3,4],[50],[],[]]", "iii-s", '["","","","","10"]'),
         )
         assert (few.read_bytes, few.written_bytes) == (4 + 16 + 40, 16 + 40)
 
     def test_sums_and_checks(self):
-        added = told("fbgemm::asynchronous_complete_cumsum", "[[8192]]", "i")
+        added = recorded_work("fbgemm::asynchronous_complete_cumsum", "[[8192]]", "i")
         assert (added.vector_flop, added.written_bytes) == (8192, 4 * 8193)
-        checked = told("fbgemm::bounds_check_indices", "[[1],[60],[9],[],[1],[]]", "llls" + "l-")
+        checked = recorded_work(
+            "fbgemm::bounds_check_indices", "[[1],[60],[9],[],[1],[]]", "llls" + "l-"
+        )
         assert checked.read_bytes == 8 * (1 + 60 + 9)
 
 
 class TestSeveralLengths:
     def test_to_bags_of_the_same_length(self):
-        work = told("fbgemm::jagged_2d_to_dense", "[[50,8],[5],[]]", "fls", '["","","20"]')
+        work = recorded_work("fbgemm::jagged_2d_to_dense", "[[50,8],[5],[]]", "fls", '["","","20"]')
         assert (work.read_bytes, work.written_bytes) == (50 * 8 * 4, 4 * 20 * 8 * 4)
 
     def test_rows_times_the_matrix_of_their_bag(self):
         """Bags of one, two and three rows of four, each with its matrix of four by five."""
-        work = told("fbgemm::jagged_dense_bmm", "[[6,4],[4],[3,4,5],[]]", "flfs")
+        work = recorded_work("fbgemm::jagged_dense_bmm", "[[6,4],[4],[3,4,5],[]]", "flfs")
         flop = sum(2 * 4 * 5 for length in (1, 2, 3) for _row in range(length))
         assert work.matrix_flop == flop
-        both = told("fbgemm::jagged_jagged_bmm", "[[6,4],[6,5],[4],[]]", "ffls")
+        both = recorded_work("fbgemm::jagged_jagged_bmm", "[[6,4],[6,5],[4],[]]", "ffls")
         assert (both.matrix_flop, both.written_bytes) == (flop, 3 * 4 * 5 * 4)

@@ -24,7 +24,7 @@ def _half(*shape: int) -> Any:
     return torch.rand(*shape).bfloat16()
 
 
-def _whole(*shape: int) -> Any:
+def _integers(*shape: int) -> Any:
     return torch.randint(1, 5, shape)
 
 
@@ -33,13 +33,13 @@ def _cases() -> list[Case]:
     return [
         ("add", torch.add, [_float(4, 6), _float(6)]),
         ("mul", torch.mul, [_half(4, 6), _float(4, 6)]),
-        ("mul", torch.mul, [_whole(4, 6), _float(4, 1)]),
+        ("mul", torch.mul, [_integers(4, 6), _float(4, 1)]),
         ("mul", lambda x: x * 0.5, [_half(4, 6)]),
-        ("div", torch.div, [_whole(4, 6), _whole(4, 6)]),
+        ("div", torch.div, [_integers(4, 6), _integers(4, 6)]),
         ("eq", torch.eq, [_float(4, 6), _float(4, 6)]),
         ("where", torch.where, [_float(4, 6) > 0, _half(4, 6), _half(4, 6)]),
         ("exp", torch.exp, [_half(4, 6)]),
-        ("sqrt", torch.sqrt, [_whole(4, 6)]),
+        ("sqrt", torch.sqrt, [_integers(4, 6)]),
         ("pow", lambda x: x**2, [_float(4, 6)]),
         ("clamp", lambda x: x.clamp(0, 1), [_float(4, 6)]),
         ("gelu", f.gelu, [_float(4, 6)]),
@@ -49,12 +49,12 @@ def _cases() -> list[Case]:
         ("lerp", lambda a, b: torch.lerp(a, b, 0.5), [_float(4, 6), _float(4, 6)]),
         ("tril", torch.tril, [_float(4, 6)]),
         ("isnan", torch.isnan, [_float(4, 6)]),
-        ("bitwise_and", torch.bitwise_and, [_whole(4, 6), _whole(4, 6)]),
+        ("bitwise_and", torch.bitwise_and, [_integers(4, 6), _integers(4, 6)]),
         ("complex", torch.complex, [_float(4, 6), _float(4, 6)]),
         ("flip", lambda x: x.flip(0), [_float(4, 6)]),
         ("sum", torch.sum, [_float(4, 6)]),
         ("sum", lambda x: x.sum(-1), [_float(4, 6)]),
-        ("sum", lambda x: x.sum((0, 2), keepdim=True), [_whole(4, 6, 3).int()]),
+        ("sum", lambda x: x.sum((0, 2), keepdim=True), [_integers(4, 6, 3).int()]),
         ("sum", lambda x: x.sum(0, dtype=torch.float32), [_half(4, 6)]),
         ("mean", lambda x: x.mean((0, 1)), [_float(4, 6, 3)]),
         ("amax", lambda x: x.amax(1), [_float(4, 6)]),
@@ -69,7 +69,7 @@ def _cases() -> list[Case]:
         ("multinomial", lambda x: x.multinomial(2), [_float(4, 6)]),
         ("var_mean", lambda x: torch.var_mean(x, 1), [_float(4, 6)]),
         ("linalg_vector_norm", lambda x: torch.linalg.vector_norm(x, dim=1), [_float(4, 6)]),
-        ("cumsum", lambda x: x.cumsum(1), [_whole(4, 6).int()]),
+        ("cumsum", lambda x: x.cumsum(1), [_integers(4, 6).int()]),
         ("sort", lambda x: x.sort(1), [_float(4, 6)]),
         ("sort", lambda x: x.sort(dim=0, stable=True), [_float(4, 6)]),
         ("topk", lambda x: x.topk(2, 1), [_float(4, 6)]),
@@ -77,42 +77,42 @@ def _cases() -> list[Case]:
     ]
 
 
-def _recorded(run: Callable[[], Any], name: str, folder: Path) -> CallArguments:
+def _recorded_call(run: Callable[[], Any], name: str, folder: Path) -> CallArguments:
     """The first call of a name that the profiler writes down."""
     with torch.profiler.profile(record_shapes=True) as profile:
         run()
     path = folder / "trace.json"
     profile.export_chrome_trace(str(path))
     events = json.loads(path.read_text())["traceEvents"]
-    given = next(one["args"] for one in events if one.get("name") == f"aten::{name}")
-    texts = [json.dumps(given.get(key, [])) for key in ("Input Dims", "Input type")]
-    strides = json.dumps(given.get("Input Strides", []))
-    values = parse_values(json.dumps(given.get("Concrete Inputs", [])))
+    event_args = next(event["args"] for event in events if event.get("name") == f"aten::{name}")
+    texts = [json.dumps(event_args.get(key, [])) for key in ("Input Dims", "Input type")]
+    strides = json.dumps(event_args.get("Input Strides", []))
+    values = parse_values(json.dumps(event_args.get("Concrete Inputs", [])))
     return CallArguments(f"aten::{name}", parse_inputs(*texts, strides), values)
 
 
 def _work(run: Callable[[], Any], name: str, folder: Path) -> Work:
-    found = work_of(_recorded(run, name, folder))
-    assert found is not None
-    return found
+    call_work = work_of(_recorded_call(run, name, folder))
+    assert call_work is not None
+    return call_work
 
 
 def _bytes(tensors: Any) -> int:
-    return sum(one.nbytes for one in tensors)
+    return sum(tensor.nbytes for tensor in tensors)
 
 
 @pytest.mark.parametrize("place", range(len(_cases())), ids=lambda place: _cases()[place][0])
 def test_reads_its_inputs_and_writes_its_results(place: int, tmp_path: Path) -> None:
-    name, call, given = _cases()[place]
-    if not given:  # inputs of which the operator sees something else
+    name, call, arguments = _cases()[place]
+    if not arguments:  # inputs of which the operator sees something else
         wide = {"any": 1, "bucketize": 4}[name] * 24
         more = {"any": 0, "bucketize": 32}[name]
-        given, read = [_float(4, 6)], wide + more
+        arguments, read = [_float(4, 6)], wide + more
     else:
-        read = _bytes(given)
-    made = call(*given)
-    work = _work(lambda: call(*given), name, tmp_path)
-    results = made if isinstance(made, tuple) else (made,)
+        read = _bytes(arguments)
+    result = call(*arguments)
+    work = _work(lambda: call(*arguments), name, tmp_path)
+    results = result if isinstance(result, tuple) else (result,)
     # A plain number is recorded as a tensor without dimensions.
     assert work.read_bytes - read in (0, 8)
     assert work.written_bytes == _bytes(results)
@@ -142,7 +142,7 @@ def test_results_given_by_the_caller_are_not_read(tmp_path: Path) -> None:
 
 
 def test_only_rows_that_are_taken_count(tmp_path: Path) -> None:
-    table, rows = _float(1000, 8), _whole(5)
+    table, rows = _float(1000, 8), _integers(5)
     taken, index = 5 * 8 * 4, 5 * 8
     for name, call in {
         "index_select": lambda: table.index_select(0, rows),
@@ -150,13 +150,13 @@ def test_only_rows_that_are_taken_count(tmp_path: Path) -> None:
     }.items():
         work = _work(call, name, tmp_path)
         assert (work.read_bytes, work.written_bytes) == (taken + index, taken), name
-    columns = _whole(5, 1).expand(5, 8)
+    columns = _integers(5, 1).expand(5, 8)
     gathered = _work(lambda: table.gather(0, columns), "gather", tmp_path)
     assert (gathered.read_bytes, gathered.written_bytes) == (taken + index, taken)
 
 
 def test_only_elements_that_are_set_count(tmp_path: Path) -> None:
-    table, rows, source = _float(1000, 8), _whole(5), _float(5, 8)
+    table, rows, source = _float(1000, 8), _integers(5), _float(5, 8)
     index, size = 5 * 8, 5 * 8 * 4
     added = _work(lambda: table.index_add_(0, rows, source), "index_add_", tmp_path)
     assert (added.read_bytes, added.written_bytes) == (index + 2 * size, size)
@@ -170,5 +170,5 @@ def test_only_elements_that_are_set_count(tmp_path: Path) -> None:
 
 def test_lists_are_concatenated(tmp_path: Path) -> None:
     parts = [_half(2, 6), _half(3, 6)]
-    call = _recorded(lambda: torch.cat(parts), "cat", tmp_path)
+    call = _recorded_call(lambda: torch.cat(parts), "cat", tmp_path)
     assert work_of(call) is None  # no type of a member is known

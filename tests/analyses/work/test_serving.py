@@ -22,54 +22,64 @@ BF16, FP8, FLOAT, INT, LONG = "c10::BFloat16", "c10::Float8_e4m3fn", "float", "i
 BYTE = "unsigned char"
 
 
-def given(name: str, *inputs: object, launches: tuple[KernelLaunch, ...] = ()) -> CallArguments:
+def call_arguments(
+    name: str, *inputs: object, launches: tuple[KernelLaunch, ...] = ()
+) -> CallArguments:
     """A call with tensors as (type, sizes ...) and plain values as they are."""
-    tensors = [one if isinstance(one, tuple) else ("",) for one in inputs]
+    tensors = [value if isinstance(value, tuple) else ("",) for value in inputs]
     return CallArguments(
         name,
         parse_inputs(
-            json.dumps([list(one[1:]) for one in tensors]),
-            json.dumps([one[0] for one in tensors]),
+            json.dumps([list(tensor[1:]) for tensor in tensors]),
+            json.dumps([tensor[0] for tensor in tensors]),
         ),
-        tuple("" if isinstance(one, tuple) or one is None else str(one) for one in inputs),
+        tuple("" if isinstance(value, tuple) or value is None else str(value) for value in inputs),
         launches=launches,
         facts=RunFacts(usual_type=BF16),
     )
 
 
-def told(name: str, *inputs: object, launches: tuple[KernelLaunch, ...] = ()) -> Work:
-    found = work_of(given(name, *inputs, launches=launches))
-    assert found is not None
-    return found
+def recorded_work(name: str, *inputs: object, launches: tuple[KernelLaunch, ...] = ()) -> Work:
+    call_work = work_of(call_arguments(name, *inputs, launches=launches))
+    assert call_work is not None
+    return call_work
 
 
 class TestPasses:
     def test_a_norm(self):
-        work = told("_C::rms_norm", (BF16, 888, 2880), (BF16, 888, 2880), (BF16, 2880), 1e-5)
+        work = recorded_work(
+            "_C::rms_norm", (BF16, 888, 2880), (BF16, 888, 2880), (BF16, 2880), 1e-5
+        )
         rows = 888 * 2880 * 2
         assert (work.read_bytes, work.written_bytes) == (rows + 2880 * 2, rows)
         assert (work.vector_flop, work.matrix_flop) == (2 * 888 * 2880, 0)
 
     def test_a_norm_with_a_residual_reads_and_writes_both(self):
         x = (BF16, 16, 64)
-        work = told("_C::fused_add_rms_norm", x, x, (BF16, 64), 1e-5)
+        work = recorded_work("_C::fused_add_rms_norm", x, x, (BF16, 64), 1e-5)
         assert (work.read_bytes, work.written_bytes) == (2 * 2048 + 128, 2 * 2048)
-        apart = told("aiter::rmsnorm2d_fwd_with_add_ck", x, x, x, x, (BF16, 64), 1e-5, 0)
+        apart = recorded_work("aiter::rmsnorm2d_fwd_with_add_ck", x, x, x, x, (BF16, 64), 1e-5, 0)
         assert apart == work
 
     def test_a_norm_to_eight_bits(self):
-        work = told(
+        work = recorded_work(
             "_C::rms_norm_static_fp8_quant", (FP8, 4, 64), (BF16, 4, 64), (BF16, 64), (FLOAT, 1), 1
         )
         assert (work.read_bytes, work.written_bytes) == (512 + 128 + 4, 256)
 
     def test_a_gated_activation(self):
-        work = told("_C::silu_and_mul", (BF16, 4, 64), (BF16, 4, 128))
+        work = recorded_work("_C::silu_and_mul", (BF16, 4, 64), (BF16, 4, 128))
         assert (work.read_bytes, work.written_bytes, work.vector_flop) == (1024, 512, 512)
 
     def test_arguments_in_another_order_give_nothing(self):
-        assert work_of(given("_C::rms_norm", (BF16, 4, 64), (BF16, 64), (BF16, 4, 64), 1)) is None
-        assert work_of(given("_C::scaled_fp4_quant", (BF16, 4, 64), (FLOAT, 1), (BF16, 4))) is None
+        assert (
+            work_of(call_arguments("_C::rms_norm", (BF16, 4, 64), (BF16, 64), (BF16, 4, 64), 1))
+            is None
+        )
+        assert (
+            work_of(call_arguments("_C::scaled_fp4_quant", (BF16, 4, 64), (FLOAT, 1), (BF16, 4)))
+            is None
+        )
 
     @pytest.mark.parametrize(
         "call",
@@ -87,12 +97,12 @@ class TestPasses:
         ids=lambda call: call[0],
     )
     def test_sizes_that_do_not_fit_together_give_nothing(self, call):
-        assert work_of(given(*call)) is None
+        assert work_of(call_arguments(*call)) is None
 
 
 class TestRotaryEmbedding:
     def test_of_a_recorded_call(self):
-        work = told(
+        work = recorded_work(
             "_C::rotary_embedding",
             *((LONG, 888), (BF16, 888, 512), (BF16, 888, 64), 64, (BF16, 131072, 64), True),
         )
@@ -101,7 +111,7 @@ class TestRotaryEmbedding:
         assert work.read_bytes == work.written_bytes + 888 * (64 * 2 + 8)
 
     def test_of_a_part_of_each_head(self):
-        work = told(
+        work = recorded_work(
             "_C::rotary_embedding",
             *((LONG, 10), (BF16, 10, 256), (BF16, 10, 128), 128, (BF16, 4096, 32), True),
         )
@@ -110,7 +120,7 @@ class TestRotaryEmbedding:
 
 class TestCaches:
     def test_tokens_are_written_in_the_type_of_the_cache(self):
-        work = told(
+        work = recorded_work(
             "_C_cache_ops::reshape_and_cache_flash",
             *((BF16, 888, 1, 64), (BF16, 888, 1, 64), (BYTE, 4213816, 16, 1, 64)),
             *((BYTE, 4213816, 16, 1, 64), (LONG, 888), "", (FLOAT,), (FLOAT,)),
@@ -119,12 +129,12 @@ class TestCaches:
 
     def test_padding_has_no_slot(self):
         key, cache = (BF16, 32, 2, 8), (BF16, 100, 16, 2, 8)
-        work = told("_C_cache_ops::reshape_and_cache", key, key, cache, cache, (LONG, 8))
+        work = recorded_work("_C_cache_ops::reshape_and_cache", key, key, cache, cache, (LONG, 8))
         assert work.written_bytes == 2 * 8 * 16 * 2
         assert work.vector_flop == 0
 
     def test_a_latent_vector_fills_a_row(self):
-        work = told(
+        work = recorded_work(
             "_C_cache_ops::concat_and_cache_mla",
             *((BF16, 7, 512), (BF16, 7, 64), (BYTE, 100, 64, 656), (LONG, 7)),
         )
@@ -132,7 +142,7 @@ class TestCaches:
 
     def test_blocks_are_copied_in_every_layer(self):
         caches = (Tensor((100, 16, 4), ""),) * 3
-        call = given("_C_cache_ops::copy_blocks", None, None, (LONG, 5, 2))
+        call = call_arguments("_C_cache_ops::copy_blocks", None, None, (LONG, 5, 2))
         inputs = (caches, caches, call.inputs[2])
         work = work_of(CallArguments(call.name, inputs, facts=call.facts))
         assert work.read_bytes == work.written_bytes == 6 * 5 * 16 * 4 * 2
@@ -140,7 +150,7 @@ class TestCaches:
 
 def fa2(q: tuple, k: tuple, ends: int, longest: tuple[int, int], blocks: tuple | None) -> Work:
     return work_of(
-        given(
+        call_arguments(
             "_vllm_fa2_C::varlen_fwd",
             *(q, k, k, q, (INT, ends), (INT, ends), None, None, blocks, None),
             *(*longest, 0.0, 0.125, False, True, -1, -1, 0.0, False),
@@ -170,7 +180,9 @@ class TestAttention:
         assert fa2((BF16, 60, 8, 16), (BF16, 60, 2, 16), 5, (16, 16), None) is None
         assert fa2((BF16, 4, 8, 16), (BF16, 999, 16, 2, 16), 5, (1, 100), (INT, 4, 64)) is None
         q, kv = (FP8, 888, 8, 64), (BF16, 888, 1, 64)
-        call = given("vllm::unified_attention_with_output", q, kv, kv, (BF16, 888, 8, 64), "", "")
+        call = call_arguments(
+            "vllm::unified_attention_with_output", q, kv, kv, (BF16, 888, 8, 64), "", ""
+        )
         assert work_of(call) is None
 
 
@@ -185,7 +197,7 @@ def tile_counts(tokens: int, choices: int, experts: int, tile: int) -> int:
 
 class TestExperts:
     def test_weights_and_choices_are_recorded(self):
-        work = told(
+        work = recorded_work(
             "vllm::inplace_fused_experts",
             *((BF16, 6, 32), (BF16, 4, 48, 32), (BF16, 4, 32, 24), (FLOAT, 6, 2), (INT, 6, 2)),
         )
@@ -202,11 +214,11 @@ class TestExperts:
     def test_experts_on_several_devices(self):
         x, w1, w2 = (BF16, 6, 32), (BF16, 4, 48, 32), (BF16, 4, 32, 24)
         chosen = (FLOAT, 6, 2), (INT, 6, 2), "silu", False, 16, (INT, 16)
-        work = told("vllm::inplace_fused_experts", x, w1, w2, *chosen)
+        work = recorded_work("vllm::inplace_fused_experts", x, w1, w2, *chosen)
         assert work.matrix_flop == 12 * 2 * 32 * (48 + 24) * 4 / 16
 
     def test_weights_of_four_bits(self):
-        work = told(
+        work = recorded_work(
             "vllm::outplace_fused_experts",
             *((BF16, 6, 32), (BYTE, 4, 48, 16), (BYTE, 4, 32, 12), (FLOAT, 6, 2), (INT, 6, 2)),
         )
@@ -215,25 +227,30 @@ class TestExperts:
     def test_the_two_products_apart(self):
         """As one operator for both counts them."""
         w1, w2, ids, many = (BF16, 4, 48, 32), (BF16, 4, 32, 24), (INT, 12), (INT, 1)
-        first = told(
+        first = recorded_work(
             "aiter::ck_moe_stage1", (BF16, 6, 32), w1, w2, ids, ids, many, (BF16, 6, 2, 24), 2
         )
-        second = told(
+        second = recorded_work(
             "aiter::ck_moe_stage2", (BF16, 6, 2, 24), w1, w2, ids, ids, many, (BF16, 6, 32), 2
         )
         assert first.matrix_flop + second.matrix_flop == 2 * 12 * 32 * (48 + 24)
         x, out = (BF16, 6, 32), (BF16, 6, 32)
-        both = told("aiter::fmoe_g1u1", out, x, w1, w2, ids, ids, ids, many, 2)
+        both = recorded_work("aiter::fmoe_g1u1", out, x, w1, w2, ids, ids, ids, many, 2)
         assert both.matrix_flop == first.matrix_flop + second.matrix_flop
         stage = ("aiter::ck_moe_stage1", (BF16, 6, 32), w1, w2, ids, ids, many)
-        assert work_of(given(*stage, (BF16, 6, 2, 40), 2)) is None
-        assert work_of(given("aiter::fmoe_g1u1", out, x, w1, w2, ids, ids, ids, many, 16)) is None
+        assert work_of(call_arguments(*stage, (BF16, 6, 2, 40), 2)) is None
+        assert (
+            work_of(call_arguments("aiter::fmoe_g1u1", out, x, w1, w2, ids, ids, ids, many, 16))
+            is None
+        )
 
     def test_rows_sorted_by_expert(self):
         """Three experts with one, two and three rows."""
         flop = sum(2 * 8 * 5 for rows in (1, 2, 3) for _row in range(rows))
-        forward = told("primus_turbo::grouped_gemm", (BF16, 6, 8), (BF16, 3, 5, 8), (LONG, 3))
-        backward = told(
+        forward = recorded_work(
+            "primus_turbo::grouped_gemm", (BF16, 6, 8), (BF16, 3, 5, 8), (LONG, 3)
+        )
+        backward = recorded_work(
             "primus_turbo::grouped_gemm_variable_k", (BF16, 6, 8), (BF16, 6, 5), (LONG, 3)
         )
         assert forward.matrix_flop == backward.matrix_flop == flop
@@ -252,7 +269,7 @@ class TestExperts:
         )
         scores = (BF16, tokens, 128)
         return work_of(
-            given("vllm::moe_forward", (BF16, tokens, 3072), scores, "", launches=launches)
+            call_arguments("vllm::moe_forward", (BF16, tokens, 3072), scores, "", launches=launches)
         )
 
     def test_from_names_and_grids_of_kernels(self):
@@ -278,31 +295,37 @@ class TestExperts:
         assert self.recorded(888, first, second) is None
 
     def test_other_kernels_tell_nothing(self):
-        call = given("vllm::moe_forward", (BF16, 32, 3072), (BF16, 32, 32), "", "")
+        call = call_arguments("vllm::moe_forward", (BF16, 32, 3072), (BF16, 32, 32), "", "")
         assert work_of(call) is None
 
     def test_routing_and_adding_up(self):
         choice = (FLOAT, 8, 2)
-        routed = told("_moe_C::topk_softmax", choice, (INT, 8, 2), (INT, 8, 2), (FLOAT, 8, 64))
+        routed = recorded_work(
+            "_moe_C::topk_softmax", choice, (INT, 8, 2), (INT, 8, 2), (FLOAT, 8, 64)
+        )
         assert (routed.read_bytes, routed.written_bytes) == (8 * 64 * 4, 3 * 64)
-        added = told("_moe_C::moe_sum", (BF16, 8, 2, 64), (BF16, 8, 64))
+        added = recorded_work("_moe_C::moe_sum", (BF16, 8, 2, 64), (BF16, 8, 64))
         assert (added.vector_flop, added.written_bytes) == (8 * 64, 1024)
 
 
 class TestFewBits:
     def test_scaled_products(self):
         scales = (FLOAT, 1), (FLOAT, 1)
-        work = told("_C::cutlass_scaled_mm", (BF16, 8, 24), (FP8, 8, 16), (FP8, 16, 24), *scales)
+        work = recorded_work(
+            "_C::cutlass_scaled_mm", (BF16, 8, 24), (FP8, 8, 16), (FP8, 16, 24), *scales
+        )
         assert (work.matrix_flop, work.precision) == (2 * 8 * 24 * 16, "fp8")
         assert (work.read_bytes, work.written_bytes) == (8 * 16 + 16 * 24 + 8, 8 * 24 * 2)
-        other = told("sgl_kernel::fp8_scaled_mm", (FP8, 8, 16), (FP8, 16, 24), *scales, 15, None)
+        other = recorded_work(
+            "sgl_kernel::fp8_scaled_mm", (FP8, 8, 16), (FP8, 16, 24), *scales, 15, None
+        )
         assert other == work
-        turned = told("aiter::gemm_a8w8_CK", (FP8, 8, 16), (FP8, 24, 16), *scales)
+        turned = recorded_work("aiter::gemm_a8w8_CK", (FP8, 8, 16), (FP8, 24, 16), *scales)
         assert (turned.matrix_flop, turned.assumed) == (work.matrix_flop, "result has 16 bits")
 
     def test_two_numbers_to_a_byte(self):
         scales = (FP8, 8, 2), (FP8, 24, 2)
-        work = told(
+        work = recorded_work(
             "_C::cutlass_scaled_fp4_mm", (BF16, 8, 24), (BYTE, 8, 16), (BYTE, 24, 16), *scales
         )
         assert (work.matrix_flop, work.precision) == (2 * 8 * 24 * 32, "fp4")
@@ -332,7 +355,7 @@ class TestFewBits:
     )
     def test_packed_weights(self, name: str, arguments: list):
         """128 x 64 weights of four bits."""
-        work = told(name, (BF16, 5, 128), *arguments)
+        work = recorded_work(name, (BF16, 5, 128), *arguments)
         assert work.matrix_flop == 2 * 5 * 128 * 64
         assert work.precision == "bf16"
         assert work.read_bytes >= 5 * 128 * 2 + 128 * 64 / 2
@@ -340,26 +363,30 @@ class TestFewBits:
 
     def test_weights_by_a_code(self):
         code = (FLOAT, 16)
-        work = told(
+        work = recorded_work(
             "bitsandbytes::gemv_4bit",
             *((BF16, 1, 1, 128), (BYTE, 4096, 1), "[64, 128]", (FLOAT, 128), code, 64),
         )
         assert work.matrix_flop == 2 * 128 * 64
-        back = told(
+        back = recorded_work(
             "bitsandbytes::dequantize_4bit",
             *((BYTE, 4096, 1), (FLOAT, 128), 64, "nf4", "[64, 128]", 15),
         )
         assert (back.read_bytes, back.written_bytes) == (4096 + 512, 64 * 128 * 2)
 
     def test_to_fewer_bits(self):
-        work = told("_C::static_scaled_fp8_quant", (FP8, 888, 512), (BF16, 888, 512), (FLOAT,))
+        work = recorded_work(
+            "_C::static_scaled_fp8_quant", (FP8, 888, 512), (BF16, 888, 512), (FLOAT,)
+        )
         assert (work.read_bytes, work.written_bytes) == (888 * 512 * 2 + 4, 888 * 512)
 
     def test_layers_of_transformer_engine(self):
         weight, x = (BF16, 48, 32), (BF16, 6, 4, 32)
         flop = 2 * 24 * 48 * 32
-        assert told("_LayerNormLinear", x, (BF16, 32), (BF16, 32), weight).matrix_flop == flop
-        both = told("_LayerNormMLP", x, (BF16, 32), weight, (BF16, 32, 24))
+        assert (
+            recorded_work("_LayerNormLinear", x, (BF16, 32), (BF16, 32), weight).matrix_flop == flop
+        )
+        both = recorded_work("_LayerNormMLP", x, (BF16, 32), weight, (BF16, 32, 24))
         assert both.matrix_flop == flop + 2 * 24 * 24 * 32
         assert both.written_bytes == 24 * 32 * 2
 
@@ -389,7 +416,7 @@ def all_have_work_or_none(call: CallArguments) -> None:
 
 @pytest.mark.parametrize("arguments", STRANGE)
 def test_strange_arguments_raise_nothing(arguments: list):
-    all_have_work_or_none(given("any", *arguments, launches=(KernelLaunch("bmm_x_E2m1"),)))
+    all_have_work_or_none(call_arguments("any", *arguments, launches=(KernelLaunch("bmm_x_E2m1"),)))
 
 
 def test_lists_of_tensors_raise_nothing():

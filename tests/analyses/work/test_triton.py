@@ -16,9 +16,9 @@ def _work(
     values = ("",) * len(pointers) + tuple(numbers.split())
     inputs = tuple(Tensor(shape, kind) for shape in pointers)
     plain = (None,) * len(numbers.split())
-    found = work_of(CallArguments(name, inputs + plain, values, extra=extra))
-    assert found is not None
-    return found
+    call_work = work_of(CallArguments(name, inputs + plain, values, extra=extra))
+    assert call_work is not None
+    return call_work
 
 
 @pytest.mark.parametrize(

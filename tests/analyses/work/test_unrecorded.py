@@ -21,14 +21,14 @@ CAT = "void at::native::CatArrayBatchedCopy<at::native::OpaqueType<{}u>, unsigne
 
 
 def test_dimensions_of_a_reduction() -> None:
-    given = Tensor((4, 6), "float")
-    old = work_of(CallArguments("aten::sum", (given, None, None, None)))
+    tensor = Tensor((4, 6), "float")
+    old = work_of(CallArguments("aten::sum", (tensor, None, None, None)))
     assert old is not None
     assert (old.read_bytes, old.written_bytes) == (96, 4)
     assert "dimensions" in old.assumed
-    whole = work_of(CallArguments("aten::sum", (given,)))
-    assert whole is not None
-    assert whole.assumed == ""
+    full_work = work_of(CallArguments("aten::sum", (tensor,)))
+    assert full_work is not None
+    assert full_work.assumed == ""
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_strange_arguments_never_raise() -> None:
     odd = [None, (), (Tensor((), ""),), Tensor((), "float"), Tensor((0, 3), "float")]
     odd += [Tensor((2, 3), ""), Tensor((5,), "long int"), Tensor((2, 3, 4, 5), "c10::Half")]
     # Each comes before and behind three others.
-    pairs = [(), *((one, odd[at - by]) for at, one in enumerate(odd) for by in (1, 3, 6))]
+    pairs = [(), *((argument, odd[at - by]) for at, argument in enumerate(odd) for by in (1, 3, 6))]
     launches = (KernelLaunch("multi_tensor_apply_kernel<>", (3,)), KernelLaunch(GRID, (0,)))
     texts = ("", "[]", "[9]", "True", "-1", "inf", "nonsense")
     for name, values in itertools.product(_built_in().rows, ((), texts)):

@@ -43,7 +43,7 @@ SECTIONS = [
 
 
 @cache
-def everything() -> Trace:
+def full_trace() -> Trace:
     """A recording that fills every section."""
     events = []
     for number in (1, 2):
@@ -51,7 +51,9 @@ def everything() -> Trace:
         events += [
             STEP(number, start, 900),
             O(DATA_LOADER, start, 100),
-            MODULE("nn.Module: Linear_0", start + 200, 100, own=number, parent=None, module=0),
+            MODULE(
+                "nn.Module: Linear_0", start + 200, 100, python_id=number, parent=None, module=0
+            ),
             O("aten::mm", start + 210, 80, **{"Input dims": [[2, 3]], "Call stack": "a.py(1);b"}),
             R(start + 220, 10, c=number),
             K("gemm", start + 300, 200, c=number),
@@ -69,7 +71,7 @@ def everything() -> Trace:
 
 @pytest.fixture(scope="module")
 def analysis() -> Analysis:
-    return Analysis(everything())
+    return Analysis(full_trace())
 
 
 @pytest.fixture(scope="module")
@@ -103,10 +105,12 @@ class TestWholeAnswer:
         timed = re.compile(
             r"time|dur|delay|wait|idle|busy|gap|total|self|mean|median|min|max|std|start|end|_at"
         )
-        said = re.compile(r"(_us|_ns|_pct|_bytes|_us_per_step|_per_s|_ratio|_count|_depth)$")
-        found = {key for key, _ in numbers(answer) if timed.search(key) and not said.search(key)}
+        unit_suffix = re.compile(r"(_us|_ns|_pct|_bytes|_us_per_step|_per_s|_ratio|_count|_depth)$")
+        unitless_keys = {
+            key for key, _ in numbers(answer) if timed.search(key) and not unit_suffix.search(key)
+        }
         # `gaps` and `waited` are counts.
-        assert found <= {"gaps", "waited", "blocks_per_sm", "calls_per_step"}
+        assert unitless_keys <= {"gaps", "waited", "blocks_per_sm", "calls_per_step"}
 
     def test_no_number_is_negative(self, answer: dict[str, Any]):
         free = {key for key, value in numbers(answer) if value < 0}
@@ -196,7 +200,7 @@ class TestSections:
         assert (module["occurrences"], module["device_total_us"]) == (2, 400)
 
     def test_findings_are_the_findings(self, answer: dict[str, Any]):
-        analysis = Analysis(everything())
+        analysis = Analysis(full_trace())
         assert answer["findings"] == [finding.to_dict() for finding in analysis.findings]
 
 
@@ -207,27 +211,27 @@ class TestTables:
         assert of_nothing.table(view).is_empty()
 
     def test_operators_by_shape(self):
-        analysis = Analysis(everything(), group_by="shape")
+        analysis = Analysis(full_trace(), group_by="shape")
         assert "input_dims" in analysis.table("operators").columns
         assert "input_dims" not in analysis.table("kernels").columns
         assert analysis.to_dict()["operators"]["group_by"] == "shape"
 
     def test_an_unknown_view(self):
         with pytest.raises(UsageError, match="no table 'kernel'") as error:
-            find_view("kernel").table(everything())
+            find_view("kernel").table(full_trace())
         assert "kernels" in error.value.hint
 
     def test_an_unknown_group(self):
         with pytest.raises(UsageError, match="grouped by 'colour'") as error:
-            Analysis(everything()).table("operators", "colour")
+            Analysis(full_trace()).table("operators", "colour")
         assert error.value.hint == "choose one of name, shape, stack, shape-stack"
 
     def test_a_table_that_cannot_be_grouped(self):
         with pytest.raises(UsageError, match="'kernels' cannot be grouped"):
-            Analysis(everything()).table("kernels", "shape")
+            Analysis(full_trace()).table("kernels", "shape")
 
     def test_grouped_for_once(self):
-        analysis = Analysis(everything())
+        analysis = Analysis(full_trace())
         assert "call_stack" in analysis.table("operators", "stack").columns
         assert "call_stack" not in analysis.table("operators").columns
 
@@ -259,13 +263,13 @@ class TestPandas:
         for name in ("pandas", "pyarrow"):
             monkeypatch.setitem(sys.modules, name, None)
         with pytest.raises(TimesinkError, match="needs pandas and pyarrow") as error:
-            Analysis(everything()).to_pandas()
+            Analysis(full_trace()).to_pandas()
         assert "pip install pandas pyarrow" in error.value.hint
 
     def test_frame(self):
         pytest.importorskip("pandas")
         pytest.importorskip("pyarrow")
-        assert len(Analysis(everything()).to_pandas("steps")) == 2
+        assert len(Analysis(full_trace()).to_pandas("steps")) == 2
 
 
 def test_a_straggler_is_a_finding_of_the_whole_span():
@@ -287,18 +291,18 @@ def test_a_straggler_is_a_finding_of_the_whole_span():
 
     workers = {f"rank{rank}": worker(rank, late(rank)) for rank in range(4)}
     analysis = Analysis(workers["rank0"], ranks=as_set(workers))
-    (finding,) = (found for found in analysis.findings if found.rule == "stragglers")
+    (finding,) = (candidate for candidate in analysis.findings if candidate.rule == "stragglers")
     assert "rank1" in finding.title
-    assert "stragglers" not in {found.rule for found in Analysis(workers["rank0"]).findings}
+    assert "stragglers" not in {straggler.rule for straggler in Analysis(workers["rank0"]).findings}
 
 
 def test_one_line_says_what_it_is():
-    shown = repr(timesink.analyze(timesink.sample()))
-    assert shown.startswith("<Analysis of unet_train.pt.trace.json.gz, 2 steps: 92.")
-    assert "\n" not in shown
+    text = repr(timesink.analyze(timesink.sample()))
+    assert text.startswith("<Analysis of unet_train.pt.trace.json.gz, 2 steps: 92.")
+    assert "\n" not in text
 
 
 def test_a_notebook_shows_the_headline_and_tables():
-    shown = timesink.analyze(read(O("<b>", 0, 10)))._repr_html_()
-    assert shown.startswith("<p><b>No device work was recorded")
-    assert "&lt;b&gt;" in shown
+    html = timesink.analyze(read(O("<b>", 0, 10)))._repr_html_()
+    assert html.startswith("<p><b>No device work was recorded")
+    assert "&lt;b&gt;" in html

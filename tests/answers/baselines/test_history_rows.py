@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import timesink
-from recorded_runs import recorded, run_fields
+from recorded_runs import run_fields, write_recording
 from timesink.answers.comparison.history_rows import (
     Commit,
     HistoryRow,
@@ -30,11 +30,11 @@ CYCLES_US = [900.0, 100.0, 101.0, 102.0, 103.0]
 def plain_run(folder: Path, cycles_us: list[float] = CYCLES_US, **changed: Any) -> Path:
     """What `timesink record --plain-only` leaves: no timeline."""
     folder.mkdir(parents=True)
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "cycles": {"plain": len(cycles_us) - 1},
         "overhead": {"plain_cycles_us": cycles_us},
     }
-    (folder / "run.json").write_text(json.dumps(run_fields([], **{**said, **changed})))
+    (folder / "run.json").write_text(json.dumps(run_fields([], **{**fields, **changed})))
     return folder
 
 
@@ -52,7 +52,7 @@ def test_plain_cycles_are_a_row_without_a_timeline(tmp_path: Path):
 
 
 def test_a_recording_tells_counts_as_well(tmp_path: Path):
-    added, new = add_runs("main", [recorded(tmp_path / "run")], tmp_path, commit="0123abcd")
+    added, new = add_runs("main", [write_recording(tmp_path / "run")], tmp_path, commit="0123abcd")
     (run,) = added.runs
     assert new
     assert (run.launches, run.program is not None, run.by) == (1.0, True, "recorded cycles")
@@ -66,7 +66,7 @@ def test_a_second_addition_joins_the_row_and_the_same_run_counts_once(tmp_path: 
     assert not add_runs("main", [first], tmp_path, commit="0123abcd")[1]
     assert add_runs("main", [first, second], tmp_path, commit="0123abcd")[1]
     (row,), _ = history_rows("main", tmp_path)
-    assert [one.name for one in row.runs] == ["a", "b"]
+    assert [run.name for run in row.runs] == ["a", "b"]
 
 
 def test_new_runs_of_versions_in_turn(tmp_path: Path):
@@ -77,14 +77,14 @@ def test_new_runs_of_versions_in_turn(tmp_path: Path):
         AbRun("new", "new/02", 3, 4, 1, failed="it crashed"),
         AbRun("new", "new/03", 4, 5, 0, timeline=True),
     )
-    for one in runs[:2]:
-        plain_run(folder / one.folder)
-    recorded(folder / "new" / "03")
+    for run in runs[:2]:
+        plain_run(folder / run.folder)
+    write_recording(folder / "new" / "03")
     side = AbSide(("python", "train.py"), ref="0123abcd")
     write_ab(AbRuns("timesink/ab/1", "0.1.0", side, side, 1.0, 60.0, 1, runs=runs), folder)
     added, _ = add_runs("main", [folder], tmp_path)
     assert added.commit.sha == "0123abcd"
-    assert [(one.name, one.cycle_ns) for one in added.runs] == [("01", 101_500.0), ("03", None)]
+    assert [(run.name, run.cycle_ns) for run in added.runs] == [("01", 101_500.0), ("03", None)]
     (row,), _ = history_rows("main", tmp_path)
     assert (row.value("launches"), row.value("cycle_ns")) == (1.0, 101_500.0)
 
@@ -172,13 +172,13 @@ def test_the_commit_is_that_of_the_work_tree(git: Callable[..., None], tmp_path:
     (tmp_path / "train.py").write_text("steps = 1\n")
     git("add", "train.py")
     git("commit", "--quiet", "--message", "Train; once")
-    found = commit_of(None)
-    assert (len(found.sha), found.subject, found.dirty) == (40, "Train; once", False)
-    assert found.time_us == 1767225600_000_000
+    commit = commit_of(None)
+    assert (len(commit.sha), commit.subject, commit.dirty) == (40, "Train; once", False)
+    assert commit.time_us == 1767225600_000_000
     (tmp_path / "train.py").write_text("steps = 2\n")
     assert commit_of(None).dirty
-    assert commit_of(found.sha[:8]).sha == found.sha
-    assert not commit_of(found.sha).dirty
+    assert commit_of(commit.sha[:8]).sha == commit.sha
+    assert not commit_of(commit.sha).dirty
 
 
 def test_commits_that_follow_each_other_are_not_bisected(git: Callable[..., None]):
@@ -198,7 +198,7 @@ def test_a_pattern_stands_for_several_runs(tmp_path: Path):
     for number in (1, 2):
         plain_run(tmp_path / f"run{number}", [*CYCLES_US, 100.0 + number])
     added, _ = add_runs("main", [tmp_path / "run*"], tmp_path, commit="0123abcd")
-    assert [one.name for one in added.runs] == ["run1", "run2"]
+    assert [run.name for run in added.runs] == ["run1", "run2"]
 
 
 def test_plain_cycles_of_one_of_several_ranks_are_not_those_of_the_run(tmp_path: Path):

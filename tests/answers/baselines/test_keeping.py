@@ -11,7 +11,6 @@ import pytest
 
 import timesink
 from compared_runs import SLOW_CLOCK, process_table, rank_fields, write_table, write_timeline
-from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import baseline_store as baseline
 from timesink.answers.comparison import baseline_store as content
 from timesink.answers.comparison.baselines import (
@@ -20,8 +19,9 @@ from timesink.answers.comparison.baselines import (
     remove_baseline,
     save_baseline,
 )
-from timesink.answers.comparison.sides import SideReadOptions, SideRun
+from timesink.answers.comparison.sides import ProcessedRun, SideReadOptions
 from timesink.answers.comparison.work import compare
+from timesink.answers.prefetch import CycleSearch
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UnreadableError, UsageError
 from timesink.sources.kept_answers import Tables
 
@@ -32,20 +32,20 @@ NAMES_OF_PLACES = ("sources", "source", "identifier", "file", "label")
 def without_places(answer: Any) -> Any:
     """An answer without what names files; roles in the order of their processes."""
     if isinstance(answer, dict):
-        kept = {key: without_places(value) for key, value in answer.items()}
-        if "roles" in kept:
-            kept["roles"] = sorted(kept["roles"], key=json.dumps)
-        return {key: value for key, value in kept.items() if key not in NAMES_OF_PLACES}
-    return [without_places(one) for one in answer] if isinstance(answer, list) else answer
+        fields = {key: without_places(value) for key, value in answer.items()}
+        if "roles" in fields:
+            fields["roles"] = sorted(fields["roles"], key=json.dumps)
+        return {key: value for key, value in fields.items() if key not in NAMES_OF_PLACES}
+    return [without_places(item) for item in answer] if isinstance(answer, list) else answer
 
 
 def answers(base: Path, new: Path, store: Path, **options: Any) -> tuple[Any, Any]:
     """What comparing says of the recording, and of the baseline made of it."""
     save_baseline("base", base, store)
     plain = timesink.compare(base, new, **options).to_dict()
-    kept = compare("@base", new, store=store, **options).to_dict()
-    assert kept["sources"][0] == "@base"
-    return without_places(plain), without_places(kept)
+    from_baseline = compare("@base", new, store=store, **options).to_dict()
+    assert from_baseline["sources"][0] == "@base"
+    return without_places(plain), without_places(from_baseline)
 
 
 def write_pair(folder: Path) -> tuple[Path, Path]:
@@ -70,7 +70,7 @@ def pair(read_once: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def base_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with the first of such a pair as `base`."""
     folder = tmp_path_factory.mktemp("saved")
     save_baseline("base", write_pair(folder)[0], folder / "store")
@@ -78,13 +78,13 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def store(saved: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(saved, tmp_path / "store"))
+def store(base_store: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(base_store, tmp_path / "store"))
 
 
 def test_same_answer_as_the_recording(pair, tmp_path):
-    plain, kept = answers(*pair, tmp_path / "store")
-    assert plain == kept
+    plain, from_baseline = answers(*pair, tmp_path / "store")
+    assert plain == from_baseline
 
 
 def test_ranks_are_one_baseline(tmp_path):
@@ -93,18 +93,18 @@ def test_ranks_are_one_baseline(tmp_path):
             path = tmp_path / side / f"rank{rank}.json"
             slow = 1.5 if (side, rank) == ("new", 1) else 1.0
             write_timeline(path, slow=slow, cycles=8, **rank_fields(rank))
-    plain, kept = answers(tmp_path / "base", tmp_path / "new", tmp_path / "store")
-    assert plain == kept
-    assert [one["base"]["rank"] for one in kept["pairs"]] == [0, 1]
+    plain, from_baseline = answers(tmp_path / "base", tmp_path / "new", tmp_path / "store")
+    assert plain == from_baseline
+    assert [row["base"]["rank"] for row in from_baseline["pairs"]] == [0, 1]
     one_rank = compare("@base", tmp_path / "new", store=tmp_path / "store", rank=1)
-    assert [one.pair.base.rank for one in one_rank.pairs] == [1]
+    assert [compared_pair.pair.base.rank for compared_pair in one_rank.pairs] == [1]
 
 
 def test_behaviour_tables_with_counters_beside_them(tmp_path):
     for side, fault in (("base", None), ("new", SLOW_CLOCK)):
         write_table(tmp_path / side / "result_perf_data.csv", process_table(7, fault))
-    plain, kept = answers(tmp_path / "base", tmp_path / "new", tmp_path / "store")
-    assert plain == kept
+    plain, from_baseline = answers(tmp_path / "base", tmp_path / "new", tmp_path / "store")
+    assert plain == from_baseline
 
 
 def test_recording_and_cache_may_go(tmp_path, monkeypatch):
@@ -123,13 +123,13 @@ def test_file_names_no_place(tmp_path):
     for rank in range(2):
         write_timeline(run / f"rank{rank}.json", cycles=8, **rank_fields(rank))
     (run / "rank1.json").write_text("[{")
-    kept = save_baseline("base", run, tmp_path / "store")
+    saved = save_baseline("base", run, tmp_path / "store")
     (file,) = (tmp_path / "store").iterdir()
-    assert kept.size_bytes == file.stat().st_size < 100_000
+    assert saved.size_bytes == file.stat().st_size < 100_000
     # What is in there is compressed: everything it says is looked at instead.
-    said = repr((kept, [one.behaviour.to_dicts() for one in kept.runs]))
-    assert "left out: rank1.json: " in said
-    assert str(tmp_path) not in said
+    text = repr((saved, [role.behaviour.to_dicts() for role in saved.runs]))
+    assert "left out: rank1.json: " in text
+    assert str(tmp_path) not in text
 
 
 def test_only_whole_paths_are_shortened(tmp_path):
@@ -145,9 +145,9 @@ def test_two_baselines(pair, tmp_path):
     store = tmp_path / "store"
     for name, path in zip(("one", "two"), pair, strict=True):
         save_baseline(name, path, store, reading=BY_MARKER)
-    found = compare("@one", "@two", store=store)
-    assert found.pairs[0].identifier == "@one vs @two"
-    assert found.headline == compare(*pair, marker="decode_step").headline
+    comparison = compare("@one", "@two", store=store)
+    assert comparison.pairs[0].identifier == "@one vs @two"
+    assert comparison.headline == compare(*pair, marker="decode_step").headline
 
 
 def test_baselines_with_other_cycles_are_refused_in_either_order(tmp_path):
@@ -190,17 +190,17 @@ def test_cycles_of_others_are_found_as_those_of_the_baseline(tmp_path):
         write_timeline(path, steps=True, cycles=8)
     store = tmp_path / "store"
     save_baseline("base", paths[0], store, reading=BY_MARKER)
-    found = compare("@base", paths[1], store=store)
-    assert [role.method for role in found.roles] == ["marker", "marker"]
-    assert found.notes == ()
+    comparison = compare("@base", paths[1], store=store)
+    assert [role.method for role in comparison.roles] == ["marker", "marker"]
+    assert comparison.notes == ()
     again = compare("@base", paths[1], store=store, marker="decode_step")
-    assert again.headline == found.headline
+    assert again.headline == comparison.headline
 
 
-@pytest.mark.parametrize("asked", [{"marker": "aten::gemm"}, {"by": "kernels"}])
-def test_other_cycles_than_those_saved_are_refused(pair, store, asked):
+@pytest.mark.parametrize("options", [{"marker": "aten::gemm"}, {"by": "kernels"}])
+def test_other_cycles_than_those_saved_are_refused(pair, store, options):
     with pytest.raises(UsageError, match="has the cycles it was saved with") as refused:
-        compare("@base", pair[1], store=store, **asked)
+        compare("@base", pair[1], store=store, **options)
     assert "save it again" in refused.value.hint
 
 
@@ -250,10 +250,10 @@ def test_unknown_baseline_names_those_there_are(pair, store):
 def test_remove_and_list(store):
     (store / "torn.baseline").write_bytes(b"timesink")
     (store / "notes.txt").write_text("not one")
-    assert [(one.name, one.problem is None) for one in list_baselines(store)] == [
+    assert [(entry.name, entry.problem is None) for entry in list_baselines(store)] == [
         ("base", True), ("torn", False)]  # fmt: skip
     remove_baseline("@base", store)
-    assert [one.name for one in list_baselines(store)] == ["torn"]
+    assert [entry.name for entry in list_baselines(store)] == ["torn"]
     with pytest.raises(NotFoundError):
         remove_baseline("base", store)
 
@@ -270,16 +270,26 @@ def test_baselines_and_cases_are_no_runs_to_save(store, tmp_path):
 # -- damage and versions ---------------------------------------------------------------------------
 
 
-def damaged(whole: bytes) -> list[bytes]:
+def damage_variants(file_bytes: bytes) -> list[bytes]:
     """Cut, flipped at many places, and other things altogether."""
-    places = range(0, len(whole), max(1, len(whole) // 40))
-    flipped = [whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :] for at in places]
-    return [b"", b"\n", whole[:-1], whole[: len(whole) // 2], whole + b"x", b"PK\x03\x04", *flipped]
+    places = range(0, len(file_bytes), max(1, len(file_bytes) // 40))
+    flipped = [
+        file_bytes[:at] + bytes([file_bytes[at] ^ 0x55]) + file_bytes[at + 1 :] for at in places
+    ]
+    return [
+        b"",
+        b"\n",
+        file_bytes[:-1],
+        file_bytes[: len(file_bytes) // 2],
+        file_bytes + b"x",
+        b"PK\x03\x04",
+        *flipped,
+    ]
 
 
 def test_damage_is_said_with_a_way_out(store):
     file = store / "base.baseline"
-    for broken in damaged(file.read_bytes()):
+    for broken in damage_variants(file.read_bytes()):
         file.write_bytes(broken)
         with pytest.raises(UnreadableError, match="@base in ") as refused:
             load_baseline("base", store)
@@ -299,11 +309,11 @@ def test_fields_this_version_does_not_know_are_said(pair, tmp_path, monkeypatch)
     store = tmp_path / "store"
     tables_of = content.tables_of
 
-    def with_more(run: SideRun) -> Tables:
-        kept = tables_of(run)
-        for one in kept.about["anatomies"].values():
-            one["values"]["colour"] = "blue"
-        return kept
+    def with_more(run: ProcessedRun) -> Tables:
+        tables = tables_of(run)
+        for anatomy in tables.about["anatomies"].values():
+            anatomy["values"]["colour"] = "blue"
+        return tables
 
     monkeypatch.setattr(content, "tables_of", with_more)
     monkeypatch.setattr("timesink.answers.comparison.baseline_store.baseline_of", lambda *_: None)
@@ -322,8 +332,8 @@ def test_another_version_of_timesink_is_a_note(pair, store, monkeypatch):
 
 
 def check_same_answer(base: Path, new: Path, store: Path, **options: int) -> None:
-    plain, kept = answers(base, new, store, **options)
-    assert plain == kept
+    plain, from_baseline = answers(base, new, store, **options)
+    assert plain == from_baseline
     (file,) = store.iterdir()
     assert file.stat().st_size < 400_000
 
@@ -339,8 +349,8 @@ def check_same_answer(base: Path, new: Path, store: Path, **options: int) -> Non
     ],
 )
 @pytest.mark.usefixtures("kept_recordings")
-def test_same_answer_on_real_recordings(shared: Path, tmp_path: Path, base: str, new: str):
-    check_same_answer(shared / "data" / base, shared / "data" / new, tmp_path / "store")
+def test_same_answer_on_real_recordings(shared_root: Path, tmp_path: Path, base: str, new: str):
+    check_same_answer(shared_root / "data" / base, shared_root / "data" / new, tmp_path / "store")
 
 
 @pytest.mark.usefixtures("kept_recordings")

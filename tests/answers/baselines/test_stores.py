@@ -58,7 +58,7 @@ def test_of_many_who_save_at_once_one_succeeds(tmp_path: Path):
         done = list(pool.map(lambda n: store_at(tmp_path).add("main", b"%d" % n), range(8)))
     assert done.count(True) == 1
     assert store_at(tmp_path).read("main") == b"%d" % done.index(True)
-    assert [one.name for one in tmp_path.iterdir()] == ["main.baseline"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["main.baseline"]
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
@@ -73,7 +73,7 @@ def test_nobody_reads_half_of_one(tmp_path: Path, monkeypatch, scheme: str):
     monkeypatch.setattr("fsspec.implementations.local.LocalFileSystem.mv", fails)
     with pytest.raises(OutputError, match=r"cannot be written [(].*No space left"):
         store_at(place).write("main", b"other")
-    assert [one.name for one in tmp_path.iterdir()] == ["main.baseline"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["main.baseline"]
     assert store_at(place).read("main") == b"whole"
 
 
@@ -130,5 +130,5 @@ def test_a_password_with_a_slash_is_refused_and_not_said():
 def test_a_baseline_may_be_read_by_whom_its_folder_lets_in(tmp_path: Path):
     store_at(tmp_path).write("main", b"one")
     (tmp_path / "other").write_bytes(b"two")
-    modes = {one.stat().st_mode for one in tmp_path.iterdir()}
+    modes = {entry.stat().st_mode for entry in tmp_path.iterdir()}
     assert len(modes) == 1

@@ -34,7 +34,7 @@ def budgets(folder: Path, text: str, comparison: Comparison) -> list[Finding]:
 
 
 def states(folder: Path, text: str, comparison: Comparison) -> list[str]:
-    return [one.outcome for one in budgets(folder, text, comparison)]
+    return [result.outcome for result in budgets(folder, text, comparison)]
 
 
 def two_runs(folder: Path, slow: float = 1.0, **options: Any) -> Comparison:
@@ -115,9 +115,9 @@ gemm = { max_increase = "10%" }
 norm_kernel = { max_increase = "60%" }
 "*_kernel" = { max = "1 ms" }
 """
-    found = budgets(tmp_path, text, slower)
-    assert [one.outcome for one in found] == ["failed", "passed", "passed"]
-    assert ["(of 3 names)" in one.sentence for one in found] == [False, False, True]
+    results = budgets(tmp_path, text, slower)
+    assert [result.outcome for result in results] == ["failed", "passed", "passed"]
+    assert ["(of 3 names)" in result.sentence for result in results] == [False, False, True]
 
 
 def with_modules(slow: float = 1.0) -> dict[str, Any]:
@@ -132,11 +132,11 @@ def with_modules(slow: float = 1.0) -> dict[str, Any]:
 
 def test_modules_by_path_and_by_last_part(slower, tmp_path):
     text = '[modules]\n"Net_0.Gemm_0" = { max = "100 us" }\n"Gemm_*" = { max_increase = "60%" }'
-    found = budgets(tmp_path, text, slower)
-    assert [one.outcome for one in found] == ["failed", "passed"]
-    assert found[0].sentence.startswith('modules "Net_0.Gemm_0": 120.8 us of')
-    assert found[1].sentence.startswith('modules "Gemm_*": Net_0.Gemm_0: 80.5 → 120.8 us of')
-    assert "(+50.0 %, " in found[1].sentence
+    results = budgets(tmp_path, text, slower)
+    assert [result.outcome for result in results] == ["failed", "passed"]
+    assert results[0].sentence.startswith('modules "Net_0.Gemm_0": 120.8 us of')
+    assert results[1].sentence.startswith('modules "Gemm_*": Net_0.Gemm_0: 80.5 → 120.8 us of')
+    assert "(+50.0 %, " in results[1].sentence
 
 
 def _module(name: str, ts: float, dur: float) -> Event:
@@ -155,15 +155,15 @@ def test_cycle(slower, tmp_path):
 
 def of_rank(rank: int, comparison: Comparison) -> Compared:
     """Its only pair as that of a rank."""
-    (one,) = comparison.pairs
-    base, new = (replace(role, rank=rank) for role in (one.pair.base, one.pair.new))
-    return replace(one, pair=replace(one.pair, base=base, new=new))
+    (pair,) = comparison.pairs
+    base, new = (replace(role, rank=rank) for role in (pair.pair.base, pair.pair.new))
+    return replace(pair, pair=replace(pair.pair, base=base, new=new))
 
 
 def test_the_worst_rank_is_named(same, slower, tmp_path):
-    found = replace(same, pairs=(of_rank(0, same), of_rank(1, slower)))
+    ranks = replace(same, pairs=(of_rank(0, same), of_rank(1, slower)))
     text = '[operators]\n"aten::gemm" = { max = "200 us", max_increase = "10%" }'
-    for result in budgets(tmp_path, text, found):
+    for result in budgets(tmp_path, text, ranks):
         assert result.outcome == "failed"
         assert " in rank 1, " in result.sentence
 
@@ -194,14 +194,14 @@ def test_what_matches_nothing_does_not_pass(same, tmp_path, text, why):
 )
 def test_what_one_side_did_not_record_does_not_pass(slower, same, tmp_path, recorded_in, states_of):
     """Its time is not zero, it is not known."""
-    lacking = {"base": "new run", "new": "base"}[recorded_in]
-    (one,) = same.pairs
-    with_modules_ = replace(one.pair, **{recorded_in: getattr(slower.pair, recorded_in)})
-    compared = replace(same, pairs=(replace(one, pair=with_modules_),))
+    other_side = {"base": "new run", "new": "base"}[recorded_in]
+    (pair,) = same.pairs
+    with_modules_ = replace(pair.pair, **{recorded_in: getattr(slower.pair, recorded_in)})
+    compared = replace(same, pairs=(replace(pair, pair=with_modules_),))
     text = '[modules]\n"Net_0" = { max = "1 us", max_increase = "5%" }'
-    found = budgets(tmp_path, text, compared)
-    assert [one.outcome for one in found] == states_of
-    assert f"in the {lacking} (pid 4242) no module was recorded" in found[1].sentence
+    results = budgets(tmp_path, text, compared)
+    assert [result.outcome for result in results] == states_of
+    assert f"in the {other_side} (pid 4242) no module was recorded" in results[1].sentence
     optional = text.replace(" }", ", optional = true }")
     assert states(tmp_path, optional, compared) == states_of
 
@@ -209,7 +209,9 @@ def test_what_one_side_did_not_record_does_not_pass(slower, same, tmp_path, reco
 def test_device_time_of_operators_that_one_side_did_not_record(tmp_path):
     """As in a recording of the host alone."""
     document = timeline(12)
-    document["traceEvents"] = [one for one in document["traceEvents"] if one["cat"] != "kernel"]
+    document["traceEvents"] = [
+        event for event in document["traceEvents"] if event["cat"] != "kernel"
+    ]
     paths = [
         write_timeline(tmp_path / "base.json", cycles=12),
         write(tmp_path / "new.json", document),
@@ -218,9 +220,9 @@ def test_device_time_of_operators_that_one_side_did_not_record(tmp_path):
 "aten::gemm" = { max = "1 us", max_increase = "5%" }
 "aten::norm" = { max = "1 s", of = "host" }
 """
-    found = budgets(tmp_path, text, compare(*paths, cache=False))
-    assert [one.outcome for one in found] == ["unjudged", "unjudged", "passed"]
-    assert "no time on a device was recorded" in found[0].sentence
+    results = budgets(tmp_path, text, compare(*paths, cache=False))
+    assert [result.outcome for result in results] == ["unjudged", "unjudged", "passed"]
+    assert "no time on a device was recorded" in results[0].sentence
 
 
 def test_slow_first_cycles_neither_exceed_nor_keep_an_increase(tmp_path):
@@ -238,32 +240,34 @@ def test_operators_of_a_behaviour_table_are_not_recorded(tmp_path):
         for number, side in enumerate(("base", "new"))
     ]
     text = '[operators]\n"*" = { max = "1 s" }\n[cycle]\nmax = "1 s"'
-    found = budgets(tmp_path, text, compare(*paths, cache=False))
-    assert [one.outcome for one in found] == ["unjudged", "passed"]
-    assert "no operator was recorded" in found[0].sentence
+    results = budgets(tmp_path, text, compare(*paths, cache=False))
+    assert [result.outcome for result in results] == ["unjudged", "passed"]
+    assert "no operator was recorded" in results[0].sentence
 
 
 def test_one_that_one_side_lacks(tmp_path):
     paths = [write_timeline(tmp_path / f"{side}.json", cycles=12) for side in ("base", "new")]
     text = paths[1].read_text().replace("aten::sample", "aten::topk")
     paths[1].write_text(text)
-    found = compare(*paths, cache=False)
+    comparison = compare(*paths, cache=False)
     limits = '{ max = "1 ms", max_increase = "10%" }'
     names = "\n".join(f'"aten::{name}" = {limits}' for name in ("sample", "topk"))
-    gone, gone_increase, come, come_increase = budgets(tmp_path, f"[operators]\n{names}", found)
-    assert [one.outcome for one in (gone, gone_increase, come)] == ["passed"] * 3
+    gone, gone_increase, come, come_increase = budgets(
+        tmp_path, f"[operators]\n{names}", comparison
+    )
+    assert [result.outcome for result in (gone, gone_increase, come)] == ["passed"] * 3
     assert come_increase.outcome == "failed"
     assert "(from 0, 95 % interval +" in come_increase.sentence
 
 
 def test_unequal_work_has_no_increase(slower, tmp_path):
-    (one,) = slower.pairs
+    (pair,) = slower.pairs
     unequal = Workload(
         comparable=False, reasons=("One side has twice the layers.",), work_ratio=None
     )
-    found = replace(slower, pairs=(replace(one, pair=replace(one.pair, workload=unequal)),))
+    comparison = replace(slower, pairs=(replace(pair, pair=replace(pair.pair, workload=unequal)),))
     text = '[operators]\n"aten::gemm" = { max = "1 s", max_increase = "10%" }'
-    most, increase = budgets(tmp_path, text, found)
+    most, increase = budgets(tmp_path, text, comparison)
     assert (most.outcome, increase.outcome) == ("passed", "unjudged")
     assert increase.sentence.endswith(
         "cycles do not hold the same work. One side has twice the layers."
@@ -279,10 +283,10 @@ def test_cycles_put_together_are_so_for_operators(tmp_path):
         for event in new["traceEvents"]
         if event["cat"] != "user_annotation" or event["ts"] % 2000 == 0
     ]
-    found = compare(base, write(tmp_path / "new.json", new), cache=False)
-    assert found.pair.equal_work is not None
+    comparison = compare(base, write(tmp_path / "new.json", new), cache=False)
+    assert comparison.pair.equal_work is not None
     text = '[operators]\n"aten::gemm" = { max_increase = "10%" }'
-    (increase,) = budgets(tmp_path, text, found)
+    (increase,) = budgets(tmp_path, text, comparison)
     assert increase.outcome == "passed"
     assert "322.0 → 322.0 us of device time per cycle" in increase.sentence
 
@@ -292,9 +296,9 @@ def test_one_cycle_cannot_be_told_from_noise(tmp_path):
         write_timeline(tmp_path / f"{side}.json", cycles=1, slow=slow, steps=True)
         for side, slow in (("base", 1.0), ("new", 2.0))
     ]
-    found = compare(*paths, by="step", cache=False)
+    comparison = compare(*paths, by="step", cache=False)
     text = '[operators]\n"aten::gemm" = { max = "200 us", max_increase = "10%" }'
-    most, increase = budgets(tmp_path, text, found)
+    most, increase = budgets(tmp_path, text, comparison)
     assert (most.outcome, increase.outcome) == ("failed", "unjudged")
     assert "one cycle on a side cannot be told from noise" in increase.sentence
 
@@ -304,24 +308,24 @@ def test_one_cycle_cannot_be_told_from_noise(tmp_path):
 
 def test_budgets_of_a_baseline_say_the_same(slower, files, tmp_path):
     save_baseline("base", files / "base.json", tmp_path)
-    kept = compare("@base", files / "new.json", store=tmp_path, cache=False)
+    from_baseline = compare("@base", files / "new.json", store=tmp_path, cache=False)
     text = '[operators]\n"*" = { max_increase = "10%" }\n[kernels]\ngemm = { max_increase = "60%" }'
-    assert budgets(tmp_path, text, kept) == budgets(tmp_path, text, slower)
+    assert budgets(tmp_path, text, from_baseline) == budgets(tmp_path, text, slower)
 
 
 def test_starting_budgets_hold_for_the_run_they_are_of(same, tmp_path):
-    kept = save_baseline("base", same.sources[0], tmp_path)
-    text = starting_budgets(kept, 10.0)
+    baseline = save_baseline("base", same.sources[0], tmp_path)
+    text = starting_budgets(baseline, 10.0)
     assert '"aten::gemm" = { max = "178 us", max_increase = "10%" }' in text
     assert set(states(tmp_path, text, same)) == {"passed"}
     # Upward, or the run itself would be beyond them.
-    assert set(states(tmp_path, starting_budgets(kept, 0.0), same)) == {"passed"}
+    assert set(states(tmp_path, starting_budgets(baseline, 0.0), same)) == {"passed"}
 
 
 @pytest.fixture
-def faults(shared: Path, common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def faults(shared_root: Path, common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
-    return shared / "data" / "h200" / "faults"
+    return shared_root / "data" / "h200" / "faults"
 
 
 def test_another_precision_exceeds_the_budget_of_matrix_products(faults, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from timesink.answers.comparison.budget_file import Budget, Increase, load_budgets
 from timesink.errors import UsageError
 
-WHOLE = """
+EVERY_BUDGET = """
 [cycle]
 max = "60 ms"
 max_increase = "5%"
@@ -33,7 +33,7 @@ def write(folder: Path, text: str) -> Path:
 
 
 def test_every_key(tmp_path):
-    assert load_budgets(write(tmp_path, WHOLE)) == (
+    assert load_budgets(write(tmp_path, EVERY_BUDGET)) == (
         Budget("cycle", "cycle", 60e6, Increase(pct=5.0)),
         Budget("operators", "aten::mm", 1.5e6, of="host"),
         Budget(
@@ -56,7 +56,9 @@ peak_memory = "1.5 MB"
 
 
 def test_limits_on_single_runs(tmp_path):
-    assert [(one.name, one.max_increase) for one in load_budgets(write(tmp_path, SIGNALS))] == [
+    assert [
+        (budget.name, budget.max_increase) for budget in load_budgets(write(tmp_path, SIGNALS))
+    ] == [
         ("program", None),
         ("device_time", Increase(pct=1.0)),
         ("launches", Increase(number=3.0)),
@@ -67,7 +69,7 @@ def test_limits_on_single_runs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said", "hint"),
+    ("text", "part", "hint"),
     [
         ("", "holds no budget", "an entry is"),
         ("[operators]", "holds no budget", "an entry is"),
@@ -99,11 +101,11 @@ def test_limits_on_single_runs(tmp_path):
         ('[kernels]\nlaunches = "+0"', "is no table", "above the first [table]"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named(tmp_path, text, said, hint):
+def test_what_is_wrong_is_named(tmp_path, text, part, hint):
     with pytest.raises(UsageError) as refused:
         load_budgets(write(tmp_path, text))
     message = f"{refused.value.message} {refused.value.hint}"
-    assert said in message
+    assert part in message
     assert hint in message
     assert message.startswith(str(tmp_path / "budgets.toml"))
 

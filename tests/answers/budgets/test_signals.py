@@ -31,14 +31,14 @@ device_time = "1%"
 def checks(folder: Path, text: str, comparison: Comparison) -> dict[str, Finding]:
     path = folder / "budgets.toml"
     path.write_text(text)
-    return {one.name: one for one in evaluate(load_budgets(path), comparison)}
+    return {result.name: result for result in evaluate(load_budgets(path), comparison)}
 
 
 def outcomes(folder: Path, text: str, comparison: Comparison) -> dict[str, str]:
-    return {name: one.outcome for name, one in checks(folder, text, comparison).items()}
+    return {name: result.outcome for name, result in checks(folder, text, comparison).items()}
 
 
-def recorded(
+def write_recording(
     path: Path, *, items: Any = 1, gemm: str = "gemm", gemm_us: float = 80.0, peak: int = 0
 ) -> Path:  # fmt: skip
     """Twelve cycles of 1 ms: a kernel, and calls of `.item()`, as many or by cycle."""
@@ -52,11 +52,11 @@ def recorded(
             kernel(gemm, at + 40, gemm_us + 0.1 * (number % 2), link),
         ]
         for place in range(items(number) if callable(items) else items):
-            start, own = at + 200 + 100 * place, link + 1 + place
+            start, correlation = at + 200 + 100 * place, link + 1 + place
             events += [
                 operator("aten::item", start, 60),
-                runtime("cudaMemcpyAsync", start + 5, 10, own),
-                memcpy("Memcpy DtoH (Device -> Pinned)", start + 10, 2, own, bytes=4),
+                runtime("cudaMemcpyAsync", start + 5, 10, correlation),
+                memcpy("Memcpy DtoH (Device -> Pinned)", start + 10, 2, correlation, bytes=4),
                 runtime("cudaStreamSynchronize", start + 20, 10, 0),
             ]
     for event in events:
@@ -67,7 +67,10 @@ def recorded(
 
 
 def pair(folder: Path, base: dict[str, Any], new: dict[str, Any]) -> Comparison:
-    sides = recorded(folder / "base.json", **base), recorded(folder / "new.json", **new)
+    sides = (
+        write_recording(folder / "base.json", **base),
+        write_recording(folder / "new.json", **new),
+    )
     return compare(*sides, cache=False)
 
 
@@ -83,7 +86,7 @@ def more(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
 
 
 @pytest.fixture(scope="module")
-def replaced(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+def other_kernel(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     """Another kernel that takes as long, and 32 MiB more."""
     new = {"gemm": "other_kernel", "peak": 2**30 + 2**25}
     return pair(tmp_path_factory.mktemp("replaced"), {"peak": 2**30}, new)
@@ -103,28 +106,30 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
 
 def of_rank(rank: int, comparison: Comparison) -> Compared:
     """Its only pair as that of a rank."""
-    (one,) = comparison.pairs
-    base, new = (replace(role, rank=rank) for role in (one.pair.base, one.pair.new))
-    return replace(one, pair=replace(one.pair, base=base, new=new))
+    (only_pair,) = comparison.pairs
+    base, new = (replace(role, rank=rank) for role in (only_pair.pair.base, only_pair.pair.new))
+    return replace(only_pair, pair=replace(only_pair.pair, base=base, new=new))
 
 
 class TestOneEdit:
     def test_one_more_item_per_cycle_is_caught_by_every_count(
         self, tmp_path: Path, more: Comparison
     ):
-        found = checks(tmp_path, EVERY, more)
-        assert {one.outcome for one in found.values()} == {"failed"}
-        assert list(found) == ["program", "launches", "syncs", "bytes_copied", "device_time"]
-        assert "aten::item" in found["program"].sentence
-        assert found["syncs"].sentence == ("1 → 2 waits for the device per cycle (+1); +0 allowed.")
-        assert found["bytes_copied"].sentence == "4 → 8 B copied per cycle (+4 B); +0 allowed."
+        results = checks(tmp_path, EVERY, more)
+        assert {result.outcome for result in results.values()} == {"failed"}
+        assert list(results) == ["program", "launches", "syncs", "bytes_copied", "device_time"]
+        assert "aten::item" in results["program"].sentence
+        assert results["syncs"].sentence == (
+            "1 → 2 waits for the device per cycle (+1); +0 allowed."
+        )
+        assert results["bytes_copied"].sentence == "4 → 8 B copied per cycle (+4 B); +0 allowed."
 
     def test_a_replaced_kernel_is_caught_by_the_program_alone(
-        self, tmp_path: Path, replaced: Comparison
+        self, tmp_path: Path, other_kernel: Comparison
     ):
-        found = outcomes(tmp_path, EVERY, replaced)
-        assert found.pop("program") == "failed"
-        assert {*found.values()} == {"passed"}
+        states = outcomes(tmp_path, EVERY, other_kernel)
+        assert states.pop("program") == "failed"
+        assert {*states.values()} == {"passed"}
 
     def test_equal_runs_pass_and_the_gate_leads_with_what_is_certain(
         self, tmp_path: Path, same: Comparison
@@ -135,7 +140,7 @@ class TestOneEdit:
             "The recorded calls are the same.",
             "2 launches per cycle, as before.",
         ]
-        assert [one.kind for one in gate.checks][-2:] == ["cycle time", "recordings"]
+        assert [check.kind for check in gate.checks][-2:] == ["cycle time", "recordings"]
 
     def test_without_limits_the_gate_tells_the_same(self, more: Comparison):
         gate = gate_of(more)
@@ -159,9 +164,9 @@ class TestOneEdit:
 class TestNotDecided:
     def test_counts_that_differ_from_cycle_to_cycle(self, tmp_path: Path):
         some = pair(tmp_path, {}, {"items": lambda number: 1 + number % 2})
-        found = checks(tmp_path, 'syncs = "+0"', some)["syncs"]
-        assert found.outcome == "unjudged"
-        assert "cycles differ (1 to 1 and 1 to 2)" in found.sentence
+        result = checks(tmp_path, 'syncs = "+0"', some)["syncs"]
+        assert result.outcome == "unjudged"
+        assert "cycles differ (1 to 1 and 1 to 2)" in result.sentence
 
     def test_counts_that_differ_alike_on_both_sides_pass(self, tmp_path: Path):
         def uneven(number: int) -> int:
@@ -171,17 +176,17 @@ class TestNotDecided:
         assert outcomes(tmp_path, 'syncs = "+0"', both) == {"syncs": "passed"}
 
     def test_what_to_record_is_named(self, tmp_path: Path, slower: Comparison):
-        found = checks(tmp_path, 'peak_memory = "2%"', slower)
-        assert found["peak_memory"].outcome == "unjudged"
-        assert found["peak_memory"].sentence == (
+        results = checks(tmp_path, 'peak_memory = "2%"', slower)
+        assert results["peak_memory"].outcome == "unjudged"
+        assert results["peak_memory"].sentence == (
             "peak_memory not decided: in the new run allocations were not recorded: "
             "record with --with memory."
         )
 
     def test_tables_of_behaviour_have_no_program(self, tmp_path: Path):
         paths = [write_table(tmp_path / f"{side}.csv", process_table(7)) for side in "ab"]
-        found = outcomes(tmp_path, EVERY, compare(*paths, cache=False))
-        assert found["program"] == found["launches"] == found["device_time"] == "unjudged"
+        states = outcomes(tmp_path, EVERY, compare(*paths, cache=False))
+        assert states["program"] == states["launches"] == states["device_time"] == "unjudged"
 
     @pytest.mark.parametrize(
         ("name", "outcome"), [("same", "passed"), ("slower", "unjudged"), ("slow", "failed")]
@@ -190,42 +195,44 @@ class TestNotDecided:
         self, tmp_path: Path, request: pytest.FixtureRequest, name: str, outcome: str
     ):
         changed = request.getfixturevalue(name)
-        found = checks(tmp_path, 'device_time = "1%"', changed)["device_time"]
-        assert found.outcome == outcome
-        assert ("timesink ab --base" in found.sentence) == (outcome == "unjudged")
+        result = checks(tmp_path, 'device_time = "1%"', changed)["device_time"]
+        assert result.outcome == outcome
+        assert ("timesink ab --base" in result.sentence) == (outcome == "unjudged")
 
 
-def test_peak_memory(tmp_path: Path, replaced: Comparison):
-    assert outcomes(tmp_path, 'peak_memory = "2%"', replaced) == {"peak_memory": "failed"}
-    assert outcomes(tmp_path, 'peak_memory = "+32 MiB"', replaced) == {"peak_memory": "passed"}
+def test_peak_memory(tmp_path: Path, other_kernel: Comparison):
+    assert outcomes(tmp_path, 'peak_memory = "2%"', other_kernel) == {"peak_memory": "failed"}
+    assert outcomes(tmp_path, 'peak_memory = "+32 MiB"', other_kernel) == {"peak_memory": "passed"}
 
 
 def test_of_several_ranks_the_worst_is_told(tmp_path: Path, same: Comparison, more: Comparison):
     both = replace(same, pairs=(of_rank(0, same), of_rank(1, more)))
-    found = checks(tmp_path, 'syncs = "+0"\nprogram = "same"', both)
-    assert found["program"].outcome == found["syncs"].outcome == "failed"
-    assert "in rank 1" in found["syncs"].sentence
+    results = checks(tmp_path, 'syncs = "+0"\nprogram = "same"', both)
+    assert results["program"].outcome == results["syncs"].outcome == "failed"
+    assert "in rank 1" in results["syncs"].sentence
 
 
 class TestRecordings:
     """One program on an H200, recorded with faults and without."""
 
     @pytest.fixture
-    def faults(self, shared: Path) -> Path:
-        return shared / "data/h200/faults"
+    def faults(self, shared_root: Path) -> Path:
+        return shared_root / "data/h200/faults"
 
     def test_a_rerun_passes_all_of_them(self, faults: Path, tmp_path: Path):
         again = timesink.compare(faults / "normal", faults / "normal_b")
         assert {*outcomes(tmp_path, EVERY, again).values()} == {"passed"}
 
     def test_waits_and_copies_put_in(self, faults: Path, tmp_path: Path):
-        found = checks(tmp_path, EVERY, timesink.compare(faults / "normal", faults / "sync_bug"))
-        assert {one.outcome for one in found.values()} == {"failed"}
-        assert found["program"].sentence.startswith("The program changed: 100 x aten::item added,")
-        assert found["syncs"].sentence.startswith("1 → 101 waits for the device per cycle (+100)")
+        results = checks(tmp_path, EVERY, timesink.compare(faults / "normal", faults / "sync_bug"))
+        assert {result.outcome for result in results.values()} == {"failed"}
+        assert results["program"].sentence.startswith(
+            "The program changed: 100 x aten::item added,"
+        )
+        assert results["syncs"].sentence.startswith("1 → 101 waits for the device per cycle (+100)")
 
     def test_kernels_put_in(self, faults: Path, tmp_path: Path):
         other = timesink.compare(faults / "normal", faults / "fp32_regression")
-        found = outcomes(tmp_path, EVERY, other)
-        assert (found["program"], found["launches"], found["syncs"]) == (
+        states = outcomes(tmp_path, EVERY, other)
+        assert (states["program"], states["launches"], states["syncs"]) == (
             "failed", "failed", "passed")  # fmt: skip

@@ -32,6 +32,6 @@ def test_a_comparison_alone_does_not_look_for_them(tmp_path: Path, monkeypatch):
 def test_a_run_from_the_cache_has_the_same_calls(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path / "cache"))
     path = write(tmp_path / "trace.json", training_trace(6))
-    fresh, kept = calls(path), calls(path)
+    fresh, from_cache = calls(path), calls(path)
     assert fresh["cycle"].n_unique() > 1
-    assert_frame_equal(fresh, kept)
+    assert_frame_equal(fresh, from_cache)

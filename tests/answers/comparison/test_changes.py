@@ -8,7 +8,7 @@ import polars as pl
 
 from compared import frame, pair_of
 from timesink.analyses.comparison import FAMILIES, ROWS, TIMES
-from timesink.answers.comparison.changes import Change, Told, counters_meanwhile
+from timesink.answers.comparison.changes import Change, PairView, counters_meanwhile
 
 
 def kernel(name: str, base: float, new: float) -> dict[str, Any]:
@@ -24,30 +24,30 @@ def family(
     return {"family": name, "name": None, "device": "GPU 0", **names}
 
 
-def found(times: pl.DataFrame, *families: dict[str, Any]) -> list[tuple[str, float]]:
+def change_deltas(times: pl.DataFrame, *families: dict[str, Any]) -> list[tuple[str, float]]:
     pair = pair_of(times=times, families=frame(FAMILIES, *families))
-    return [(one.name, one.delta_ns) for one in Told(pair).changes]
+    return [(change.name, change.delta_ns) for change in PairView(pair).changes]
 
 
 def test_functions_come_by_change_of_time():
     times = frame(TIMES, kernel("a", 500, 600), kernel("b", 900, 500))
-    assert found(times) == [("b", -400), ("a", 100)]
+    assert change_deltas(times) == [("b", -400), ("a", 100)]
 
 
 def test_a_family_takes_the_place_of_all_its_members():
     times = frame(TIMES, kernel("old", 100, 0), kernel("new", 0, 700), kernel("kept", 200, 300))
     row = family("gemm", ["kept", "old"], ["new", "kept"], (300, 1000))
-    assert found(times, row) == [("gemm", 700)]
+    assert change_deltas(times, row) == [("gemm", 700)]
 
 
 def test_what_one_side_alone_has_stands_for_itself():
     times = frame(TIMES, kernel("sort", 0, 700))
-    assert found(times, family("sort", [], ["sort"], (0, 700))) == [("sort", 700)]
+    assert change_deltas(times, family("sort", [], ["sort"], (0, 700))) == [("sort", 700)]
 
 
 def test_a_family_whose_names_meet_stays_apart():
     times = frame(TIMES, kernel("a", 500, 600))
-    assert found(times, family("gemm", ["b"], ["c"], (5, 6))) == [("a", 100)]
+    assert change_deltas(times, family("gemm", ["b"], ["c"], (5, 6))) == [("a", 100)]
 
 
 def test_counters_of_a_family_count_by_share():
@@ -58,6 +58,6 @@ def test_counters_of_a_family_count_by_share():
     ]
     new = {"function": "c", "mu_new": 40.0, "beta_new_pct": 2.0, "cycles_new": 5}
     rows = frame(ROWS, *({**metric, **row} for row in (*base, new)))
-    one = Change("gemm", "both", ("a", "b"), ("c",), "GPU 0", 1, 2, 1, 1, 0, "family")
-    (row,) = counters_meanwhile(rows, one, ["gpu_usage", "gpu_temp"])
+    change = Change("gemm", "both", ("a", "b"), ("c",), "GPU 0", 1, 2, 1, 1, 0, "family")
+    (row,) = counters_meanwhile(rows, change, ["gpu_usage", "gpu_temp"])
     assert (row["mu_base"], row["mu_new"], row["unit"]) == (17.5, 40.0, "%")

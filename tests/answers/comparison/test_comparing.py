@@ -20,7 +20,7 @@ from compared_runs import (
     write_table,
     write_timeline,
 )
-from timesink.analyses.comparison import FAMILIES, ROWS, TIMES, Role
+from timesink.analyses.comparison import FAMILIES, ROWS, TIMES, ProcessSteps
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.comparison import work
 from timesink.answers.comparison.report import Comparison
@@ -29,7 +29,7 @@ from timesink.formats.parquet_folder import export_folder
 
 
 @pytest.fixture
-def measured() -> None:
+def pair_measures() -> None:
     """For tests that look at what comes of a pair."""
 
 
@@ -62,39 +62,39 @@ def case(cases: Path) -> Path:
     return cases / "one" / "case"
 
 
-def kernel_ns(role: Role) -> float:
+def kernel_ns(role: ProcessSteps) -> float:
     """What the matrix product takes, in all cycles."""
     rows = role.behaviour.filter(pl.col("function") == "gemm_kernel")
     return float(rows["dur_ns"].sum())
 
 
 def pids(comparison: Comparison) -> list[tuple[str, str, str]]:
-    return [(one.pair.kind, one.pair.base.pid, one.pair.new.pid) for one in comparison.pairs]
+    return [(pair.pair.kind, pair.pair.base.pid, pair.pair.new.pid) for pair in comparison.pairs]
 
 
 # -- two sides -------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("pair_measures")
 def test_two_tables(tmp_path: Path) -> None:
     base = write_table(tmp_path / "before_perf_data.csv", process_table(7))
     new = write_table(tmp_path / "after.parquet", process_table(7, SLOW_CLOCK, seed=1))
     compared = timesink.compare(base, new)
-    (one,) = compared.pairs
-    assert (one.identifier, one.suffix) == ("before vs after", "")
-    assert (one.pair.base.label, one.pair.new.label) == ("base", "new")
-    assert one.pair.cycle_times.change_pct == pytest.approx(30, abs=8)
+    (pair,) = compared.pairs
+    assert (pair.identifier, pair.suffix) == ("before vs after", "")
+    assert (pair.pair.base.label, pair.pair.new.label) == ("base", "new")
+    assert pair.pair.cycle_times.change_pct == pytest.approx(30, abs=8)
     assert "GPU clock (GPU 0: 1 173 → 209 MHz)" in compared.headline
     assert compared.sources == (str(base), str(new))
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("pair_measures")
 def test_swapping_sides_mirrors_the_change(tmp_path: Path) -> None:
     base = write_table(tmp_path / "a.parquet", process_table(7))
     new = write_table(tmp_path / "b.parquet", process_table(7, SLOW_CLOCK, seed=1))
-    one, other = timesink.compare(base, new).pair, timesink.compare(new, base).pair
-    both = one.rows.join(other.rows, on=["function", "metric", "device"], suffix="_swapped")
-    assert both.height == one.rows.height
+    forward, other = timesink.compare(base, new).pair, timesink.compare(new, base).pair
+    both = forward.rows.join(other.rows, on=["function", "metric", "device"], suffix="_swapped")
+    assert both.height == forward.rows.height
     for column in ("beta_delta_pct", "mu_delta"):
         assert both.select((pl.col(column) == -pl.col(f"{column}_swapped")).all()).item()
     for column in ("beta_rank_p", "mu_rank_p", "beta_welch_p", "mu_welch_p"):
@@ -103,7 +103,7 @@ def test_swapping_sides_mirrors_the_change(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("pair_measures")
 def test_the_same_path_twice_is_the_same(tmp_path: Path) -> None:
     path = write_table(tmp_path / "a.parquet", process_table(7))
     compared = timesink.compare(path, path)
@@ -112,7 +112,7 @@ def test_the_same_path_twice_is_the_same(tmp_path: Path) -> None:
     assert len(compared.roles) == 1
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("pair_measures")
 def test_two_recordings(tmp_path: Path) -> None:
     base = write_timeline(tmp_path / "a.json")
     new = write_timeline(tmp_path / "b.json", slow=1.5)
@@ -135,7 +135,7 @@ def test_traces_that_are_open_already(tmp_path: Path) -> None:
     assert kernel_ns(pair.new) == pytest.approx(1.5 * kernel_ns(pair.base))
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("pair_measures")
 def test_an_exported_trace_and_its_file_are_the_same(tmp_path: Path) -> None:
     path = write_timeline(tmp_path / "a.json")
     export_folder(timesink.open(path, cache=False), tmp_path / "tables")
@@ -145,8 +145,8 @@ def test_an_exported_trace_and_its_file_are_the_same(tmp_path: Path) -> None:
 def test_a_table_and_a_recording_have_the_same_cycles(tmp_path: Path) -> None:
     """The recording has profiler steps; the table says that cycles are decode steps."""
     source = write_timeline(tmp_path / "a.json")
-    found = timesink.compare(source, source).pair.base.behaviour
-    table = write_table(tmp_path / "a.parquet", found)
+    behaviour = timesink.compare(source, source).pair.base.behaviour
+    table = write_table(tmp_path / "a.parquet", behaviour)
     new = write_timeline(tmp_path / "b.json", steps=True)
     assert timesink.compare(new, new).pair.base.method == "step"
     compared = timesink.compare(table, new)
@@ -156,7 +156,7 @@ def test_a_table_and_a_recording_have_the_same_cycles(tmp_path: Path) -> None:
     assert compare_roles(both.base, both.new, "strict").workload.comparable
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("pair_measures")
 def test_cycles_found_in_different_ways_are_found_again_in_one(tmp_path: Path) -> None:
     base = write_timeline(tmp_path / "a.json", steps=True)
     new = write_timeline(tmp_path / "b.json")
@@ -171,7 +171,7 @@ def test_cycles_that_are_asked_for_are_taken(tmp_path: Path) -> None:
     assert timesink.compare(path, path, by="step").pair.base.method == "step"
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("pair_measures")
 def test_a_recording_too_short_to_repeat_has_the_cycles_of_the_other(tmp_path: Path) -> None:
     base = write_timeline(tmp_path / "a.json")
     short = write_timeline(tmp_path / "b.json", cycles=2, mark="decode_step", pid=5)
@@ -188,17 +188,17 @@ def test_tables_have_the_cycles_they_have(tmp_path: Path) -> None:
         timesink.compare(path, path, by="layer")
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("pair_measures")
 def test_an_own_map_says_which_counters_matter(tmp_path: Path) -> None:
-    own = tmp_path / "map.csv"
-    own.write_text("class,metric\ngpu_compute,gpu_power\n")
+    map_file = tmp_path / "map.csv"
+    map_file.write_text("class,metric\ngpu_compute,gpu_power\n")
     for name in ("a", "b"):
         write_timeline(tmp_path / name / "trace.json")
         samples = [f"{t},{c},GPU 0,7" for t in range(0, 6000, 100) for c in ("gpu_power", "x")]
         (tmp_path / name / "counters.csv").write_text(
             "\n".join(["timestamp_us,counter,device,value", *samples])
         )
-    pair = timesink.compare(tmp_path / "a", tmp_path / "b", metric_map=own).pair
+    pair = timesink.compare(tmp_path / "a", tmp_path / "b", metric_map=map_file).pair
     of_kernel = pair.rows.filter(pl.col("function") == "gemm_kernel")
     assert of_kernel["metric"].to_list() == ["gpu_power"]
 
@@ -211,7 +211,7 @@ def test_rows_that_were_ignored_are_noted(tmp_path: Path) -> None:
     assert any(note.startswith("1 row could not be used, e.g. ") for note in pair.base.notes)
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("pair_measures")
 def test_a_single_cycle_is_compared_without_a_test(tmp_path: Path) -> None:
     base, new = (
         write_table(tmp_path / f"{name}.parquet", process_table(7, cycles=1)) for name in ("a", "b")
@@ -228,24 +228,26 @@ def test_two_single_processes_are_base_and_new_whatever_their_numbers(tmp_path: 
     pair = timesink.compare(base, new).pair
     assert (pair.kind, pair.base.label, pair.new.label) == ("cross", "base", "new")
     several = write_table(tmp_path / "c.csv", process_table(9), process_table(10))
-    labels = [one.pair.new.label for one in timesink.compare(base, several).pairs]
+    labels = [
+        compared_pair.pair.new.label for compared_pair in timesink.compare(base, several).pairs
+    ]
     assert labels == ["new_pid_9", "new_pid_10"]
     (chosen,) = timesink.compare(base, several, pid="7,10").pairs
     assert (chosen.pair.new.label, chosen.pair.new.pid) == ("new", "10")
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("pair_measures")
 def test_sorts_of_cycles_are_said_in_words_and_end_the_name_of_files(tmp_path: Path) -> None:
     for suffix in ("_prefill", "_decode"):
         write_case(tmp_path / "case", [7], [7], f"job{suffix}_perf_data.csv")
     compared = timesink.compare(tmp_path / "case")
-    assert [one.title for one in compared.pairs] == [
+    assert [pair.title for pair in compared.pairs] == [
         "case, decode cycles",
         "case, prefill cycles",
     ]
     assert compared.pairs[0].file_stem == "case_decode_pid7_strict_comparison"
     assert compared.headline.startswith("Both pairs have longer cycles, ")
-    assert compared.pair_names == [one.title for one in compared.pairs]
+    assert compared.pair_names == [pair.title for pair in compared.pairs]
 
 
 # -- folders ---------------------------------------------------------------------------------------
@@ -259,12 +261,12 @@ def test_ranks_of_two_folders_meet(tmp_path: Path) -> None:
             )
     compared = timesink.compare(tmp_path / "base", tmp_path / "new")
     assert pids(compared) == [("strict", "100", "200"), ("strict", "101", "201")]
-    assert [one.pair.base.rank for one in compared.pairs] == [0, 1]
+    assert [pair.pair.base.rank for pair in compared.pairs] == [0, 1]
     assert compared.headline.startswith("Both ranks have the same cycle time within noise: ")
     assert compared.pair_names == ["rank 0", "rank 1"]
-    (alone,) = timesink.compare(tmp_path / "base", tmp_path / "new", rank=1).pairs
-    assert (alone.pair.base.rank, alone.pair.new.rank) == (1, 1)
-    assert alone.file_stem == "base_vs_new_rank1_strict_comparison"
+    (rank_pair,) = timesink.compare(tmp_path / "base", tmp_path / "new", rank=1).pairs
+    assert (rank_pair.pair.base.rank, rank_pair.pair.new.rank) == (1, 1)
+    assert rank_pair.file_stem == "base_vs_new_rank1_strict_comparison"
 
 
 def test_a_rank_nobody_has_is_refused(tmp_path: Path) -> None:
@@ -287,7 +289,7 @@ def test_one_unreadable_rank_is_named_and_the_others_stand(tmp_path: Path) -> No
             write_timeline(tmp_path / side / f"rank{rank}.json")
     (tmp_path / "new" / "rank1.json").write_bytes(b'{"traceEvents": [')
     compared = timesink.compare(tmp_path / "base", tmp_path / "new")
-    assert [one.pair.base.rank for one in compared.pairs] == [0]
+    assert [pair.pair.base.rank for pair in compared.pairs] == [0]
     assert any("rank1.json" in note and "left out" in note for note in compared.notes)
     assert any("without a partner" in note for note in compared.notes)
 
@@ -296,30 +298,30 @@ def test_one_unreadable_rank_is_named_and_the_others_stand(tmp_path: Path) -> No
 
 
 def test_a_case_is_normal_and_abnormal(case: Path) -> None:
-    (one,) = timesink.compare(case).pairs
-    assert (one.pair.base.label, one.pair.new.label) == ("normal", "abnormal")
-    assert one.file_stem == "case_pid7_strict_comparison"
+    (pair,) = timesink.compare(case).pairs
+    assert (pair.pair.base.label, pair.pair.new.label) == ("normal", "abnormal")
+    assert pair.file_stem == "case_pid7_strict_comparison"
 
 
 def test_a_case_of_recordings(tmp_path: Path) -> None:
     for side, slow in (("normal", 1.0), ("abnormal", 1.5)):
         write_timeline(tmp_path / "case" / side / "trace.json.gz", slow=slow)
-    (one,) = timesink.compare(tmp_path / "case").pairs
-    assert (one.identifier, one.pair.base.label) == ("case", "normal")
-    assert kernel_ns(one.pair.new) == pytest.approx(1.5 * kernel_ns(one.pair.base))
+    (pair,) = timesink.compare(tmp_path / "case").pairs
+    assert (pair.identifier, pair.pair.base.label) == ("case", "normal")
+    assert kernel_ns(pair.pair.new) == pytest.approx(1.5 * kernel_ns(pair.pair.base))
 
 
 def test_processes_of_a_case(tmp_path: Path) -> None:
     compared = timesink.compare(write_case(tmp_path / "case", [7, 8, 9], [7, 10]))
     assert pids(compared) == [("strict", "7", "7"), ("cross", "8", "10"), ("cross", "9", "10")]
     assert compared.pairs[1].pair.base.label == "normal_pid_8"
-    assert [one.file_stem for one in compared.pairs][1] == (
+    assert [pair.file_stem for pair in compared.pairs][1] == (
         "case_n_pid8_vs_a_pid10_cross_comparison"
     )
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("pid", "expected"),
     [
         ("7", [("strict", "7", "7")]),
         (7, [("strict", "7", "7")]),
@@ -329,9 +331,9 @@ def test_processes_of_a_case(tmp_path: Path) -> None:
     ],
 )
 def test_a_process_is_chosen(
-    cases: Path, asked: str | int, found: list[tuple[str, str, str]]
+    cases: Path, pid: str | int, expected: list[tuple[str, str, str]]
 ) -> None:
-    assert pids(timesink.compare(cases / "some" / "case", pid=asked)) == found
+    assert pids(timesink.compare(cases / "some" / "case", pid=pid)) == expected
 
 
 def test_a_process_nobody_has_is_refused(tmp_path: Path) -> None:
@@ -359,7 +361,7 @@ def test_each_of_two_processes_is_looked_for_on_its_own_side(
 
 def test_prefill_decode_and_layer_tables_of_a_case(cases: Path) -> None:
     compared = timesink.compare(cases / "sorts" / "case")
-    assert [one.file_stem for one in compared.pairs] == [
+    assert [pair.file_stem for pair in compared.pairs] == [
         f"case{suffix}_pid7_strict_comparison" for suffix in ("_decode", "_layer", "", "_prefill")
     ]
 
@@ -367,15 +369,15 @@ def test_prefill_decode_and_layer_tables_of_a_case(cases: Path) -> None:
 @pytest.mark.parametrize("sort", ["prefill", "decode", "layer", "generic"])
 def test_one_sort_of_cycles_is_chosen(cases: Path, sort: str) -> None:
     pairs = timesink.compare(cases / "sorts" / "case", cycle_type=sort).pairs
-    assert [one.suffix for one in pairs] == ["" if sort == "generic" else f"_{sort}"]
+    assert [pair.suffix for pair in pairs] == ["" if sort == "generic" else f"_{sort}"]
 
 
 def test_decode_cycles_without_such_a_name_are_decode_cycles(tmp_path: Path) -> None:
     for name in ("a", "b"):
         write_table(tmp_path / f"{name}.csv", process_table(7, cycle_type="decode"))
     for sort in ("decode", "generic"):
-        found = timesink.compare(tmp_path / "a.csv", tmp_path / "b.csv", cycle_type=sort)
-        assert len(found.pairs) == 1
+        comparison = timesink.compare(tmp_path / "a.csv", tmp_path / "b.csv", cycle_type=sort)
+        assert len(comparison.pairs) == 1
 
 
 def test_sorts_of_cycles_nobody_has_are_refused(tmp_path: Path) -> None:
@@ -394,8 +396,8 @@ def test_files_of_a_folder_are_named_beside_a_single_one(tmp_path: Path) -> None
     for number, pid in enumerate((7, 7, 8)):
         write_table(tmp_path / "Folder" / f"x{number}.csv", process_table(pid, seed=number))
     compared = timesink.compare(base, tmp_path / "Folder")
-    assert [one.identifier for one in compared.pairs] == ["b vs x0", "b vs x1", "b vs x2"]
-    assert not any("_v2" in one.file_stem for one in compared.pairs)
+    assert [pair.identifier for pair in compared.pairs] == ["b vs x0", "b vs x1", "b vs x2"]
+    assert not any("_v2" in pair.file_stem for pair in compared.pairs)
     assert compared.choices == {}
 
 
@@ -403,43 +405,43 @@ def test_prefill_without_a_partner_is_said(tmp_path: Path) -> None:
     case = write_case(tmp_path / "case", [7], [7], "job_decode_perf_data.csv")
     write_table(case / "normal_perf_data" / "job_prefill_perf_data.csv", process_table(7))
     compared = timesink.compare(case)
-    assert [one.suffix for one in compared.pairs] == ["_decode"]
+    assert [pair.suffix for pair in compared.pairs] == ["_decode"]
     assert any("job_prefill pid 7" in note for note in compared.notes)
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("pair_measures")
 def test_one_table_with_prompts_and_tokens_is_compared_sort_by_sort(tmp_path: Path) -> None:
     for name in ("a", "b"):
         prompts = process_table(7, cycle_type="prefill")
         tokens = process_table(7, cycle_type="decode").with_columns(pl.col("cycle") + 100)
         write_table(tmp_path / f"{name}.parquet", prompts, tokens)
     compared = timesink.compare(tmp_path / "a.parquet", tmp_path / "b.parquet")
-    assert [one.suffix for one in compared.pairs] == ["_decode", "_prefill"]
-    assert {len(one.pair.cycle_times.base_ns) for one in compared.pairs} == {8}
+    assert [pair.suffix for pair in compared.pairs] == ["_decode", "_prefill"]
+    assert {len(pair.pair.cycle_times.base_ns) for pair in compared.pairs} == {8}
 
 
 def test_jobs_that_share_a_process_number_are_told_apart(tmp_path: Path) -> None:
     for job in ("chat", "code"):
         write_case(tmp_path / "case", [7], [7], f"{job}_perf_data.csv")
     compared = timesink.compare(tmp_path / "case")
-    assert [one.identifier for one in compared.pairs] == ["case chat", "case code"]
+    assert [pair.identifier for pair in compared.pairs] == ["case chat", "case code"]
 
 
 def test_a_folder_of_cases(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_case(tmp_path / "data" / name, [7], [7])
     compared = timesink.compare(tmp_path / "data")
-    assert [one.identifier for one in compared.pairs] == ["data/one", "data/two"]
+    assert [pair.identifier for pair in compared.pairs] == ["data/one", "data/two"]
     assert len(compared.roles) == len({role.label for role in compared.roles}) == 4
     again = timesink.compare(tmp_path / "data" / "one", tmp_path / "data" / "two")
-    assert [one.identifier for one in again.pairs] == ["one", "two"]
+    assert [pair.identifier for pair in again.pairs] == ["one", "two"]
 
 
 def test_a_process_is_chosen_among_cases(tmp_path: Path) -> None:
     for name, pid in (("one", 7), ("two", 8)):
         write_case(tmp_path / "data" / name, [pid], [pid])
     compared = timesink.compare(tmp_path / "data", pid=8)
-    assert [one.identifier for one in compared.pairs] == ["data/two"]
+    assert [pair.identifier for pair in compared.pairs] == ["data/two"]
 
 
 def test_an_empty_case_does_not_stop_the_others(tmp_path: Path) -> None:
@@ -466,15 +468,15 @@ def test_hosts_tell_processes_apart(tmp_path: Path) -> None:
         tables = [process_table(7, host=host, seed=n) for n, host in enumerate(("left", "right"))]
         write_table(tmp_path / f"{name}.csv", *tables)
     compared = timesink.compare(tmp_path / "a.csv", tmp_path / "b.csv")
-    hosts = [(one.pair.base.host, one.pair.new.host) for one in compared.pairs]
+    hosts = [(pair.pair.base.host, pair.pair.new.host) for pair in compared.pairs]
     assert hosts == [("left", "left"), ("right", "right")]
-    assert [one.file_stem for one in compared.pairs] == [
+    assert [pair.file_stem for pair in compared.pairs] == [
         "a_vs_b_left_pid7_strict_comparison",
         "a_vs_b_right_pid7_strict_comparison",
     ]
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("pair_measures")
 def test_rows_without_a_host_belong_to_the_only_one(tmp_path: Path) -> None:
     half = pl.col("cycle") % 2 == 0
     table = process_table(7, host="left")
@@ -496,7 +498,7 @@ def test_hosts_can_be_ignored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("device", ["GPU 0", "gpu 0", "gpu0", "GPU0", 0, "0"])
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("pair_measures")
 def test_tables_of_one_device(case: Path, device: str | int) -> None:
     pair = timesink.compare(case, device=device).pair
     assert pair.rows["device"].unique().to_list() == ["GPU 0"]
@@ -506,13 +508,13 @@ def test_tables_of_one_device(case: Path, device: str | int) -> None:
     assert len(pair.cycle_times.base_ns) == 8
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("pair_measures")
 def test_the_host_is_a_device(case: Path) -> None:
     pair = timesink.compare(case, device="cpu").pair
     assert pair.times["device"].unique().to_list() == ["Host"]
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("pair_measures")
 def test_a_device_nobody_has_is_refused(case: Path) -> None:
     with pytest.raises(NotFoundError, match=r"^--device GPU 5: no such device$") as caught:
         timesink.compare(case, device="GPU 5")
@@ -539,29 +541,32 @@ def roles(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def explored(roles: list[Path]) -> Comparison:
+def role_comparison(roles: list[Path]) -> Comparison:
     return timesink.compare(*roles)
 
 
 def clusters(comparison: Comparison) -> list[set[str]]:
-    found = comparison.exploration
-    assert found is not None
-    return [{found.roles[one].label for one in each.members} for each in found.clusters]
+    exploration = comparison.exploration
+    assert exploration is not None
+    return [
+        {exploration.roles[member].label for member in cluster.members}
+        for cluster in exploration.clusters
+    ]
 
 
-def test_many_files_are_explored(explored: Comparison) -> None:
-    assert sorted(map(sorted, clusters(explored))) == [
+def test_many_files_are_explored(role_comparison: Comparison) -> None:
+    assert sorted(map(sorted, clusters(role_comparison))) == [
         [f"ill_{number}_{100 + number}" for number in range(3)],
         [f"well_{number}_{100 + number}" for number in range(3)],
     ]
-    assert explored.pairs == ()
-    assert explored.pair.kind == "peers"
-    assert explored.headline == "6 roles behave in 2 ways."
+    assert role_comparison.pairs == ()
+    assert role_comparison.pair.kind == "peers"
+    assert role_comparison.headline == "6 roles behave in 2 ways."
 
 
-def test_exploring_does_not_depend_on_order(roles: list[Path], explored: Comparison) -> None:
+def test_exploring_does_not_depend_on_order(roles: list[Path], role_comparison: Comparison) -> None:
     other = timesink.compare(*reversed(roles), explore=True)
-    assert explored.to_dict()["exploration"] == other.to_dict()["exploration"]
+    assert role_comparison.to_dict()["exploration"] == other.to_dict()["exploration"]
 
 
 def test_a_folder_that_is_no_case_is_explored(roles: list[Path]) -> None:
@@ -633,7 +638,7 @@ def test_a_recording_in_which_nothing_repeats_is_refused(tmp_path: Path) -> None
 # -- JSON ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("pair_measures")
 def test_json_is_complete(tmp_path: Path) -> None:
     compared = timesink.compare(write_case(tmp_path / "case", [7, 8], [7]))
     answer = json.loads(compared.to_json())
@@ -662,25 +667,29 @@ def test_names_that_are_no_text_are_said(tmp_path: Path) -> None:
     assert answer["pairs"][0]["identifier"] == "caf\\xe9 vs caf\\xe9"
 
 
-def test_json_of_many_roles(explored: Comparison) -> None:
-    answer = json.loads(explored.to_json())
-    found = answer["exploration"]
-    assert [len(row) for row in found["distances"]] == [6] * 6
-    assert sorted(one for each in found["clusters"] for one in each["members"]) == list(range(6))
-    assert all(each["representative"] in each["members"] for each in found["clusters"])
-    assert found["pairs"][0]["kind"] == "peers"
-    largest, other = found["clusters"]
+def test_json_of_many_roles(role_comparison: Comparison) -> None:
+    answer = json.loads(role_comparison.to_json())
+    exploration = answer["exploration"]
+    assert [len(row) for row in exploration["distances"]] == [6] * 6
+    assert sorted(
+        member for cluster in exploration["clusters"] for member in cluster["members"]
+    ) == list(range(6))
+    assert all(
+        cluster["representative"] in cluster["members"] for cluster in exploration["clusters"]
+    )
+    assert exploration["pairs"][0]["kind"] == "peers"
+    largest, other = exploration["clusters"]
     assert (largest["apart"], largest["differences"]) == ("", [])
     assert other["apart"].startswith("gpu_sm_frequency on GPU")
     assert other["differences"][0]["what"] == "gpu_sm_frequency"
 
 
-@pytest.mark.usefixtures("measured")
-def test_every_key_of_the_json_is_described(case: Path, explored: Comparison) -> None:
+@pytest.mark.usefixtures("pair_measures")
+def test_every_key_of_the_json_is_described(case: Path, role_comparison: Comparison) -> None:
     page = (Path(__file__).parents[3] / "docs" / "comparison_json.md").read_text(encoding="utf-8")
-    answers = [timesink.compare(case), explored]
+    answers = [timesink.compare(case), role_comparison]
     tables = (ROWS, TIMES, FAMILIES)
-    keys = {key for one in answers for key in keys_of(one.to_dict())}.union(*tables)
+    keys = {key for answer in answers for key in keys_of(answer.to_dict())}.union(*tables)
     assert [key for key in sorted(keys) if f"`{key}`" not in page] == []
 
 
@@ -689,5 +698,5 @@ def keys_of(value: object) -> Iterator[str]:
     if isinstance(value, dict):
         yield from value
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for one in inner:
-        yield from keys_of(one)
+    for item in inner:
+        yield from keys_of(item)

@@ -14,7 +14,7 @@ from builders import Document, Event, annotation, kernel, kineto, operator, runt
 from cases import read_document
 from compared import pair_of
 from timesink.analyses.behaviour.table import behaviour_table
-from timesink.analyses.comparison import Role
+from timesink.analyses.comparison import ProcessSteps
 from timesink.analyses.comparison.efficiency import EfficiencyChange, efficiency_change
 from timesink.analyses.cycles.search import find_cycles
 from timesink.analyses.work.cycle_work import process_work
@@ -46,14 +46,14 @@ def document(
     types: str = "float",
 ) -> Document:
     """Ten cycles that multiply square matrices, and do some more."""
-    given: dict[str, Any] = {"Input Dims": [[size, size]] * 2, "Input type": [types] * 2}
+    shape_fields: dict[str, Any] = {"Input Dims": [[size, size]] * 2, "Input type": [types] * 2}
     events: list[Event] = []
     for cycle in range(10):
         events.append(annotation("decode_step", 1000.0 * cycle, 900 + cycle % 3))
         for place in range(calls):
             at, correlation = 1000.0 * cycle + 10 + 200 * place, 10 * cycle + place + 1
             events += [
-                operator("aten::mm", at, 60, **(given if shapes else {})),
+                operator("aten::mm", at, 60, **(shape_fields if shapes else {})),
                 runtime("cudaLaunchKernel", at + 5, 20, correlation),
                 kernel(name, at + 30, took_us + 0.1 * (cycle % 2), correlation),
             ]
@@ -73,115 +73,123 @@ def recording(path: Path, **options: Any) -> Path:
 
 
 @cache
-def side(**options: Any) -> Role:
+def side(**options: Any) -> ProcessSteps:
     return role_of(read_document(document(**options)))
 
 
-def role_of(trace: Trace) -> Role:
+def role_of(trace: Trace) -> ProcessSteps:
     """The process of a recording, with what efficiency is told from."""
     cycles = find_cycles(trace)
     table = behaviour_table(trace, cycles).table
     (pid,) = table["pid"].unique().to_list()
     work = process_work(trace, cycles).get(pid)
-    return Role("base", "base.json", pid, table, work=work)
+    return ProcessSteps("base", "base.json", pid, table, work=work)
 
 
-def changed(
+def change_between(
     base: dict[str, Any], new: dict[str, Any], peaks: str | None = None
 ) -> EfficiencyChange | None:
     return efficiency_change(pair_of(base=side(**base), new=side(**new)), peaks)
 
 
-def told(found: EfficiencyChange | None) -> dict[str, Any]:
-    return json.loads(json.dumps(efficiency_values(found)))["efficiency"]
+def efficiency_answer(efficiency: EfficiencyChange | None) -> dict[str, Any]:
+    return json.loads(json.dumps(efficiency_values(efficiency)))["efficiency"]
 
 
-def said(comparison: Comparison) -> dict[str, Any]:
+def comparison_efficiency(comparison: Comparison) -> dict[str, Any]:
     return json.loads(comparison.to_json())["efficiency"]
 
 
 def test_equal_programs_do_the_same_work_and_no_operator_is_listed():
-    found = told(changed({}, {"took_us": 20.5}))
-    assert found["same_work"] is True
-    assert found["operators"] == []
-    assert found["base"]["matrix_flop"] == found["new"]["matrix_flop"] == CALLS * FLOP
-    assert found["new"]["bytes"] == CALLS * 3 * 4 * SIZE**2
-    assert found["sentences"][0].startswith("The same work: 4.29 GFLOP of matrix products")
+    efficiency = efficiency_answer(change_between({}, {"took_us": 20.5}))
+    assert efficiency["same_work"] is True
+    assert efficiency["operators"] == []
+    assert efficiency["base"]["matrix_flop"] == efficiency["new"]["matrix_flop"] == CALLS * FLOP
+    assert efficiency["new"]["bytes"] == CALLS * 3 * 4 * SIZE**2
+    assert efficiency["sentences"][0].startswith("The same work: 4.29 GFLOP of matrix products")
 
 
 def test_products_in_another_precision_are_named_with_figures():
-    found = told(changed({}, {"name": FP32, "took_us": 150.0}))
-    (row,) = found["operators"]
+    efficiency = efficiency_answer(change_between({}, {"name": FP32, "took_us": 150.0}))
+    (row,) = efficiency["operators"]
     assert (row["operator"], row["shape"]) == ("aten::mm", "1024x1024, 1024x1024")
     assert (row["change"], row["base_precision"], row["new_precision"]) == (
         *("precision", "tf32", "fp32"),
     )
     assert row["base_gflop"] == row["new_gflop"] == pytest.approx(CALLS * FLOP / 1e9)
     assert row["base_tflops"] == pytest.approx(FLOP / 20.05e-6 / 1e12, rel=1e-3)
-    assert found["base"]["matrix_flop_by_precision"] == {"tf32": CALLS * FLOP}
-    assert found["sentences"][0] == (
+    assert efficiency["base"]["matrix_flop_by_precision"] == {"tf32": CALLS * FLOP}
+    assert efficiency["sentences"][0] == (
         "The same work in another precision: 4.29 GFLOP of matrix products (tf32 → fp32) and "
         "24.0 MiB per cycle; 1 operator in another precision."
     )
-    assert found["same_work"] is False
+    assert efficiency["same_work"] is False
 
 
 def test_same_work_that_takes_longer_falls_from_its_roof():
-    found = told(changed({}, {"took_us": 80.0}))
-    (row,) = found["operators"]
-    assert (row["change"], found["same_work"]) == ("slower", True)
+    efficiency = efficiency_answer(change_between({}, {"took_us": 80.0}))
+    (row,) = efficiency["operators"]
+    assert (row["change"], efficiency["same_work"]) == ("slower", True)
     assert row["new_roof_pct"] == pytest.approx(row["base_roof_pct"] * 20.05 / 80.05, rel=1e-3)
-    assert found["sentences"][0].endswith("; same work but slower: 1 operator.")
+    assert efficiency["sentences"][0].endswith("; same work but slower: 1 operator.")
 
 
 def test_more_calls_and_other_shapes_are_more_work():
-    more = told(changed({}, {"calls": 3}))["operators"][0]
+    more = efficiency_answer(change_between({}, {"calls": 3}))["operators"][0]
     assert (more["change"], more["base_calls"], more["new_calls"]) == ("more work", 2, 3)
-    (other,) = told(changed({}, {"size": 2048, "took_us": 160.0}))["operators"]
+    (other,) = efficiency_answer(change_between({}, {"size": 2048, "took_us": 160.0}))["operators"]
     assert other["change"] == "more work"
     assert other["shape"] == "1024x1024, 1024x1024 → 2048x2048, 2048x2048"
     assert other["new_gflop"] == pytest.approx(8 * other["base_gflop"])
 
 
 def test_side_without_shapes_is_named_and_nothing_is_compared():
-    found = told(changed({"shapes": False}, {}))
-    assert (found["same_work"], found["reason"], found["base"]) == (None, "no shapes", None)
-    assert found["new"]["matrix_flop"] == CALLS * FLOP
-    assert found["sentences"][0].startswith("base has no shapes (record_shapes=True)")
+    efficiency = efficiency_answer(change_between({"shapes": False}, {}))
+    assert (efficiency["same_work"], efficiency["reason"], efficiency["base"]) == (
+        None,
+        "no shapes",
+        None,
+    )
+    assert efficiency["new"]["matrix_flop"] == CALLS * FLOP
+    assert efficiency["sentences"][0].startswith("base has no shapes (record_shapes=True)")
 
 
 def test_nothing_is_said_where_neither_side_has_shapes():
-    found = changed({"shapes": False}, {"shapes": False})
-    assert told(found) is None
-    assert list(efficiency_section(found, 10)) == []
+    change = change_between({"shapes": False}, {"shapes": False})
+    assert efficiency_answer(change) is None
+    assert list(efficiency_section(change, 10)) == []
 
 
 def test_peaks_that_are_given_are_those_of_both_sides(tmp_path: Path):
     devices = "H200", "own"
-    known = told(changed(*({"device": device} for device in devices)))
-    assert known["new"]["mfu_pct"] is None
+    default_peaks = efficiency_answer(change_between(*({"device": device} for device in devices)))
+    assert default_peaks["new"]["mfu_pct"] is None
     sides = [recording(tmp_path / f"{device}.json", device=device) for device in devices]
-    given = said(compare(*sides, peaks="dram=1TB/s,tf32_tensor=100TFLOP/s", cache=False))
-    assert given["base"]["mfu_pct"] == pytest.approx(known["base"]["mfu_pct"] * 494.7 / 100)
-    assert given["new"]["mfu_pct"] == pytest.approx(given["base"]["mfu_pct"])
-    assert "H200 (given: dram tf32_tensor)" in given["sentences"][1]
+    chosen_peaks = comparison_efficiency(
+        compare(*sides, peaks="dram=1TB/s,tf32_tensor=100TFLOP/s", cache=False)
+    )
+    assert chosen_peaks["base"]["mfu_pct"] == pytest.approx(
+        default_peaks["base"]["mfu_pct"] * 494.7 / 100
+    )
+    assert chosen_peaks["new"]["mfu_pct"] == pytest.approx(chosen_peaks["base"]["mfu_pct"])
+    assert "H200 (given: dram tf32_tensor)" in chosen_peaks["sentences"][1]
     with pytest.raises(TimesinkError, match="no such file"):
         compare(*sides, peaks="lost.csv", cache=False)
 
 
 def test_shares_of_different_devices_name_both():
-    found = told(changed({}, {"device": "NVIDIA A100-SXM4-80GB"}))
-    assert found["same_device"] is False
-    assert "Different devices, H200 → A100" in found["sentences"][1]
+    efficiency = efficiency_answer(change_between({}, {"device": "NVIDIA A100-SXM4-80GB"}))
+    assert efficiency["same_device"] is False
+    assert "Different devices, H200 → A100" in efficiency["sentences"][1]
 
 
 def test_text_and_comment_show_a_table_only_where_something_changed(tmp_path: Path):
     other = {"name": FP32, "took_us": 150.0}
     base, new = recording(tmp_path / "base.json"), recording(tmp_path / "new.json", **other)
-    same, changed_ = (compare(base, one, cache=False) for one in (base, new))
-    assert said(changed_) == told(changed({}, other))
+    same, changed_ = (compare(base, run, cache=False) for run in (base, new))
+    assert comparison_efficiency(changed_) == efficiency_answer(change_between({}, other))
     title = "Operators that changed, per cycle"
-    for write_ in (lambda one: to_text(comparison_document(one, top=10)), comment_md):
+    for write_ in (lambda comparison: to_text(comparison_document(comparison, top=10)), comment_md):
         of_same, of_changed = write_(same), write_(changed_)
         assert "The same work" in of_same
         assert title not in of_same
@@ -192,19 +200,27 @@ def test_text_and_comment_show_a_table_only_where_something_changed(tmp_path: Pa
 def test_baseline_keeps_what_its_cycles_do(tmp_path: Path):
     base, new = recording(tmp_path / "base.json"), recording(tmp_path / "new.json", took_us=80.0)
     save_baseline("main", base, store=tmp_path / "store")
-    (kept,) = compare("@main", new, store=tmp_path / "store").pairs
-    assert told(kept.efficiency) == told(changed({}, {"took_us": 80.0}))
+    (compared,) = compare("@main", new, store=tmp_path / "store").pairs
+    assert efficiency_answer(compared.efficiency) == efficiency_answer(
+        change_between({}, {"took_us": 80.0})
+    )
 
 
-def test_one_model_does_the_same_matrix_products_on_devices_of_two_makers(shared: Path):
-    sides = [shared / f"data/tracelens/{name}/timesformer.json.gz" for name in ("h100", "mi300")]
-    one, other = (role_of(timesink.open(path)) for path in sides)
-    found = told(efficiency_change(pair_of(base=one, new=other)))
-    base, new = (found[side]["matrix_flop"] for side in ("base", "new"))
+def test_one_model_does_the_same_matrix_products_on_devices_of_two_makers(shared_root: Path):
+    sides = [
+        shared_root / f"data/tracelens/{name}/timesformer.json.gz" for name in ("h100", "mi300")
+    ]
+    h100_role, other = (role_of(timesink.open(path)) for path in sides)
+    efficiency = efficiency_answer(efficiency_change(pair_of(base=h100_role, new=other)))
+    base, new = (efficiency[side]["matrix_flop"] for side in ("base", "new"))
     assert new == pytest.approx(base, rel=1e-4)
     # Only the convolution is another operator: that of each maker's library.  One adds the bias.
-    others = {
-        one["operator"] for one in found["operators"] if one["change"] in ("added", "removed")
+    changed_operators = {
+        row["operator"] for row in efficiency["operators"] if row["change"] in ("added", "removed")
     }
-    assert others == {"aten::cudnn_convolution", "aten::add_", "aten::miopen_convolution"}
-    assert "H100 SXM → MI300X" in found["sentences"][1]
+    assert changed_operators == {
+        "aten::cudnn_convolution",
+        "aten::add_",
+        "aten::miopen_convolution",
+    }
+    assert "H100 SXM → MI300X" in efficiency["sentences"][1]

@@ -26,9 +26,9 @@ def faults(shared: Path, *names: str) -> Comparison:
     return timesink.compare(*(shared / "data/h200/faults" / name for name in names))
 
 
-def why(found: Comparison) -> Diagnosis:
-    assert found.diagnosis is not None
-    return found.diagnosis
+def why(comparison: Comparison) -> Diagnosis:
+    assert comparison.diagnosis is not None
+    return comparison.diagnosis
 
 
 # -- the host --------------------------------------------------------------------------------------
@@ -42,31 +42,33 @@ def why(found: Comparison) -> Diagnosis:
     ],
 )
 def test_a_host_that_is_slower_everywhere_has_no_place_to_blame(
-    shared: Path, order: tuple[str, str], by: str, verdict: str
+    shared_root: Path, order: tuple[str, str], by: str, verdict: str
 ):
-    found = faults(shared, *order)
-    assert why(found).verdict == verdict
-    assert why(found).causes == ()
-    assert f"Host code everywhere takes {by}" in found.headline
-    assert "not a change at one place" in found.headline
+    comparison = faults(shared_root, *order)
+    assert why(comparison).verdict == verdict
+    assert why(comparison).causes == ()
+    assert f"Host code everywhere takes {by}" in comparison.headline
+    assert "not a change at one place" in comparison.headline
 
 
 @pytest.mark.parametrize("order", [("normal", "python_stall"), ("python_stall", "normal")])
 def test_nobody_is_sent_away_from_a_stretch_of_code_that_is_named(
-    shared: Path, order: tuple[str, str]
+    shared_root: Path, order: tuple[str, str]
 ):
-    found = faults(shared, *order)
-    assert [cause.cause for cause in why(found).causes] == ["host_code"]
-    assert why(found).paces == ()
-    assert found.headline.startswith("The recorded calls are the same, and so is their device time")
-    assert "is host code after the last operator of the cycle" in found.headline
-    assert "ecord both" not in found.headline
+    comparison = faults(shared_root, *order)
+    assert [cause.cause for cause in why(comparison).causes] == ["host_code"]
+    assert why(comparison).paces == ()
+    assert comparison.headline.startswith(
+        "The recorded calls are the same, and so is their device time"
+    )
+    assert "is host code after the last operator of the cycle" in comparison.headline
+    assert "ecord both" not in comparison.headline
 
 
 # -- devices ---------------------------------------------------------------------------------------
 
 
-def recorded(folder: Path, slow: float = 1.0, counters: dict[str, float] | None = None) -> Path:
+def write_run(folder: Path, slow: float = 1.0, counters: dict[str, float] | None = None) -> Path:
     """A run whose kernels take so many times as long, with counters of its device."""
     folder.mkdir()
     pid = 4242 if slow == 1.0 else 4343
@@ -82,12 +84,12 @@ def recorded(folder: Path, slow: float = 1.0, counters: dict[str, float] | None 
 
 
 def test_without_counters_a_slower_device_is_said_and_how_to_tell_why(tmp_path: Path):
-    base, new = recorded(tmp_path / "base"), recorded(tmp_path / "new", 2.1)
-    found = timesink.compare(base, new)
-    (pace,) = why(found).paces
+    base, new = write_run(tmp_path / "base"), write_run(tmp_path / "new", 2.1)
+    comparison = timesink.compare(base, new)
+    (pace,) = why(comparison).paces
     assert (pace.device, pace.factor) == ("GPU 0", pytest.approx(2.1))
-    assert "Kernels on GPU 0 take 2.10 times as long for equal launches" in found.headline
-    assert "slower, or shared with another process" in found.headline
+    assert "Kernels on GPU 0 take 2.10 times as long for equal launches" in comparison.headline
+    assert "slower, or shared with another process" in comparison.headline
     assert "counters" in pace.advice
     assert why(timesink.compare(new, base)).paces[0].factor == pytest.approx(1 / 2.1)
 
@@ -102,14 +104,16 @@ def test_without_counters_a_slower_device_is_said_and_how_to_tell_why(tmp_path: 
 )
 def test_a_second_process_is_seen_by_the_memory_it_takes(tmp_path: Path, counter: str, whose: str):
     usual = {"gpu_sm_frequency": 1980.0, "gpu_usage": 99.0, counter: 2e9}
-    base = recorded(tmp_path / "base", counters=usual)
-    new = recorded(tmp_path / "new", 2.1, usual | {counter: 2.6e9})
-    found = why(timesink.compare(base, new))
-    assert [(one.cause, one.device) for one in found.anomalies] == [("gpu_contention", "GPU 0")]
-    assert found.anomalies[0].sentence.startswith(f"{whose}: {counter}")
-    assert "2.10 times as long" in found.anomalies[0].sentence
-    assert [one.cause for one in found.causes] == ["gpu_contention"]
-    assert found.paces == ()
+    base = write_run(tmp_path / "base", counters=usual)
+    new = write_run(tmp_path / "new", 2.1, usual | {counter: 2.6e9})
+    diagnosis = why(timesink.compare(base, new))
+    assert [(anomaly.cause, anomaly.device) for anomaly in diagnosis.anomalies] == [
+        ("gpu_contention", "GPU 0")
+    ]
+    assert diagnosis.anomalies[0].sentence.startswith(f"{whose}: {counter}")
+    assert "2.10 times as long" in diagnosis.anomalies[0].sentence
+    assert [cause.cause for cause in diagnosis.causes] == ["gpu_contention"]
+    assert diagnosis.paces == ()
 
 
 LENGTHS_US = {"scale": 60.0, "norm": 150.0, "sum": 320.0, "gemm": 2600.0}
@@ -142,22 +146,22 @@ def test_turns_of_another_process_are_seen_without_counters(tmp_path: Path):
     """Launches of any length are held up by one time: a device that takes turns."""
     base = of_kernels(tmp_path / "base.json")
     new = of_kernels(tmp_path / "new.json", turn_us=2500.0)
-    found = why(timesink.compare(base, new))
-    assert [one.cause for one in found.causes] == ["gpu_contention"]
-    assert "held up by 2.50 ms" in found.causes[0].sentence
-    assert found.causes[0].cost_ns == pytest.approx(2.5e6 * (1 + 1.0), rel=0.1)
+    diagnosis = why(timesink.compare(base, new))
+    assert [cause.cause for cause in diagnosis.causes] == ["gpu_contention"]
+    assert "held up by 2.50 ms" in diagnosis.causes[0].sentence
+    assert diagnosis.causes[0].cost_ns == pytest.approx(2.5e6 * (1 + 1.0), rel=0.1)
 
 
 def test_kernels_that_are_given_more_take_no_turns(tmp_path: Path):
     base = of_kernels(tmp_path / "base.json")
-    found = why(timesink.compare(base, of_kernels(tmp_path / "new.json", factor=2.1)))
-    assert found.anomalies == ()
-    assert [pace.device for pace in found.paces] == ["GPU 0"]
+    diagnosis = why(timesink.compare(base, of_kernels(tmp_path / "new.json", factor=2.1)))
+    assert diagnosis.anomalies == ()
+    assert [pace.device for pace in diagnosis.paces] == ["GPU 0"]
 
 
 def test_a_lower_clock_is_no_second_process(tmp_path: Path):
     usual = {"gpu_sm_frequency": 1980.0, "gpu_mem_used": 2e9}
-    base = recorded(tmp_path / "base", counters=usual)
-    new = recorded(tmp_path / "new", 2.1, usual | {"gpu_sm_frequency": 943.0})
-    found = why(timesink.compare(base, new))
-    assert [one.cause for one in found.anomalies] == ["gpu_clock"]
+    base = write_run(tmp_path / "base", counters=usual)
+    new = write_run(tmp_path / "new", 2.1, usual | {"gpu_sm_frequency": 943.0})
+    diagnosis = why(timesink.compare(base, new))
+    assert [anomaly.cause for anomaly in diagnosis.anomalies] == ["gpu_clock"]

@@ -36,7 +36,7 @@ def of_rank(rank: int, base_ms: float, new_ms: float, **times_ms: tuple[float, f
     return replace(pair, base=replace(pair.base, rank=rank), new=replace(pair.new, rank=rank))
 
 
-def waiting(ranks: int, busy: int) -> list[Pair]:
+def waiting_ranks(ranks: int, busy: int) -> list[Pair]:
     """Ranks that wait for one that is busy."""
     return [
         of_rank(rank, 120 + rank / 10, 131, wait=(60, 40 if rank == busy else 70 + rank))
@@ -45,46 +45,46 @@ def waiting(ranks: int, busy: int) -> list[Pair]:
 
 
 def test_what_all_ranks_have_in_common_is_said_first():
-    said = comparison(*waiting(8, 3)).headline
+    headline = comparison(*waiting_ranks(8, 3)).headline
     start = "All 8 ranks have longer cycles, +8.5 to +9.2 %: 120.0 to 120.7 → 131.0 ms."
-    assert said.startswith(start)
+    assert headline.startswith(start)
 
 
 def test_what_changed_in_all_of_them_is_said():
     pairs = [of_rank(rank, 100, 110, copy=(5, 15 + rank), sync=(1, 3)) for rank in range(3)]
-    said = comparison(*pairs).headline
-    assert said.endswith("In all of them copy takes 5.00 → 15.0 to 17.0 ms per cycle.")
+    headline = comparison(*pairs).headline
+    assert headline.endswith("In all of them copy takes 5.00 → 15.0 to 17.0 ms per cycle.")
 
 
 def test_the_mark_of_a_step_is_told_as_the_time_that_it_stands_for():
     step = {"ProfilerStep": (5, 15), "copy": (1, 3)}
-    said = comparison(*(of_rank(rank, 100, 110, **step) for rank in range(2))).headline
-    assert "In all of them time between recorded calls takes 5.00 → 15.0 ms" in said
-    told = comparison(of_rank(0, 100, 110, **step))
-    assert "most of all time between recorded calls on Host (5.00 → 15.0 ms" in told.headline
-    assert told.pair.times["function"].to_list() == ["ProfilerStep", "copy"]
+    headline = comparison(*(of_rank(rank, 100, 110, **step) for rank in range(2))).headline
+    assert "In all of them time between recorded calls takes 5.00 → 15.0 ms" in headline
+    single_rank = comparison(of_rank(0, 100, 110, **step))
+    assert "most of all time between recorded calls on Host (5.00 → 15.0 ms" in single_rank.headline
+    assert single_rank.pair.times["function"].to_list() == ["ProfilerStep", "copy"]
 
 
 def test_the_rank_whose_functions_changed_otherwise_is_named():
-    said = comparison(*waiting(8, 3)).headline
-    assert said.endswith(
+    headline = comparison(*waiting_ranks(8, 3)).headline
+    assert headline.endswith(
         "Rank 3 stands out: wait takes 60.0 → 40.0 ms per cycle, elsewhere 60.0 → 70.0 to 77.0 ms."
     )
 
 
 def test_ranks_that_are_alike_have_none_that_stands_out():
-    assert "stands out" not in comparison(*waiting(8, -1)).headline
+    assert "stands out" not in comparison(*waiting_ranks(8, -1)).headline
 
 
 def test_the_rank_whose_cycles_changed_most_by_far_is_told_in_full():
-    said = comparison(of_rank(0, 100, 105), of_rank(1, 100, 106), of_rank(2, 100, 250)).headline
-    assert "Rank 2 stands out: Cycles take 2.5 times as long" in said
+    headline = comparison(of_rank(0, 100, 105), of_rank(1, 100, 106), of_rank(2, 100, 250)).headline
+    assert "Rank 2 stands out: Cycles take 2.5 times as long" in headline
 
 
 def test_ranks_that_differ_are_counted_and_the_few_are_named():
     pairs = [of_rank(rank, 100, 100) for rank in range(3)]
-    said = comparison(*pairs, of_rank(3, 100, 104), of_rank(4, 100, 105)).headline
-    assert said.startswith(
+    headline = comparison(*pairs, of_rank(3, 100, 104), of_rank(4, 100, 105)).headline
+    assert headline.startswith(
         "5 ranks: 2 with longer cycles (rank 3, rank 4), 3 with the same cycle time within noise."
     )
 
@@ -92,8 +92,11 @@ def test_ranks_that_differ_are_counted_and_the_few_are_named():
 def test_unequal_work_is_said():
     pairs = [replace(of_rank(0, 100, 200), workload=UNEQUAL), of_rank(1, 100, 100)]
     assert "1 with cycles that do not hold the same work" in comparison(*pairs).headline
-    whole = replace(pairs[0], equal_work=of_rank(0, 100, 101))
-    assert "In rank 0 cycles do not hold the same work" in comparison(whole, pairs[1]).headline
+    with_equal_work = replace(pairs[0], equal_work=of_rank(0, 100, 101))
+    assert (
+        "In rank 0 cycles do not hold the same work"
+        in comparison(with_equal_work, pairs[1]).headline
+    )
 
 
 def test_of_several_pairs_none_is_the_pair():
@@ -104,8 +107,8 @@ def test_of_several_pairs_none_is_the_pair():
 
 def test_the_largest_change_of_one_pair_is_named():
     pairs = [of_rank(0, 100, 100, reduce=(1, 90)), of_rank(1, 100, 100, copy=(5, 5))]
-    said = comparison(*pairs).headline
-    assert said.endswith(
+    headline = comparison(*pairs).headline
+    assert headline.endswith(
         "The largest change is reduce on Host in rank 0: 1.00 → 90.0 ms per cycle."
     )
 
@@ -116,9 +119,9 @@ def test_what_is_said_of_all_is_not_said_again_of_one():
 
 
 def test_names_of_files_keep_their_case_at_the_start_of_a_sentence():
-    whole = comparison(of_rank(0, 100, 105), of_rank(1, 100, 106), of_rank(2, 100, 250))
-    named = [replace(one, identifier=f"b vs x{n}") for n, one in enumerate(whole.pairs)]
-    assert " b vs x2 stands out" in replace(whole, pairs=tuple(named)).headline
+    original = comparison(of_rank(0, 100, 105), of_rank(1, 100, 106), of_rank(2, 100, 250))
+    named = [replace(pair, identifier=f"b vs x{n}") for n, pair in enumerate(original.pairs)]
+    assert " b vs x2 stands out" in replace(original, pairs=tuple(named)).headline
 
 
 def test_a_range_over_two_units_keeps_both():

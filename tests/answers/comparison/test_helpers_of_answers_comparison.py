@@ -16,7 +16,7 @@ from timesink.analyses.comparison import CycleTimes, KeyFinding, Workload
 from timesink.answers.comparison.baselines import load_baseline, save_baseline
 from timesink.answers.comparison.budget_file import Budget, load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate
-from timesink.answers.comparison.changes import Told, known_amounts
+from timesink.answers.comparison.changes import PairView, known_amounts
 from timesink.answers.comparison.document import (
     _names,
     comparison_document,
@@ -27,13 +27,12 @@ from timesink.answers.comparison.document import (
 from timesink.answers.comparison.gate import (
     comment_md,
     error_document,
-    fitted,
+    fit_lines,
     gate_md,
     outcome,
     screen,
 )
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
-from timesink.answers.comparison.kept_runs import recorded_otherwise
 from timesink.answers.comparison.pairing import (
     as_arguments,
     as_options,
@@ -48,6 +47,7 @@ from timesink.answers.comparison.pairing import (
 )
 from timesink.answers.comparison.published_report import comparison_md
 from timesink.answers.comparison.report import is_device
+from timesink.answers.comparison.run_store import recorded_otherwise
 from timesink.answers.comparison.sentences import (
     both_labels,
     changed_most,
@@ -55,8 +55,8 @@ from timesink.answers.comparison.sentences import (
     different,
     headline,
     notes_of_many,
-    of_pair,
     outlier,
+    pair_headline,
     standing_out,
 )
 from timesink.answers.comparison.sides import find_cases, find_side, stem_of
@@ -81,8 +81,8 @@ def test_save_baseline() -> None:
 
     import timesink
 
-    kept = save_baseline("main", timesink.sample(), tempfile.mkdtemp())
-    assert [role.source.path.as_posix() for role in kept.runs] == [
+    baseline = save_baseline("main", timesink.sample(), tempfile.mkdtemp())
+    assert [role.source.path.as_posix() for role in baseline.runs] == [
         "@main/unet_train.pt.trace.json.gz"
     ]
 
@@ -95,7 +95,7 @@ def test_load_baseline() -> None:
 def test_load_budgets() -> None:
     file = Path(tempfile.mkdtemp()) / "budgets.toml"
     _ = file.write_text('[operators]\n"aten::mm" = { max = "1.5 ms" }')
-    assert [(one.kind, one.name, one.max_ns) for one in load_budgets(file)] == [
+    assert [(budget.kind, budget.name, budget.max_ns) for budget in load_budgets(file)] == [
         ("operators", "aten::mm", 1500000.0)
     ]
 
@@ -105,19 +105,19 @@ def test_starting_budgets() -> None:
 
     import timesink
 
-    kept = save_baseline("main", timesink.sample(), tempfile.mkdtemp())
-    assert starting_budgets(kept).splitlines()[3:5] == ["[cycle]", 'max = "30 ms"']
+    baseline = save_baseline("main", timesink.sample(), tempfile.mkdtemp())
+    assert starting_budgets(baseline).splitlines()[3:5] == ["[cycle]", 'max = "30 ms"']
 
 
 def test_evaluate() -> None:
     same = timesink.compare(timesink.sample(), timesink.sample())
     long = [Budget("operators", "aten::conv2d", max_ns=1e9)]
-    assert [one.outcome for one in evaluate(long, same)] == ["passed"]
+    assert [result.outcome for result in evaluate(long, same)] == ["passed"]
 
 
 def test_changes() -> None:
     same = timesink.compare(timesink.sample(), timesink.sample()).pair
-    assert Told(same).changes == []
+    assert PairView(same).changes == []
 
 
 def test_comparison_document() -> None:
@@ -172,7 +172,7 @@ def test_error_document() -> None:
 
 
 def test_fitted() -> None:
-    assert fitted([(("a", "b"), 0), (("c",), 1), (("d",), 2)], 5) == ["a", "b", "", "c"]
+    assert fit_lines([(("a", "b"), 0), (("c",), 1), (("d",), 2)], 5) == ["a", "b", "", "c"]
 
 
 def test_gate_of() -> None:
@@ -314,7 +314,7 @@ def test_summary_cells() -> None:
 
 def test_of_pair() -> None:
     assert (
-        of_pair(timesink.compare(timesink.sample(), timesink.sample()).pair).split(":")[0]
+        pair_headline(timesink.compare(timesink.sample(), timesink.sample()).pair).split(":")[0]
         == "Both runs are the same within noise"
     )
 
@@ -325,8 +325,10 @@ def test_counter_amounts() -> None:
 
 def test_different() -> None:
     row = {"device": "GPU 0", "mu_base": 1980.0, "mu_new": 345.0, "unit": "MHz"}
-    alike = [{**row, "metric": name} for name in ("gpu_frequency", "gpu_sm_frequency")]
-    assert [one["metric"] for one in different(alike)] == ["gpu_frequency/gpu_sm_frequency"]
+    counter_rows = [{**row, "metric": name} for name in ("gpu_frequency", "gpu_sm_frequency")]
+    assert [merged_row["metric"] for merged_row in different(counter_rows)] == [
+        "gpu_frequency/gpu_sm_frequency"
+    ]
 
 
 def test_find_cases() -> None:
@@ -350,17 +352,17 @@ def test_why() -> None:
 
 def test_pair() -> None:
     same = timesink.compare(timesink.sample(), timesink.sample()).pair
-    found = (KeyFinding("gemm", "GPU 0", 3, (3, 4)),)
-    told = pair(
+    findings = (KeyFinding("gemm", "GPU 0", 3, (3, 4)),)
+    answer = pair(
         replace(
-            same, findings=found, workload=Workload(comparable=True, reasons=(), work_ratio=1.0)
+            same, findings=findings, workload=Workload(comparable=True, reasons=(), work_ratio=1.0)
         )
     )
-    assert told["workload"] == {"comparable": True, "reasons": [], "work_ratio": 1.0}
-    assert told["findings"] == [
+    assert answer["workload"] == {"comparable": True, "reasons": [], "work_ratio": 1.0}
+    assert answer["findings"] == [
         {"function": "gemm", "device": "GPU 0", "row": 3, "metrics": [3, 4]}
     ]
-    assert list(told["cycle_times"])[-4:] == [
+    assert list(answer["cycle_times"])[-4:] == [
         "warm_up_cycles", "levels_ns", "one_run", "exact_p",
     ]  # fmt: skip
 
@@ -412,5 +414,5 @@ def test_comment_md() -> None:
 
 def test_gate_md() -> None:
     gate = gate_of_error(TimesinkError("no such baseline"), "@main vs run")
-    told = ["## timesink: not decided", "", "no such baseline", "", "`@main vs run`"]
-    assert gate_md(gate).splitlines() == told
+    lines = ["## timesink: not decided", "", "no such baseline", "", "`@main vs run`"]
+    assert gate_md(gate).splitlines() == lines

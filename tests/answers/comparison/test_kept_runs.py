@@ -16,7 +16,7 @@ from timesink.sources.cache import Cache
 
 
 @pytest.fixture
-def found(monkeypatch) -> list[Path]:
+def searched_files(monkeypatch) -> list[Path]:
     """Files of which the cycles were looked for, in order."""
     looked = []
     find = sides.run_of
@@ -34,61 +34,63 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     return write_timeline(tmp_path / "base.json"), write_timeline(tmp_path / "new.json", slow=2.0)
 
 
-def test_second_comparison_finds_no_cycles_and_says_the_same(pair, found):
+def test_second_comparison_finds_no_cycles_and_says_the_same(pair, searched_files):
     first = compare(*pair)
-    assert len(found) == 2
+    assert len(searched_files) == 2
     second = compare(*pair)
-    assert len(found) == 2
-    for one, other in zip(first.roles, second.roles, strict=True):
-        assert one.behaviour.equals(other.behaviour)
-        assert (one.method, one.confidence, one.notes) == (
+    assert len(searched_files) == 2
+    for role, other in zip(first.roles, second.roles, strict=True):
+        assert role.behaviour.equals(other.behaviour)
+        assert (role.method, role.confidence, role.notes) == (
             other.method,
             other.confidence,
             other.notes,
         )
-        assert_same_anatomy(one.anatomy, other.anatomy)
+        assert_same_anatomy(role.anatomy, other.anatomy)
     assert first.pair.rows.equals(second.pair.rows)
     assert first.headline == second.headline
 
 
-def assert_same_anatomy(one: Anatomy | None, other: Anatomy | None) -> None:
-    assert one is not None
+def assert_same_anatomy(first: Anatomy | None, other: Anatomy | None) -> None:
+    assert first is not None
     assert other is not None
-    assert one.launches.height
+    assert first.launches.height
     for table in ("parts", "places", "levels", "cycles", "launches"):
-        assert getattr(one, table).equals(getattr(other, table))
-    assert (one.hardware, one.from_timeline) == (other.hardware, other.from_timeline)
-    assert one.notes == other.notes
+        assert getattr(first, table).equals(getattr(other, table))
+    assert (first.hardware, first.from_timeline) == (other.hardware, other.from_timeline)
+    assert first.notes == other.notes
 
 
-def test_another_question_is_another_run(pair, found):
+def test_another_question_is_another_run(pair, searched_files):
     compare(*pair)
     compare(*pair, by="kernels")
-    assert len(found) >= 4
+    assert len(searched_files) >= 4
 
 
-def test_own_map_without_cache_and_changed_code_are_found_anew(pair, found, tmp_path, monkeypatch):
+def test_own_map_without_cache_and_changed_code_are_found_anew(
+    pair, searched_files, tmp_path, monkeypatch
+):
     compare(*pair)
     chosen = tmp_path / "map.csv"
     chosen.write_text("class,metric\ngpu_compute,gpu_*\n")
     compare(*pair, metric_map=chosen)
-    assert len(found) == 4
+    assert len(searched_files) == 4
     compare(*pair, cache=False)
-    assert len(found) == 6
+    assert len(searched_files) == 6
     monkeypatch.setattr(answers, "state_of_code", lambda: b"changed")
     compare(*pair)
-    assert len(found) == 8
+    assert len(searched_files) == 8
 
 
-def test_what_was_kept_and_is_broken_is_found_anew(pair, found):
+def test_what_was_kept_and_is_broken_is_found_anew(pair, searched_files):
     compare(*pair)
     for file in Cache.default().root.glob("traces/*/answer-*"):
         file.write_bytes(file.read_bytes()[:-5])
     compare(*pair)
-    assert len(found) == 4
+    assert len(searched_files) == 4
 
 
-def test_run_is_kept_for_its_path_alone(pair, found, tmp_path):
+def test_run_is_kept_for_its_path_alone(pair, searched_files, tmp_path):
     compare(*pair)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -96,4 +98,4 @@ def test_run_is_kept_for_its_path_alone(pair, found, tmp_path):
     for path, copy in zip(pair, copies, strict=True):
         copy.write_bytes(path.read_bytes())
     assert [role.source for role in compare(*copies).roles] == [str(copy) for copy in copies]
-    assert len(found) == 4
+    assert len(searched_files) == 4

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.comparison import Role
+from timesink.analyses.comparison import ProcessSteps
 from timesink.answers.comparison.pairing import (
     Match,
-    RoleMember,
+    ProcessMember,
     case_identifier,
     file_stem,
     pair_identifier,
@@ -25,8 +25,10 @@ from timesink.output.names import told_apart
 
 def member(
     pid: int, source: str = "a.csv", suffix: str = "", host: str | None = None, rank: int = 0
-) -> RoleMember:
-    return RoleMember(Role("", source, str(pid), pl.DataFrame(), host=host, rank=rank), "a", suffix)
+) -> ProcessMember:
+    return ProcessMember(
+        ProcessSteps("", source, str(pid), pl.DataFrame(), host=host, rank=rank), "a", suffix
+    )
 
 
 def test_a_case_is_named_from_the_parent_of_the_first_path() -> None:

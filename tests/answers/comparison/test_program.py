@@ -48,10 +48,10 @@ def change(*edits: ProgramEdit, new_ms: float = 10.0, certain: bool = True) -> P
     """Device time of 10 ms a cycle that becomes another, by at least as much as can be told."""
     base, new = 10e6, new_ms * 1e6
     device = new - base
-    told = sum(edit.device_ns for edit in edits)
+    edits_ns = sum(edit.device_ns for edit in edits)
     return ProgramChange(
         edits, (), SteadyTimes(base, new, (device - 6e4, device + 6e4)), device, 0.0,
-        device - told, 0.0, certain, 0,
+        device - edits_ns, 0.0, certain, 0,
     )  # fmt: skip
 
 
@@ -72,7 +72,7 @@ SEVERAL = "The program changed: aten::to removed, in aten::mm, and 1 more edit b
 
 
 @pytest.mark.parametrize(
-    ("found", "cycles", "said"),
+    ("program", "cycles", "lines"),
     [
         (change(), "none", ["The recorded calls are the same.", SAME_TIME]),
         (change(certain=False), "none", ["The kernels are the same.", SAME_TIME]),
@@ -85,10 +85,10 @@ SEVERAL = "The program changed: aten::to removed, in aten::mm, and 1 more edit b
     ],
 )
 def test_what_is_certain_is_said_before_what_is_precise(
-    found: ProgramChange, cycles: str, said: list[str]
+    program: ProgramChange, cycles: str, lines: list[str]
 ):
     longer = {"longer": True, "shorter": False}.get(cycles)
-    assert program_lines(found, longer=longer) == said
+    assert program_lines(program, longer=longer) == lines
 
 
 def test_without_device_work_only_the_program_is_said():
@@ -99,7 +99,7 @@ def test_without_device_work_only_the_program_is_said():
 # -- recordings ------------------------------------------------------------------------------------
 
 
-def edited(reads: int = 1, **fields: Any) -> dict[str, Any]:
+def edited_program(reads: int = 1, **fields: Any) -> dict[str, Any]:
     """A run whose cycles read a value of the device as well."""
     document = timeline(cycles=8, **fields)
     events: list[Event] = document["traceEvents"]
@@ -117,68 +117,70 @@ def edited(reads: int = 1, **fields: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recordings_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for recordings that nobody changes, and for what is kept of them."""
     folder = tmp_path_factory.mktemp("kept")
     write_timeline(folder / "base.json", cycles=8)
-    write(folder / "new.json", edited())
+    write(folder / "new.json", edited_program())
     return folder
 
 
 @pytest.fixture
-def pair(kept: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
-    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(kept / "cache"))
-    return str(kept / "base.json"), str(kept / "new.json")
+def pair(recordings_folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(recordings_folder / "cache"))
+    return str(recordings_folder / "base.json"), str(recordings_folder / "new.json")
 
 
 @pytest.fixture(scope="module")
-def found(kept: Path) -> Comparison:
+def edited_comparison(recordings_folder: Path) -> Comparison:
     """Both compared."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TIMESINK_CACHE_DIR", str(kept / "cache"))
-        return compare(kept / "base.json", kept / "new.json")
+        patch.setenv("TIMESINK_CACHE_DIR", str(recordings_folder / "cache"))
+        return compare(recordings_folder / "base.json", recordings_folder / "new.json")
 
 
-def test_sentences_come_in_their_order(found: Comparison):
-    said = found.headline
+def test_sentences_come_in_their_order(edited_comparison: Comparison):
+    headline = edited_comparison.headline
     order = [
         "The program changed: aten::item added",
         "Device time per cycle is the same",
         "Cycle time is the same within noise",
         "What did change: Synchronisation",
     ]
-    places = [said.find(part) for part in order]
-    assert -1 not in places, said
+    places = [headline.find(part) for part in order]
+    assert -1 not in places, headline
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize(("slow", "told"), [(1.0, "is the same"), (2.0, "Device time per cycle: ")])
-def test_an_equal_program_is_never_said_to_have_changed(tmp_path: Path, slow: float, told: str):
+@pytest.mark.parametrize(
+    ("slow", "expected"), [(1.0, "is the same"), (2.0, "Device time per cycle: ")]
+)
+def test_an_equal_program_is_never_said_to_have_changed(tmp_path: Path, slow: float, expected: str):
     base = write_timeline(tmp_path / "base.json", cycles=8)
     new = write_timeline(tmp_path / "new.json", cycles=8, slow=slow)
-    found = compare(base, new)
-    assert "recorded calls are the same" in found.headline
-    assert told in found.headline
-    assert "program changed" not in found.headline
-    assert found.diagnosis is not None
-    program = found.diagnosis.program
+    comparison = compare(base, new)
+    assert "recorded calls are the same" in comparison.headline
+    assert expected in comparison.headline
+    assert "program changed" not in comparison.headline
+    assert comparison.diagnosis is not None
+    program = comparison.diagnosis.program
     assert program is not None
     assert program.same
     assert not {"synchronisation", "kernel_change", "added_layer"} & {
-        one.cause for one in found.diagnosis.causes
+        cause.cause for cause in comparison.diagnosis.causes
     }
 
 
-def test_an_edit_is_the_first_cause_whatever_cycles_take(found: Comparison):
-    assert found.diagnosis is not None
-    first = found.diagnosis.causes[0]
+def test_an_edit_is_the_first_cause_whatever_cycles_take(edited_comparison: Comparison):
+    assert edited_comparison.diagnosis is not None
+    first = edited_comparison.diagnosis.causes[0]
     assert first.cause == "synchronisation"
     assert "aten::item added" in first.sentence
 
 
-def test_causes_are_ordered_by_what_they_cost(found: Comparison):
+def test_causes_are_ordered_by_what_they_cost(edited_comparison: Comparison):
     """However the edits of a program are ordered, and whatever each of them is."""
-    pair = found.pairs[0].pair
+    pair = edited_comparison.pairs[0].pair
     sides = anatomy_of_role(pair.base), anatomy_of_role(pair.new)
     case = case_of(pair, sides, attribution(pair, *sides), ())
     slight, heavy = (replace(EDIT, cause=cause, host_ns=ns, device_ns=0.0)
@@ -189,11 +191,11 @@ def test_causes_are_ordered_by_what_they_cost(found: Comparison):
     assert costs == sorted(costs, reverse=True)
 
 
-def test_json(found: Comparison):
-    document = found.to_dict()
-    said = document["program"]
-    assert said == document["pairs"][0]["program"]
-    assert set(said) == {
+def test_json(edited_comparison: Comparison):
+    document = edited_comparison.to_dict()
+    program = document["program"]
+    assert program == document["pairs"][0]["program"]
+    assert set(program) == {
         "same",
         "certain",
         "device_time",
@@ -202,7 +204,7 @@ def test_json(found: Comparison):
         "kinds",
         "edits",
     } | {"choices"}
-    (edit,) = said["edits"]
+    (edit,) = program["edits"]
     assert set(edit) == {
         "edit", "cause", "place", "call", "base_calls", "new_calls", "device_us", "host_us",
         "launches", "waits", "bytes", "evidence",
@@ -211,10 +213,10 @@ def test_json(found: Comparison):
         "synchronisation", 0, 1, 1,
     )  # fmt: skip
     assert edit["host_us"] == 15
-    parts = said["change"]
+    parts = program["change"]
     assert parts["host_us"] == pytest.approx(edit["host_us"] + parts["same_calls_host_us"])
     assert parts["device_us"] == pytest.approx(edit["device_us"] + parts["same_calls_device_us"])
-    assert list(said["kinds"][0]["base_cycles"]) == list(range(1, 9))
+    assert list(program["kinds"][0]["base_cycles"]) == list(range(1, 9))
 
 
 def test_without_a_timeline_nothing_is_known():
@@ -225,17 +227,17 @@ def test_without_a_timeline_nothing_is_known():
 
 
 @pytest.mark.parametrize(
-    ("view", "told"),
+    ("view", "expected"),
     [
         ("edits", ["aten::item added", "Synchronisation", "0 → 1", "in the cycle, after"]),
         ("program", ["+ aten::item", "  aten::gemm"]),
         ("kinds", ["Kinds of cycles", "unevenly"]),
     ],
 )
-def test_views_as_text(found: Comparison, view: str, told: list[str]):
-    shown = terminal.to_text(program_document(found, view))
-    assert "The program changed" in shown
-    assert [part for part in told if part not in shown] == []
+def test_views_as_text(edited_comparison: Comparison, view: str, expected: list[str]):
+    text = terminal.to_text(program_document(edited_comparison, view))
+    assert "The program changed" in text
+    assert [part for part in expected if part not in text] == []
 
 
 @pytest.mark.parametrize(
@@ -246,24 +248,24 @@ def test_views_as_text(found: Comparison, view: str, told: list[str]):
         ("kinds", {"kind": "1", "base_cycles": "8", "new_cycles": "8", "base_period": ""}),
     ],
 )
-def test_views_as_csv(found: Comparison, view: str, first: dict[str, str]):
-    rows = list(csv.DictReader(io.StringIO(program_csv(found.pairs[0], view))))
+def test_views_as_csv(edited_comparison: Comparison, view: str, first: dict[str, str]):
+    rows = list(csv.DictReader(io.StringIO(program_csv(edited_comparison.pairs[0], view))))
     assert first.items() <= rows[0].items()
 
 
 def test_a_view_is_shown_or_written_by_the_command(
-    pair: tuple[str, str], found: Comparison, capfd: pytest.CaptureFixture[str]
+    pair: tuple[str, str], edited_comparison: Comparison, capfd: pytest.CaptureFixture[str]
 ):
     assert main(["compare", *pair, "--view", "edits"]) == 0
     assert "aten::item added" in capfd.readouterr().out
     assert main(["compare", *pair, "--view", "edits", "--format", "csv"]) == 0
-    assert capfd.readouterr().out == program_csv(found.pairs[0], "edits") + "\n"
+    assert capfd.readouterr().out == program_csv(edited_comparison.pairs[0], "edits") + "\n"
 
 
 def test_every_view_has_all_rows_and_columns_as_a_frame():
-    found = change(EDIT, OTHER)
-    assert [program_frame(found, view).height for view in VIEWS] == [0, 2, 0]
-    assert program_frame(found, "edits")["device_us"].to_list() == [140.7, 0.0]
+    program = change(EDIT, OTHER)
+    assert [program_frame(program, view).height for view in VIEWS] == [0, 2, 0]
+    assert program_frame(program, "edits")["device_us"].to_list() == [140.7, 0.0]
     assert program_frame(change(), "edits").height == 0
 
 
@@ -292,8 +294,8 @@ def test_ignored_calls_are_no_part_of_the_program(
     pair: tuple[str, str], pattern: str, edits: int, capfd: pytest.CaptureFixture[str]
 ):
     assert main(["compare", *pair, "--ignore", pattern, "--format", "json"]) == 0
-    found = json.loads(capfd.readouterr().out)["program"]
-    assert (len(found["edits"]), found["same"]) == (edits, not edits)
+    program = json.loads(capfd.readouterr().out)["program"]
+    assert (len(program["edits"]), program["same"]) == (edits, not edits)
 
 
 def test_a_pattern_that_is_none_is_refused(
@@ -303,45 +305,54 @@ def test_a_pattern_that_is_none_is_refused(
     assert "--ignore" in capfd.readouterr().err
 
 
-def test_ranks_that_do_the_same_are_told_once(kept: Path, found: Comparison):
-    more = compare(kept / "base.json", write(kept / "more.json", edited(reads=3)), cache=False)
-    ranks = [of_rank(rank, one) for rank, one in enumerate((found, found, more))]
-    run = replace(found, pairs=tuple(ranks))
+def test_ranks_that_do_the_same_are_told_once(
+    recordings_folder: Path, edited_comparison: Comparison
+):
+    more = compare(
+        recordings_folder / "base.json",
+        write(recordings_folder / "more.json", edited_program(reads=3)),
+        cache=False,
+    )
+    ranks = [
+        of_rank(rank, comparison)
+        for rank, comparison in enumerate((edited_comparison, edited_comparison, more))
+    ]
+    run = replace(edited_comparison, pairs=tuple(ranks))
     sections = program_document(run, "edits").sections
     assert [section.title.count("rank") for section in sections] == [2, 1]
     assert run.diagnosis is not None
     program = run.diagnosis.program
     assert program is not None
     assert len(program.edits) == 1
-    shown = terminal.to_text(comparison_document(run, top=5))
-    assert "Synchronisation" in shown
+    text = terminal.to_text(comparison_document(run, top=5))
+    assert "Synchronisation" in text
 
 
 def of_rank(rank: int, comparison: Comparison) -> Compared:
     """Its only pair as that of a rank."""
-    (one,) = comparison.pairs
-    base, new = (replace(role, rank=rank) for role in (one.pair.base, one.pair.new))
-    return replace(one, pair=replace(one.pair, base=base, new=new))
+    (only_pair,) = comparison.pairs
+    base, new = (replace(role, rank=rank) for role in (only_pair.pair.base, only_pair.pair.new))
+    return replace(only_pair, pair=replace(only_pair.pair, base=base, new=new))
 
 
-def test_a_kept_run_has_its_program(found: Comparison, pair: tuple[str, str]):
+def test_a_kept_run_has_its_program(edited_comparison: Comparison, pair: tuple[str, str]):
     again = compare(*pair)
-    for one, other in zip(found.roles, again.roles, strict=True):
-        assert one.program is not None
+    for role, other in zip(edited_comparison.roles, again.roles, strict=True):
+        assert role.program is not None
         assert other.program is not None
-        assert other.program is not one.program
+        assert other.program is not role.program
         for table in ("sites", "counts", "nodes"):
-            ours, theirs = getattr(one.program, table), getattr(other.program, table)
+            ours, theirs = getattr(role.program, table), getattr(other.program, table)
             assert isinstance(ours, pl.DataFrame)
             assert ours.equals(theirs)
-        assert (one.program.host, one.program.typed) == (other.program.host, other.program.typed)
+        assert (role.program.host, role.program.typed) == (other.program.host, other.program.typed)
 
 
 def test_a_baseline_keeps_the_program(pair: tuple[str, str], tmp_path: Path):
     store = ["--store", str(tmp_path / "store")]
     assert main(["baseline", "save", "main", pair[0], *store]) == 0
-    found = compare("@main", pair[1], store=str(tmp_path / "store"))
-    assert found.diagnosis is not None
-    program = found.diagnosis.program
+    comparison = compare("@main", pair[1], store=str(tmp_path / "store"))
+    assert comparison.diagnosis is not None
+    program = comparison.diagnosis.program
     assert program is not None
     assert [edit.cause for edit in program.edits] == ["synchronisation"]

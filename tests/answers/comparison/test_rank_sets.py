@@ -18,7 +18,7 @@ from timesink.answers.comparison.gate_result import Limit, gate_of
 from timesink.answers.comparison.published_report import comparison_md
 from timesink.answers.comparison.rank_sets import may_be_sets
 from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.sides import RunSide, SideSource
+from timesink.answers.comparison.sides import RecordingRef, RunInput
 from timesink.errors import TimesinkError
 from timesink.lab.ranks import Plan, Straggler
 from timesink.lab.ranks.generated import generate_ranks
@@ -42,12 +42,12 @@ def slower(runs: Path) -> Comparison:
     """As if 4 ranks were many."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rank_sets, "ALL_PAIRS", 3)
-        patch.setattr(rank_sets, "MOST_PAIRS", 2)
+        patch.setattr(rank_sets, "MAX_PAIRS", 2)
         return timesink.compare(runs / "base", runs / "slow")
 
 
 def test_a_few_ranks_stand_for_many(slower: Comparison):
-    compared = {one.pair.new.rank for one in slower.pairs}
+    compared = {pair.pair.new.rank for pair in slower.pairs}
     assert 2 in compared
     assert len(compared) == 2
     assert any("of 4 ranks, ranks" in note for note in slower.notes)
@@ -56,9 +56,9 @@ def test_a_few_ranks_stand_for_many(slower: Comparison):
 
 def test_the_answer_names_the_new_straggler(slower: Comparison):
     assert slower.ranks is not None
-    assert [(each.state, each.rank, each.cause) for each in slower.ranks.stragglers] == [
-        ("new", 2, "gpu_clock")
-    ]
+    assert [
+        (straggler.state, straggler.rank, straggler.cause) for straggler in slower.ranks.stragglers
+    ] == [("new", 2, "gpu_clock")]
     assert "4 ranks: steps take longer" in slower.headline
     assert "Rank 2 is a new straggler: GPU clock, its device" in slower.headline
     assert slower.diagnosis is not None
@@ -73,7 +73,7 @@ def test_every_output_shows_it(slower: Comparison):
     gate = gate_of(slower, Limit(5.0))
     assert gate.outcome == "failed"
     assert "GPU clock in rank 2" in comment_md(slower, gate)
-    sections = {one.id: one for one in comparison_document(slower).sections}
+    sections = {section.id: section for section in comparison_document(slower).sections}
     titles = [getattr(block, "title", "") for block in sections["ranks"].blocks]
     assert "Stragglers" in titles
     assert "Collectives" in titles
@@ -82,9 +82,10 @@ def test_every_output_shows_it(slower: Comparison):
 def test_json_has_a_section_on_ranks(slower: Comparison):
     ranks = slower.to_dict()["ranks"]
     assert ranks["verdict"] == "regression"
-    assert [(one["rank"], one["cause"], one["state"]) for one in ranks["stragglers"]] == [
-        (2, "gpu_clock", "new")
-    ]
+    assert [
+        (straggler["rank"], straggler["cause"], straggler["state"])
+        for straggler in ranks["stragglers"]
+    ] == [(2, "gpu_clock", "new")]
     time = ranks["step_time"]
     parts = sum(part["delta_us"] for part in ranks["attribution"])
     assert parts == pytest.approx(time["new_us"] - time["base_us"], abs=1)
@@ -95,9 +96,9 @@ def test_json_has_a_section_on_ranks(slower: Comparison):
 
 
 def test_one_rank_can_still_be_chosen(runs: Path):
-    one = timesink.compare(runs / "base", runs / "slow", rank=3)
-    assert one.pair.new.rank == 3
-    assert one.ranks is None
+    comparison = timesink.compare(runs / "base", runs / "slow", rank=3)
+    assert comparison.pair.new.rank == 3
+    assert comparison.ranks is None
 
 
 @pytest.fixture(scope="module")
@@ -124,20 +125,23 @@ def test_another_number_of_ranks_is_said_first(
 ):
     # As if 3 ranks were many: what is said of single ones does not matter here.
     monkeypatch.setattr(rank_sets, "ALL_PAIRS", 2)
-    monkeypatch.setattr(rank_sets, "MOST_PAIRS", 1)
-    found = timesink.compare(few[2], few[3])
-    assert found.diagnosis is not None
-    assert found.diagnosis.verdict == "incomparable"
-    assert found.headline.startswith("2 ranks before and 3 now do not share the work")
+    monkeypatch.setattr(rank_sets, "MAX_PAIRS", 1)
+    comparison = timesink.compare(few[2], few[3])
+    assert comparison.diagnosis is not None
+    assert comparison.diagnosis.verdict == "incomparable"
+    assert comparison.headline.startswith("2 ranks before and 3 now do not share the work")
 
 
 def test_a_folder_of_several_runs_is_no_set():
-    def side(*runs: str) -> RunSide:
-        found = [
+    def side(*runs: str) -> RunInput:
+        recordings = [
             Recording(Path(f"{run}/rank{rank}.json"), f"rank{rank}", run=run)
             for rank, run in enumerate(runs)
         ]
-        return RunSide(Path(), tuple(SideSource(one, is_table=False, job="") for one in found))
+        return RunInput(
+            Path(),
+            tuple(RecordingRef(recording, is_table=False, job="") for recording in recordings),
+        )
 
     assert may_be_sets(side("a", "a"), side("b", "b"))
     assert not may_be_sets(side("a", "a"), side("a", "b"))
@@ -157,9 +161,9 @@ def test_an_engine_that_cannot_work_is_an_error(runs: Path, monkeypatch: pytest.
         timesink.compare(runs / "base", runs / "slow", engine=NoEngine())
 
 
-def test_recorded_ranks(shared: Path):
+def test_recorded_ranks(shared_root: Path):
     """Rank 3 sleeps in the second run, and that is new."""
-    folder = shared / "data/h200/traces"
+    folder = shared_root / "data/h200/traces"
     base, new = (
         timesink.analyze(folder / run).ranks for run in ("ddp8_normal", "ddp8_stall_rank3")
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ab_runs import Bench, begun
+from ab_runs import Bench, planned_runs
 from timesink.analyses.statistics.repeats import TimedRun
 from timesink.answers.comparison.cycle_pictures import run_picture
 from timesink.answers.comparison.document import comparison_document
@@ -18,9 +18,11 @@ from told_documents import cells
 
 
 def test_the_card_says_what_decides_and_of_how_many_runs(tmp_path: Path):
-    Bench(tmp_path).turns(begun(most_runs=4, has_timeline=False)).to_the_end()
+    Bench(tmp_path).turns(planned_runs(most_runs=4, has_timeline=False)).to_the_end()
     document = comparison_document(compare(tmp_path))
-    (card,) = (one for part in document.sections for one in part.blocks if isinstance(one, Verdict))
+    (card,) = (
+        block for part in document.sections for block in part.blocks if isinstance(block, Verdict)
+    )
     assert (card.verdict, card.word) == ("undecided", "Not decided")
     assert (card.base.label, card.new.label) == ("base, 4 runs", "new, 4 runs")
     (runs,) = (part for part in document.sections if part.id == "runs")
@@ -40,8 +42,10 @@ def test_a_run_that_was_held_up_leaves_room_for_the_others():
         )
     ]
     drawing = run_picture(runs)
-    dots = [one.y for one in drawing.shapes if isinstance(one, draw.Circle)][-4:]
+    dots = [shape.y for shape in drawing.shapes if isinstance(shape, draw.Circle)][-4:]
     assert max(dots) - min(dots) > 20
-    assert sum(isinstance(one, draw.Polygon) for one in drawing.shapes) == 1
-    assert any(isinstance(one, draw.Label) and one.text == "40.0 ms" for one in drawing.shapes)
+    assert sum(isinstance(shape, draw.Polygon) for shape in drawing.shapes) == 1
+    assert any(
+        isinstance(shape, draw.Label) and shape.text == "40.0 ms" for shape in drawing.shapes
+    )
     assert drawing.description.endswith("Arrows are runs that do not fit, with their time.")

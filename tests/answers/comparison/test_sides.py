@@ -10,7 +10,7 @@ import pytest
 import timesink
 from compared_runs import process_table, write_case, write_table, write_timeline
 from timesink.answers.comparison.sides import (
-    RunSide,
+    RunInput,
     find_cases,
     find_side,
     side_of_trace,
@@ -21,14 +21,14 @@ from timesink.formats.parquet_folder import export_folder
 from timesink.model.trace import Trace
 
 
-def jobs(side: RunSide) -> list[tuple[str, str, bool]]:
-    return [(one.job, one.suffix, one.is_table) for one in side.sources]
+def jobs(side: RunInput) -> list[tuple[str, str, bool]]:
+    return [(source.job, source.suffix, source.is_table) for source in side.sources]
 
 
 def test_a_case_has_both_sides(tmp_path: Path) -> None:
     case = write_case(tmp_path / "case", [1], [1])
-    (found,) = find_cases(case)
-    assert (found.base.name, found.new.name) == ("normal_perf_data", "abnormal_perf_data")
+    (sides,) = find_cases(case)
+    assert (sides.base.name, sides.new.name) == ("normal_perf_data", "abnormal_perf_data")
 
 
 def test_plain_names_of_sides_make_a_case_too(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_of_several_spans_the_first_is_taken_and_said(tmp_path: Path) -> None:
     for stamp in (9, 10):
         write_timeline(tmp_path / f"w.{stamp}.pt.trace.json")
     side = find_side(tmp_path)
-    assert [one.path.name for one in side.sources] == ["w.9.pt.trace.json"]
+    assert [source.path.name for source in side.sources] == ["w.9.pt.trace.json"]
     assert "first span" in side.notes[0]
 
 
@@ -119,7 +119,7 @@ def test_an_exported_trace_is_a_side(tmp_path: Path) -> None:
 def test_a_rank_is_chosen_by_name(tmp_path: Path) -> None:
     for rank in (0, 1):
         write_timeline(tmp_path / f"rank{rank}.json")
-    assert [one.path.name for one in find_side(tmp_path, 1).sources] == ["rank1.json"]
+    assert [source.path.name for source in find_side(tmp_path, 1).sources] == ["rank1.json"]
     with pytest.raises(UnreadableError, match="no trace fits"):
         find_side(tmp_path, 7)
 
@@ -132,7 +132,7 @@ def test_folders_without_anything_are_refused(tmp_path: Path) -> None:
 def test_opened_traces_are_told_apart_though_of_one_file(tmp_path: Path) -> None:
     trace = timesink.open(write_timeline(tmp_path / "trace.json"), cache=False)
     again = Trace(trace.metadata, trace.health, trace.frames)
-    keys = {side_of_trace(one).sources[0].key for one in (trace, trace, again)}
+    keys = {side_of_trace(opened).sources[0].key for opened in (trace, trace, again)}
     assert len(keys) == 2
 
 
@@ -157,8 +157,10 @@ NOT_MEANT = {
 
 
 def left_out(notes: Sequence[str]) -> set[str]:
-    said = [note for note in notes if note.startswith("left out: ")]
-    return {Path(note.removeprefix("left out: ").partition(": ")[0]).name for note in said}
+    left_out_notes = [note for note in notes if note.startswith("left out: ")]
+    return {
+        Path(note.removeprefix("left out: ").partition(": ")[0]).name for note in left_out_notes
+    }
 
 
 @pytest.mark.parametrize("name", ["run.csv", "result_perf_data.csv"])

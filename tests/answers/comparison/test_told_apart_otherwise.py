@@ -10,7 +10,7 @@ import pytest
 
 import timesink
 from builders import Event, annotation, kineto, operator, step
-from recorded_runs import recorded
+from recorded_runs import write_recording
 from timesink.answers.comparison.report import Comparison
 
 CYCLE_US = 1000
@@ -28,7 +28,7 @@ def program(start: float, more_us: int = 0) -> list[Event]:
 
 def by_optimizer(folder: Path) -> Path:
     events = [[step(n, CYCLE_US * n, CYCLE_US), *program(CYCLE_US * n)] for n in range(CYCLES)]
-    return _written(folder, events, {"by": "optimizer step", "name": "SGD"})
+    return _write_run(folder, events, {"by": "optimizer step", "name": "SGD"})
 
 
 def by_function(folder: Path) -> Path:
@@ -40,21 +40,21 @@ def by_function(folder: Path) -> Path:
         ]
         for n in range(CYCLES)
     ]
-    return _written(folder, events, {"by": "function", "name": "train_step"})
+    return _write_run(folder, events, {"by": "function", "name": "train_step"})
 
 
-def whole(folder: Path, more_us: int = 0) -> Path:
+def write_program_run(folder: Path, more_us: int = 0) -> Path:
     events = [program(CYCLE_US * n, more_us) for n in range(CYCLES)]
-    return _written(folder, events, {"by": "whole program", "name": None})
+    return _write_run(folder, events, {"by": "whole program", "name": None})
 
 
-def _written(folder: Path, cycles: list[list[Event]], by: dict[str, str | None]) -> Path:
+def _write_run(folder: Path, cycles: list[list[Event]], by: dict[str, str | None]) -> Path:
     events = [event for cycle in cycles for event in cycle]
-    return recorded(folder, trace=kineto(events), cycles=by)
+    return write_recording(folder, trace=kineto(events), cycles=by)
 
 
-def functions(found: Comparison) -> set[str]:
-    (pair,) = found.pairs
+def functions(comparison: Comparison) -> set[str]:
+    (pair,) = comparison.pairs
     return {
         name
         for role in (pair.pair.base, pair.pair.new)
@@ -64,14 +64,19 @@ def functions(found: Comparison) -> set[str]:
 
 def longer(folder: Path) -> Path:
     """The whole program, of which an operator takes longer."""
-    return whole(folder, 200)
+    return write_program_run(folder, 200)
 
 
-WAYS = {"optimizer": by_optimizer, "function": by_function, "whole": whole, "longer": longer}
+WAYS = {
+    "optimizer": by_optimizer,
+    "function": by_function,
+    "whole": write_program_run,
+    "longer": longer,
+}
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Comparison]:
+def compare_ways(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Comparison]:
     """Two ways to tell cycles apart, each pair compared once."""
 
     @cache
@@ -87,37 +92,37 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], C
     [("optimizer", "function"), ("function", "optimizer"), ("longer", "function")],
 )
 def test_a_range_of_the_recorder_is_no_work_of_the_program(
-    compared: Callable[[str, str], Comparison], base: str, new: str
+    compare_ways: Callable[[str, str], Comparison], base: str, new: str
 ):
-    found = compared(base, new)
-    assert "train_step" not in functions(found)
-    assert any(note.startswith("cycles were recorded by") for note in found.notes)
+    comparison = compare_ways(base, new)
+    assert "train_step" not in functions(comparison)
+    assert any(note.startswith("cycles were recorded by") for note in comparison.notes)
 
 
-def test_cycles_keep_their_own_mark(compared: Callable[[str, str], Comparison]):
-    assert "ProfilerStep" in functions(compared("optimizer", "function"))
-    assert "ProfilerStep" not in functions(compared("optimizer", "whole"))
+def test_cycles_keep_their_own_mark(compare_ways: Callable[[str, str], Comparison]):
+    assert "ProfilerStep" in functions(compare_ways("optimizer", "function"))
+    assert "ProfilerStep" not in functions(compare_ways("optimizer", "whole"))
 
 
-def test_a_mark_of_one_side_alone_is_no_cause(compared: Callable[[str, str], Comparison]):
-    (pair,) = compared("longer", "function").pairs
-    told = " ".join(cause.sentence for cause in pair.diagnosis.causes)
-    assert "ProfilerStep" not in told
-    assert "train_step" not in told
+def test_a_mark_of_one_side_alone_is_no_cause(compare_ways: Callable[[str, str], Comparison]):
+    (pair,) = compare_ways("longer", "function").pairs
+    sentences = " ".join(cause.sentence for cause in pair.diagnosis.causes)
+    assert "ProfilerStep" not in sentences
+    assert "train_step" not in sentences
 
 
 def test_ranges_stay_where_cycles_go_by_them(tmp_path: Path):
     folder = by_function(tmp_path)
-    found = timesink.behaviour(folder, marker="train_step")
-    assert found.table["cycle"].n_unique() == CYCLES
-    assert "train_step" in found.table["function"].cast(str).unique()
+    report = timesink.behaviour(folder, marker="train_step")
+    assert report.table["cycle"].n_unique() == CYCLES
+    assert "train_step" in report.table["function"].cast(str).unique()
     assert "train_step" not in timesink.behaviour(folder).table["function"].cast(str).unique()
 
 
 @pytest.mark.parametrize("base", ["optimizer", "function"])
 def test_a_whole_program_is_compared_by_cycles_of_the_same_length(
-    compared: Callable[[str, str], Comparison], base: str
+    compare_ways: Callable[[str, str], Comparison], base: str
 ):
-    (pair,) = compared(base, "whole").pairs
+    (pair,) = compare_ways(base, "whole").pairs
     lengths = [role.behaviour["cycle_dur_ns"].median() for role in (pair.pair.base, pair.pair.new)]
     assert lengths == pytest.approx([CYCLE_US * 1000] * 2, rel=0.05)

@@ -5,38 +5,38 @@ from __future__ import annotations
 import json
 from math import inf, nan
 
-from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock, unchanged
+from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock, unchanged_diagnosis
 from timesink.answers.comparison.values import diagnosis
 from timesink.model.diagnosis import CycleTime
 from timesink.model.findings import Evidence
 
 
 def test_times_are_microseconds():
-    told = diagnosis(slow_clock())
-    assert told["verdict"] == "regression"
-    assert told["cycle_time"]["base_us"] == 58_700.0
-    assert told["cycle_time"]["ci95_pct"] == [15.8, 30.1]
-    assert told["unexplained_us"] == 8_100.0
-    assert told["unexplained"][0] == {"component": "host_cpu", "delta_us": 8_000.0}
-    assert told["causes"][0]["components"][0]["explained_us"] == 4_000.0
+    answer = diagnosis(slow_clock())
+    assert answer["verdict"] == "regression"
+    assert answer["cycle_time"]["base_us"] == 58_700.0
+    assert answer["cycle_time"]["ci95_pct"] == [15.8, 30.1]
+    assert answer["unexplained_us"] == 8_100.0
+    assert answer["unexplained"][0] == {"component": "host_cpu", "delta_us": 8_000.0}
+    assert answer["causes"][0]["components"][0]["explained_us"] == 4_000.0
 
 
 def test_a_component_has_the_family_in_its_name_and_adds_up():
-    told = diagnosis(slow_clock())["attribution"]
-    gemm = told[1]
+    components = diagnosis(slow_clock())["attribution"]
+    gemm = components[1]
     assert gemm["component"] == "device_compute/gemm"
     assert gemm["ci95_us"] == [3_500.0, 4_500.0]
     assert gemm["same_launches_us"] == 4_000.0
-    assert abs(sum(each["delta_us"] for each in told) - 13_400.0) < 1e-6
+    assert abs(sum(entry["delta_us"] for entry in components) - 13_400.0) < 1e-6
 
 
 def test_ranks_are_places_from_one_and_effect_is_severity():
-    told = diagnosis(slow_clock(anomalies=(clock_anomaly(), clock_anomaly(device="GPU 1"))))
-    assert [each["rank"] for each in told["anomalies"]] == [1, 2]
-    assert told["anomalies"][0]["effect"] == 0.83
-    assert told["anomalies"][0]["explained_us"] == 5_300.0
-    assert told["causes"][0]["rank"] == 1
-    assert told["causes"][0]["ci95_us"] == [5_100.0, 5_500.0]
+    answer = diagnosis(slow_clock(anomalies=(clock_anomaly(), clock_anomaly(device="GPU 1"))))
+    assert [row["rank"] for row in answer["anomalies"]] == [1, 2]
+    assert answer["anomalies"][0]["effect"] == 0.83
+    assert answer["anomalies"][0]["explained_us"] == 5_300.0
+    assert answer["causes"][0]["rank"] == 1
+    assert answer["causes"][0]["ci95_us"] == [5_100.0, 5_500.0]
 
 
 def test_evidence_has_no_nulls_and_times_in_microseconds():
@@ -53,10 +53,10 @@ def test_evidence_has_no_nulls_and_times_in_microseconds():
 
 def test_amounts_of_time_in_evidence_are_microseconds_too():
     waits = Evidence("function", "waits", unit="ns", base=1000.0, new=5000.0)
-    (told,) = diagnosis(slow_clock(causes=(clock_cause(evidence=(waits,)),)))["causes"][0][
+    (evidence,) = diagnosis(slow_clock(causes=(clock_cause(evidence=(waits,)),)))["causes"][0][
         "evidence"
     ]
-    assert (told["unit"], told["base"], told["new"]) == ("us", 1.0, 5.0)
+    assert (evidence["unit"], evidence["base"], evidence["new"]) == ("us", 1.0, 5.0)
 
 
 def test_no_number_is_infinite_or_none_at_all():
@@ -70,4 +70,4 @@ def test_no_number_is_infinite_or_none_at_all():
 
 
 def test_keys_are_the_same_where_nothing_was_diagnosed():
-    assert diagnosis(None).keys() == diagnosis(unchanged()).keys()
+    assert diagnosis(None).keys() == diagnosis(unchanged_diagnosis()).keys()

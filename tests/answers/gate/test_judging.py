@@ -10,7 +10,7 @@ import pytest
 import timesink
 from compared import HEALTHY, comparison, two_runs
 from compared_runs import SLOW_CLOCK, rank_fields, write_case, write_timeline
-from diagnosed import slow_clock, unchanged
+from diagnosed import slow_clock, unchanged_diagnosis
 from gated import comparison_of, gate_check, lengths
 from length_runs import compared_lengths
 from timesink.analyses.comparison import Workload
@@ -58,11 +58,11 @@ class TestLimit:
         assert outcome(limit, 2.0, "no_change") == "passed"
 
     def test_a_limit_that_cannot_be_ruled_out_is_not_decided(self):
-        why = unchanged(cycle_time=lengths(2.0, half_pct=7.0))
+        why = unchanged_diagnosis(cycle_time=lengths(2.0, half_pct=7.0))
         gate = gate_of(comparison_of({"case": why}), Limit(8.0))
         assert gate.exit_code == 1
-        said = "Not decided: 8 % more is allowed, and up to 9.0 % cannot be ruled out."
-        assert said in gate.checks[0].sentence
+        statement = "Not decided: 8 % more is allowed, and up to 9.0 % cannot be ruled out."
+        assert statement in gate.checks[0].sentence
         assert "timesink ab" in gate.checks[0].sentence
 
     def test_a_gain_passes(self):
@@ -78,14 +78,14 @@ class TestLimit:
 class TestSentences:
     def test_what_is_allowed_is_said_beside_what_was_found(self):
         why = slow_clock(cycle_time=lengths(23.0), reason="Cycles take longer: 1 → 2 ms (+23.0 %).")
-        said = gate_of(comparison_of({"case": why}), Limit(5.0)).reasons[0]
-        assert said == (
+        reason = gate_of(comparison_of({"case": why}), Limit(5.0)).reasons[0]
+        assert reason == (
             "Cycles take longer: 1 → 2 ms (+23.0 %, 95 % interval +21.0 to +25.0 %)."
             " Allowed: 5 % more."
         )
 
     def test_a_pass_says_what_it_cannot_see(self):
-        noisy = unchanged(cycle_time=lengths(1.0, half_pct=12.0))
+        noisy = unchanged_diagnosis(cycle_time=lengths(1.0, half_pct=12.0))
         gate = gate_of(comparison_of({"case": noisy}), Limit(5.0))
         assert gate.unseen.startswith("Changes below about 12 % cannot be seen in 4 cycles")
         assert "5 % may pass" in gate.unseen
@@ -98,7 +98,7 @@ class TestSentences:
         assert far.checks[0].sentence.endswith("within what is allowed: 60 % more.")
 
     def test_a_limit_of_nothing_is_that_of_any_regression(self):
-        noisy = comparison_of({"case": unchanged(cycle_time=lengths(1.0, half_pct=12.0))})
+        noisy = comparison_of({"case": unchanged_diagnosis(cycle_time=lengths(1.0, half_pct=12.0))})
         assert gate_of(noisy, Limit(0.0)).unseen == gate_of(noisy, Limit()).unseen
 
     def test_what_was_seen_needs_no_such_sentence(self):
@@ -152,40 +152,42 @@ class TestUnevenCycles:
         )
 
     def test_a_mean_beyond_the_limit_does_not_pass_where_tested_cycles_may_be_beyond_it(self):
-        shown = replace(lengths(16.7), steady=SteadyTimes(100.0, 109.5, (-10.7, 29.7)))
-        unclear = comparison_of({"case": unchanged(cycle_time=shown)})
+        cycle_time = replace(lengths(16.7), steady=SteadyTimes(100.0, 109.5, (-10.7, 29.7)))
+        unclear = comparison_of({"case": unchanged_diagnosis(cycle_time=cycle_time)})
         gate = gate_of(unclear, Limit(10.0))
         assert gate.exit_code == 1
         assert "(+9.5 %). Not decided: the mean of all cycles is beyond 10 %" in gate.reasons[0]
-        longer = comparison_of({"case": slow_clock(cycle_time=shown)})
+        longer = comparison_of({"case": slow_clock(cycle_time=cycle_time)})
         assert gate_of(longer, Limit(10.0)).exit_code == 1
         # Any regression has to be certain, and what was tested is within.
         assert gate_of(unclear, Limit(30.0)).exit_code == 0
 
     def test_a_pass_names_the_mean_of_all_cycles_and_of_those_tested(self):
-        shown = replace(lengths(16.7), steady=SteadyTimes(100.0, 101.0, (-1.0, 3.0)))
-        gate = gate_of(comparison_of({"case": unchanged(cycle_time=shown)}), Limit(10.0))
+        cycle_time = replace(lengths(16.7), steady=SteadyTimes(100.0, 101.0, (-1.0, 3.0)))
+        gate = gate_of(
+            comparison_of({"case": unchanged_diagnosis(cycle_time=cycle_time)}), Limit(10.0)
+        )
         assert gate.exit_code == 0
-        said = "Without warm-up and outliers: 100 → 101 ns (+1.0 %)."
-        assert gate.checks[0].sentence == f"{unchanged().reason} {said}"
+        statement = "Without warm-up and outliers: 100 → 101 ns (+1.0 %)."
+        assert gate.checks[0].sentence == f"{unchanged_diagnosis().reason} {statement}"
 
     def test_cycles_that_hold_other_work_are_not_judged(self):
-        other = comparison_of({"case": unchanged()})
+        other = comparison_of({"case": unchanged_diagnosis()})
         pair = replace(other.pairs[0].pair, workload=Workload(False, ("Other kernels.",), None))
-        one = Compared("case", "", pair, "case")
-        one.__dict__["diagnosis"] = unchanged()
-        gate = gate_of(replace(other, pairs=(one,)), Limit(10.0))
+        only_pair = Compared("case", "", pair, "case")
+        only_pair.__dict__["diagnosis"] = unchanged_diagnosis()
+        gate = gate_of(replace(other, pairs=(only_pair,)), Limit(10.0))
         assert gate.exit_code == 1
         assert gate.reasons[0].startswith("Cycles do not hold the same work. Other kernels.")
-        assert gate_of(replace(other, pairs=(one,))).exit_code == 0
+        assert gate_of(replace(other, pairs=(only_pair,))).exit_code == 0
 
     def test_the_less_is_known_the_more_runs_it_takes(self):
-        why = unchanged(cycle_time=lengths(12.0, half_pct=60.0))
-        said = gate_of(comparison_of({"case": why}), Limit(10.0)).reasons[0]
-        assert "25 runs of each side" in said
+        why = unchanged_diagnosis(cycle_time=lengths(12.0, half_pct=60.0))
+        reason = gate_of(comparison_of({"case": why}), Limit(10.0)).reasons[0]
+        assert "25 runs of each side" in reason
 
     def test_without_a_limit_nothing_is_asked(self):
-        why = unchanged(cycle_time=lengths(40.0, half_pct=60.0))
+        why = unchanged_diagnosis(cycle_time=lengths(40.0, half_pct=60.0))
         gate = gate_of(comparison_of({"case": why}))
         assert gate.outcome == "passed"
         assert "Not decided" not in gate.checks[0].sentence
@@ -195,8 +197,8 @@ class TestRerunsOfOneProgram:
     """Only the pace of the host differs: `normal_b` runs the program of `normal` again."""
 
     @pytest.fixture
-    def faults(self, shared: Path) -> Path:
-        return shared / "data/h200/faults"
+    def faults(self, shared_root: Path) -> Path:
+        return shared_root / "data/h200/faults"
 
     @pytest.mark.parametrize("limit", [Limit(10.0), Limit()])
     def test_a_rerun_that_is_37_percent_slower_is_no_regression_of_the_code(
@@ -216,7 +218,7 @@ class TestRerunsOfOneProgram:
 
 class TestManyPairs:
     def test_each_case_is_judged_for_itself(self):
-        cases = {"a": unchanged(), "b": slow_clock(), "c": unchanged()}
+        cases = {"a": unchanged_diagnosis(), "b": slow_clock(), "c": unchanged_diagnosis()}
         gate = gate_of(comparison_of(cases), Limit())
         assert [check.outcome for check in gate.checks[:3]] == ["passed", "failed", "passed"]
         assert [check.name for check in gate.checks[:2]] == ["cycle time of a", "cycle time of b"]
@@ -259,14 +261,15 @@ class TestManyPairs:
             gate = gate_of(compare(base, new), Limit(1000.0))
             assert gate.exit_code == 1
             assert gate.reasons == ["Not compared: rank1 pid 101 (it has no partner)."]
-        asked = gate_of(compare(*sides, rank=0), Limit(1000.0))
-        assert asked.exit_code == 0
-        assert asked.checks[-1].sentence == "All were read: 1 pair of processes compared."
+        rank_gate = gate_of(compare(*sides, rank=0), Limit(1000.0))
+        assert rank_gate.exit_code == 0
+        assert rank_gate.checks[-1].sentence == "All were read: 1 pair of processes compared."
 
     def test_a_pass_tells_the_case_that_shows_least(self):
         halves = {"a": 2.0, "b": 9.0, "c": 4.0}
         cases = {
-            name: unchanged(cycle_time=lengths(0.5, half_pct=half)) for name, half in halves.items()
+            name: unchanged_diagnosis(cycle_time=lengths(0.5, half_pct=half))
+            for name, half in halves.items()
         }
         gate = gate_of(comparison_of(cases), Limit(5.0))
         assert gate.unseen.startswith("b: Changes below about 9.0 % cannot be seen")
@@ -280,14 +283,14 @@ class TestBudgets:
     @pytest.mark.parametrize(("state", "code"), [("passed", 0), ("failed", 3), ("unjudged", 1)])
     def test_budgets_fail_without_a_limit(self, state: str, code: int):
         result = gate_check("budget", 'operators "aten::mm" max', state, "too long")
-        gate = gate_of(comparison_of({"case": unchanged()}), None, [result])
+        gate = gate_of(comparison_of({"case": unchanged_diagnosis()}), None, [result])
         assert gate.exit_code == code
         assert gate.of_kind("budget")[0].name == 'operators "aten::mm" max'
 
     def test_what_failed_is_told_before_what_cannot_be_judged(self):
         states = {"unjudged": "no such operator", "failed": "too long"}
-        results = [gate_check("budget", s, s, said) for s, said in states.items()]
-        gate = gate_of(comparison_of({"case": unchanged()}), Limit(), results)
+        results = [gate_check("budget", s, s, reason) for s, reason in states.items()]
+        gate = gate_of(comparison_of({"case": unchanged_diagnosis()}), Limit(), results)
         assert gate.reasons == ["too long", "no such operator"]
 
 

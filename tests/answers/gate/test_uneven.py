@@ -32,7 +32,7 @@ def sometimes(every: int, first: int, factor: int = 60, cycles: int = 20) -> lis
     ]
 
 
-def judged(comparison: Comparison, pct: float) -> list[Gate]:
+def gates_of(comparison: Comparison, pct: float) -> list[Gate]:
     """By every way in which cycle time may have a limit."""
     gates = [gate_of(comparison, limit) for limit in (Limit(pct), Limit())]
     for allowed in (Increase(pct=pct), Increase(ns=1e5)):
@@ -69,7 +69,7 @@ def test_a_sevenfold_slow_down_never_passes(new: Sequence[int]):
     base = EVEN_US
     assert sum(new) / len(new) > 6 * sum(base) / len(base)
     # What does not pass a wide limit passes no narrow one.
-    for gate in judged(of_lengths(base, new), 50.0):
+    for gate in gates_of(of_lengths(base, new), 50.0):
         assert gate.outcome in {"failed", "unjudged"}, gate.checks
         assert gate.exit_code in {3, 1}
         if gate.outcome == "unjudged":
@@ -88,14 +88,14 @@ def test_a_sevenfold_slow_down_never_passes(new: Sequence[int]):
     ids=["even", "one in ten on both sides", "long tails", "one hiccup", "a slow first cycle"],
 )
 def test_runs_of_one_program_never_fail(base: Sequence[int], new: Sequence[int]):
-    for gate in judged(of_lengths(base, new), 5.0):
+    for gate in gates_of(of_lengths(base, new), 5.0):
         assert gate.outcome != "failed"
 
 
 @pytest.mark.parametrize(("base", "new"), [("normal", "normal_b"), ("normal_b", "normal")])
-def test_nor_do_recordings_of_one_program(shared: Path, base: str, new: str):
-    faults = shared / "data/h200/faults"
-    for gate in judged(timesink.compare(faults / base, faults / new), 5.0):
+def test_nor_do_recordings_of_one_program(shared_root: Path, base: str, new: str):
+    faults = shared_root / "data/h200/faults"
+    for gate in gates_of(timesink.compare(faults / base, faults / new), 5.0):
         assert gate.outcome != "failed"
 
 
@@ -104,9 +104,9 @@ def test_nor_do_those_of_a_host_alone(tmp_path: Path):
 
     def recorded(name: str, by: float) -> Path:
         events = [
-            one
+            event
             for number in range(20)
-            for one in (
+            for event in (
                 annotation("step", 2000.0 * number, 1000 * by + number % 3),
                 operator("aten::mm", 2000.0 * number + 10, 400 * by),
                 operator("aten::add", 2000.0 * number + 410 * by + 10, 300 * by),
@@ -137,8 +137,8 @@ def test_six_steps_that_are_all_longer_fail_and_say_so_with_one_interval():
 def test_three_steps_decide_nothing_and_say_how_many_do():
     gate = gate_of(of_lengths(FEW_BASE_US[:3], FEW_NEW_US[:3]), Limit(5.0))
     assert gate.outcome == "unjudged"
-    said = "3 steps a side can at best give p = 0.1: record at least 4 after warm-up."
-    assert said in gate.reasons[0]
+    statement = "3 steps a side can at best give p = 0.1: record at least 4 after warm-up."
+    assert statement in gate.reasons[0]
 
 
 def test_steps_that_overlap_are_told_without_a_test_that_says_otherwise():

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from compared import two_runs
-from diagnosed import unchanged
+from diagnosed import unchanged_diagnosis
 from gated import MS, comparison_of
-from timesink.analyses.comparison import Pair, Role
+from timesink.analyses.comparison import Pair, ProcessSteps
 from timesink.analyses.replay.own_clock import StepTime
 from timesink.answers.causes import why_blocks
 from timesink.answers.comparison.budget_file import load_budgets
@@ -18,11 +18,11 @@ from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of
 from timesink.answers.comparison.values import diagnosis as diagnosis_values
 from timesink.model.diagnosis import (
-    CycleJudgement,
     CycleTime,
     Diagnosis,
     ProgramChange,
     SteadyTimes,
+    StepTimeTest,
 )
 from timesink.output.blocks import Verdict
 from timesink.rules.corrected_steps import judged_without_overhead
@@ -30,7 +30,7 @@ from timesink.rules.corrected_steps import judged_without_overhead
 Bounds = tuple[float, float]
 
 
-def step_time(role: Role, low_ms: float, middle_ms: float, high_ms: float) -> Role:
+def step_time(role: ProcessSteps, low_ms: float, middle_ms: float, high_ms: float) -> ProcessSteps:
     """A process whose recording says how long its mean step is without profiler overhead."""
     times = StepTime(role.mean_cycle_ns, middle_ms * MS, (low_ms * MS, high_ms * MS))
     return replace(role, step_time=lambda: times)
@@ -48,16 +48,16 @@ def program(delta_ms: float) -> ProgramChange:
     return ProgramChange((), (), device, delta_ms * MS, 0.0, 0.0, 0.0, certain=True, varying=0)
 
 
-def recorded(verdict: str, new_ms: float, interval_ms: Bounds) -> CycleJudgement:
+def recorded_judgement(verdict: str, new_ms: float, interval_ms: Bounds) -> StepTimeTest:
     """Steps of 100 ms as recorded that take another time in the new run."""
     low, high = interval_ms
     steady = SteadyTimes(100 * MS, new_ms * MS, (low * MS, high * MS))
     lengths = CycleTime(100 * MS, new_ms * MS, new_ms - 100, interval_ms, 0.01, steady)
-    return CycleJudgement(verdict, f"Steps as recorded: {verdict}.", lengths)
+    return StepTimeTest(verdict, f"Steps as recorded: {verdict}.", lengths)
 
 
-def diagnosis_of(judged: CycleJudgement) -> Diagnosis:
-    return unchanged(
+def diagnosis_of(judged: StepTimeTest) -> Diagnosis:
+    return unchanged_diagnosis(
         verdict=judged.verdict,
         reason=judged.reason,
         cycle_time=judged.cycle_time,
@@ -68,19 +68,19 @@ def diagnosis_of(judged: CycleJudgement) -> Diagnosis:
 
 def hidden_regression() -> Diagnosis:
     """15 ms more of device work, which recorded steps are too uneven to show."""
-    judged = recorded("no_change", 102.0, (-20.0, 24.0))
+    judged = recorded_judgement("no_change", 102.0, (-20.0, 24.0))
     pair = corrected_pair((58, 60, 62), (70, 75, 80))
     return diagnosis_of(judged_without_overhead(judged, pair, program(15.0)))
 
 
 def overhead_alone(base: Bounds = (59.0, 61.0), new: Bounds = (59.5, 61.5)) -> Diagnosis:
     """The same program, whose host was slowed more by the second profiler."""
-    judged = recorded("regression", 130.0, (20.0, 40.0))
+    judged = recorded_judgement("regression", 130.0, (20.0, 40.0))
     pair = corrected_pair((base[0], sum(base) / 2, base[1]), (new[0], sum(new) / 2, new[1]))
     return diagnosis_of(judged_without_overhead(judged, pair, program(0.0)))
 
 
-def judged(why: Diagnosis, pct: float | None) -> Gate:
+def diagnosis_gate(why: Diagnosis, pct: float | None) -> Gate:
     return gate_of(comparison_of({"case": why}), Limit(pct))
 
 
@@ -90,15 +90,15 @@ def judged(why: Diagnosis, pct: float | None) -> Gate:
 def test_a_slow_down_without_overhead_is_held_against_the_limit(pct: float | None, outcome: str):
     why = hidden_regression()
     assert why.verdict == "regression"
-    gate = judged(why, pct)
+    gate = diagnosis_gate(why, pct)
     assert gate.outcome == outcome
-    said = gate.checks[0].sentence
-    assert "60.0 → 75.0 ms (+25.0 %, estimated, 95 % interval +13.3 to +36.7 %)" in said
-    assert said == gate.to_dict()["checks"][0]["sentence"]
+    sentence = gate.checks[0].sentence
+    assert "60.0 → 75.0 ms (+25.0 %, estimated, 95 % interval +13.3 to +36.7 %)" in sentence
+    assert sentence == gate.to_dict()["checks"][0]["sentence"]
     if pct == 5.0:
-        assert said.endswith("As recorded: 100.0 → 102.0 ms. Allowed: 5 % more.")
+        assert sentence.endswith("As recorded: 100.0 → 102.0 ms. Allowed: 5 % more.")
     if pct == 30.0:
-        assert said.endswith(
+        assert sentence.endswith(
             "That is within what is allowed: 30 % more. The interval reaches beyond 30 %: more "
             "cannot be ruled out."
         )
@@ -107,19 +107,21 @@ def test_a_slow_down_without_overhead_is_held_against_the_limit(pct: float | Non
 def test_steps_that_only_the_profiler_made_shorter_are_a_regression():
     """15 ms more of device work, under a profiler that cost the base far more."""
     pair = corrected_pair((58, 60, 62), (70, 75, 80))
-    faster = recorded("improvement", 80.0, (-30.0, -10.0))
-    found = judged_without_overhead(faster, pair, program(15.0))
-    assert found.verdict == "regression"
-    assert found.reason.startswith("Steps take longer without profiler overhead: 60.0 → 75.0 ms")
-    assert found.reason.endswith("As recorded: 100.0 → 80.0 ms.")
+    faster = recorded_judgement("improvement", 80.0, (-30.0, -10.0))
+    judgement = judged_without_overhead(faster, pair, program(15.0))
+    assert judgement.verdict == "regression"
+    assert judgement.reason.startswith(
+        "Steps take longer without profiler overhead: 60.0 → 75.0 ms"
+    )
+    assert judgement.reason.endswith("As recorded: 100.0 → 80.0 ms.")
 
 
 def test_clocks_that_disagree_on_the_direction_decide_nothing():
     pair = corrected_pair((55, 60, 65), (57, 62, 67))
-    faster = recorded("improvement", 60.0, (-50.0, -30.0))
-    found = judged_without_overhead(faster, pair, program(2.0))
-    assert found.verdict == "no_change"
-    assert found.reason.startswith("Whether steps take longer cannot be told")
+    faster = recorded_judgement("improvement", 60.0, (-50.0, -30.0))
+    judgement = judged_without_overhead(faster, pair, program(2.0))
+    assert judgement.verdict == "no_change"
+    assert judgement.reason.startswith("Whether steps take longer cannot be told")
 
 
 def test_times_as_recorded_say_why_no_overhead_was_taken_off():
@@ -127,9 +129,11 @@ def test_times_as_recorded_say_why_no_overhead_was_taken_off():
     why = "what this profiler costs the host is not known"
     refused = StepTime(pair.base.mean_cycle_ns, None, None, why)
     pair = replace(pair, base=replace(pair.base, step_time=lambda: refused))
-    found = judged_without_overhead(recorded("regression", 130.0, (20, 40)), pair, program(0.0))
-    assert found.verdict == "regression"
-    (note,) = found.notes
+    judgement = judged_without_overhead(
+        recorded_judgement("regression", 130.0, (20, 40)), pair, program(0.0)
+    )
+    assert judgement.verdict == "regression"
+    (note,) = judgement.notes
     assert note.startswith("Step times are as recorded, with profiler overhead.")
     assert note.endswith(f"{pair.base.label}: {why}.")
 
@@ -138,18 +142,18 @@ def test_times_as_recorded_say_why_no_overhead_was_taken_off():
 def test_what_only_the_profiler_cost_passes(pct: float | None):
     why = overhead_alone()
     assert why.verdict == "no_change"
-    gate = judged(why, pct)
+    gate = diagnosis_gate(why, pct)
     assert gate.exit_code == 0
     assert "95 % interval -2.5 to +4.2 %" in gate.checks[0].sentence
     assert "estimates without profiler overhead" in gate.unseen
 
 
 def test_an_estimate_that_is_not_sure_enough_is_not_decided():
-    gate = judged(overhead_alone(new=(57.0, 65.0)), 5.0)
+    gate = diagnosis_gate(overhead_alone(new=(57.0, 65.0)), 5.0)
     assert gate.exit_code == 1
-    said = gate.reasons[0]
-    assert "Not decided: 5 % more is allowed, and up to 10 % cannot be ruled out." in said
-    assert said.endswith(
+    reason = gate.reasons[0]
+    assert "Not decided: 5 % more is allowed, and up to 10 % cannot be ruled out." in reason
+    assert reason.endswith(
         "Steps timed without a profiler would decide: timesink ab --base '...' --new '...'."
     )
 
@@ -165,17 +169,21 @@ def test_budgets_of_cycles_go_by_the_same_steps(tmp_path: Path, why: str, outcom
 
 def test_the_report_and_its_json_show_what_decided():
     why = overhead_alone()
-    shown = next(block for block in why_blocks(why, ("base", "new")) if isinstance(block, Verdict))
-    assert (shown.base.value, shown.new.value) == (60 * MS, 60.5 * MS)
+    verdict_block = next(
+        block for block in why_blocks(why, ("base", "new")) if isinstance(block, Verdict)
+    )
+    assert (verdict_block.base.value, verdict_block.new.value) == (60 * MS, 60.5 * MS)
     assert diagnosis_values(why)["cycle_time"]["corrected"]["decides"] is True
     assert diagnosis_values(why)["cycle_time"]["new_us"] == 130_000
 
 
 def test_a_verdict_as_recorded_is_held_against_recorded_steps():
     pair = corrected_pair((58, 60, 62), (61, 62, 63))
-    turned = judged_without_overhead(recorded("regression", 130.0, (20, 40)), pair, program(20.0))
+    turned = judged_without_overhead(
+        recorded_judgement("regression", 130.0, (20, 40)), pair, program(20.0)
+    )
     why = diagnosis_of(turned)
     assert why.corrected is not None
     assert not why.is_without_overhead
     assert why.judged_time == why.cycle_time
-    assert judged(why, 5.0).outcome == "failed"
+    assert diagnosis_gate(why, 5.0).outcome == "failed"

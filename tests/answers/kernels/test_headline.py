@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from cases import K, read
-from measured_kernels import Launch, launch, measured
+from measured_kernels import Launch, launch, trace_of_launches
 from timesink.answers.kernels.reading import kernels
 from timesink.answers.kernels.report import headroom_sentence
 from timesink.model.trace import Trace
@@ -14,8 +14,8 @@ from timesink.model.trace import Trace
 MS = 1_000_000
 
 
-def said(*launches: Launch, low: float = 1 / 3, **extra: Any) -> str:
-    return kernels(measured(*launches, **extra), low=low).headline
+def kernel_headline(*launches: Launch, low: float = 1 / 3, **extra: Any) -> str:
+    return kernels(trace_of_launches(*launches, **extra), low=low).headline
 
 
 def use(ms: float, sm: float | None, dram: float | None, **columns: Any) -> Launch:
@@ -23,32 +23,34 @@ def use(ms: float, sm: float | None, dram: float | None, **columns: Any) -> Laun
 
 
 def test_time_unused_and_headroom():
-    assert said(use(2, 20.0, 10.0), use(6, 75.0, 10.0)) == (
+    assert kernel_headline(use(2, 20.0, 10.0), use(6, 75.0, 10.0)) == (
         "2 kernels took 8.00 ms: 25.0 % of the time in kernels that use less than a third of both "
         "SM and DRAM; 3.10 of 8.00 ms would vanish if every kernel ran at its nearest roof."
     )
 
 
 def test_headroom_is_of_what_was_measured():
-    (device,) = kernels(measured(use(3, 20.0, 10.0), use(1, None, None))).devices
+    (device,) = kernels(trace_of_launches(use(3, 20.0, 10.0), use(1, None, None))).devices
     assert headroom_sentence(device) == (
         "2.40 of 3.00 ms would vanish if every kernel ran at its nearest roof"
     )
 
 
 def test_other_units_and_thresholds():
-    assert said(use(2, 20.0, 99.0), low=0.25) == (
+    assert kernel_headline(use(2, 20.0, 99.0), low=0.25) == (
         "1 kernel took 2.00 ms: 0.0 % of the time in kernels that use less than 25.0 % of both "
         "SM and DRAM; 20.0 us of 2.00 ms would vanish if every kernel ran at its nearest roof."
     )
 
 
 def test_the_tensor_pipe_is_named_where_it_stands_in():
-    assert "both the tensor pipe and DRAM" in said(launch(MS, {}, tensor_pct=1.0, dram_pct=1.0))
+    assert "both the tensor pipe and DRAM" in kernel_headline(
+        launch(MS, {}, tensor_pct=1.0, dram_pct=1.0)
+    )
 
 
 def test_what_was_not_measured_is_said():
-    headline = said(use(3, 20.0, 10.0), use(1, None, None))
+    headline = kernel_headline(use(3, 20.0, 10.0), use(1, None, None))
     assert "75.0 % of the time in" in headline
     assert "(25.0 % not measured)" in headline
     assert "2.40 of 3.00 ms would vanish" in headline
@@ -63,7 +65,7 @@ def test_a_timeline_has_no_counters():
 
 
 def test_what_was_measured_already_is_not_advised():
-    assert said(use(1, None, None)).endswith(
+    assert kernel_headline(use(1, None, None)).endswith(
         "; no metric that was measured says how well they use the hardware."
     )
 
@@ -80,7 +82,7 @@ def test_unknown_kernels_are_no_family_to_name():
 
 
 def test_a_sample_is_an_estimate():
-    headline = said(
+    headline = kernel_headline(
         *(use(1, 20.0, 10.0) for _ in range(10)), collected={"every": 7, "per": "kernel"}
     )
     assert headline.startswith(
@@ -91,39 +93,39 @@ def test_a_sample_is_an_estimate():
 
 def test_of_several_devices_the_longest_is_told():
     launches = (use(1, 9.0, 9.0, device=0), use(5, 9.0, 9.0, device=1), use(2, 9.0, 9.0, device=2))
-    assert said(*launches).startswith(
+    assert kernel_headline(*launches).startswith(
         "3 GPUs; on GPU 1, the one that worked longest, 1 kernel took 5.00 ms: 100.0 %"
     )
 
 
 def test_of_several_machines_the_longest_is_named():
     launches = (use(1, 9.0, 9.0, host="a"), use(5, 9.0, 9.0, host="b", device=None))
-    assert said(*launches).startswith("2 GPUs; on one without number of b, the one that")
+    assert kernel_headline(*launches).startswith("2 GPUs; on one without number of b, the one that")
 
 
 def test_without_durations():
-    assert said(launch(None, {}, sm_pct=3.0)) == (
+    assert kernel_headline(launch(None, {}, sm_pct=3.0)) == (
         "1 kernel without a duration: nothing to weigh; collect gpu__time_duration.sum as well, "
         "as `timesink ncu` does."
     )
 
 
 def test_time_that_nobody_measured_is_not_zero():
-    facts = kernels(measured(launch(None, {}, sm_pct=3.0))).to_dict()
+    facts = kernels(trace_of_launches(launch(None, {}, sm_pct=3.0))).to_dict()
     assert (facts["total_ns"], facts["devices"][0]["total_ns"]) == (None, None)
-    assert kernels(measured(use(0, 3.0, 3.0))).to_dict()["total_ns"] == 0
+    assert kernels(trace_of_launches(use(0, 3.0, 3.0))).to_dict()["total_ns"] == 0
 
 
 def test_kernels_that_lasted_nothing_have_a_duration():
-    assert said(use(0, 3.0, 3.0)) == "1 kernel took 0 ns: nothing to weigh."
+    assert kernel_headline(use(0, 3.0, 3.0)) == "1 kernel took 0 ns: nothing to weigh."
 
 
 def test_some_without_a_duration():
     late = launch(None, {}, sm_pct=3.0)
-    assert said(use(2, 20.0, 99.0), late).startswith(
+    assert kernel_headline(use(2, 20.0, 99.0), late).startswith(
         "1 kernel (1 more without a duration) took 2.00 ms: "
     )
 
 
 def test_without_kernels():
-    assert kernels(Trace(measured().metadata)).headline == "No kernel was recorded."
+    assert kernels(Trace(trace_of_launches().metadata)).headline == "No kernel was recorded."

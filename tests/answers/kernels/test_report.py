@@ -9,7 +9,7 @@ import pytest
 
 import timesink
 from cases import K, read
-from measured_kernels import launch, measured
+from measured_kernels import launch, trace_of_launches
 from timesink.answers.kernels.reading import kernels
 from timesink.answers.kernels.report import BY, SCHEMA, runs_dict
 from timesink.errors import UsageError
@@ -21,7 +21,7 @@ MUL = "void at::native::vectorized_elementwise_kernel<4, at::native::MulFunctor<
 
 
 def small(**extra: Any) -> Trace:
-    return measured(
+    return trace_of_launches(
         launch(30, {}, name=ADD, tensor_pct=0.0, dram_pct=80.0, sm_pct=20.0),
         launch(10, {}, name=MUL, tensor_pct=0.0, dram_pct=20.0, sm_pct=10.0),
         launch(60, {}, name="nvjet_tst_64x8", tensor_pct=90.0, dram_pct=20.0, sm_pct=90.0),
@@ -32,9 +32,9 @@ def small(**extra: Any) -> Trace:
 def walk(value: Any, path: str = "") -> list[tuple[str, Any]]:
     """Every key and number of an answer, at any depth."""
     if isinstance(value, dict):
-        return [found for key, inner in value.items() for found in walk(inner, f"{path}.{key}")]
+        return [entry for key, inner in value.items() for entry in walk(inner, f"{path}.{key}")]
     if isinstance(value, list):
-        return [found for inner in value for found in walk(inner, path)]
+        return [entry for inner in value for entry in walk(inner, path)]
     return [(path, value)]
 
 
@@ -88,7 +88,7 @@ def test_several_runs():
 
 
 def test_several_devices_have_no_common_total():
-    trace = measured(launch(10, {}, device=0), launch(10, {}, device=1))
+    trace = trace_of_launches(launch(10, {}, device=0), launch(10, {}, device=1))
     assert kernels(trace).to_dict()["total_ns"] is None
 
 
@@ -145,7 +145,7 @@ def test_an_unknown_way_to_group():
 
 
 def test_a_launch_without_a_name_has_a_group():
-    report = kernels(measured(launch(10, {}, name=None), launch(5, {}, name="f")))
+    report = kernels(trace_of_launches(launch(10, {}, name=None), launch(5, {}, name="f")))
     assert report.groups("full-name")["label"].to_list() == [None, "f"]
 
 

@@ -13,7 +13,7 @@ import pytest
 import timesink
 from builders import kernel, kineto, operator, runtime
 from cases import MODULE, K, R, read, read_document
-from measured_kernels import launch, measured
+from measured_kernels import launch, trace_of_launches
 from timesink.answers.kernels.reading import kernels
 from timesink.errors import UnreadableError, UsageError
 from timesink.model.health import HealthEntry
@@ -23,7 +23,7 @@ NAMES = ("sgemm_a", "add_kernel", "sgemm_b", "mul_kernel")
 
 
 def counters(names: tuple[str, ...] = NAMES, **extra: Any) -> Trace:
-    return measured(*(launch(10, {}, name=name, sm_pct=50.0) for name in names), **extra)
+    return trace_of_launches(*(launch(10, {}, name=name, sm_pct=50.0) for name in names), **extra)
 
 
 def timeline(names: tuple[str, ...] = NAMES) -> Trace:
@@ -56,10 +56,10 @@ def test_an_empty_path():
 
 
 def test_own_families(tmp_path):
-    own = tmp_path / "own.txt"
-    own.write_text("ours  add_kernel\n")
-    found = kernels(counters(), families=own).groups("family")["group"].to_list()
-    assert sorted(found) == ["elementwise", "gemm", "ours"]
+    families_file = tmp_path / "own.txt"
+    families_file.write_text("ours  add_kernel\n")
+    families = kernels(counters(), families=families_file).groups("family")["group"].to_list()
+    assert sorted(families) == ["elementwise", "gemm", "ours"]
 
 
 # -- sampling --------------------------------------------------------------------------------------
@@ -103,19 +103,19 @@ def test_a_timeline_tells_which_operator_launched():
 
 def test_own_families_hold_for_both_sides(tmp_path):
     """Kernels of other names are found by their family, whoever names it."""
-    own = tmp_path / "own.txt"
-    own.write_text("ours  sgemm\n")
+    families_file = tmp_path / "own.txt"
+    families_file.write_text("ours  sgemm\n")
     other = timeline(("sgemm_a", "add_kernel", "sgemm_y", "mul_kernel"))
-    report = kernels(counters(), trace=other, families=own)
+    report = kernels(counters(), trace=other, families=families_file)
     assert report.join is not None
     assert report.join.aligned == 4
 
 
-def counted() -> Trace:
+def counted_trace() -> Trace:
     """Launches with counted operations, on a device without a name."""
     work = {"sm__ops_path_tensor_src_fp16.sum": 1e6, "dram__bytes.sum": 1e3}
     unnamed = [Device(0, "", compute_capability="9.0")]
-    return measured(*(launch(10, work, name=name) for name in NAMES), devices=unnamed)
+    return trace_of_launches(*(launch(10, work, name=name) for name in NAMES), devices=unnamed)
 
 
 def on_h200(names: tuple[str, ...]) -> Trace:
@@ -125,21 +125,22 @@ def on_h200(names: tuple[str, ...]) -> Trace:
 
 
 def test_a_timeline_names_the_device_of_the_roofline():
-    report = kernels(counted(), trace=on_h200(NAMES))
+    report = kernels(counted_trace(), trace=on_h200(NAMES))
     assert report.roofline is not None
     assert report.roofline.peaks is not None
     assert report.roofline.peaks.device == "H200"
 
 
 def test_a_timeline_of_another_program_does_not():
-    report = kernels(counted(), trace=on_h200(("p", "q", "r", "s")))
+    report = kernels(counted_trace(), trace=on_h200(("p", "q", "r", "s")))
     assert report.roofline is not None
     assert report.roofline.peaks is None
 
 
 def test_modules_are_grouped_by_class():
     blocks = [
-        MODULE(f"nn.Module: Block_{n}", 40 * n, 39, own=n, parent=None, module=n) for n in (0, 1)
+        MODULE(f"nn.Module: Block_{n}", 40 * n, 39, python_id=n, parent=None, module=n)
+        for n in (0, 1)
     ]
     launches = [R(20 * n - 15, 5, c=n) for n in range(1, 5)]
     ran = [K(name, 100 + 20 * n, 10, c=n) for n, name in enumerate(NAMES, 1)]
@@ -193,10 +194,10 @@ def test_launches_without_a_module_say_why():
         pl.when(pl.col("operator") == "aten::linear").then(pl.lit("Net.fc")).alias("module")
     )
     groups = replace(report, calls=calls).groups("module")
-    found = {row["label"]: (row["group"], row["calls"]) for row in groups.to_dicts()}
-    assert found["(not aligned)"] == (None, 1)
-    assert found["(outside modules)"][0] is None
-    assert found["Net.fc"][0] == "Net.fc"
+    rows_by_label = {row["label"]: (row["group"], row["calls"]) for row in groups.to_dicts()}
+    assert rows_by_label["(not aligned)"] == (None, 1)
+    assert rows_by_label["(outside modules)"][0] is None
+    assert rows_by_label["Net.fc"][0] == "Net.fc"
 
 
 def test_a_folder_of_counters_is_named_file_by_file(tmp_path):
@@ -227,7 +228,7 @@ def test_a_timeline_without_kernels():
 
 
 def test_what_to_know_before_believing():
-    trace = measured(
+    trace = trace_of_launches(
         launch(10, {}, tensor_pct=5.0, dram_pct=5.0, device=0),
         launch(10, {}, device=1),
         profiler_notes=["Note: Running with unmodified GPU clocks."],
@@ -238,15 +239,17 @@ def test_what_to_know_before_believing():
 
 
 def test_what_health_says_is_no_note():
-    trace = measured(launch(10, {}), profiler_notes=["Note: clocks vary", "odd"])
-    known = HealthEntry("uncontrolled_clocks", 1, "Note: clocks vary")
-    notes = kernels(Trace(trace.metadata, (known,), trace.frames)).notes
+    trace = trace_of_launches(launch(10, {}), profiler_notes=["Note: clocks vary", "odd"])
+    entry = HealthEntry("uncontrolled_clocks", 1, "Note: clocks vary")
+    notes = kernels(Trace(trace.metadata, (entry,), trace.frames)).notes
     assert [note for note in notes if "profiler says" in note] == ["the profiler says: odd"]
 
 
 def test_kernels_of_all_devices_are_counted():
     launches = (launch(10, {}, name=name, device=device) for device, name in enumerate("aabc"))
-    (note,) = (n for n in kernels(measured(*launches), every=2).notes if n.startswith("a sample"))
+    (note,) = (
+        n for n in kernels(trace_of_launches(*launches), every=2).notes if n.startswith("a sample")
+    )
     assert "every 2nd launch was measured, 4 launches of 3 kernels seen" in note
     assert "kernels that run rarely may be missing" in note
 
@@ -270,8 +273,8 @@ def test_a_sample_of_all_launches_may_alias():
 # -- real recordings -------------------------------------------------------------------------------
 
 
-def test_a_real_profile_and_its_timeline(shared: Path):
-    data = shared / "data/h200"
+def test_a_real_profile_and_its_timeline(shared_root: Path):
+    data = shared_root / "data/h200"
     report = kernels(data / "ncu/gpt_infer.csv.gz", trace=data / "traces/gpt_infer")
     assert report.join is not None
     assert not report.join.refused
@@ -281,9 +284,9 @@ def test_a_real_profile_and_its_timeline(shared: Path):
     assert operators["group"].null_count() == 0
 
 
-def test_every_maker_has_a_report(shared: Path):
+def test_every_maker_has_a_report(shared_root: Path):
     for name in ("rocprof/908_results.json.gz", "nsys/output-file.sqlite"):
-        report = kernels(shared / "data" / name)
+        report = kernels(shared_root / "data" / name)
         assert report.calls.height > 1000
         assert report.calls.filter(pl.col("family") == "gemm").height > 0
         assert report.to_json()

@@ -29,34 +29,34 @@ def run(product: int) -> Trace:
     )
 
 
-def operator(name: str, host: int, own: int, device: int) -> dict[str, Any]:
+def operator(name: str, host: int, self_host: int, device: int) -> dict[str, Any]:
     return {
         "name": name,
         "calls": 1,
         "host_duration": host,
         "device_duration": device,
-        "self_host_duration": own,
+        "self_host_duration": self_host,
         "self_device_duration": device,
     }
 
 
 def test_whole_response():
-    told = diff(run(20), run(40), Query())
-    others = {
+    answer = diff(run(20), run(40), Query())
+    other_threads = {
         "duration": 30,
         "device_duration": 0,
         "total_duration": 30,
         "aggs": [operator("MmBackward0", 30, 30, 0)],
     }
-    assert told["left"] == {
+    assert answer["left"] == {
         "name": "CompositeNodes",
         "duration": 70,
         "device_duration": 70,
         "total_duration": 120,
         "aggs": [operator("aten::mm", 20, 15, 70)],
-        "other_threads": others,
+        "other_threads": other_threads,
     }
-    product, optimizer = told["children"]
+    product, optimizer = answer["children"]
     assert product == {
         "left": {
             "name": "aten::mm",
@@ -64,7 +64,7 @@ def test_whole_response():
             "device_duration": 70,
             "total_duration": 70,
             "aggs": [operator("aten::mm", 20, 15, 70)],
-            "other_threads": others,
+            "other_threads": other_threads,
         },
         "right": {
             "name": "aten::mm",
@@ -72,7 +72,7 @@ def test_whole_response():
             "device_duration": 70,
             "total_duration": 70,
             "aggs": [operator("aten::mm", 40, 35, 70)],
-            "other_threads": others,
+            "other_threads": other_threads,
         },
         "children": [],
     }
@@ -108,18 +108,18 @@ def test_runs_without_calls():
         diff(read(), read(), Query())
 
 
-def test_real_runs(shared: Path):
-    data = shared / "data/kineto"
+def test_real_runs(shared_root: Path):
+    data = shared_root / "data/kineto"
     left = timesink.open(data / "resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz")
     right = timesink.open(data / "resnet50_num_workers_4/worker0.1623212756351.pt.trace.json.gz")
-    told = diff(left, right, Query())
+    answer = diff(left, right, Query())
     durations = ("duration", "device_duration", "total_duration")
-    assert [told["left"][key] for key in durations] == [793609, 216936, 633792]
-    assert (told["right"]["duration"], told["right"]["total_duration"]) == (497020, 236269)
+    assert [answer["left"][key] for key in durations] == [793609, 216936, 633792]
+    assert (answer["right"]["duration"], answer["right"]["total_duration"]) == (497020, 236269)
     # Every other section is the optimizer; data loaders of two classes meet inside the others.
-    names = [child["left"]["name"] for child in told["children"]]
+    names = [child["left"]["name"] for child in answer["children"]]
     assert names == ["CompositeNodes", SGD] * 6
-    loading = told["children"][0]["children"][1]
+    loading = answer["children"][0]["children"][1]
     assert (loading["left"]["name"], loading["left"]["duration"]) == (DATA_LOADER, 68694)
     assert loading["right"]["duration"] == 4331
-    json.dumps(told, allow_nan=False)
+    json.dumps(answer, allow_nan=False)

@@ -89,9 +89,9 @@ def test_wait_time(two_workers: tuple[RankSet, Query]):
 
 
 def test_communication_operations(two_workers: tuple[RankSet, Query]):
-    told = communication_operations(*two_workers)
-    assert told["metadata"] == {"title": "Communication Operations Stats"}
-    assert [column["name"] for column in told["data"]["worker0"]["columns"]] == [
+    answer = communication_operations(*two_workers)
+    assert answer["metadata"] == {"title": "Communication Operations Stats"}
+    assert [column["name"] for column in answer["data"]["worker0"]["columns"]] == [
         "Name",
         "Calls",
         "Total Size (bytes)",
@@ -101,22 +101,22 @@ def test_communication_operations(two_workers: tuple[RankSet, Query]):
         "Data Transfer Time (us)",
         "Avg Data Transfer Time (us)",
     ]
-    assert {worker: table["rows"] for worker, table in told["data"].items()} == {
+    assert {worker: table["rows"] for worker, table in answer["data"].items()} == {
         "worker0": [["gloo:all_reduce", 2, 2048, 1024, 81, 40, 61, 30]],
         "worker1": [["gloo:all_reduce", 2, 2048, 1024, 90, 45, 61, 30]],
     }
 
 
 def test_unknown_size_is_null():
-    told = communication_operations(*span(a=read(gloo("all_reduce", 0, 50, elements=None))))
-    assert told["data"]["a"]["rows"] == [["gloo:all_reduce", 1, None, None, 50, 50]]
+    answer = communication_operations(*span(a=read(gloo("all_reduce", 0, 50, elements=None))))
+    assert answer["data"]["a"]["rows"] == [["gloo:all_reduce", 1, None, None, 50, 50]]
 
 
 def test_single_worker_is_shown_without_waiting():
     traces = span(only=read(gloo("all_reduce", 0, 50)))
-    told = wait_time(*traces)
-    assert told["metadata"]["legends"] == ["Communication Time"]
-    assert told["data"] == {"all": {"only": [50]}, "0": {"only": [50]}}
+    answer = wait_time(*traces)
+    assert answer["metadata"]["legends"] == ["Communication Time"]
+    assert answer["data"] == {"all": {"only": [50]}, "0": {"only": [50]}}
 
 
 def test_missing_call_keeps_the_view_and_is_counted():
@@ -124,9 +124,9 @@ def test_missing_call_keeps_the_view_and_is_counted():
         worker0=read(gloo("all_reduce", 0, 50), gloo("barrier", 100, 10)),
         worker1=read(gloo("all_reduce", 0, 30)),
     )
-    told = wait_time(*traces)
-    assert told["metadata"]["mismatched_calls"] == 1
-    assert told["data"]["all"] == {"worker0": [40, 20], "worker1": [30, 0]}
+    answer = wait_time(*traces)
+    assert answer["metadata"]["mismatched_calls"] == 1
+    assert answer["data"]["all"] == {"worker0": [40, 20], "worker1": [30, 0]}
     assert communication_operations(*traces)["metadata"]["mismatched_calls"] == 1
 
 
@@ -162,8 +162,8 @@ def test_devices_by_node_and_process():
         "Memory Raw": 16945512448,
         "Compute Capability": "7.0",
     }
-    told = device_info(*span(node_a_0=on_device(0), node_a_1=on_device(1), plain=on_device(0)))
-    assert told == {
+    answer = device_info(*span(node_a_0=on_device(0), node_a_1=on_device(1), plain=on_device(0)))
+    assert answer == {
         "metadata": {"title": "Device Information"},
         "data": {
             "node_a": {"Process 0": {"GPU0": v100}, "Process 1": {"GPU1": v100}},
@@ -174,9 +174,9 @@ def test_devices_by_node_and_process():
 
 def test_devices_of_an_mlu_go_by_its_name():
     trace = read_document(training_loop(properties=True)[0])
-    told = device_info(*span(node_0=trace))
-    assert told is not None
-    described = told["data"]["node"]["Process 0"]["MLU0"]
+    answer = device_info(*span(node_0=trace))
+    assert answer is not None
+    described = answer["data"]["node"]["Process 0"]["MLU0"]
     assert (described["Name"], described["Memory"]) == ("MLU370", "24.0 GB")
 
 
@@ -189,13 +189,13 @@ def test_devices_nobody_describes():
 
 
 @pytest.mark.parametrize("run", ["ddp8_normal", "ddp8_stall_rank3"])
-def test_eight_ranks(shared: Path, run: str):
-    ranks, query = timesink.analyze(shared / "data/h200/traces" / run).ranks, Query(workers=8)
+def test_eight_ranks(shared_root: Path, run: str):
+    ranks, query = timesink.analyze(shared_root / "data/h200/traces" / run).ranks, Query(workers=8)
     assert ranks is not None
     assert len(ranks.names) == 8
     for view in VIEWS:
-        told = json.loads(json.dumps(view(ranks, query)))
-        assert "mismatched_calls" not in told["metadata"]
-        assert len(told["data"]) == (7 if view in {overlap, wait_time} else 8)
+        answer = json.loads(json.dumps(view(ranks, query)))
+        assert "mismatched_calls" not in answer["metadata"]
+        assert len(answer["data"]) == (7 if view in {overlap, wait_time} else 8)
     for values in overlap(ranks, query)["data"].values():
         assert all(part >= 0 for parts in values.values() for part in parts)

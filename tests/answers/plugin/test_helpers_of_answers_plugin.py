@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from timesink.answers.plugin.operators import nested
+from timesink.answers.plugin.operators import nest_rows
 
 
 def test_nested() -> None:
-    assert nested([("net", None), ("conv", 0), ("relu", 0)], lambda name: {"name": name}) == [
+    assert nest_rows([("net", None), ("conv", 0), ("relu", 0)], lambda name: {"name": name}) == [
         {
             "name": "net",
             "children": [{"name": "conv", "children": []}, {"name": "relu", "children": []}],

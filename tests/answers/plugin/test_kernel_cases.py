@@ -62,11 +62,11 @@ def busy_half_of_the_time() -> Trace:
 
 def test_device_summary():
     blocks = 0.5 * 5 + 1.0 * 5 + 0.6 * 5 + 0.9 * 5 + 0.3 * 20 + 1.0 * 20
-    told = summary(busy_half_of_the_time())
-    assert told["GPU 1:"] == ""
-    assert told["GPU Utilization"] == percent(60 / 120)
-    assert told["Est. SM Efficiency"] == percent(blocks / 120)
-    assert told["Est. Achieved Occupancy"] == f"{round((6 + 1.5 + 25 + 6) / 70, 2)} %"
+    metrics = summary(busy_half_of_the_time())
+    assert metrics["GPU 1:"] == ""
+    assert metrics["GPU Utilization"] == percent(60 / 120)
+    assert metrics["Est. SM Efficiency"] == percent(blocks / 120)
+    assert metrics["Est. Achieved Occupancy"] == f"{round((6 + 1.5 + 25 + 6) / 70, 2)} %"
 
 
 def test_utilisation_over_time():
@@ -86,15 +86,18 @@ def test_multiprocessors_in_use_over_time():
 
 
 def test_blocks_and_occupancy_of_kernels_weigh_by_time():
-    found = {row["Name"]: row for row in kernels(busy_half_of_the_time(), "Kernel")}
-    assert (found["a"][BLOCKS], found["a"][OCCUPANCY]) == (round(222.5 / 55, 2), round(37 / 55, 2))
-    assert (found["b"][BLOCKS], found["b"][OCCUPANCY]) == (0.6, 0.1)
+    rows_by_name = {row["Name"]: row for row in kernels(busy_half_of_the_time(), "Kernel")}
+    assert (rows_by_name["a"][BLOCKS], rows_by_name["a"][OCCUPANCY]) == (
+        round(222.5 / 55, 2),
+        round(37 / 55, 2),
+    )
+    assert (rows_by_name["b"][BLOCKS], rows_by_name["b"][OCCUPANCY]) == (0.6, 0.1)
 
 
 def test_blocks_and_occupancy_by_operator():
     rows = kernels(busy_half_of_the_time(), "KernelNameAndOpName")
-    found = {(row["Name"], row["Operator"]): (row[BLOCKS], row[OCCUPANCY]) for row in rows}
-    assert found == {
+    values = {(row["Name"], row["Operator"]): (row[BLOCKS], row[OCCUPANCY]) for row in rows}
+    assert values == {
         ("a", "aten::mm"): (round(12.5 / 35, 2), round(31 / 35, 2)),
         ("a", "aten::mat_mul"): (10.5, 0.3),
         ("b", "aten::mat_mul"): (0.6, 0.1),
@@ -109,9 +112,9 @@ def test_kernels_outside_the_steps():
         R(230, 5, c=2),
         K("a", 240, 25, c=2, **geometry(10.5, 0.3)),
     )
-    told = summary(trace)
-    assert told["GPU Utilization"] == "0.0 %"
-    assert not {"Est. SM Efficiency", "Est. Achieved Occupancy"} & set(told)
+    metrics = summary(trace)
+    assert metrics["GPU Utilization"] == "0.0 %"
+    assert not {"Est. SM Efficiency", "Est. Achieved Occupancy"} & set(metrics)
     (row,) = kernels(trace, "Kernel")
     assert row[BLOCKS] == round((10 + 262.5) / 45, 2)
     assert row[OCCUPANCY] == round((12 + 7.5) / 45, 2)
@@ -174,8 +177,8 @@ def test_kernels_grouped_by_operator_and_shape():
         )
     )
     rows = kernels(trace, "KernelNameAndOpName")
-    found = [(row["Operator"], *(row[name] for name in NUMBERS)) for row in rows]
-    assert found == [
+    values = [(row["Operator"], *(row[name] for name in NUMBERS)) for row in rows]
+    assert values == [
         ("op1", 2, 25, 12, 15, 10),  # 12.5 is shown as 12: halves go to the even number
         ("op2", 1, 17, 17, 17, 17),
         ("op1", 1, 13, 13, 13, 13),

@@ -28,10 +28,10 @@ RUNS = {
 
 
 @pytest.fixture(scope="module", params=RUNS)
-def known(shared: Path, request: pytest.FixtureRequest) -> tuple[Trace, list[Any]]:
+def golden_run(shared_root: Path, request: pytest.FixtureRequest) -> tuple[Trace, list[Any]]:
     """A recording and its answers: overview, operators (two), kernel table, kernel pie."""
-    file = shared / "data/kineto" / f"{RUNS[request.param]}.pt.trace.json.gz"
-    lines = (shared / "data/kineto/tb_golden.jsonl").read_text("utf-8").splitlines()
+    file = shared_root / "data/kineto" / f"{RUNS[request.param]}.pt.trace.json.gz"
+    lines = (shared_root / "data/kineto/tb_golden.jsonl").read_text("utf-8").splitlines()
     answers = [json.loads(line) for line in lines[request.param : request.param + 5]]
     return timesink.open(file), answers
 
@@ -39,24 +39,24 @@ def known(shared: Path, request: pytest.FixtureRequest) -> tuple[Trace, list[Any
 def without_prose(value: Any) -> str:
     """As text, so that the order of keys counts; the words of tooltips are free."""
 
-    def kept(inner: dict[str, Any]) -> dict[str, Any]:
-        return {key: "" if key == "tooltip" else told for key, told in inner.items()}
+    def drop_tooltip(inner: dict[str, Any]) -> dict[str, Any]:
+        return {key: "" if key == "tooltip" else item for key, item in inner.items()}
 
-    return json.dumps(json.loads(json.dumps(value), object_hook=kept))
+    return json.dumps(json.loads(json.dumps(value), object_hook=drop_tooltip))
 
 
-def test_known_kernel_table(known: tuple[Trace, list[Any]]):
-    trace, answers = known
+def test_known_kernel_table(golden_run: tuple[Trace, list[Any]]):
+    trace, answers = golden_run
     assert without_prose(kernel_table_view(trace, BY_NAME)) == without_prose(answers[3])
 
 
-def test_known_kernel_pie(known: tuple[Trace, list[Any]]):
-    trace, answers = known
+def test_known_kernel_pie(golden_run: tuple[Trace, list[Any]]):
+    trace, answers = golden_run
     assert without_prose(kernel_pie(trace, BY_NAME)) == without_prose(answers[4])
 
 
-def test_known_device_summary(known: tuple[Trace, list[Any]]):
-    trace, answers = known
+def test_known_device_summary(golden_run: tuple[Trace, list[Any]]):
+    trace, answers = golden_run
     key, summary = device_summary(trace) or ("", {})
     assert without_prose(summary) == without_prose(answers[0][key])
 
@@ -87,8 +87,8 @@ def test_a_kernel_that_states_no_estimate_has_an_empty_cell():
 
 def test_tensor_cores_used():
     trace = read(K("nvjet_sm90_hsh", 0, 30), K("volta_sgemm_64x64_nt", 40, 20), K("mine", 70, 10))
-    told = table(kernel_table_view(trace, BY_NAME)["data"])
-    assert [row["Tensor Cores Used"] for row in told] == ["Yes", "No", "Unknown"]
+    rows = table(kernel_table_view(trace, BY_NAME)["data"])
+    assert [row["Tensor Cores Used"] for row in rows] == ["Yes", "No", "Unknown"]
 
 
 def test_tensor_core_pie_has_two_parts_where_every_kernel_is_known():

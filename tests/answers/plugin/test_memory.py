@@ -33,8 +33,8 @@ def small() -> Trace:
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_answers_are_json(small: Trace, answer: Any):
-    told = answer(small, Query())
-    assert json.loads(json.dumps(told)) == told
+    payload = answer(small, Query())
+    assert json.loads(json.dumps(payload)) == payload
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
@@ -53,12 +53,12 @@ def test_unknown_units_are_refused(small: Trace, parameter: str):
 
 
 def test_table(small: Trace):
-    told = memory_table(small, Query())
-    assert told["metadata"]["title"] == "Memory View"
-    assert told["metadata"]["default_device"] == "GPU0"
-    assert told["metadata"]["search"] == "Operator Name"
-    assert told["metadata"]["sort"] == "Self Size Increase (KB)"
-    assert columns(told) == [
+    answer = memory_table(small, Query())
+    assert answer["metadata"]["title"] == "Memory View"
+    assert answer["metadata"]["default_device"] == "GPU0"
+    assert answer["metadata"]["search"] == "Operator Name"
+    assert answer["metadata"]["sort"] == "Self Size Increase (KB)"
+    assert columns(answer) == [
         "Operator Name",
         "Calls",
         "Size Increase (KB)",
@@ -68,7 +68,7 @@ def test_table(small: Trace):
         "Allocation Size (KB)",
         "Self Allocation Size (KB)",
     ]
-    assert told["rows"] == {
+    assert answer["rows"] == {
         "CPU": [
             ["aten::conv2d", 1, 0.008, 0.0, 1, 0, 0.008, 0.0],
             ["aten::empty", 1, 0.008, 0.008, 1, 1, 0.008, 0.008],
@@ -82,9 +82,9 @@ def test_table(small: Trace):
 
 def test_table_tells_what_no_operator_took():
     trace = read(O("aten::mm", 0, 10), ALLOC(5, 1024), ALLOC(20, -2048))
-    told = memory_table(trace, Query())["metadata"]
-    assert told["memory_metric"] == "KB"
-    assert told["outside_operators"] == {
+    metadata = memory_table(trace, Query())["metadata"]
+    assert metadata["memory_metric"] == "KB"
+    assert metadata["outside_operators"] == {
         "CPU": {
             "records": 1,
             "size_increase": -2.0,
@@ -103,9 +103,9 @@ def test_window_is_on_the_clock_of_the_file():
         memory(320.7, 512, total=512),
         baseTimeNanoseconds=BASE_NS,
     )
-    told = memory_curve(trace, Query())
-    to_us = 1 / told["metadata"]["time_factor"]
-    points = [told["metadata"]["first_ts"] + row[0] * to_us for row in told["rows"]["GPU0"]]
+    answer = memory_curve(trace, Query())
+    to_us = 1 / answer["metadata"]["time_factor"]
+    points = [answer["metadata"]["first_ts"] + row[0] * to_us for row in answer["rows"]["GPU0"]]
     assert points == pytest.approx([120.7, 320.7, 320.7])
     window = Query({"start_ts": "321", "end_ts": "321"})
     assert [row[0] for row in memory_table(trace, window)["rows"]["GPU0"]] == ["aten::add"]
@@ -121,8 +121,8 @@ def test_window_has_whole_numbers(small: Trace):
 
 
 def test_curve(small: Trace):
-    told = memory_curve(small, Query({"memory_metric": "KB"}))
-    assert told["metadata"] == {
+    answer = memory_curve(small, Query({"memory_metric": "KB"}))
+    assert answer["metadata"] == {
         "default_device": "GPU0",
         "devices": ["CPU", "GPU0"],
         "peaks": {
@@ -138,8 +138,8 @@ def test_curve(small: Trace):
         "sources": {"CPU": "recorded", "GPU0": "recorded"},
         "notes": [],
     }
-    assert columns(told) == ["Time (ms)", "Allocated (KB)", "Reserved (KB)"]
-    assert told["rows"]["GPU0"] == [[0.02, 1.5, 3.0], [0.08, 1.5, 3.0], [0.08, 0.0, 0.0]]
+    assert columns(answer) == ["Time (ms)", "Allocated (KB)", "Reserved (KB)"]
+    assert answer["rows"]["GPU0"] == [[0.02, 1.5, 3.0], [0.08, 1.5, 3.0], [0.08, 0.0, 0.0]]
 
 
 def test_curve_is_in_megabytes_unless_asked(small: Trace):
@@ -152,10 +152,10 @@ def test_curve_is_in_megabytes_unless_asked(small: Trace):
 
 def test_curve_tells_when_points_are_left_out():
     trace = read(*(ALLOC(ts, 1, device=0, total=ts) for ts in range(6000)))
-    told = memory_curve(trace, Query({"memory_metric": "B"}))
-    assert len(told["rows"]["GPU0"]) == 10240
-    assert max(row[1] for row in told["rows"]["GPU0"]) == 5999
-    assert told["metadata"]["notes"] == [
+    answer = memory_curve(trace, Query({"memory_metric": "B"}))
+    assert len(answer["rows"]["GPU0"]) == 10240
+    assert max(row[1] for row in answer["rows"]["GPU0"]) == 5999
+    assert answer["metadata"]["notes"] == [
         "GPU0: 10240 of 11999 points are drawn; the peaks are exact."
     ]
 
@@ -164,9 +164,9 @@ def test_curve_tells_when_points_are_left_out():
 
 
 def test_events(small: Trace):
-    told = memory_events(small, Query())
-    assert told["metadata"] == {"title": "Memory Events", "default_device": "GPU0", "notes": []}
-    assert columns(told) == [
+    answer = memory_events(small, Query())
+    assert answer["metadata"] == {"title": "Memory Events", "default_device": "GPU0", "notes": []}
+    assert columns(answer) == [
         "Operator",
         "Size (KB)",
         "Allocation Time (ms)",
@@ -174,7 +174,7 @@ def test_events(small: Trace):
         "Duration (ms)",
     ]
     name = "aten::conv2d (aten::empty)"
-    assert told["rows"] == {
+    assert answer["rows"] == {
         "CPU": [[name, 0.008, 0.05, None, None]],
         "GPU0": [[name, 1.5, 0.02, 0.08, 0.06]],
     }
@@ -190,8 +190,8 @@ def test_unnamed_blocks():
 
 
 def test_peak(small: Trace):
-    told = memory_peak(small, Query({"memory_metric": "KB"}))
-    assert told["metadata"]["peaks"]["GPU0"] == {
+    answer = memory_peak(small, Query({"memory_metric": "KB"}))
+    assert answer["metadata"]["peaks"]["GPU0"] == {
         "source": "recorded",
         "peak_allocated": 1.5,
         "peak_allocated_time": 0.02,
@@ -202,38 +202,38 @@ def test_peak(small: Trace):
         "peak_reserved_time": 0.02,
         "capacity": 4096.0,
     }
-    assert told["rows"]["GPU0"] == [["forward", "aten::empty", None, 1, 1.5]]
+    assert answer["rows"]["GPU0"] == [["forward", "aten::empty", None, 1, 1.5]]
 
 
 # -- a real recording ------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def before_addresses(shared: Path) -> Trace:
+def before_addresses(shared_root: Path) -> Trace:
     """From PyTorch 1.9: no addresses, no totals, threads as text."""
     name = "worker0.1623143089861.pt.trace.json.gz"
-    folder = shared / "data" / "kineto" / "resnet50_num_workers_0"
+    folder = shared_root / "data" / "kineto" / "resnet50_num_workers_0"
     return timesink.open(folder / name)
 
 
 def test_old_recording_has_a_full_table(before_addresses: Trace):
-    told = memory_table(before_addresses, Query())
-    rows = {row[0]: row for row in told["rows"]["GPU0"]}
+    answer = memory_table(before_addresses, Query())
+    rows = {row[0]: row for row in answer["rows"]["GPU0"]}
     calls, taken_by_itself = rows["aten::cudnn_convolution"][1], rows["aten::cudnn_convolution"][5]
     assert (calls, taken_by_itself) == (318, 318)
 
 
 def test_old_recording_has_a_curve_that_says_where_it_comes_from(before_addresses: Trace):
-    told = memory_curve(before_addresses, Query())
-    assert len(told["rows"]["GPU0"]) == 10240
-    assert [row[2] for row in told["rows"]["GPU0"][:3]] == [None] * 3
-    assert [note.split(":")[0] for note in told["metadata"]["notes"]] == ["CPU", "GPU0", "GPU0"]
-    assert told["metadata"]["sources"] == {"CPU": "summed", "GPU0": "summed"}
-    assert round(told["metadata"]["totals"]["GPU0"]) == 32505
+    answer = memory_curve(before_addresses, Query())
+    assert len(answer["rows"]["GPU0"]) == 10240
+    assert [row[2] for row in answer["rows"]["GPU0"][:3]] == [None] * 3
+    assert [note.split(":")[0] for note in answer["metadata"]["notes"]] == ["CPU", "GPU0", "GPU0"]
+    assert answer["metadata"]["sources"] == {"CPU": "summed", "GPU0": "summed"}
+    assert round(answer["metadata"]["totals"]["GPU0"]) == 32505
 
 
 def test_old_recording_has_no_blocks_and_says_why(before_addresses: Trace):
-    told = memory_events(before_addresses, Query())
-    assert told["rows"] == {"CPU": [], "GPU0": []}
-    started = [note.partition(", so")[0] for note in told["metadata"]["notes"]]
+    answer = memory_events(before_addresses, Query())
+    assert answer["rows"] == {"CPU": [], "GPU0": []}
+    started = [note.partition(", so")[0] for note in answer["metadata"]["notes"]]
     assert started == [f"{name}: the records have no addresses" for name in ("CPU", "GPU0")]

@@ -46,9 +46,9 @@ def linear_layer() -> list[Event]:
 
 
 def rows_of(trace: Trace, device: str) -> dict[str, dict[str, Any]]:
-    told = memory_table(trace, IN_BYTES)
-    names = [column["name"].replace(" (B)", "") for column in told["columns"]]
-    return {row[0]: dict(zip(names, row, strict=True)) for row in told["rows"][device]}
+    answer = memory_table(trace, IN_BYTES)
+    names = [column["name"].replace(" (B)", "") for column in answer["columns"]]
+    return {row[0]: dict(zip(names, row, strict=True)) for row in answer["rows"][device]}
 
 
 def numbers(row: dict[str, Any]) -> list[int]:
@@ -65,23 +65,23 @@ def numbers(row: dict[str, Any]) -> list[int]:
 
 
 def test_memory_of_operators_on_the_device():
-    found = rows_of(read(*linear_layer()), "GPU0")
-    assert numbers(found["aten::to"]) == [104, 104, 2, 104, 204, 3, 4]
-    assert numbers(found["aten::liner"]) == [20, 130, 3, 20, 360, 7, 1]
+    rows = rows_of(read(*linear_layer()), "GPU0")
+    assert numbers(rows["aten::to"]) == [104, 104, 2, 104, 204, 3, 4]
+    assert numbers(rows["aten::liner"]) == [20, 130, 3, 20, 360, 7, 1]
 
 
 def test_memory_of_operators_on_the_host():
-    found = rows_of(read(*linear_layer()), "CPU")
-    assert numbers(found["aten::liner"]) == [0, 100, 1, 50, 150, 2, 1]
-    assert set(found) == {"aten::liner", "aten::t"}
+    rows = rows_of(read(*linear_layer()), "CPU")
+    assert numbers(rows["aten::liner"]) == [0, 100, 1, 50, 150, 2, 1]
+    assert set(rows) == {"aten::liner", "aten::t"}
 
 
 def test_calls_are_those_of_the_operator_table():
     trace = read(*linear_layer())
     calls = by_name(operation_table(trace, Query())["data"], "calls")
     for device in ("CPU", "GPU0"):
-        found = rows_of(trace, device)
-        assert {name: (row["Calls"],) for name, row in found.items()}.items() <= calls.items()
+        rows = rows_of(trace, device)
+        assert {name: (row["Calls"],) for name, row in rows.items()}.items() <= calls.items()
 
 
 # -- curve -----------------------------------------------------------------------------------------
@@ -102,16 +102,16 @@ def two_curves() -> Trace:
 
 
 def test_curve_goes_in_steps():
-    told = memory_curve(two_curves(), IN_BYTES)
-    assert {device: len(rows) for device, rows in told["rows"].items()} == {"CPU": 21, "GPU0": 19}
-    assert told["rows"]["CPU"][:5] == [
+    answer = memory_curve(two_curves(), IN_BYTES)
+    assert {device: len(rows) for device, rows in answer["rows"].items()} == {"CPU": 21, "GPU0": 19}
+    assert answer["rows"]["CPU"][:5] == [
         [0, 100, 200],
         [10, 100, 200],
         [10, 150, 300],
         [20, 150, 300],
         [20, 120, 240],
     ]
-    assert told["rows"]["GPU0"][0] == [4, 512, 1024]
+    assert answer["rows"]["GPU0"][0] == [4, 512, 1024]
 
 
 def test_curve_names_devices_and_peaks():

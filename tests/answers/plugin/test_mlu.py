@@ -46,7 +46,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module", params=VARIANTS)
-def recorded(request: pytest.FixtureRequest) -> tuple[Trace, Answers]:
+def training_run(request: pytest.FixtureRequest) -> tuple[Trace, Answers]:
     document, answers = training_loop(**VARIANTS[request.param])
     return read_document(document), answers
 
@@ -217,7 +217,7 @@ def at(response: Any, place: str) -> Any:
         response = response[key]
     if place == "data.columns":  # the words of tooltips are free
         return [
-            {key: told for key, told in column.items() if key != "tooltip"} for column in response
+            {key: item for key, item in column.items() if key != "tooltip"} for column in response
         ]
     return response
 
@@ -231,9 +231,9 @@ def test_structure(like_the_first_plugin: Trace, view: str):
 
 @pytest.mark.parametrize("place", range(10))
 def test_structure_is_that_of_the_recorded_answers(
-    shared: Path, like_the_first_plugin: Trace, place: int
+    shared_root: Path, like_the_first_plugin: Trace, place: int
 ):
-    (file,) = shared.glob(RECORDED_ANSWERS)
+    (file,) = shared_root.glob(RECORDED_ANSWERS)
     recorded = json.loads(file.read_text(encoding="utf-8").splitlines()[place])
     view = list(VIEWS)[place % len(VIEWS)]
     response = ask(like_the_first_plugin, view)
@@ -243,8 +243,8 @@ def test_structure_is_that_of_the_recorded_answers(
 
 
 def test_titles_of_the_summary(like_the_first_plugin: Trace):
-    told = ask(like_the_first_plugin, "overview")["mlu_metrics"]["data"]
-    assert [line["title"] for line in told] == [
+    lines = ask(like_the_first_plugin, "overview")["mlu_metrics"]["data"]
+    assert [line["title"] for line in lines] == [
         "MLU 0:",
         "MLU Utilization",
         "Kernel Time using Tensor Cores",
@@ -254,29 +254,31 @@ def test_titles_of_the_summary(like_the_first_plugin: Trace):
 # -- an MLU is called so ---------------------------------------------------------------------------
 
 
-def test_device_is_an_mlu_with_and_without_properties(recorded: tuple[Trace, Answers]):
-    trace, _ = recorded
+def test_device_is_an_mlu_with_and_without_properties(training_run: tuple[Trace, Answers]):
+    trace, _ = training_run
     assert device_word(trace) == "MLU"
-    told = ask(trace, "overview")
-    assert {"title": "Device Type", "value": "MLU"} in told["environments"]
-    assert "gpu_metrics" not in told
+    answer = ask(trace, "overview")
+    assert {"title": "Device Type", "value": "MLU"} in answer["environments"]
+    assert "gpu_metrics" not in answer
 
 
-def test_memory_of_the_device_goes_by_its_name(recorded: tuple[Trace, Answers]):
-    trace, answers = recorded
-    told = memory_table(trace, Query({"memory_metric": "B"}))
-    device = told["metadata"]["default_device"]
+def test_memory_of_the_device_goes_by_its_name(training_run: tuple[Trace, Answers]):
+    trace, answers = training_run
+    answer = memory_table(trace, Query({"memory_metric": "B"}))
+    device = answer["metadata"]["default_device"]
     assert device in {"MLU0", "MLU2"}
-    names = [column["name"] for column in told["columns"]]
-    rows = [dict(zip(names, row, strict=True)) for row in told["rows"][device]]
-    own = {row["Operator Name"]: row["Self Size Increase (B)"] for row in rows}
-    assert {name: size for name, size in own.items() if size} == answers.memory
+    names = [column["name"] for column in answer["columns"]]
+    rows = [dict(zip(names, row, strict=True)) for row in answer["rows"][device]]
+    self_sizes = {row["Operator Name"]: row["Self Size Increase (B)"] for row in rows}
+    assert {name: size for name, size in self_sizes.items() if size} == answers.memory
 
 
 def test_properties_of_the_device():
     trace = read_document(training_loop(properties=True)[0])
-    told = {line["title"]: line["value"] for line in ask(trace, "overview")["mlu_metrics"]["data"]}
-    assert (told["Name"], told["Memory"], told["Compute Capability"]) == (
+    metrics = {
+        line["title"]: line["value"] for line in ask(trace, "overview")["mlu_metrics"]["data"]
+    }
+    assert (metrics["Name"], metrics["Memory"], metrics["Compute Capability"]) == (
         "MLU370",
         "24.0 GB",
         "3.0",
@@ -286,32 +288,32 @@ def test_properties_of_the_device():
 # -- there are no tensor cores ---------------------------------------------------------------------
 
 
-def test_no_operator_is_eligible_for_tensor_cores(recorded: tuple[Trace, Answers]):
-    rows = ask(recorded[0], "operation/table")["data"]
+def test_no_operator_is_eligible_for_tensor_cores(training_run: tuple[Trace, Answers]):
+    rows = ask(training_run[0], "operation/table")["data"]
     assert {row["tc_eligible"] for row in rows} == {"No"}
     assert {row[key] for row in rows for key in ("tc_self_ratio", "tc_total_ratio")} == {0}
 
 
-def test_no_kernel_uses_tensor_cores(recorded: tuple[Trace, Answers]):
-    rows = ask(recorded[0], "kernel/table")["data"]["rows"]
+def test_no_kernel_uses_tensor_cores(training_run: tuple[Trace, Answers]):
+    rows = ask(training_run[0], "kernel/table")["data"]["rows"]
     assert {row[1] for row in rows} == {"No"}
-    told = ask(recorded[0], "overview")["mlu_metrics"]["data"]
-    assert {"title": "Kernel Time using Tensor Cores", "value": "0.0 %"} in told
+    lines = ask(training_run[0], "overview")["mlu_metrics"]["data"]
+    assert {"title": "Kernel Time using Tensor Cores", "value": "0.0 %"} in lines
 
 
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def test_steps(recorded: tuple[Trace, Answers]):
-    trace, answers = recorded
+def test_steps(training_run: tuple[Trace, Answers]):
+    trace, answers = training_run
     expected = [[name, *(costs[part] for part in PARTS)] for name, costs in answers.steps.items()]
-    told = ask(trace, "overview")
-    assert step_rows(told) == expected
-    assert all(isinstance(cell, str) for row in told["steps"]["rows"] for cell in row[2::2])
+    answer = ask(trace, "overview")
+    assert step_rows(answer) == expected
+    assert all(isinstance(cell, str) for row in answer["steps"]["rows"] for cell in row[2::2])
 
 
-def test_average_step(recorded: tuple[Trace, Answers]):
-    trace, answers = recorded
+def test_average_step(training_run: tuple[Trace, Answers]):
+    trace, answers = training_run
     (average,) = ask(trace, "overview")["performance"]
     steps = list(answers.steps.values())
     means = {part: sum(step[part] for step in steps) / len(steps) for part in (*PARTS, "Total")}
@@ -324,16 +326,18 @@ def test_average_step(recorded: tuple[Trace, Answers]):
     ]
 
 
-def test_utilisation(recorded: tuple[Trace, Answers]):
-    trace, answers = recorded
-    told = {line["title"]: line["value"] for line in ask(trace, "overview")["mlu_metrics"]["data"]}
-    assert told["MLU Utilization"] == f"{answers.utilisation_pct} %"
+def test_utilisation(training_run: tuple[Trace, Answers]):
+    trace, answers = training_run
+    metrics = {
+        line["title"]: line["value"] for line in ask(trace, "overview")["mlu_metrics"]["data"]
+    }
+    assert metrics["MLU Utilization"] == f"{answers.utilisation_pct} %"
 
 
-def test_operators(recorded: tuple[Trace, Answers]):
-    trace, answers = recorded
+def test_operators(training_run: tuple[Trace, Answers]):
+    trace, answers = training_run
     rows = ask(trace, "operation/table")["data"]
-    found = {
+    operator_rows = {
         row["name"]: OperatorRow(
             row["calls"],
             row["device_self_duration"],
@@ -343,40 +347,40 @@ def test_operators(recorded: tuple[Trace, Answers]):
         )
         for row in rows
     }
-    assert found == answers.operators
+    assert operator_rows == answers.operators
     values = [row["device_self_duration"] for row in rows]
     assert values == sorted(values, reverse=True)
 
 
 @pytest.mark.parametrize("measure", ["device_total", "device_self", "host_total", "host_self"])
-def test_shares_of_operators(recorded: tuple[Trace, Answers], measure: str):
-    trace, answers = recorded
+def test_shares_of_operators(training_run: tuple[Trace, Answers], measure: str):
+    trace, answers = training_run
     rows = ask(trace, "operation")[f"{measure}_time"]["rows"]
     expected = {name: getattr(row, measure) for name, row in answers.operators.items()}
     assert dict(rows) == {name: value for name, value in expected.items() if value}
     assert [value for _, value in rows] == sorted(expected.values(), reverse=True)[: len(rows)]
 
 
-def test_kernels(recorded: tuple[Trace, Answers]):
-    trace, answers = recorded
+def test_kernels(training_run: tuple[Trace, Answers]):
+    trace, answers = training_run
     rows = table(ask(trace, "kernel/table")["data"])
-    found = [tuple(row[name] for name in row if name != "Tensor Cores Used") for row in rows]
+    kernel_rows = [tuple(row[name] for name in row if name != "Tensor Cores Used") for row in rows]
     expected = [
         (name, len(took), sum(took), round(sum(took) / len(took)), max(took), min(took))
         for name, took in answers.kernels.items()
     ]
-    assert found == sorted(expected, key=lambda row: -row[2])
+    assert kernel_rows == sorted(expected, key=lambda row: -row[2])
 
 
-def test_shares_of_kernels(recorded: tuple[Trace, Answers]):
-    trace, answers = recorded
+def test_shares_of_kernels(training_run: tuple[Trace, Answers]):
+    trace, answers = training_run
     rows = ask(trace, "kernel")["total"]["rows"]
     expected = [[name, sum(took)] for name, took in answers.kernels.items()]
     assert rows == sorted(expected, key=lambda row: -row[1])
 
 
-def test_kernels_by_operator_and_shape(recorded: tuple[Trace, Answers]):
-    trace, answers = recorded
+def test_kernels_by_operator_and_shape(training_run: tuple[Trace, Answers]):
+    trace, answers = training_run
     rows = table(kernel_table_view(trace, Query({"group_by": "KernelNameAndOpName"}))["data"])
     assert list(rows[0]) == [
         "Name",
@@ -405,7 +409,7 @@ def test_kernels_by_operator_and_shape(recorded: tuple[Trace, Answers]):
 def test_one_iteration_worked_out_on_paper():
     """Without the answers of the generator, so that a slip in both cannot hide."""
     trace = read_document(training_loop(iterations=1, steps=True)[0])
-    told = ask(trace, "overview")
+    answer = ask(trace, "overview")
     parts = {
         "Kernel": 256,  # 70 + 45 + 25 + 40 + 55 + 12 + 9
         "Memcpy": 30,
@@ -416,9 +420,9 @@ def test_one_iteration_worked_out_on_paper():
         "CPU Exec": 164,
         "Other": 209,
     }
-    assert step_rows(told) == [["3", *parts.values()]]
-    assert told["performance"][0]["value"] == 1000
-    assert {"title": "MLU Utilization", "value": "31.6 %"} in told["mlu_metrics"]["data"]
+    assert step_rows(answer) == [["3", *parts.values()]]
+    assert answer["performance"][0]["value"] == 1000
+    assert {"title": "MLU Utilization", "value": "31.6 %"} in answer["mlu_metrics"]["data"]
     durations = ("device_self", "device_total", "host_self", "host_total")
     operators = by_name(
         ask(trace, "operation/table")["data"], *(f"{name}_duration" for name in durations)

@@ -19,14 +19,21 @@ def layers() -> list[Event]:
     for number, (start, product) in enumerate([(1000, 31), (2000, 32), (3000, 33)]):
         first = 10 * number
         events += [
-            MODULE("nn.Module: MyModule", start, 211, own=first + 1, parent=None, module=1),
+            MODULE("nn.Module: MyModule", start, 211, python_id=first + 1, parent=None, module=1),
             MODULE(
-                "model.py(9): forward", start + 5, 200, own=first + 2, parent=first + 1, module=None
+                "model.py(9): forward",
+                start + 5,
+                200,
+                python_id=first + 2,
+                parent=first + 1,
+                module=None,
             ),
-            MODULE("nn.Module: Linear", start + 50, 62, own=first + 3, parent=first + 2, module=2),
+            MODULE(
+                "nn.Module: Linear", start + 50, 62, python_id=first + 3, parent=first + 2, module=2
+            ),
             O("aten::addmm", start + 60, product, x=first + 4),
         ]
-    return [*events, MODULE("nn.Module: Conv2", 4000, 211, own=99, parent=None, module=3)]
+    return [*events, MODULE("nn.Module: Conv2", 4000, 211, python_id=99, parent=None, module=3)]
 
 
 def facts(entry: dict[str, Any]) -> tuple[Any, ...]:
@@ -58,11 +65,11 @@ def test_modules_inside_modules():
 
 def test_two_modules_of_one_class_stay_apart():
     trace = read(
-        MODULE("nn.Module: Linear", 100, 50, own=1, parent=None, module=1),
-        MODULE("nn.Module: Linear", 200, 70, own=2, parent=None, module=2),
+        MODULE("nn.Module: Linear", 100, 50, python_id=1, parent=None, module=1),
+        MODULE("nn.Module: Linear", 200, 70, python_id=2, parent=None, module=2),
     )
-    found = module_view(trace, Query())["data"]
-    assert [(entry["id"], entry["host_duration"]) for entry in found] == [(1, 50), (2, 70)]
+    modules = module_view(trace, Query())["data"]
+    assert [(entry["id"], entry["host_duration"]) for entry in modules] == [(1, 50), (2, 70)]
 
 
 def test_recording_without_modules():

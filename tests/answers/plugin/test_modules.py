@@ -16,7 +16,7 @@ from timesink.errors import NotFoundError
 
 
 def module(name: str, ts: int, dur: int, number: int = 0) -> Event:
-    return MODULE(f"nn.Module: {name}", ts, dur, own=ts, parent=None, module=number)
+    return MODULE(f"nn.Module: {name}", ts, dur, python_id=ts, parent=None, module=number)
 
 
 def layer() -> list[Event]:
@@ -87,12 +87,12 @@ def test_whole_response():
 
 
 def test_backward_columns_where_the_pass_was_recorded():
-    told = module_view(read(*layer(), *backward()), Query())
-    assert [column["key"] for column in told["columns"][7:]] == [
+    answer = module_view(read(*layer(), *backward()), Query())
+    assert [column["key"] for column in answer["columns"][7:]] == [
         "backward_host_duration",
         "backward_device_duration",
     ]
-    assert told["data"][0]["backward_host_duration"] == 12
+    assert answer["data"][0]["backward_host_duration"] == 12
 
 
 def test_no_modules_were_recorded():
@@ -104,11 +104,11 @@ def test_no_modules_were_recorded():
 
 
 def test_tree_of_the_main_thread():
-    told = tree_view(read(STEP(1, 0, 500), *layer(), O("aten::mm", 10, 5, tid=OTHER)), Query())
-    linear = told["children"][0]["children"][0]["children"][0]
-    assert (told["name"], told["type"], told["tid"]) == ("CallTreeRoot", "Python", MAIN)
-    assert (told["start_time"], told["end_time"]) == (0, 500)
-    assert told["threads"] == [{"pid": str(PID), "tid": MAIN}, {"pid": str(PID), "tid": OTHER}]
+    answer = tree_view(read(STEP(1, 0, 500), *layer(), O("aten::mm", 10, 5, tid=OTHER)), Query())
+    linear = answer["children"][0]["children"][0]["children"][0]
+    assert (answer["name"], answer["type"], answer["tid"]) == ("CallTreeRoot", "Python", MAIN)
+    assert (answer["start_time"], answer["end_time"]) == (0, 500)
+    assert answer["threads"] == [{"pid": str(PID), "tid": MAIN}, {"pid": str(PID), "tid": OTHER}]
     assert linear == {
         "name": "nn.Module: Linear",
         "start_time": 120,
@@ -130,8 +130,8 @@ def test_tree_of_the_main_thread():
 
 def test_tree_of_another_thread():
     trace = read(STEP(1, 0, 500), O("aten::mm", 10, 5, tid=OTHER))
-    told = tree_view(trace, Query({"thread": OTHER}))
-    assert [call["name"] for call in told["children"]] == ["aten::mm"]
+    answer = tree_view(trace, Query({"thread": OTHER}))
+    assert [call["name"] for call in answer["children"]] == ["aten::mm"]
     with pytest.raises(NotFoundError, match="no thread=7"):
         tree_view(trace, Query({"thread": "7"}))
 
@@ -145,8 +145,8 @@ def test_a_thread_that_is_not_there_is_told_with_those_that_are():
 
 
 def test_tree_with_the_backward_pass():
-    told = tree_view(read(STEP(1, 0, 500), *layer(), *backward()), Query())
-    (step,) = told["children"]
+    answer = tree_view(read(STEP(1, 0, 500), *layer(), *backward()), Query())
+    (step,) = answer["children"]
     assert [(call["name"], call["type"]) for call in step["children"]] == [
         ("nn.Module: Net", "Module"),
         ("nn.Module: Net.backward", "backward"),
@@ -158,8 +158,8 @@ def test_no_calls_were_recorded():
         tree_view(read(K("gemm", 0, 10)), Query())
 
 
-def test_real_recording(shared: Path):
-    trace = timesink.open(shared / "data/h200/traces/resnet50_train")
+def test_real_recording(shared_root: Path):
+    trace = timesink.open(shared_root / "data/h200/traces/resnet50_train")
     modules, tree = module_view(trace, Query()), tree_view(trace, Query())
     assert [entry["name"] for entry in modules["data"]] == ["ResNet_0"]
     assert json.loads(json.dumps(tree)) == tree

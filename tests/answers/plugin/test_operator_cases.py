@@ -152,8 +152,8 @@ TENSOR_CORE_FIELDS = ("tc_eligible", "tc_self_ratio", "tc_total_ratio")
 
 
 def test_tensor_core_ratios_of_operators():
-    found = operators(with_tensor_cores(), *TENSOR_CORE_FIELDS)
-    assert found == {
+    ratios = operators(with_tensor_cores(), *TENSOR_CORE_FIELDS)
+    assert ratios == {
         "aten::conv2d": ("Yes", 0, 60),
         "op_no_tc": ("No", 0, 0),
         "aten::cudnn_convolution": ("Yes", 100, 100),

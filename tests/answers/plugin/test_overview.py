@@ -39,10 +39,10 @@ def test_keys_in_order(answer: dict[str, Any]):
 
 
 def test_each_part_has_a_column_of_numbers_and_one_of_hover_texts(answer: dict[str, Any]):
-    first, *others = answer["steps"]["columns"]
+    first, *other_columns = answer["steps"]["columns"]
     assert first == {"type": "string", "name": "Step"}
-    assert others[0] == {"type": "number", "name": "Kernel"}
-    assert others[1] == {"type": "string", "role": "tooltip", "p": {"html": "true"}}
+    assert other_columns[0] == {"type": "number", "name": "Kernel"}
+    assert other_columns[1] == {"type": "string", "role": "tooltip", "p": {"html": "true"}}
     assert columns(answer["steps"])[1:] == [
         "Kernel",
         "Memcpy",
@@ -68,8 +68,8 @@ def test_rows_hold_fractions_as_they_are():
 def test_hover_texts_name_step_part_and_share(answer: dict[str, Any]):
     hover = answer["steps"]["rows"][1][2]
     assert hover.startswith('<div class="visualization-tooltip"')
-    for said in ("Step 2", "101 us", "<b>Kernel: 41 us</b>", "40.59 %"):
-        assert said in hover
+    for part in ("Step 2", "101 us", "<b>Kernel: 41 us</b>", "40.59 %"):
+        assert part in hover
 
 
 def test_hover_texts_of_a_cut_step_say_so():
@@ -99,18 +99,18 @@ class TestRecommendations:
 
     def test_one_item_per_finding(self):
         trace = read(STEP(1, 0, 100), O(DATA_LOADER, 0, 40), *work(1, 40, 50))
-        said = overview(trace, Query())["recommendations"]
-        assert said.startswith("<ul><li>Fetching data takes 40.00 us")
-        assert said.count("<li>") == said.count("</li>") == 1
+        text = overview(trace, Query())["recommendations"]
+        assert text.startswith("<ul><li>Fetching data takes 40.00 us")
+        assert text.count("<li>") == text.count("</li>") == 1
 
     def test_names_from_the_trace_are_text(self):
         trace = read(
             STEP(1, 0, 9000), R(0, 5, c=1), K("a", 10, 90, c=1), O("<script>", 100, 7900),
             R(7980, 5, c=2), K("b", 8000, 1000, c=2),
         )  # fmt: skip
-        said = overview(trace, Query())["recommendations"]
-        assert "&lt;script&gt;" in said
-        assert "<script>" not in said
+        text = overview(trace, Query())["recommendations"]
+        assert "&lt;script&gt;" in text
+        assert "<script>" not in text
 
 
 def test_the_sample():

@@ -61,13 +61,13 @@ def test_every_category_has_its_part_of_the_step():
 
 
 def test_overview_of_every_category():
-    told = overview(every_category(), Query())
-    shown = [part for part in ALL_PARTS if part != "Communication"]
-    assert columns(told["steps"]) == shown
-    assert step_rows(told) == [["1", 15, 10, 5, 30, 180, 35, 125]]
-    (average,) = told["performance"]
+    answer = overview(every_category(), Query())
+    parts = [part for part in ALL_PARTS if part != "Communication"]
+    assert columns(answer["steps"]) == parts
+    assert step_rows(answer) == [["1", 15, 10, 5, 30, 180, 35, 125]]
+    (average,) = answer["performance"]
     assert (average["value"], average["extra"]) == (400, 100)
-    assert [part["name"] for part in average["children"]] == shown[1:]
+    assert [part["name"] for part in average["children"]] == parts[1:]
     assert [part["extra"] for part in average["children"]] == [
         3.75,
         2.5,
@@ -177,19 +177,19 @@ def test_recording_without_a_device():
         STEP(2, 300, 100),
         O("aten::mm", 350, 40),
     )
-    told = overview(trace, Query())
-    assert columns(told["steps"]) == ["Step", "DataLoader", "CPU Exec", "Other"]
-    assert step_rows(told) == [["1", 0, 10, 190], ["2", 0, 40, 60]]
-    assert {"title": "Device Type", "value": "CPU"} in told["environments"]
-    assert "gpu_metrics" not in told
+    answer = overview(trace, Query())
+    assert columns(answer["steps"]) == ["Step", "DataLoader", "CPU Exec", "Other"]
+    assert step_rows(answer) == [["1", 0, 10, 190], ["2", 0, 40, 60]]
+    assert {"title": "Device Type", "value": "CPU"} in answer["environments"]
+    assert "gpu_metrics" not in answer
 
 
 def test_runtime_calls_without_device_work():
     """Their time is shown, so that parts add up; the device they may have reached is not."""
-    told = overview(read(O("aten::mm", 100, 50), R(110, 20, c=1)), Query())
-    assert columns(told["steps"]) == ["Step", "Runtime", "DataLoader", "CPU Exec", "Other"]
-    assert step_rows(told) == [["0", 20, 0, 30, 0]]
-    assert {"title": "Device Type", "value": "CPU"} in told["environments"]
+    answer = overview(read(O("aten::mm", 100, 50), R(110, 20, c=1)), Query())
+    assert columns(answer["steps"]) == ["Step", "Runtime", "DataLoader", "CPU Exec", "Other"]
+    assert step_rows(answer) == [["0", 20, 0, 30, 0]]
+    assert {"title": "Device Type", "value": "CPU"} in answer["environments"]
 
 
 def test_communication_is_known_by_an_annotation_alone():
@@ -202,16 +202,16 @@ def test_collectives_are_device_work():
     card = {"id": 0, "name": "NVIDIA H200"}
     talk = K("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 110, 30)
     trace = read(O("aten::mm", 100, 50), talk, deviceProperties=[card])
-    told = overview(trace, Query())
-    assert {"title": "Device Type", "value": "GPU"} in told["environments"]
-    assert columns(told["steps"]) == ALL_PARTS
+    answer = overview(trace, Query())
+    assert {"title": "Device Type", "value": "GPU"} in answer["environments"]
+    assert columns(answer["steps"]) == ALL_PARTS
     assert costs(trace) == [[0, 0, 0, 30, 0, 0, 20, 0, 50]]
 
 
 def test_device_of_an_unknown_maker_is_a_device():
-    told = overview(read(O("aten::mm", 100, 50), K("gemm", 110, 30)), Query())
-    assert {"title": "Device Type", "value": "GPU"} in told["environments"]
-    assert told["gpu_metrics"]["data"][0]["title"] == "GPU 0:"
+    answer = overview(read(O("aten::mm", 100, 50), K("gemm", 110, 30)), Query())
+    assert {"title": "Device Type", "value": "GPU"} in answer["environments"]
+    assert answer["gpu_metrics"]["data"][0]["title"] == "GPU 0:"
 
 
 @pytest.mark.parametrize("name", [DATA_LOADER, "enumerate(DataPipe)#MapperIterDataPipe"])
@@ -236,6 +236,6 @@ def test_parts_never_exceed_the_step():
 
 def test_step_of_no_length():
     trace = read(STEP(1, 100, 0), O("aten::mm", 90, 50))
-    told = overview(trace, Query())
+    answer = overview(trace, Query())
     assert costs(trace) == [[0, 0, 0, 0, 0, 0, 0, 0, 0]]
-    assert told["performance"][0]["value"] == 0
+    assert answer["performance"][0]["value"] == 0

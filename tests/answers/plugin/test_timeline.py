@@ -29,15 +29,15 @@ from timesink.answers.plugin.timeline import trace_view
 from timesink.errors import UnreadableError
 from timesink.model.trace import Trace
 
-WHOLE = complete("Trace", "PyTorch Profiler (0)", 1000, 4, pid="Spans", tid="PyTorch Profiler")
+SPAN = complete("Trace", "PyTorch Profiler (0)", 1000, 4, pid="Spans", tid="PyTorch Profiler")
 
 
-def shown(trace: Trace) -> Any:
+def timeline_view(trace: Trace) -> Any:
     return json.loads(b"".join(trace_view(trace, Query())), parse_constant=pytest.fail)
 
 
 def view(file: Path) -> Any:
-    return shown(timesink.open(file))
+    return timeline_view(timesink.open(file))
 
 
 def counters(events: list[Event], name: str) -> list[tuple[Any, Any]]:
@@ -57,10 +57,10 @@ def plain_events(document: Document) -> list[Event]:
 
 def test_counters_come_before_the_events_of_the_file(tmp_path: Path):
     busy = kernel("gemm", 1001, 1.5, 1, **{"blocks per SM": 0.5})
-    document = kineto([WHOLE, busy], deviceProperties=[{"id": 0, "name": "NVIDIA H200"}])
-    told = view(write(tmp_path / "trace.json", document))
-    added = told["traceEvents"][:-2]
-    assert told == {**document, "traceEvents": [*added, WHOLE, busy]}
+    document = kineto([SPAN, busy], deviceProperties=[{"id": 0, "name": "NVIDIA H200"}])
+    document_view = view(write(tmp_path / "trace.json", document))
+    added = document_view["traceEvents"][:-2]
+    assert document_view == {**document, "traceEvents": [*added, SPAN, busy]}
     assert counters(added, "GPU 0 Utilization") == [
         (1000, 1),
         (1000, 0),
@@ -115,9 +115,9 @@ def test_without_kernels_the_file_is_shown_as_it_is(tmp_path: Path):
     assert b"".join(trace_view(timesink.open(file), Query())) == text
 
 
-def test_sample_of_the_former_plugin(shared: Path):
+def test_sample_of_the_former_plugin(shared_root: Path):
     """Names, order and times as there; its values were scaled up to be seen: 100 and 10 times."""
-    kineto_data = shared / "data" / "kineto"
+    kineto_data = shared_root / "data" / "kineto"
     expected = json.loads((kineto_data / "gpu_metrics_expected.json").read_bytes())
     for event in expected["traceEvents"][:78]:
         ((quantity, value),) = event["args"].items()
@@ -132,16 +132,16 @@ def test_sample_of_the_former_plugin(shared: Path):
 @pytest.mark.parametrize("ending", [".json", ".json.gz", ".json.zip"])
 def test_every_packing(tmp_path: Path, ending: str):
     document = training_trace(2)
-    told = view(write(tmp_path / f"trace{ending}", document))
+    document_view = view(write(tmp_path / f"trace{ending}", document))
     listed = plain_events(document)
-    assert told["traceEvents"][-len(listed) :] == listed
+    assert document_view["traceEvents"][-len(listed) :] == listed
 
 
 def test_bare_list(tmp_path: Path):
     busy = kernel("gemm", 1001, 1, 1)
-    told = view(write(tmp_path / "trace.json", [busy]))
-    assert told[-1] == busy
-    assert told[0]["ph"] == "C"
+    events = view(write(tmp_path / "trace.json", [busy]))
+    assert events[-1] == busy
+    assert events[0]["ph"] == "C"
 
 
 @pytest.mark.parametrize(
@@ -155,9 +155,9 @@ def test_bare_list(tmp_path: Path):
 )
 def test_layouts(tmp_path: Path, text: bytes):
     busy = kernel("gemm", 1001, 1, 1)
-    told = view(write(tmp_path / "trace.json", text % json.dumps(busy).encode()))
-    assert told["traceEvents"][-1] == busy
-    assert told["traceEvents"][0]["ph"] == "C"
+    document_view = view(write(tmp_path / "trace.json", text % json.dumps(busy).encode()))
+    assert document_view["traceEvents"][-1] == busy
+    assert document_view["traceEvents"][0]["ph"] == "C"
 
 
 def test_bytes_the_reader_skips_become_utf8(tmp_path: Path):
@@ -171,7 +171,7 @@ def test_bytes_the_reader_skips_become_utf8(tmp_path: Path):
 
 def mend(tmp_path: Path, text: bytes) -> tuple[Trace, list[Event]]:
     trace = timesink.open(write(tmp_path / "trace.json", text))
-    return trace, shown(trace)["traceEvents"]
+    return trace, timeline_view(trace)["traceEvents"]
 
 
 @pytest.mark.parametrize(
@@ -208,8 +208,8 @@ def test_cut_archive(tmp_path: Path):
     assert any(event.get("cat") == "kernel" for event in events)
 
 
-def test_other_formats_are_written_as_this_one(shared: Path):
-    events = view(shared / "data" / "nsys" / "output-file.sqlite")["traceEvents"]
+def test_other_formats_are_written_as_this_one(shared_root: Path):
+    events = view(shared_root / "data" / "nsys" / "output-file.sqlite")["traceEvents"]
     assert events[0]["name"] == "GPU 0 Utilization"
     assert {"kernel", "cuda_runtime"} <= {event.get("cat") for event in events}
 
@@ -226,7 +226,7 @@ def test_file_that_is_gone_is_told(tmp_path: Path):
 # -- slices that cross ---------------------------------------------------------------------------
 
 
-def crossing() -> list[Event]:
+def crossing_kernels() -> list[Event]:
     """Two kernels of one stream that cross, and the arrow to the second."""
     return [
         kernel("first", 1000, 10, 1, stream=7),
@@ -238,7 +238,7 @@ def crossing() -> list[Event]:
 
 
 def test_slice_that_crosses_another_gets_a_lane_of_its_own(tmp_path: Path):
-    before = crossing()
+    before = crossing_kernels()
     events = view(write(tmp_path / "trace.json", kineto(before)))["traceEvents"]
     lane = {"tid": "7 (overlap 1)"}
     assert events[-5:] == [before[0], before[1] | lane, before[2], before[3] | lane, before[4]]
@@ -250,16 +250,18 @@ def test_slice_that_crosses_another_gets_a_lane_of_its_own(tmp_path: Path):
 def test_moved_slices_of_a_long_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     cut_small_pieces(monkeypatch)
     before = [
-        {**event, "ts": event["ts"] + 100 * place} for place in range(50) for event in crossing()
+        {**event, "ts": event["ts"] + 100 * place}
+        for place in range(50)
+        for event in crossing_kernels()
     ]
-    told = view(write(tmp_path / "trace.json.gz", kineto(before)))
-    after = told["traceEvents"][-len(before) :]
+    document_view = view(write(tmp_path / "trace.json.gz", kineto(before)))
+    after = document_view["traceEvents"][-len(before) :]
     moved = [place for place, event in enumerate(after) if event["tid"] == "7 (overlap 1)"]
     assert moved == [place for place in range(250) if place % 5 in (1, 3)]
     assert [
         {**event, "tid": old["tid"]} for event, old in zip(after, before, strict=True)
     ] == before
-    assert told["displayTimeUnit"] == "ms"
+    assert document_view["displayTimeUnit"] == "ms"
 
 
 def cut_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

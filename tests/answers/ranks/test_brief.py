@@ -24,7 +24,7 @@ EVERY_MUTANT = 23
 """Reading all of them twice takes too long; these still are of every kind."""
 
 
-def opened(path: Path, brief: IsChosen | None = None) -> Trace:
+def open_trace(path: Path, brief: IsChosen | None = None) -> Trace:
     (recording,) = timesink.find_recordings(path)
     return open_recording(recording, None, jobs=1, brief=brief)
 
@@ -32,7 +32,7 @@ def opened(path: Path, brief: IsChosen | None = None) -> Trace:
 def of_whole(path: Path, steps: str | None) -> Any:
     """What the trace says of itself and the bytes of its summary, or why there is none."""
     try:
-        trace = opened(path)
+        trace = open_trace(path)
         return trace.metadata, trace.health, to_parquet(summary_of(trace, steps=steps))
     except TimesinkError as error:
         return error.message
@@ -42,7 +42,7 @@ def of_brief(path: Path, steps: str | None) -> Any:
     """The same as it is made for a set of ranks."""
     try:
         (recording,) = timesink.find_recordings(path)
-        trace = opened(path, is_collective_call)
+        trace = open_trace(path, is_collective_call)
         job = summarise_recording(recording, steps=steps, cache=False)
     except TimesinkError as error:
         return error.message
@@ -57,22 +57,22 @@ def test_generated_ranks(tmp_path):
     plan = Plan(ranks=2, steps=2, layers=1, tensor=2, stragglers=(Straggler("data_loading", 1),))
     generate_ranks(plan, tmp_path)
     for recording, steps in zip(timesink.find_recordings(tmp_path), (None, "4"), strict=True):
-        whole, brief = both_ways(recording.path, steps)
-        assert whole == brief
+        full, brief = both_ways(recording.path, steps)
+        assert full == brief
 
 
 @pytest.mark.parametrize("name", DIALECTS)
 def test_recordings_of_every_maker(name, tmp_path):
-    whole, brief = both_ways(write(tmp_path / "trace.json", to_bytes(DIALECTS[name]())))
-    assert whole == brief
+    full, brief = both_ways(write(tmp_path / "trace.json", to_bytes(DIALECTS[name]())))
+    assert full == brief
 
 
 def test_damaged_recordings(tmp_path):
     for mutant in islice(corpus(), 0, None, EVERY_MUTANT):
         path = tmp_path / f"trace{mutant.ending}"
         path.write_bytes(mutant.content)
-        whole, brief = both_ways(path)
-        assert whole == brief, mutant.label
+        full, brief = both_ways(path)
+        assert full == brief, mutant.label
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_damaged_recordings(tmp_path):
         "hta/rank_non_gpu/rank_non_gpu.json.gz",
     ],
 )
-def test_real_recordings(recording, shared):
-    (path,) = (shared / "data").glob(recording)
-    whole, brief = both_ways(path)
-    assert whole == brief
+def test_real_recordings(recording, shared_root):
+    (path,) = (shared_root / "data").glob(recording)
+    full, brief = both_ways(path)
+    assert full == brief
 
 
 ODD_ARGUMENTS = {
@@ -100,16 +100,16 @@ def test_arguments_that_are_left_out_are_checked_all_the_same(odd, tmp_path):
     document = training_trace(steps=3)
     operators = [e for e in document["traceEvents"] if e.get("cat") == "cpu_op"]
     operators[1]["args"] = ODD_ARGUMENTS[odd]
-    whole, brief = both_ways(write(tmp_path / "trace.json", to_bytes(document)))
-    assert whole == brief
-    counted = {entry.code for entry in whole[1]}
+    full, brief = both_ways(write(tmp_path / "trace.json", to_bytes(document)))
+    assert full == brief
+    counted = {entry.code for entry in full[1]}
     assert ("bad_value" in counted) == (odd != "packed")
 
 
 def test_what_is_left_out():
-    brief = opened(timesink.sample(), is_collective_call)
-    whole = opened(timesink.sample())
+    brief = open_trace(timesink.sample(), is_collective_call)
+    full = open_trace(timesink.sample())
     assert not any(len(table) for table in (brief.memory, brief.flows, brief.event_args))
-    assert len(whole.flows) > 0
-    shapes = brief.host["input_dims"], whole.host["input_dims"]
+    assert len(full.flows) > 0
+    shapes = brief.host["input_dims"], full.host["input_dims"]
     assert shapes[0].count() < shapes[1].count()

@@ -22,7 +22,7 @@ from timesink.sources.cache import Cache
 
 
 @pytest.fixture(scope="module")
-def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def generated_ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Five ranks, steps 3 to 5, of which rank 3 is slow."""
     folder = tmp_path_factory.mktemp("run")
     generate_ranks(
@@ -32,23 +32,23 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def answered(generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def summary_cache(generated_ranks: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache that knows these ranks."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIMESINK_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        ranks_in(generated)
+        ranks_in(generated_ranks)
         return Cache.default().root
 
 
 @pytest.fixture
-def known(answered: Path) -> None:
+def cached_summaries(summary_cache: Path) -> None:
     """The ranks have been read before."""
-    shutil.copytree(answered, Cache.default().root, dirs_exist_ok=True)
+    shutil.copytree(summary_cache, Cache.default().root, dirs_exist_ok=True)
 
 
 @pytest.fixture
-def run(generated: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(generated, tmp_path / "run"))
+def run(generated_ranks: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(generated_ranks, tmp_path / "run"))
 
 
 @pytest.fixture
@@ -78,13 +78,13 @@ def test_a_second_question_reads_no_trace(two: Path):
     assert before.analysis.stragglers == after.analysis.stragglers
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("cached_summaries")
 def test_only_what_changed_is_read_again(run: Path):
     shutil.copy(rank_file(run, 1), rank_file(run, 4))
     engine = HereEngine()
-    found = ranks_in(run, engine)
+    ranks = ranks_in(run, engine)
     assert [item.worker for item in engine.items] == ["rank4"]
-    assert "says that it is rank 1" in " ".join(found.notes)
+    assert "says that it is rank 1" in " ".join(ranks.notes)
 
 
 def test_traces_of_a_set_are_not_kept_but_used(two: Path):
@@ -98,12 +98,12 @@ def test_traces_of_a_set_are_not_kept_but_used(two: Path):
     assert len(Cache.default().entries()) == 1
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("cached_summaries")
 def test_other_steps_are_another_question(two: Path):
     engine = HereEngine()
-    found = ranks_in(two, engine, steps="4-5")
+    ranks = ranks_in(two, engine, steps="4-5")
     assert len(engine.items) == 2
-    assert all(each.steps["step"].to_list() == ["4", "5"] for each in found.ranks.values())
+    assert all(rank.steps["step"].to_list() == ["4", "5"] for rank in ranks.ranks.values())
 
 
 def test_without_the_cache_nothing_is_kept(two: Path):
@@ -111,51 +111,54 @@ def test_without_the_cache_nothing_is_kept(two: Path):
     assert Cache.default().summary_entries() == []
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("cached_summaries")
 def test_a_broken_summary_is_made_again(run: Path):
-    kept = sorted(entry.folder for entry in Cache.default().summary_entries())
-    kept[0].write_bytes(b"PAR1 and nothing")
-    kept[1].write_bytes(kept[1].read_bytes()[:-40])
+    summary_files = sorted(entry.folder for entry in Cache.default().summary_entries())
+    summary_files[0].write_bytes(b"PAR1 and nothing")
+    summary_files[1].write_bytes(summary_files[1].read_bytes()[:-40])
     engine = HereEngine()
     assert len(ranks_in(run, engine).ranks) == 5
     assert len(engine.items) == 2
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("cached_summaries")
 def test_equal_files_are_told_apart_by_their_place(run: Path, tmp_path: Path):
     copied = Path(shutil.copytree(run, tmp_path / "copy"))
     engine = HereEngine()
-    found = ranks_in(copied, engine)
+    ranks = ranks_in(copied, engine)
     assert engine.items == []
-    assert all(str(copied) in each.about.source for each in found.ranks.values())
+    assert all(str(copied) in rank.about.source for rank in ranks.ranks.values())
 
 
 def test_the_first_is_left_to_whoever_opens_it_anyway(run: Path):
     engine = HereEngine()
     first = timesink.open(rank_file(run, 0), cache=False)
-    found = ranks_in(run, engine, first=lambda: first)
+    ranks = ranks_in(run, engine, first=lambda: first)
     assert "rank0" not in {item.worker for item in engine.items}
-    assert found.analysis.stragglers == ranks_in(run).analysis.stragglers
+    assert ranks.analysis.stragglers == ranks_in(run).analysis.stragglers
 
 
 # -- what is wrong with ranks ----------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("cached_summaries")
 def test_damaged_ranks_are_told_and_the_others_stand(run: Path):
     packed = rank_file(run, 1).read_bytes()
     rank_file(run, 1).write_bytes(b"\x1f\x8b" + bytes(20))
     rank_file(run, 2).write_bytes(gzip.compress(b"nothing that is JSON"))
-    found = ranks_in(run)
-    assert found.names == ["rank0", "rank3", "rank4"]
-    assert [(one.worker, one.rank) for one in found.damaged] == [("rank1", 1), ("rank2", 2)]
-    assert found.missing == ()
-    assert [each.rank for each in found.analysis.stragglers] == [3]
-    entry, many = next(each for each in set_health(found) if each[0].code == "unreadable_file")
+    ranks = ranks_in(run)
+    assert ranks.names == ["rank0", "rank3", "rank4"]
+    assert [(damaged_rank.worker, damaged_rank.rank) for damaged_rank in ranks.damaged] == [
+        ("rank1", 1),
+        ("rank2", 2),
+    ]
+    assert ranks.missing == ()
+    assert [straggler.rank for straggler in ranks.analysis.stragglers] == [3]
+    entry, many = next(item for item in set_health(ranks) if item[0].code == "unreadable_file")
     assert (entry.count, many) == (2, 2)
     rank_file(run, 1).write_bytes(packed[: len(packed) // 2])
     cut = ranks_in(run)
-    assert "rank1" in cut.names or "rank1" in {one.worker for one in cut.damaged}
+    assert "rank1" in cut.names or "rank1" in {damaged_rank.worker for damaged_rank in cut.damaged}
 
 
 def test_a_summary_that_is_made_broken_is_told(two: Path, monkeypatch: pytest.MonkeyPatch):
@@ -165,20 +168,21 @@ def test_a_summary_that_is_made_broken_is_told(two: Path, monkeypatch: pytest.Mo
         return make(recording, **options)[: -40 if recording.rank == 1 else None]
 
     monkeypatch.setattr(job, "summarise_recording", broken)
-    found = ranks_in(two)
-    assert found.names == ["rank0"]
-    assert [(one.rank, one.reason.partition(": ")[2]) for one in found.damaged] == [
-        (1, "its summary is broken")
-    ]
+    ranks = ranks_in(two)
+    assert ranks.names == ["rank0"]
+    assert [
+        (damaged_rank.rank, damaged_rank.reason.partition(": ")[2])
+        for damaged_rank in ranks.damaged
+    ] == [(1, "its summary is broken")]
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("cached_summaries")
 def test_missing_ranks_are_named(run: Path):
     for rank in (1, 2, 4):
         rank_file(run, rank).unlink()
-    found = ranks_in(run)
-    assert found.missing == (1, 2, 4)
-    assert "ranks 1-2, 4 of 5 are missing" in [*set_notes(found)]
+    ranks = ranks_in(run)
+    assert ranks.missing == (1, 2, 4)
+    assert "ranks 1-2, 4 of 5 are missing" in [*set_notes(ranks)]
 
 
 def test_nothing_that_can_be_read_is_an_error(tmp_path: Path):
@@ -193,18 +197,18 @@ def test_ranks_without_the_steps_are_left_out(tmp_path: Path):
         document = training_trace(number + 2)
         document["distributedInfo"] = {"backend": "nccl", "rank": number, "world_size": 2}
         write(tmp_path / f"rank{number}.1.pt.trace.json", document)
-    found = ranks_in(tmp_path, steps="2")
-    assert (found.names, found.left_out, found.missing) == (["rank1"], (0,), ())
-    assert found.notes == ("without these steps and left out: rank0",)
+    ranks = ranks_in(tmp_path, steps="2")
+    assert (ranks.names, ranks.left_out, ranks.missing) == (["rank1"], (0,), ())
+    assert ranks.notes == ("without these steps and left out: rank0",)
     with pytest.raises(NotFoundError):
         ranks_in(tmp_path, steps="9")
 
 
 def test_progress_counts_ranks_and_damaged_ones(two: Path):
     rank_file(two, 1).write_bytes(b"nothing")
-    told: list[tuple[int, int]] = []
-    ranks_in(two, progress=lambda *news: told.append(news))
-    assert told == [(1, 2), (2, 2)]
+    reports: list[tuple[int, int]] = []
+    ranks_in(two, progress=lambda *news: reports.append(news))
+    assert reports == [(1, 2), (2, 2)]
 
 
 def test_health_of_all_ranks_is_told_once(tmp_path: Path):

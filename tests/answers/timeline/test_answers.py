@@ -53,36 +53,38 @@ def row_named(table: pl.DataFrame, name: str) -> int:
 def test_a_kernel_tells_its_launch_and_its_operator() -> None:
     trace = timeline().trace
     number = int((trace.device["kind"] == "kernel").arg_max() or 0) + 60
-    told = ask("slice", id=trace.host.height + number)
-    assert told["name"] == trace.device["name"][number]
-    assert told["self_ns"] == told["dur_ns"]
-    [flow] = told["flows"]
+    answer = ask("slice", id=trace.host.height + number)
+    assert answer["name"] == trace.device["name"][number]
+    assert answer["self_ns"] == answer["dur_ns"]
+    [flow] = answer["flows"]
     launch = trace.host.row(flow["place"]["id"], named=True)
     assert launch["correlation"] == trace.device["correlation"][number]
-    assert {link["page"] for link in told["links"]} == {"kernels", "operators"}
-    facts = dict(told["facts"])
+    assert {link["page"] for link in answer["links"]} == {"kernels", "operators"}
+    facts = dict(answer["facts"])
     assert facts["where"] == "GPU 0, stream 7"
     assert facts["operator"].startswith("aten::")
     back = ask("slice", id=flow["place"]["id"])
-    assert (told["id"], "to") in [(one["place"]["id"], one["direction"]) for one in back["flows"]]
+    assert (answer["id"], "to") in [
+        (back_flow["place"]["id"], back_flow["direction"]) for back_flow in back["flows"]
+    ]
 
 
 def test_an_operator_tells_its_shapes_its_callers_and_its_own_time() -> None:
     trace = timeline().trace
     number = row_named(trace.host, "aten::cudnn_convolution")
-    told = ask("slice", id=number)
-    assert [place["name"] for place in told["around"]][-2:] == [
+    answer = ask("slice", id=number)
+    assert [place["name"] for place in answer["around"]][-2:] == [
         "aten::convolution",
         "aten::_convolution",
     ]
-    assert dict(told["facts"])["Input Dims"] == trace.host["input_dims"][number]
-    own = trace.host.row(number, named=True)
+    assert dict(answer["facts"])["Input Dims"] == trace.host["input_dims"][number]
+    row = trace.host.row(number, named=True)
     inside = trace.host.filter(
-        pl.col("tid") == own["tid"],
-        pl.col("ts_ns") > own["ts_ns"],
-        pl.col("ts_ns") + pl.col("dur_ns") < own["ts_ns"] + own["dur_ns"],
+        pl.col("tid") == row["tid"],
+        pl.col("ts_ns") > row["ts_ns"],
+        pl.col("ts_ns") + pl.col("dur_ns") < row["ts_ns"] + row["dur_ns"],
     )
-    assert 0 < told["self_ns"] == own["dur_ns"] - inside["dur_ns"].sum()
+    assert 0 < answer["self_ns"] == row["dur_ns"] - inside["dur_ns"].sum()
 
 
 def test_forward_leads_to_backward() -> None:
@@ -99,8 +101,8 @@ def test_forward_leads_to_backward() -> None:
 def test_rare_arguments_are_facts(tmp_path: Path) -> None:
     fused = builders.operator("triton_fused", 10, 5, kernel_backend="triton", num_warps=4)
     file = builders.write(tmp_path / "a.json", builders.kineto([fused]))
-    told = ROUTES["slice"](open_timeline(timesink.open(file)), Query({"id": "0"}))
-    assert dict(told["facts"])["num_warps"] == "4"
+    answer = ROUTES["slice"](open_timeline(timesink.open(file)), Query({"id": "0"}))
+    assert dict(answer["facts"])["num_warps"] == "4"
 
 
 # -- ranges and names ------------------------------------------------------------------------------
@@ -108,7 +110,7 @@ def test_rare_arguments_are_facts(tmp_path: Path) -> None:
 
 def test_aggregate_cuts_at_the_edges_of_the_range() -> None:
     first, last = 3_000_000, 20_000_000
-    found = ask("aggregate", tracks=track_named("stream 7"), **{"from": first, "to": last})
+    totals = ask("aggregate", tracks=track_named("stream 7"), **{"from": first, "to": last})
     zero = timeline().layout.start_ns
     begin, end = pl.col("ts_ns") - zero, pl.col("ts_ns") - zero + pl.col("dur_ns")
     inside = pl.min_horizontal(end, last) - pl.max_horizontal(begin, first)
@@ -118,19 +120,19 @@ def test_aggregate_cuts_at_the_edges_of_the_range() -> None:
         .group_by(pl.col("name", "kind").cast(pl.String))
         .agg(calls=pl.len(), total_ns=inside.sum(), longest_ns=inside.max())
     )
-    told = found.table.select("name", "kind", "calls", "total_ns", "longest_ns")
-    assert sorted(told.rows()) == sorted(expected.rows())
-    assert found.table["self_ns"].is_sorted(descending=True)
-    share = found.table["share_pct"][0]
-    assert share == pytest.approx(100 * found.table["total_ns"][0] / (last - first))
+    names = totals.table.select("name", "kind", "calls", "total_ns", "longest_ns")
+    assert sorted(names.rows()) == sorted(expected.rows())
+    assert totals.table["self_ns"].is_sorted(descending=True)
+    share = totals.table["share_pct"][0]
+    assert share == pytest.approx(100 * totals.table["total_ns"][0] / (last - first))
 
 
 def test_a_share_is_of_the_tracks_a_name_is_on() -> None:
     kernel = {"kind": "kernel", "name": "gemm", "device": 0, "pid": "0", "ts_ns": 0}
     idle = {**kernel, "name": "end", "stream": "7", "ts_ns": 8, "dur_ns": 2}
     streams = [{**kernel, "stream": stream, "dur_ns": 6} for stream in ("7", "9")]
-    found = ROUTES["aggregate"](open_timeline(trace_of(device=[*streams, idle])), Query())
-    assert found.table.select("name", "total_ns", "share_pct").rows() == [
+    totals = ROUTES["aggregate"](open_timeline(trace_of(device=[*streams, idle])), Query())
+    assert totals.table.select("name", "total_ns", "share_pct").rows() == [
         ("gemm", 12, 60.0),
         ("end", 2, 20.0),
     ]
@@ -149,8 +151,8 @@ def test_a_range_leaves_out_the_calls_around_it() -> None:
     timeline = open_timeline(trace_of(host=host, device=[{**kernel, "stream": "7"}]))
 
     def names(first: int, last: int) -> list[str]:
-        asked = Query({"from": str(first), "to": str(last)})
-        return sorted(ROUTES["aggregate"](timeline, asked).table["name"])
+        query = Query({"from": str(first), "to": str(last)})
+        return sorted(ROUTES["aggregate"](timeline, query).table["name"])
 
     assert names(15, 85) == ["forward", "gemm", "loss"]
     assert names(0, 100) == ["forward", "gemm", "loss", "step"]
@@ -162,9 +164,9 @@ def test_totals_of_a_range_count_no_time_twice() -> None:
     call = {"kind": "python_function", "pid": "1", "tid": "1"}
     spans = [("call", 0, 90), ("layer", 5, 80), ("call", 10, 30), ("call", 50, 30), ("end", 95, 5)]
     host = [{**call, "name": name, "ts_ns": ts, "dur_ns": dur} for name, ts, dur in spans]
-    found = ROUTES["aggregate"](open_timeline(trace_of(host=host)), Query())
-    told = found.table.select("name", "calls", "self_ns", "total_ns", "share_pct", "mean_ns")
-    assert told.rows() == [
+    totals = ROUTES["aggregate"](open_timeline(trace_of(host=host)), Query())
+    names = totals.table.select("name", "calls", "self_ns", "total_ns", "share_pct", "mean_ns")
+    assert names.rows() == [
         ("call", 3, 70, 90, 70.0, 50.0),
         ("layer", 1, 20, 80, 20.0, 80.0),
         ("end", 1, 5, 5, 5.0, 5.0),
@@ -182,22 +184,22 @@ def test_kernels_carry_their_short_names() -> None:
 
 
 def test_search_finds_parts_of_names_whatever_their_case() -> None:
-    found = ask("search", q="Conv2D")
+    answer = ask("search", q="Conv2D")
     recorded = [getattr(timeline().trace, table)["name"] for table in ("host", "device")]
     names = [name for column in recorded for name in column.cast(pl.String).to_list()]
     matching = [name for name in names if "conv2d" in name.lower()]
-    assert found["total"] == len(matching) == len(found["hits"])
-    times = [hit["from_ns"] for hit in found["hits"]]
+    assert answer["total"] == len(matching) == len(answer["hits"])
+    times = [hit["from_ns"] for hit in answer["hits"]]
     assert times == sorted(times)
-    assert {entry["name"]: entry["count"] for entry in found["names"]} == Counter(matching)
+    assert {entry["name"]: entry["count"] for entry in answer["names"]} == Counter(matching)
 
 
 def test_search_gives_the_first_hits_of_a_range() -> None:
     middle = timeline().layout.length_ns // 2
-    found = ask("search", q="a", **{"from": middle})
-    assert len(found["hits"]) == 1000 < found["total"]
+    answer = ask("search", q="a", **{"from": middle})
+    assert len(answer["hits"]) == 1000 < answer["total"]
     everything = timeline().layout.lanes.slices
-    assert min(hit["from_ns"] for hit in found["hits"]) >= middle
+    assert min(hit["from_ns"] for hit in answer["hits"]) >= middle
     assert everything.start.min() < middle
     assert ask("search", q="") == ask("search", q="nothing is called so")
 
@@ -208,15 +210,15 @@ def test_search_gives_the_first_hits_of_a_range() -> None:
 def test_a_range_is_exported_with_its_arguments(tmp_path: Path) -> None:
     file = tmp_path / "range.pt.trace.json"
     file.write_bytes(b"".join(export(timeline(), Query({"from": "3e6", "to": "20e6"}))))
-    part, whole = timesink.open(file, cache=False), timeline().trace
+    part, original = timesink.open(file, cache=False), timeline().trace
     first = timeline().layout.start_ns + 3_000_000
     last = timeline().layout.start_ns + 20_000_000
     overlaps = (pl.col("ts_ns") <= last) & (pl.col("ts_ns") + pl.col("dur_ns") >= first)
     for table in ("host", "device"):
         # Slices that cross others are written to lanes beside theirs.
-        expected = whole.lazy(table).filter(overlaps).drop("index", "tid").collect()
+        expected = original.lazy(table).filter(overlaps).drop("index", "tid").collect()
         assert getattr(part, table).drop("index", "tid").equals(expected)
-    assert 0 < part.memory.height < whole.memory.height
+    assert 0 < part.memory.height < original.memory.height
 
 
 def test_the_whole_is_exported(tmp_path: Path) -> None:
@@ -227,7 +229,7 @@ def test_the_whole_is_exported(tmp_path: Path) -> None:
 
 
 def test_small_recordings_are_laid_out_at_once() -> None:
-    assert timeline().layout is timeline().whole
+    assert timeline().layout is timeline().full_layout
 
 
 # -- kept ------------------------------------------------------------------------------------------
@@ -243,11 +245,11 @@ def small_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_timeline_is_laid_out_once(
     small_is_kept: Path, monkeypatch: pytest.MonkeyPatch, sample_copy: Path
 ) -> None:
-    laid_out = open_timeline(timesink.open(sample_copy)).whole
+    laid_out = open_timeline(timesink.open(sample_copy)).full_layout
     assert len(list(small_is_kept.rglob("timeline-*"))) == 1
     monkeypatch.setattr(opening, "layout_of", lambda _: pytest.fail("laid out again"))
-    kept = open_timeline(timesink.open(sample_copy))
-    before, after = to_arrays(timeline().whole), to_arrays(kept.whole)
+    reopened = open_timeline(timesink.open(sample_copy))
+    before, after = to_arrays(timeline().full_layout), to_arrays(reopened.full_layout)
     assert before.about == after.about == to_arrays(laid_out).about
     for name, array in before.arrays.items():
         assert np.array_equal(array, after.arrays[name]), name
@@ -257,10 +259,10 @@ def test_a_timeline_is_laid_out_once(
 def test_the_first_picture_does_not_wait_for_the_rest(
     monkeypatch: pytest.MonkeyPatch, sample_copy: Path
 ) -> None:
-    asked, rest = Event(), opening.whole_layout
+    may_finish, rest = Event(), opening.whole_layout
 
     def later(trace: Trace, layout: Layout) -> WholeLayout:
-        assert asked.wait(60)
+        assert may_finish.wait(60)
         return rest(trace, layout)
 
     monkeypatch.setattr(opening, "whole_layout", later)
@@ -268,14 +270,14 @@ def test_the_first_picture_does_not_wait_for_the_rest(
     routes, everything = ("tracks", "slices", "counters"), Query({"pixels": "5000"})
     first = [ROUTES[route](opened, everything) for route in routes]
     assert len(opened.layout.levels) == 1
-    asked.set()
-    assert len(opened.whole.levels) > 1
-    assert opened.layout is opened.whole
+    may_finish.set()
+    assert len(opened.full_layout.levels) > 1
+    assert opened.layout is opened.full_layout
     assert first == [ROUTES[route](opened, everything) for route in routes]
 
 
 def test_a_damaged_file_is_made_again(small_is_kept: Path, sample_copy: Path) -> None:
-    assert open_timeline(timesink.open(sample_copy)).whole.levels
+    assert open_timeline(timesink.open(sample_copy)).full_layout.levels
     [file] = small_is_kept.rglob("timeline-*")
     file.write_bytes(file.read_bytes()[:-8])
     again = open_timeline(timesink.open(sample_copy))
@@ -287,7 +289,7 @@ def test_what_older_code_kept_is_removed(small_is_kept: Path, sample_copy: Path)
     [folder] = (small_is_kept / "traces").iterdir()
     old = folder / "timeline-of-older-code"
     old.write_bytes(b"old")
-    assert open_timeline(timesink.open(sample_copy)).whole.levels
+    assert open_timeline(timesink.open(sample_copy)).full_layout.levels
     assert not old.exists()
 
 
@@ -301,14 +303,16 @@ def test_errors_are_sentences() -> None:
 
 
 def on_own_clock(route: str, **params: object) -> Any:
-    opened = open_timeline(timeline().trace, own=True)
+    opened = open_timeline(timeline().trace, is_corrected=True)
     return ROUTES[route](opened, Query({key: str(value) for key, value in params.items()}))
 
 
 def test_the_own_timeline_has_the_same_slices_and_is_shorter() -> None:
-    recorded, own = ask("tracks"), on_own_clock("tracks")
-    assert own["length_ns"] < recorded["length_ns"]
-    assert [one["name"] for one in own["tracks"]] == [one["name"] for one in recorded["tracks"]]
+    recorded, corrected = ask("tracks"), on_own_clock("tracks")
+    assert corrected["length_ns"] < recorded["length_ns"]
+    assert [track["name"] for track in corrected["tracks"]] == [
+        track["name"] for track in recorded["tracks"]
+    ]
     number = row_named(timeline().trace.host, "aten::convolution")
     here, there = ask("slice", id=number), on_own_clock("slice", id=number)
     assert (here["name"], here["facts"]) == (there["name"], there["facts"])
@@ -316,10 +320,10 @@ def test_the_own_timeline_has_the_same_slices_and_is_shorter() -> None:
 
 
 def test_the_clock_tells_what_recording_cost() -> None:
-    told = ask("clock")
-    assert told["source"] == "estimated"
-    assert told["own_cycle_us"] < told["recorded_cycle_us"]
-    assert told["recording_ns"] > 0
+    clock = ask("clock")
+    assert clock["source"] == "estimated"
+    assert clock["own_cycle_us"] < clock["recorded_cycle_us"]
+    assert clock["recording_ns"] > 0
 
 
 def test_a_moment_is_found_on_the_other_clock_and_back() -> None:
@@ -334,9 +338,9 @@ def test_a_moment_is_found_on_the_other_clock_and_back() -> None:
 
 
 def test_the_path_changes_tracks_where_it_is_asked_for() -> None:
-    told = ask("path")
-    assert 0 < told["total"] == len(told["from"]) == len(told["to"])
-    pairs = list(zip(told["from"], told["to"], strict=True))
+    path = ask("path")
+    assert 0 < path["total"] == len(path["from"]) == len(path["to"])
+    pairs = list(zip(path["from"], path["to"], strict=True))
     assert all(tail["track"] != head["track"] for tail, head in pairs)
     last = pairs[-1][1]
     later = ask("path", **{"from": last["from_ns"] + last["dur_ns"] + 1})

@@ -44,12 +44,12 @@ def slices(**params: object) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, 
 
 
 def test_tracks_tell_where_the_recording_starts_and_its_steps() -> None:
-    told = ask("tracks")
+    answer = ask("tracks")
     trace = timeline().trace
-    assert int(told["start_ns"]) <= min(trace.host["ts_ns"].min(), trace.device["ts_ns"].min())
-    assert [step["name"] for step in told["steps"]] == ["3", "4"]
-    assert [track["id"] for track in told["tracks"]] == list(range(len(told["tracks"])))
-    json.dumps(told)
+    assert int(answer["start_ns"]) <= min(trace.host["ts_ns"].min(), trace.device["ts_ns"].min())
+    assert [step["name"] for step in answer["steps"]] == ["3", "4"]
+    assert [track["id"] for track in answer["tracks"]] == list(range(len(answer["tracks"])))
+    json.dumps(answer)
 
 
 def test_slices_close_by_are_the_recorded_events() -> None:
@@ -83,10 +83,10 @@ def test_slices_of_chosen_tracks_only() -> None:
 
 
 def test_counters_keep_the_peak() -> None:
-    told = ask("counters", pixels=20)
+    answer = ask("counters", pixels=20)
     tracks = {track["id"]: track for track in ask("tracks")["tracks"]}
-    assert len(told["tracks"]) == 3
-    for curve in told["tracks"]:
+    assert len(answer["tracks"]) == 3
+    for curve in answer["tracks"]:
         assert max(curve["high"]) == tracks[curve["track"]]["highest"]
         assert min(curve["low"]) == tracks[curve["track"]]["lowest"]
         assert len(curve["x"]) == len(curve["mean"]) <= 40
@@ -95,8 +95,8 @@ def test_counters_keep_the_peak() -> None:
 def test_flows_are_bounded_and_lead_between_the_asked_tracks() -> None:
     names = [track["name"] for track in ask("tracks")["tracks"]]
     stream, thread = names.index("stream 7"), names.index("thread 1525 (python3)")
-    told = ask("flows")
-    assert told["total"] > len(told["from"]) == len(told["to"]) == 500
+    answer = ask("flows")
+    assert answer["total"] > len(answer["from"]) == len(answer["to"]) == 500
     between = ask("flows", tracks=f"{stream},{thread}", **{"from": 0, "to": 5_000_000})
     assert {place["track"] for place in between["from"]} == {thread}
     assert {place["track"] for place in between["to"]} == {stream}

@@ -50,8 +50,8 @@ def test_links_that_lead_back_are_followed_once(case: Path) -> None:
 
 
 def test_a_folder_without_traces_holds_its_tables(case: Path) -> None:
-    found = find_recordings(case)
-    assert [recording.worker for recording in found] == ["result_perf_data"] * 2
+    recordings = find_recordings(case)
+    assert [recording.worker for recording in recordings] == ["result_perf_data"] * 2
     (case / "trace.json").write_text('{"traceEvents": [{"ph": "X"}]}')
     assert [recording.path.name for recording in find_recordings(case)] == ["trace.json"]
 

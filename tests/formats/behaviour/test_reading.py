@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from behaviour_files import COLUMNS, ROW, SYNC, changed, csv_file
+from behaviour_files import COLUMNS, ROW, SYNC, change_cells, csv_file
 from timesink.errors import UnreadableError
 from timesink.formats import behaviour
 from timesink.formats.csv_text import microseconds_as_ns
@@ -30,7 +30,7 @@ def read(tmp_path: Path):
     return read_content
 
 
-def found(trace: Trace) -> dict[str, int]:
+def health_counts(trace: Trace) -> dict[str, int]:
     return {entry.code: entry.count for entry in trace.health}
 
 
@@ -100,15 +100,15 @@ def test_layouts(read, end: str, start: str, name: str) -> None:
 
 @pytest.mark.parametrize("left_out", [("simple_name",), ("hostname", "anchor_name"), ("pid",)])
 def test_columns_that_may_be_absent(read, left_out: tuple[str, ...]) -> None:
-    kept = [name for name in COLUMNS if name not in left_out]
+    names = [name for name in COLUMNS if name not in left_out]
     cells = dict(zip(COLUMNS, ROW, strict=True))
-    trace = read(csv_file([cells[name] for name in kept], columns=kept))
+    trace = read(csv_file([cells[name] for name in names], columns=names))
     assert trace.behaviour["beta_pct"].to_list() == [156.8058]
     assert trace.health == ()
 
 
 @pytest.mark.parametrize(
-    ("left_out", "told"),
+    ("left_out", "example"),
     [
         ("anchor_dur_us", "anchor_dur_us (the recorded length of cycles)"),
         ("instances_count", "instances_count (how often functions ran)"),
@@ -117,21 +117,21 @@ def test_columns_that_may_be_absent(read, left_out: tuple[str, ...]) -> None:
         ("func_type", "func_type (of what sort functions are)"),
     ],
 )
-def test_what_is_not_known_without_a_column_is_told(read, left_out: str, told: str) -> None:
-    kept = [name for name in COLUMNS if name != left_out]
+def test_what_is_not_known_without_a_column_is_told(read, left_out: str, example: str) -> None:
+    names = [name for name in COLUMNS if name != left_out]
     cells = dict(zip(COLUMNS, ROW, strict=True))
-    trace = read(csv_file([cells[name] for name in kept], columns=kept))
+    trace = read(csv_file([cells[name] for name in names], columns=names))
     assert trace.behaviour.height == 1
     (entry,) = trace.health
-    assert (entry.code, entry.count, entry.example) == ("missing_column", 1, told)
+    assert (entry.code, entry.count, entry.example) == ("missing_column", 1, example)
 
 
 @pytest.mark.parametrize("missing", ["cycle", "beta_pct", "function_name", "duration"])
 def test_a_column_that_is_needed_is_named(read, missing: str) -> None:
-    kept = [name for name in COLUMNS if name != missing]
+    names = [name for name in COLUMNS if name != missing]
     cells = dict(zip(COLUMNS, ROW, strict=True))
     with pytest.raises(UnreadableError, match=f"without the column {missing}$"):
-        read(csv_file([cells[name] for name in kept], columns=kept))
+        read(csv_file([cells[name] for name in names], columns=names))
 
 
 @pytest.mark.parametrize("missing", ["cycle", "beta_pct", "function", "dur_ns"])
@@ -144,7 +144,10 @@ def test_a_column_that_parquet_needs_is_named(read, missing: str) -> None:
 
 
 def test_a_device_that_is_not_named(read) -> None:
-    assert read(csv_file(ROW, changed(device=""))).behaviour["device"].to_list() == ["Host", "N/A"]
+    assert read(csv_file(ROW, change_cells(device=""))).behaviour["device"].to_list() == [
+        "Host",
+        "N/A",
+    ]
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
@@ -161,29 +164,29 @@ def _anchor(point: str) -> pl.Expr:
 
 
 def test_names_that_are_not_utf8_are_counted(read) -> None:
-    trace = read(csv_file(ROW, changed(function_name="café")).decode().encode("latin-1"))
+    trace = read(csv_file(ROW, change_cells(function_name="café")).decode().encode("latin-1"))
     assert trace.behaviour["function"].to_list() == ["oncpu", "caf\ufffd"]
-    assert found(trace) == {"invalid_utf8": 1}
+    assert health_counts(trace) == {"invalid_utf8": 1}
 
 
 def test_a_table_without_a_usable_row_names_the_cell(read) -> None:
-    rows = [changed(cycle=f"c{number}") for number in (1, 2)]
+    rows = [change_cells(cycle=f"c{number}") for number in (1, 2)]
     with pytest.raises(UnreadableError, match=r"none of its 2 rows .*row 1: cycle 'c1'"):
         read(csv_file(*rows))
 
 
 @pytest.mark.parametrize("mu", ["inf", "-inf", "nan", "high", "", "1e300"])
 def test_counters_without_a_number_are_counted(read, mu: str) -> None:
-    trace = read(csv_file(ROW, changed(mu_pct=mu)))
+    trace = read(csv_file(ROW, change_cells(mu_pct=mu)))
     assert trace.behaviour["mu"].to_list() == [87.5001, None]
-    assert found(trace) == {"missing_level": 1}
+    assert health_counts(trace) == {"missing_level": 1}
     assert "cpu_frequency" in trace.health[0].example
 
 
 def test_lengths_are_not_negative(read) -> None:
-    trace = read(csv_file(ROW, changed(duration="-5"), changed(anchor_dur_us="-1")))
+    trace = read(csv_file(ROW, change_cells(duration="-5"), change_cells(anchor_dur_us="-1")))
     assert trace.behaviour["cycle_dur_ns"].to_list() == [737_434_750, None]
-    assert found(trace) == {"bad_behaviour_row": 1, "bad_value": 1}
+    assert health_counts(trace) == {"bad_behaviour_row": 1, "bad_value": 1}
 
 
 def test_numbers_of_parquet_are_checked_alike(read) -> None:
@@ -194,7 +197,7 @@ def test_numbers_of_parquet_are_checked_alike(read) -> None:
     trace = read(buffer.getvalue(), "a.parquet")
     row = trace.behaviour.row(0, named=True)
     assert (row["dur_ns"], row["mu"], row["device"], row["unit"]) == (5, None, "N/A", None)
-    assert found(trace) == {"bad_behaviour_row": 1, "missing_level": 1, "missing_column": 4}
+    assert health_counts(trace) == {"bad_behaviour_row": 1, "missing_level": 1, "missing_column": 4}
 
 
 @pytest.mark.parametrize(
@@ -226,9 +229,9 @@ def test_the_name_says_the_sort_of_cycles(read, name: str, expected: str) -> Non
     ],
 )
 def test_broken_rows_are_counted(read, cells: dict[str, str]) -> None:
-    trace = read(csv_file(ROW, changed(**cells), SYNC))
+    trace = read(csv_file(ROW, change_cells(**cells), SYNC))
     assert trace.behaviour["cycle"].to_list() == [1, 2]
-    assert found(trace) == {"bad_behaviour_row": 1}
+    assert health_counts(trace) == {"bad_behaviour_row": 1}
     ((column, text),) = cells.items()
     assert trace.health[0].example == f"row 2: {f'{column} {text!r}' if text else f'no {column}'}"
 
@@ -243,27 +246,27 @@ def test_broken_rows_are_counted(read, cells: dict[str, str]) -> None:
     ],
 )
 def test_values_that_cannot_be_read_are_counted(read, cells: dict[str, str], example: str) -> None:
-    trace = read(csv_file(ROW, changed(**cells)))
+    trace = read(csv_file(ROW, change_cells(**cells)))
     assert trace.behaviour.height == 2
-    assert found(trace) == {"bad_value": 1}
+    assert health_counts(trace) == {"bad_value": 1}
     assert trace.health[0].example == example
 
 
 def test_cut_rows_and_open_quotes_cost_no_other_row(read) -> None:
-    opened = changed(SYNC, function_name='"gemm<1, 2>(int)')
+    opened = change_cells(SYNC, function_name='"gemm<1, 2>(int)')
     content = csv_file(ROW, opened, ROW[:9], SYNC)
     trace = read(content)
     assert trace.behaviour["cycle"].to_list() == [1, 2]
     assert trace.behaviour["function"].to_list() == ["oncpu", "gemm<1, 2>(int)"]
-    assert found(trace) == {"bad_behaviour_row": 2}
+    assert health_counts(trace) == {"bad_behaviour_row": 2}
 
 
 def test_a_cut_archive_keeps_what_came_before(read) -> None:
-    rows = [changed(cycle=str(n), duration=f"{n * 7919}.5000") for n in range(2000)]
+    rows = [change_cells(cycle=str(n), duration=f"{n * 7919}.5000") for n in range(2000)]
     packed = gzip.compress(csv_file(*rows))
     trace = read(packed[: len(packed) // 2], "result_perf_data.csv.gz")
     assert 0 < trace.behaviour.height < 2000
-    assert found(trace)["truncated_archive"] == 1
+    assert health_counts(trace)["truncated_archive"] == 1
 
 
 def test_units_of_tables_without_a_column_for_them(read) -> None:
@@ -275,7 +278,7 @@ def test_units_of_tables_without_a_column_for_them(read) -> None:
         "process_cpu_usage": ("1.75", "%"),
         "own": ("5", None),
     }
-    rows = [changed(metric_name=name, mu_pct=mu) for name, (mu, _) in metrics.items()]
+    rows = [change_cells(metric_name=name, mu_pct=mu) for name, (mu, _) in metrics.items()]
     table = read(csv_file(*rows)).behaviour
     assert table["unit"].to_list() == [unit for _, unit in metrics.values()]
     assert table["mu"].to_list() == [float(mu) for mu, _ in metrics.values()]
@@ -352,8 +355,8 @@ def test_other_texts_and_numbers(values: list[object], expected: list[int | None
     assert microseconds_as_ns(pl.Series(values, strict=False)).to_list() == expected
 
 
-def test_shared_tables(shared: Path) -> None:
-    folder = shared / "data/latencyprism/SGLang/gpu_instability/normal_perf_data"
+def test_shared_tables(shared_root: Path) -> None:
+    folder = shared_root / "data/latencyprism/SGLang/gpu_instability/normal_perf_data"
     trace = read_trace(folder / "result_perf_data.csv.gz")
     assert trace.health == ()
     assert trace.metadata.vendor == "nvidia"
@@ -371,4 +374,4 @@ def test_own_columns_of_other_types(read) -> None:
     assert trace.behaviour.select("cycle", "function", "beta_pct", "pid", "cycle_type").rows() == [
         (1, "f", 2.0, "7", "decode")
     ]
-    assert found(trace)["bad_behaviour_row"] == 1
+    assert health_counts(trace)["bad_behaviour_row"] == 1

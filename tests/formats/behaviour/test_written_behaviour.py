@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from behaviour_files import COLUMNS, ROW, SYNC, changed, csv_file, tables
+from behaviour_files import COLUMNS, ROW, SYNC, change_cells, csv_file, tables
 from behaviour_rows import table_of
 from timesink.errors import OutputError
 from timesink.formats.behaviour import behaviour_csv, write_behaviour
@@ -38,8 +38,8 @@ def test_what_is_written_is_read(table: pl.DataFrame, ending: str) -> None:
 @given(tables, st.permutations([*COLUMNS, "unit", "cycle_type"]), st.sampled_from(["\n", "\r\n"]))
 def test_any_order_of_columns(table: pl.DataFrame, columns: list[str], end: str) -> None:
     texts = pl.read_csv(behaviour_csv(table).encode(), infer_schema=False)
-    kept = [name for name in columns if name in texts.columns]
-    text = texts.select(kept).write_csv(line_terminator=end)
+    names = [name for name in columns if name in texts.columns]
+    text = texts.select(names).write_csv(line_terminator=end)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "other.csv"
         path.write_bytes(b"\xef\xbb\xbf" + text.encode())
@@ -48,7 +48,7 @@ def test_any_order_of_columns(table: pl.DataFrame, columns: list[str], end: str)
 
 
 def test_the_published_form_is_kept_to_the_letter(tmp_path: Path) -> None:
-    published = csv_file(ROW, changed(SYNC, cycle="3"))
+    published = csv_file(ROW, change_cells(SYNC, cycle="3"))
     (tmp_path / "result_perf_data.csv").write_bytes(published)
     table = read_trace(tmp_path / "result_perf_data.csv").behaviour
     lines = behaviour_csv(table).splitlines()

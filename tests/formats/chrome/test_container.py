@@ -56,15 +56,15 @@ def cut_text(
 
 def events_of(cuts: list[PieceText], *, bare: bool = False) -> list[object]:
     """Events of all pieces, each decoded by itself."""
-    found = []
+    all_events = []
     for cut in cuts:
         text = cut.text
         if cut.last:
             ended = split_end(text, bare=bare)
             assert ended is not None
             text = ended[0]
-        found += json.loads(text)
-    return found
+        all_events += json.loads(text)
+    return all_events
 
 
 @given(
@@ -133,7 +133,7 @@ def test_metadata_behind_the_events_stays_in_the_last_piece():
 
 
 @pytest.mark.parametrize(
-    ("head", "found"),
+    ("head", "expected"),
     [
         (b'{"traceEvents": [', (17, False)),
         (b'\xef\xbb\xbf{ "a": 1, "traceEvents"\n:\n[{', (30, False)),
@@ -141,8 +141,8 @@ def test_metadata_behind_the_events_stays_in_the_last_piece():
         (b'{"schemaVersion": 1', None),
     ],
 )
-def test_the_start_of_the_list(head, found):
-    assert find_events(head) == found
+def test_the_start_of_the_list(head, expected):
+    assert find_events(head) == expected
 
 
 def test_the_start_of_the_list_may_lie_across_blocks():

@@ -192,8 +192,8 @@ def test_operator_arguments(read):
         "Module Hierarchy": "Net.fc",
     }
     host = read(kineto([operator("aten::mm", 1, 2, **arguments)])).host
-    kept = host.select("external_id", "sequence_number", "fwd_thread_id", "^input_.*$", "^c.*s$")
-    assert kept.row(0, named=True) == {
+    columns = host.select("external_id", "sequence_number", "fwd_thread_id", "^input_.*$", "^c.*s$")
+    assert columns.row(0, named=True) == {
         "external_id": 3,
         "sequence_number": 21,
         "fwd_thread_id": 1,

@@ -98,7 +98,7 @@ def counts(trace: Trace) -> dict[str, int]:
     }
 
 
-def told(trace: Trace) -> dict[str, int]:
+def reported_damage(trace: Trace) -> dict[str, int]:
     return {code: count for code, count in damage(trace).items() if code in TELLING}
 
 
@@ -135,8 +135,8 @@ def assert_no_count_changes_in_silence(mutant: Mutant, folder: Path) -> None:
     if trace is None:
         assert not mutant.neutral
         return
-    left_out, found = told(trace), counts(trace)
-    assert_events_are_accounted_for(trace, left_out, found)
+    left_out, event_counts = reported_damage(trace), counts(trace)
+    assert_events_are_accounted_for(trace, left_out, event_counts)
     listed = listed_events(mutant.content) if mutant.ending == ".json" else None
     if listed is not None:
         assert trace.metadata.events + left_out.get("not_an_event", 0) == len(listed)
@@ -145,8 +145,8 @@ def assert_no_count_changes_in_silence(mutant: Mutant, folder: Path) -> None:
         )
     if mutant.neutral:
         assert left_out == {}
-        assert found == clean_counts(mutant.base)
-    elif listed is None and found != clean_counts(mutant.base):
+        assert event_counts == clean_counts(mutant.base)
+    elif listed is None and event_counts != clean_counts(mutant.base):
         assert left_out
 
 

@@ -17,7 +17,7 @@ from timesink.formats.registry import read_trace
 
 DIGITS = st.text("0123456789", min_size=1, max_size=400).map(lambda text: text.lstrip("0") or "0")
 NUMBERS = st.builds(
-    lambda sign, whole, rest, exponent: f"{sign}{whole}{rest}{exponent}",
+    lambda sign, integer, rest, exponent: f"{sign}{integer}{rest}{exponent}",
     st.sampled_from(["", "-"]),
     DIGITS,
     st.one_of(st.just(""), DIGITS.map(".{}".format)),
@@ -53,9 +53,12 @@ def test_any_number_anywhere_is_read_or_counted(tmp_path_factory, place, number)
 @pytest.mark.parametrize("number", ["1e999", "-3846802344542.1e999542", f"{'7' * 500}.5"])
 def test_one_number_out_of_range_is_counted_and_the_rest_is_read(read, key, code, number):
     broken = re.sub(rf'"{key}": [\d.]+', f'"{key}": {number}', DOCUMENT, count=1)
-    trace, whole = read(broken.encode()), read(DOCUMENT.encode())
+    trace, intact_trace = read(broken.encode()), read(DOCUMENT.encode())
     assert damage(trace)[code] == 1
-    assert trace.host.height + trace.device.height >= whole.host.height + whole.device.height - 1
+    assert (
+        trace.host.height + trace.device.height
+        >= intact_trace.host.height + intact_trace.device.height - 1
+    )
 
 
 def test_a_value_of_a_counter_out_of_range_is_counted(read):

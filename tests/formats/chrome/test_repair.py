@@ -30,11 +30,11 @@ from timesink.formats.registry import read_trace
 def clean_trace() -> dict[str, Any]:
     """Calls, kernels and the arrows between them: what is read soonest and may be damaged."""
     document = training_trace(steps=3)
-    others = {"python_function", "user_annotation"}
+    skipped_categories = {"python_function", "user_annotation"}
     listed = [
         event
         for event in document["traceEvents"]
-        if event["ph"] in "XsfM" and event.get("cat") not in others
+        if event["ph"] in "XsfM" and event.get("cat") not in skipped_categories
     ]
     return {**document, "traceEvents": listed}
 
@@ -222,13 +222,13 @@ def truncations():
         text += part + b","
     text = text[:-1] + TAIL
     for cut in range(0, len(text), 5):
-        whole = sum(end <= cut for _, end in spans)
-        begun = sum(start < cut for start, _ in spans)
-        yield text[:cut], whole, begun - whole
+        complete_events = sum(end <= cut for _, end in spans)
+        started_events = sum(start < cut for start, _ in spans)
+        yield text[:cut], complete_events, started_events - complete_events
 
 
 def test_truncated_anywhere(tmp_path):
-    for text, whole, broken_off in truncations():
+    for text, complete_events, broken_off in truncations():
         path = write(tmp_path / "trace.json", text)
         if len(text) < len(HEAD):
             with pytest.raises(TimesinkError) as caught:
@@ -241,7 +241,7 @@ def test_truncated_anywhere(tmp_path):
         expected = {"bad_metadata": 1} if closed else {"truncated_tail": 1}
         if broken_off:
             expected["lost_events"] = broken_off
-        assert (damage(trace), trace.metadata.events) == (expected, whole), text
+        assert (damage(trace), trace.metadata.events) == (expected, complete_events), text
 
 
 def test_a_bare_list_may_lack_its_end(read):
@@ -356,7 +356,7 @@ def test_zip_with_wrong_content_is_reported(tmp_path):
 # -- events with something missing or strange ----------------------------------------------------
 
 
-def altered(*changes: Callable[[dict[str, Any]], object]) -> bytes:
+def alter_kernels(*changes: Callable[[dict[str, Any]], object]) -> bytes:
     """The clean trace with its first kernels changed, each in one way."""
     document = clean_trace()
     kernels = [event for event in document["traceEvents"] if event.get("cat") == "kernel"]
@@ -375,72 +375,72 @@ def has(**fields: object) -> Callable[[dict[str, Any]], object]:
 
 
 def test_no_name(read, clean):
-    trace = read(altered(lacks("name")))
+    trace = read(alter_kernels(lacks("name")))
     assert damage(trace) == {"missing_name": 1}
     assert sizes(trace) == clean
 
 
 def test_no_category(read, clean):
-    trace = read(altered(lacks("cat")))
+    trace = read(alter_kernels(lacks("cat")))
     assert damage(trace) == {"missing_category": 1}
     assert sizes(trace) == clean | {"device": clean["device"] - 1, "host": clean["host"] + 1}
     assert trace.host["kind"].to_list().count("other") == 1
 
 
 def test_no_timestamp(read, clean):
-    trace = read(altered(lacks("ts"), has(ts=None), has(ts="soon"), has(ts=[])))
+    trace = read(alter_kernels(lacks("ts"), has(ts=None), has(ts="soon"), has(ts=[])))
     assert damage(trace) == {"missing_ts": 4}
     assert trace.metadata.events == EVENTS
     assert sizes(trace) == clean | {"device": clean["device"] - 4}
 
 
 def test_no_duration(read, clean):
-    trace = read(altered(lacks("dur"), has(dur=None), has(dur="long")))
+    trace = read(alter_kernels(lacks("dur"), has(dur=None), has(dur="long")))
     assert damage(trace) == {"missing_duration": 3}
     assert sizes(trace) == clean
     assert trace.device["dur_ns"].to_list().count(0) == 3
 
 
 def test_negative_duration(read, clean):
-    trace = read(altered(has(dur=-5)))
+    trace = read(alter_kernels(has(dur=-5)))
     assert damage(trace) == {"negative_duration": 1}
     assert sizes(trace) == clean
     assert trace.device["dur_ns"].min() == 0
 
 
 def test_no_phase_but_a_duration_is_a_slice(read, clean):
-    assert sizes(read(altered(lacks("ph")))) == clean
+    assert sizes(read(alter_kernels(lacks("ph")))) == clean
 
 
 def test_no_phase_and_a_negative_duration(read, clean):
-    text = altered(lambda event: event.update(dur=-5) or event.pop("ph"))
+    text = alter_kernels(lambda event: event.update(dur=-5) or event.pop("ph"))
     trace = read(text)
     assert sizes(trace) == clean
     assert trace.device["dur_ns"].min() == 0
 
 
 def test_no_phase_and_no_duration(read, clean):
-    text = altered(lambda event: (event.pop("ph"), event.pop("dur")))
+    text = alter_kernels(lambda event: (event.pop("ph"), event.pop("dur")))
     trace = read(text)
     assert damage(trace) == {"unknown_phase": 1}
     assert sizes(trace) == clean | {"device": clean["device"] - 1}
 
 
 def test_absent_fields_that_are_not_needed(read, clean):
-    trace = read(altered(*map(lacks, ("pid", "tid", "args", "id"))))
+    trace = read(alter_kernels(*map(lacks, ("pid", "tid", "args", "id"))))
     assert damage(trace) == {}
     assert sizes(trace) == clean
 
 
 def test_null_fields_are_missing_fields(read, clean):
-    trace = read(altered(has(pid=None), has(tid=None), has(id=None)))
+    trace = read(alter_kernels(has(pid=None), has(tid=None), has(id=None)))
     assert damage(trace) == {}
     assert sizes(trace) == clean
 
 
 def test_fields_of_other_types_are_reported(read, clean):
     names, ids = (has(name=5), has(name=["a"])), (has(id=[1]), has(pid=True))
-    trace = read(altered(*names, has(pid=1.5), has(tid={"a": 1}), *ids))
+    trace = read(alter_kernels(*names, has(pid=1.5), has(tid={"a": 1}), *ids))
     assert damage(trace)["bad_value"] == 6
     assert sizes(trace) == clean
 

@@ -43,15 +43,18 @@ def large(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def alone(large) -> Trace:
+def single_process_trace(large) -> Trace:
     """The large trace as one process reads it."""
     return read_with(large, 1)
 
 
-def test_worker_processes_give_the_tables_of_one_process(large, alone):
+def test_worker_processes_give_the_tables_of_one_process(large, single_process_trace):
     shared = read_with(large, 2)
-    assert as_text(alone) == as_text(shared)
-    assert (alone.metadata, alone.health) == (shared.metadata, shared.health)
+    assert as_text(single_process_trace) == as_text(shared)
+    assert (single_process_trace.metadata, single_process_trace.health) == (
+        shared.metadata,
+        shared.health,
+    )
 
 
 def test_workers_import_nothing_from_the_current_folder(tmp_path, monkeypatch):
@@ -64,9 +67,9 @@ def test_workers_import_nothing_from_the_current_folder(tmp_path, monkeypatch):
         worker.stop()
 
 
-def test_workers_that_cannot_start_do_not_matter(large, alone, monkeypatch):
+def test_workers_that_cannot_start_do_not_matter(large, single_process_trace, monkeypatch):
     monkeypatch.setattr(runtime, "_COMMAND", ("/no/such/python",))
-    assert read_with(large, 2).metadata.events == alone.metadata.events
+    assert read_with(large, 2).metadata.events == single_process_trace.metadata.events
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -83,9 +86,9 @@ def test_any_number_of_shares_gives_the_same_tables(tmp_path, jobs):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_pieces_of_a_few_events_give_the_tables_of_one_piece(tmp_path, dialect, monkeypatch):
     path = write(tmp_path / "trace.json", DIALECTS[dialect]())
-    whole = as_text(read_with(path, 1))
+    expected = as_text(read_with(path, 1))
     monkeypatch.setitem(container.cut_pieces.__kwdefaults__, "size", 300)
-    assert as_text(read_with(path, 1)) == whole
+    assert as_text(read_with(path, 1)) == expected
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -113,7 +116,7 @@ def test_damage_in_one_piece_leaves_the_others_alone(tmp_path):
 # -- packing -------------------------------------------------------------------------------------
 
 
-def packed(text: bytes, folder: Path) -> dict[str, Path]:
+def pack_variants(text: bytes, folder: Path) -> dict[str, Path]:
     half = len(text) // 2
     stored = folder / "stored.zip"
     with zipfile.ZipFile(stored, "w", zipfile.ZIP_STORED) as archive:
@@ -135,7 +138,7 @@ def packed(text: bytes, folder: Path) -> dict[str, Path]:
 def test_packing_does_not_change_the_tables(tmp_path):
     text = to_bytes(DIALECTS["nvidia"]())
     plain = as_text(read_with(write(tmp_path / "trace.json", text), 1))
-    for label, path in packed(text, tmp_path).items():
+    for label, path in pack_variants(text, tmp_path).items():
         trace = read_with(path, 1)
         assert as_text(trace) == plain, label
         assert damage(trace) == {}, label

@@ -125,7 +125,7 @@ def exact_ns(text: str) -> int:
 def written_us(most_whole: int) -> st.SearchStrategy[str]:
     """Microseconds as text with up to three decimals, and now and then a sign."""
     return st.builds(
-        lambda sign, whole, decimals: f"{sign}{whole}{decimals}",
+        lambda sign, integer, decimals: f"{sign}{integer}{decimals}",
         st.sampled_from(["", "", "-"]),
         st.integers(0, most_whole),
         st.from_regex(r"(\.[0-9]{1,3})?", fullmatch=True),

@@ -226,7 +226,7 @@ def test_counters_of_system_probes_name_their_device_or_process(read):
     ]
 
 
-def sampled(name: str, pid: str, tid: str = "1", category: str = "CAT_CPU", **args: Any):
+def counter_event(name: str, pid: str, tid: str = "1", category: str = "CAT_CPU", **args: Any):
     lane = {"pid": pid, "tid": tid, "cat": category}
     return {"ph": "C", "name": name, **lane, "ts": 5, "args": args or {"value": 1}}
 
@@ -234,10 +234,12 @@ def sampled(name: str, pid: str, tid: str = "1", category: str = "CAT_CPU", **ar
 def test_counters_of_processes_are_told_by_their_device(read):
     counters = read(
         [
-            sampled("process_cpu_usage_944615", "node1(1)", category="CAT_PROCESS"),
-            sampled("process_gpu_usage_944616", "node1(1)", "CAT_XPU_7", "CAT_XPU"),
-            sampled("net_rx_rate", "node1(1)", "CAT_NET_eth0", "CAT_NET", value=2, hostname="n"),
-            sampled("gpu_usage", "7", "CAT_XPU_3", "CAT_XPU", args='{"value": 5}'),
+            counter_event("process_cpu_usage_944615", "node1(1)", category="CAT_PROCESS"),
+            counter_event("process_gpu_usage_944616", "node1(1)", "CAT_XPU_7", "CAT_XPU"),
+            counter_event(
+                "net_rx_rate", "node1(1)", "CAT_NET_eth0", "CAT_NET", value=2, hostname="n"
+            ),
+            counter_event("gpu_usage", "7", "CAT_XPU_3", "CAT_XPU", args='{"value": 5}'),
         ]
     ).counters
     assert rows(counters, "counter", "device", "value") == [
@@ -251,9 +253,9 @@ def test_counters_of_processes_are_told_by_their_device(read):
 def test_devices_of_several_hosts_are_told_apart(read):
     counters = read(
         [
-            sampled("gpu_usage", "node1(5)", "CAT_XPU_0", "CAT_XPU"),
-            sampled("gpu_usage", "node2(5)", "CAT_XPU_0", "CAT_XPU"),
-            sampled("host_cpu_usage", "node2(5)"),
+            counter_event("gpu_usage", "node1(5)", "CAT_XPU_0", "CAT_XPU"),
+            counter_event("gpu_usage", "node2(5)", "CAT_XPU_0", "CAT_XPU"),
+            counter_event("host_cpu_usage", "node2(5)"),
         ]
     ).counters
     assert counters["device"].to_list() == ["GPU 0 on node1", "GPU 0 on node2", "Host on node2"]
@@ -287,6 +289,6 @@ def test_a_trace_without_device_work_is_a_cpu_trace(read):
         ("tracelens/inference/vllm_decode_full.json.gz", "amd", 1993),
     ],
 )
-def test_real_recordings(shared, recording, vendor, events):
-    metadata = read_trace(shared / "data" / recording, ReadOptions(jobs=1)).metadata
+def test_real_recordings(shared_root, recording, vendor, events):
+    metadata = read_trace(shared_root / "data" / recording, ReadOptions(jobs=1)).metadata
     assert (metadata.vendor, metadata.events) == (vendor, events)

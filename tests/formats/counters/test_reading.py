@@ -194,7 +194,7 @@ def write_files(folder: Path, *names: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("trace", "others", "expected"),
+    ("trace", "neighbours", "expected"),
     [
         ("trace.json", ["counters.csv"], "counters.csv"),
         ("trace.json.gz", ["counters.csv.gz"], "counters.csv.gz"),
@@ -209,10 +209,12 @@ def write_files(folder: Path, *names: str) -> None:
         ("trace.json", [], None),
     ],
 )
-def test_find_beside(tmp_path: Path, trace: str, others: list[str], expected: str | None) -> None:
-    write_files(tmp_path, trace, *others)
-    found = find_beside(tmp_path / trace)
-    assert (found and found.name) == expected
+def test_find_beside(
+    tmp_path: Path, trace: str, neighbours: list[str], expected: str | None
+) -> None:
+    write_files(tmp_path, trace, *neighbours)
+    counters_file = find_beside(tmp_path / trace)
+    assert (counters_file and counters_file.name) == expected
 
 
 def test_a_small_json_that_is_no_trace_does_not_count(tmp_path: Path) -> None:
@@ -222,8 +224,8 @@ def test_a_small_json_that_is_no_trace_does_not_count(tmp_path: Path) -> None:
     assert find_beside(tmp_path / "trace.json") == tmp_path / "counters.csv"
 
 
-def test_shared_counters(shared: Path) -> None:
-    folder = shared / "data" / "h200" / "faults" / "normal"
+def test_shared_counters(shared_root: Path) -> None:
+    folder = shared_root / "data" / "h200" / "faults" / "normal"
     path = find_beside(folder / "trace.json.gz")
     assert path == folder / "counters.csv"
     frame, health = read_counters(path)

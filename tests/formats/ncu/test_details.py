@@ -240,11 +240,11 @@ def test_a_duration_without_a_unit_is_unknown(read) -> None:
     assert health(trace) == {"missing_metric": 3}
 
 
-@pytest.mark.parametrize("kept", [1, 40, 60])
-def test_a_cut_last_line(read, kept: int) -> None:
+@pytest.mark.parametrize("cut_bytes", [1, 40, 60])
+def test_a_cut_last_line(read, cut_bytes: int) -> None:
     text = details_csv(CALLS, before=())
-    trace = read(text[:-kept])
-    if kept == 1:  # only the line end is gone
+    trace = read(text[:-cut_bytes])
+    if cut_bytes == 1:  # only the line end is gone
         assert trace.kernel_calls.equals(expected_calls(CALLS))
         assert trace.health == ()
         return
@@ -409,10 +409,10 @@ def test_stretches_of_any_size(read, monkeypatch: pytest.MonkeyPatch, size: int)
     """Launches lie across the places where the file is cut for parsing."""
     calls = [*CALLS, replace(CALLS[0], dur_ns=None)]
     text = details_csv(calls, between={7: "hello", 15: '"quoted" noise'}, after=["bye"])
-    whole = read(text)
+    full_trace = read(text)
     monkeypatch.setattr(csv_pages, "stretches", partial(_small, size=size))
     small = read(text + text)
-    assert small.kernel_calls.head(len(calls)).equals(whole.kernel_calls)
+    assert small.kernel_calls.head(len(calls)).equals(full_trace.kernel_calls)
     assert small.kernel_calls.height == 2 * len(calls)
     assert health(small)["appended_tables"] == 1
 

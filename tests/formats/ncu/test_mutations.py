@@ -31,7 +31,7 @@ LETTERS = st.sampled_from([b'"', b",", b"\n", b"\r\n", b"\0", b"\xff", b"-", b" 
 
 
 @st.composite
-def damaged(draw: st.DrawFn) -> bytes:
+def damaged_page(draw: st.DrawFn) -> bytes:
     text = draw(st.sampled_from(PAGES))
     for _ in range(draw(st.integers(1, 4))):
         place = draw(st.integers(0, len(text)))
@@ -41,7 +41,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return text
 
 
-@given(damaged())
+@given(damaged_page())
 def test_damage_is_survived(text: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder, suppress(TimesinkError):
         path = Path(folder) / "calls.out"

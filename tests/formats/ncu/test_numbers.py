@@ -11,7 +11,7 @@ from ncu_files import LOCALES, number
 from timesink.formats.ncu.numbers import DecimalEvidence, is_missing, to_numbers
 
 
-def one(text: str, decimal: str = ".", exponent: str = "") -> float | None:
+def parse_number(text: str, decimal: str = ".", exponent: str = "") -> float | None:
     value: float | None = to_numbers(pl.Series([text]), decimal, pl.Series([exponent]))[0]
     return value
 
@@ -46,12 +46,12 @@ def one(text: str, decimal: str = ".", exponent: str = "") -> float | None:
     ],
 )
 def test_readings(text: str, with_point: float, with_comma: float | None) -> None:
-    assert (one(text, "."), one(text, ",")) == (with_point, with_comma)
+    assert (parse_number(text, "."), parse_number(text, ",")) == (with_point, with_comma)
 
 
 @pytest.mark.parametrize("text", ["", "n/a", "N/A", "nan", "-nan(ind)", "-", "inf", "PolicySpread"])
 def test_no_number(text: str) -> None:
-    assert one(text) is None
+    assert parse_number(text) is None
     assert is_missing(pl.Series([text]))[0] == (text != "PolicySpread")
 
 
@@ -60,7 +60,7 @@ def test_no_number(text: str) -> None:
     [("2.97", "e6", 2_970_000.0), ("5.984000", "e3", 5_984.0), ("0.000001", "e9", 1_000.0)],
 )
 def test_powers_of_ten_are_exact(text: str, exponent: str, value: float) -> None:
-    assert one(text, ".", exponent) == value
+    assert parse_number(text, ".", exponent) == value
 
 
 @given(nanoseconds=st.integers(0, 2**53), decimals=st.sampled_from([0, 3, 6, 9]))
@@ -69,7 +69,7 @@ def test_every_nanosecond_survives_every_unit(nanoseconds: int, decimals: int) -
         text = number(nanoseconds // 10**decimals, locale)
         if decimals:
             text += locale.decimal + f"{nanoseconds % 10**decimals:0{decimals}d}"
-        assert one(text, locale.decimal, f"e{decimals}") == nanoseconds
+        assert parse_number(text, locale.decimal, f"e{decimals}") == nanoseconds
 
 
 @pytest.mark.parametrize(

@@ -89,11 +89,11 @@ def test_details_behind_a_raw_page(read) -> None:
 @pytest.mark.parametrize("size", [1, 700])
 def test_stretches_of_any_size(read, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     calls = [replace(call, dur_ns=number) for number in range(2) for call in CALLS]
-    whole = read(raw_csv(calls))
+    full_trace = read(raw_csv(calls))
     monkeypatch.setattr(csv_pages, "stretches", partial(_small, size=size))
     small = read(raw_csv(calls))
-    assert small.kernel_calls.equals(whole.kernel_calls)
-    assert small.kernel_metrics.equals(whole.kernel_metrics)
+    assert small.kernel_calls.equals(full_trace.kernel_calls)
+    assert small.kernel_metrics.equals(full_trace.kernel_metrics)
 
 
 def _small(blocks: Any, size: int) -> Any:

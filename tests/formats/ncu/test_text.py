@@ -137,11 +137,11 @@ def test_the_same_kernel_twice_is_two_launches(read) -> None:
 
 @pytest.mark.parametrize("size", [1, 100, 1000])
 def test_stretches_of_any_size(read, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    whole = read(FULL)
+    full_trace = read(FULL)
     monkeypatch.setattr(module, "stretches", partial(_small, size=size))
     small = read(FULL)
-    assert small.kernel_calls.equals(whole.kernel_calls)
-    assert small.kernel_metrics.equals(whole.kernel_metrics)
+    assert small.kernel_calls.equals(full_trace.kernel_calls)
+    assert small.kernel_metrics.equals(full_trace.kernel_metrics)
 
 
 def _small(blocks: Any, size: int) -> Any:

@@ -32,14 +32,14 @@ Generated = tuple[SimulatedRun, dict[int, Trace]]
 
 
 @cache
-def generated(name: str) -> Generated:
+def simulate_run(name: str) -> Generated:
     run = carry_out(PLANS[name])
     return run, dict(tables_of(run))
 
 
 @pytest.fixture(params=PLANS)
 def run(request) -> Generated:
-    return generated(request.param)
+    return simulate_run(request.param)
 
 
 def test_nothing_overlaps_on_a_stream_or_starts_before_its_launch(run):
@@ -83,7 +83,7 @@ def _collectives(run: SimulatedRun, rank: int, trace) -> pl.DataFrame:
 
 
 def test_what_is_sent_is_received_at_the_same_moment():
-    run, traces = generated("pipeline")
+    run, traces = simulate_run("pipeline")
     ends: dict[str, dict[str, list[float]]] = {"send": {}, "recv": {}}
     for rank, trace in traces.items():
         offset = run.truth.clock_offset_ns[rank]
@@ -184,7 +184,7 @@ def test_every_rank_is_in_one_group_of_each_role():
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "reason"),
     [
         (lambda: Plan(ranks=10, tensor=4), "cannot be divided"),
         (lambda: Plan(ranks=0), "needs ranks"),
@@ -194,6 +194,6 @@ def test_every_rank_is_in_one_group_of_each_role():
         (lambda: carry_out(Plan(stragglers=(Straggler("last_stage"),))), "without pipeline"),
     ],
 )
-def test_plans_that_cannot_be_are_refused(make, said):
-    with pytest.raises(UsageError, match=said):
+def test_plans_that_cannot_be_are_refused(make, reason):
+    with pytest.raises(UsageError, match=reason):
         make()

@@ -30,10 +30,10 @@ def test_reading_gives_back_what_was_generated(folder):
     for rank in (0, 5):
         read = timesink.open(folder / f"rank{rank}.pt.trace.json.gz", cache=False)
         assert read.health == ()
-        made = tables[rank]
-        assert replace(made.metadata, source=read.metadata.source) == read.metadata
+        expected = tables[rank]
+        assert replace(expected.metadata, source=read.metadata.source) == read.metadata
         for name in read.frames:
-            assert_frame_equal(*(_plain(one.lazy(name).collect()) for one in (made, read)))
+            assert_frame_equal(*(_plain(trace.lazy(name).collect()) for trace in (expected, read)))
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:
@@ -59,9 +59,13 @@ def test_truth_knows_all_files_and_events(tmp_path):
 
 def test_a_collective_is_written_as_pytorch_does(folder):
     trace = json.loads(gzip.decompress((folder / "rank5.pt.trace.json.gz").read_bytes()))
-    told = trace["distributedInfo"]
-    assert (told["rank"], told["world_size"], told["backend"]) == (5, 8, "nccl")
-    config = {group["pg_name"]: group for group in told["pg_config"]}
+    distributed = trace["distributedInfo"]
+    assert (distributed["rank"], distributed["world_size"], distributed["backend"]) == (
+        5,
+        8,
+        "nccl",
+    )
+    config = {group["pg_name"]: group for group in distributed["pg_config"]}
     kernels = [event for event in trace["traceEvents"] if event["name"].startswith("ncclDevKernel")]
     calls = {
         event["args"]["External id"]: event["args"]
@@ -70,15 +74,19 @@ def test_a_collective_is_written_as_pytorch_does(folder):
     }
     assert len(kernels) == len(calls) > 10
     for kernel in kernels:
-        own = kernel["args"]
-        call = calls[own["External id"]]
-        shared = {key: own[key] for key in own.keys() & call.keys() if key != "External id"}
+        kernel_args = kernel["args"]
+        call = calls[kernel_args["External id"]]
+        shared = {
+            key: kernel_args[key]
+            for key in kernel_args.keys() & call.keys()
+            if key != "External id"
+        }
         assert shared.items() <= call.items()
-        group = config[own["Process Group Name"]]
-        assert json.loads(own["Process Group Ranks"]) == group["ranks"]
-        assert own["Group size"] == group["pg_size"] == len(group["ranks"])
+        group = config[kernel_args["Process Group Name"]]
+        assert json.loads(kernel_args["Process Group Ranks"]) == group["ranks"]
+        assert kernel_args["Group size"] == group["pg_size"] == len(group["ranks"])
         assert 5 in group["ranks"]
-        assert own["Process Group Description"] == group["pg_desc"]
+        assert kernel_args["Process Group Description"] == group["pg_desc"]
         assert isinstance(call["Seq"], int)
 
 

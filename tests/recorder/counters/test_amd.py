@@ -17,10 +17,10 @@ probes = GPU_SOURCE.probes
 
 
 def values(setting: ProbeContext, *moments: float) -> dict[tuple[str, str], float]:
-    found = list(devices.probes(setting))
+    probe_list = list(devices.probes(setting))
     samples: list[Any] = []
     for now_s in moments:
-        samples = [sample for probe in found for sample in probe.read(now_s)]
+        samples = [sample for probe in probe_list for sample in probe.read(now_s)]
     return {(sample.counter, sample.device): sample.value for sample in samples}
 
 
@@ -36,9 +36,9 @@ def test_every_counter_in_the_units_of_the_others(amd, tmp_path):
         {"pid": 99, "memory_usage": {"vram_mem": 200}},
     ]
     setting = setting_of(root=on_the_host(tmp_path), HIP_VISIBLE_DEVICES="1")
-    found = values(setting, 1.0, 2.0)
-    assert {device for _, device in found} == {"GPU 0"}
-    assert {counter: value for (counter, _), value in found.items()} == {
+    readings = values(setting, 1.0, 2.0)
+    assert {device for _, device in readings} == {"GPU 0"}
+    assert {counter: value for (counter, _), value in readings.items()} == {
         "gpu_frequency": 2100,
         "gpu_mem_frequency": 1300,
         "gpu_power_mw": 310_000,
@@ -52,8 +52,8 @@ def test_every_counter_in_the_units_of_the_others(amd, tmp_path):
         "process_gpu_mem_bytes": 300,
         "gpu_mem_of_others_bytes": 200,
     }
-    named = {one.counter for one in setting.missing.named()}
-    assert named | {counter for counter, _ in found} == {counter.name for counter in COUNTERS}
+    named = {missing.counter for missing in setting.missing.named()}
+    assert named | {counter for counter, _ in readings} == {counter.name for counter in COUNTERS}
 
 
 @pytest.mark.usefixtures("amd")

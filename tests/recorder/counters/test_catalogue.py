@@ -9,7 +9,7 @@ import pytest
 
 from timesink.errors import UsageError
 from timesink.model.units import unit_of
-from timesink.recorder.counter_probes import COUNTERS, GROUPS, wanted
+from timesink.recorder.counter_probes import COUNTERS, GROUPS, wanted_counters
 from timesink.rules.counter_names import UNKNOWN, resource_of
 
 PAGE = Path(__file__).resolve().parents[3] / "docs/counters.md"
@@ -38,8 +38,8 @@ def test_the_diagnosis_knows_its_unit_and_what_it_tells(counter):
 
 @pytest.mark.parametrize("name", ROLES)
 def test_its_part_in_the_diagnosis(name):
-    found = resource_of(name)
-    assert (found.role, found.cause) == ROLES[name]
+    resource = resource_of(name)
+    assert (resource.role, resource.cause) == ROLES[name]
 
 
 def test_names_are_there_once_and_in_a_group():
@@ -49,13 +49,13 @@ def test_names_are_there_once_and_in_a_group():
 
 
 def test_the_page_tells_of_every_counter():
-    told = re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE)
-    assert told == [*GROUPS, *(counter.name for counter in COUNTERS)]
+    names = re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE)
+    assert names == [*GROUPS, *(counter.name for counter in COUNTERS)]
 
 
 def test_groups_names_and_patterns_can_be_asked_for():
-    assert wanted("all") == {counter.name for counter in COUNTERS}
-    assert wanted("disk, gpu_pcie_*,gpu_temp") == {
+    assert wanted_counters("all") == {counter.name for counter in COUNTERS}
+    assert wanted_counters("disk, gpu_pcie_*,gpu_temp") == {
         "disk_read_bytes_per_s",
         "disk_write_bytes_per_s",
         "disk_util_pct",
@@ -63,11 +63,11 @@ def test_groups_names_and_patterns_can_be_asked_for():
         "gpu_pcie_receive_kbps",
         "gpu_temp",
     }
-    assert not wanted("none")
+    assert not wanted_counters("none")
 
 
 @pytest.mark.parametrize("text", ["gpus", "disk,nvlink_*", "", ","])
 def test_what_there_is_not_is_refused_with_the_groups_there_are(text):
     with pytest.raises(UsageError) as raised:
-        wanted(text)
+        wanted_counters(text)
     assert all(group in raised.value.hint for group in GROUPS)

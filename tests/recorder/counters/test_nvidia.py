@@ -27,13 +27,13 @@ def on_the_host(root: Path) -> Path:
     return root
 
 
-def values(found: list[Probe], now_s: float) -> dict[tuple[str, str], float]:
-    samples = [sample for probe in found for sample in probe.read(now_s)]
+def values(probe_list: list[Probe], now_s: float) -> dict[tuple[str, str], float]:
+    samples = [sample for probe in probe_list for sample in probe.read(now_s)]
     return {(sample.counter, sample.device): sample.value for sample in samples}
 
 
-def labels(found: list[Probe]) -> list[str]:
-    samples = [sample for probe in found for sample in probe.read(1.0)]
+def labels(probe_list: list[Probe]) -> list[str]:
+    samples = [sample for probe in probe_list for sample in probe.read(1.0)]
     return sorted({sample.device for sample in samples})
 
 
@@ -47,9 +47,9 @@ def use(pid: int, share: int, at_us: int = 1) -> Any:
 
 @pytest.mark.usefixtures("nvml")
 def test_every_counter_with_the_value_of_the_library(tmp_path):
-    found = list(probes(setting_of(root=on_the_host(tmp_path))))
-    values(found, 1.0)
-    after = {counter: value for (counter, _), value in values(found, 3.0).items()}
+    probe_list = list(probes(setting_of(root=on_the_host(tmp_path))))
+    values(probe_list, 1.0)
+    after = {counter: value for (counter, _), value in values(probe_list, 3.0).items()}
     assert after == {
         "gpu_sm_frequency": 1965,
         "gpu_frequency": 1980,
@@ -87,15 +87,15 @@ VISIBLE = {
 }
 
 
-@pytest.mark.parametrize("given", VISIBLE)
-def test_devices_are_called_as_the_program_calls_them(nvml, given):
+@pytest.mark.parametrize("visible", VISIBLE)
+def test_devices_are_called_as_the_program_calls_them(nvml, visible):
     nvml.DEVICES += [nvml.Device("GPU-bb22"), nvml.Device("GPU-cc33")]
     nvml.INSTANCES["MIG-1"] = nvml.DEVICES[2]
-    environment = dict([given.split("=")]) if given else {}
+    environment = dict([visible.split("=")]) if visible else {}
     setting = setting_of("gpu_temp", **environment)
-    assert labels(list(probes(setting))) == VISIBLE[given]
+    assert labels(list(probes(setting))) == VISIBLE[visible]
     described = describe_devices(environment)
-    assert sorted(device["device"] for device in described) == VISIBLE[given]
+    assert sorted(device["device"] for device in described) == VISIBLE[visible]
     last = max(described, key=lambda device: device["index"])
     assert last["uuid"] == "GPU-cc33"
     assert last["name"] == "NVIDIA H200"
@@ -116,7 +116,7 @@ def test_a_driver_that_does_not_start_is_the_reason(nvml):
     nvml.INIT_ERROR.append(9)
     setting = setting_of("gpu_temp,gpu_usage")
     assert list(probes(setting)) == []
-    assert [one.counter for one in setting.missing.named()] == ["gpu_temp", "gpu_usage"]
+    assert [missing.counter for missing in setting.missing.named()] == ["gpu_temp", "gpu_usage"]
     assert "NVML does not start (Driver Not Loaded)" in setting.missing.named()[0].why
 
 
@@ -126,9 +126,9 @@ def test_what_is_not_supported_is_named_once_and_the_rest_is_recorded(nvml, tmp_
         device.errors |= {"nvmlDeviceGetTemperature": 3, "139": 3}
     nvml.DEVICES[1].errors["nvmlDeviceGetPowerUsage"] = 4
     sampled, rows = sampled_until(
-        tmp_path, "gpu", lambda found: "gpu_link_transmit_kbps" in counters_of(found)
+        tmp_path, "gpu", lambda current_rows: "gpu_link_transmit_kbps" in counters_of(current_rows)
     )
-    why = {one.counter: one.why for one in sampled.missing}
+    why = {missing.counter: missing.why for missing in sampled.missing}
     assert why["gpu_temp"] == "GPU 0, GPU 1: Not Supported"
     assert why["gpu_link_receive_kbps"] == "GPU 0, GPU 1: not supported by this device"
     assert why["gpu_power_mw"] == "GPU 1: Insufficient Permissions"
@@ -151,7 +151,9 @@ def test_a_device_that_is_lost_is_named_once_and_the_others_go_on(nvml, tmp_path
     sampled, rows = sampled_until(
         tmp_path,
         "gpu_usage,host_cpu_usage",
-        lambda found: "GPU 1" in {row[2] for row in found} and lost_and_gone_on(found),
+        lambda current_rows: (
+            "GPU 1" in {row[2] for row in current_rows} and lost_and_gone_on(current_rows)
+        ),
     )
     (missing,) = sampled.missing
     assert missing.counter == "gpu_usage"
@@ -166,8 +168,8 @@ def test_own_processes_and_others(nvml, tmp_path):
     root = on_the_host(tmp_path)
     nvml.DEVICES[0].running = [process(7, 500), process(99, 1200), process(98)]
     nvml.DEVICES[0].used = [use(7, 60), use(7, 20, 2), use(99, 30, 2)]
-    found = list(probes(setting_of(",".join(SHARING), root=root)))
-    read = {counter: value for (counter, _), value in values(found, 1.0).items()}
+    probe_list = list(probes(setting_of(",".join(SHARING), root=root)))
+    read = {counter: value for (counter, _), value in values(probe_list, 1.0).items()}
     assert read == {
         "process_gpu_usage": 40,
         "gpu_others_usage": 30,
@@ -175,17 +177,17 @@ def test_own_processes_and_others(nvml, tmp_path):
         "gpu_mem_of_others_bytes": 1200,
     }
     # The library has nothing new: nobody worked since.
-    assert values(found, 2.0)["gpu_others_usage", "GPU 0"] == 0
+    assert values(probe_list, 2.0)["gpu_others_usage", "GPU 0"] == 0
 
 
 def test_numbers_of_another_namespace_tell_nobody_apart(nvml, tmp_path):
     nvml.DEVICES[0].running = [process(31_007, 500)]
     nvml.DEVICES[0].used = [use(31_007, 60)]
-    asked = f"{','.join(SHARING)},gpu_temp"
-    found = list(probes(setting_of(asked, root=tmp_path)))
-    assert set(values(found, 1.0)) == {("gpu_temp", "GPU 0")}
+    counters = f"{','.join(SHARING)},gpu_temp"
+    probe_list = list(probes(setting_of(counters, root=tmp_path)))
+    assert set(values(probe_list, 1.0)) == {("gpu_temp", "GPU 0")}
     nvml.DEVICES[0].running.append(process(7, 100))
-    assert values(found, 2.0)["process_gpu_mem_bytes", "GPU 0"] == 100
+    assert values(probe_list, 2.0)["process_gpu_mem_bytes", "GPU 0"] == 100
 
 
 def test_counters_that_never_came_say_why(nvml, tmp_path, monkeypatch):
@@ -200,5 +202,5 @@ def test_counters_that_never_came_say_why(nvml, tmp_path, monkeypatch):
 @pytest.mark.usefixtures("nvml")
 def test_all_that_was_asked_for_is_recorded_or_missing(tmp_path):
     sampled, _ = sampled_until(tmp_path, "gpu", lambda rows: len(rows) > 30)
-    names = {one.counter for one in sampled.missing} | set(sampled.recorded)
+    names = {missing.counter for missing in sampled.missing} | set(sampled.recorded)
     assert names == {counter.name for counter in COUNTERS}

@@ -43,26 +43,30 @@ def test_what_the_driver_notes_down_keeps_the_time_it_was_noted(nvml):
     begun_us = now_us + 10_000_000
     device.noted[0] += [(begun_us, 130_000), (begun_us + 20_000, 700_000)]
     device.noted[1] += [(begun_us, 7), (begun_us + 200_000, 96)]
-    assert [(one.at_us, one.value) for one in power.read(1.0)] == [
+    assert [(sample.at_us, sample.value) for sample in power.read(1.0)] == [
         (begun_us, 130_000),
         (begun_us + 20_000, 700_000),
     ]
     # A mean holds for the middle of its time, if the time before it is known.
-    assert [(one.at_us, one.value) for one in load.read(1.0)] == [
+    assert [(sample.at_us, sample.value) for sample in load.read(1.0)] == [
         (begun_us, 7),
         (begun_us + 100_000, 96),
     ]
     assert list(load.read(2.0)) == []
     # Not noted by this driver: asked for as before.
     assert [
-        (one.at_us, one.value) for one in memory.read(1.0) if one.counter == "gpu_mem_util"
+        (sample.at_us, sample.value)
+        for sample in memory.read(1.0)
+        if sample.counter == "gpu_mem_util"
     ] == [(None, 12)]
 
 
 def test_notes_of_another_clock_are_not_taken(nvml):
     nvml.DEVICES[0].noted = {0: [(1_000_000, 120_000)]}
-    power = next(one for one in probes(setting_of()) if "gpu_power_instant_mw" in one.counters)
-    assert [(one.at_us, one.value) for one in power.read(1.0)] == [(None, 155_000)]
+    power = next(
+        probe for probe in probes(setting_of()) if "gpu_power_instant_mw" in probe.counters
+    )
+    assert [(sample.at_us, sample.value) for sample in power.read(1.0)] == [(None, 155_000)]
 
 
 def test_devices_without_notes_are_waited_for_together(nvml, monkeypatch):
@@ -71,10 +75,10 @@ def test_devices_without_notes_are_waited_for_together(nvml, monkeypatch):
         device.noted = {0: [], 1: [], 2: []}
     clock = Clock()
     monkeypatch.setattr("timesink.recorder.nvidia_counters.time", clock)
-    found = list(probes(setting_of("gpu_power_instant_mw,gpu_usage,gpu_mem_util")))
+    probe_list = list(probes(setting_of("gpu_power_instant_mw,gpu_usage,gpu_mem_util")))
     assert 0 < clock.slept_s < 1
-    assert {lane for probe in found for lane in [probe.lane]} == {GPU_LANE}
-    assert len({probe.device for probe in found}) == 8
+    assert {lane for probe in probe_list for lane in [probe.lane]} == {GPU_LANE}
+    assert len({probe.device for probe in probe_list}) == 8
 
 
 def test_a_driver_that_was_asleep_has_its_notes_a_moment_later(nvml, monkeypatch):
@@ -84,8 +88,8 @@ def test_a_driver_that_was_asleep_has_its_notes_a_moment_later(nvml, monkeypatch
     note = (time.time_ns() // 1000, 120_000)
     clock = Clock(lambda: nvml.DEVICES[1].noted[0].append(note))
     monkeypatch.setattr("timesink.recorder.nvidia_counters.time", clock)
-    found = {one.device: one.lane for one in probes(setting_of("gpu_power_instant_mw"))}
-    assert found == {"GPU 0": GPU_LANE, "GPU 1": "notes of GPU 1"}
+    lanes = {probe.device: probe.lane for probe in probes(setting_of("gpu_power_instant_mw"))}
+    assert lanes == {"GPU 0": GPU_LANE, "GPU 1": "notes of GPU 1"}
 
 
 def test_rows_have_the_time_of_the_note_and_the_last_notes_are_there(nvml, tmp_path):

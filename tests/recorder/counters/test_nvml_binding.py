@@ -65,42 +65,42 @@ class Library:
             value.valueType, value.value.ullVal = 3, value.fieldId + value.scopeId
         return 0
 
-    def nvmlDeviceGetComputeRunningProcesses_v3(self, device: Any, count: Any, found: Any) -> int:
+    def nvmlDeviceGetComputeRunningProcesses_v3(self, device: Any, count: Any, infos: Any) -> int:
         room, count._obj.value = count._obj.value, self.processes
         if room < self.processes:
             return 7
         for number in range(self.processes):
-            found[number].pid, found[number].usedGpuMemory = 100 + number, 2**40
-        found[0].usedGpuMemory = UNKNOWN_MEMORY
+            infos[number].pid, infos[number].usedGpuMemory = 100 + number, 2**40
+        infos[0].usedGpuMemory = UNKNOWN_MEMORY
         return 0
 
     def nvmlDeviceGetSamples(
-        self, device: Any, kind: Any, since: Any, value_type: Any, count: Any, found: Any
+        self, device: Any, kind: Any, since: Any, value_type: Any, count: Any, samples: Any
     ) -> int:
         if since.value:
             return 6
         value_type._obj.value, count._obj.value = 1, 2
-        for number in range(2 if found else 0):
-            found[number].timeStamp = 10**15 + number
-            found[number].sampleValue.uiVal = 100 * (kind.value + number)
+        for number in range(2 if samples else 0):
+            samples[number].timeStamp = 10**15 + number
+            samples[number].sampleValue.uiVal = 100 * (kind.value + number)
         return 0
 
     def nvmlDeviceGetProcessUtilization(
-        self, device: Any, found: Any, count: Any, since: Any
+        self, device: Any, samples: Any, count: Any, since: Any
     ) -> int:
         if since.value:
             return 6
-        if found is None:
+        if samples is None:
             count._obj.value = 2
             return 7
         for number in range(2):
-            found[number].pid, found[number].smUtil = 100 + number, 50
-            found[number].timeStamp = 10**15 + number
+            samples[number].pid, samples[number].smUtil = 100 + number, 50
+            samples[number].timeStamp = 10**15 + number
         return 0
 
 
 @pytest.fixture
-def binding() -> Binding:
+def fake_binding() -> Binding:
     return Binding(Library())
 
 
@@ -109,43 +109,43 @@ def test_structures_are_laid_out_as_in_the_header():
     assert {kind: ctypes.sizeof(kind) for kind in sizes} == sizes
 
 
-def test_values_of_a_device(binding):
-    binding.nvmlInit()
-    assert binding.nvmlDeviceGetCount() == 1
-    device = binding.nvmlDeviceGetHandleByIndex(0)
+def test_values_of_a_device(fake_binding):
+    fake_binding.nvmlInit()
+    assert fake_binding.nvmlDeviceGetCount() == 1
+    device = fake_binding.nvmlDeviceGetHandleByIndex(0)
     assert device.value == 0x1000
-    assert binding.nvmlDeviceGetUUID(device) == "GPU-aa11"
-    assert binding.nvmlDeviceGetClockInfo(device, 1) == 1981
-    assert binding.nvmlDeviceGetUtilizationRates(device).memory == 12
-    assert binding.nvmlDeviceGetMemoryInfo(device).used == 2**33
-    fields = binding.nvmlDeviceGetFieldValues(device, [(138, 2**32 - 1), 186])
+    assert fake_binding.nvmlDeviceGetUUID(device) == "GPU-aa11"
+    assert fake_binding.nvmlDeviceGetClockInfo(device, 1) == 1981
+    assert fake_binding.nvmlDeviceGetUtilizationRates(device).memory == 12
+    assert fake_binding.nvmlDeviceGetMemoryInfo(device).used == 2**33
+    fields = fake_binding.nvmlDeviceGetFieldValues(device, [(138, 2**32 - 1), 186])
     assert [field.value.ullVal for field in fields] == [138 + 2**32 - 1, 186]
 
 
-def test_an_error_has_its_number_and_a_reason(binding):
+def test_an_error_has_its_number_and_a_reason(fake_binding):
     with pytest.raises(NVMLError, match="not supported") as raised:
-        binding.nvmlDeviceGetTemperature(None, 0)
+        fake_binding.nvmlDeviceGetTemperature(None, 0)
     assert raised.value.value == 3
 
 
-def test_a_function_that_an_old_driver_has_not_is_an_error_of_it(binding):
+def test_a_function_that_an_old_driver_has_not_is_an_error_of_it(fake_binding):
     with pytest.raises(NVMLError, match="too old"):
-        binding.nvmlDeviceGetPowerUsage(None)
+        fake_binding.nvmlDeviceGetPowerUsage(None)
 
 
 @pytest.mark.parametrize("many", [2, 100])
-def test_as_many_processes_as_there_are(binding, many):
-    binding._library.processes = many
-    found = binding.nvmlDeviceGetComputeRunningProcesses(None)
-    assert [process.pid for process in found] == list(range(100, 100 + many))
-    assert [process.usedGpuMemory for process in found[:2]] == [0, 2**40]
+def test_as_many_processes_as_there_are(fake_binding, many):
+    fake_binding._library.processes = many
+    processes = fake_binding.nvmlDeviceGetComputeRunningProcesses(None)
+    assert [process.pid for process in processes] == list(range(100, 100 + many))
+    assert [process.usedGpuMemory for process in processes[:2]] == [0, 2**40]
 
 
-def test_use_of_processes_since_a_moment(binding):
-    found = binding.nvmlDeviceGetProcessUtilization(None, 0)
-    assert [(use.pid, use.smUtil) for use in found] == [(100, 50), (101, 50)]
+def test_use_of_processes_since_a_moment(fake_binding):
+    uses = fake_binding.nvmlDeviceGetProcessUtilization(None, 0)
+    assert [(use.pid, use.smUtil) for use in uses] == [(100, 50), (101, 50)]
     with pytest.raises(NVMLError) as raised:
-        binding.nvmlDeviceGetProcessUtilization(None, 5)
+        fake_binding.nvmlDeviceGetProcessUtilization(None, 5)
     assert raised.value.value == 6
 
 
@@ -162,11 +162,11 @@ def test_without_a_driver_that_is_the_reason(monkeypatch):
         load_nvml()
 
 
-def test_notes_of_the_driver(binding):
-    _, found = binding.nvmlDeviceGetSamples(None, 1, 0)
-    assert [(one.timeStamp, one.sampleValue.uiVal) for one in found] == [
+def test_notes_of_the_driver(fake_binding):
+    _, samples = fake_binding.nvmlDeviceGetSamples(None, 1, 0)
+    assert [(sample.timeStamp, sample.sampleValue.uiVal) for sample in samples] == [
         (10**15, 100),
         (10**15 + 1, 200),
     ]
     with pytest.raises(NVMLError, match="not found"):
-        binding.nvmlDeviceGetSamples(None, 1, 1)
+        fake_binding.nvmlDeviceGetSamples(None, 1, 1)

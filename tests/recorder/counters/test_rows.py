@@ -18,8 +18,8 @@ def test_rows_before_a_moment_go_and_the_rest_stays(tmp_path):
     rows.keep_from(95_500_000)
     assert rows.moments == 6
     rows.close()
-    kept = [value for _, _, _, value in rows_of(tmp_path / "counters.csv")]
-    assert kept == [95, 96, 97, 98, 99, 100]
+    values = [value for _, _, _, value in rows_of(tmp_path / "counters.csv")]
+    assert values == [95, 96, 97, 98, 99, 100]
     assert [file.name for file in tmp_path.iterdir()] == ["counters.csv"]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from sampling_counters import counters_of, rows_of, sampled_until, wait_for
 from timesink.errors import OutputError, UsageError
-from timesink.recorder.counter_probes import missing_in_words, wanted
+from timesink.recorder.counter_probes import missing_in_words, wanted_counters
 from timesink.recorder.counter_sampler import Sampler
 from timesink.recorder.host_counters import describe_host
 
@@ -67,13 +67,13 @@ def test_what_this_machine_has_is_recorded_and_all_else_is_named(tmp_path):
     sampled, rows = sampled_until(
         tmp_path,
         "all",
-        lambda found: {"host_cpu_usage", "process_cpu_usage"} <= counters_of(found),
+        lambda current_rows: {"host_cpu_usage", "process_cpu_usage"} <= counters_of(current_rows),
     )
     assert set(sampled.recorded) == counters_of(rows)
-    named = [one.counter for one in sampled.missing]
+    named = [missing.counter for missing in sampled.missing]
     assert len(named) == len(set(named))
-    assert set(named) | set(sampled.recorded) == wanted("all")
-    assert all(one.why for one in sampled.missing)
+    assert set(named) | set(sampled.recorded) == wanted_counters("all")
+    assert all(missing.why for missing in sampled.missing)
     times_us = [ts for ts, _, _, _ in rows]
     assert before_us <= min(times_us) <= max(times_us) <= time.time_ns() // 1000
     assert sampled.samples > 0
@@ -86,8 +86,10 @@ def test_a_busy_process_shows_as_busy(tmp_path):
         end_s = time.thread_time() + 0.05
         while time.thread_time() < end_s:
             pass
-        own = [value for _, counter, device, value in rows if device == f"pid {os.getpid()}"]
-        return any(value > 5 for value in own)
+        process_values = [
+            value for _, counter, device, value in rows if device == f"pid {os.getpid()}"
+        ]
+        return any(value > 5 for value in process_values)
 
     _, rows = sampled_until(tmp_path, "process_cpu_usage", busy, interval_ms=50)
     assert counters_of(rows) == {"process_cpu_usage"}
@@ -95,7 +97,9 @@ def test_a_busy_process_shows_as_busy(tmp_path):
 
 def test_a_sampler_that_rests_writes_nothing_and_goes_on(tmp_path: Path):
     file = tmp_path / "counters.csv"
-    sampler = Sampler(file, wanted=wanted("memory"), interval_ms=5, pids=lambda: [os.getpid()])
+    sampler = Sampler(
+        file, wanted=wanted_counters("memory"), interval_ms=5, pids=lambda: [os.getpid()]
+    )
     sampler.start()
     wait_for(lambda: len(rows_of(file)) > 3)
     sampler.rest()
@@ -114,7 +118,7 @@ def grows_by(file: Path, within_s: float) -> int:
 
 def test_dropping_rows_while_others_are_written(tmp_path):
     file = tmp_path / "counters.csv"
-    sampler = Sampler(file, wanted=wanted("psi,memory"), interval_ms=1, pids=lambda: ())
+    sampler = Sampler(file, wanted=wanted_counters("psi,memory"), interval_ms=1, pids=lambda: ())
     sampler.start()
     for _ in range(20):
         wait_for(lambda: bool(rows_of(file)))
@@ -134,20 +138,24 @@ def test_a_killed_sampler_leaves_whole_lines(tmp_path):
 
 def test_a_full_disk_leaves_whole_lines_and_is_named(tmp_path):
     file = tmp_path / "counters.csv"
-    told, _ = python(ON_A_FULL_DISK, file).communicate()
-    assert "why='not written to the end: " in told
+    output, _ = python(ON_A_FULL_DISK, file).communicate()
+    assert "why='not written to the end: " in output
     assert 2900 < file.stat().st_size <= 3000
     assert is_whole(file)
 
 
 def test_stopping_twice_tells_the_same(tmp_path):
-    sampler = Sampler(tmp_path / "c.csv", wanted=wanted("psi"), interval_ms=10, pids=lambda: ())
+    sampler = Sampler(
+        tmp_path / "c.csv", wanted=wanted_counters("psi"), interval_ms=10, pids=lambda: ()
+    )
     sampler.start()
     assert sampler.stop() == sampler.stop()
 
 
 def test_without_counters_there_is_no_file(tmp_path):
-    sampler = Sampler(tmp_path / "c.csv", wanted=wanted("none"), interval_ms=10, pids=lambda: ())
+    sampler = Sampler(
+        tmp_path / "c.csv", wanted=wanted_counters("none"), interval_ms=10, pids=lambda: ()
+    )
     sampler.start()
     sampler.keep_from(0)
     assert sampler.stop().recorded == ()
@@ -155,14 +163,16 @@ def test_without_counters_there_is_no_file(tmp_path):
 
 
 def test_a_place_that_cannot_be_written_is_said_at_once(tmp_path):
-    sampler = Sampler(tmp_path / "no/c.csv", wanted=wanted("psi"), interval_ms=10, pids=lambda: ())
+    sampler = Sampler(
+        tmp_path / "no/c.csv", wanted=wanted_counters("psi"), interval_ms=10, pids=lambda: ()
+    )
     with pytest.raises(OutputError, match="cannot be written"):
         sampler.start()
 
 
 def test_an_interval_that_nobody_can_keep_is_refused(tmp_path):
     with pytest.raises(UsageError, match="0 ms is too short"):
-        Sampler(tmp_path / "c.csv", wanted=wanted("all"), interval_ms=0, pids=lambda: ())
+        Sampler(tmp_path / "c.csv", wanted=wanted_counters("all"), interval_ms=0, pids=lambda: ())
 
 
 def test_a_recorder_that_cannot_tell_its_processes_costs_only_their_counters(tmp_path):
@@ -170,12 +180,12 @@ def test_a_recorder_that_cannot_tell_its_processes_costs_only_their_counters(tmp
         raise RuntimeError("no control folder")
 
     file = tmp_path / "c.csv"
-    asked = wanted("psi,process_cpu_usage,process_runq_wait_pct")
-    sampler = Sampler(file, wanted=asked, interval_ms=5, pids=broken)
+    counters = wanted_counters("psi,process_cpu_usage,process_runq_wait_pct")
+    sampler = Sampler(file, wanted=counters, interval_ms=5, pids=broken)
     sampler.start()
     wait_for(lambda: len(rows_of(file)) > 3)
-    told = missing_in_words(sampler.stop().missing)
-    assert told == ("process_cpu_usage, process_runq_wait_pct: no control folder",)
+    message = missing_in_words(sampler.stop().missing)
+    assert message == ("process_cpu_usage, process_runq_wait_pct: no control folder",)
 
 
 def test_the_host_is_described(tmp_path):

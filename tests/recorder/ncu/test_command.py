@@ -12,11 +12,11 @@ from timesink.recorder.ncu import (
     ROOFLINE,
     UTILISATION,
     NcuPlan,
+    command_line,
     import_commands,
+    launch_picks,
     metrics_named,
     profile_command,
-    sampling,
-    shown,
     shown_briefly,
 )
 
@@ -29,7 +29,7 @@ def words(version: tuple[int, ...] = (), **choices: object) -> list[str]:
 
 
 def test_plain_run():
-    assert shown(words(metrics=("a.sum", "b.avg"))) == (
+    assert command_line(words(metrics=("a.sum", "b.avg"))) == (
         "ncu -f -o here/report --target-processes all --clock-control none --cache-control all "
         "--metrics a.sum,b.avg python train.py --name 'two words'"
     )
@@ -42,8 +42,8 @@ def test_plain_run():
         ({"launches": (1000, None)}, "--launch-skip 1000"),
         ({"launches": (0, 5)}, "--launch-skip 0 --launch-count 5"),
         ({"kernel": "gemm|conv"}, "--kernel-name 'regex:gemm|conv'"),
-        ({"every": sampling(10)}, "--kernel-id ':::[0-9]*(1)'"),
-        ({"every": sampling(10), "kernel": "gemm"}, "--kernel-id '::regex:gemm:[0-9]*(1)'"),
+        ({"every": launch_picks(10)}, "--kernel-id ':::[0-9]*(1)'"),
+        ({"every": launch_picks(10), "kernel": "gemm"}, "--kernel-id '::regex:gemm:[0-9]*(1)'"),
         ({"from_start": False}, "--profile-from-start off"),
         ({"clock_control": "base"}, "--clock-control base"),
         ({"cache_control": "none"}, "--cache-control none"),
@@ -60,7 +60,7 @@ def test_no_launch_count_without_a_count():
 def test_colon_in_a_name_cannot_be_combined_with_every():
     assert "regex:at::native" in words(kernel="at::native")
     with pytest.raises(UsageError, match="colon"):
-        words(kernel="at::native", every=sampling(7))
+        words(kernel="at::native", every=launch_picks(7))
 
 
 def test_code_of_kernels_is_left_out_where_nobody_wants_the_report():
@@ -78,18 +78,21 @@ def test_percent_signs_are_no_macros():
 def test_report_is_printed_with_the_metrics_and_the_device():
     commands = import_commands("ncu", Path("x.ncu-rep"), ("a.sum",))
     plain = "ncu --import x.ncu-rep --csv --page raw --metrics a.sum,device__attribute_display_name"
-    assert [shown(command) for command in commands] == [f"{plain} --rename-kernels off", plain]
+    assert [command_line(command) for command in commands] == [
+        f"{plain} --rename-kernels off",
+        plain,
+    ]
 
 
 def test_report_is_printed_with_all_it_holds_where_nothing_is_chosen():
     commands = import_commands("ncu", "x.ncu-rep")
-    assert shown(commands[-1]) == "ncu --import x.ncu-rep --csv --page raw"
+    assert command_line(commands[-1]) == "ncu --import x.ncu-rep --csv --page raw"
 
 
 def test_launches_are_not_all_shown_on_screen():
-    whole = words(every=sampling(7), kernel="a|b")
-    assert len(shown(whole)) > 500
-    assert shown_briefly(whole) == (
+    command = words(every=launch_picks(7), kernel="a|b")
+    assert len(command_line(command)) > 500
+    assert shown_briefly(command) == (
         "ncu -f -o here/report --target-processes all --clock-control none --cache-control all "
         f"--kernel-id '::regex:a|b:1|8|15|...' --metrics {','.join(UTILISATION)} "
         "python train.py --name 'two words' (--dry-run shows it whole)"
@@ -98,8 +101,8 @@ def test_launches_are_not_all_shown_on_screen():
 
 @pytest.mark.parametrize("every", [2, 10, 50])
 def test_few_launches_are_shown(every: int):
-    whole = words(every=sampling(every))
-    assert shown_briefly(whole) == shown(whole)
+    command = words(every=launch_picks(every))
+    assert shown_briefly(command) == command_line(command)
 
 
 def test_metric_sets():
@@ -118,6 +121,6 @@ def test_what_is_no_metric(text: str):
 
 
 def test_filters_are_named_as_the_user_knows_them():
-    plan = NcuPlan(PROGRAM, every=sampling(7), launches=(0, 1), kernel="x", from_start=False)
+    plan = NcuPlan(PROGRAM, every=launch_picks(7), launches=(0, 1), kernel="x", from_start=False)
     assert plan.filters == ("--range", "--every", "--kernel", "--from-start no")
     assert NcuPlan(PROGRAM).filters == ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timesink.recorder.ncu.process import Heard
+from timesink.recorder.ncu.process import NcuLog
 
 CRASH = b"""\
 ==WARNING== Note: Running with unmodified GPU clocks.
@@ -16,18 +16,18 @@ CRASH = b"""\
 """
 
 
-def hear(text: bytes) -> Heard:
-    heard = Heard()
+def hear(text: bytes) -> NcuLog:
+    log = NcuLog()
     for line in text.splitlines(keepends=True):
-        heard.line(line)
-    return heard
+        log.line(line)
+    return log
 
 
 def test_program_that_fails():
-    heard = hear(CRASH)
-    assert (heard.kernels, heard.application_code) == (2, 1)
-    assert (heard.connected, heard.disconnected) == (1, 1)
-    assert heard.errors == []
+    log = hear(CRASH)
+    assert (log.kernels, log.application_code) == (2, 1)
+    assert (log.connected, log.disconnected) == (1, 1)
+    assert log.errors == []
 
 
 def test_notes_are_kept_once_and_whole():
@@ -45,12 +45,12 @@ def test_errors_of_the_profiler():
 
 
 def test_kernels_are_told_as_they_come():
-    told: list[tuple[int, str, int | None]] = []
-    heard = Heard(on_kernel=lambda *kernel: told.append(kernel))
-    heard.line(b'==PROF== Profiling "gemm" - 0 (1/4): 0%....50%....100% - 38 passes\n')
-    heard.line(b'==PROF== Profiling "relu" - 1: 0%\n')
-    heard.line(b"....50%....100% - 9 passes\n")
-    assert told == [(1, "gemm", 4), (2, "relu", None)]
+    kernels: list[tuple[int, str, int | None]] = []
+    log = NcuLog(on_kernel=lambda *kernel: kernels.append(kernel))
+    log.line(b'==PROF== Profiling "gemm" - 0 (1/4): 0%....50%....100% - 38 passes\n')
+    log.line(b'==PROF== Profiling "relu" - 1: 0%\n')
+    log.line(b"....50%....100% - 9 passes\n")
+    assert kernels == [(1, "gemm", 4), (2, "relu", None)]
 
 
 def test_shutting_down():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from timesink.errors import CollectError, UsageError
-from timesink.recorder.ncu.table import NcuOutputs, put_away, rescued, workplace
+from timesink.recorder.ncu.table import NcuOutputs, put_away, rescue_report, workplace
 
 
 def test_free_name_beside_the_table(tmp_path: Path):
@@ -88,7 +88,7 @@ def test_report_that_no_place_takes_stays_where_it_is(
     monkeypatch.setattr("timesink.recorder.ncu.table._move", refuse)
     with workplace(places.output) as report:
         report.write_text("measured")
-        with pytest.raises(CollectError) as caught, rescued(report, places, []):
+        with pytest.raises(CollectError) as caught, rescue_report(report, places, []):
             raise MemoryError
     assert caught.value.message == "out of memory"
     assert caught.value.hint == f"the report is kept as {report}"

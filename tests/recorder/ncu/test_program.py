@@ -68,8 +68,8 @@ def test_one_that_is_named_must_be_there(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_version(tmp_path: Path):
-    said = "Nsight Compute\\nVersion 2025.3.1.0 (build 3)"
-    ncu = executable(tmp_path / "ncu", f"#!/bin/sh\nprintf '{said}\\n'\n")
+    output = "Nsight Compute\\nVersion 2025.3.1.0 (build 3)"
+    ncu = executable(tmp_path / "ncu", f"#!/bin/sh\nprintf '{output}\\n'\n")
     assert ncu_version(ncu) == "2025.3.1.0"
     shy = executable(tmp_path / "shy", "#!/bin/sh\necho Nsight Compute\n")
     assert ncu_version(shy) == ""

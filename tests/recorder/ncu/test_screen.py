@@ -20,7 +20,7 @@ class Output(io.TextIOWrapper):
         return self._terminal
 
     @property
-    def shown(self) -> str:
+    def screen_text(self) -> str:
         self.flush()
         return self.buffer.getvalue().decode()  # type: ignore[attr-defined, no-any-return]
 
@@ -43,13 +43,13 @@ def test_pipe_gets_a_line_every_ten_seconds_or_thousand_kernels(clock: Clock):
     for kernel in range(1, 2101):
         clock.now += 0.005
         screen.kernel(kernel, "gemm", None)
-    assert [line.split(":")[0] for line in err.shown.splitlines()] == [
+    assert [line.split(":")[0] for line in err.screen_text.splitlines()] == [
         "profiling kernel 1 000",
         "profiling kernel 2 000",
     ]
     clock.now += 10
     screen.kernel(2101, "relu", 4000)
-    assert "profiling kernel 2 101 of 4 000: relu (" in err.shown
+    assert "profiling kernel 2 101 of 4 000: relu (" in err.screen_text
 
 
 def test_terminal_gets_one_line_that_changes(clock: Clock):
@@ -58,12 +58,12 @@ def test_terminal_gets_one_line_that_changes(clock: Clock):
     for kernel in range(1, 101):
         clock.now += 1 / 128
         screen.kernel(kernel, "gemm", None)
-    assert err.shown.split("\r\x1b[K") == [
+    assert err.screen_text.split("\r\x1b[K") == [
         "",
         *(f"profiling kernel {kernel}: gemm (128/s)" for kernel in range(13, 101, 13)),
     ]
     screen.pass_on(b"hello\n", out)
-    assert err.shown.endswith("\r\x1b[K")
+    assert err.screen_text.endswith("\r\x1b[K")
 
 
 def test_unfinished_line_of_the_program_is_left_alone(clock: Clock):
@@ -71,11 +71,11 @@ def test_unfinished_line_of_the_program_is_left_alone(clock: Clock):
     screen = Screen(out, err, clock)
     screen.pass_on(b"name? ", out)
     screen.show("profiling")
-    assert (out.shown, err.shown) == ("name? ", "")
+    assert (out.screen_text, err.screen_text) == ("name? ", "")
     screen.say("a line")
-    assert err.shown == "\na line\n"
+    assert err.screen_text == "\na line\n"
     screen.show("profiling")
-    assert err.shown.endswith("profiling")
+    assert err.screen_text.endswith("profiling")
 
 
 def test_bytes_pass_unchanged(clock: Clock):

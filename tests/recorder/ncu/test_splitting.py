@@ -16,40 +16,40 @@ HEAD = b'"ID","Process ID","Process Name"\n'
 def split(*chunks: bytes, ends: bool = True) -> dict[str, bytes]:
     """What belongs to whom after all chunks came."""
     splitter = Splitter()
-    found = {"program": b"", "profiler": b"", "table": b""}
+    parts = {"program": b"", "profiler": b"", "table": b""}
     for chunk in chunks:
         for origin, data in splitter.feed(chunk):
-            found[origin] += data
+            parts[origin] += data
     if ends:
         for origin, data in splitter.end():
-            found[origin] += data
-    return found
+            parts[origin] += data
+    return parts
 
 
 def test_lines_are_told_apart():
-    found = split(b"one\n" + PROFILING + b"two\n==ERROR== no\nthree")
-    assert found["program"] == b"one\ntwo\nthree"
-    assert found["profiler"] == PROFILING + b"==ERROR== no\n"
+    parts = split(b"one\n" + PROFILING + b"two\n==ERROR== no\nthree")
+    assert parts["program"] == b"one\ntwo\nthree"
+    assert parts["profiler"] == PROFILING + b"==ERROR== no\n"
 
 
 def test_profiler_breaks_into_an_unfinished_line():
-    found = split(b"epoch 1: \r 50% ", PROFILING, b"done\n")
-    assert (found["program"], found["profiler"]) == (b"epoch 1: \r 50% done\n", PROFILING)
+    parts = split(b"epoch 1: \r 50% ", PROFILING, b"done\n")
+    assert (parts["program"], parts["profiler"]) == (b"epoch 1: \r 50% done\n", PROFILING)
 
 
 def test_program_breaks_into_a_line_of_the_profiler():
-    found = split(
+    parts = split(
         b'==PROF== Profiling "gemm" - 12: 0%', b"hello\n", b"....50%....100% - 9 passes\n"
     )
-    assert found["program"] == b"hello\n"
-    found = split(b'==PROF== Profiling "gemm" - 1 (2/4): 0%....50%hello\n', b"....100% - 1 pass\n")
-    assert found["program"] == b"hello\n"
+    assert parts["program"] == b"hello\n"
+    parts = split(b'==PROF== Profiling "gemm" - 1 (2/4): 0%....50%hello\n', b"....100% - 1 pass\n")
+    assert parts["program"] == b"hello\n"
 
 
 def test_profiler_breaks_into_its_own_line():
-    found = split(b'==PROF== Profiling "gemm" - 12: 0%==PROF== Trying to shutdown target\n')
-    assert found["program"] == b""
-    assert b"\n==PROF== Trying" in found["profiler"]
+    parts = split(b'==PROF== Profiling "gemm" - 12: 0%==PROF== Trying to shutdown target\n')
+    assert parts["program"] == b""
+    assert b"\n==PROF== Trying" in parts["profiler"]
 
 
 def test_dots_of_a_program_are_its_own():
@@ -59,8 +59,8 @@ def test_dots_of_a_program_are_its_own():
 
 
 def test_prompts_and_bars_appear_at_once():
-    for shown in (b"password: ", b"\r[=====>    ] 50%", b"...", b'"quoted'):
-        assert split(shown, ends=False)["program"] == shown
+    for prompt in (b"password: ", b"\r[=====>    ] 50%", b"...", b'"quoted'):
+        assert split(prompt, ends=False)["program"] == prompt
 
 
 def test_what_may_be_a_mark_is_shown_when_nothing_follows():
@@ -79,9 +79,9 @@ def test_marks_of_others_pass():
 
 def test_table_printed_instead_of_a_report():
     row = b'"0","17","python3.12"\n'
-    found = split(b"hello\n" + HEAD + row + PROFILING + row + b"bye\n")
-    assert found["table"] == HEAD + row + row
-    assert found["program"] == b"hello\nbye\n"
+    parts = split(b"hello\n" + HEAD + row + PROFILING + row + b"bye\n")
+    assert parts["table"] == HEAD + row + row
+    assert parts["program"] == b"hello\nbye\n"
 
 
 def test_rows_of_a_program_are_its_own():

@@ -28,7 +28,7 @@ LONG = """\
 
 
 @pytest.fixture
-def written(tmp_path: Path):
+def write_printed(tmp_path: Path):
     def write(text: str) -> Path:
         path = tmp_path / "printed.csv"
         path.write_text(text)
@@ -37,41 +37,41 @@ def written(tmp_path: Path):
     return write
 
 
-def test_row_per_kernel(written):
-    table = look_at(written(WIDE), ["a.sum", "b.avg", "c"])
+def test_row_per_kernel(write_printed):
+    table = look_at(write_printed(WIDE), ["a.sum", "b.avg", "c"])
     assert table is not None
     assert (table.kernels, table.device) == (2, "NVIDIA H200")
     assert table.without_values == ("b.avg", "c")
 
 
-def test_row_per_kernel_and_metric(written):
-    table = look_at(written(LONG), ["a.sum", "b.avg"])
+def test_row_per_kernel_and_metric(write_printed):
+    table = look_at(write_printed(LONG), ["a.sum", "b.avg"])
     assert table is not None
     assert (table.kernels, table.device, table.without_values) == (3, "", ("b.avg",))
 
 
-def test_units_do_not_matter(written):
+def test_units_do_not_matter(write_printed):
     """A report comes in units that fit its values."""
     scaled = WIDE.replace('"ns"', '"us"').replace('"6,176"', '"6.176000"')
-    table = look_at(written(scaled), ["a.sum", "b.avg"])
+    table = look_at(write_printed(scaled), ["a.sum", "b.avg"])
     assert table is not None
     assert (table.kernels, table.device, table.without_values) == (2, "NVIDIA H200", ("b.avg",))
 
 
-def test_names_that_stand_for_several_metrics(written):
-    table = look_at(written(WIDE), ["a", "b", "regex:x"])
+def test_names_that_stand_for_several_metrics(write_printed):
+    table = look_at(write_printed(WIDE), ["a", "b", "regex:x"])
     assert table is not None
     assert table.without_values == ("b",)
 
 
 @pytest.mark.parametrize("text", ["", "hello\n", "==ERROR== no\n"])
-def test_no_table(written, text: str):
-    assert look_at(written(text), []) is None
+def test_no_table(write_printed, text: str):
+    assert look_at(write_printed(text), []) is None
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.csv.gz"])
-def test_file_says_how_it_came_about(written, tmp_path: Path, name: str):
-    table = look_at(written(WIDE), [])
+def test_file_says_how_it_came_about(write_printed, tmp_path: Path, name: str):
+    table = look_at(write_printed(WIDE), [])
     assert table is not None
     output = tmp_path / name
     write_table(table, output, {"version": 1}, ["==WARNING== clocks"])
@@ -82,8 +82,8 @@ def test_file_says_how_it_came_about(written, tmp_path: Path, name: str):
     assert lines[2:] == WIDE.splitlines()[1:]
 
 
-def test_place_that_vanished(written, tmp_path: Path):
-    table = look_at(written(WIDE), [])
+def test_place_that_vanished(write_printed, tmp_path: Path):
+    table = look_at(write_printed(WIDE), [])
     assert table is not None
     with pytest.raises(OutputError, match="cannot be written"):
         write_table(table, tmp_path / "gone" / "out.csv", {}, [])

@@ -9,7 +9,7 @@ import pytest
 
 from timesink.recorder import folder
 from timesink.recorder.agent import plain
-from timesink.recorder.agent.engine import Counting, Due
+from timesink.recorder.agent.engine import Counting, NextAction
 from timesink.recorder.agent.plain import PlainCycles, last_plain
 from timesink.recorder.folder import Notebook, RecordPlan, read_notes, read_plain
 
@@ -39,18 +39,18 @@ def test_cycles_are_timed_with_and_without_the_profiler():
     for now_ns in (0, 10):
         counting.boundary(now_ns)
     # The cycle in which the profiler warms up is no measure of anything.
-    assert counting.boundary(1000) is Due.START
+    assert counting.boundary(1000) is NextAction.START
     counting.resume(2000)
-    assert counting.boundary(2030) is Due.FINISH
+    assert counting.boundary(2030) is NextAction.FINISH
     assert (counting.timed, counting.recorded_ns) == ([(10, False)], [30])
     assert counting.seen == 4
 
 
 def test_recording_waits_while_another_profiler_runs():
     counting = Counting(RecordPlan(cycles=1, skip=1, plain=0), begins=False)
-    assert counting.boundary(1) is Due.START
+    assert counting.boundary(1) is NextAction.START
     counting.wait_longer()
-    assert counting.boundary(2) is Due.START
+    assert counting.boundary(2) is NextAction.START
     assert counting.skipped == 2
     # What attached itself to the device for the other is still there.
     assert counting.timed == []
@@ -84,8 +84,8 @@ def test_plain_cycles_come_before_the_profiler(skip: int, expected: list[str], *
 def test_plain_cycles_last_so_long():
     plan = RecordPlan(cycles=1, skip=1, plain=1, plain_s=1.0)
     counting = Counting(plan, begins=False)
-    found = [counting.boundary(at * 400_000_000).name for at in range(5)]
-    assert found == ["TIME", "NOTHING", "NOTHING", "PREPARE", "START"]
+    names = [counting.boundary(at * 400_000_000).name for at in range(5)]
+    assert names == ["TIME", "NOTHING", "NOTHING", "PREPARE", "START"]
 
 
 @pytest.mark.parametrize(("stop", "last"), [(True, "FINISH"), (False, "NOTHING")])
@@ -96,10 +96,10 @@ def test_plain_cycles_alone_need_no_profiler(last: str, *, stop: bool):
 
 def test_workers_end_with_the_same_plain_cycle(tmp_path: Path):
     """The first that has timed for long enough says which it is, early enough for the others."""
-    asked = partial(last_plain, tmp_path, is_alone=False)
-    assert asked(30, is_long=False) is None
-    assert asked(31, is_long=True) == 39
-    assert asked(32, is_long=False) == asked(33, is_long=True) == 39
+    last_cycle = partial(last_plain, tmp_path, is_alone=False)
+    assert last_cycle(30, is_long=False) is None
+    assert last_cycle(31, is_long=True) == 39
+    assert last_cycle(32, is_long=False) == last_cycle(33, is_long=True) == 39
     assert last_plain(tmp_path, 33, is_long=True, is_alone=True) == 33
 
 
@@ -114,8 +114,8 @@ def test_long_programs_keep_their_last_cycles(tmp_path: Path, monkeypatch: pytes
         cycles.border([(number, True)], number * plain.PROBES_EVERY_NS // 2)
     cycles.end()
     (process,) = read_notes(tmp_path)
-    kept = read_plain(tmp_path, process)
-    assert kept.cycles_ns == tuple(range(26, 36))
-    assert kept.dropped == 25
+    plain_record = read_plain(tmp_path, process)
+    assert plain_record.cycles_ns == tuple(range(26, 36))
+    assert plain_record.dropped == 25
     # Every other border is too soon after a probe.
-    assert [probe is None for probe in kept.probe_ns] == [False, True] * 5
+    assert [probe is None for probe in plain_record.probe_ns] == [False, True] * 5

@@ -23,9 +23,9 @@ from timesink.recorder.cycle_channel import CHANNEL_FILE, CycleReceiver, CycleSe
 
 @pytest.fixture
 def receiver(tmp_path: Path) -> Iterator[CycleReceiver]:
-    made = CycleReceiver(tmp_path)
-    yield made
-    made.close()
+    channel_receiver = CycleReceiver(tmp_path)
+    yield channel_receiver
+    channel_receiver.close()
 
 
 def test_cycles_of_threads_by_turns_come_together(tmp_path, receiver, monkeypatch):
@@ -36,12 +36,12 @@ def test_cycles_of_threads_by_turns_come_together(tmp_path, receiver, monkeypatc
         sender.add(number % 2, number, 1000 + number, {"batch_size": float(number)})
     sender.close()
     assert sender.dropped == 0
-    told = {}
+    rows_by_stream = {}
     for batch in receiver.read(1.0):
         rows = zip(batch.start_us, batch.duration_ns, batch.workload["batch_size"], strict=True)
-        told.setdefault(batch.stream, []).extend(rows)
-    assert {stream: len(rows) for stream, rows in told.items()} == {0: 101, 1: 100}
-    assert told[1] == [(each, 1000 + each, float(each)) for each in range(1, 201, 2)]
+        rows_by_stream.setdefault(batch.stream, []).extend(rows)
+    assert {stream: len(rows) for stream, rows in rows_by_stream.items()} == {0: 101, 1: 100}
+    assert rows_by_stream[1] == [(cycle, 1000 + cycle, float(cycle)) for cycle in range(1, 201, 2)]
 
 
 def test_another_watcher_in_the_folder_is_told_nothing(tmp_path, receiver, monkeypatch):
@@ -181,13 +181,13 @@ def message(rows: int, columns: int, streams: int) -> bytes:
 
 def test_no_message_outlasts_a_turn():
     """However many threads its rows are of: each row is looked at once."""
-    many = message(cycle_channel._MOST_ROWS, 32, 256)
-    begun = time.process_time()
-    batches = cycle_channel._unpacked(many)
-    assert time.process_time() - begun < cycle_channel._TURN_S
+    many = message(cycle_channel._MAX_ROWS, 32, 256)
+    start_s = time.process_time()
+    batches = cycle_channel._unpack_batches(many)
+    assert time.process_time() - start_s < cycle_channel._TURN_S
     assert len(batches) == 256
-    assert sum(len(batch.start_us) for batch in batches) == cycle_channel._MOST_ROWS
-    assert cycle_channel._unpacked(message(40_000, 0, 256)) == []
+    assert sum(len(batch.start_us) for batch in batches) == cycle_channel._MAX_ROWS
+    assert cycle_channel._unpack_batches(message(40_000, 0, 256)) == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel says who sends")
@@ -226,6 +226,6 @@ def test_a_flood_keeps_no_program_from_being_read(tmp_path, receiver, message):
 def test_numbers_of_threads_are_used_again():
     free, new = [], iter(range(100))
     first, second, third = (WatchedThread(free, new) for _ in range(3))
-    assert [one.number for one in (first, second, third)] == [0, 1, 2]
+    assert [thread.number for thread in (first, second, third)] == [0, 1, 2]
     del second
     assert WatchedThread(free, new).number == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from forked_programs import forked
+from forked_programs import record_fork
 from recorded import needs_torch, plain
 
 pytestmark = pytest.mark.whole
@@ -48,21 +48,21 @@ OPTIONS = ("--skip", "2", "--plain", "0", "--counters", "none")
 
 @needs_torch
 def test_recording_until_the_end(tmp_path: Path):
-    told = plain(tmp_path, ENDINGS, *OPTIONS)
-    codes = dict(map(int, line.split()) for line in told.out.splitlines())
+    recording = plain(tmp_path, ENDINGS, *OPTIONS)
+    codes = dict(map(int, line.split()) for line in recording.out.splitlines())
     assert list(codes.values()) == [7, -signal.SIGTERM, 4]
-    processes = {process["pid"]: process for process in told.run["processes"]}
+    processes = {process["pid"]: process for process in recording.run["processes"]}
     assert [processes[pid]["why_partial"] for pid in codes] == [
         "the program ended with os._exit",
         "the program was ended by SIGTERM",
         "the program ended",
     ]
     # The first optimizer counts, once for each of its steps, and the other's lie within.
-    assert told.run["cycles"]["name"] == "Mine"
-    assert told.run["why_partial"].endswith(", after 6 of 20 steps")
+    assert recording.run["cycles"]["name"] == "Mine"
+    assert recording.run["why_partial"].endswith(", after 6 of 20 steps")
     for process in processes.values():
         assert process["cycles"] == 6
-        marks = told.marks(process["trace"])
+        marks = recording.marks(process["trace"])
         assert sum(name.startswith("Optimizer.step#Mine") for name in marks) >= 6
         assert marks[-1] != "ProfilerStep#7"
 
@@ -96,9 +96,9 @@ if __name__ == "__main__":
 @needs_torch
 def test_workers_that_load_data_record_nothing(tmp_path: Path):
     """Not even where they use an optimizer, as hardly any does."""
-    told = forked(tmp_path, LOADERS, *OPTIONS, "--cycles", "10")
-    assert told.code == 0
-    assert told.files == ["run.json", "trace.json.gz"]
-    (process,) = told.run["processes"]
-    assert (process["pid"], process["cycles"]) == (int(told.out), 10)
-    assert told.run["complete"] is True
+    recording = record_fork(tmp_path, LOADERS, *OPTIONS, "--cycles", "10")
+    assert recording.code == 0
+    assert recording.files == ["run.json", "trace.json.gz"]
+    (process,) = recording.run["processes"]
+    assert (process["pid"], process["cycles"]) == (int(recording.out), 10)
+    assert recording.run["complete"] is True

@@ -47,14 +47,14 @@ def notes(control: Path) -> ProcessNotes:
 @pytest.fixture
 def engines(tmp_path: Path) -> Iterator[Any]:
     """Makes engines, and ends what a test has left."""
-    made: list[CycleEngine] = []
+    all_engines: list[CycleEngine] = []
 
     def make(**plan: Any) -> CycleEngine:
-        made.append(CycleEngine(RecordPlan(**plan), torch, tmp_path))
-        return made[-1]
+        all_engines.append(CycleEngine(RecordPlan(**plan), torch, tmp_path))
+        return all_engines[-1]
 
     yield make
-    for engine in made:
+    for engine in all_engines:
         engine.end("the test ended")
 
 
@@ -123,7 +123,7 @@ def test_signal_while_writing_begins(engines: Any, tmp_path: Path, monkeypatch: 
         yield
 
     engine.begin_whole()
-    monkeypatch.setattr(compiling, "undisturbed", signalled)
+    monkeypatch.setattr(compiling, "defer_signals", signalled)
     with pytest.raises(SystemExit):
         engine.end("the program ended")
     exported = notes(tmp_path).last("exported") or {}
@@ -222,7 +222,7 @@ def test_optimizers_made_later_are_left_as_they_are(engines: Any):
     assert not hasattr(optimizer.step, "timesink_counts")
 
 
-def watched(engine: CycleEngine, marker: str) -> int:
+def count_cycles(engine: CycleEngine, marker: str) -> int:
     """Cycles that three calls make of one function that calls another."""
     watch_functions(torch, engine, marker)
     for _ in range(3):
@@ -244,9 +244,9 @@ def _all_objects() -> Iterator[None]:
 def test_functions_are_left_as_they_were(engines: Any):
     codes = decode_one.__code__, sample_one.__code__
     # What the first has seen and not wanted is what the second wants.
-    assert watched(engines(marker="decode_one", skip=9), "decode_one") == 2
-    assert watched(engines(marker="sample_one", skip=9), "sample_one") == 2
-    assert watched(engines(marker="nothing", skip=9), "nothing") == -1
+    assert count_cycles(engines(marker="decode_one", skip=9), "decode_one") == 2
+    assert count_cycles(engines(marker="sample_one", skip=9), "sample_one") == 2
+    assert count_cycles(engines(marker="nothing", skip=9), "nothing") == -1
     assert (decode_one.__code__, sample_one.__code__) == codes
     assert not hasattr(decode_one, "__signature__")
     assert sys.getprofile() is None
@@ -254,13 +254,13 @@ def test_functions_are_left_as_they_were(engines: Any):
         monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
         assert [monitoring.get_tool(number) for number in (2, 3, 4)] == [None] * 3
         monitoring.use_tool_id(3, "next")
-        heard = [
+        callbacks = [
             monitoring.register_callback(3, event, None)
             for event in (monitoring.events.PY_START, monitoring.events.PY_RETURN)
         ]
         local = monitoring.get_local_events(3, decode_one.__code__)
         monitoring.free_tool_id(3)
-        assert (heard, local) == ([None, None], 0)
+        assert (callbacks, local) == ([None, None], 0)
 
 
 def test_exception_in_a_marked_function_is_its_own(engines: Any):
@@ -297,7 +297,7 @@ def test_forks_are_watched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     write_plan(RecordPlan(by_hand=True), tmp_path)
     for _ in range(3):
         agent.begin(tmp_path)
-        engine = agent.running()
+        engine = agent.current_engine()
         assert engine is not None
         engine.end("the block ended")
     assert len(registered) == 1
@@ -308,7 +308,7 @@ def test_forks_are_watched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_compiler_passes_over_code_of_the_agent_alone(monkeypatch: pytest.MonkeyPatch):
     """And not over what its decorators share with those of the program."""
     skipped: list[CodeType] = []
-    monkeypatch.setattr(compiling, "_skipping", lambda _compiler: skipped.append)
+    monkeypatch.setattr(compiling, "_code_skipper", lambda _compiler: skipped.append)
     compiling.hide_from_compiler(torch)
     assert CycleEngine.boundary.__code__ in skipped
     assert inspect.unwrap(CycleEngine.program_goes_on).__code__ in skipped
@@ -318,7 +318,7 @@ def test_compiler_passes_over_code_of_the_agent_alone(monkeypatch: pytest.Monkey
 def test_names_of_what_calls_the_program_are_unique(monkeypatch: pytest.MonkeyPatch):
     """A compiler is told by these names what to follow."""
     codes: set[CodeType] = set()
-    monkeypatch.setattr(compiling, "_skipping", lambda _compiler: codes.add)
+    monkeypatch.setattr(compiling, "_code_skipper", lambda _compiler: codes.add)
     compiling.hide_from_compiler(torch)
     names = [code.co_name for code in codes]
     assert {names.count(name) for name in compiling.CALLING_THE_PROGRAM} == {1}

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from timesink.recorder.agent.endings import devices
 from timesink.recorder.agent.profiling import synchronise
+from timesink.recorder.agent.shutdown import devices
 
 
-def torch_with(*uuids: str, used: bool = True, told: bool = True) -> Any:
+def torch_with(*uuids: str, used: bool = True, has_uuid: bool = True) -> Any:
     """The part of torch that is asked."""
-    seen = [SimpleNamespace(**({"uuid": uuid} if told else {})) for uuid in uuids]
+    seen = [SimpleNamespace(**({"uuid": uuid} if has_uuid else {})) for uuid in uuids]
     cuda = SimpleNamespace(
         is_initialized=lambda: used,
         device_count=lambda: len(seen),
@@ -33,9 +33,9 @@ def test_none_is_woken_up_or_made_up(state: dict[str, bool]):
 
 @pytest.mark.parametrize(("used", "waited_for"), [(True, [None, 0, 2]), (False, [])])
 def test_every_gpu_that_is_awake_is_waited_for(waited_for: list[int | None], *, used: bool):
-    heard: list[int | None] = []
+    device_numbers: list[int | None] = []
     torch = torch_with("a", "b", "c", used=used)
-    torch.cuda.synchronize = lambda number=None: heard.append(number)
+    torch.cuda.synchronize = lambda number=None: device_numbers.append(number)
     torch._C = SimpleNamespace(_cuda_hasPrimaryContext=lambda number: number != 1)
     synchronise(torch)
-    assert heard == waited_for
+    assert device_numbers == waited_for

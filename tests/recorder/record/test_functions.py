@@ -52,10 +52,10 @@ def test_method_with_super():
 
 
 def test_closures_share_code_and_not_calls():
-    calls, one, two = Calls(), make_adder(1), make_adder(2)
-    assert set(map(id, functions_with(one.__code__))) >= {id(one), id(two)}
-    tell_of_calls(one, calls.call)
-    assert (one(10), two(10), calls.count) == (11, 12, 1)
+    calls, adder, two = Calls(), make_adder(1), make_adder(2)
+    assert set(map(id, functions_with(adder.__code__))) >= {id(adder), id(two)}
+    tell_of_calls(adder, calls.call)
+    assert (adder(10), two(10), calls.count) == (11, 12, 1)
 
 
 def test_exceptions_and_generators_pass_through():

@@ -23,16 +23,16 @@ print(sorted(imported - sys.stdlib_module_names))
 
 def test_only_the_standard_library_is_imported():
     """Also where the rest is installed: nothing is imported just because it is there."""
-    told = subprocess.run([sys.executable, "-c", LISTING], capture_output=True, text=True,
+    process = subprocess.run([sys.executable, "-c", LISTING], capture_output=True, text=True,
                           check=False)  # fmt: skip
-    assert (told.stderr, told.stdout) == ("", "['timesink']\n")
+    assert (process.stderr, process.stdout) == ("", "['timesink']\n")
 
 
 def test_record_without_the_analysis_stack(tmp_path: Path):
     command = ["record", "-o", "run", "--", sys.executable, "-c", "print('ran')"]
-    told = subprocess.run([*COMMAND, *command], cwd=tmp_path, capture_output=True, text=True,
+    process = subprocess.run([*COMMAND, *command], cwd=tmp_path, capture_output=True, text=True,
                           env=bare_environment(tmp_path / "bare"), check=True)  # fmt: skip
-    assert told.stdout == "ran\n"
+    assert process.stdout == "ran\n"
     assert (tmp_path / "run" / "run.json").exists()
 
 

@@ -125,8 +125,10 @@ def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("blocks")
     left_by_a_killed_recorder(RecordingFolder(folder / "ranks"))
     command = host_of_programs().command(write(folder, BLOCKS))
-    with (folder / "said").open("w") as said:
-        subprocess.run(command, cwd=folder, env=environment(), stdout=said, check=True, timeout=300)
+    with (folder / "said").open("w") as output:
+        subprocess.run(
+            command, cwd=folder, env=environment(), stdout=output, check=True, timeout=300
+        )
     return folder
 
 
@@ -142,30 +144,33 @@ def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_block(blocks: Path, name: str, by: str, cycles: int | None, marks: list[str]):
-    told = Recording(blocks / name, 0, "", "")
-    assert (told.run["complete"], told.run["why_partial"]) == (True, "")
-    assert (told.run["cycles"]["by"], told.run["cycles"]["recorded"]) == (by, cycles)
-    assert told.marks() == marks
-    assert "aten::add" in {event["name"] for event in told.events()}
+    recording = Recording(blocks / name, 0, "", "")
+    assert (recording.run["complete"], recording.run["why_partial"]) == (True, "")
+    assert (recording.run["cycles"]["by"], recording.run["cycles"]["recorded"]) == (by, cycles)
+    assert recording.marks() == marks
+    assert "aten::add" in {event["name"] for event in recording.events()}
 
 
 @needs_torch
 def test_workers_of_one_machine_share_a_recording(blocks: Path):
     """Also where the folder holds what a killed one left, and the second comes first."""
-    told = Recording(blocks / "ranks", 0, "", "")
-    assert (told.run["complete"], told.run["why_partial"]) == (True, "")
-    assert [(one["rank"], one["cycles"]) for one in told.run["processes"]] == [(0, 2), (1, 2)]
-    assert told.files == ["run.json", "trace.rank0.json.gz", "trace.rank1.json.gz"]
+    recording = Recording(blocks / "ranks", 0, "", "")
+    assert (recording.run["complete"], recording.run["why_partial"]) == (True, "")
+    assert [(process["rank"], process["cycles"]) for process in recording.run["processes"]] == [
+        (0, 2),
+        (1, 2),
+    ]
+    assert recording.files == ["run.json", "trace.rank0.json.gz", "trace.rank1.json.gz"]
 
 
 @needs_torch
 def test_ends_of_blocks(blocks: Path):
-    said = (blocks / "said").read_text().splitlines()
-    assert said == ["['counters.csv', 'run.json', 'trace.json.gz']", "broken"]
-    whole = Recording(blocks / "run", 0, "", "")
-    assert whole.run["complete"] is True
-    assert whole.run["cycles"]["by"] == "step()"
-    assert whole.marks() == ["ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3"]
+    lines = (blocks / "said").read_text().splitlines()
+    assert lines == ["['counters.csv', 'run.json', 'trace.json.gz']", "broken"]
+    full_run = Recording(blocks / "run", 0, "", "")
+    assert full_run.run["complete"] is True
+    assert full_run.run["cycles"]["by"] == "step()"
+    assert full_run.marks() == ["ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3"]
     broken = Recording(blocks / "broken", 0, "", "")
     why = "the recorded block ended with ValueError, after 1 of 3 steps"
     assert broken.run["why_partial"] == why
@@ -189,14 +194,14 @@ def test_worker_joins_no_recording_whose_recorder_was_killed(
 @needs_torch
 def test_block_of_a_program_that_is_recorded(tmp_path: Path):
     """One recording, in the folder of the command line, whose cycles end with `step()`."""
-    told = plain(
+    recording = plain(
         tmp_path, OUTER, "--cycles", "3", "--skip", "2", "--plain", "0", "--counters", "none"
     )
-    assert (told.code, told.out) == (0, "run\n")
-    assert told.files == ["run.json", "trace.json.gz"]
-    assert told.run["complete"] is True
-    assert told.run["cycles"]["by"] == "step()"
-    assert sum(name.startswith("Optimizer.step") for name in told.marks()) == 6
+    assert (recording.code, recording.out) == (0, "run\n")
+    assert recording.files == ["run.json", "trace.json.gz"]
+    assert recording.run["complete"] is True
+    assert recording.run["cycles"]["by"] == "step()"
+    assert sum(name.startswith("Optimizer.step") for name in recording.marks()) == 6
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -249,6 +254,6 @@ def test_torch_that_cannot_be_imported(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.delitem(sys.modules, "torch", raising=False)
     with timesink.record(tmp_path / "run", counters="none") as recording:
         recording.step()
-    told = Recording(recording.path, 0, "", "")
-    assert told.run["why_partial"] == "OSError: libcudart.so: cannot open"
-    assert told.files == ["run.json"]
+    result = Recording(recording.path, 0, "", "")
+    assert result.run["why_partial"] == "OSError: libcudart.so: cannot open"
+    assert result.files == ["run.json"]

@@ -9,7 +9,7 @@ import pytest
 from timesink.recorder.agent.hooks import OptimizerSteps
 
 
-class Heard:
+class FakeEngine:
     """What an engine is told; it has begun to record after some cycles."""
 
     is_over = False
@@ -53,7 +53,7 @@ class B:
     ],
 )
 def test_two_that_step(turn: str, marks: str):
-    engine = Heard()
+    engine = FakeEngine()
     steps, optimizers = OptimizerSteps(engine), {"A": A(), "B": B()}  # type: ignore[arg-type]
     for name in turn * 30:
         steps.stepped(optimizers[name])
@@ -61,17 +61,17 @@ def test_two_that_step(turn: str, marks: str):
 
 
 def test_once_recorded_it_stays_and_a_slower_one_is_told_of():
-    engine = Heard(records_after=5)
+    engine = FakeEngine(records_after=5)
     steps, critic, generator = OptimizerSteps(engine), A(), B()  # type: ignore[arg-type]
     for optimizer in ([critic] * 5 + [generator]) * 2:
         steps.stepped(optimizer)
     assert engine.marks == ["A"] * 10
-    [told] = engine.remarks
-    assert "B stepped once in 5 of these steps" in told
+    [remark] = engine.remarks
+    assert "B stepped once in 5 of these steps" in remark
 
 
 def test_another_takes_over_from_one_that_stopped():
-    engine = Heard()
+    engine = FakeEngine()
     steps, first, second = OptimizerSteps(engine), A(), B()  # type: ignore[arg-type]
     for optimizer in [first] + [second] * 30:
         steps.stepped(optimizer)

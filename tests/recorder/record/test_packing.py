@@ -43,9 +43,9 @@ def test_marks_of_the_recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
             event("timesink clock 1", 40.25, 1),
         )
     )
-    found = pack(raw, packed, cut="timesink cycle 6")
+    ranges = pack(raw, packed, cut="timesink cycle 6")
     names = [
-        each["name"] for each in json.loads(gzip.decompress(packed.read_bytes()))["traceEvents"]
+        entry["name"] for entry in json.loads(gzip.decompress(packed.read_bytes()))["traceEvents"]
     ]
     assert names == [
         "ProfilerStep#5",
@@ -54,8 +54,8 @@ def test_marks_of_the_recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         "unfinished cycle",
         "Record Window End",
     ]
-    assert found.span_ns("timesink clock 0") == (BASE_NS + 10_500, BASE_NS + 11_500)
-    assert found.span_ns("timesink clock 1") == (BASE_NS + 40_250, BASE_NS + 41_250)
+    assert ranges.span_ns("timesink clock 0") == (BASE_NS + 10_500, BASE_NS + 11_500)
+    assert ranges.span_ns("timesink clock 1") == (BASE_NS + 40_250, BASE_NS + 41_250)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["raw.json", "trace.json.gz"]
 
 
@@ -74,7 +74,7 @@ def test_cycles_end_with_the_ranges_around_their_ends(tmp_path: Path):
     )
     pack(raw, packed)
     events = json.loads(gzip.decompress(packed.read_bytes()))["traceEvents"]
-    assert [(each["name"], each["ts"], each["dur"]) for each in events if "dur" in each] == [
+    assert [(entry["name"], entry["ts"], entry["dur"]) for entry in events if "dur" in entry] == [
         ("epoch", 21, 60),
         ("ProfilerStep#5", 20, 10.5),
         ("optimizer", 28, 2.5),
@@ -89,9 +89,9 @@ def test_timeline_that_breaks_off_is_packed_as_it_is(tmp_path: Path):
     text = timeline(event("forward", 20, 10))[:200]
     raw, packed = tmp_path / "raw.json", tmp_path / "trace.json.gz"
     raw.write_text(text)
-    found = pack(raw, packed)
+    ranges = pack(raw, packed)
     assert gzip.decompress(packed.read_bytes()).decode() == text
-    assert measure_offset([("timesink clock 0", 1, 2)], found) is None
+    assert measure_offset([("timesink clock 0", 1, 2)], ranges) is None
 
 
 def test_counters_are_moved_only_where_it_can_be_seen(tmp_path: Path):

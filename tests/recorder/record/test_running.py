@@ -13,7 +13,7 @@ import pytest
 
 from timesink.errors import CollectError
 from timesink.recorder import recording
-from timesink.recorder.counter_probes import wanted
+from timesink.recorder.counter_probes import wanted_counters
 from timesink.recorder.folder import RecordingFolder, RecordPlan
 from timesink.recorder.processes import is_alive
 from timesink.recorder.recording import TIMED_OUT, Request, Running, record_program
@@ -54,10 +54,10 @@ def test_several_signals_at_once_are_one_request():
 
 def test_second_ctrl_c_stops_at_once():
     came: list[int] = []
-    begun = time.monotonic()
+    start_s = time.monotonic()
 
     def tick() -> None:
-        if not came or (len(came) == 1 and time.monotonic() - begun > 1):
+        if not came or (len(came) == 1 and time.monotonic() - start_s > 1):
             came.append(signal.SIGINT)
 
     assert run(came, tick) == ProgramEnd(None, "SIGKILL", 137)
@@ -65,8 +65,10 @@ def test_second_ctrl_c_stops_at_once():
 
 def test_program_that_nobody_minds_is_not_waited_for():
     came: list[int] = [signal.SIGINT]
-    with subprocess.Popen([sys.executable, "-c", WRITES_AND_GOES], stdout=subprocess.PIPE) as one:
-        running = Running(one, came, lambda: False, lambda _: None, patience_s=0.2)
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITES_AND_GOES], stdout=subprocess.PIPE
+    ) as process:
+        running = Running(process, came, lambda: False, lambda _: None, patience_s=0.2)
         assert running.to_the_end(lambda: None) == ProgramEnd(None, "SIGKILL", 137)
 
 
@@ -75,7 +77,7 @@ def test_program_in_a_folder_of_its_own_reads_nothing(tmp_path: Path):
     (tmp_path / "there").mkdir()
     request = Request(
         (sys.executable, "-c", text), RecordPlan(), RecordingFolder(tmp_path / "run"),
-        wanted("none"), 50, "1", directory=tmp_path / "there", environment={"MINE": "yes"},
+        wanted_counters("none"), 50, "1", directory=tmp_path / "there", environment={"MINE": "yes"},
         log=tmp_path / "run" / "output.txt", is_alone=True,
     )  # fmt: skip
     record_program(request, lambda _: None)
@@ -85,7 +87,7 @@ def test_program_in_a_folder_of_its_own_reads_nothing(tmp_path: Path):
 def test_program_that_hangs_is_ended(tmp_path: Path):
     request = Request(
         (sys.executable, "-c", "import time; time.sleep(300)"), RecordPlan(),
-        RecordingFolder(tmp_path / "run"), wanted("none"), 50, "1", limit_s=0.3,
+        RecordingFolder(tmp_path / "run"), wanted_counters("none"), 50, "1", limit_s=0.3,
     )  # fmt: skip
     _, _, ended = record_program(request, lambda _: None)
     assert (ended.signal, ended.status) == ("SIGTERM", TIMED_OUT)
@@ -102,7 +104,7 @@ def test_program_is_not_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(recording, "Watch", fail)
     command = (sys.executable, "-c", "import time; time.sleep(300)")
     request = Request(
-        command, RecordPlan(), RecordingFolder(tmp_path / "run"), wanted("none"), 50, "1"
+        command, RecordPlan(), RecordingFolder(tmp_path / "run"), wanted_counters("none"), 50, "1"
     )
     with pytest.raises(MemoryError):
         record_program(request, lambda _: None)
@@ -120,19 +122,21 @@ def ctrl_c() -> Iterator[Callable[[], None]]:
 def test_second_ctrl_c_while_packing_stops_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ctrl_c: Callable[[], None]
 ):
-    said: list[str] = []
+    messages: list[str] = []
 
     def pack(_program: ProgramRun, _watched: Watched, place: RecordingFolder) -> None:
         (place.control / "trace-7.json").touch()
         ctrl_c()
-        assert said == ["packing what was recorded (once more: stop at once)"]
+        assert messages == ["packing what was recorded (once more: stop at once)"]
         ctrl_c()
         pytest.fail("still packing")
 
     monkeypatch.setattr(recording, "conclude", pack)
     monkeypatch.setattr(recording, "_ONE_KEY_S", -1.0)
     command, place = (sys.executable, "-c", ""), RecordingFolder(tmp_path / "run")
-    with pytest.raises(CollectError, match="before the recording was packed") as told:
-        record_program(Request(command, RecordPlan(), place, wanted("none"), 50, "1"), said.append)
-    assert told.value.exit_code == 130
+    with pytest.raises(CollectError, match="before the recording was packed") as caught:
+        record_program(
+            Request(command, RecordPlan(), place, wanted_counters("none"), 50, "1"), messages.append
+        )
+    assert caught.value.exit_code == 130
     assert (place.control / "trace-7.json").exists()

@@ -27,30 +27,30 @@ pytestmark = [pytest.mark.whole, needs_torch]
 
 
 @pytest.fixture
-def watched(tmp_path: Path) -> Iterator[Watched]:
+def watched_program(tmp_path: Path) -> Iterator[Watched]:
     watched = Watched(tmp_path, CycleReceiver(tmp_path), host_of_programs())
     yield watched
     watched.close()
 
 
-def test_steps_of_an_optimizer(watched: Watched):
+def test_steps_of_an_optimizer(watched_program: Watched):
     # In a Python that imports torch itself, and is entered then.
-    watched.start_python(TRAINING + "for number in range(25): cycle(batch=8 + number)")
-    watched.to_the_end()
-    assert {(batch.source, batch.span, batch.stream) for batch in watched.batches} == {
+    watched_program.start_python(TRAINING + "for number in range(25): cycle(batch=8 + number)")
+    watched_program.to_the_end()
+    assert {(batch.source, batch.span, batch.stream) for batch in watched_program.batches} == {
         ("optimizer step SGD", "loop", 0)
     }
     # The first step ends a cycle whose beginning nobody saw.
-    assert len(watched.durations_ms) == watched.batches[-1].count == 24
-    assert watched.usually(4, 8)
-    assert watched.column("batch_size") == [float(8 + number) for number in range(1, 25)]
-    assert watched.column("input_elements")[-1] == 32 * 4
-    starts = [start for batch in watched.batches for start in batch.start_us]
+    assert len(watched_program.durations_ms) == watched_program.batches[-1].count == 24
+    assert watched_program.usually(4, 8)
+    assert watched_program.column("batch_size") == [float(8 + number) for number in range(1, 25)]
+    assert watched_program.column("input_elements")[-1] == 32 * 4
+    starts = [start for batch in watched_program.batches for start in batch.start_us]
     assert starts == sorted(starts)
     assert abs(starts[-1] - time.time_ns() // 1000) < 60e6
 
 
-def test_a_model_that_is_called_by_its_part(watched: Watched):
+def test_a_model_that_is_called_by_its_part(watched_program: Watched):
     program = """
     import torch
     class Holder(torch.nn.Module):
@@ -63,21 +63,23 @@ def test_a_model_that_is_called_by_its_part(watched: Watched):
         holder.inner(torch.ones(5, 3)).sum().backward()
         optimizer.step()
     """
-    watched.run(program)
-    assert watched.column("batch_size")[-1] == 5
+    watched_program.run(program)
+    assert watched_program.column("batch_size")[-1] == 5
 
 
 @pytest.mark.parametrize(("span", "least_ms", "most_ms"), [("loop", 9, 13), ("call", 3, 5.5)])
-def test_a_function_as_marker(watched: Watched, span: str, least_ms: float, most_ms: float):
-    watched.run(MARKED, marker="serve", span=span)
-    assert {(batch.source, batch.span) for batch in watched.batches} == {("function serve", span)}
+def test_a_function_as_marker(watched_program: Watched, span: str, least_ms: float, most_ms: float):
+    watched_program.run(MARKED, marker="serve", span=span)
+    assert {(batch.source, batch.span) for batch in watched_program.batches} == {
+        ("function serve", span)
+    }
     # Before Python 3.12 the first call is found while it is under way; the last has no next one.
-    assert 18 <= len(watched.durations_ms) <= 20
-    assert watched.usually(least_ms, most_ms)
+    assert 18 <= len(watched_program.durations_ms) <= 20
+    assert watched_program.usually(least_ms, most_ms)
 
 
 @pytest.mark.parametrize(("span", "least_ms", "most_ms"), [("loop", 6, 9), ("call", 2, 4.5)])
-def test_a_range_as_marker(watched: Watched, span: str, least_ms: float, most_ms: float):
+def test_a_range_as_marker(watched_program: Watched, span: str, least_ms: float, most_ms: float):
     program = """
     import time, torch
     for number in range(15):
@@ -85,41 +87,41 @@ def test_a_range_as_marker(watched: Watched, span: str, least_ms: float, most_ms
             time.sleep(0.002)
         time.sleep(0.004)
     """
-    watched.run(program, marker="batch", span=span)
-    assert len(watched.durations_ms) == (15 if span == "call" else 14)
-    assert watched.usually(least_ms, most_ms)
+    watched_program.run(program, marker="batch", span=span)
+    assert len(watched_program.durations_ms) == (15 if span == "call" else 14)
+    assert watched_program.usually(least_ms, most_ms)
 
 
 SIZES = "def sizes(size):\n    return {'size': size, 'odd': size % 2 == 1}\n"
 
 
 @pytest.mark.parametrize("place", ["mine", "program"])
-def test_an_extractor_of_the_user(watched: Watched, place: str):
+def test_an_extractor_of_the_user(watched_program: Watched, place: str):
     """In a file of its own, or in the program, which is not run again for it."""
-    (watched.folder / "mine.py").write_text(SIZES)
+    (watched_program.folder / "mine.py").write_text(SIZES)
     program = f"{SIZES}{MARKED}print('served')"
-    assert watched.run(program, marker="serve", span="call", extractor=f"{place}:sizes") == (
-        "served\n"
-    )
-    assert 18 <= len(watched.durations_ms) <= 20
-    assert watched.column("size")[-2:] == [18.0, 19.0]
-    assert watched.column("odd")[-2:] == [0.0, 1.0]
+    assert watched_program.run(
+        program, marker="serve", span="call", extractor=f"{place}:sizes"
+    ) == ("served\n")
+    assert 18 <= len(watched_program.durations_ms) <= 20
+    assert watched_program.column("size")[-2:] == [18.0, 19.0]
+    assert watched_program.column("odd")[-2:] == [0.0, 1.0]
 
 
 @pytest.mark.parametrize(
     "text",
     ["def sizes(size): raise KeyError(size)", "1/0"],
 )
-def test_an_extractor_that_fails_is_counted(watched: Watched, text: str):
-    (watched.folder / "mine.py").write_text(text)
-    watched.run(MARKED, marker="serve", span="call", extractor="mine:sizes")
-    last = watched.batches[-1]
+def test_an_extractor_that_fails_is_counted(watched_program: Watched, text: str):
+    (watched_program.folder / "mine.py").write_text(text)
+    watched_program.run(MARKED, marker="serve", span="call", extractor="mine:sizes")
+    last = watched_program.batches[-1]
     assert last.failed >= last.count - 1 >= 18
     assert last.workload == {}
-    assert len(watched.notes("remark")) == 1
+    assert len(watched_program.notes("remark")) == 1
 
 
-def test_threads_are_kept_apart(watched: Watched):
+def test_threads_are_kept_apart(watched_program: Watched):
     program = """
     import threading, time, torch
     def serve(seconds):
@@ -134,10 +136,12 @@ def test_threads_are_kept_apart(watched: Watched):
     # Their numbers are free again.
     late = threading.Thread(target=work, args=(0.001, 5)); late.start(); late.join()
     """
-    watched.run(program, marker="serve")
+    watched_program.run(program, marker="serve")
     by_stream: dict[int, list[float]] = {}
-    for batch in watched.batches:
-        by_stream.setdefault(batch.stream, []).extend(each / 1e6 for each in batch.duration_ns)
+    for batch in watched_program.batches:
+        by_stream.setdefault(batch.stream, []).extend(
+            duration / 1e6 for duration in batch.duration_ns
+        )
     quick, slow = sorted(
         (rows for rows in by_stream.values() if len(rows) > 10), key=statistics.median
     )
@@ -149,25 +153,27 @@ def test_threads_are_kept_apart(watched: Watched):
 @pytest.mark.parametrize(
     ("preset", "is_ahead", "least_ms", "most_ms"), [("", "False", 4, 7), ("vllm", "True", 8, 12)]
 )
-def test_vllm(watched: Watched, preset: str, is_ahead: str, least_ms: float, most_ms: float):
+def test_vllm(
+    watched_program: Watched, preset: str, is_ahead: str, least_ms: float, most_ms: float
+):
     """A cycle ends with its tokens, wherever they come from; what has no tokens is none."""
-    module(watched.folder, "vllm.v1.worker.gpu_model_runner", VLLM)
-    watched.run(VLLM_PROGRAM.replace("IS_AHEAD", is_ahead), preset=preset)
-    assert {(batch.source, batch.span) for batch in watched.batches} == {("vllm", "call")}
-    assert len(watched.durations_ms) == watched.batches[-1].count == 13
-    assert watched.usually(least_ms, most_ms)
+    module(watched_program.folder, "vllm.v1.worker.gpu_model_runner", VLLM)
+    watched_program.run(VLLM_PROGRAM.replace("IS_AHEAD", is_ahead), preset=preset)
+    assert {(batch.source, batch.span) for batch in watched_program.batches} == {("vllm", "call")}
+    assert len(watched_program.durations_ms) == watched_program.batches[-1].count == 13
+    assert watched_program.usually(least_ms, most_ms)
     modes = [1.0] + [3.0] * 11 + [2.0]
-    assert watched.column("forward_mode") == modes
-    assert watched.column("batch_size") == [2.0] + [3.0] * 11 + [2.0]
-    assert watched.column("tokens")[0] == 100
-    assert watched.column("max_input_length")[-1] == 300
-    assert watched.column("avg_output_length")[-1] == 6
+    assert watched_program.column("forward_mode") == modes
+    assert watched_program.column("batch_size") == [2.0] + [3.0] * 11 + [2.0]
+    assert watched_program.column("tokens")[0] == 100
+    assert watched_program.column("max_input_length")[-1] == 300
+    assert watched_program.column("avg_output_length")[-1] == 6
 
 
-def test_sglang_that_works_ahead(watched: Watched):
+def test_sglang_that_works_ahead(watched_program: Watched):
     """The next batch is begun before the last one is taken: each has the time it adds."""
     module(
-        watched.folder,
+        watched_program.folder,
         "sglang.srt.managers.scheduler",
         """
         import time
@@ -196,20 +202,20 @@ def test_sglang_that_works_ahead(watched: Watched):
         last = now
     scheduler.process_batch_result(last, None)
     """
-    watched.run(program)
-    assert {batch.source for batch in watched.batches} == {"sglang"}
+    watched_program.run(program)
+    assert {batch.source for batch in watched_program.batches} == {"sglang"}
     expected = [number for number in range(15) if number != 10]
-    assert watched.column("batch_size") == [number + 1.0 for number in expected]
-    by_size = dict(zip(expected, watched.durations_ms, strict=True))
+    assert watched_program.column("batch_size") == [number + 1.0 for number in expected]
+    by_size = dict(zip(expected, watched_program.durations_ms, strict=True))
     assert by_size[5] > 12
     short = [by_size[number] for number in (3, 4, 7, 8, 13)]
     assert 3 < min(short) < 8
-    assert watched.column("avg_output_length")[0] == 4
+    assert watched_program.column("avg_output_length")[0] == 4
 
 
-def test_generate_and_what_it_has_written(watched: Watched):
+def test_generate_and_what_it_has_written(watched_program: Watched):
     module(
-        watched.folder,
+        watched_program.folder,
         "transformers.generation.utils",
         """
         import time, torch
@@ -229,17 +235,17 @@ def test_generate_and_what_it_has_written(watched: Watched):
     for number in range(1, 6):
         model.generate(torch.zeros(number, 11, dtype=torch.long), max_new_tokens=30)
     """
-    watched.run(program)
-    assert watched.column("batch_size") == [1.0, 2.0, 3.0, 4.0, 5.0]
-    assert set(watched.column("avg_input_length")) == {11.0}
-    assert set(watched.column("max_output_length")) == {30.0}
-    assert set(watched.column("avg_output_length")) == {7.0}
+    watched_program.run(program)
+    assert watched_program.column("batch_size") == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert set(watched_program.column("avg_input_length")) == {11.0}
+    assert set(watched_program.column("max_output_length")) == {30.0}
+    assert set(watched_program.column("avg_output_length")) == {7.0}
 
 
-def test_lightning_and_trainer(watched: Watched):
+def test_lightning_and_trainer(watched_program: Watched):
     loops = "lightning.pytorch.loops"
     module(
-        watched.folder,
+        watched_program.folder,
         f"{loops}.optimization.automatic",
         """
         class _AutomaticOptimization:
@@ -247,7 +253,7 @@ def test_lightning_and_trainer(watched: Watched):
         """,
     )
     module(
-        watched.folder,
+        watched_program.folder,
         f"{loops}.training_epoch_loop",
         """
         import time, torch
@@ -265,12 +271,12 @@ def test_lightning_and_trainer(watched: Watched):
     for _ in range(8):
         _TrainingEpochLoop().advance(None)
     """
-    watched.run(program, preset="lightning")
-    assert watched.column("batch_size") == [6.0] * 8
-    assert watched.column("image_size") == [64.0] * 8
+    watched_program.run(program, preset="lightning")
+    assert watched_program.column("batch_size") == [6.0] * 8
+    assert watched_program.column("image_size") == [64.0] * 8
 
 
-def test_coroutines_are_kept_apart(watched: Watched):
+def test_coroutines_are_kept_apart(watched_program: Watched):
     if sys.version_info < (3, 12):
         pytest.skip("coroutines cannot be followed before Python 3.12")
     program = """
@@ -282,19 +288,19 @@ def test_coroutines_are_kept_apart(watched: Watched):
             await asyncio.gather(*(serve(each) for each in (0.02, 0.02, 0.02, 0.02)))
     asyncio.run(main())
     """
-    watched.run(program, marker="serve", span="call")
-    assert len(watched.durations_ms) == 20
-    assert watched.usually(20, 30)
+    watched_program.run(program, marker="serve", span="call")
+    assert len(watched_program.durations_ms) == 20
+    assert watched_program.usually(20, 30)
 
 
 # Programs that are not harmed.
 
 
 @pytest.mark.parametrize("how", ["gone", "never there", "no folder"])
-def test_nobody_listens(watched: Watched, how: str):
-    watched.receiver.close()
+def test_nobody_listens(watched_program: Watched, how: str):
+    watched_program.receiver.close()
     if how == "never there":
-        (watched.folder / CHANNEL_FILE).unlink()
+        (watched_program.folder / CHANNEL_FILE).unlink()
     program = TRAINING
     if how == "no folder":
         program += "import shutil; shutil.rmtree(sys.argv[0].rpartition('/')[0])\n"
@@ -303,13 +309,13 @@ def test_nobody_listens(watched: Watched, how: str):
         "for _ in range(100): cycle(seconds=0)\n"
         "print(time.perf_counter() - begin < 1)"
     )
-    watched.start(program)
-    assert watched.process is not None
-    out, errors = watched.process.communicate(timeout=30)
-    assert (out, errors, watched.process.returncode) == ("True\n", "", 0)
+    watched_program.start(program)
+    assert watched_program.process is not None
+    out, errors = watched_program.process.communicate(timeout=30)
+    assert (out, errors, watched_program.process.returncode) == ("True\n", "", 0)
 
 
-def test_a_watcher_that_does_not_read(watched: Watched):
+def test_a_watcher_that_does_not_read(watched_program: Watched):
     """What it misses is kept as long as there is room, then dropped and counted."""
     program = """
     import time, torch
@@ -326,22 +332,22 @@ def test_a_watcher_that_does_not_read(watched: Watched):
         serve()
     print(took)
     """
-    watched.start(program, marker="serve")
-    assert watched.process is not None
-    while not (watched.folder / "done").exists():
-        assert watched.process.poll() is None
+    watched_program.start(program, marker="serve")
+    assert watched_program.process is not None
+    while not (watched_program.folder / "done").exists():
+        assert watched_program.process.poll() is None
         time.sleep(0.05)
-    watched.batches += watched.receiver.read(0)
-    (watched.folder / "go").touch()
-    took = float(watched.to_the_end())
-    last = watched.batches[-1]
+    watched_program.batches += watched_program.receiver.read(0)
+    (watched_program.folder / "go").touch()
+    took = float(watched_program.to_the_end())
+    last = watched_program.batches[-1]
     assert last.dropped > 0
-    assert len(watched.durations_ms) + last.dropped == last.count
-    assert watched.notes("left")[0]["dropped"] == last.dropped
+    assert len(watched_program.durations_ms) + last.dropped == last.count
+    assert watched_program.notes("left")[0]["dropped"] == last.dropped
     assert took < 3
 
 
-def test_forks_tell_their_own_cycles(watched: Watched):
+def test_forks_tell_their_own_cycles(watched_program: Watched):
     program = TRAINING + textwrap.dedent("""
     import os
     for _ in range(10): cycle(seconds=0.001)
@@ -349,22 +355,22 @@ def test_forks_tell_their_own_cycles(watched: Watched):
     for _ in range(6 if child else 4): cycle(seconds=0.001)
     if child: os.waitpid(child, 0)
     """)
-    watched.run(program)
+    watched_program.run(program)
     by_pid: dict[int, int] = {}
-    for batch in watched.batches:
+    for batch in watched_program.batches:
         by_pid[batch.pid] = by_pid.get(batch.pid, 0) + len(batch.duration_ns)
-    assert watched.process is not None
-    assert by_pid.pop(watched.process.pid) == 15
+    assert watched_program.process is not None
+    assert by_pid.pop(watched_program.process.pid) == 15
     assert list(by_pid.values()) == [3]
 
 
 @pytest.mark.parametrize("end", ["", "import os; os._exit(0)"])
-def test_a_program_that_ends_at_once(watched: Watched, end: str):
-    watched.run(f"import torch\n{end}")
-    assert watched.batches == []
+def test_a_program_that_ends_at_once(watched_program: Watched, end: str):
+    watched_program.run(f"import torch\n{end}")
+    assert watched_program.batches == []
 
 
-def test_a_clock_that_jumps_changes_no_duration(watched: Watched):
+def test_a_clock_that_jumps_changes_no_duration(watched_program: Watched):
     program = TRAINING + textwrap.dedent("""
     real, jump = time.time_ns, [0]
     time.time_ns = lambda: real() + jump[0]
@@ -372,10 +378,10 @@ def test_a_clock_that_jumps_changes_no_duration(watched: Watched):
         jump[0] = -3_600_000_000_000 if number > 9 else 0
         cycle()
     """)
-    watched.run(program)
-    starts = [start for batch in watched.batches for start in batch.start_us]
+    watched_program.run(program)
+    starts = [start for batch in watched_program.batches for start in batch.start_us]
     assert starts[-1] < starts[0] - 3.5e9
-    assert all(3 < each < 1000 for each in watched.durations_ms[1:])
+    assert all(3 < duration < 1000 for duration in watched_program.durations_ms[1:])
 
 
 # Orders.
@@ -383,59 +389,63 @@ def test_a_clock_that_jumps_changes_no_duration(watched: Watched):
 LONG = TRAINING + "while not __import__('os').path.exists('go'): cycle()"
 
 
-def test_recordings_on_order_twice(watched: Watched):
-    watched.start(LONG)
-    process = watched.process
+def test_recordings_on_order_twice(watched_program: Watched):
+    watched_program.start(LONG)
+    process = watched_program.process
     assert process is not None
-    watched.until(lambda: len(watched.durations_ms) > 10)
+    watched_program.until(lambda: len(watched_program.durations_ms) > 10)
     for number in (1, 2):
-        place = RecordingFolder(watched.folder / f"run{number}")
+        place = RecordingFolder(watched_program.folder / f"run{number}")
         place.prepare()
         watch = Watch(place.control, place.counters, process.pid,
                       wanted=frozenset(), interval_ms=50)  # fmt: skip
-        now_us, count = time.time_ns() // 1000, watched.batches[-1].count
+        now_us, count = time.time_ns() // 1000, watched_program.batches[-1].count
         at = count + 120 if number == 2 else None
-        watched.order(id=number, what="record", cycles=3, plain=2, at=at,
+        watched_program.order(id=number, what="record", cycles=3, plain=2, at=at,
                       control=str(place.control), extras=[])  # fmt: skip
-        state = lambda: [note["state"] for note in watched.notes("order")]  # noqa: E731
-        watched.until(lambda: state().count("ended") == number)  # noqa: B023
+        state = lambda: [note["state"] for note in watched_program.notes("order")]  # noqa: E731
+        watched_program.until(lambda: state().count("ended") == number)  # noqa: B023
         plan = RecordPlan(cycles=3, skip=0, plain=2)
         ended = ProgramEnd(None, "", 0)
         program = ProgramRun("0", ("x",), plan, now_us, time.time_ns() // 1000, ended)
         run, _ = conclude(program, watch.watched(), place)
         assert run["cycles"]["recorded"] == 3, run
         assert place.trace().exists()
-    begun = [note for note in watched.notes("order") if note["state"] == "begun"]
-    ended = [note for note in watched.notes("order") if note["state"] == "ended"]
-    assert {note["workload"]["batch_size"] for note in ended} == {*watched.column("batch_size")}
-    assert begun[1]["count"] == at
-    seen = len(watched.durations_ms)
-    watched.until(lambda: len(watched.durations_ms) > seen + 5)
-    (watched.folder / "go").touch()
+    begin_notes = [note for note in watched_program.notes("order") if note["state"] == "begun"]
+    ended = [note for note in watched_program.notes("order") if note["state"] == "ended"]
+    assert {note["workload"]["batch_size"] for note in ended} == {
+        *watched_program.column("batch_size")
+    }
+    assert begin_notes[1]["count"] == at
+    seen = len(watched_program.durations_ms)
+    watched_program.until(lambda: len(watched_program.durations_ms) > seen + 5)
+    (watched_program.folder / "go").touch()
     # The profiler itself says what it does.
-    watched.to_the_end(is_quiet=False)
+    watched_program.to_the_end(is_quiet=False)
     # Cycles under the profiler are counted, and not told.
-    last = watched.batches[-1]
-    assert 6 <= last.count - len(watched.durations_ms) <= 12
-    assert max(watched.durations_ms[5:]) < 400
+    last = watched_program.batches[-1]
+    assert 6 <= last.count - len(watched_program.durations_ms) <= 12
+    assert max(watched_program.durations_ms[5:]) < 400
 
 
-def test_an_order_to_leave(watched: Watched):
-    watched.start(LONG + "\nprint(len(model._forward_pre_hooks), torch.optim.Optimizer.__name__)")
-    watched.until(lambda: len(watched.durations_ms) > 5)
-    watched.order(id=1, what="leave")
-    watched.until(lambda: bool(watched.notes("left")))
-    told = watched.notes("left")[0]["cycles"]
-    (watched.folder / "go").touch()
-    assert watched.to_the_end() == "0 Optimizer\n"
-    assert len(watched.durations_ms) == told
+def test_an_order_to_leave(watched_program: Watched):
+    watched_program.start(
+        LONG + "\nprint(len(model._forward_pre_hooks), torch.optim.Optimizer.__name__)"
+    )
+    watched_program.until(lambda: len(watched_program.durations_ms) > 5)
+    watched_program.order(id=1, what="leave")
+    watched_program.until(lambda: bool(watched_program.notes("left")))
+    cycle_count = watched_program.notes("left")[0]["cycles"]
+    (watched_program.folder / "go").touch()
+    assert watched_program.to_the_end() == "0 Optimizer\n"
+    assert len(watched_program.durations_ms) == cycle_count
 
 
-def test_orders_that_make_no_sense(watched: Watched):
-    watched.start(LONG)
-    watched.until(lambda: bool(watched.batches))
-    assert watched.process is not None
-    path = order_file(watched.folder, watched.process.pid)
+def test_orders_that_make_no_sense(watched_program: Watched):
+    watched_program.start(LONG)
+    watched_program.until(lambda: bool(watched_program.batches))
+    assert watched_program.process is not None
+    path = order_file(watched_program.folder, watched_program.process.pid)
     for order in (
         "{",
         "[]",
@@ -443,46 +453,46 @@ def test_orders_that_make_no_sense(watched: Watched):
         '{"id": 1, "what": "record", "control": "/none"}',
     ):
         path.write_text(order)
-        seen = len(watched.durations_ms)
+        seen = len(watched_program.durations_ms)
         # It looks for one five times a second.
-        watched.until(lambda: len(watched.durations_ms) > seen + 60)  # noqa: B023
-    (watched.folder / "go").touch()
-    watched.to_the_end(is_quiet=False)
-    assert len(watched.notes("remark")) == 2
+        watched_program.until(lambda: len(watched_program.durations_ms) > seen + 60)  # noqa: B023
+    (watched_program.folder / "go").touch()
+    watched_program.to_the_end(is_quiet=False)
+    assert len(watched_program.notes("remark")) == 2
 
 
-def test_a_program_that_runs_already(watched: Watched):
+def test_a_program_that_runs_already(watched_program: Watched):
     """What the script of `attach` does, between two cycles; a schedule has wrapped the step."""
-    script = script_for(watched.folder)
+    script = script_for(watched_program.folder)
     program = TRAINING + (
         "schedule = torch.optim.lr_scheduler.StepLR(optimizer, 100)\n"
         "for _ in range(5): cycle()\n"
         f"exec(open({str(script)!r}).read())\n"
         "for _ in range(10): cycle(); schedule.step()\n"
     )
-    watched.start_unwatched(program)
-    watched.to_the_end()
-    assert len(watched.durations_ms) == 9
-    assert watched.column("batch_size")[-1] == 8
+    watched_program.start_unwatched(program)
+    watched_program.to_the_end()
+    assert len(watched_program.durations_ms) == 9
+    assert watched_program.column("batch_size")[-1] == 8
 
 
-def test_another_watcher_in_the_folder_hears_nothing(watched: Watched):
+def test_another_watcher_in_the_folder_hears_nothing(watched_program: Watched):
     """The first was killed: its program is left in peace, and so are processes it starts later."""
     program = LONG + "\nimport subprocess; subprocess.run([sys.executable, 'later.py'], check=True)"
     # Whoever is let in leaves a note of its Python at once, long before torch is imported.
-    (watched.folder / "later.py").touch()
-    watched.start(program)
-    watched.until(lambda: len(watched.durations_ms) > 5)
-    other = CycleReceiver(watched.folder)
-    watched.until(lambda: bool(watched.notes("left")))
-    (watched.folder / "go").touch()
-    watched.to_the_end()
+    (watched_program.folder / "later.py").touch()
+    watched_program.start(program)
+    watched_program.until(lambda: len(watched_program.durations_ms) > 5)
+    other = CycleReceiver(watched_program.folder)
+    watched_program.until(lambda: bool(watched_program.notes("left")))
+    (watched_program.folder / "go").touch()
+    watched_program.to_the_end()
     assert other.read(0.05) == []
-    assert len(watched.notes("python")) == 1
+    assert len(watched_program.notes("python")) == 1
     other.close()
 
 
-def test_a_recording_that_nobody_waits_for_ends(watched: Watched):
+def test_a_recording_that_nobody_waits_for_ends(watched_program: Watched):
     """The thread that is recorded makes no cycle for long; others do not wait for it."""
     program = """
     import os, threading, time, torch
@@ -498,22 +508,24 @@ def test_a_recording_that_nobody_waits_for_ends(watched: Watched):
     other = threading.Thread(target=some); other.start(); other.join()
     some()
     """
-    watched.start(program, marker="serve", span="call")
-    watched.until(lambda: bool(watched.batches))
-    control = RecordingFolder(watched.folder / "recording").control
+    watched_program.start(program, marker="serve", span="call")
+    watched_program.until(lambda: bool(watched_program.batches))
+    control = RecordingFolder(watched_program.folder / "recording").control
     control.mkdir(parents=True)
-    watched.order(id=1, what="record", cycles=1000, control=str(control))
-    watched.until(lambda: any(note["state"] == "begun" for note in watched.notes("order")))
-    (watched.folder / "ordered").touch()
-    watched.until((watched.folder / "recorded").exists)
-    assert watched.process is not None
-    order_file(watched.folder, watched.process.pid).unlink()
-    (watched.folder / "withdrawn").touch()
-    watched.to_the_end(is_quiet=False)
-    assert [note["state"] for note in watched.notes("order")] == ["begun", "ended"]
+    watched_program.order(id=1, what="record", cycles=1000, control=str(control))
+    watched_program.until(
+        lambda: any(note["state"] == "begun" for note in watched_program.notes("order"))
+    )
+    (watched_program.folder / "ordered").touch()
+    watched_program.until((watched_program.folder / "recorded").exists)
+    assert watched_program.process is not None
+    order_file(watched_program.folder, watched_program.process.pid).unlink()
+    (watched_program.folder / "withdrawn").touch()
+    watched_program.to_the_end(is_quiet=False)
+    assert [note["state"] for note in watched_program.notes("order")] == ["begun", "ended"]
 
 
-def test_a_block_takes_all_of_it_back(watched: Watched):
+def test_a_block_takes_all_of_it_back(watched_program: Watched):
     program = TRAINING + (
         "import gc, timesink, weakref\n"
         "with timesink.watch('one', counters='none', no_record=True):\n"
@@ -526,8 +538,8 @@ def test_a_block_takes_all_of_it_back(watched: Watched):
         "    gc.collect()\n"
         "    print(gone() is None)\n"
     )
-    watched.start_unwatched(program)
-    assert watched.to_the_end(is_quiet=False).split() == ["0", "True"]
-    status = json.loads((watched.folder / "two" / "status.json").read_bytes())
+    watched_program.start_unwatched(program)
+    assert watched_program.to_the_end(is_quiet=False).split() == ["0", "True"]
+    status = json.loads((watched_program.folder / "two" / "status.json").read_bytes())
     # Of the first cycle nobody saw the beginning.
     assert status["cycles"] == 29

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from timesink.recorder import watch as watching
-from timesink.recorder.counter_probes import wanted
+from timesink.recorder.counter_probes import wanted_counters
 from timesink.recorder.watch import Watch
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /
 
 @pytest.fixture
 def watch(tmp_path: Path) -> Iterator[Watch]:
-    counters = wanted("process_mem_rss,process_cpu_usage")
+    counters = wanted_counters("process_mem_rss,process_cpu_usage")
     file = tmp_path / "counters.csv"
     watch = Watch(tmp_path, file, os.getpid(), wanted=counters, interval_ms=10)
     yield watch
@@ -87,23 +87,23 @@ def test_without_torch_all_samples_are_kept(
 def test_counters_that_cannot_be_written_are_missing(tmp_path: Path):
     """The program runs already, and goes on."""
     file = tmp_path / "nowhere/counters.csv"
-    watch = Watch(tmp_path, file, os.getpid(), wanted=wanted("memory"), interval_ms=10)
+    watch = Watch(tmp_path, file, os.getpid(), wanted=wanted_counters("memory"), interval_ms=10)
     watch.look()
     sampled = watch.watched().sampled
     assert sampled.samples == 0
-    assert {one.counter for one in sampled.missing} == wanted("memory")
+    assert {missing.counter for missing in sampled.missing} == wanted_counters("memory")
     assert "nowhere" in sampled.missing[0].why
 
 
 def test_folder_that_is_gone_does_not_end_the_program(tmp_path: Path):
     gone, file = tmp_path / "gone", tmp_path / "counters.csv"
-    watch = Watch(gone, file, 1, wanted=wanted("none"), interval_ms=10)
+    watch = Watch(gone, file, 1, wanted=wanted_counters("none"), interval_ms=10)
     watch.look()
     assert not watch.is_ending()
     assert not watch.is_over
 
 
-def recorded(folder: Path, pid: int) -> None:
+def note_recording(folder: Path, pid: int) -> None:
     note(folder, pid, "torch", torch="2.11")
     note(folder, pid, "window", started_us=time.time_ns() // 1000)
     note(folder, pid, "exported")
@@ -116,11 +116,11 @@ def test_sampling_rests_after_the_last_cycle_and_goes_on_for_a_program_that_come
     rests: list[str] = []
     monkeypatch.setattr(watch._sampler, "rest", lambda: rests.append("rest"))
     monkeypatch.setattr(watch._sampler, "go_on", lambda: rests.append("go on"))
-    recorded(tmp_path, os.getpid())
+    note_recording(tmp_path, os.getpid())
     look_until(watch, lambda: rests[-1:] == ["rest"])
     note(tmp_path, os.getppid(), "torch", torch="2.11")
     look_until(watch, lambda: rests[-1:] == ["go on"])
-    recorded(tmp_path, os.getppid())
+    note_recording(tmp_path, os.getppid())
     look_until(watch, lambda: rests[-1:] == ["rest"])
 
 
@@ -130,7 +130,7 @@ def test_a_worker_that_has_not_begun_is_waited_for(
     monkeypatch.setattr(watching, "_LATE_S", 0.0)
     monkeypatch.setattr(watching, "_LOOKS_EVERY_S", 0.0)
     monkeypatch.setattr(watch._sampler, "rest", lambda: pytest.fail("it rests"))
-    recorded(tmp_path, os.getpid())
+    note_recording(tmp_path, os.getpid())
     note(tmp_path, os.getppid(), "torch", torch="2.11")
     for _ in range(5):
         watch.look()

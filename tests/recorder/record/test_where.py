@@ -19,8 +19,8 @@ from forked_programs import host_of_programs
 from recorded import needs_torch, record, write
 from timesink.cli import main
 from timesink.model.schema import LINE_PREFIX, MODULE_PREFIX
-from timesink.recorder.agent.places import ModuleNames, ProgramLines
 from timesink.recorder.agent.profiling import RecordedWindow
+from timesink.recorder.agent.source_locations import ModuleNames, ProgramLines
 from timesink.recorder.folder import LINE_MARK, MODULE_MARK, Notebook
 
 torch: Any = None
@@ -40,17 +40,19 @@ def window(tmp_path: Path) -> Iterator[RecordedWindow]:
     window.abandon()
 
 
-def shown(window: RecordedWindow, folder: Path) -> list[dict[str, Any]]:
+def timeline_marks(window: RecordedWindow, folder: Path) -> list[dict[str, Any]]:
     """Modules and lines of the timeline, in order, once it is written."""
     window.close([], "")
     (path,) = folder.glob("trace-*.json")
     events = json.loads(path.read_text())["traceEvents"]
-    own = [one for one in events if one.get("name", "").startswith((MODULE_MARK, LINE_MARK))]
-    return sorted(own, key=lambda one: (one["ts"], -one["dur"]))
+    marks = [
+        event for event in events if event.get("name", "").startswith((MODULE_MARK, LINE_MARK))
+    ]
+    return sorted(marks, key=lambda event: (event["ts"], -event["dur"]))
 
 
 def names(events: list[dict[str, Any]]) -> list[str]:
-    return [one["name"] for one in events if one["name"].startswith(MODULE_MARK)]
+    return [event["name"] for event in events if event["name"].startswith(MODULE_MARK)]
 
 
 def network() -> Any:
@@ -78,12 +80,14 @@ def test_modules_by_path_and_lines_of_the_program(window: RecordedWindow, tmp_pa
     window.open()
     window.mark(0)
     model(torch.ones(2)).sum().item()
-    found = shown(window, tmp_path)
-    assert names(found) == [f"nn.Module: Sequential{path}" for path in ("", ".0", ".1")]
-    lines = {one["name"].rpartition(":")[0] for one in found if one["name"].startswith(LINE_MARK)}
+    marks = timeline_marks(window, tmp_path)
+    assert names(marks) == [f"nn.Module: Sequential{path}" for path in ("", ".0", ".1")]
+    lines = {
+        mark["name"].rpartition(":")[0] for mark in marks if mark["name"].startswith(LINE_MARK)
+    }
     assert {Path(line).name for line in lines} == {"test_where.py"}
     # The model's call, and the call that waits for its value.
-    assert sum(one["name"].startswith(LINE_MARK) for one in found) == 2
+    assert sum(mark["name"].startswith(LINE_MARK) for mark in marks) == 2
     assert (hooks(), torch.Tensor.item, list(warnings.filters)) == before
     assert "item" not in vars(torch.Tensor)
 
@@ -94,10 +98,10 @@ def test_exceptions_close_ranges(window: RecordedWindow, tmp_path: Path):
     with pytest.raises(RuntimeError):
         model(torch.ones(3))
     model(torch.ones(2))
-    found = shown(window, tmp_path)
+    marks = timeline_marks(window, tmp_path)
     root = "nn.Module: Sequential"
-    assert names(found) == [root, f"{root}.0", root, f"{root}.0", f"{root}.1"]
-    first, second = (one for one in found if one["name"] == root)
+    assert names(marks) == [root, f"{root}.0", root, f"{root}.0", f"{root}.1"]
+    first, second = (mark for mark in marks if mark["name"] == root)
     assert first["ts"] + first["dur"] <= second["ts"]
 
 
@@ -113,10 +117,10 @@ def test_ranges_do_not_reach_into_the_next_cycle(window: RecordedWindow, tmp_pat
     window.close([], "")
     (path,) = tmp_path.glob("trace-*.json")
     events = json.loads(path.read_text())["traceEvents"]
-    marks = [one for one in events if one.get("name", "").startswith("timesink cycle")]
-    border = max(one["ts"] for one in marks)
-    modules = [one for one in events if one.get("name") == "nn.Module: Marked"]
-    before, after = sorted(modules, key=lambda one: one["ts"])
+    marks = [event for event in events if event.get("name", "").startswith("timesink cycle")]
+    border = max(mark["ts"] for mark in marks)
+    modules = [event for event in events if event.get("name") == "nn.Module: Marked"]
+    before, after = sorted(modules, key=lambda event: event["ts"])
     assert before["ts"] + before["dur"] <= border <= after["ts"]
 
 
@@ -127,7 +131,7 @@ def test_other_threads_are_left_alone(window: RecordedWindow, tmp_path: Path):
     thread.start()
     thread.join()
     model(torch.ones(2))
-    assert len(names(shown(window, tmp_path))) == 3
+    assert len(names(timeline_marks(window, tmp_path))) == 3
 
 
 def test_compiled_regions_stay_whole(window: RecordedWindow, tmp_path: Path):
@@ -138,29 +142,29 @@ def test_compiled_regions_stay_whole(window: RecordedWindow, tmp_path: Path):
     compiled(torch.ones(2))
     graphs = dynamo.utils.counters["stats"]["unique_graphs"]
     window.open()
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as messages:
         compiled(torch.ones(2))
         # One that is compiled while modules are shown is compiled whole.
         fresh(torch.ones(2))
     assert dynamo.utils.counters["stats"]["unique_graphs"] == graphs + 1
-    assert not told
+    assert not messages
     # What is compiled calls no modules.
-    assert names(shown(window, tmp_path)) == []
+    assert names(timeline_marks(window, tmp_path)) == []
 
 
 def test_wrapped_modules_go_by_their_own_names():
     named = ModuleNames()
     inner = torch.nn.ModuleDict({"_orig_mod": network()})
-    whole = torch.nn.ModuleDict({"net": inner})
+    model = torch.nn.ModuleDict({"net": inner})
     assert named.name(inner, outermost=False) == "ModuleDict"
-    assert named.name(whole, outermost=True) == "ModuleDict"
+    assert named.name(model, outermost=True) == "ModuleDict"
     assert named.name(inner["_orig_mod"][0], outermost=True) == "ModuleDict.net.0"
 
 
 def test_line_of_a_library_only_where_no_program_calls_it(monkeypatch: pytest.MonkeyPatch):
     lines = ProgramLines(torch)
     assert lines.above(sys._getframe()).rpartition(":")[0].endswith("test_where.py")
-    monkeypatch.setattr(lines, "_told", lambda _file: (1, "library.py"))
+    monkeypatch.setattr(lines, "_describe_file", lambda _file: (1, "library.py"))
     lines._seen.clear()
     assert lines.above(sys._getframe()).startswith("library.py:")
 
@@ -193,9 +197,9 @@ def test_compare_names_the_module(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert record(tmp_path / "base", options, command).code == 0
     assert record(tmp_path / "new", [*options, "--where"], [*command, "edited"]).code == 0
     assert main(["compare", str(tmp_path / "base"), str(tmp_path / "new"), "--view", "edits"]) == 0
-    said = re.search(
+    match = re.search(
         r"aten::clone added, in Sequential\.2 \(program\.py:(\d+)\)", capsys.readouterr().out
     )
-    assert said is not None
+    assert match is not None
     lines = Path(program).read_text(encoding="utf-8").splitlines()
-    assert "model(torch.ones(2, 4))" in lines[int(said[1]) - 1]
+    assert "model(torch.ones(2, 4))" in lines[int(match[1]) - 1]

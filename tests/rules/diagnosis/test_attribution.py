@@ -24,38 +24,38 @@ def anatomy(times: Times) -> Anatomy:
     """Cycles with these times of each part and family."""
     rows = [
         (number, part, family, time)
-        for (part, family), each in times.items()
-        for number, time in enumerate(each, 1)
+        for (part, family), part_times in times.items()
+        for number, time in enumerate(part_times, 1)
     ]
     parts = pl.DataFrame(rows, PART_TIMES, orient="row")
-    lengths = [sum(each) for each in zip(*times.values(), strict=True)]
+    lengths = [sum(cycle_times) for cycle_times in zip(*times.values(), strict=True)]
     spans = [(number, 0, round(length)) for number, length in enumerate(lengths, 1)]
     empty = pl.DataFrame()
     return Anatomy(parts, empty, empty, cycles=pl.DataFrame(spans, CYCLE_SPANS, orient="row"))
 
 
-def named(components: tuple[Component, ...]) -> dict[str, float]:
-    return {one.name: one.delta_ns for one in components}
+def deltas_by_name(components: tuple[Component, ...]) -> dict[str, float]:
+    return {component.name: component.delta_ns for component in components}
 
 
 def test_largest_change_first_with_its_interval() -> None:
     base = anatomy({("host_cpu", None): [50.0] * 6, ("idle", None): [10.0] * 6})
     new = anatomy({("host_cpu", None): [52.0] * 6, ("device_compute", "gemm"): [40.0] * 6})
-    found = attribution(pair_of(), base, new)
-    assert list(named(found).items()) == [
+    components = attribution(pair_of(), base, new)
+    assert list(deltas_by_name(components).items()) == [
         ("device_compute/gemm", 40.0),
         ("idle", -10.0),
         ("host_cpu", 2.0),
     ]
-    for one in found:
-        assert one.interval_ns is not None
-        assert one.interval_ns[0] <= one.delta_ns <= one.interval_ns[1]
+    for component in components:
+        assert component.interval_ns is not None
+        assert component.interval_ns[0] <= component.delta_ns <= component.interval_ns[1]
 
 
 def test_one_cycle_has_a_change_and_no_interval() -> None:
-    one = anatomy({("idle", None): [10.0]})
-    (found,) = attribution(pair_of(), one, anatomy({("idle", None): [30.0]}))
-    assert (found.delta_ns, found.interval_ns, found.p_value) == (20.0, None, None)
+    single_cycle = anatomy({("idle", None): [10.0]})
+    (component,) = attribution(pair_of(), single_cycle, anatomy({("idle", None): [30.0]}))
+    assert (component.delta_ns, component.interval_ns, component.p_value) == (20.0, None, None)
 
 
 def test_nothing_from_nothing() -> None:
@@ -78,52 +78,54 @@ _sides = st.dictionaries(
 def test_changes_add_up_to_that_of_the_mean_cycle(base: Times, new: Times) -> None:
     sides = anatomy(base), anatomy(new)
     before, after = (side.parts["dur_ns"].sum() / 3 for side in sides)
-    total = sum(one.delta_ns for one in attribution(pair_of(), *sides))
+    total = sum(component.delta_ns for component in attribution(pair_of(), *sides))
     assert total == pytest.approx(after - before, abs=1e-9)
 
 
 # -- kernels ---------------------------------------------------------------------------------------
 
 
-def kernels(*each: tuple[str, int, int]) -> list[dict[str, object]]:
+def kernels(*kernel_rows: tuple[str, int, int]) -> list[dict[str, object]]:
     """Three cycles with the same kernels: name, time and calls."""
     return [
         {"cycle": number, "function": name, "dur_ns": time, "calls": calls, "beta_pct": 1.0}
         for number in (1, 2, 3)
-        for name, time, calls in each
+        for name, time, calls in kernel_rows
     ]
 
 
-def compared(base: list[dict[str, object]], new: list[dict[str, object]]) -> Pair:
+def compare_behaviours(base: list[dict[str, object]], new: list[dict[str, object]]) -> Pair:
     return compare_roles(role_of(behaviour(*base)), role_of(behaviour(*new), "new"), "strict")
 
 
 def gemm(pair: Pair) -> Component:
-    found = attribution(pair, anatomy_of_role(pair.base), anatomy_of_role(pair.new))
-    (one,) = (each for each in found if each.family == "gemm")
-    return one
+    components = attribution(pair, anatomy_of_role(pair.base), anatomy_of_role(pair.new))
+    (component,) = (candidate for candidate in components if candidate.family == "gemm")
+    return component
 
 
 def test_kernels_launched_equally_often_are_told_apart_from_more_and_other_ones() -> None:
     base = kernels(("sgemm_a", 100, 10), ("sgemm_b", 50, 5))
     new = kernels(("sgemm_a", 300, 10), ("sgemm_b", 80, 8), ("sgemm_c", 20, 1))
-    found = gemm(compared(base, new))
-    assert found.delta_ns == 250
-    assert found.same_launches_ns == 200
+    component = gemm(compare_behaviours(base, new))
+    assert component.delta_ns == 250
+    assert component.same_launches_ns == 200
 
 
 def test_a_cycle_of_which_half_was_recorded_does_not_make_launches_unequal() -> None:
     base = kernels(("sgemm_a", 100, 10))
     base[0] |= {"dur_ns": 50, "calls": 5}
-    found = gemm(compared(base, kernels(("sgemm_a", 200, 10))))
-    assert found.same_launches_ns == pytest.approx(10 * 2.5 / 3 * 10)
+    component = gemm(compare_behaviours(base, kernels(("sgemm_a", 200, 10))))
+    assert component.same_launches_ns == pytest.approx(10 * 2.5 / 3 * 10)
 
 
 def test_kernels_behind_others_count_for_their_share() -> None:
-    pair = compared(kernels(("sgemm_a", 100, 10)), kernels(("sgemm_a", 300, 10)))
+    pair = compare_behaviours(kernels(("sgemm_a", 100, 10)), kernels(("sgemm_a", 300, 10)))
     base, new = (
         anatomy({("device_compute", "gemm"): [half] * 3, ("idle", None): [1_000 - half] * 3})
         for half in (50.0, 150.0)
     )
-    (found,) = (one for one in attribution(pair, base, new) if one.family == "gemm")
-    assert found.same_launches_ns == found.delta_ns == 100
+    (component,) = (
+        candidate for candidate in attribution(pair, base, new) if candidate.family == "gemm"
+    )
+    assert component.same_launches_ns == component.delta_ns == 100

@@ -6,21 +6,21 @@ from dataclasses import replace
 
 import polars as pl
 
-from timesink.analyses.comparison import Role
+from timesink.analyses.comparison import ProcessSteps
 from timesink.rules.slow_cycles import CycleSplit, SlowCycle, excesses
 
 SPLIT = CycleSplit((1, 2, 3), (4, 5), (), (), (), 100.0)
 
 
-def role_of(**times: list[int]) -> Role:
+def role_of(**times: list[int]) -> ProcessSteps:
     """Times of functions in five cycles; the last two take 150 more."""
     lengths = [100, 100, 100, 250, 250]
     rows = [
         {"cycle": cycle, "function": name, "device": "Host", "dur_ns": spent, "cycle_dur_ns": long}
-        for name, each in times.items()
-        for cycle, (spent, long) in enumerate(zip(each, lengths, strict=True), 1)
+        for name, durations in times.items()
+        for cycle, (spent, long) in enumerate(zip(durations, lengths, strict=True), 1)
     ]
-    return Role("run", "run.csv", "7", pl.DataFrame(rows))
+    return ProcessSteps("run", "run.csv", "7", pl.DataFrame(rows))
 
 
 def test_a_function_that_holds_the_excess_is_named_for_its_cycle():
@@ -42,12 +42,12 @@ def test_a_function_that_is_always_long_is_not_named():
 
 def test_a_new_function_is_named_once_whatever_counters_it_has():
     role = role_of(new=[0, 0, 0, 140, 0])
-    role = Role("run", "run.csv", "7", pl.concat([role.behaviour, role.behaviour]))
-    assert [one.cycle for one in excesses(role, SPLIT)] == [4]
+    role = ProcessSteps("run", "run.csv", "7", pl.concat([role.behaviour, role.behaviour]))
+    assert [excess.cycle for excess in excesses(role, SPLIT)] == [4]
 
 
 def test_the_mark_of_a_cycle_explains_nothing():
     role = role_of(step=[10, 12, 11, 160, 160])
     marked = replace(role, behaviour=role.behaviour.with_columns(anchor=pl.lit("step")))
-    assert [one.function for one in excesses(role, SPLIT)] == ["step", "step"]
+    assert [excess.function for excess in excesses(role, SPLIT)] == ["step", "step"]
     assert excesses(marked, SPLIT) == []

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from diagnosed import component, slow_clock, unchanged
+from diagnosed import component, slow_clock, unchanged_diagnosis
 from slowed import MS, USUAL, Call, Program, pair
 from timesink.analyses.comparison import Pair
 from timesink.model.diagnosis import CycleTime
@@ -28,38 +28,40 @@ def ranks(news: Sequence[Program], base: Program = USUAL) -> list[Pair]:
     return [pair(base, new, rank) for rank, new in enumerate(news)]
 
 
-def talking(ms: float) -> Program:
+def with_communication(ms: float) -> Program:
     return USUAL.but(**{WAITING: Call("gpu_comm", 3, ms)})
 
 
 def test_one_pair_is_told_as_it_is() -> None:
-    found = diagnose_together(ranks([USUAL.slowed(1.4)]))
-    assert (found.verdict, found.causes) == ("regression", ())
+    diagnosis = diagnose_together(ranks([USUAL.slowed(1.4)]))
+    assert (diagnosis.verdict, diagnosis.causes) == ("regression", ())
 
 
 def test_a_pause_of_one_rank_explains_the_waiting_of_the_others() -> None:
-    late = replace(talking(5.0), gap_ms=20.0)
-    found = diagnose_together(ranks([talking(25.0), late], talking(5.0)))
-    assert found.verdict == "regression"
-    (cause,) = found.causes
+    late = replace(with_communication(5.0), gap_ms=20.0)
+    diagnosis = diagnose_together(ranks([with_communication(25.0), late], with_communication(5.0)))
+    assert diagnosis.verdict == "regression"
+    (cause,) = diagnosis.causes
     assert (cause.cause, cause.process) == ("host_code", "rank 1")
     assert cause.sentence.startswith("Rank 1: ")
     assert cause.explained_ns == pytest.approx(20 * MS, rel=0.05)
-    assert abs(found.unexplained_ns) < 1 * MS
-    assert sum(ns for _, ns in found.unexplained) == pytest.approx(found.unexplained_ns, abs=1)
+    assert abs(diagnosis.unexplained_ns) < 1 * MS
+    assert sum(ns for _, ns in diagnosis.unexplained) == pytest.approx(
+        diagnosis.unexplained_ns, abs=1
+    )
 
 
 def test_what_all_ranks_have_is_one_cause_of_all() -> None:
-    found = diagnose_together(ranks([replace(USUAL, gap_ms=10.0)] * 2))
-    (cause,) = found.causes
+    diagnosis = diagnose_together(ranks([replace(USUAL, gap_ms=10.0)] * 2))
+    (cause,) = diagnosis.causes
     assert cause.process is None
     assert cause.explained_ns == pytest.approx(10 * MS, rel=0.1)
 
 
 def test_changes_of_the_parts_add_up_to_that_of_the_mean_cycle() -> None:
-    found = diagnose_together(ranks([USUAL.slowed(1.1), talking(9.0)]))
-    change = found.cycle_time.new_ns - found.cycle_time.base_ns
-    assert sum(part.delta_ns for part in found.attribution) == pytest.approx(change, rel=0.01)
+    diagnosis = diagnose_together(ranks([USUAL.slowed(1.1), with_communication(9.0)]))
+    change = diagnosis.cycle_time.new_ns - diagnosis.cycle_time.base_ns
+    assert sum(part.delta_ns for part in diagnosis.attribution) == pytest.approx(change, rel=0.01)
 
 
 def member(name: str, own_ms: float, wait_ms: float, *causes: Finding) -> ProcessDiagnosis:
@@ -72,13 +74,13 @@ def member(name: str, own_ms: float, wait_ms: float, *causes: Finding) -> Proces
 
 def test_the_rank_whose_own_work_gained_holds_up_the_others() -> None:
     members = [member("rank 0", 0, 20), member("rank 1", 20, 0), member("rank 2", 1, 19)]
-    (found,) = stragglers(members, (), 20 * MS)
-    assert (found.cause, found.process) == ("straggler", "rank 1")
-    assert found.explained_ns == pytest.approx(19 * MS)
+    (straggler,) = stragglers(members, (), 20 * MS)
+    assert (straggler.cause, straggler.process) == ("straggler", "rank 1")
+    assert straggler.explained_ns == pytest.approx(19 * MS)
 
 
 def test_ranks_that_all_gained_have_no_straggler() -> None:
-    assert list(stragglers([member(f"rank {each}", 20, 0) for each in range(4)], (), 20 * MS)) == []
+    assert list(stragglers([member(f"rank {rank}", 20, 0) for rank in range(4)], (), 20 * MS)) == []
 
 
 def test_a_link_explains_no_waiting_that_moved_from_one_to_the_other() -> None:
@@ -95,38 +97,38 @@ def longer(ns: float) -> Finding:
 
 def test_several_causes_of_one_sort_in_each_process_count_for_all_of_them() -> None:
     members = [member(name, 0, 0, *[longer(10.0)] * 3) for name in ("rank 0", "rank 1")]
-    (found,) = merged_causes(members, 30.0)
-    assert (found.explained_ns, found.process) == (30.0, None)
-    assert found.claims == (("idle", 30.0),)
-    assert found.interval_ns == (27.0, 33.0)
-    assert found.sentence == "Longer. 2 more add +20 ns per cycle."
+    (cause,) = merged_causes(members, 30.0)
+    assert (cause.explained_ns, cause.process) == (30.0, None)
+    assert cause.claims == (("idle", 30.0),)
+    assert cause.interval_ns == (27.0, 33.0)
+    assert cause.sentence == "Longer. 2 more add +20 ns per cycle."
 
 
 def test_several_causes_of_one_process_are_of_that_process() -> None:
     members = [member("rank 0", 0, 0, longer(10.0), longer(4.0)), member("rank 1", 0, 0)]
-    (found,) = merged_causes(members, 30.0)
-    assert (found.explained_ns, found.process) == (14.0, "rank 0")
-    assert "One more change of this sort adds +4 ns" in found.sentence
+    (cause,) = merged_causes(members, 30.0)
+    assert (cause.explained_ns, cause.process) == (14.0, "rank 0")
+    assert "One more change of this sort adds +4 ns" in cause.sentence
 
 
 def on_machines(*hosts: str) -> list[Pair]:
     pairs = ranks([USUAL] * len(hosts))
     return [
-        replace(each, new=replace(each.new, host=host))
-        for each, host in zip(pairs, hosts, strict=True)
+        replace(rank_pair, new=replace(rank_pair.new, host=host))
+        for rank_pair, host in zip(pairs, hosts, strict=True)
     ]
 
 
-@pytest.mark.parametrize(("hosts", "found"), [(("a", "b"), 2), (("a", "a"), 1)])
-def test_devices_of_two_machines_are_not_one(hosts: tuple[str, str], found: int) -> None:
+@pytest.mark.parametrize(("hosts", "anomaly_count"), [(("a", "b"), 2), (("a", "a"), 1)])
+def test_devices_of_two_machines_are_not_one(hosts: tuple[str, str], anomaly_count: int) -> None:
     together = diagnose_together(on_machines(*hosts), [slow_clock(), slow_clock()])
-    assert len(together.anomalies) == found
-    assert len(together.symptoms) == found
+    assert len(together.anomalies) == anomaly_count
+    assert len(together.symptoms) == anomaly_count
 
 
 def test_an_anomaly_explains_nothing_on_a_machine_where_it_is_no_cause() -> None:
     together = diagnose_together(on_machines("a", "b"), [slow_clock(), slow_clock(causes=())])
-    explained = {each.process: each.explained_ns for each in together.anomalies}
+    explained = {anomaly.process: anomaly.explained_ns for anomaly in together.anomalies}
     assert explained["rank 0"] > 0
     assert explained["rank 1"] == 0
 
@@ -145,10 +147,10 @@ def test_what_cannot_be_placed_stays_with_the_cause() -> None:
 
 
 def test_one_rank_of_two_that_got_longer_is_a_regression() -> None:
-    found = diagnose_together(ranks([USUAL, USUAL.slowed(3.0)]))
-    assert found.verdict == "regression"
-    assert found.reason.startswith("1 of 2 processes (rank 1) has longer cycles")
-    times = found.cycle_time
+    diagnosis = diagnose_together(ranks([USUAL, USUAL.slowed(3.0)]))
+    assert diagnosis.verdict == "regression"
+    assert diagnosis.reason.startswith("1 of 2 processes (rank 1) has longer cycles")
+    times = diagnosis.cycle_time
     assert times.p_value is not None
     assert times.p_value < 0.05
     assert times.interval_pct is not None
@@ -157,16 +159,16 @@ def test_one_rank_of_two_that_got_longer_is_a_regression() -> None:
 
 
 def test_ranks_that_changed_either_way_are_told_by_their_mean() -> None:
-    found = diagnose_together(ranks([USUAL.slowed(4.0), USUAL.slowed(0.4)]))
-    assert found.verdict == "regression"
-    assert "rank 0" in found.reason
-    assert "rank 1" in found.reason
+    diagnosis = diagnose_together(ranks([USUAL.slowed(4.0), USUAL.slowed(0.4)]))
+    assert diagnosis.verdict == "regression"
+    assert "rank 0" in diagnosis.reason
+    assert "rank 1" in diagnosis.reason
 
 
 def test_changes_that_make_up_for_each_other_are_no_change() -> None:
-    found = diagnose_together(ranks([USUAL.slowed(1.5), USUAL.slowed(0.5)]))
-    assert found.verdict == "no_change"
-    times = found.cycle_time
+    diagnosis = diagnose_together(ranks([USUAL.slowed(1.5), USUAL.slowed(0.5)]))
+    assert diagnosis.verdict == "no_change"
+    times = diagnosis.cycle_time
     assert times.p_value is not None
     assert times.p_value >= 0.05
     assert times.interval_pct is not None
@@ -176,12 +178,12 @@ def test_changes_that_make_up_for_each_other_are_no_change() -> None:
 def member_of_p(p_value: float) -> ProcessDiagnosis:
     times = CycleTime(100 * MS, 110 * MS, 10.0, (1.0, 19.0), p_value)
     verdict = "regression" if p_value < 0.05 else "no_change"
-    return ProcessDiagnosis("pid 1", unchanged(verdict=verdict, cycle_time=times))
+    return ProcessDiagnosis("pid 1", unchanged_diagnosis(verdict=verdict, cycle_time=times))
 
 
 def test_one_of_many_that_is_longer_by_chance_is_no_regression() -> None:
-    found = judge_together([member_of_p(0.04), *[member_of_p(0.5)] * 7])
-    assert (found.verdict, found.cycle_time.p_value) == ("no_change", pytest.approx(0.32))
-    assert found.cycle_time.interval_pct is not None
-    assert found.cycle_time.interval_pct[0] <= 0
+    judgement = judge_together([member_of_p(0.04), *[member_of_p(0.5)] * 7])
+    assert (judgement.verdict, judgement.cycle_time.p_value) == ("no_change", pytest.approx(0.32))
+    assert judgement.cycle_time.interval_pct is not None
+    assert judgement.cycle_time.interval_pct[0] <= 0
     assert judge_together([member_of_p(0.001), *[member_of_p(0.5)] * 7]).verdict == "regression"

@@ -20,7 +20,7 @@ def advice_on(name: str, operator: str) -> str:
     for place in range(60):
         start = 10 * place + 1
         events += [R(start - 1, 1, c=place + 1), K(name, start, 2, c=place + 1)]
-    return " ".join(one.advice for one in find_all(read(*events)))
+    return " ".join(finding.advice for finding in find_all(read(*events)))
 
 
 @pytest.mark.parametrize(
@@ -32,9 +32,9 @@ def advice_on(name: str, operator: str) -> str:
     ],
 )
 def test_tensorflow_and_jax_are_not_told_to_use_torch(name: str):
-    said = advice_on(name, "MatMul")
-    assert said
-    assert not any(word in said for word in ("torch", ".item()", "DataLoader", "fused=True"))
+    advice = advice_on(name, "MatMul")
+    assert advice
+    assert not any(word in advice for word in ("torch", ".item()", "DataLoader", "fused=True"))
 
 
 def test_pytorch_is_told_what_it_has():
@@ -54,20 +54,20 @@ def test_every_advice_that_names_torch_has_other_words_as_well():
 
 
 def test_no_device_is_told_to_use_what_its_maker_lacks():
-    every = (said for row in catalogue()["run"].values() for said in row.values())
-    rows = [said for said in every if isinstance(said, str)]
+    every = (entry for row in catalogue()["run"].values() for entry in row.values())
+    rows = [entry for entry in every if isinstance(entry, str)]
     for vendor in VENDORS:
-        said = " ".join(in_words_of(vendor.name, text) for text in rows)
-        assert ("CUDA graphs" in said) == (vendor.name == "nvidia")
-        assert ("torch.cuda" in said) == (vendor.torch_module == "torch.cuda")
+        advice = " ".join(in_words_of(vendor.name, text) for text in rows)
+        assert ("CUDA graphs" in advice) == (vendor.name == "nvidia")
+        assert ("torch.cuda" in advice) == (vendor.torch_module == "torch.cuda")
     assert "HIP graphs" in in_words_of("amd", catalogue()["run"]["tiny-kernels"]["advice"])
 
 
 def test_tools_of_one_maker_are_named_for_its_devices_only():
     for cause, row in catalogue()["causes"].items():
-        said = [*row.get("late_advice", ()), row.get("plain", "")]
-        assert "nvidia" not in " ".join(said), cause
-    assert [is_gpu(one) for one in ("GPU 0", "MLU 3", "NPU 1")] == [True, False, False]
+        texts = [*row.get("late_advice", ()), row.get("plain", "")]
+        assert "nvidia" not in " ".join(texts), cause
+    assert [is_gpu(device) for device in ("GPU 0", "MLU 3", "NPU 1")] == [True, False, False]
 
 
 def test_an_empty_memory_page_says_how_to_record_it():
@@ -95,7 +95,7 @@ def test_kernels_that_share_a_name_do_not_look_alike_at_80_columns(tmp_path):
     ]
     analysis = timesink.analyze(write(tmp_path / "a.json", kineto(events)))
     lines = to_text(view_document(analysis, "kernels", start_ns=0), 80).splitlines()[1:]
-    shown = [line.split("  ")[0] for line in lines if line.strip()]
-    assert len({*shown}) == len(names)
+    short_names = [line.split("  ")[0] for line in lines if line.strip()]
+    assert len({*short_names}) == len(names)
     assert all(len(line) <= 80 for line in lines)
     assert not any(line.startswith("_ZN") for line in lines)

@@ -11,7 +11,19 @@ import pytest
 import timesink
 from builders import kernel, operator, runtime, step
 from cases import read
-from roofed_runs import DOUBLE, FLOAT, H200, HALF, MI300X, MI355X, RULES, Call, good, run, told
+from roofed_runs import (
+    DOUBLE,
+    FLOAT,
+    H200,
+    HALF,
+    MI300X,
+    MI355X,
+    RULES,
+    Call,
+    findings_by_rule,
+    good,
+    run,
+)
 from timesink.analyses.work import CallArguments, parse_inputs
 from timesink.analyses.work.efficiency import efficiency
 from timesink.rules import rules_for
@@ -20,21 +32,21 @@ from timesink.rules.product_shapes import product_of
 
 
 class TestProducts:
-    def test_a_vocabulary_that_is_no_multiple_of_eight(self, shared: Path):
-        found = told(shared / "data/h200/traces/bert_train")["odd-dimensions"]
-        assert "no multiple of 8 (30522) keep 3 matrix products a step" in found.sentence
-        assert "Pad 30522 to 30528" in found.advice
-        assert found.evidence[0].text == "aten::mm 8192x30522, 30522x768"
-        assert found.evidence[0].numbers["roof_reached_pct"] == pytest.approx(20.5, abs=0.2)
-        assert 3e6 < found.gain_ns < 4.1e6
+    def test_a_vocabulary_that_is_no_multiple_of_eight(self, shared_root: Path):
+        finding = findings_by_rule(shared_root / "data/h200/traces/bert_train")["odd-dimensions"]
+        assert "no multiple of 8 (30522) keep 3 matrix products a step" in finding.sentence
+        assert "Pad 30522 to 30528" in finding.advice
+        assert finding.evidence[0].text == "aten::mm 8192x30522, 30522x768"
+        assert finding.evidence[0].numbers["roof_reached_pct"] == pytest.approx(20.5, abs=0.2)
+        assert 3e6 < finding.gain_ns < 4.1e6
 
     def test_rows_that_lie_apart_by_a_round_number_are_fine(self):
         half = [HALF, HALF]
         dims, padded = "[[8192, 30522], [30522, 768]]", "[[30528, 1], [768, 1]]"
         plain = "[[30522, 1], [768, 1]]"
         odd = [
-            product_of(CallArguments("aten::mm", given, places={"a": 0, "b": 1})).odd_sizes
-            for given in (
+            product_of(CallArguments("aten::mm", arguments, places={"a": 0, "b": 1})).odd_sizes
+            for arguments in (
                 parse_inputs(dims, str(half).replace("'", '"'), strides)
                 for strides in (plain, padded)
             )
@@ -42,53 +54,53 @@ class TestProducts:
         assert odd == [(30522,), ()]
 
     def test_wide_numbers(self):
-        (found,) = run(Call("aten::mm", [[4096, 4096]] * 2, 3000, "dgemm_128x128", DOUBLE))
-        assert (found.id, found.title) == ("wide-products", "Matrix products are in fp64")
-        assert "became double by accident" in found.advice
+        (finding,) = run(Call("aten::mm", [[4096, 4096]] * 2, 3000, "dgemm_128x128", DOUBLE))
+        assert (finding.id, finding.title) == ("wide-products", "Matrix products are in fp64")
+        assert "became double by accident" in finding.advice
 
     @pytest.mark.parametrize(
-        ("device", "said", "advice"),
+        ("device", "expected", "advice"),
         [(MI300X, "654 TFLOP/s in tf32", "TF32"), (MI355X, "2,517 TFLOP/s in bf16", "autocast")],
     )
-    def test_narrower_numbers_by_name(self, device: dict[str, Any], said: str, advice: str):
+    def test_narrower_numbers_by_name(self, device: dict[str, Any], expected: str, advice: str):
         name = "Cijk_Ailk_Bljk_SB_MT128x128x16_MI32x32x2x1"
-        (found,) = run(Call("aten::mm", [[8192, 8192]] * 2, 9000, name, FLOAT), device=device)
-        assert (found.id, found.title) == ("wide-products", "Matrix products are in fp32")
-        assert said in found.sentence
-        assert advice in found.advice
+        (finding,) = run(Call("aten::mm", [[8192, 8192]] * 2, 9000, name, FLOAT), device=device)
+        assert (finding.id, finding.title) == ("wide-products", "Matrix products are in fp32")
+        assert expected in finding.sentence
+        assert advice in finding.advice
 
     def test_a_peak_that_was_measured_is_reached_wholly(self):
         wide = Call("aten::mm", [[4096, 4096]] * 2, 3000, "dgemm_128x128", DOUBLE)
-        (found,) = run(wide, peaks="fp32=60TFLOP/s")
-        assert found.gain_ns == pytest.approx(3000e3 - 2 * 4096**3 / 60e3, rel=0.01)
+        (finding,) = run(wide, peaks="fp32=60TFLOP/s")
+        assert finding.gain_ns == pytest.approx(3000e3 - 2 * 4096**3 / 60e3, rel=0.01)
 
     def test_weights_may_be_the_first_factor(self):
         int8 = ("signed char", "signed char")
         narrow = Call("aten::mm", [[28672, 8192], [8192, 8]], 120, types=int8)
-        assert "few-rows" not in {one.id for one in run(*[narrow] * 20)}
+        assert "few-rows" not in {finding.id for finding in run(*[narrow] * 20)}
         first = Call("aten::mm", [[28672, 8192], [8192, 8]], 120, types=(HALF, "signed char"))
-        assert "few-rows" in {one.id for one in run(*[first] * 20)}
+        assert "few-rows" in {finding.id for finding in run(*[first] * 20)}
 
     def test_a_few_rows_only_read_weights(self):
-        (found,) = run(*[Call("aten::mm", [[8, 8192], [8192, 28672]], 120)] * 20)
-        assert found.id == "few-rows"
-        assert "With 8 rows, 20 matrix products a step only read weights" in found.sentence
-        assert "81.7 % of the memory's bandwidth" in found.sentence
+        (finding,) = run(*[Call("aten::mm", [[8, 8192], [8192, 28672]], 120)] * 20)
+        assert finding.id == "few-rows"
+        assert "With 8 rows, 20 matrix products a step only read weights" in finding.sentence
+        assert "81.7 % of the memory's bandwidth" in finding.sentence
         # Half the bytes at the same rate.
-        assert found.gain_ns == pytest.approx(20 * 60e3, rel=0.01)
+        assert finding.gain_ns == pytest.approx(20 * 60e3, rel=0.01)
 
     def test_small_ones_are_over_before_the_device_is_busy(self):
         small = Call("aten::mm", [[256, 512], [512, 512]], 12, "gemm_64x64_32x6")
-        (found,) = run(*[small] * 200)
-        assert found.id == "small-products"
-        assert "200 matrix products a step of 12.00 us each" in found.sentence
+        (finding,) = run(*[small] * 200)
+        assert finding.id == "small-products"
+        assert "200 matrix products a step of 12.00 us each" in finding.sentence
 
     def test_a_last_round_that_is_nearly_empty(self):
         # 17 x 8 = 136 tiles for 132 multiprocessors.
-        (found,) = run(*[Call("aten::mm", [[2176, 8192], [8192, 2048]], 170)] * 4)
-        assert found.id == "unfilled-waves"
-        assert "136 tiles for 132 multiprocessors: the last of 2 rounds has 4" in found.sentence
-        assert found.share == pytest.approx(0.4, abs=0.1)
+        (finding,) = run(*[Call("aten::mm", [[2176, 8192], [8192, 2048]], 170)] * 4)
+        assert finding.id == "unfilled-waves"
+        assert "136 tiles for 132 multiprocessors: the last of 2 rounds has 4" in finding.sentence
+        assert finding.share == pytest.approx(0.4, abs=0.1)
 
     @pytest.mark.parametrize(
         ("grid", "is_told"),
@@ -104,7 +116,7 @@ class TestProducts:
     ):
         name = "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_nn"
         call = Call("aten::mm", [[1024, 8192], [8192, 1024]], 40, name, grid=grid)
-        assert ("unfilled-waves" in {one.id for one in run(*[call] * 4)}) == is_told
+        assert ("unfilled-waves" in {finding.id for finding in run(*[call] * 4)}) == is_told
 
     def test_good_kernels_are_left_alone(self):
         assert run(*[good()] * 3) == []
@@ -113,21 +125,21 @@ class TestProducts:
 class TestHeadroom:
     def test_who_loses_most(self):
         slow = Call("aten::gelu", [[8192, 8192]], 500, "gelu_kernel")
-        (found,) = run(good(), slow)
-        assert found.id == "largest-headroom"
-        assert found.sentence.startswith("aten::gelu on 8192x8192 loses most: 1 call a step, ")
-        assert "of the memory's bandwidth (0.54 TB/s)" in found.sentence
+        (finding,) = run(good(), slow)
+        assert finding.id == "largest-headroom"
+        assert finding.sentence.startswith("aten::gelu on 8192x8192 loses most: 1 call a step, ")
+        assert "of the memory's bandwidth (0.54 TB/s)" in finding.sentence
         # 268 MB at 85 % of 4.8 TB/s.
-        assert found.gain_ns == pytest.approx(500e3 - 65.8e3, rel=0.01)
+        assert finding.gain_ns == pytest.approx(500e3 - 65.8e3, rel=0.01)
 
-    def test_it_is_told_of_real_convolutions(self, shared: Path):
-        found = told(shared / "data/h200/traces/resnet50_train")
-        assert "aten::convolution_backward on 64x64x56x56" in found["largest-headroom"].sentence
-        assert "layout-conversions" in found
+    def test_it_is_told_of_real_convolutions(self, shared_root: Path):
+        findings = findings_by_rule(shared_root / "data/h200/traces/resnet50_train")
+        assert "aten::convolution_backward on 64x64x56x56" in findings["largest-headroom"].sentence
+        assert "layout-conversions" in findings
 
-    def test_layouts_by_what_convolutions_launch(self, shared: Path):
-        path = shared / "data/tracelens/mi300/resnet_act_checkpoint.json.gz"
-        assert "inside convolutions" in told(path)["layout-conversions"].sentence
+    def test_layouts_by_what_convolutions_launch(self, shared_root: Path):
+        path = shared_root / "data/tracelens/mi300/resnet_act_checkpoint.json.gz"
+        assert "inside convolutions" in findings_by_rule(path)["layout-conversions"].sentence
 
 
 class TestSavings:
@@ -139,28 +151,28 @@ class TestSavings:
             operator("aten::slow", 20, 5000),
         ]
         trace = read(step(1, 0, 5100), *events, **H200)
-        assert not RULES & {one.id for one in proven_findings(trace, efficiency(trace))}
+        assert not RULES & {finding.id for finding in proven_findings(trace, efficiency(trace))}
 
     @pytest.mark.parametrize("name", ["bert_train", "resnet50_train"])
-    def test_it_is_part_of_a_step_and_adds_up(self, shared: Path, name: str):
-        found = timesink.analyze(shared / "data/h200/traces" / name).findings
-        mine = [one for one in found if one.id in RULES]
+    def test_it_is_part_of_a_step_and_adds_up(self, shared_root: Path, name: str):
+        findings = timesink.analyze(shared_root / "data/h200/traces" / name).findings
+        mine = [finding for finding in findings if finding.id in RULES]
         assert mine
-        assert all(0.01 <= one.share < 1 for one in mine)
-        gains = [one.together_ns for one in found if one.gain_ns]
+        assert all(0.01 <= finding.share < 1 for finding in mine)
+        gains = [finding.together_ns for finding in findings if finding.gain_ns]
         assert gains == sorted(gains)
 
     def test_without_peaks_nothing_is_said(self):
         trace = read(step(1, 0, 100))
-        assert not RULES & {one.id for one in proven_findings(trace, efficiency(trace))}
+        assert not RULES & {finding.id for finding in proven_findings(trace, efficiency(trace))}
 
 
 @pytest.mark.parametrize("name", ["h200/traces/bert_train", "tracelens/mi300/timesformer.json.gz"])
-def test_kernels_are_spoken_of_once_and_save_no_more_than_they_take(shared: Path, name: str):
+def test_kernels_are_spoken_of_once_and_save_no_more_than_they_take(shared_root: Path, name: str):
     assert len(rules_for("efficiency")) == len(RULES) + 1
-    trace = timesink.open(shared / "data" / name)
-    told = efficiency_findings(efficiency(trace))
-    rows = np.concatenate([one.row for one in told])
+    trace = timesink.open(shared_root / "data" / name)
+    findings = efficiency_findings(efficiency(trace))
+    rows = np.concatenate([finding.row for finding in findings])
     assert len(set(rows)) == len(rows) > 0
-    left = np.concatenate([one.left_ns for one in told])
+    left = np.concatenate([finding.left_ns for finding in findings])
     assert ((left >= 0) & (left <= trace.device["dur_ns"].to_numpy()[rows])).all()

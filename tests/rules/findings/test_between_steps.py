@@ -10,7 +10,7 @@ from timesink.rules import find_all
 from timesink.rules.idle import between_steps, time_between
 
 
-def pausing(us: int, *in_first_pause: dict) -> Trace:
+def trace_with_pauses(us: int, *in_first_pause: dict) -> Trace:
     """Three busy steps of 2 ms, this long apart."""
     events = []
     for number in range(3):
@@ -21,7 +21,7 @@ def pausing(us: int, *in_first_pause: dict) -> Trace:
 
 
 def test_share_gain_and_evidence():
-    (finding,) = between_steps(pausing(1000, O("save", 2000, 500)))
+    (finding,) = between_steps(trace_with_pauses(1000, O("save", 2000, 500)))
     assert (finding.rule, finding.severity) == ("between-steps", "high")
     assert finding.share == pytest.approx(2 / 8)
     assert (finding.gain_ns, finding.between_ns) == (0, 1_000_000)
@@ -37,22 +37,25 @@ def test_share_gain_and_evidence():
 
 
 def test_such_time_is_not_lost_inside_the_steps():
-    rules = [finding.rule for finding in find_all(pausing(1_000_000))]
+    rules = [finding.rule for finding in find_all(trace_with_pauses(1_000_000))]
     assert rules == ["between-steps"]
 
 
-@pytest.mark.parametrize(("us", "found"), [(333, 0), (334, 1)])
-def test_a_tenth_of_the_time_is_needed(us: int, found: int):
-    assert len(between_steps(pausing(us))) == found
+@pytest.mark.parametrize(("us", "finding_count"), [(333, 0), (334, 1)])
+def test_a_tenth_of_the_time_is_needed(us: int, finding_count: int):
+    assert len(between_steps(trace_with_pauses(us))) == finding_count
 
 
 def test_device_work_between_steps_is_no_pause():
-    assert between_steps(pausing(500, K("evaluate", 2000, 500), K("evaluate", 4500, 400))) == []
+    assert (
+        between_steps(trace_with_pauses(500, K("evaluate", 2000, 500), K("evaluate", 4500, 400)))
+        == []
+    )
 
 
 def test_fetching_data_is_gained_under_its_own_heading():
     loading = [O(DATA_LOADER, 2000, 900), O(DATA_LOADER, 5000, 900)]
-    load, between = find_all(pausing(1000, *loading))
+    load, between = find_all(trace_with_pauses(1000, *loading))
     assert (load.rule, load.gain_ns, load.between_ns) == ("data-loading", 0, 900_000)
     assert load.share == pytest.approx(1800 / 8000)
     assert "Between two steps fetching data takes 900.0 us" in load.sentence

@@ -12,7 +12,7 @@ NCCL_KERNEL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
 GPU = {"deviceProperties": [{"id": 0, "name": "NVIDIA H200", "computeMajor": 9}]}
 
 
-def talking(us: int) -> Trace:
+def communication_trace(us: int) -> Trace:
     """A step of 1 ms that computes for 400 us, half of it while it communicates as well."""
     return read(
         STEP(1, 0, 1000),
@@ -25,7 +25,7 @@ def talking(us: int) -> Trace:
 
 class TestExposed:
     def test_share_gain_and_evidence(self):
-        (finding,) = exposed_communication(talking(250))
+        (finding,) = exposed_communication(communication_trace(250))
         assert (finding.rule, finding.severity) == ("exposed-communication", "high")
         assert finding.share == pytest.approx(0.25)
         assert finding.gain_ns == 250_000
@@ -34,9 +34,9 @@ class TestExposed:
         assert kernel == {"kind": "kernel", "name": NCCL_KERNEL, "calls": 1, "total_us": 250}
         assert step == {"kind": "step", "name": "1", "communication_us": 250, "step_us": 1000}
 
-    @pytest.mark.parametrize(("us", "found"), [(100, 0), (101, 1)])
-    def test_a_tenth_is_needed(self, us: int, found: int):
-        assert len(exposed_communication(talking(us))) == found
+    @pytest.mark.parametrize(("us", "finding_count"), [(100, 0), (101, 1)])
+    def test_a_tenth_is_needed(self, us: int, finding_count: int):
+        assert len(exposed_communication(communication_trace(us))) == finding_count
 
     def test_hidden_communication_is_fine(self):
         trace = read(STEP(1, 0, 1000), K("gemm", 0, 1000), K(NCCL_KERNEL, 0, 900))

@@ -11,13 +11,13 @@ from timesink.rules.device_work import allocator_calls, pageable_copies
 PAGEABLE, PINNED = "Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD (Pinned -> Device)"
 
 
-def copying(us: int, name: str = PAGEABLE, *others: dict) -> Trace:
+def copy_trace(us: int, name: str = PAGEABLE, *more_events: dict) -> Trace:
     copy = device_event("Memcpy", name, 100, us, c=1, x=None, device=0, bytes=4096)
-    return read(STEP(1, 0, 1000), copy, *others)
+    return read(STEP(1, 0, 1000), copy, *more_events)
 
 
 def test_share_gain_and_evidence():
-    (finding,) = pageable_copies(copying(100))
+    (finding,) = pageable_copies(copy_trace(100))
     assert (finding.rule, finding.severity) == ("pageable-copies", "medium")
     assert finding.share == pytest.approx(0.1)
     assert finding.gain_ns == 50_000
@@ -28,17 +28,17 @@ def test_share_gain_and_evidence():
 
 
 def test_only_time_without_kernels_counts():
-    (finding,) = pageable_copies(copying(100, PAGEABLE, K("gemm", 120, 60)))
+    (finding,) = pageable_copies(copy_trace(100, PAGEABLE, K("gemm", 120, 60)))
     assert finding.share == pytest.approx(0.04)
 
 
-@pytest.mark.parametrize(("us", "found"), [(5, 0), (6, 1)])
-def test_half_a_percent_is_needed(us: int, found: int):
-    assert len(pageable_copies(copying(us))) == found
+@pytest.mark.parametrize(("us", "finding_count"), [(5, 0), (6, 1)])
+def test_half_a_percent_is_needed(us: int, finding_count: int):
+    assert len(pageable_copies(copy_trace(us))) == finding_count
 
 
 def test_pinned_memory_is_fine():
-    assert pageable_copies(copying(500, PINNED)) == []
+    assert pageable_copies(copy_trace(500, PINNED)) == []
 
 
 def test_no_copies_and_no_steps():

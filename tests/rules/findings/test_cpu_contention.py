@@ -58,6 +58,6 @@ def test_what_is_no_contention(trace: Trace):
     assert cpu_contention(trace) == []
 
 
-def test_a_busy_host_is_the_headline(shared: Path):
-    answer = timesink.analyze(shared / "data" / "h200" / "faults" / "cpu_squeeze")
+def test_a_busy_host_is_the_headline(shared_root: Path):
+    answer = timesink.analyze(shared_root / "data" / "h200" / "faults" / "cpu_squeeze")
     assert "the host's CPU is contended" in answer.headline

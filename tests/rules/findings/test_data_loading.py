@@ -9,7 +9,7 @@ from timesink.model.trace import Trace
 from timesink.rules.idle import data_loading
 
 
-def loading(us: int) -> Trace:
+def loading_trace(us: int) -> Trace:
     """Two steps of 1 ms; the second one fetches twice as long as the first."""
     events = []
     for number in (1, 2):
@@ -20,7 +20,7 @@ def loading(us: int) -> Trace:
 
 
 def test_share_gain_and_evidence():
-    (finding,) = data_loading(loading(100))
+    (finding,) = data_loading(loading_trace(100))
     assert (finding.rule, finding.severity) == ("data-loading", "medium")
     assert finding.share == pytest.approx(0.15)
     assert finding.gain_ns == 150_000
@@ -35,9 +35,9 @@ def test_only_fetching_that_keeps_the_device_idle_counts():
     assert data_loading(trace) == []
 
 
-@pytest.mark.parametrize(("us", "found"), [(33, 0), (34, 1)])
-def test_five_percent_are_needed(us: int, found: int):
-    assert len(data_loading(loading(us))) == found
+@pytest.mark.parametrize(("us", "finding_count"), [(33, 0), (34, 1)])
+def test_five_percent_are_needed(us: int, finding_count: int):
+    assert len(data_loading(loading_trace(us))) == finding_count
 
 
 def test_no_steps():

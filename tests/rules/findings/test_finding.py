@@ -39,9 +39,9 @@ def small_run() -> Trace:
 
 @pytest.mark.parametrize("run", [bad_run, small_run])
 def test_every_finding_has_numbers_evidence_and_advice(run: Callable[[], Trace]):
-    found = find_all(run())
-    assert found
-    for finding in found:
+    findings = find_all(run())
+    assert findings
+    for finding in findings:
         assert re.search(r"\d", finding.sentence)
         assert finding.sentence.endswith(".")
         assert finding.advice.endswith(".")
@@ -53,10 +53,10 @@ def test_every_finding_has_numbers_evidence_and_advice(run: Callable[[], Trace])
 
 
 def test_the_gravest_come_first():
-    found = find_all(bad_run())
-    ranks = [SEVERITIES.index(finding.severity) for finding in found]
+    findings = find_all(bad_run())
+    ranks = [SEVERITIES.index(finding.severity) for finding in findings]
     assert ranks == sorted(ranks)
-    assert {"data-loading", "data-parallel", "cut-steps"} <= {finding.rule for finding in found}
+    assert {"data-loading", "data-parallel", "cut-steps"} <= {finding.rule for finding in findings}
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_severity(share: float, least: str, severity: str):
 
 
 def test_as_plain_data():
-    found = find_all(bad_run())[0].to_dict()
-    assert list(found) == [
+    answer = find_all(bad_run())[0].to_dict()
+    assert list(answer) == [
         "rule",
         "severity",
         "title",
@@ -93,7 +93,7 @@ def test_as_plain_data():
         "evidence",
         "advice",
     ]
-    assert found["evidence"][0].keys() > {"kind", "name"}
+    assert answer["evidence"][0].keys() > {"kind", "name"}
 
 
 def test_an_empty_trace_has_no_findings():

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from roofed_runs import FLOAT, Call, good, run, told
+from roofed_runs import FLOAT, Call, findings_by_rule, good, run
 
 SCORES, ROWS = [64, 1024, 1024], [64, 1024, 64]
 BIG = [8192, 8192]
-EACH = 70.0
+TENSOR_US = 70.0
 """Microseconds that reading and writing one such tensor takes good kernels, in half precision."""
 
 
@@ -35,20 +35,20 @@ class TestAttention:
             ("h200/traces/bert_train", "(16 x 12 x 512 x 512) of 12 attentions"),
         ],
     )
-    def test_real_scores_in_memory(self, shared: Path, name: str, scores: str):
-        found = told(shared / "data" / name)["attention-not-fused"]
-        assert scores in found.sentence
-        assert ("in the backward pass too" in found.sentence) == ("train" in name)
-        assert "scaled_dot_product_attention" in found.advice
+    def test_real_scores_in_memory(self, shared_root: Path, name: str, scores: str):
+        finding = findings_by_rule(shared_root / "data" / name)["attention-not-fused"]
+        assert scores in finding.sentence
+        assert ("in the backward pass too" in finding.sentence) == ("train" in name)
+        assert "scaled_dot_product_attention" in finding.advice
 
     def test_scores_are_what_is_saved(self):
         mask = Call("aten::add", [SCORES, [1, 1024, 1024]], 80, "add_kernel")
-        (found,) = run(*attention(mask, softmax()))
+        (finding,) = run(*attention(mask, softmax()))
         # Written by the first product and both between, read by both and the last: 6 x 128 MiB.
-        assert "The scores (64 x 1024 x 1024) of 1 attention a step" in found.sentence
-        assert "768.0 MiB a step" in found.sentence
+        assert "The scores (64 x 1024 x 1024) of 1 attention a step" in finding.sentence
+        assert "768.0 MiB a step" in finding.sentence
         # 4 x 64 x 1024 x 1024 x 64 operations at half of 989.4 TFLOP/s.
-        assert found.gain_ns == pytest.approx(260e3 - 34.7e3, rel=0.01)
+        assert finding.gain_ns == pytest.approx(260e3 - 34.7e3, rel=0.01)
 
     def test_each_call_belongs_to_one_attention(self):
         # From a softmax the product of the next layer's scores is the twelfth call.
@@ -60,8 +60,8 @@ class TestAttention:
             *(Call("aten::mm", rows, 20), Call("aten::add", [wide] * 2, 8)),
             *(Call("aten::native_layer_norm", [wide], 6), Call("aten::mm", rows, 20)),
         ]
-        found = run(*[*attention(softmax()), *between] * 4)
-        (mine,) = (one for one in found if one.id == "attention-not-fused")
+        findings = run(*[*attention(softmax()), *between] * 4)
+        (mine,) = (finding for finding in findings if finding.id == "attention-not-fused")
         assert "of 4 attentions a step" in mine.sentence
         assert "720.0 us of the one recorded step" in mine.sentence  # 50 + 80 + 50, four times
 
@@ -72,60 +72,65 @@ class TestAttention:
             Call("aten::_softmax_backward_data", [SCORES, SCORES, [], []], 90),
             *(Call("aten::bmm", [SCORES, ROWS], 50), Call("aten::bmm", [turned, SCORES], 50)),
         ]
-        found = run(*back * 3, good(20))
-        (mine,) = (one for one in found if one.id == "attention-not-fused")
+        findings = run(*back * 3, good(20))
+        (mine,) = (finding for finding in findings if finding.id == "attention-not-fused")
         assert "of 3 attentions a step" in mine.sentence
         assert "870.0 us of the one recorded step" in mine.sentence
 
     def test_a_softmax_without_products_on_both_sides_is_none(self):
-        alone = [good(), softmax(40), good()]
-        assert "attention-not-fused" not in {one.id for one in run(*alone)}
+        single_softmax = [good(), softmax(40), good()]
+        assert "attention-not-fused" not in {finding.id for finding in run(*single_softmax)}
 
 
 class TestChains:
     def test_what_is_written_and_read_at_once(self):
         names = ("aten::mul", "aten::tanh", "aten::gelu")
-        (found,) = run(*(Call(name, [BIG], EACH, "elementwise_kernel") for name in names))
+        (finding,) = run(*(Call(name, [BIG], TENSOR_US, "elementwise_kernel") for name in names))
         assert (
-            "In 1 chain a step, 3 operators each read a tensor of the size that" in found.sentence
+            "In 1 chain a step, 3 operators each read a tensor of the size that" in finding.sentence
         )
-        assert found.evidence[0].text == "mul + tanh + gelu"
+        assert finding.evidence[0].text == "mul + tanh + gelu"
         # Two of three tensors that are written, and two of three that are read.
         # That takes 128 MiB each at 85 % of 4.8 TB/s.
-        assert found.gain_ns == pytest.approx(2**27 / 4.08e3 * (1 + 1.8 + 1), rel=0.01)
+        assert finding.gain_ns == pytest.approx(2**27 / 4.08e3 * (1 + 1.8 + 1), rel=0.01)
 
     def test_no_more_is_saved_than_passing_it_through_memory_takes(self):
         chain = [Call(name, [[1024, 1024]], 10) for name in ("aten::mul", "aten::tanh")]
-        small = {one.id: one for one in run(*chain * 100)}
+        small = {finding.id: finding for finding in run(*chain * 100)}
         # 2 MiB written and read take a microsecond, whatever else keeps the kernels.
         assert small["unfused-chains"].gain_ns < 200 * 2 * 2**21 / 4.08e3
 
     def test_what_another_rule_spoke_of_was_between(self):
-        calls = [Call("aten::tanh", [BIG], EACH), *attention(softmax())]
-        found = {one.id for one in run(*calls, Call("aten::gelu", [BIG], EACH))}
-        assert "attention-not-fused" in found
-        assert "unfused-chains" not in found
+        calls = [Call("aten::tanh", [BIG], TENSOR_US), *attention(softmax())]
+        rule_ids = {finding.id for finding in run(*calls, Call("aten::gelu", [BIG], TENSOR_US))}
+        assert "attention-not-fused" in rule_ids
+        assert "unfused-chains" not in rule_ids
 
-    def test_of_a_program_that_goes_backward_only_what_is_read_is_saved(self, shared: Path):
-        found = told(shared / "data/h200/traces/resnet50_train")["unfused-chains"]
-        assert "cudnn_batch_norm + clamp_min_" in {one.text for one in found.evidence}
-        assert found.gain_ns < 0.25 * 17e6
+    def test_of_a_program_that_goes_backward_only_what_is_read_is_saved(self, shared_root: Path):
+        finding = findings_by_rule(shared_root / "data/h200/traces/resnet50_train")[
+            "unfused-chains"
+        ]
+        assert "cudnn_batch_norm + clamp_min_" in {evidence.text for evidence in finding.evidence}
+        assert finding.gain_ns < 0.25 * 17e6
 
     @pytest.mark.parametrize(
         "calls",
         [
-            [Call("aten::tanh", [BIG], EACH), Call("aten::gelu", [[4096, 8192]], EACH / 2)],
-            [Call("aten::tanh", [BIG], EACH), good(), Call("aten::gelu", [BIG], EACH)],
-            [Call("aten::mul_", [BIG, []], EACH)] * 3,
-            [Call("aten::copy_", [BIG, BIG], EACH), Call("aten::clone", [BIG], EACH)],
+            [
+                Call("aten::tanh", [BIG], TENSOR_US),
+                Call("aten::gelu", [[4096, 8192]], TENSOR_US / 2),
+            ],
+            [Call("aten::tanh", [BIG], TENSOR_US), good(), Call("aten::gelu", [BIG], TENSOR_US)],
+            [Call("aten::mul_", [BIG, []], TENSOR_US)] * 3,
+            [Call("aten::copy_", [BIG, BIG], TENSOR_US), Call("aten::clone", [BIG], TENSOR_US)],
             [Call("aten::tanh", [[64, 64]], 3), Call("aten::gelu", [[64, 64]], 3)],
         ],
         ids=["other sizes", "apart", "alike", "copies", "small"],
     )
     def test_none_where_nothing_is_handed_on(self, calls: list[Call]):
-        assert "unfused-chains" not in {one.id for one in run(*calls)}
+        assert "unfused-chains" not in {finding.id for finding in run(*calls)}
 
     def test_wider_numbers_are_other_tensors(self):
-        first = Call("aten::tanh", [BIG], EACH)
-        second = Call("aten::gelu", [BIG], 2 * EACH, type=FLOAT)
-        assert "unfused-chains" not in {one.id for one in run(first, second)}
+        first = Call("aten::tanh", [BIG], TENSOR_US)
+        second = Call("aten::gelu", [BIG], 2 * TENSOR_US, type=FLOAT)
+        assert "unfused-chains" not in {finding.id for finding in run(first, second)}

@@ -9,11 +9,11 @@ from timesink.model.trace import Trace
 from timesink.rules.idle import large_gaps
 
 
-def gap(us: int, *others: dict, length: int = 10_000) -> Trace:
+def gap(us: int, *more_events: dict, length: int = 10_000) -> Trace:
     """A step with one gap of this length, from 1000 us on."""
     launches = [R(0, 5, c=1), R(1000 + us - 10, 5, c=2)]
     first, second = K("first", 10, 990, c=1), K("second", 1000 + us, length - 1000 - us, c=2)
-    return read(STEP(5, 0, length), *launches, first, second, *others)
+    return read(STEP(5, 0, length), *launches, first, second, *more_events)
 
 
 def test_share_gain_and_evidence():
@@ -28,14 +28,14 @@ def test_share_gain_and_evidence():
     assert seen["name"] == "in step 5 from first to second, host in saving"
 
 
-@pytest.mark.parametrize(("us", "found"), [(999, 0), (1000, 1)])
-def test_a_millisecond_is_needed(us: int, found: int):
-    assert len(large_gaps(gap(us))) == found
+@pytest.mark.parametrize(("us", "finding_count"), [(999, 0), (1000, 1)])
+def test_a_millisecond_is_needed(us: int, finding_count: int):
+    assert len(large_gaps(gap(us))) == finding_count
 
 
-@pytest.mark.parametrize(("us", "found"), [(4999, 0), (5000, 1)])
-def test_and_a_twentieth_of_a_long_step(us: int, found: int):
-    assert len(large_gaps(gap(us, length=100_000))) == found
+@pytest.mark.parametrize(("us", "finding_count"), [(4999, 0), (5000, 1)])
+def test_and_a_twentieth_of_a_long_step(us: int, finding_count: int):
+    assert len(large_gaps(gap(us, length=100_000))) == finding_count
 
 
 def test_fetching_data_and_communication_are_findings_of_their_own():
@@ -63,8 +63,8 @@ def test_a_gap_counts_as_far_as_it_lies_in_steps():
 
 
 def test_of_several_devices_the_worst_counts():
-    others = [R(1, 2, c=7), K("x", 10, 100, c=7, device=1), R(9, 2, c=8)]
-    (finding,) = large_gaps(gap(2000, *others, K("y", 9000, 1000, c=8, device=1)))
+    more_events = [R(1, 2, c=7), K("x", 10, 100, c=7, device=1), R(9, 2, c=8)]
+    (finding,) = large_gaps(gap(2000, *more_events, K("y", 9000, 1000, c=8, device=1)))
     assert finding.gain_ns == 8_890_000
 
 

@@ -18,10 +18,10 @@ def sync(ts: int, dur: int) -> dict:
     return host_event("cuda_runtime", "cudaStreamSynchronize", ts, dur, MAIN)
 
 
-def busy_for(us: int, *others: dict, launched: int = 90) -> Trace:
+def busy_for(us: int, *more_events: dict, launched: int = 90) -> Trace:
     """A step of 1 ms with one kernel from 100 us on; the host is at work all the time."""
     kernel = [R(launched, 5, c=1), K("gemm", 100, us, c=1)]
-    return read(STEP(1, 0, 1000), O("train", 0, 1000), *kernel, *others)
+    return read(STEP(1, 0, 1000), O("train", 0, 1000), *kernel, *more_events)
 
 
 def rules(trace: Trace) -> list[str]:
@@ -43,9 +43,9 @@ def test_numbers_and_evidence():
     assert (device["idle_us_per_step"], device["host_us_per_step"]) == (700, 700)
 
 
-@pytest.mark.parametrize(("us", "found"), [(499, 1), (800, 1), (801, 0)])
-def test_a_fifth_of_the_time_without_work_gets_its_reason_named(us: int, found: int):
-    assert len(low_utilisation(busy_for(us))) == found
+@pytest.mark.parametrize(("us", "finding_count"), [(499, 1), (800, 1), (801, 0)])
+def test_a_fifth_of_the_time_without_work_gets_its_reason_named(us: int, finding_count: int):
+    assert len(low_utilisation(busy_for(us))) == finding_count
 
 
 def test_how_much_is_said_where_it_is_not_most():
@@ -112,12 +112,12 @@ class TestManyDevices:
         ]
 
     def test_more_than_a_few_are_counted(self):
-        others = [
+        more_events = [
             event
             for device in range(1, 8)
             for event in (R(91, 1, c=9 + device), K("gemm", 100, 300, c=9 + device, device=device))
         ]
-        (finding,) = low_utilisation(busy_for(300, *others))
+        (finding,) = low_utilisation(busy_for(300, *more_events))
         assert finding.title == "8 GPUs (0 to 7) are idle most of the time"
 
 
@@ -168,16 +168,16 @@ class TestWaitsForWorkThatWasNotRecorded:
     @pytest.mark.parametrize("later", [[], [R(493_110, 5, c=3), K("last", 493_120, 50, c=3)]])
     def test_a_copy_that_waits_with_an_empty_device_is_missing_data(self, later: list[dict]):
         trace = self.recorded(*later)
-        assert not [one.rule for one in find_all(trace)]
+        assert not [finding.rule for finding in find_all(trace)]
         (missing,) = recording_fitness(trace).reasons
         assert missing.code == "work_not_recorded"
         assert "The host waits 493.0 ms of 493.2 ms" in missing.sentence
         assert missing.evidence["call"] == "hipMemcpyWithStream"
 
     def test_the_headline_does_not_advise_against_waits(self):
-        told = headline(self.recorded())
-        assert "90.00 us of GPU work in the one recorded step of 493.2 ms" in told
-        assert "Record whole steps" in told
+        text = headline(self.recorded())
+        assert "90.00 us of GPU work in the one recorded step of 493.2 ms" in text
+        assert "Record whole steps" in text
 
 
 class TestDominantOperator:
@@ -199,8 +199,8 @@ class TestDominantOperator:
         assert (finding.share, finding.gain_ns) == (0.7, 0)
 
 
-def python(name: str, ts: int, dur: int, own: int, parent: int | None = None) -> dict:
-    return MODULE(name, ts, dur, own=own, parent=parent, module=None)
+def python(name: str, ts: int, dur: int, self_us: int, parent: int | None = None) -> dict:
+    return MODULE(name, ts, dur, python_id=self_us, parent=parent, module=None)
 
 
 def test_the_python_function_that_takes_the_time_is_named():
@@ -229,7 +229,7 @@ def test_work_whose_launches_are_missing_is_said_by_its_sort():
 def test_a_dominant_operator_counts_its_runtime_calls_and_says_so():
     operator, launch = O("aten::attention", 0, 800), R(100, 300, c=1)
     with_call = read(STEP(1, 0, 1000), operator, launch, K("gemm", 900, 50, c=1))
-    (found,) = dominant_operator(with_call)
-    assert "on the host with its runtime calls, in 1 call" in found.sentence
+    (finding,) = dominant_operator(with_call)
+    assert "on the host with its runtime calls, in 1 call" in finding.sentence
     without = read(STEP(1, 0, 1000), operator, R(850, 5, c=1), K("gemm", 900, 50, c=1))
     assert "on the host by itself, in 1 call" in dominant_operator(without)[0].sentence

@@ -100,15 +100,15 @@ def check(trace: Trace) -> None:
 def test_shares_and_gains_of_random_runs(trace: Trace):
     with pytest.MonkeyPatch.context() as patch:
         # A few events are enough to speak up.
-        patch.setattr(device_work, "FEWEST_TINY_PER_STEP", 1)
+        patch.setattr(device_work, "MIN_TINY_PER_STEP", 1)
         patch.setattr(device_work, "TINY_NS", 5 * SCALE)
-        patch.setattr(device_work, "FEWEST_WAITS_PER_STEP", 1)
+        patch.setattr(device_work, "MIN_WAITS_PER_STEP", 1)
         check(trace)
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_shares_and_gains_of_real_runs(shared: Path, name: str):
-    check(recording(shared, name))
+def test_shares_and_gains_of_real_runs(shared_root: Path, name: str):
+    check(recording(shared_root, name))
 
 
 def test_without_marks_nothing_speaks_of_steps():
@@ -117,9 +117,11 @@ def test_without_marks_nothing_speaks_of_steps():
         start = 1_000 * place
         events += [R(start, 5, c=place + 1), K("nchwToNhwcKernel", start + 10, 4, c=place + 1)]
     events += [R(90_000, 5, c=99), K("nchwToNhwcKernel", 90_010, 9_000, c=99)]
-    found = find_all(read(*events))
-    assert {"tiny-kernels", "layout-conversions", "large-gaps"} <= {one.rule for one in found}
-    for finding in found:
+    findings = find_all(read(*events))
+    assert {"tiny-kernels", "layout-conversions", "large-gaps"} <= {
+        candidate.rule for candidate in findings
+    }
+    for finding in findings:
         assert not finding.marked
         assert "step" not in finding.sentence
         assert "of the recorded 100.0 ms" in finding.sentence

@@ -25,9 +25,9 @@ def test_share_gain_and_evidence():
     ]
 
 
-@pytest.mark.parametrize(("us", "found"), [(20, 0), (21, 1)])
-def test_two_percent_are_needed(us: int, found: int):
-    assert len(layout_conversions(read(STEP(1, 0, 1000), K(TO_NHWC, 0, us)))) == found
+@pytest.mark.parametrize(("us", "finding_count"), [(20, 0), (21, 1)])
+def test_two_percent_are_needed(us: int, finding_count: int):
+    assert len(layout_conversions(read(STEP(1, 0, 1000), K(TO_NHWC, 0, us)))) == finding_count
 
 
 def test_products_in_either_layout_are_fine():

@@ -12,12 +12,12 @@ GIB = 1024**3
 GPU = {"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 10 * GIB}
 
 
-def allocated(total: int, device: int = 0, **fields: object) -> Trace:
+def allocation_trace(total: int, device: int = 0, **fields: object) -> Trace:
     return read(O("mm", 0, 10), ALLOC(5, 512, device=device, address=1, total=total), **fields)
 
 
 def test_numbers_and_evidence():
-    (finding,) = memory_limit(allocated(19 * GIB // 2, deviceProperties=[GPU]))
+    (finding,) = memory_limit(allocation_trace(19 * GIB // 2, deviceProperties=[GPU]))
     # It costs no time until it is full.
     assert (finding.rule, finding.severity) == ("memory-near-limit", "low")
     assert "peaks at 9.5 GiB allocated of 10.0 GiB (95.0 %)" in finding.sentence
@@ -27,21 +27,21 @@ def test_numbers_and_evidence():
     assert device.numbers["capacity_bytes"] == 10 * GIB
 
 
-@pytest.mark.parametrize(("total", "found"), [(9 * GIB, 0), (9 * GIB + 1, 1)])
-def test_nine_tenths_are_needed(total: int, found: int):
-    assert len(memory_limit(allocated(total, deviceProperties=[GPU]))) == found
+@pytest.mark.parametrize(("total", "finding_count"), [(9 * GIB, 0), (9 * GIB + 1, 1)])
+def test_nine_tenths_are_needed(total: int, finding_count: int):
+    assert len(memory_limit(allocation_trace(total, deviceProperties=[GPU]))) == finding_count
 
 
 def test_what_no_device_can_hold_is_a_fault_of_the_recording():
-    impossible = allocated(2**63 - 1, deviceProperties=[GPU])
+    impossible = allocation_trace(2**63 - 1, deviceProperties=[GPU])
     assert memory_limit(impossible) == []
     assert "impossible_memory" in {entry.code for entry in impossible.health}
 
 
 def test_the_host_and_devices_of_unknown_size_are_left_alone():
-    assert memory_limit(allocated(99 * GIB, device=-1, deviceProperties=[GPU])) == []
-    assert memory_limit(allocated(99 * GIB, device=1, deviceProperties=[GPU])) == []
-    assert memory_limit(allocated(99 * GIB)) == []
+    assert memory_limit(allocation_trace(99 * GIB, device=-1, deviceProperties=[GPU])) == []
+    assert memory_limit(allocation_trace(99 * GIB, device=1, deviceProperties=[GPU])) == []
+    assert memory_limit(allocation_trace(99 * GIB)) == []
 
 
 def test_devices_share_a_finding():

@@ -24,15 +24,15 @@ def test_a_cut_step_does_not_count():
 
 
 @pytest.mark.parametrize(
-    ("events", "each", "a_step"),
+    ("events", "step_words", "a_step"),
     [
         ([STEP(1, 0, 100), STEP(2, 100, 300)], "each 200.0 us step", " a step"),
         ([O("mm", 0, 100)], "the recorded 100.0 us", ""),
     ],
 )
-def test_in_words(events: list[dict], each: str, a_step: str):
+def test_in_words(events: list[dict], step_words: str, a_step: str):
     steps = complete_steps(read(*events))
-    assert (steps.each, steps.a_step) == (each, a_step)
+    assert (steps.step_phrase, steps.a_step) == (step_words, a_step)
 
 
 def test_nothing_to_measure():

@@ -17,29 +17,29 @@ from timesink.rules.efficiency import proven_findings
 
 
 def by_rule(trace: Trace) -> dict[str, Finding]:
-    return {one.id: one for one in proven_findings(trace)}
+    return {finding.id: finding for finding in proven_findings(trace)}
 
 
-def waiting(kernel: int, host: int) -> Trace:
+def trace_of_waits(kernel: int, host: int) -> Trace:
     """A step of many waits: each for a kernel that the host launched right before."""
-    events, each = [], kernel + host
+    events, period_us = [], kernel + host
     for number in range(20):
-        begin = number * each
+        begin = number * period_us
         wait = host_event(
             "Runtime", "cudaStreamSynchronize", begin + 10, kernel, MAIN, correlation=0
         )
         events += [
-            O("aten::item", begin, each - 1),
+            O("aten::item", begin, period_us - 1),
             R(begin + 2, 5, c=number + 1),
             wait,
             K("reduce", begin + 8, kernel, c=number + 1),
         ]
-    return read(STEP(1, 0, 20 * each), *events)
+    return read(STEP(1, 0, 20 * period_us), *events)
 
 
 class TestAlone:
     def test_waits_that_are_taken_out_let_the_host_run_ahead(self):
-        saved = by_rule(waiting(kernel=100, host=100))["many-waits"].gain_ns
+        saved = by_rule(trace_of_waits(kernel=100, host=100))["many-waits"].gain_ns
         # The device has 2 ms of work, the step 4 ms: more than the half cannot be saved.
         assert 1_000_000 < saved <= 2_000_000
 
@@ -47,8 +47,8 @@ class TestAlone:
         launches = [R(25 * number, 20, c=number + 1) for number in range(40)]
         kernels = [K("k", 25 * number + 22, 2, c=number + 1) for number in range(40)]
         trace = read(STEP(1, 0, 1000), *launches, *kernels)
-        found = by_rule(trace)["low-utilisation-launch-bound"]
-        assert found.gain_ns == pytest.approx(900_000, rel=0.1)
+        finding = by_rule(trace)["low-utilisation-launch-bound"]
+        assert finding.gain_ns == pytest.approx(900_000, rel=0.1)
 
     def test_work_of_a_device_that_waits_for_the_host_saves_nothing(self):
         trace = read(
@@ -57,30 +57,33 @@ class TestAlone:
             K("nchwToNhwcKernel", 20, 300, c=1),
             O("aten::slow", 400, 580),
         )
-        found = by_rule(trace)["layout-conversions"]
-        assert found.gain_ns == 0
-        assert found.why == (
+        finding = by_rule(trace)["layout-conversions"]
+        assert finding.gain_ns == 0
+        assert finding.why == (
             "the host decides how long a step takes, and the device is idle here anyway"
         )
 
 
 class TestTogether:
-    def test_they_are_never_more_than_a_step(self, shared: Path):
+    def test_they_are_never_more_than_a_step(self, shared_root: Path):
         for name in ("llama_decode", "resnet50_train"):
-            trace = own_timeline(timesink.open(shared / "data/h200/traces" / name))
-            whole = average_step(trace)["total_ns"]
-            found = proven_findings(trace)
-            assert all(one.gain_ns <= whole and one.together_ns <= whole for one in found)
+            trace = own_timeline(timesink.open(shared_root / "data/h200/traces" / name))
+            step_ns = average_step(trace)["total_ns"]
+            findings = proven_findings(trace)
+            assert all(
+                finding.gain_ns <= step_ns and finding.together_ns <= step_ns
+                for finding in findings
+            )
 
-    def test_each_adds_to_those_above(self, shared: Path):
-        trace = own_timeline(timesink.open(shared / "data/h200/traces/resnet50_train"))
-        told = [one.together_ns for one in proven_findings(trace) if one.gain_ns]
-        assert told == sorted(told)
-        assert len(told) > 1
+    def test_each_adds_to_those_above(self, shared_root: Path):
+        trace = own_timeline(timesink.open(shared_root / "data/h200/traces/resnet50_train"))
+        savings_ns = [finding.together_ns for finding in proven_findings(trace) if finding.gain_ns]
+        assert savings_ns == sorted(savings_ns)
+        assert len(savings_ns) > 1
 
 
 def test_what_a_rule_finds_is_told_as_it_is():
-    trace = waiting(kernel=100, host=100)
-    assert [one.sentence for one in proven_findings(trace)] == [
-        one.sentence for one in find_all(trace)
+    trace = trace_of_waits(kernel=100, host=100)
+    assert [finding.sentence for finding in proven_findings(trace)] == [
+        finding.sentence for finding in find_all(trace)
     ]

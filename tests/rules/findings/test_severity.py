@@ -23,7 +23,7 @@ _SMALL = 120_000
 DATA = (find_shared() or Path("nowhere")) / "data"
 RANK0 = "h200/traces/ddp8_normal/rank0.1794703754643334605.pt.trace.json.gz"
 NAMED = ("h200/traces/cuda_graph", RANK0)
-pytestmark = pytest.mark.usefixtures("shared")
+pytestmark = pytest.mark.usefixtures("shared_root")
 SMALL = sorted(
     str(file.relative_to(DATA))
     for folder in ("hta", "tracelens", "graphs")
@@ -40,21 +40,21 @@ def analysis_of(name: str) -> Analysis:
 @pytest.mark.parametrize("name", [*NAMED, *SMALL])
 def test_nothing_is_grave_that_saves_nothing(name: str):
     analysis = analysis_of(name)
-    whole = complete_steps(analysis.timeline).length_ns
-    for one in analysis.findings:
-        saving = one.gain_ns + one.between_ns
-        assert one.severity != HIGH or saving > 0, one
-        assert one.severity == LOW or saving > 0 or one.is_warning, one
+    length_ns = complete_steps(analysis.timeline).length_ns
+    for finding in analysis.findings:
+        saving = finding.gain_ns + finding.between_ns
+        assert finding.severity != HIGH or saving > 0, finding
+        assert finding.severity == LOW or saving > 0 or finding.is_warning, finding
         # What has no figure says why, unless it is about the recording.
-        assert saving > 0 or one.why or one.unknown_saving or one.is_warning, one
-        assert one.together_ns <= whole * (1 + 1e-9), one
-        assert "<if" not in one.advice
-        assert "</>" not in one.advice
-    graded = [one for one in analysis.findings if not one.is_warning]
-    for one in graded:
+        assert saving > 0 or finding.why or finding.unknown_saving or finding.is_warning, finding
+        assert finding.together_ns <= length_ns * (1 + 1e-9), finding
+        assert "<if" not in finding.advice
+        assert "</>" not in finding.advice
+    graded = [finding for finding in analysis.findings if not finding.is_warning]
+    for finding in graded:
         for other in graded:
-            if (one.saving_share or 0.0) > (other.saving_share or 0.0):
-                assert (HIGH, MEDIUM, LOW).index(one.severity) <= (HIGH, MEDIUM, LOW).index(
+            if (finding.saving_share or 0.0) > (other.saving_share or 0.0):
+                assert (HIGH, MEDIUM, LOW).index(finding.severity) <= (HIGH, MEDIUM, LOW).index(
                     other.severity
                 )
 
@@ -75,7 +75,7 @@ def test_text_page_and_json_have_the_same_first_finding(name: str):
     assert analysis.to_dict()["findings"][0]["title"] == first.title
     text = to_text(document, 100)
     assert text.index(f"[{first.rule}]") < min(
-        (text.index(f"[{one.rule}]") for one in analysis.findings[1:]), default=len(text)
+        (text.index(f"[{finding.rule}]") for finding in analysis.findings[1:]), default=len(text)
     )
 
 
@@ -88,8 +88,8 @@ def test_what_is_saved_decides_and_not_what_is_concerned(saving: float, severity
 
 
 def test_warnings_about_the_recording_are_medium_at_most():
-    one = Finding("rule", "Sentence.", share=0.9, saving_share=0.0, is_warning=True)
-    assert one.severity == MEDIUM
+    finding = Finding("rule", "Sentence.", share=0.9, saving_share=0.0, is_warning=True)
+    assert finding.severity == MEDIUM
 
 
 def test_every_rule_without_a_saving_says_why_or_warns():
@@ -104,8 +104,8 @@ def test_every_rule_without_a_saving_says_why_or_warns():
 
 class TestCollectivesOfTheHost:
     def test_nccl_has_its_own_saving_and_overlap_its_own(self):
-        found = {one.id: one for one in analysis_of(RANK0).findings}
-        gloo, overlap = found["gloo-on-devices"], found["exposed-communication"]
+        findings = {finding.id: finding for finding in analysis_of(RANK0).findings}
+        gloo, overlap = findings["gloo-on-devices"], findings["exposed-communication"]
         exposed = overlap.share * complete_steps(analysis_of(RANK0).timeline).length_ns
         assert gloo.severity == HIGH
         assert 0.5 * exposed < gloo.gain_ns <= 1.001 * exposed
@@ -114,7 +114,7 @@ class TestCollectivesOfTheHost:
         assert "Overlap" not in overlap.advice
 
     def test_their_gaps_are_not_told_again(self):
-        gain_ns = {one.id: one.gain_ns for one in analysis_of(RANK0).findings}
+        gain_ns = {finding.id: finding.gain_ns for finding in analysis_of(RANK0).findings}
         assert gain_ns["gloo-on-devices"] > 40_000_000
         assert gain_ns.get("large-gaps", 0) < 5_000_000
         # A thread that goes on when a collective of another ends waits for it: no graph helps.
@@ -127,7 +127,9 @@ class TestCollectivesOfTheHost:
         assert decides["communication"] > removed.saving_ns > 2 * decides["host"]
 
     def test_what_if_says_the_same(self):
-        (gloo,) = (one for one in analysis_of(RANK0).findings if one.id == "gloo-on-devices")
+        (gloo,) = (
+            finding for finding in analysis_of(RANK0).findings if finding.id == "gloo-on-devices"
+        )
         removed = timesink.whatif(DATA / RANK0, ["remove communication"])
         twice = timesink.whatif(DATA / RANK0, ["scale communication=2"])
         assert removed.saving_ns == pytest.approx(gloo.gain_ns, rel=0.1)
@@ -147,8 +149,8 @@ class TestAGraphThatIsReplayed:
         assert ": take aten::item out of the step" in analysis.headline
 
     def test_it_is_not_told_to_replay_graphs(self):
-        for one in analysis_of("h200/traces/cuda_graph").findings:
-            assert "CUDA graphs" not in one.advice
+        for finding in analysis_of("h200/traces/cuda_graph").findings:
+            assert "CUDA graphs" not in finding.advice
 
 
 def test_the_headline_names_the_gravest_finding_where_its_part_has_a_lesser_one():

@@ -14,26 +14,28 @@ from timesink.rules.communication import stragglers, why_late
 
 
 @pytest.fixture(scope="module")
-def loading():
+def loading_straggler():
     """One rank waits for its data in every step, a fifth of its length."""
     (only,) = stragglers(slow_set("data_loading", **GRID))
     return only
 
 
-def test_rank_and_cause_come_first(loading):
-    assert loading.rule == "stragglers"
-    assert loading.title == "rank5 makes the others wait: it waits for data"
-    assert loading.sentence.startswith("rank5 makes the others wait: ")
-    assert "rank 5 loads data" in loading.sentence.lower()
-    assert "rank5" in loading.advice
+def test_rank_and_cause_come_first(loading_straggler):
+    assert loading_straggler.rule == "stragglers"
+    assert loading_straggler.title == "rank5 makes the others wait: it waits for data"
+    assert loading_straggler.sentence.startswith("rank5 makes the others wait: ")
+    assert "rank 5 loads data" in loading_straggler.sentence.lower()
+    assert "rank5" in loading_straggler.advice
 
 
-def test_what_it_costs(loading):
-    assert loading.severity == "high"
-    assert loading.share == pytest.approx(0.2, abs=0.05)
-    (evidence,) = loading.evidence
+def test_what_it_costs(loading_straggler):
+    assert loading_straggler.severity == "high"
+    assert loading_straggler.share == pytest.approx(0.2, abs=0.05)
+    (evidence,) = loading_straggler.evidence
     assert (evidence.kind, evidence.name) == ("worker", "rank5")
-    assert evidence.numbers["wait_caused_us_per_step"] == pytest.approx(loading.gain_ns / 1000)
+    assert evidence.numbers["wait_caused_us_per_step"] == pytest.approx(
+        loading_straggler.gain_ns / 1000
+    )
 
 
 def test_all_that_are_late_are_named():
@@ -59,8 +61,8 @@ def test_nothing_is_said_about_a_healthy_run():
 
 
 def test_ranks_that_do_not_communicate_hold_nobody_up():
-    alone = read(step(0, 0, 100), operator("aten::mm", 0, 50))
-    assert stragglers(as_set({"a": alone, "b": read(step(0, 0, 100))})) == []
+    quiet_trace = read(step(0, 0, 100), operator("aten::mm", 0, 50))
+    assert stragglers(as_set({"a": quiet_trace, "b": read(step(0, 0, 100))})) == []
     assert stragglers(as_set({"a": read(annotation("gloo:barrier", 0, 9))})) == []
 
 

@@ -46,9 +46,9 @@ def test_parallel_streams_count_once_and_only_inside_steps():
     assert (finding.share, finding.gain_ns) == (pytest.approx(0.6), 300_000)
 
 
-@pytest.mark.parametrize(("us", "found"), [(20, 0), (21, 1)])
-def test_two_percent_are_needed(us: int, found: int):
-    assert len(tensor_cores_unused(product(us))) == found
+@pytest.mark.parametrize(("us", "finding_count"), [(20, 0), (21, 1)])
+def test_two_percent_are_needed(us: int, finding_count: int):
+    assert len(tensor_cores_unused(product(us))) == finding_count
 
 
 def test_tf32_is_advised_only_where_it_exists():

@@ -9,13 +9,13 @@ from timesink.model.trace import Trace
 from timesink.rules.device_work import tiny_kernels
 
 
-def kernels(count: int, us: int, *others: dict) -> Trace:
+def kernels(count: int, us: int, *more_events: dict) -> Trace:
     """A step with kernels 10 us apart, each launched 1 us before it starts."""
     events = [STEP(1, 0, 10 * count), O("train", 0, 10 * count)]
     for place in range(count):
         start = 10 * place + 1
         events += [R(start - 1, 1, c=place + 1), K("add", start, us, c=place + 1)]
-    return read(*events, *others)
+    return read(*events, *more_events)
 
 
 def test_share_gain_and_evidence():
@@ -29,14 +29,14 @@ def test_share_gain_and_evidence():
     assert kernel == {"kind": "kernel", "name": "add", "calls_per_step": 60, "mean_us": 2}
 
 
-@pytest.mark.parametrize(("count", "found"), [(49, 0), (50, 1)])
-def test_fifty_a_step_are_needed(count: int, found: int):
-    assert len(tiny_kernels(kernels(count, 2))) == found
+@pytest.mark.parametrize(("count", "finding_count"), [(49, 0), (50, 1)])
+def test_fifty_a_step_are_needed(count: int, finding_count: int):
+    assert len(tiny_kernels(kernels(count, 2))) == finding_count
 
 
-@pytest.mark.parametrize(("us", "found"), [(4, 1), (5, 0)])
-def test_five_microseconds_are_not_tiny(us: int, found: int):
-    assert len(tiny_kernels(kernels(60, us))) == found
+@pytest.mark.parametrize(("us", "finding_count"), [(4, 1), (5, 0)])
+def test_five_microseconds_are_not_tiny(us: int, finding_count: int):
+    assert len(tiny_kernels(kernels(60, us))) == finding_count
 
 
 def test_half_of_the_kernels_must_be_tiny():
@@ -45,14 +45,14 @@ def test_half_of_the_kernels_must_be_tiny():
 
 
 def test_of_several_devices_the_worst_counts():
-    others = [K("add", 10 * place + 1, 4, c=place + 1, device=1) for place in range(60)]
-    (finding,) = tiny_kernels(kernels(60, 2, *others))
+    more_events = [K("add", 10 * place + 1, 4, c=place + 1, device=1) for place in range(60)]
+    (finding,) = tiny_kernels(kernels(60, 2, *more_events))
     assert finding.gain_ns == pytest.approx(480_000, rel=0.02)
 
 
 def test_nothing_is_said_where_launches_are_not_recorded():
-    alone = [K("add", 10 * place, 2) for place in range(60)]
-    assert tiny_kernels(read(STEP(1, 0, 600), *alone)) == []
+    kernel_events = [K("add", 10 * place, 2) for place in range(60)]
+    assert tiny_kernels(read(STEP(1, 0, 600), *kernel_events)) == []
 
 
 def test_kernels_that_keep_the_device_busy_are_fine():

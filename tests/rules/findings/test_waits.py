@@ -18,15 +18,15 @@ def wait(ts: int, dur: int, tid: str = MAIN) -> list[dict]:
     return [O("aten::item", ts, dur, tid=tid), call]
 
 
-def waiting(count: int, us: int, *others: dict, kernel_us: int = 10) -> Trace:
+def trace_of_waits(count: int, us: int, *more_events: dict, kernel_us: int = 10) -> Trace:
     """A step of 1 ms with one kernel at its start and waits of this length, 50 us apart."""
     kernel = [R(0, 1, c=1), K("gemm", 1, kernel_us, c=1)]
     waits = [event for place in range(count) for event in wait(50 + 50 * place, us)]
-    return read(STEP(1, 0, 1000), *kernel, *waits, *others)
+    return read(STEP(1, 0, 1000), *kernel, *waits, *more_events)
 
 
 def test_share_gain_and_evidence():
-    (finding,) = many_waits(waiting(10, 20))
+    (finding,) = many_waits(trace_of_waits(10, 20))
     assert (finding.rule, finding.severity) == ("many-waits", "medium")
     # Of the operators, what is spent in calls that wait.
     assert finding.share == pytest.approx(0.18)
@@ -39,27 +39,27 @@ def test_share_gain_and_evidence():
 
 
 def test_threads_that_wait_at_once_count_once():
-    others = [event for place in range(10) for event in wait(50 + 50 * place, 20, OTHER)]
-    (finding,) = many_waits(waiting(10, 20, *others))
+    more_events = [event for place in range(10) for event in wait(50 + 50 * place, 20, OTHER)]
+    (finding,) = many_waits(trace_of_waits(10, 20, *more_events))
     assert finding.gain_ns == 180_000
 
 
-@pytest.mark.parametrize(("count", "us", "found"), [(9, 40, 0), (10, 6, 0), (10, 7, 1)])
-def test_ten_a_step_and_five_percent_are_needed(count: int, us: int, found: int):
-    assert len(many_waits(waiting(count, us))) == found
+@pytest.mark.parametrize(("count", "us", "finding_count"), [(9, 40, 0), (10, 6, 0), (10, 7, 1)])
+def test_ten_a_step_and_five_percent_are_needed(count: int, us: int, finding_count: int):
+    assert len(many_waits(trace_of_waits(count, us))) == finding_count
 
 
 def test_waits_cost_no_more_than_the_idle_time_that_waits_for_them():
     # The device works until 400 us; of the waits after that 3 lie in idle time.
-    (finding,) = many_waits(waiting(10, 40, kernel_us=400))
+    (finding,) = many_waits(trace_of_waits(10, 40, kernel_us=400))
     assert "400.0 us of the one recorded step" in finding.sentence
     assert finding.gain_ns <= 3 * 40_000
-    assert many_waits(waiting(10, 40, kernel_us=900)) == []
+    assert many_waits(trace_of_waits(10, 40, kernel_us=900)) == []
 
 
 def test_waits_outside_the_steps_do_not_count():
     later = [event for place in range(20) for event in wait(2000 + 50 * place, 40)]
-    assert many_waits(waiting(9, 40, *later)) == []
+    assert many_waits(trace_of_waits(9, 40, *later)) == []
 
 
 def test_without_device_work_nobody_waits_for_it():
@@ -77,7 +77,7 @@ def single_wait(operator: str = "aten::item") -> Trace:
 
 
 def found_in(trace: Trace) -> dict[str, Finding]:
-    return {one.id: one for one in proven_findings(trace)}
+    return {finding.id: finding for finding in proven_findings(trace)}
 
 
 def test_one_wait_a_step_is_told_with_what_its_removal_saves():

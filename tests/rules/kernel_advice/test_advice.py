@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from measured_kernels import H200, Launch, measured, use
+from measured_kernels import H200, Launch, trace_of_launches, use
 from timesink.analyses.kernels.calls import Sampling, kernel_calls, with_weights
 from timesink.analyses.kernels.usage import device_use, with_class
 from timesink.model.findings import Finding
@@ -29,18 +29,18 @@ OTHER = use("void at::native::unlike<float>()", 900_000, sm=70.0, dram=70.0)
 
 
 def advice(*launches: Launch, sampling: Sampling | None = None, **options: Any) -> list[Finding]:
-    trace = measured(*launches)
+    trace = trace_of_launches(*launches)
     calls = with_class(with_weights(kernel_calls(trace), sampling))
     return list(advise(calls, device_use(calls, trace), **options))
 
 
 def rules(*launches: Launch) -> list[str]:
-    return [one.rule for one in advice(*launches)]
+    return [finding.rule for finding in advice(*launches)]
 
 
 def only(*launches: Launch, **options: Any) -> Finding:
-    (one,) = advice(*launches, **options)
-    return one
+    (finding,) = advice(*launches, **options)
+    return finding
 
 
 def test_nothing_to_say():
@@ -56,14 +56,21 @@ def test_a_rule_speaks_from_a_twentieth_of_the_time_on(ns: int, *, spoken: bool)
 
 class TestTensorCores:
     def test_products_on_ordinary_pipes(self):
-        one = only(OTHER, use(SGEMM, 100_000, tensor=0.0, sm=87.0, dram=5.0))
-        assert (one.rule, one.kernels, one.share_pct) == ("tensor-cores-unused", (SGEMM,), 10.0)
-        assert one.sentence == (
+        finding = only(OTHER, use(SGEMM, 100_000, tensor=0.0, sm=87.0, dram=5.0))
+        assert (finding.rule, finding.kernels, finding.share_pct) == (
+            "tensor-cores-unused",
+            (SGEMM,),
+            10.0,
+        )
+        assert finding.sentence == (
             "10.0 % of the time (100.0 us) in matrix products that leave the tensor cores idle and "
             "keep SM at 87 % of its peak."
         )
-        assert "set_float32_matmul_precision" in one.advice
-        assert (one.gain_ns, one.gain_basis) == (50_000, "tensor-core kernels take half the time")
+        assert "set_float32_matmul_precision" in finding.advice
+        assert (finding.gain_ns, finding.gain_basis) == (
+            50_000,
+            "tensor-core kernels take half the time",
+        )
 
     def test_convolutions_have_a_switch_of_their_own(self):
         name = "implicit_convolve_sgemm"
@@ -92,33 +99,33 @@ class TestTensorCores:
         assert only(product).advice == "Run them in fp16 (torch.autocast)."
 
     def test_devices_that_do_not_say(self):
-        trace = measured(use(SGEMM, 10, sm=87.0, compute_capability=None), devices=())
+        trace = trace_of_launches(use(SGEMM, 10, sm=87.0, compute_capability=None), devices=())
         calls = with_class(kernel_calls(trace))
-        assert [one.rule for one in advise(calls, device_use(calls, trace))] == [
+        assert [finding.rule for finding in advise(calls, device_use(calls, trace))] == [
             "tensor-cores-unused"
         ]
 
 
 class TestLowUse:
     def test_tiny_kernels(self):
-        one = only(OTHER, *[use(ADD, 2_000, sm=1.0, dram=2.0)] * 50)
-        assert one.rule == "tiny-kernels"
-        assert "10.0 % of the time (100.0 us) and 98.0 % of the launches" in one.sentence
-        assert one.gain_ns == pytest.approx(98_000)
+        finding = only(OTHER, *[use(ADD, 2_000, sm=1.0, dram=2.0)] * 50)
+        assert finding.rule == "tiny-kernels"
+        assert "10.0 % of the time (100.0 us) and 98.0 % of the launches" in finding.sentence
+        assert finding.gain_ns == pytest.approx(98_000)
 
     def test_few_blocks(self):
         few = use("bn_bw", 100_000, sm=9.0, dram=10.0, grid_x=64, grid_y=1, grid_z=1)
-        one = only(OTHER, few, multiprocessors={0: 132})
-        assert one.rule == "low-use"
-        assert "100.0 % of that with fewer than 132 blocks, its number of" in one.sentence
-        assert "more to do at once" in one.advice
+        finding = only(OTHER, few, multiprocessors={0: 132})
+        assert finding.rule == "low-use"
+        assert "100.0 % of that with fewer than 132 blocks, its number of" in finding.sentence
+        assert "more to do at once" in finding.advice
         assert "fewer than 100 blocks." in only(OTHER, few).sentence
 
     def test_enough_blocks(self):
         many = use("reduce_kernel", 100_000, sm=9.0, dram=10.0, grid_x=64, grid_y=64, grid_z=1)
-        one = only(OTHER, many)
-        assert "blocks" not in one.sentence
-        assert "fusion (torch.compile)" in one.advice
+        finding = only(OTHER, many)
+        assert "blocks" not in finding.sentence
+        assert "fusion (torch.compile)" in finding.advice
 
     def test_the_compiler_is_not_named_where_it_was_at_work(self):
         for ns in (100_000, 4_000):
@@ -132,17 +139,19 @@ class TestLowUse:
 
 class TestMemoryBound:
     def test_near_the_roof(self):
-        one = only(OTHER, use(ADD, 100_000, sm=10.0, dram=90.0))
-        assert (one.rule, one.to_advice()["gain_ns"]) == ("memory-bound-elementwise", None)
-        assert one.advice == "Only fewer bytes help: fusion (torch.compile), smaller data types."
+        finding = only(OTHER, use(ADD, 100_000, sm=10.0, dram=90.0))
+        assert (finding.rule, finding.to_advice()["gain_ns"]) == ("memory-bound-elementwise", None)
+        assert (
+            finding.advice == "Only fewer bytes help: fusion (torch.compile), smaller data types."
+        )
 
     def test_optimizers_of_many_passes(self):
         assert "fused=True" in only(OTHER, use(FOREACH, 100_000, sm=10.0, dram=90.0)).advice
 
     @pytest.mark.parametrize("name", [FUSED, "multi_tensor_apply_kernel"])
     def test_optimizers_that_are_fused_or_may_be(self, name: str):
-        one = only(OTHER, use(name, 100_000, sm=10.0, dram=90.0))
-        assert one.advice == "Only fewer bytes help: smaller data types."
+        finding = only(OTHER, use(name, 100_000, sm=10.0, dram=90.0))
+        assert finding.advice == "Only fewer bytes help: smaller data types."
 
     @pytest.mark.parametrize(("sm", "dram"), [(50.0, 90.0), (None, 90.0), (10.0, 60.0)])
     def test_silent_elsewhere(self, sm: float | None, dram: float):
@@ -152,16 +161,16 @@ class TestMemoryBound:
 class TestLayouts:
     def test_images(self):
         images = use("cudnn::ops::nchwToNhwcKernel", 100_000, sm=10.0, dram=90.0)
-        one = only(OTHER, images)
-        assert (one.rule, one.gain_ns) == ("layout-conversions", 100_000)
-        assert one.sentence.endswith("turn images between NCHW and NHWC.")
-        assert "channels_last" in one.advice
+        finding = only(OTHER, images)
+        assert (finding.rule, finding.gain_ns) == ("layout-conversions", 100_000)
+        assert finding.sentence.endswith("turn images between NCHW and NHWC.")
+        assert "channels_last" in finding.advice
 
     def test_copies_that_change_the_layout(self):
-        one = only(OTHER, use(STRIDED, 100_000, sm=10.0, dram=10.0))
-        assert one.rule == "layout-conversions"
-        assert "contiguous" in one.advice
-        assert "channels_last" not in one.advice
+        finding = only(OTHER, use(STRIDED, 100_000, sm=10.0, dram=10.0))
+        assert finding.rule == "layout-conversions"
+        assert "contiguous" in finding.advice
+        assert "channels_last" not in finding.advice
 
     def test_names_are_enough(self):
         bare = use("nhwcToNchwKernel", 10, tensor=None, dram=None, sm=None)
@@ -176,9 +185,9 @@ class TestAttention:
         return layer * count
 
     def test_softmax_among_products(self):
-        one = only(*self.layers())
-        assert (one.rule, one.gain_ns) == ("attention-not-fused", 40_000)
-        assert "4 softmax kernels" in one.sentence
+        finding = only(*self.layers())
+        assert (finding.rule, finding.gain_ns) == ("attention-not-fused", 40_000)
+        assert "4 softmax kernels" in finding.sentence
 
     def test_losses_and_single_ones_are_none(self):
         assert rules(*self.layers(LOG_SOFTMAX)) == []
@@ -190,20 +199,20 @@ class TestAttention:
 
 
 def test_what_may_bring_most_comes_first():
-    found = rules(
+    rule_order = rules(
         use(ADD, 60_000, sm=10.0, dram=90.0),
         use("reduce_kernel", 50_000, sm=10.0, dram=10.0),
         use(SGEMM, 100_000, sm=87.0),
     )
     # 60 us at most; 50 us of the product; 45 us of headroom.
-    assert found == ["memory-bound-elementwise", "tensor-cores-unused", "low-use"]
+    assert rule_order == ["memory-bound-elementwise", "tensor-cores-unused", "low-use"]
 
 
 def test_each_device_by_itself():
     first = use(SGEMM, 10, sm=87.0)
     second = use("nhwcToNchwKernel", 1_000, device=1)
-    found = advice(first, second)
-    assert [(one.device, one.rule, one.share_pct) for one in found] == [
+    findings = advice(first, second)
+    assert [(finding.device, finding.rule, finding.share_pct) for finding in findings] == [
         (0, "tensor-cores-unused", 100.0),
         (1, "layout-conversions", 100.0),
     ]
@@ -211,8 +220,8 @@ def test_each_device_by_itself():
 
 def test_samples_count_for_what_they_stand_for():
     launches = [OTHER, use(SGEMM, 100_000, sm=87.0)]
-    one = only(*launches, sampling=Sampling(10))
-    assert (one.share_pct, one.gain_ns) == (10.0, 500_000)
+    finding = only(*launches, sampling=Sampling(10))
+    assert (finding.share_pct, finding.gain_ns) == (10.0, 500_000)
 
 
 def test_launches_without_a_duration_or_a_name():
@@ -223,7 +232,7 @@ def test_launches_without_a_duration_or_a_name():
 
 
 def test_plain_data():
-    told = only(OTHER, use(SGEMM, 100_000, sm=87.0)).to_advice()
-    assert told["gain_ns"] == 50_000
-    assert told["kernels"] == [SGEMM]
-    assert told["device"] == H200.id
+    answer = only(OTHER, use(SGEMM, 100_000, sm=87.0)).to_advice()
+    assert answer["gain_ns"] == 50_000
+    assert answer["kernels"] == [SGEMM]
+    assert answer["device"] == H200.id

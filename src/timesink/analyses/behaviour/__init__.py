@@ -24,7 +24,7 @@ from timesink.analyses.columns import (
     encode,
     host_columns,
     host_names,
-    once_per_trace,
+    memoize_per_trace,
 )
 from timesink.analyses.cycles import family_name
 from timesink.analyses.steps import is_communication
@@ -32,7 +32,7 @@ from timesink.errors import UsageError, own_text
 from timesink.model import vendors
 from timesink.model.schema import BEHAVIOUR, BUSY_KINDS, HOST_DEVICE, HOST_KINDS
 from timesink.model.trace import Trace
-from timesink.model.units import counted
+from timesink.model.units import count_noun
 from timesink.model.vendors import CALL_PREFIXES
 
 # Which counters matter to which functions, as data that users can replace: ``classes.csv``.
@@ -90,7 +90,7 @@ class Classes:
         """Which of the counters matter to a class, sorted by name."""
         patterns = self.metrics.get(function_class, ())
         return sorted(
-            {name for name in counters if any(fnmatchcase(name, each) for each in patterns)}
+            {name for name in counters if any(fnmatchcase(name, pattern) for pattern in patterns)}
         )
 
     def most_telling(self, function_class: str, counters: Iterable[str]) -> list[str]:
@@ -98,7 +98,8 @@ class Classes:
         patterns = self.metrics.get(function_class, ())
         place = {
             name: next(
-                (n for n, each in enumerate(patterns) if fnmatchcase(name, each)), len(patterns)
+                (n for n, pattern in enumerate(patterns) if fnmatchcase(name, pattern)),
+                len(patterns),
             )
             for name in counters
         }
@@ -108,12 +109,12 @@ class Classes:
 def load_classes(path: str | Path | None = None) -> Classes:
     """The map that comes with timesink; classes a file of one's own names are taken from there."""
     if path is None:
-        return _own()
-    return Classes({**_own().metrics, **_read(Path(path))})
+        return _default_classes()
+    return Classes({**_default_classes().metrics, **_read(Path(path))})
 
 
 @lru_cache(maxsize=1)
-def _own() -> Classes:
+def _default_classes() -> Classes:
     return Classes(_read(DATA))
 
 
@@ -125,7 +126,7 @@ def _read(path: Path) -> dict[str, tuple[str, ...]]:
     rows.fieldnames = [name.strip() for name in rows.fieldnames or []]
     if not set(_COLUMNS) <= set(rows.fieldnames):
         raise UsageError(f"--map: {path} is no map of classes to metrics", _HINT)
-    found: dict[str, list[str]] = {}
+    metrics_by_class: dict[str, list[str]] = {}
     for row in filter(itemgetter("class"), rows):
         function_class, metric = ((row[name] or "").strip() for name in _COLUMNS)
         if function_class not in FUNCTION_CLASSES:
@@ -133,12 +134,12 @@ def _read(path: Path) -> dict[str, tuple[str, ...]]:
                 f"--map: {path} names the class {function_class!r}, which no function has",
                 f"classes are {', '.join(FUNCTION_CLASSES)}",
             )
-        metrics = found.setdefault(function_class, [])
+        metrics = metrics_by_class.setdefault(function_class, [])
         if metric:
             metrics.append(metric)
-    if not found:
+    if not metrics_by_class:
         raise UsageError(f"--map: {path} names no class", _HINT)
-    return {function_class: tuple(metrics) for function_class, metrics in found.items()}
+    return {function_class: tuple(metrics) for function_class, metrics in metrics_by_class.items()}
 
 
 NOT_COUNTED = -1
@@ -199,14 +200,16 @@ def host_class(kind: str, name: str) -> str | None:
     return _CLASS_OF_KIND.get(kind)
 
 
-@once_per_trace
+@memoize_per_trace
 def host_classes(trace: Trace) -> NDArray[np.int8]:
     """Class of every row of `trace.host`, as a place in `FUNCTION_CLASSES`."""
     named = host_names(trace)
     kind = host_columns(trace)["kind"].to_physical().to_numpy()
     table = np.full((len(HOST_KINDS), len(named.texts) or 1), NOT_COUNTED, dtype=np.int8)
-    for place, each in enumerate(HOST_KINDS):
-        table[place, : len(named.texts)] = [_place(host_class(each, text)) for text in named.texts]
+    for place, host_kind in enumerate(HOST_KINDS):
+        table[place, : len(named.texts)] = [
+            _place(host_class(host_kind, text)) for text in named.texts
+        ]
     return np.asarray(table[kind, named.codes])
 
 
@@ -214,7 +217,7 @@ def _place(function_class: str | None) -> int:
     return NOT_COUNTED if function_class is None else FUNCTION_CLASSES.index(function_class)
 
 
-@once_per_trace
+@memoize_per_trace
 def device_classes(trace: Trace) -> NDArray[np.int8]:
     """Class of every row of `trace.device`, as a place in `FUNCTION_CLASSES`."""
     kind = device_columns(trace)["kind"]
@@ -320,31 +323,32 @@ def with_cycle_lengths(table: pl.DataFrame) -> pl.DataFrame:
     """
     if table["cycle_dur_ns"].gt(0).fill_null(value=False).all():
         return table
-    told = (pl.col("dur_ns") > 0) & (pl.col("beta_pct") > 0) & pl.col("beta_pct").is_finite()
-    length = (100 * pl.col("dur_ns") / pl.col("beta_pct")).filter(told).median().over(_PROCESS)
-    known = pl.col("cycle_dur_ns").filter(pl.col("cycle_dur_ns") > 0).max().over(_PROCESS)
-    filled = pl.coalesce(known, length.round().cast(pl.Int64, strict=False), "cycle_dur_ns")
+    has_share = (pl.col("dur_ns") > 0) & (pl.col("beta_pct") > 0) & pl.col("beta_pct").is_finite()
+    length = (100 * pl.col("dur_ns") / pl.col("beta_pct")).filter(has_share).median().over(_PROCESS)
+    recorded_ns = pl.col("cycle_dur_ns").filter(pl.col("cycle_dur_ns") > 0).max().over(_PROCESS)
+    filled = pl.coalesce(recorded_ns, length.round().cast(pl.Int64, strict=False), "cycle_dur_ns")
     return table.with_columns(cycle_dur_ns=filled.cast(pl.Int64))
 
 
-def mended(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def mend_table(table: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """A table as others wrote it without repeats and with cycle lengths, and what was done."""
     once = table.unique(keep="first", maintain_order=True)
-    whole = with_cycle_lengths(once)
+    filled = with_cycle_lengths(once)
     notes = []
     if dropped := table.height - once.height:
         were = "was" if dropped == 1 else "were"
-        notes.append(f"{counted(dropped, 'rows')} repeated others and {were} left out")
+        notes.append(f"{count_noun(dropped, 'rows')} repeated others and {were} left out")
     # Rows that give a function, device and metric a second value in the same cycle.
     if unlike := once.height - once.select(*_PROCESS, *_ROW_KEY, "metric").n_unique():
         # The published statistics take every row; leaving some out would change them.
         notes.append(
-            f"{counted(unlike, 'rows')} contradict others of the same function, cycle and metric: "
+            f"{count_noun(unlike, 'rows')} contradict others of the same function, cycle and "
+            "metric: "
             "scores take all, times the first"
         )
-    if not whole["cycle_dur_ns"].equals(once["cycle_dur_ns"]):
+    if not filled["cycle_dur_ns"].equals(once["cycle_dur_ns"]):
         notes.append("lengths of cycles are not recorded; they come from times and their shares")
-    return whole, tuple(notes)
+    return filled, tuple(notes)
 
 
 _FUNCTION = ("host", "pid", "function", "short_name", "function_class", "device")
@@ -383,7 +387,7 @@ def function_summary(table: pl.DataFrame) -> pl.DataFrame:
 
 def metric_summary(table: pl.DataFrame) -> pl.DataFrame:
     """One row per function, device and metric: the counter's mean over cycles, weighted by time."""
-    measured = _measured(table)
+    measured = _measured_rows(table)
     return (
         measured.group_by(*_FUNCTION, "metric", "unit")
         .agg(mu=_weighted_mean())
@@ -393,7 +397,7 @@ def metric_summary(table: pl.DataFrame) -> pl.DataFrame:
 
 def counter_summary(table: pl.DataFrame) -> pl.DataFrame:
     """One row per device and metric: how high it was while functions ran, cycle by cycle."""
-    measured = _measured(table)
+    measured = _measured_rows(table)
     key = ("device", "metric", "unit")
     by_cycle = measured.group_by(*key, *_CYCLE).agg(
         mu=_weighted_mean(), dur_ns=pl.col("dur_ns").sum()
@@ -412,7 +416,7 @@ def counter_summary(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _measured(table: pl.DataFrame) -> pl.DataFrame:
+def _measured_rows(table: pl.DataFrame) -> pl.DataFrame:
     """Rows that know the value of a counter."""
     return plain_texts(table).filter(pl.col("metric").is_not_null(), pl.col("mu").is_finite())
 
@@ -426,11 +430,13 @@ def _weighted_mean() -> pl.Expr:
 
 def of_cycles_alone(cycles: pl.DataFrame) -> pl.DataFrame:
     """Behaviour of cycles, a row each, of which nothing but what these columns say is known."""
-    known = {
+    defaults = {
         "function": NOTHING_RECORDED, "device": HOST_DEVICE,
         "dur_ns": 0, "calls": 0, "beta_pct": 0.0,
     }  # fmt: skip
     return cycles.select(
-        (pl.col(name) if name in cycles.columns else pl.lit(known.get(name)).alias(name)).cast(kind)
+        (pl.col(name) if name in cycles.columns else pl.lit(defaults.get(name)).alias(name)).cast(
+            kind
+        )
         for name, kind in BEHAVIOUR.schema.items()
     )

@@ -73,7 +73,7 @@ for none but the mark), after and before which calls inside of that (null at its
 and the how many-th of that sort in the cycle.  Only places that take a part of the cycle worth
 mentioning in some cycle are kept."""
 
-LEAST_PLACE = 0.002
+MIN_PLACE = 0.002
 """Places matter that take this part of a typical cycle in one cycle at least."""
 
 LEVELS = {
@@ -171,11 +171,11 @@ class Anatomy:
     def with_devices(self, labels: Mapping[str, str]) -> Anatomy:
         """The same with other labels for some of the devices."""
         named = {labels.get(label, label): name for label, name in self.hardware.items()}
-        own, plain = (
+        levels, plain = (
             table.with_columns(pl.col("device").replace(dict(labels)))
             for table in (self.levels, self.plain_levels)
         )
-        return replace(self, levels=own, plain_levels=plain, hardware=named)
+        return replace(self, levels=levels, plain_levels=plain, hardware=named)
 
 
 def only_cycles(anatomy: Anatomy, cycles: Iterable[int]) -> Anatomy:
@@ -183,13 +183,13 @@ def only_cycles(anatomy: Anatomy, cycles: Iterable[int]) -> Anatomy:
     numbers = cycles.to_numpy() if isinstance(cycles, pl.Series) else [*cycles]
     chosen = np.unique(np.asarray(numbers, dtype=np.int64))
 
-    def kept(table: pl.DataFrame) -> pl.DataFrame:
+    def select_cycles(table: pl.DataFrame) -> pl.DataFrame:
         rows = np.isin(table["cycle"].to_numpy(), chosen)
         return table if rows.all() else table.filter(rows)
 
     tables = ("parts", "places", "levels", "cycles", "launches")
-    chosen_rows: dict[str, Any] = {name: kept(getattr(anatomy, name)) for name in tables}
-    return replace(anatomy, find_calls=lambda: kept(anatomy.calls), **chosen_rows)
+    chosen_rows: dict[str, Any] = {name: select_cycles(getattr(anatomy, name)) for name in tables}
+    return replace(anatomy, find_calls=lambda: select_cycles(anatomy.calls), **chosen_rows)
 
 
 # -- parts -----------------------------------------------------------------------------------------
@@ -235,15 +235,15 @@ def _device_time(trace: Trace, rows: NDArray[np.intp], families: columns.Texts) 
     device, classes = columns.device_columns(trace), device_classes(trace)[rows]
     spans = columns.event_ranges(device, rows)
     computing = np.flatnonzero(classes == _COMPUTING_CLASS)
-    kept, apart = intervals.first_come(spans[computing])
+    source, apart = intervals.resolve_overlaps(spans[computing])
     numbers = device["device"].gather(rows).drop_nulls().unique()
     return DeviceTime(
         computing=apart,
-        family=families.codes[rows[computing[kept]]],
+        family=families.codes[rows[computing[source]]],
         families=families.texts,
         communication=intervals.merge(spans[classes == _TALKING]),
         copies=intervals.merge(spans[np.isin(classes, _COPYING)]),
-        devices=tuple(sorted(int(one) for one in numbers)),
+        devices=tuple(sorted(int(number) for number in numbers)),
         rows=rows,
     )
 
@@ -260,8 +260,8 @@ def launch_rows(
     place = windows.holding(columns.device_columns(trace)["ts_ns"].to_numpy()[rows])
     rows, place = rows[place != OUTSIDE], place[place != OUTSIDE]
     functions = functions_of(columns.device_names(trace))
-    given = trace.lazy("device").select("grid_x", "grid_y", "grid_z", "bytes").collect()[rows]
-    table = given.select(
+    events = trace.lazy("device").select("grid_x", "grid_y", "grid_z", "bytes").collect()[rows]
+    table = events.select(
         pl.Series("cycle", cycle[place]),
         pl.Series("code", functions.codes[rows]),
         launched_blocks().alias("blocks"),
@@ -284,7 +284,7 @@ class Crew:
 
     process: str
     windows: Windows
-    own: Rows
+    marker_calls: Rows
     """Calls of the thread that marks these cycles; none where no thread does."""
     instead: Rows
     """Calls of threads that work while that one does not, as in the backward pass."""
@@ -304,34 +304,36 @@ def crews(
     which thread marks them.  Cycles that no thread marks, as those of a kernel sequence, are worked
     for by every thread of their process, in calls that are work for sure.
     """
-    found = [] if cycles.on_device else list(own_threads(trace, cycles, calls_of or windows))
-    marked = [_in_time(own, windows[own.process]) for own in found]
-    for own in marked:
+    markers = [] if cycles.on_device else list(own_threads(trace, cycles, calls_of or windows))
+    marked = [_in_time(marker, windows[marker.process]) for marker in markers]
+    for marker in marked:
         # Python functions and annotations tell nothing: the own thread is in one while it waits.
-        others = [thread for thread, _ in in_stead(own, own.working(own.thread))]
-        instead = [own.row[own.of(one)][own.is_work[own.of(one)]] for one in others]
+        helpers = [thread for thread, _ in in_stead(marker, marker.working(marker.thread))]
+        instead = [
+            marker.row[marker.of(helper)][marker.is_work[marker.of(helper)]] for helper in helpers
+        ]
         yield Crew(
-            process=own.process,
-            windows=own.windows,
-            own=own.row[own.of(own.thread)],
-            instead=np.concatenate([own.row[:0], *instead]),
-            lanes=np.array([own.thread, *others], dtype=np.int64),
+            process=marker.process,
+            windows=marker.windows,
+            marker_calls=marker.row[marker.of(marker.thread)],
+            instead=np.concatenate([marker.row[:0], *instead]),
+            lanes=np.array([marker.thread, *helpers], dtype=np.int64),
         )
     process, _ = process_of_host(trace, list(windows))
     is_work = np.isin(host_classes(trace), WORK)
     lanes = columns.host_lanes(trace)[0]
     for number, (pid, window) in enumerate(windows.items()):
-        known = [own.windows.row for own in marked if own.process == pid]
-        rest = ~np.isin(window.row, np.concatenate([window.row[:0], *known]))
+        marked_rows = [marker.windows.row for marker in marked if marker.process == pid]
+        rest = ~np.isin(window.row, np.concatenate([window.row[:0], *marked_rows]))
         if rest.any():
             mine = process == number
             working = np.flatnonzero(mine & is_work)
             yield Crew(pid, window.take(rest), working[:0], working, np.unique(lanes[mine]))
 
 
-def _in_time(own: OwnThread, windows: Windows) -> OwnThread:
+def _in_time(marker: OwnThread, windows: Windows) -> OwnThread:
     """A thread that marks cycles with the time that these take."""
-    return replace(own, windows=windows.take(np.isin(windows.row, own.windows.row)))
+    return replace(marker, windows=windows.take(np.isin(windows.row, marker.windows.row)))
 
 
 WAITING = "waiting"
@@ -371,16 +373,16 @@ def host_ranges(trace: Trace, crew: Crew, marks: Flags) -> dict[str, IntervalSet
     it.  Parts may overlap.
     """
     classes, named = host_classes(trace), columns.host_names(trace)
-    own = crew.own[~marks[crew.own]]
-    rows = np.concatenate([own, crew.instead])
+    calls = crew.marker_calls[~marks[crew.marker_calls]]
+    rows = np.concatenate([calls, crew.instead])
     kind, loads = classes[rows], named.matching(is_loading)[rows]
     waits = named.matching(vendors.waits_for_device)[rows]
     sync = np.isin(kind, _SYNC) | (np.isin(kind, _COPY) & waits)
     sleeps = np.isin(kind, _MAY_WAIT) & named.matching(is_waiting_call)[rows]
     scheduled = np.flatnonzero(np.isin(columns.host_lanes(trace)[0], crew.lanes))
-    on_cpu, queued = (scheduled[classes[scheduled] == each] for each in (ON_CPU, RUN_QUEUE))
+    on_cpu, queued = (scheduled[classes[scheduled] == state] for state in (ON_CPU, RUN_QUEUE))
     # Own calls in each of the cycles, but for those that hold it: these tell nothing about it.
-    windows, spans = crew.windows, columns.event_ranges(columns.host_columns(trace), own)
+    windows, spans = crew.windows, columns.event_ranges(columns.host_columns(trace), calls)
     pieces = windows.cut(spans[:, 0], spans[:, 1])
     around = spans[pieces.call, 0] <= windows.start[pieces.window]
     around &= spans[pieces.call, 1] >= windows.end[pieces.window]
@@ -401,15 +403,15 @@ def host_ranges(trace: Trace, crew: Crew, marks: Flags) -> dict[str, IntervalSet
 
 def _collectives(trace: Trace, crew: Crew) -> IntervalSet:
     """When processors communicated for the process and its own thread did not work meanwhile."""
-    found = columns.host_names(trace).rows(is_host_collective)
-    if not len(found):
-        return _ranges(trace, found)
+    collectives = columns.host_names(trace).rows(is_host_collective)
+    if not len(collectives):
+        return _ranges(trace, collectives)
     process, _ = process_of_host(trace, [crew.process])
-    found = found[process[found] == 0]
-    mine = np.isin(found, crew.own)
-    work = crew.own[np.isin(host_classes(trace)[crew.own], WORK)]
-    beside = intervals.subtract(_ranges(trace, found[~mine]), _ranges(trace, work))
-    return intervals.merge(np.concatenate([_ranges(trace, found[mine]), beside]))
+    collectives = collectives[process[collectives] == 0]
+    mine = np.isin(collectives, crew.marker_calls)
+    work = crew.marker_calls[np.isin(host_classes(trace)[crew.marker_calls], WORK)]
+    beside = intervals.subtract(_ranges(trace, collectives[~mine]), _ranges(trace, work))
+    return intervals.merge(np.concatenate([_ranges(trace, collectives[mine]), beside]))
 
 
 def _ranges(trace: Trace, rows: Rows) -> IntervalSet:
@@ -447,7 +449,7 @@ def part_rows(
     if queued.any() and not parts["run_queue"].any():
         blocked = [host[part] for part in _BLOCKED]
         busy = intervals.coverage_within(np.concatenate(blocked), bounds)
-        parts |= _queued(parts, asleep, queued, windows.end - windows.start, busy)
+        parts |= _with_run_queue(parts, asleep, queued, windows.end - windows.start, busy)
     # Computing by window and family.
     sums = np.zeros((len(windows.row), len(device.families)), dtype=np.int64)
     if len(device.computing) and len(windows.row):
@@ -475,7 +477,7 @@ def part_rows(
     ).cast(pl.Schema(PART_TIMES))
 
 
-def _queued(
+def _with_run_queue(
     parts: Mapping[str, Ints], asleep: Ints, share: Floats, length: Ints, blocked: Ints
 ) -> dict[str, Ints]:
     """Parts with waits for a processor, which took that share of the cycles.
@@ -486,9 +488,9 @@ def _queued(
     the scheduler's own events tell, nothing needs to be shared out.
     """
     share = np.minimum(1.0, share * length / np.maximum(length - blocked, 1))
-    kept, lost = {}, np.zeros_like(asleep)
+    remaining, lost = {}, np.zeros_like(asleep)
     for part in SHARED:
         fixed = asleep if part == "idle" else np.zeros_like(asleep)
-        kept[part] = fixed + np.rint((parts[part] - fixed) * (1 - share)).astype(np.int64)
-        lost = lost + parts[part] - kept[part]
-    return {**kept, "run_queue": lost}
+        remaining[part] = fixed + np.rint((parts[part] - fixed) * (1 - share)).astype(np.int64)
+        lost = lost + parts[part] - remaining[part]
+    return {**remaining, "run_queue": lost}

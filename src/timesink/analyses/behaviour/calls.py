@@ -55,7 +55,9 @@ class Windows:
 
     def holding(self, moment: Ints) -> Ints:
         """Row of the cycle that holds each moment, `OUTSIDE` where none does."""
-        return np.append(self.row, OUTSIDE)[intervals.holding(moment, self.start, self.end)]
+        return np.append(self.row, OUTSIDE)[
+            intervals.enclosing_interval(moment, self.start, self.end)
+        ]
 
     def take(self, chosen: Flags) -> Windows:
         """Some of the cycles."""
@@ -149,13 +151,13 @@ class Calls:
         return len(self.row)
 
     def take(self, chosen: NDArray[Any]) -> Calls:
-        return Calls(*(getattr(self, each.name)[chosen] for each in fields(self)))
+        return Calls(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
-def joined(parts: Sequence[Calls]) -> Calls:
+def concat_calls(parts: Sequence[Calls]) -> Calls:
     """All calls of several lists."""
     columns = (
-        np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Calls)
+        np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Calls)
     )
     return Calls(*columns)
 
@@ -236,20 +238,22 @@ def process_of_device(
     trace: Trace, processes: Sequence[str], counted: NDArray[np.intp], launch: Ints
 ) -> Ints:
     """Place of the process whose work it is: that of the launch, its own, or the only one."""
-    known = {pid: number for number, pid in enumerate(processes)}
-    own, own_texts = encode(device_columns(trace)["pid"])
+    place_of_pid = {pid: number for number, pid in enumerate(processes)}
+    device_pid, own_texts = encode(device_columns(trace)["pid"])
     only = 0 if len(processes) == 1 else OUTSIDE
-    found = np.array([known.get(text or "", only) for text in own_texts] or [only])[own[counted]]
+    places = np.array([place_of_pid.get(text or "", only) for text in own_texts] or [only])[
+        device_pid[counted]
+    ]
     linked = np.flatnonzero(launch >= 0)
     if len(linked):
         pid, texts = encode(host_columns(trace)["pid"])
-        of_launch = np.array([known.get(text or "", OUTSIDE) for text in texts])
+        of_launch = np.array([place_of_pid.get(text or "", OUTSIDE) for text in texts])
         by_launch = of_launch[pid[launch[linked]]]
         # Where launching processes have cycles of their own, work of another is not theirs.
-        launchers = set(texts) & set(known)
+        launchers = set(texts) & set(place_of_pid)
         certain = (by_launch != OUTSIDE) | bool(launchers)
-        found[linked] = np.where(certain, by_launch, found[linked])
-    return found.astype(np.int64)
+        places[linked] = np.where(certain, by_launch, places[linked])
+    return places.astype(np.int64)
 
 
 def host_work(
@@ -275,7 +279,7 @@ def host_work(
             part, reached = _pieces(trace, np.flatnonzero(rows), window, nested=nested)
             parts.append(part)
             touched[reached] = True
-    calls = joined(parts)
+    calls = concat_calls(parts)
     time = host_columns(trace)["dur_ns"].to_numpy()
     return CycleWork(
         calls=replace(
@@ -292,14 +296,14 @@ def host_work(
 
 def process_of_host(trace: Trace, processes: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
     """Place of each host event's process, and the processes that have no cycles."""
-    known = {pid: number for number, pid in enumerate(processes)}
+    place_of_pid = {pid: number for number, pid in enumerate(processes)}
     codes, texts = encode(host_columns(trace)["pid"])
     counted = np.unique(codes[host_classes(trace) != NOT_COUNTED]).tolist()
     working = [texts[code] or "" for code in counted]
     # Cycles of a kernel sequence belong to a device; the only process there is drives it.
-    drives = len(processes) == 1 and len(working) == 1 and working[0] not in known
-    table = [0 if drives else known.get(text or "", OUTSIDE) for text in texts]
-    absent = () if drives else tuple(sorted(pid for pid in working if pid not in known))
+    drives = len(processes) == 1 and len(working) == 1 and working[0] not in place_of_pid
+    table = [0 if drives else place_of_pid.get(text or "", OUTSIDE) for text in texts]
+    absent = () if drives else tuple(sorted(pid for pid in working if pid not in place_of_pid))
     return np.array(table or [OUTSIDE], dtype=np.int64)[codes], absent
 
 
@@ -352,12 +356,12 @@ def without_recorders_ranges(trace: Trace, cycles: Cycles) -> Trace:
     run = trace.metadata.run
     if run is None:
         return trace
-    own = {STEP_MARK, CUT_MARK}
+    mark_names = {STEP_MARK, CUT_MARK}
     if run.cycles.by == _BY_FUNCTION and run.cycles.name:
-        own.add(run.cycles.name)
-    own -= {function_name(name) for name in cycles.table["name"].drop_nulls().unique()}
+        mark_names.add(run.cycles.name)
+    mark_names -= {function_name(name) for name in cycles.table["name"].drop_nulls().unique()}
     is_range = (host_columns(trace)["kind"] == "annotation").to_numpy()
-    is_own = is_range & host_names(trace).matching(lambda name: function_name(name) in own)
+    is_own = is_range & host_names(trace).matching(lambda name: function_name(name) in mark_names)
     if not is_own.any():
         return trace
     host = trace.host.filter(pl.Series(~is_own))

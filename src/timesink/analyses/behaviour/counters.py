@@ -84,9 +84,9 @@ class CounterLevels:
 
 def levels(series: Sequence[Series], spans: Spans) -> Iterator[tuple[Series, CounterLevels]]:
     """Each counter's level in each group; counters sampled together share the search."""
-    by_times = sorted(series, key=lambda each: each.ts_ns.tobytes())
-    for _, alike in groupby(by_times, key=lambda each: each.ts_ns.tobytes()):
-        together = list(alike)
+    by_times = sorted(series, key=lambda counter: counter.ts_ns.tobytes())
+    for _, same_times in groupby(by_times, key=lambda counter: counter.ts_ns.tobytes()):
+        together = list(same_times)
         ts, reach = together[0].ts_ns, together[0].reach_ns
         first = np.searchsorted(ts, spans.start, side="left")
         beyond = np.searchsorted(ts, spans.end, side="right")
@@ -94,25 +94,25 @@ def levels(series: Sequence[Series], spans: Spans) -> Iterator[tuple[Series, Cou
         end = _around(ts, spans.end, np.searchsorted(ts, spans.end, side="left"), reach)
         enough = beyond - first >= ENOUGH_SAMPLES
         # Spans near enough to samples, and which of these have enough of them inside.
-        near = enough | start.known | end.known
+        near = enough | start.is_near | end.is_near
         if not near.any():
             continue
         start, end, wide = start.take(near), end.take(near), np.flatnonzero(enough[near])
         first, beyond = first[near][wide], beyond[near][wide]
         group, place, example, weight, total, interpolated = _weights(spans.take(near), wide)
-        for each in together:
+        for counter in together:
             # Mean and variance of the counter in each span: from its ends, or from its samples.
-            at_start, at_end = start.read(each.value), end.read(each.value)
-            at_start = np.where(start.known, at_start, at_end)
-            half = np.where(end.known, at_end - at_start, 0.0) / 2
+            at_start, at_end = start.read(counter.value), end.read(counter.value)
+            at_start = np.where(start.is_near, at_start, at_end)
+            half = np.where(end.is_near, at_end - at_start, 0.0) / 2
             level, variance = at_start + half, half * half
             if len(wide):
-                level[wide], variance[wide] = _of_samples(each.value, first, beyond)
+                level[wide], variance[wide] = _of_samples(counter.value, first, beyond)
             # Sums of differences from one of the values: those of a constant are exactly zero.
             base = level[example]
             excess = _sums(place, (level - base[place]) * weight)
             spread = np.sqrt(_sums(place, variance * weight) / total)
-            yield each, CounterLevels(group, base + excess / total, spread, interpolated)
+            yield counter, CounterLevels(group, base + excess / total, spread, interpolated)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,10 +122,10 @@ class _Between:
     left: Ints
     right: Ints
     part: Floats
-    known: Flags
+    is_near: Flags
 
     def take(self, chosen: Flags) -> _Between:
-        return _Between(*(getattr(self, each.name)[chosen] for each in fields(self)))
+        return _Between(*(getattr(self, attribute.name)[chosen] for attribute in fields(self)))
 
     def read(self, value: Floats) -> Floats:
         low = value[self.left]
@@ -146,7 +146,7 @@ def _around(ts: Ints, moment: Ints, following: Ints, reach: int) -> _Between:
         left=np.where(left_near, left, right),
         right=np.where(right_near, right, np.where(left_near, left, right)),
         part=part,
-        known=left_near | right_near,
+        is_near=left_near | right_near,
     )
 
 
@@ -267,8 +267,8 @@ class CounterBook:
 
     def find(self, counter: str, places: Collection[str]) -> Series | None:
         """The counter at the first of the places that has it."""
-        found = (self.series.get((counter, place)) for place in places)
-        return next((series for series in found if series is not None), None)
+        candidates = (self.series.get((counter, place)) for place in places)
+        return next((series for series in candidates if series is not None), None)
 
 
 def counter_book(trace: Trace, processes: Collection[str], devices: Collection[int]) -> CounterBook:
@@ -342,14 +342,14 @@ class Devices:
         machine = host_and_pid(process)[0]
         shared = [HOST_PLACE]
         if device != HOST_NUMBER:
-            own = device_place(self._number(process, device))
-            shared = [own if self.only is None else self.only[1], HOST_PLACE]
+            default_place = device_place(self._number(process, device))
+            shared = [default_place if self.only is None else self.only[1], HOST_PLACE]
         near = [on_machine(place, machine) for place in shared]
         return (self.process_places[process], *dict.fromkeys([*near, *shared]))
 
     def _number(self, process: str, device: int) -> int:
-        known = self.numbers.get(host_and_pid(process)[1], ())
-        return known[device] if 0 <= device < len(known) else device
+        numbers = self.numbers.get(host_and_pid(process)[1], ())
+        return numbers[device] if 0 <= device < len(numbers) else device
 
 
 def match_devices(
@@ -363,7 +363,7 @@ def match_devices(
     word, numbers = device_word(trace), _numbers_of_processes(trace)
     # Processes as their recorder saw them, which it would have sampled under these numbers.
     run = trace.metadata.run
-    recorded = () if run is None else [str(one.pid) for one in run.processes]
+    recorded = () if run is None else [str(process.pid) for process in run.processes]
     places, process_notes = _match_processes(book, processes, recorded)
     plain = Devices(word, numbers, places, notes=process_notes)
     sampled = book.places("device")
@@ -389,11 +389,14 @@ def _numbers_of_processes(trace: Trace) -> dict[str, list[int]]:
     if recorded:
         return {str(pid): list(numbers) for pid, numbers in recorded.items()}
     topology = trace.metadata.extra.get("topology")
-    found = topology.get("gpus_of_process") if isinstance(topology, Mapping) else None
-    if not isinstance(found, Mapping):
+    gpus_of_process = topology.get("gpus_of_process") if isinstance(topology, Mapping) else None
+    if not isinstance(gpus_of_process, Mapping):
         return {}
     # Numbers of devices are written as 7, "6,7" or [6, 7].
-    return {str(pid): list(map(int, _NUMBER.findall(str(told)))) for pid, told in found.items()}
+    return {
+        str(pid): list(map(int, _NUMBER.findall(str(gpus))))
+        for pid, gpus in gpus_of_process.items()
+    }
 
 
 def _match_processes(

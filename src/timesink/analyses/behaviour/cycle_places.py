@@ -11,14 +11,14 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour import functions_of
-from timesink.analyses.behaviour.anatomy import CALL_TIMES, LEAST_PLACE, PLACE_TIMES, Anatomy, Crew
+from timesink.analyses.behaviour.anatomy import CALL_TIMES, MIN_PLACE, PLACE_TIMES, Anatomy, Crew
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_host
 from timesink.analyses.columns import device_columns, event_ranges, host_columns, host_names
 from timesink.analyses.forest import (
     CallForest,
     Nodes,
     call_forest,
-    enclosing,
+    enclosing_calls,
     nest_calls,
     outermost,
     pre_order,
@@ -40,23 +40,23 @@ def place_rows(trace: Trace, crew: Crew, marks: Flags, cycle: Ints) -> pl.DataFr
     Threads that work in its stead count as part of it: what they do is no gap.  `cycle` is the
     number of each row of the table of cycles.
     """
-    if not len(crew.own) or not len(crew.windows.row):
+    if not len(crew.marker_calls) or not len(crew.windows.row):
         return pl.DataFrame(schema=PLACE_TIMES)
     # The same functions, whichever object they are methods of.
     functions = functions_of(host_names(trace)).renamed(without_address)
     # Calls in pre-order, without those that begin in another one and outlast it.
-    rows = np.concatenate([crew.own[~marks[crew.own]], crew.instead])
+    rows = np.concatenate([crew.marker_calls[~marks[crew.marker_calls]], crew.instead])
     spans = event_ranges(host_columns(trace), rows)
     some = spans[:, 1] > spans[:, 0]
     rows, spans = rows[some], spans[some]
-    crossed = intervals.crossed(spans)
+    crossed = intervals.partially_overlapping(spans)
     rows, spans = rows[~crossed], spans[~crossed]
     thread = np.zeros(len(rows), dtype=np.int64)
     order = pre_order(thread, spans[:, 0], spans[:, 1])
     start, end = spans[order, 0], spans[order, 1]
     parent = nest_calls(thread, start, end).parent
-    found = _stretches(start, end, parent, crew.windows)
-    return _rows(found, functions.codes[rows[order]], functions.texts, crew.windows, cycle)
+    stretches = _stretches(start, end, parent, crew.windows)
+    return _rows(stretches, functions.codes[rows[order]], functions.texts, crew.windows, cycle)
 
 
 def _stretches(start: Ints, end: Ints, parent: Nodes, windows: Windows) -> pl.DataFrame:
@@ -98,15 +98,15 @@ def _stretches(start: Ints, end: Ints, parent: Nodes, windows: Windows) -> pl.Da
 
 
 def _rows(
-    found: pl.DataFrame, function: Ints, texts: Sequence[str], windows: Windows, cycle: Ints
+    stretches: pl.DataFrame, function: Ints, texts: Sequence[str], windows: Windows, cycle: Ints
 ) -> pl.DataFrame:
     """One row per place and cycle, of the places that matter; `texts` by `function` of a call."""
     # A number per call, 0 for none: its place in the names.
     code_of = np.append(function + 1, 0)
     names = pl.Series([None, *texts], dtype=pl.String)
-    least = LEAST_PLACE * float(np.median(windows.end - windows.start))
-    row, start, end, *calls = (column.to_numpy() for column in found)
-    inside, after, before = (code_of[one] for one in calls)
+    least = MIN_PLACE * float(np.median(windows.end - windows.start))
+    row, start, end, *calls = (column.to_numpy() for column in stretches)
+    inside, after, before = (code_of[call] for call in calls)
     # Stretches inside of functions and after functions that have one of the least length.
     chosen = np.ones(len(start), dtype=np.bool_)
     for code in (inside, after):
@@ -157,23 +157,25 @@ def call_rows(
     forest, costs = call_forest(trace), list(_costs(trace))
     moment = _first_device_work(trace, forest) if on_device else forest.start
     process = process_of_host(trace, list(spans))[0][forest.row]
-    found = {}
+    tables = {}
     for number, (pid, table) in enumerate(spans.items()):
         cycles = table.sort("ts_ns")
         start = cycles["ts_ns"].to_numpy()
         # Cycles that go by their number.
         windows = Windows(cycles["cycle"].to_numpy(), start, start + cycles["dur_ns"].to_numpy())
         cycle = np.where(process == number, windows.holding(moment), OUTSIDE)
-        found[pid] = _table(trace, cycle, costs)
-    return found
+        tables[pid] = _table(trace, cycle, costs)
+    return tables
 
 
 def _first_device_work(trace: Trace, forest: CallForest) -> Ints:
     """When the device begins with what each call launched; without any, when the call begins."""
     links = link_launches(trace)
-    known = links.node >= 0
+    is_linked = links.node >= 0
     first = np.full(len(forest), _LATEST, dtype=np.int64)
-    np.minimum.at(first, links.node[known], device_columns(trace)["ts_ns"].to_numpy()[known])
+    np.minimum.at(
+        first, links.node[is_linked], device_columns(trace)["ts_ns"].to_numpy()[is_linked]
+    )
     for depth in range(int(forest.depth.max(initial=0)), 0, -1):
         inner = np.flatnonzero((forest.depth == depth) & (forest.parent >= 0))
         np.minimum.at(first, forest.parent[inner], first[inner])
@@ -197,13 +199,13 @@ def _costs(trace: Trace) -> Iterator[_Costs]:
         return
     yield "module", modules.node, modules.row, modules.paths, True
     links = link_backward(trace)
-    around = enclosing(links.forward, forest.parent, is_module)
+    around = enclosing_calls(links.forward, forest.parent, is_module)
     node = links.node
     while len(node := node[around >= 0]):
         around = around[around >= 0]
         row = modules.row[np.searchsorted(modules.node, around)]
         yield "module", node, row, modules.paths, False
-        around = enclosing(forest.parent[around], forest.parent, is_module)
+        around = enclosing_calls(forest.parent[around], forest.parent, is_module)
 
 
 def _table(trace: Trace, cycle: Ints, costs: list[_Costs]) -> pl.DataFrame:
@@ -235,16 +237,16 @@ def _table(trace: Trace, cycle: Ints, costs: list[_Costs]) -> pl.DataFrame:
 def with_calls(trace: Trace, anatomies: Mapping[str, Anatomy]) -> dict[str, Anatomy]:
     """The anatomies of a trace, which look for their calls there once somebody asks for them."""
     # A fresh one: what other questions have loaded of it need not be kept until then.
-    own = replace(trace)
+    fresh_trace = replace(trace)
     spans = {
-        pid: one.cycles if one.host_spans is None else one.host_spans
-        for pid, one in anatomies.items()
+        pid: anatomy.cycles if anatomy.host_spans is None else anatomy.host_spans
+        for pid, anatomy in anatomies.items()
     }
-    on_device = any(one.on_device for one in anatomies.values())
+    on_device = any(anatomy.on_device for anatomy in anatomies.values())
 
     @cache
     def rows() -> dict[str, pl.DataFrame]:
-        return call_rows(own, spans, on_device=on_device)
+        return call_rows(fresh_trace, spans, on_device=on_device)
 
     def of(pid: str) -> Anatomy:
         return replace(anatomies[pid], find_calls=lambda: rows()[pid])

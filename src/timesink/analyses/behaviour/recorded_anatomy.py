@@ -53,7 +53,7 @@ from timesink.model import vendors
 from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
-from timesink.model.units import listed, quantity, unit_of
+from timesink.model.units import join_names, quantity, unit_of
 from timesink.model.vendors import DEVICE_WORDS
 
 OF_DEVICE = re.compile(rf"(?:^|_)(?:{DEVICE_WORDS})(?:_|$)")
@@ -74,7 +74,7 @@ def level_rows(
     length = windows.end - windows.start
     spans = Spans(np.arange(len(length)), windows.start, windows.end, length, groups=len(length))
     middle = windows.start + length // 2
-    found = []
+    entries = []
     for label, together in of_devices:
         for series, level in levels(together, spans):
             value = level.mean
@@ -85,26 +85,29 @@ def level_rows(
                 before = np.maximum(after - 1, 0)
                 earlier = moment - series.ts_ns[before] < series.ts_ns[after] - moment
                 value = series.value[np.where(earlier, before, after)]
-            found.append((label, series.counter, level.group, value))
-    return _level_table(found, book.units, cycle[windows.row])
+            entries.append((label, series.counter, level.group, value))
+    return _level_table(entries, book.units, cycle[windows.row])
 
 
 def _level_table(
-    found: Sequence[tuple[str, str, Ints, Floats]], units: Mapping[str, str | None], cycle: Ints
+    entries: Sequence[tuple[str, str, Ints, Floats]], units: Mapping[str, str | None], cycle: Ints
 ) -> pl.DataFrame:
     """Rows of `LEVELS`: of devices and counters, in which of the cycles, and how high."""
-    groups = [np.zeros(0, dtype=np.int64), *(group for *_, group, _ in found)]
-    row = np.repeat(np.arange(len(found)), [len(group) for group in groups[1:]])
+    groups = [np.zeros(0, dtype=np.int64), *(group for *_, group, _ in entries)]
+    row = np.repeat(np.arange(len(entries)), [len(group) for group in groups[1:]])
     texts: dict[str, list[str | None]] = {
-        "metric": [counter for _, counter, *_ in found],
-        "device": [label for label, *_ in found],
-        "unit": [units[counter] for _, counter, *_ in found],
+        "metric": [counter for _, counter, *_ in entries],
+        "device": [label for label, *_ in entries],
+        "unit": [units[counter] for _, counter, *_ in entries],
     }
     return pl.DataFrame(
         {
             "cycle": cycle[np.concatenate(groups)],
-            **{name: pl.Series(each, dtype=pl.String).gather(row) for name, each in texts.items()},
-            "value": np.concatenate([np.zeros(0), *(value for *_, value in found)]),
+            **{
+                name: pl.Series(column, dtype=pl.String).gather(row)
+                for name, column in texts.items()
+            },
+            "value": np.concatenate([np.zeros(0), *(value for *_, value in entries)]),
         },
         schema=LEVELS,
     ).sort("cycle", "metric", "device")
@@ -119,44 +122,44 @@ def series_by_device(
     """
     # Devices with counters, where the process names none it worked on.
     sampled = (place.removeprefix("device ") for place in book.places("device"))
-    numbers = list(used) or sorted(int(one) for one in sampled if one.isdigit()) or [NO_NUMBER]
+    numbers = list(used) or sorted(int(text) for text in sampled if text.isdigit()) or [NO_NUMBER]
     near_host = devices.places(process, HOST_NUMBER)
     # A sampler that names no device means the only one there is.
     unnamed = len(numbers) == 1
-    given: set[str] = set()
+    taken: set[str] = set()
     for number in numbers:
         places = [place for place in devices.places(process, number) if place.startswith("device ")]
-        found = []
+        candidates = []
         for counter in book.counters:
             series = book.find(counter, places)
             if series is None and unnamed and OF_DEVICE.search(counter):
                 series = book.find(counter, near_host)
-                given.add(counter)
-            found.append(series)
-        yield devices.label(process, number), [each for each in found if each is not None]
-    rest = (book.find(counter, near_host) for counter in book.counters if counter not in given)
-    yield HOST_DEVICE, [each for each in rest if each is not None]
+                taken.add(counter)
+            candidates.append(series)
+        yield devices.label(process, number), [item for item in candidates if item is not None]
+    rest = (book.find(counter, near_host) for counter in book.counters if counter not in taken)
+    yield HOST_DEVICE, [item for item in rest if item is not None]
 
 
 def run_queue_share(levels_of: pl.DataFrame, cycle: Ints) -> Floats:
     """Share of each cycle in which the process waited for a processor; 0 where unknown."""
     share = np.zeros(len(cycle))
-    known = levels_of.filter(
+    queue_rows = levels_of.filter(
         pl.col("device") == HOST_DEVICE, pl.col("metric").str.contains(RUN_QUEUE.pattern)
     )
-    for (_, unit), rows in known.group_by("metric", "unit", maintain_order=True):
+    for (_, unit), rows in queue_rows.group_by("metric", "unit", maintain_order=True):
         factor, base = quantity(1.0, unit if isinstance(unit, str) else None)
         if base != "%":
             continue
         values = dict(rows.select("cycle", "value").iter_rows())
-        found = np.array([values.get(number, 0.0) for number in cycle.tolist()])
-        share = np.maximum(share, np.nan_to_num(found) * factor / 100)
+        readings = np.array([values.get(number, 0.0) for number in cycle.tolist()])
+        share = np.maximum(share, np.nan_to_num(readings) * factor / 100)
     return np.clip(share, 0.0, 1.0)
 
 
 _ROUND = 4
 """Samples that are so many times closer to each other than rounds usually are belong to one."""
-_FEWEST = 3
+_MIN_ROUNDS = 3
 """Of fewer rounds it cannot be said how far apart they usually are."""
 _REGULAR = 0.8
 """Part of the rounds that have equally many samples where each device has one in a round."""
@@ -174,13 +177,13 @@ def levels_beside(
     """
     start, length = cycles["ts_ns"].to_numpy(), cycles["dur_ns"].to_numpy()
     spans = Spans(np.arange(len(start)), start, start + length, length, groups=len(start))
-    found, mixed = _host_series(counters, process)
-    units = {each.counter: unit for each, unit in found}
+    host_series, mixed = _host_series(counters, process)
+    units = {series.counter: unit for series, unit in host_series}
     read = [
-        (HOST_DEVICE, each.counter, level.group, level.mean)
-        for each, level in levels([each for each, _ in found], spans)
+        (HOST_DEVICE, series.counter, level.group, level.mean)
+        for series, level in levels([series for series, _ in host_series], spans)
     ]
-    note = f"counters that mix several devices were left out: {listed(sorted(mixed))}"
+    note = f"counters that mix several devices were left out: {join_names(sorted(mixed))}"
     return _level_table(read, units, cycles["cycle"].to_numpy()), (note,) if mixed else ()
 
 
@@ -195,7 +198,7 @@ def _host_series(
         pl.col("value").is_finite()
     )
     nearness = {process_place(process): 0, HOST_PLACE: 1}
-    found: dict[str, tuple[int, Series, str | None]] = {}
+    nearest: dict[str, tuple[int, Series, str | None]] = {}
     mixed = []
     by_counter = samples.sort("ts_ns").partition_by("counter", "device", as_dict=True)
     for (counter, label), rows in by_counter.items():
@@ -207,25 +210,25 @@ def _host_series(
         near = nearness[place]
         if series is None:
             mixed.append(counter)
-        elif counter not in found or near < found[counter][0]:
-            found[counter] = (near, series, unit)
-    left_out = [counter for counter in dict.fromkeys(mixed) if counter not in found]
-    return [(series, unit) for _, series, unit in found.values()], left_out
+        elif counter not in nearest or near < nearest[counter][0]:
+            nearest[counter] = (near, series, unit)
+    left_out = [counter for counter in dict.fromkeys(mixed) if counter not in nearest]
+    return [(series, unit) for _, series, unit in nearest.values()], left_out
 
 
 def _series(counter: str, times: Ints, values: Floats, unit: str | None) -> Series | None:
     """One value per round of samples; None where they are of several devices and do not add up."""
     turn = rounds(times)
     many = np.bincount(turn)
-    usual = int(np.bincount(many).argmax()) if len(many) >= _FEWEST else 1
+    usual = int(np.bincount(many).argmax()) if len(many) >= _MIN_ROUNDS else 1
     if usual == 1:
         return Series(counter, times, values.astype(np.float64))
-    whole = many == usual
-    if quantity(1.0, unit)[1] not in _ADD_UP or whole.mean() < _REGULAR:
+    is_complete = many == usual
+    if quantity(1.0, unit)[1] not in _ADD_UP or is_complete.mean() < _REGULAR:
         return None
     first = np.searchsorted(turn, np.arange(len(many)))
     sums = np.bincount(turn, values)
-    return Series(counter, times[first[whole]].astype(np.int64), sums[whole])
+    return Series(counter, times[first[is_complete]].astype(np.int64), sums[is_complete])
 
 
 def rounds(times: Ints) -> Ints:
@@ -257,34 +260,37 @@ def cores_of(trace: Trace) -> int | None:
     All of the machine, as counters of the whole host do not know what a program may use.
     """
     host = None if trace.metadata.run is None else trace.metadata.run.host
-    told = None if host is None else host.machine_cores or host.cores
-    if told is not None and told >= 1:
-        return round(told)
+    cores = None if host is None else host.machine_cores or host.cores
+    if cores is not None and cores >= 1:
+        return round(cores)
     extra = trace.metadata.extra
-    said = (
+    texts = (
         str(fields.get(name))
         for fields in (extra, *(extra.get(name) for name in _AROUND))
         if isinstance(fields, dict)
         for name in _CORES
     )
-    return next((int(one) for one in said if one.isdigit() and int(one) > 0), None)
+    return next((int(text) for text in texts if text.isdigit() and int(text) > 0), None)
 
 
 def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
     """What the cycles of each process are made of."""
     every = step_windows_by_process(cycles)
-    windows = {pid: each.take(each.end > each.start) for pid, each in every.items()}
+    windows = {
+        pid: cycle_windows.take(cycle_windows.end > cycle_windows.start)
+        for pid, cycle_windows in every.items()
+    }
     calls_of = windows_by_process(cycles)
     device = device_times(trace, list(windows))
-    numbers = sorted({number for each in device.values() for number in each.devices})
+    numbers = sorted({number for device_time in device.values() for number in device_time.devices})
     book = counter_book(trace, list(windows), numbers)
     devices = match_devices(trace, book, numbers, list(windows))
     marks, cycle = is_mark(trace, cycles), cycles.table["cycle"].to_numpy()
     mine: dict[str, list[Crew]] = {pid: [] for pid in windows}
     for crew in crews(trace, cycles, windows, calls_of):
         mine[crew.process].append(crew)
-    known = {device.id: device.name for device in trace.metadata.devices if device.name}
-    found = {}
+    device_names = {device.id: device.name for device in trace.metadata.devices if device.name}
+    by_process = {}
     for pid, window in windows.items():
         used = device[pid].devices
         of_devices = list(series_by_device(book, devices, pid, used))
@@ -295,11 +301,15 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
             queued, host = run_queue_share(levels, numbers_of), host_ranges(trace, crew, marks)
             parts.append(part_rows(crew, device[pid], host, queued, numbers_of))
         places = [place_rows(trace, crew, marks, cycle) for crew in mine[pid]]
-        found[pid] = Anatomy(
+        by_process[pid] = Anatomy(
             parts=pl.concat(parts).sort("cycle", "part", "family"),
             places=pl.concat([pl.DataFrame(schema=PLACE_TIMES), *places]).sort("cycle", "ts_ns"),
             levels=levels,
-            hardware={devices.label(pid, one): known[one] for one in used or known if one in known},
+            hardware={
+                devices.label(pid, device_id): device_names[device_id]
+                for device_id in used or device_names
+                if device_id in device_names
+            },
             cores=cores_of(trace),
             cycles=cycle_spans(window, cycle),
             host_spans=cycle_spans(calls_of[pid], cycle) if has_host_spans(cycles) else None,
@@ -307,7 +317,7 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
             launches=launch_rows(trace, device[pid].rows, window, cycle),
             on_device=cycles.on_device,
         )
-    return with_calls(trace, found)
+    return with_calls(trace, by_process)
 
 
 def _plain_levels(
@@ -347,8 +357,10 @@ def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) ->
     )
     cycles = first.sort("cycle").select(*CYCLE_SPANS).cast(pl.Schema(CYCLE_SPANS))
     # Functions of a cycle share the samples of a counter: their median is what it read.
-    known = table.filter(pl.col("metric").is_not_null() & pl.col("mu").cast(pl.Float64).is_finite())
-    medians = known.group_by("cycle", "metric", "device").agg(
+    readings = table.filter(
+        pl.col("metric").is_not_null() & pl.col("mu").cast(pl.Float64).is_finite()
+    )
+    medians = readings.group_by("cycle", "metric", "device").agg(
         pl.col("unit").drop_nulls().first(), pl.col("mu").median().alias("value")
     )
     levels = medians.select(*LEVELS).cast(pl.Schema(LEVELS))
@@ -364,9 +376,9 @@ def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) ->
     placed = times.join(keys.with_row_index("key"), ["part", "family"], nulls_equal=True)
     spent = np.zeros((keys.height, len(length)), dtype=np.int64)
     spent[placed["key"].to_numpy(), placed["row"].to_numpy()] = placed["dur_ns"].to_numpy()
-    found: dict[Key, Ints] = dict(zip(keys.iter_rows(), spent, strict=True))
+    durations: dict[Key, Ints] = dict(zip(keys.iter_rows(), spent, strict=True))
     return Anatomy(
-        parts=_rows(cycles["cycle"], _cut(length, found)),
+        parts=_rows(cycles["cycle"], _cut_to_length(length, durations)),
         places=pl.DataFrame(schema=PLACE_TIMES),
         levels=levels.sort("cycle", "metric", "device"),
         from_timeline=False,
@@ -410,20 +422,20 @@ def _part(function: str, function_class: str | None, device: str, anchor: str | 
     return _ON_CPU if function_class == "oncpu" else PART_OF_CLASS.get(function_class or "")
 
 
-def _cut(length: Ints, found: dict[Key, Ints]) -> dict[Key, Ints]:
+def _cut_to_length(length: Ints, durations: dict[Key, Ints]) -> dict[Key, Ints]:
     """Parts one after the other, as far as the cycle lasts; what is left is idle."""
     nothing = np.zeros(len(length), dtype=np.int64)
-    if (_ON_CPU, None) in found:
-        launches = found.get(("launch_gap", None), nothing)
-        found["host_cpu", None] = np.maximum(found[_ON_CPU, None] - launches, 0)
-    computing = {key: time for key, time in found.items() if key[0] == "device_compute"}
+    if (_ON_CPU, None) in durations:
+        launches = durations.get(("launch_gap", None), nothing)
+        durations["host_cpu", None] = np.maximum(durations[_ON_CPU, None] - launches, 0)
+    computing = {key: time for key, time in durations.items() if key[0] == "device_compute"}
     # Kernels that ran at the same time share what there is.
     total = sum(computing.values(), nothing)
     share = np.minimum(1.0, length / np.maximum(total, 1))
     cut = {key: np.floor(time * share).astype(np.int64) for key, time in computing.items()}
     rest = length - sum(cut.values(), nothing)
     for part in _ORDER:
-        cut[part, None] = np.minimum(found.get((part, None), nothing), rest)
+        cut[part, None] = np.minimum(durations.get((part, None), nothing), rest)
         rest = rest - cut[part, None]
     cut["idle", None] = rest
     return cut

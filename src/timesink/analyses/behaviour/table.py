@@ -22,9 +22,9 @@ from timesink.analyses.behaviour import (
 from timesink.analyses.behaviour.calls import (
     Calls,
     CycleWork,
+    concat_calls,
     device_work,
     host_work,
-    joined,
     windows_by_process,
 )
 from timesink.analyses.behaviour.counters import (
@@ -38,7 +38,7 @@ from timesink.analyses.behaviour.counters import (
     match_devices,
 )
 from timesink.analyses.behaviour.untraced import classes_with_waits, with_untraced
-from timesink.analyses.columns import encode, running_most, sums_by
+from timesink.analyses.columns import encode, grouped_cummax, sums_by
 from timesink.analyses.cycles import Cycles
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units
@@ -47,7 +47,7 @@ from timesink.model.schema import BEHAVIOUR, HOST_DEVICE, INTERPOLATED, host_and
 from timesink.model.trace import Trace
 
 
-def grouped(calls: Calls) -> tuple[Calls, Ints]:
+def group_calls(calls: Calls) -> tuple[Calls, Ints]:
     """One of the calls of each cycle, function, class and device, with the time and calls of all.
 
     Also the place of each call's group among these.
@@ -58,11 +58,11 @@ def grouped(calls: Calls) -> tuple[Calls, Ints]:
     key = key * max(len(device), 1) + device_code
     _, example, group = np.unique(key, return_index=True, return_inverse=True)
     many = len(example)
-    time, count = (sums_by(group, each, many) for each in (calls.time, calls.calls))
+    time, count = (sums_by(group, amounts, many) for amounts in (calls.time, calls.calls))
     return replace(calls.take(example), time=time, calls=count), group
 
 
-def alike(
+def same_behaviour(
     calls: Calls, groups: Calls, group_of: Ints, process_of_row: Ints, unread: int
 ) -> Iterator[tuple[list[int], Ints, Spans]]:
     """Groups that read the same counters: of one process, class and device.
@@ -82,10 +82,10 @@ def alike(
         rows = np.flatnonzero((kind_of_call == number) & reads)
         read = calls.take(rows)
         spans = Spans(local[group_of[rows]], read.start, read.end, read.time, len(mine))
-        yield key, mine, merged(spans) if key[1] == ON_CPU else spans
+        yield key, mine, merge_spans(spans) if key[1] == ON_CPU else spans
 
 
-def merged(spans: Spans) -> Spans:
+def merge_spans(spans: Spans) -> Spans:
     """Spans of a group that overlap as one; those that only touch stay apart.
 
     Threads of a process run at the same time: what counters read then counts once.
@@ -94,7 +94,7 @@ def merged(spans: Spans) -> Spans:
         return spans
     order = np.lexsort((spans.start, spans.group))
     group, start, end = spans.group[order], spans.start[order], spans.end[order]
-    reached = running_most(end, np.flatnonzero(np.diff(group, prepend=-1)))
+    reached = grouped_cummax(end, np.flatnonzero(np.diff(group, prepend=-1)))
     apart = (group[1:] != group[:-1]) | (start[1:] >= reached[:-1])
     first = np.flatnonzero(np.append(True, apart))
     last_end = reached[np.append(first[1:], len(start)) - 1]
@@ -112,7 +112,7 @@ class Behaviour:
 
 
 NO_SAMPLES = "no counter samples in or beside the recording: functions have times only"
-_MOST_NAMES = 5
+_MAX_NAMES = 5
 _FEW_CALLS, _LITTLE_TIME = 0.001, 0.01
 """Parts of all calls and of their time that no number changes by: a profiler that stops waits for
 the device once or twice, outside of all cycles."""
@@ -138,26 +138,27 @@ def notes_of(
         if many or share > _LITTLE_TIME:
             yield (
                 f"outside of all cycles, not counted: {units.count(work.outside)} of "
-                f"{units.counted(work.total, what)} ({100 * share:.1f} % of their time)"
+                f"{units.count_noun(work.total, what)} ({100 * share:.1f} % of their time)"
             )
     if device.by_time:
         yield (
             "without a launching call in the recording, counted in the cycle of their start: "
-            f"{units.counted(device.by_time, 'device activities')}"
+            f"{units.count_noun(device.by_time, 'device activities')}"
         )
     if host.without_cycles:
-        yield f"without cycles, not counted: {_listed('process', host.without_cycles)}"
+        yield f"without cycles, not counted: {_list_names('process', host.without_cycles)}"
     if not book.counters:
         yield NO_SAMPLES
         return
-    known = {*wanted, *of_recorder}
-    unread = [counter for counter in book.counters if counter not in known]
+    expected = {*wanted, *of_recorder}
+    unread = [counter for counter in book.counters if counter not in expected]
     if unread:
-        yield f"no function here reads {_listed('counter', unread)}; --map FILE can change that"
+        yield f"no function here reads {_list_names('counter', unread)}; --map FILE can change that"
     far = sorted(set(wanted) - set(read))
     if far:
         yield (
-            f"no sample near the calls it matters to: {_listed('counter', far)}, recorded at other "
+            f"no sample near the calls it matters to: {_list_names('counter', far)}, recorded "
+            "at other "
             "times, on another clock or of another device"
         )
     if read:
@@ -168,9 +169,9 @@ def notes_of(
         )
 
 
-def _listed(thing: str, names: Sequence[str]) -> str:
+def _list_names(thing: str, names: Sequence[str]) -> str:
     plural = thing if len(names) == 1 else thing + ("es" if thing.endswith("s") else "s")
-    return f"{plural} {units.listed(names, _MOST_NAMES)}"
+    return f"{plural} {units.join_names(names, _MAX_NAMES)}"
 
 
 def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None) -> Behaviour:
@@ -182,16 +183,16 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
     host = with_untraced(trace, cycles, windows, host_work(trace, windows, classes_of, marks))
     # Calls of both, with functions of the device after those of the host.
     shifted = replace(device.calls, function=device.calls.function + len(host.functions))
-    calls = joined([host.calls, shifted])
-    groups, group_of = grouped(calls)
+    calls = concat_calls([host.calls, shifted])
+    groups, group_of = group_calls(calls)
     numbers = np.unique(device.calls.device).tolist()
     book = counter_book(trace, list(windows), numbers)
     devices = match_devices(trace, book, numbers, list(windows))
     # Counters that matter to each class of functions of the run.
-    known = classes or load_classes()
+    class_map = classes or load_classes()
     wanted = {
-        each: known.counters_of(FUNCTION_CLASSES[each], book.counters)
-        for each in np.unique(groups.function_class).tolist()
+        code: class_map.counters_of(FUNCTION_CLASSES[code], book.counters)
+        for code in np.unique(groups.function_class).tolist()
     }
     # Who waits for other threads works on nothing: counters tell about those.
     unread = host.functions.index(WAITING)
@@ -199,14 +200,14 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
     # A number per cycle for its process, and what each number stands for.
     process_of_row, pids = encode(cycles.table["pid"])
     processes = [pid or "" for pid in pids]
-    together = alike(calls, groups, group_of, process_of_row, unread)
+    together = same_behaviour(calls, groups, group_of, process_of_row, unread)
     for (process, function_class, number), mine, spans in together:
         places = devices.places(processes[process], number)
-        found = (book.find(counter, places) for counter in wanted[function_class])
-        series = [each for each in found if each is not None]
+        candidates = (book.find(counter, places) for counter in wanted[function_class])
+        series = [item for item in candidates if item is not None]
         measured += (
-            (each.counter, replace(level, group=mine[level.group]))
-            for each, level in levels(series, spans)
+            (item.counter, replace(level, group=mine[level.group]))
+            for item, level in levels(series, spans)
         )
     # Names of kernels are shortened; what stands in brackets on the host is no argument.
     names = [*host.functions, *device.functions]
@@ -215,7 +216,10 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
     # What the device of each group is called.
     keys = np.stack([process_of_row[groups.row], groups.device])
     kinds, kind = np.unique(keys, axis=1, return_inverse=True)
-    labels = [devices.label(processes[process], one) for process, one in kinds.T.tolist()]
+    labels = [
+        devices.label(processes[process], device_number)
+        for process, device_number in kinds.T.tolist()
+    ]
     by_group = pl.DataFrame(
         {
             "row": groups.row,
@@ -246,29 +250,29 @@ def _counter_rows(
 ) -> tuple[Ints, pl.DataFrame]:
     """One row per group and counter, and one per group without any; and the group of each row."""
     counters = [counter for counter, _ in measured]
-    found = [level for _, level in measured]
-    known = np.zeros(groups, dtype=np.bool_)
-    for each in found:
-        known[each.group] = True
-    bare = np.flatnonzero(~known)
+    counter_levels = [level for _, level in measured]
+    has_counter = np.zeros(groups, dtype=np.bool_)
+    for reading in counter_levels:
+        has_counter[reading.group] = True
+    bare = np.flatnonzero(~has_counter)
     nothing = np.full(len(bare), np.nan)
-    sizes = [*(len(each.group) for each in found), len(bare)]
-    place = np.repeat([*range(len(found)), -1], sizes)
+    sizes = [*(len(reading.group) for reading in counter_levels), len(bare)]
+    place = np.repeat([*range(len(counter_levels)), -1], sizes)
     none = np.full(len(bare), NONE, dtype=np.int8)
-    interpolated = np.concatenate([*(each.interpolated for each in found), none])
+    interpolated = np.concatenate([*(reading.interpolated for reading in counter_levels), none])
     rows = pl.DataFrame(
         {
             "metric": _texts(counters, place),
-            "unit": _texts([book.units[each] for each in counters], place),
-            "mu": np.concatenate([*(each.mean for each in found), nothing]),
-            "sigma": np.concatenate([*(each.spread for each in found), nothing]),
+            "unit": _texts([book.units[counter_name] for counter_name in counters], place),
+            "mu": np.concatenate([*(reading.mean for reading in counter_levels), nothing]),
+            "sigma": np.concatenate([*(reading.spread for reading in counter_levels), nothing]),
             "interpolated": pl.Series(INTERPOLATED, dtype=pl.Enum(INTERPOLATED)).gather(
                 interpolated
             ),
         },
         nan_to_null=True,
     )
-    return np.concatenate([*(each.group for each in found), bare]), rows
+    return np.concatenate([*(reading.group for reading in counter_levels), bare]), rows
 
 
 def _with_cycles(frame: pl.DataFrame, cycles: Cycles) -> pl.DataFrame:

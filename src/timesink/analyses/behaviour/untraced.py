@@ -24,7 +24,7 @@ from timesink.analyses.behaviour.calls import (
     Calls,
     CycleWork,
     Windows,
-    joined,
+    concat_calls,
     process_of_host,
 )
 from timesink.analyses.columns import host_columns, host_lanes, host_names, start_and_end
@@ -56,20 +56,20 @@ def with_untraced(
     threads = () if cycles.on_device else own_threads(trace, cycles, windows)
     parts = [host.calls]
     for thread in threads:
-        for function, found in enumerate(_untraced(thread), len(host.functions)):
-            many = len(found.row)
+        for function, gaps in enumerate(_untraced_times(thread), len(host.functions)):
+            many = len(gaps.row)
             calls = Calls(
-                row=found.row,
+                row=gaps.row,
                 function=np.full(many, function, dtype=np.int64),
                 function_class=np.full(many, _CLASS, dtype=np.int8),
                 device=np.full(many, HOST_NUMBER, dtype=np.int64),
-                start=found.start,
-                end=found.end,
-                time=found.end - found.start,
+                start=gaps.start,
+                end=gaps.end,
+                time=gaps.end - gaps.start,
                 calls=np.ones(many, dtype=np.int64),
             )
             parts.append(calls)
-    return replace(host, calls=joined(parts), functions=[*host.functions, NO_CALL, WAITING])
+    return replace(host, calls=concat_calls(parts), functions=[*host.functions, NO_CALL, WAITING])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +96,7 @@ class OwnThread:
         """When a thread is in a call that is work for sure."""
         mine = self.of(thread)
         work = self.is_work[mine]
-        return _merged(self.start[mine][work], self.end[mine][work])
+        return _merge_windows(self.start[mine][work], self.end[mine][work])
 
 
 def own_threads(
@@ -121,13 +121,13 @@ def own_threads(
             continue
         threads, thread = np.unique(lane[marks], return_inverse=True)
         pieces = window.cut(start[marks], end[marks])
-        held = np.zeros((len(window.row), len(threads)), dtype=np.int64)
-        np.add.at(held, (pieces.window, thread[pieces.call]), pieces.end - pieces.start)
+        mark_time = np.zeros((len(window.row), len(threads)), dtype=np.int64)
+        np.add.at(mark_time, (pieces.window, thread[pieces.call]), pieces.end - pieces.start)
         by_marks = np.argsort(-np.bincount(thread), kind="stable")
-        chosen = by_marks[held[:, by_marks].argmax(axis=1)]
-        known = held.max(axis=1) > 0
-        for place in np.unique(chosen[known]).tolist():
-            marked = window.take(known & (chosen == place))
+        chosen = by_marks[mark_time[:, by_marks].argmax(axis=1)]
+        has_mark = mark_time.max(axis=1) > 0
+        for place in np.unique(chosen[has_mark]).tolist():
+            marked = window.take(has_mark & (chosen == place))
             yield OwnThread(pid, int(threads[place]), marked, rows, start, end, lane, is_work)
 
 
@@ -141,38 +141,40 @@ def _without_numbers(name: str) -> str:
     return family_name(function_name(name))
 
 
-def _untraced(own: OwnThread) -> tuple[Windows, Windows]:
+def _untraced_times(marker: OwnThread) -> tuple[Windows, Windows]:
     """When a thread is in no call in its cycles: for nobody known, and waiting for others."""
-    mine = own.of(own.thread)
-    busy = _merged(own.start[mine], own.end[mine])
-    gaps = _outside(own.windows, busy)
-    found = [working for _, working in in_stead(own, busy)]
+    mine = marker.of(marker.thread)
+    busy = _merge_windows(marker.start[mine], marker.end[mine])
+    gaps = _outside(marker.windows, busy)
+    stand_ins = [working for _, working in in_stead(marker, busy)]
     start, end = (
-        np.concatenate([getattr(gaps, side)[:0], *(getattr(one, side) for one in found)])
+        np.concatenate(
+            [getattr(gaps, side)[:0], *(getattr(stand_in, side) for stand_in in stand_ins)]
+        )
         for side in ("start", "end")
     )
-    others = _merged(start, end)
-    return _outside(gaps, others), _inside(gaps, others)
+    stand_in_times = _merge_windows(start, end)
+    return _outside(gaps, stand_in_times), _inside(gaps, stand_in_times)
 
 
-def in_stead(own: OwnThread, at_it: Windows) -> Iterator[tuple[int, Windows]]:
+def in_stead(marker: OwnThread, at_it: Windows) -> Iterator[tuple[int, Windows]]:
     """Threads that hardly ever work while the own thread is at something, and when they work.
 
     One that works beside it, such as a loader of data, shares its time with what the other does.
     """
-    bounds, mine = own.windows.ranges, at_it.ranges
-    length = int((own.windows.end - own.windows.start).sum())
+    bounds, mine = marker.windows.ranges, at_it.ranges
+    length = int((marker.windows.end - marker.windows.start).sum())
     occupied = int(intervals.coverage_within(mine, bounds).sum())
-    for thread in np.unique(own.lane[own.is_work]).tolist():
-        working = own.working(thread)
+    for thread in np.unique(marker.lane[marker.is_work]).tolist():
+        working = marker.working(thread)
         here = int(intervals.coverage_within(working.ranges, bounds).sum())
         both = intervals.intersect(working.ranges, mine)
         beside = int(intervals.coverage_within(both, bounds).sum())
-        if thread != own.thread and here and _RARER * beside * length <= here * occupied:
+        if thread != marker.thread and here and _RARER * beside * length <= here * occupied:
             yield thread, working
 
 
-def _merged(start: Ints, end: Ints) -> Windows:
+def _merge_windows(start: Ints, end: Ints) -> Windows:
     """Stretches of time that overlap or touch as one, in order."""
     order = np.argsort(start, kind="stable")
     start, end = start[order], end[order]
@@ -213,8 +215,8 @@ def classes_with_waits(trace: Trace, cycles: Cycles) -> NDArray[np.int8]:
     if not waits.any():
         return classes
     lanes = host_lanes(trace)[0]
-    own = is_mark(trace, cycles)
-    if not own.any():
-        own = np.isin(classes, WORK)
-    beside = waits & ~np.isin(lanes, np.unique(lanes[own]))
+    marks = is_mark(trace, cycles)
+    if not marks.any():
+        marks = np.isin(classes, WORK)
+    beside = waits & ~np.isin(lanes, np.unique(lanes[marks]))
     return np.where(beside, FUNCTION_CLASSES.index(SIDE_WAIT), classes).astype(np.int8)

@@ -23,7 +23,7 @@ from timesink.analyses.diff import (
     RUNTIME,
     Program,
 )
-from timesink.analyses.diff.alignment import counted, kinds_of, ranges
+from timesink.analyses.diff.alignment import count_calls, kinds_of, ranges
 from timesink.analyses.statistics.drift import warm_up
 from timesink.analyses.statistics.exact import least_p
 from timesink.analyses.statistics.repeats import Decision, TimedRun
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Role:
+class ProcessSteps:
     """What one process of one run did, cycle by cycle."""
 
     label: str
@@ -96,8 +96,8 @@ class Role:
 
 def cycle_lengths(behaviour: pl.DataFrame) -> pl.Series:
     """Length of every cycle whose length is known, in ns, in the order of the cycles."""
-    known = behaviour.lazy().select("cycle", "cycle_dur_ns").filter(pl.col("cycle_dur_ns") > 0)
-    lengths = known.group_by("cycle").agg(pl.col("cycle_dur_ns").max()).sort("cycle")
+    timed_rows = behaviour.lazy().select("cycle", "cycle_dur_ns").filter(pl.col("cycle_dur_ns") > 0)
+    lengths = timed_rows.group_by("cycle").agg(pl.col("cycle_dur_ns").max()).sort("cycle")
     return lengths.collect(engine="in-memory")["cycle_dur_ns"]
 
 
@@ -201,13 +201,13 @@ class ComparedRuns:
     """What cycle time is judged by where both sides have it: cycles without the profiler."""
 
     runs: tuple[TimedRun, ...]
-    found: CycleTimes | Decision
+    result: CycleTimes | Decision
     """Of one run a side, cycle by cycle; of several, run by run."""
 
     @property
     def decision(self) -> Decision | None:
         """What several runs a side say; None of one."""
-        return self.found if isinstance(self.found, Decision) else None
+        return self.result if isinstance(self.result, Decision) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,8 +240,8 @@ class Pair:
     kind: str
     """The same process in both runs is `strict`, different ones `cross`, and representatives of two
     clusters are `peers`."""
-    base: Role
-    new: Role
+    base: ProcessSteps
+    new: ProcessSteps
     cycle_times: CycleTimes
     workload: Workload
     rows: pl.DataFrame
@@ -267,9 +267,9 @@ class Pair:
 
 THRESHOLD = 10.0
 """Rows with a higher score are worth a word."""
-_MOST = 3
+_MAX_FINDINGS = 3
 """Findings, and metrics of each."""
-_LEAST_CHANGE = 1e-6
+_MIN_CHANGE = 1e-6
 """Metrics that changed by less did not change."""
 
 
@@ -277,13 +277,17 @@ def key_findings(rows: pl.DataFrame) -> tuple[KeyFinding, ...]:
     """The first functions of the rows whose score is above the threshold, with their metrics."""
     high = rows.select("function", "device", "mu_delta", "score").with_row_index("row")
     high = high.filter(pl.col("score") > THRESHOLD)
-    heads = high.unique(["function", "device"], keep="first", maintain_order=True).head(_MOST)
-    found = []
+    heads = high.unique(["function", "device"], keep="first", maintain_order=True).head(
+        _MAX_FINDINGS
+    )
+    findings = []
     for row, function, device in heads.select("row", "function", "device").iter_rows():
         same = (pl.col("function") == function) & (pl.col("device") == device)
-        changed = high.filter(same, pl.col("mu_delta").abs() > _LEAST_CHANGE)["row"]
-        found.append(KeyFinding(function, device, row, tuple(changed.head(_MOST).to_list())))
-    return tuple(found)
+        changed = high.filter(same, pl.col("mu_delta").abs() > _MIN_CHANGE)["row"]
+        findings.append(
+            KeyFinding(function, device, row, tuple(changed.head(_MAX_FINDINGS).to_list()))
+        )
+    return tuple(findings)
 
 
 # -- what one side tells without any noise, or nearly ----------------------------------------------
@@ -339,7 +343,7 @@ class Signals:
     """Fewest and most per cycle of each amount, without a few odd cycles."""
 
 
-def signals_of(role: Role) -> Signals:
+def signals_of(role: ProcessSteps) -> Signals:
     """The signals of one process of one run.
 
     >>> import timesink
@@ -372,8 +376,8 @@ def digest(program: Program, cycles: Ints) -> str:
     Calls that vary from cycle to cycle are left out: how often they come is no property of it.
     """
     sites = program.sites.sort("site")
-    known = sorted(set(cycles.tolist()) & set(program.cycles))
-    side = counted(program, sites["site"], known or program.cycles)
+    common = sorted(set(cycles.tolist()) & set(program.cycles))
+    side = count_calls(program, sites["site"], common or program.cycles)
     structural = np.isin(sites["sort"].to_numpy(), (OPERATOR, ANNOTATION, MODULE))
     if not program.host:
         structural[:] = True
@@ -384,9 +388,9 @@ def digest(program: Program, cycles: Ints) -> str:
     return hashlib.sha256(np.ascontiguousarray(content).tobytes()).hexdigest()[:16]
 
 
-def _amounts(role: Role, cycles: Ints) -> dict[str, Ints]:
+def _amounts(role: ProcessSteps, cycles: Ints) -> dict[str, Ints]:
     """Counts and device time, cycle by cycle, of what was recorded at all."""
-    found: dict[str, Ints] = {}
+    amounts: dict[str, Ints] = {}
     once = once_per_cycle(plain_texts(role.behaviour)).select(
         "cycle", "function", "function_class", "device", "calls", "dur_ns"
     )
@@ -395,10 +399,10 @@ def _amounts(role: Role, cycles: Ints) -> dict[str, Ints]:
     if runtime.height:
         names = runtime["function"].unique().to_list()
         waits = [name for name in names if vendors.waits_for_device(name)]
-        found["syncs"] = _sums(runtime.filter(pl.col("function").is_in(waits)), "calls", cycles)
+        amounts["syncs"] = _sums(runtime.filter(pl.col("function").is_in(waits)), "calls", cycles)
     if role.program is None:
         work = once.filter(~on_host)
-        return found | ({"device_ns": _sums(work, "dur_ns", cycles)} if work.height else {})
+        return amounts | ({"device_ns": _sums(work, "dur_ns", cycles)} if work.height else {})
     sites = role.program.sites.select("site", "parent", "sort")
     graphs = sites.filter(pl.col("sort") == RUNTIME)["site"]
     # Calls of the runtime in a program replay graphs: what is in these has no launch of its own.
@@ -406,12 +410,12 @@ def _amounts(role: Role, cycles: Ints) -> dict[str, Ints]:
     rows = role.program.counts.join(sites, on="site")
     work = rows.filter(pl.col("sort").is_in([KERNEL, COPY]))
     if work.height:
-        found["device_ns"] = _sums(work, "device_ns", cycles)
-        found["launches"] = _sums(
+        amounts["device_ns"] = _sums(work, "device_ns", cycles)
+        amounts["launches"] = _sums(
             rows.filter(launched | (pl.col("sort") == RUNTIME)), "calls", cycles
         )
-        found["copied_bytes"] = _sums(work.filter(pl.col("sort") == COPY), "bytes", cycles)
-    return found
+        amounts["copied_bytes"] = _sums(work.filter(pl.col("sort") == COPY), "bytes", cycles)
+    return amounts
 
 
 def _sums(rows: pl.DataFrame, amount: str, cycles: Ints) -> Ints:

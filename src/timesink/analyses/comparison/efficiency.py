@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from timesink.analyses.comparison import Pair, Role
+from timesink.analyses.comparison import Pair, ProcessSteps
 from timesink.analyses.work.cycle_work import CycleEfficiency, cycle_efficiency
-from timesink.analyses.work.efficiency import LEAST_MODELLED
+from timesink.analyses.work.efficiency import MIN_MODELLED
 
 PRECISION, ADDED, REMOVED, MORE, LESS, SLOWER, FASTER = CHANGES = (
     *("precision", "added", "removed", "more work", "less work", "slower", "faster"),
@@ -30,7 +30,7 @@ SCHEMA: dict[str, pl.DataType] = {
 _EXACT = 1e-6
 _SELDOM = 0.5
 """Part by which work may differ that is not in most cycles: which cycles were seen decides it."""
-_LEAST_TIME, _LEAST_PART = 0.1, 0.01
+_MIN_TIME, _MIN_PART = 0.1, 0.01
 """The same work takes another time beyond this part of it, and of all that is modelled."""
 _GIGA, _MEBI = 1e9, float(2**20)
 
@@ -54,8 +54,8 @@ class EfficiencyChange:
     @property
     def same_device(self) -> bool:
         """Whether shares of both sides are of the same peaks."""
-        sides = [one.peaks for one in (self.base, self.new) if one is not None]
-        return len({one.device if one else "" for one in sides}) <= 1
+        sides = [efficiency.peaks for efficiency in (self.base, self.new) if efficiency is not None]
+        return len({peaks.device if peaks else "" for peaks in sides}) <= 1
 
 
 def efficiency_change(pair: Pair, peaks: str | None = None) -> EfficiencyChange | None:
@@ -73,33 +73,34 @@ def efficiency_change(pair: Pair, peaks: str | None = None) -> EfficiencyChange 
         return None
     if base is None or new is None:
         return EfficiencyChange(base, new, NO_SHAPES)
-    if min(base.modelled_share, new.modelled_share) < LEAST_MODELLED:
+    if min(base.modelled_share, new.modelled_share) < MIN_MODELLED:
         return EfficiencyChange(base, new, TOO_LITTLE)
-    return EfficiencyChange(base, new, operators=_changed(base, new))
+    return EfficiencyChange(base, new, operators=_changed_operators(base, new))
 
 
-def _efficiency(role: Role, peaks: str | None) -> CycleEfficiency | None:
+def _efficiency(role: ProcessSteps, peaks: str | None) -> CycleEfficiency | None:
     if role.work is None:
         return None
     cycles = role.behaviour["cycle"].unique()
     return cycle_efficiency(role.work, cycles, role.mean_cycle_ns, peaks)
 
 
-def _changed(base: CycleEfficiency, new: CycleEfficiency) -> pl.DataFrame:
+def _changed_operators(base: CycleEfficiency, new: CycleEfficiency) -> pl.DataFrame:
     """Operators whose work, precision or time is another one."""
-    sides = [_by_shape(one.operators) for one in (base, new)]
+    sides = [_by_shape(efficiency.operators) for efficiency in (base, new)]
     exact = sides[0].join(sides[1], on=_KEY, suffix="_new", how="full", coalesce=True)
-    alone = exact.filter(pl.col("calls").is_null() | pl.col("calls_new").is_null())
+    unmatched = exact.filter(pl.col("calls").is_null() | pl.col("calls_new").is_null())
     # Operators that only have other shapes are one row, not one that went and one that came.
     met = exact.filter(pl.col("calls").is_not_null() & pl.col("calls_new").is_not_null())
     parts = [
-        side.join(alone, on=_KEY, how="semi").group_by("operator").agg(_joined()) for side in sides
+        side.join(unmatched, on=_KEY, how="semi").group_by("operator").agg(_join_shapes())
+        for side in sides
     ]
     other = parts[0].join(parts[1], on="operator", suffix="_new", how="full", coalesce=True)
     rows = pl.concat(
         [met.with_columns(shape_new=pl.col("shape")), other.select(*met.columns, "shape_new")]
     )
-    least = _LEAST_PART * float(base.operators["time_ns"].sum())
+    least = _MIN_PART * float(base.operators["time_ns"].sum())
     return (
         rows.with_columns(change=_change(least))
         .filter(pl.col("change").is_not_null())
@@ -123,10 +124,10 @@ def _changed(base: CycleEfficiency, new: CycleEfficiency) -> pl.DataFrame:
 
 def _by_shape(operators: pl.DataFrame) -> pl.DataFrame:
     """One row per operator and shape, with all its precisions, longest first."""
-    return operators.group_by(_KEY, maintain_order=True).agg(*_summed())
+    return operators.group_by(_KEY, maintain_order=True).agg(*_sums())
 
 
-def _summed() -> list[pl.Expr]:
+def _sums() -> list[pl.Expr]:
     precisions = pl.col("precision").filter(pl.col("precision") != "")
     return [
         precisions.unique(maintain_order=True).str.join(", ").alias("precision"),
@@ -136,10 +137,10 @@ def _summed() -> list[pl.Expr]:
     ]
 
 
-def _joined() -> list[pl.Expr]:
+def _join_shapes() -> list[pl.Expr]:
     many = pl.format("{} shapes", pl.len())
     return [pl.when(pl.len() == 1).then(pl.col("shape").first()).otherwise(many).alias("shape"),
-            *_summed()]  # fmt: skip
+            *_sums()]  # fmt: skip
 
 
 def _figures(side: str, suffix: str) -> list[pl.Expr]:
@@ -169,14 +170,14 @@ def _change(least_ns: float) -> pl.Expr:
         unlike |= apart
         grew |= apart & (now > before)
     before, now = pl.col("time_ns"), pl.col("time_ns_new")
-    other_time = ((now - before).abs() > _LEAST_TIME * before) & ((now - before).abs() > least_ns)
+    other_time = ((now - before).abs() > _MIN_TIME * before) & ((now - before).abs() > least_ns)
     # What is in few cycles of one side only may not have come yet in the other.
-    known = pl.coalesce("often", "often_new")
+    is_regular = pl.coalesce("often", "often_new")
     return (
         pl.when(pl.col("calls").is_null())
-        .then(pl.when(known).then(pl.lit(ADDED)))
+        .then(pl.when(is_regular).then(pl.lit(ADDED)))
         .when(pl.col("calls_new").is_null())
-        .then(pl.when(known).then(pl.lit(REMOVED)))
+        .then(pl.when(is_regular).then(pl.lit(REMOVED)))
         .when(pl.col("precision") != pl.col("precision_new"))
         .then(pl.lit(PRECISION))
         .when(unlike & grew)

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour import SIDE_WAIT, UNTRACED, once_per_cycle
-from timesink.analyses.comparison import Role
-from timesink.analyses.comparison.sides import is_related, is_unplaced, meeting
+from timesink.analyses.comparison import ProcessSteps
+from timesink.analyses.comparison.sides import is_related, is_unplaced, match_functions
 from timesink.analyses.names import short_kernel_name
 from timesink.model.intervals import Flags, Floats
 from timesink.model.schema import HOST_DEVICE
@@ -57,19 +57,19 @@ class Unrecorded:
 
     def of_these(self) -> pl.Expr:
         """Whether a function is of a sort that one side lacks."""
-        named = {name for each in self._sorts() for name in each.classes}
-        on_host, whole = _is_host(), {*self.base, *self.new}
-        found = _is_of({*named, UNTRACED} if self.untraced else named)
-        found |= on_host if HOST_EVENTS in whole else pl.lit(value=False)
-        found |= ~on_host if _DEVICE_WORK in whole else pl.lit(value=False)
-        return found.fill_null(value=False)
+        named = {name for sort in self._sorts() for name in sort.classes}
+        on_host, missing = _is_host(), {*self.base, *self.new}
+        is_missing = _is_of({*named, UNTRACED} if self.untraced else named)
+        is_missing |= on_host if HOST_EVENTS in missing else pl.lit(value=False)
+        is_missing |= ~on_host if _DEVICE_WORK in missing else pl.lit(value=False)
+        return is_missing.fill_null(value=False)
 
     def call_these(self) -> pl.Expr:
         """Whether a function may call such ones: its own time is more where they are missing."""
-        return _is_of({name for each in self._sorts() for name in each.callers})
+        return _is_of({name for sort in self._sorts() for name in sort.callers})
 
     def _sorts(self) -> Iterator[_Sort]:
-        return (each for each in _SORTS if each.name in {*self.base, *self.new})
+        return (sort for sort in _SORTS if sort.name in {*self.base, *self.new})
 
 
 def _is_host() -> pl.Expr:
@@ -77,11 +77,11 @@ def _is_host() -> pl.Expr:
 
 
 def _is_of(classes: Collection[str]) -> pl.Expr:
-    known = pl.col("function_class").cast(pl.String).is_in(sorted(classes))
-    return (_is_host() & known).fill_null(value=False)
+    in_classes = pl.col("function_class").cast(pl.String).is_in(sorted(classes))
+    return (_is_host() & in_classes).fill_null(value=False)
 
 
-def unrecorded(base: pl.DataFrame, new: pl.DataFrame) -> Unrecorded:
+def find_unrecorded(base: pl.DataFrame, new: pl.DataFrame) -> Unrecorded:
     """What one side lacks altogether.
 
     Both need function, function_class and device of everything that ran.
@@ -90,8 +90,8 @@ def unrecorded(base: pl.DataFrame, new: pl.DataFrame) -> Unrecorded:
     if not all(side.host or side.device for side in sides):
         return Unrecorded()
     return Unrecorded(
-        base=tuple(_lacking(sides[0], sides[1])),
-        new=tuple(_lacking(sides[1], sides[0])),
+        base=tuple(_missing_sorts(sides[0], sides[1])),
+        new=tuple(_missing_sorts(sides[1], sides[0])),
         untraced=len({UNTRACED in side.classes for side in sides}) > 1,
     )
 
@@ -123,7 +123,7 @@ class _Side:
         )
 
 
-def _lacking(side: _Side, other: _Side) -> Iterator[str]:
+def _missing_sorts(side: _Side, other: _Side) -> Iterator[str]:
     if side.unplaced:
         return
     if not side.device and other.device:
@@ -234,7 +234,7 @@ def calls_per_cycle(calls: pl.DataFrame, cycles: pl.Series) -> pl.DataFrame:
 
 
 def _common(sort: str, base: pl.DataFrame, new: pl.DataFrame) -> CallsPerCycle:
-    met = meeting(base, new)
+    met = match_functions(base, new)
     lost = (pl.col("level") == "family") & ~is_related()
     level = pl.when(lost).then(pl.lit("alone", met["level"].dtype)).otherwise(pl.col("level"))
     # What each function is counted under.
@@ -253,14 +253,14 @@ def _common(sort: str, base: pl.DataFrame, new: pl.DataFrame) -> CallsPerCycle:
         .agg(pl.col("calls", "share").sum(), pl.col("doubt").min())
         for side in (base, new)
     ]
-    alone = [float(side.filter(pl.col("level") == "alone")["share"].sum()) for side in sides]
+    unmatched = [float(side.filter(pl.col("level") == "alone")["share"].sum()) for side in sides]
     met_sides = [side.filter(pl.col("level") != "alone") for side in sides]
     both = met_sides[0].join(met_sides[1], KEY, suffix="_new")
     table = both.rename({"calls": "calls_base", "share": "share_base"}).with_columns(
         (pl.col("calls_base") / pl.col("calls_new")).alias("ratio"),
         pl.max_horizontal("doubt", "doubt_new").alias("doubt"),
     )
-    return CallsPerCycle(sort, table.sort(KEY), alone_base=alone[0], alone_new=alone[1])
+    return CallsPerCycle(sort, table.sort(KEY), alone_base=unmatched[0], alone_new=unmatched[1])
 
 
 # What to keep in mind about two recordings, though both may hold the same work.
@@ -275,7 +275,7 @@ def ran(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter((pl.col("calls") > 0) | (pl.col("dur_ns") > 0))
 
 
-def other_mix(base: Role, new: Role) -> str | None:
+def other_mix(base: ProcessSteps, new: ProcessSteps) -> str | None:
     """A sentence where one side runs attention in a way of its own beside the one both have.
 
     Prompts and tokens are attended to by different kernels, so their steps are in another
@@ -283,15 +283,17 @@ def other_mix(base: Role, new: Role) -> str | None:
     both sides.
     """
     on_device = pl.col("device") != HOST_DEVICE
-    met = meeting(*(calls_by_cycle(role.behaviour, on_device) for role in (base, new)))
+    met = match_functions(*(calls_by_cycle(role.behaviour, on_device) for role in (base, new)))
     attention = met.filter(pl.col("family") == _ATTENTION)
     shared = attention.filter(pl.col("in_base") & pl.col("in_new"))
-    alone = [
-        attention.filter(pl.col(own), ~pl.col(other))["function"].sort() for own, other in _SIDES
+    unmatched = [
+        attention.filter(pl.col(side), ~pl.col(other))["function"].sort() for side, other in _SIDES
     ]
-    if shared.is_empty() or all(map(len, alone)) or not any(map(len, alone)):
+    if shared.is_empty() or all(map(len, unmatched)) or not any(map(len, unmatched)):
         return None
-    more, less, names = (base, new, alone[0]) if len(alone[0]) else (new, base, alone[1])
+    more, less, names = (
+        (base, new, unmatched[0]) if len(unmatched[0]) else (new, base, unmatched[1])
+    )
     return (
         f"Beside attention kernels that both run, {more.label} has "
         f"`{short_kernel_name(names[0])}`: its cycles hold another mix of steps "
@@ -299,7 +301,7 @@ def other_mix(base: Role, new: Role) -> str | None:
     )
 
 
-def recorded_in_part(role: Role) -> Iterator[str]:
+def recorded_in_part(role: ProcessSteps) -> Iterator[str]:
     """Cycles without device work, where others have some: it was not recorded."""
     cycles = role.behaviour["cycle"].n_unique()
     having = role.behaviour.filter(pl.col("device") != HOST_DEVICE)["cycle"].n_unique()
@@ -310,7 +312,7 @@ def recorded_in_part(role: Role) -> Iterator[str]:
         )
 
 
-def cautions(base: Role, new: Role, lacking: Unrecorded) -> Iterator[str]:
+def cautions(base: ProcessSteps, new: ProcessSteps, missing: Unrecorded) -> Iterator[str]:
     """What the recordings themselves differ in."""
     on_device = []
     for role in (base, new):
@@ -318,16 +320,16 @@ def cautions(base: Role, new: Role, lacking: Unrecorded) -> Iterator[str]:
         named = table.filter(pl.col("function") == (role.anchor or ""))
         by_kernel = not named.is_empty() and named.filter(by_host).is_empty()
         # Without host events nothing but the device can have marked cycles.
-        alone = role.method is not None and table.filter(by_host).is_empty()
-        known = role.method == "kernels" or by_kernel or alone
-        on_device.append(None if table.is_empty() else known)
+        is_device_only = role.method is not None and table.filter(by_host).is_empty()
+        is_marked_by_device = role.method == "kernels" or by_kernel or is_device_only
+        on_device.append(None if table.is_empty() else is_marked_by_device)
     if set(on_device) == {True, False}:
         host, device = (new, base) if on_device[0] else (base, new)
         yield (
             f"Cycles of {host.label} last as the host marks them, those of {device.label} as the "
             "device works: their lengths are of different things."
         )
-    for role, other, sorts in ((base, new, lacking.base), (new, base, lacking.new)):
+    for role, other, sorts in ((base, new, missing.base), (new, base, missing.new)):
         if sorts:
             yield (
                 f"{role.label} recorded no {' and no '.join(sorts)}; such functions of "

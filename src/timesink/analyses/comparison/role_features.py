@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.behaviour import once_per_cycle
-from timesink.analyses.comparison import Role
+from timesink.analyses.comparison import ProcessSteps
 from timesink.analyses.kernels.families import load_families
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE
@@ -63,7 +63,7 @@ def role_starts(owners: Ints) -> NDArray[np.intp]:
     return np.flatnonzero(np.diff(owners, prepend=-1))
 
 
-def measure(roles: Sequence[Role]) -> Measures:
+def measure(roles: Sequence[ProcessSteps]) -> Measures:
     """The features of all roles beside each other."""
     rows = pl.concat(
         [
@@ -88,16 +88,19 @@ def measure(roles: Sequence[Role]) -> Measures:
         for column, feature in enumerate(features)
         if feature.kind in {TIME, CALLS} and feature.place == 0
     ]
-    for unwatched in (host, *([one] for one in host if features[one].name in OBSERVED)):
+    for unwatched in (
+        host,
+        *([host_column] for host_column in host if features[host_column].name in OBSERVED),
+    ):
         if unwatched:
             most = np.maximum.reduceat(values[:, unwatched].max(axis=1), role_starts(owners))
             values[np.ix_((most == 0)[owners], unwatched)] = np.nan
     if cycles["prefill"].any():
         # Prefill cycles are another unit of work: they get features of their own.
-        own = tuple(replace(feature, phase="prefill") for feature in features)
+        prefill_features = tuple(replace(feature, phase="prefill") for feature in features)
         hidden = cycles["prefill"].to_numpy()[:, None]
         both = np.hstack([np.where(hidden, np.nan, values), np.where(hidden, values, np.nan)])
-        features, values = (*features, *own), both
+        features, values = (*features, *prefill_features), both
     return Measures(features, values, owners, devices)
 
 
@@ -114,11 +117,15 @@ def _with_places(
     for role, device in rows.select("role", "device").unique().iter_rows():
         names[role].append(device)
     devices = tuple(
-        (HOST_DEVICE, *sorted((name for name in own if name != HOST_DEVICE), key=natural))
-        for own in names
+        (HOST_DEVICE, *sorted((name for name in role_names if name != HOST_DEVICE), key=natural))
+        for role_names in names
     )
     table = pl.DataFrame(
-        [(role, name, place) for role, own in enumerate(devices) for place, name in enumerate(own)],
+        [
+            (role, name, place)
+            for role, role_devices in enumerate(devices)
+            for place, name in enumerate(role_devices)
+        ],
         schema={"role": pl.Int64, "device": pl.Categorical, "place": pl.Int64},
         orient="row",
     )
@@ -217,14 +224,14 @@ _LOAD = re.compile("usage|util|occupancy|power")
 """Counters that a kernel which only waits drives up."""
 _USUAL_WEIGHT = 3
 """The scatter that other roles show counts as much as this many cycles of one's own."""
-_LEAST_SCATTER = 0.05
+_MIN_SCATTER = 0.05
 _SNAPSHOTS = re.compile("sm_util|occupancy")
 _SNAPSHOT_SCATTER = 2.0
 """Counters that tell what a device did at one moment jump by several doublings from one sample to
 the next, and neighbouring cycles share a sample: that all are alike says little."""
-_FEWEST = 3
+_MIN_STEPS_FOR_SCATTER = 3
 """Cycles from which a role says something about scatter."""
-_FEWEST_TO_TRIM = 5
+_MIN_TO_TRIM = 5
 _TRIMMED = 8
 """One of so many cycles may be out of the ordinary at each end, and one of few."""
 
@@ -258,7 +265,7 @@ def doublings(measures: Measures) -> Floats:
         if feature.kind == METRIC and feature.place > 0 and _LOAD.search(feature.name)
     ]
     for column in looking_busy:
-        result[_waiting(measures, measures.features[column]), column] = np.nan
+        result[_is_waiting(measures, measures.features[column]), column] = np.nan
     return result
 
 
@@ -269,12 +276,12 @@ def _floor(measures: Measures, feature: Feature, values: Floats) -> Floats | flo
         return CALLS_FLOOR
     if feature.kind == TIME:
         return TIME_FLOOR * np.nan_to_num(_lengths(measures, feature.phase), nan=0.0)
-    known = values > 0
-    if feature.unit in METRIC_FLOORS or not known.any():
+    is_positive = values > 0
+    if feature.unit in METRIC_FLOORS or not is_positive.any():
         return METRIC_FLOORS.get(feature.unit, 0.0)
     # Of the median over the roles of their mean, of those that are not zero throughout.
-    sums = np.bincount(measures.owners[known], values[known])
-    many = np.bincount(measures.owners[known])
+    sums = np.bincount(measures.owners[is_positive], values[is_positive])
+    many = np.bincount(measures.owners[is_positive])
     return float(np.median(sums[many > 0] / many[many > 0])) * OTHER_FLOOR
 
 
@@ -283,7 +290,7 @@ def _lengths(measures: Measures, phase: str) -> Floats:
     return np.asarray(measures.values[:, column])
 
 
-def _waiting(measures: Measures, feature: Feature) -> Flags:
+def _is_waiting(measures: Measures, feature: Feature) -> Flags:
     """Rows of roles that spend much of their cycles in collectives on that device."""
     wait = Feature(TIME, COLLECTIVE, feature.place, "ns", feature.phase)
     if wait not in measures.features:
@@ -298,12 +305,14 @@ def _waiting(measures: Measures, feature: Feature) -> Flags:
 
 def least_scatter(features: Sequence[Feature]) -> Floats:
     """Scatter from cycle to cycle that each feature has at least, whatever the cycles show."""
-    snapshots = [bool(_SNAPSHOTS.search(one.name)) and one.kind == METRIC for one in features]
-    return np.where(snapshots, _SNAPSHOT_SCATTER, _LEAST_SCATTER)
+    snapshots = [
+        bool(_SNAPSHOTS.search(feature.name)) and feature.kind == METRIC for feature in features
+    ]
+    return np.where(snapshots, _SNAPSHOT_SCATTER, _MIN_SCATTER)
 
 
 def null_levels(
-    logs: Floats, owners: Ints, least: Floats | float = _LEAST_SCATTER
+    logs: Floats, owners: Ints, least: Floats | float = _MIN_SCATTER
 ) -> list[tuple[Levels, Levels]]:
     """Levels of both parts of every role: even and odd cycles, first and second half."""
     many = np.bincount(owners)
@@ -317,7 +326,7 @@ def null_levels(
 
 
 def role_levels(
-    logs: Floats, owners: Ints, least: Floats | float = _LEAST_SCATTER, chosen: Flags | None = None
+    logs: Floats, owners: Ints, least: Floats | float = _MIN_SCATTER, chosen: Flags | None = None
 ) -> Levels:
     """Levels of all roles from all of their cycles, or from those chosen."""
     rows = np.ones(len(owners), dtype=np.bool_) if chosen is None else chosen
@@ -325,12 +334,12 @@ def role_levels(
     logs = np.where(rows[:, None], logs, np.nan)
     count = np.add.reduceat(~np.isnan(logs), starts, axis=0, dtype=np.int64)
     # The ends are drawn in, so many at each.
-    trimmed = np.where(count >= _FEWEST_TO_TRIM, np.maximum(count // _TRIMMED, 1), 0)
+    trimmed = np.where(count >= _MIN_TO_TRIM, np.maximum(count // _TRIMMED, 1), 0)
     lowest, highest = np.empty(count.shape), np.empty(count.shape)
     columns = np.arange(logs.shape[1])
-    for role, known in enumerate(np.split(logs, starts[1:])):
+    for role, role_logs in enumerate(np.split(logs, starts[1:])):
         # Unknown ones are sorted to the end.
-        ordered = np.sort(known, axis=0)
+        ordered = np.sort(role_logs, axis=0)
         lowest[role] = ordered[trimmed[role], columns]
         highest[role] = ordered[np.maximum(count[role] - 1 - trimmed[role], 0), columns]
     logs = np.clip(logs, lowest[owners], highest[owners])
@@ -338,16 +347,16 @@ def role_levels(
     # Variance of the cycles of each role, drawn up to the median of all roles, never down.
     squares = means_of((logs - mean[owners]) ** 2, starts) * count
     freedom = np.maximum(count - 1, 1)
-    own = np.where(count >= _FEWEST, squares / freedom, np.nan)
-    told = ~np.isnan(own).all(axis=0)
-    usual = np.zeros(own.shape[1])
-    usual[told] = np.nanmedian(own[:, told], axis=0)
+    variance = np.where(count >= _MIN_STEPS_FOR_SCATTER, squares / freedom, np.nan)
+    has_variance = ~np.isnan(variance).all(axis=0)
+    usual = np.zeros(variance.shape[1])
+    usual[has_variance] = np.nanmedian(variance[:, has_variance], axis=0)
     drawn = (_USUAL_WEIGHT * usual + np.nan_to_num(squares)) / (_USUAL_WEIGHT + freedom)
-    scatter: Floats = np.fmax(drawn, own)
+    scatter: Floats = np.fmax(drawn, variance)
     # What was drawn in makes the rest look closer together than the cycles are.
-    whole = np.maximum(count - 2 * trimmed, 1)
-    error = np.sqrt(np.maximum(scatter, np.square(least)) * count) / whole
-    error *= _widened(whole - 1 + _USUAL_WEIGHT)
+    retained = np.maximum(count - 2 * trimmed, 1)
+    error = np.sqrt(np.maximum(scatter, np.square(least)) * count) / retained
+    error *= _student_widening(retained - 1 + _USUAL_WEIGHT)
     taken = np.bincount(owners[rows], minlength=len(starts))
     turns = np.cumsum(rows) - 1 - (np.cumsum(taken) - taken)[owners]
     early = (turns < (taken / 2)[owners])[:, None]
@@ -358,14 +367,14 @@ def role_levels(
 
 def means_of(values: Floats, starts: NDArray[np.intp]) -> Floats:
     """Mean of what is known, part by part; NaN where nothing is."""
-    known = ~np.isnan(values)
-    count = np.add.reduceat(known, starts, axis=0, dtype=np.int64)
-    sums = np.add.reduceat(np.where(known, values, 0.0), starts, axis=0)
+    is_present = ~np.isnan(values)
+    count = np.add.reduceat(is_present, starts, axis=0, dtype=np.int64)
+    sums = np.add.reduceat(np.where(is_present, values, 0.0), starts, axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         means: Floats = sums / count
     return means
 
 
-def _widened(freedom: Ints) -> Floats:
+def _student_widening(freedom: Ints) -> Floats:
     """How much wider Student's distribution is than the normal one at three errors."""
     return np.asarray(1 + 2.5 / freedom + 5.75 / freedom**2)

@@ -17,7 +17,7 @@ from math import isclose
 
 import numpy as np
 
-from timesink.analyses.comparison import Pair, Role
+from timesink.analyses.comparison import Pair, ProcessSteps
 from timesink.analyses.comparison.role_features import (
     CALLS,
     COLLECTIVE,
@@ -38,7 +38,7 @@ from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.statistics import QUIETLY
 from timesink.errors import UsageError
 from timesink.model.intervals import Flags, Floats, Ints
-from timesink.model.units import amounts, brief_ns, count, counted, listed
+from timesink.model.units import amounts, brief_ns, count, count_noun, join_names
 
 CERTAINTY = 3.0
 """Errors that are taken off a difference."""
@@ -82,7 +82,7 @@ class Difference:
     """`Host`, `GPU 7`; empty for the cycle as a whole."""
     base: float
     """Mean over the cycles of the largest cluster's representative."""
-    own: float
+    value: float
     """Mean over the cycles of this cluster's representative."""
     unit: str
     """`ns` for times, empty for calls."""
@@ -107,7 +107,7 @@ class Cluster:
 class Exploration:
     """Which of many roles behave alike, and how the groups differ."""
 
-    roles: tuple[Role, ...]
+    roles: tuple[ProcessSteps, ...]
     """Sorted by label, whatever the order they were given in."""
     distances: Floats
     """Symmetric, one row and column per role, in doublings (`distances`)."""
@@ -129,11 +129,11 @@ class Exploration:
 
 _SAME = 0.75
 """Share of the cycles that must have one and the same count."""
-_FEWEST_CALLS = 4
+_MIN_CALLS = 4
 """Kinds of work that are called less say nothing about how much there is of it."""
-_UNLIKE = float(np.log2(1.25))
+_MIN_COUNT_LOG_RATIO = float(np.log2(1.25))
 """Counts differ by this factor or more, as in the check of the workload of two runs."""
-_MOST_KINDS = 0.75
+_MAX_KINDS = 0.75
 """Share of the kinds that must differ, all in the same direction."""
 
 
@@ -148,15 +148,15 @@ def exact_calls(measures: Measures) -> Floats:
         if feature.kind == CALLS and feature.place > 0 and feature.name != COLLECTIVE
     ]
     values, starts = measures.values[:, chosen], role_starts(measures.owners)
-    known = np.add.reduceat(~np.isnan(values), starts, axis=0, dtype=np.int64)
+    counts = np.add.reduceat(~np.isnan(values), starts, axis=0, dtype=np.int64)
     # The middle one of the known values of each column, the lower of two.
-    middle, columns = np.maximum(known - 1, 0) // 2, np.arange(len(chosen))
+    middle, columns = np.maximum(counts - 1, 0) // 2, np.arange(len(chosen))
     parts = np.split(values, starts[1:])
     usual = np.stack(
-        [np.sort(own, axis=0)[place, columns] for own, place in zip(parts, middle, strict=True)]
+        [np.sort(part, axis=0)[place, columns] for part, place in zip(parts, middle, strict=True)]
     )
-    alike = np.where(np.isnan(values), np.nan, values == usual[measures.owners])
-    exact = (means_of(alike, starts) >= _SAME) & (known > 1) & (usual >= 1)
+    same_as_usual = np.where(np.isnan(values), np.nan, values == usual[measures.owners])
+    exact = (means_of(same_as_usual, starts) >= _SAME) & (counts > 1) & (usual >= 1)
     return np.where(exact, np.log2(np.maximum(usual, 1.0)), np.nan)
 
 
@@ -164,21 +164,24 @@ def unlike_work(calls: Floats) -> Floats:
     """Which pairs of roles do another amount of work per cycle: 1 where they do, else 0."""
     unlike = np.zeros((len(calls), len(calls)))
     for row in range(len(calls)):
-        counted = np.fmax(calls[row], calls) >= np.log2(_FEWEST_CALLS)
+        counted = np.fmax(calls[row], calls) >= np.log2(_MIN_CALLS)
         apart = np.where(counted, calls - calls[row], np.nan)
         kinds = (~np.isnan(apart)).sum(axis=1)
-        most = np.maximum((apart >= _UNLIKE).sum(axis=1), (apart <= -_UNLIKE).sum(axis=1))
-        unlike[row] = (kinds > 0) & (most >= _MOST_KINDS * kinds)
+        most = np.maximum(
+            (apart >= _MIN_COUNT_LOG_RATIO).sum(axis=1),
+            (apart <= -_MIN_COUNT_LOG_RATIO).sum(axis=1),
+        )
+        unlike[row] = (kinds > 0) & (most >= _MAX_KINDS * kinds)
     return unlike
 
 
-def times_the_work(calls: Floats, base: int, own: int) -> float:
+def times_the_work(calls: Floats, base: int, second: int) -> float:
     """How many times the work of one role another does per cycle, in the middle of the kinds."""
-    counted = np.fmax(calls[base], calls[own]) >= np.log2(_FEWEST_CALLS)
-    return float(2 ** np.nanmedian((calls[own] - calls[base])[counted]))
+    counted = np.fmax(calls[base], calls[second]) >= np.log2(_MIN_CALLS)
+    return float(2 ** np.nanmedian((calls[second] - calls[base])[counted]))
 
 
-def linked(apart: Floats, threshold: float) -> Ints:
+def complete_linkage(apart: Floats, threshold: float) -> Ints:
     """The group of each member: the nearest groups join while all of their members stay near.
 
     Complete linkage: no two members of a group are `threshold` or more apart.  Groups carry the
@@ -203,12 +206,12 @@ def linked(apart: Floats, threshold: float) -> Ints:
             far[tip, :] = far[:, tip] = np.inf
             chain.pop()
         elif len(chain) > 1 and nearest == chain[-2]:
-            kept, gone = min(tip, nearest), max(tip, nearest)
-            far[kept] = far[:, kept] = np.maximum(far[kept], far[gone])
-            far[kept, kept] = np.inf
+            survivor, gone = min(tip, nearest), max(tip, nearest)
+            far[survivor] = far[:, survivor] = np.maximum(far[survivor], far[gone])
+            far[survivor, survivor] = np.inf
             far[gone, :] = far[:, gone] = np.inf
             left[gone] = False
-            group[group == gone] = kept
+            group[group == gone] = survivor
             del chain[-2:]
         else:
             chain.append(nearest)
@@ -223,44 +226,46 @@ def linked(apart: Floats, threshold: float) -> Ints:
 
 THRESHOLD = float(np.log2(1.5))
 """Less than a factor of 1.5 is no behaviour of its own, however sure it is."""
-MOST = 1.0
+MAX = 1.0
 """What may be taken off at most: a role that changed half-way must not hide what others do."""
 _SHARE_PCT = 99.0
 """Share of the null pairs that must stay together."""
-_SHOWN = 3
+_MOST_LABELS = 3
 
 
 def allowances(null: Floats) -> Floats:
     """What to take off in each feature, from differences of null pairs (pairs, roles, features)."""
     pairs = null.reshape(-1, null.shape[-1])
     taken = np.zeros(pairs.shape[1])
-    known = ~np.isnan(pairs).all(axis=0)
-    taken[known] = np.nanpercentile(pairs[:, known], _SHARE_PCT, axis=0, method="higher")
-    return np.minimum(taken, MOST)
+    has_pairs = ~np.isnan(pairs).all(axis=0)
+    taken[has_pairs] = np.nanpercentile(pairs[:, has_pairs], _SHARE_PCT, axis=0, method="higher")
+    return np.minimum(taken, MAX)
 
 
 def threshold_reason(null: Floats, features: Sequence[Feature], labels: Sequence[str]) -> str:
     """What the threshold comes to and what the null pairs said."""
-    known = ~np.isnan(null).all(axis=2)
-    if not known.any():
+    is_compared = ~np.isnan(null).all(axis=2)
+    if not is_compared.any():
         return "a factor of 1.5; no role has enough cycles to be compared with itself"
     allowed = allowances(null)
     most = int(allowed.argmax())
-    found = counted(int(known.sum()), "pairs")
+    basis = count_noun(int(is_compared.sum()), "pairs")
     if allowed[most] > 0:
-        found += f"; {features[most].name} up to {2 ** allowed[most]:.3g} x"
-    reason = f"a factor of 1.5 more than parts of one role differ by ({found})"
+        basis += f"; {features[most].name} up to {2 ** allowed[most]:.3g} x"
+    reason = f"a factor of 1.5 more than parts of one role differ by ({basis})"
     # Who differs from himself by more than others may differ from each other.
-    own = np.fmax.reduce(np.fmax.reduce(null - allowed, axis=2), axis=0)
-    unsteady = [label for label, far in zip(labels, own, strict=True) if far >= THRESHOLD]
+    self_difference = np.fmax.reduce(np.fmax.reduce(null - allowed, axis=2), axis=0)
+    unsteady = [
+        label for label, far in zip(labels, self_difference, strict=True) if far >= THRESHOLD
+    ]
     if unsteady:
-        reason += f"; {listed(unsteady, _SHOWN)} changed during the recording"
+        reason += f"; {join_names(unsteady, _MOST_LABELS)} changed during the recording"
     return reason
 
 
-SHOWN = 3
+MOST_PARTS = 3
 """Differences in a sentence."""
-_ALIKE = 0.05
+_MAX_DIFFERENCE = 0.05
 """Numbers that differ by less tell the same."""
 _SPECK = 1e-9
 """Keeps the logarithm of nothing finite."""
@@ -272,7 +277,7 @@ _UNLIKE_WORK = 1.5
 class Setting:
     """All roles with what was measured of them."""
 
-    roles: tuple[Role, ...]
+    roles: tuple[ProcessSteps, ...]
     measures: Measures
     levels: Levels
     allowed: Floats
@@ -283,57 +288,61 @@ class Setting:
     """Exact calls per cycle (`exact_calls`)."""
 
 
-def differences(setting: Setting, base: int, own: int, threshold: float) -> tuple[Difference, ...]:
+def differences(
+    setting: Setting, base: int, second: int, threshold: float
+) -> tuple[Difference, ...]:
     """Features in which two roles differ by the threshold or more, largest first."""
     levels, means, measures = setting.levels, setting.means, setting.measures
-    one, other = (Levels(levels.mean[[role]], levels.error[[role]]) for role in (base, own))
-    sure = sure_differences(one, other, setting.allowed)[0]
-    unit = other_unit(setting, base, own)
+    base_levels, other = (
+        Levels(levels.mean[[role]], levels.error[[role]]) for role in (base, second)
+    )
+    sure = sure_differences(base_levels, other, setting.allowed)[0]
+    unit = other_unit(setting, base, second)
     features = measures.features
     # Times and calls of unlike units of work cannot be set against each other; the floor of a time
     # moves with the length of the cycle, so its plain ratio counts as well.
-    seen = np.log2(np.maximum(means[[base, own]], _SPECK))
+    seen = np.log2(np.maximum(means[[base, second]], _SPECK))
     plain = np.abs(seen[1] - seen[0])
-    kept = [
+    chosen = [
         int(at)
         for at in np.flatnonzero(np.nan_to_num(sure) >= threshold)
         if (not unit and plain[at] >= threshold) or features[at].kind == METRIC
     ]
     # Of two counters of one quantity the one with the longer name says more: gpu_sm_frequency.
-    kept.sort(key=lambda at: (-round(float(sure[at]), 9), -len(features[at].name), features[at]))
-    found = []
-    for at in kept:
+    chosen.sort(key=lambda at: (-round(float(sure[at]), 9), -len(features[at].name), features[at]))
+    entries = []
+    for at in chosen:
         kind, name, place, base_unit, phase = astuple(features[at])
         what = {CYCLE: "length of the cycle", METRIC: name}.get(kind, f"{kind} of {name}")
         # What the second role calls the place, or the first where only that one has it.
-        here, there = (measures.devices[role] for role in (own, base))
+        here, there = (measures.devices[role] for role in (second, base))
         device = (here if place < len(here) else there)[place]
-        found.append(
+        entries.append(
             Difference(
                 what=f"{what} ({phase})" if phase else what,
                 device="" if kind == CYCLE else device,
                 base=float(means[base, at]),
-                own=float(means[own, at]),
+                value=float(means[second, at]),
                 unit=base_unit,
                 distance=float(sure[at]),
             )
         )
-    return tuple(found)
+    return tuple(entries)
 
 
-def other_unit(setting: Setting, base: int, own: int) -> str:
+def other_unit(setting: Setting, base: int, second: int) -> str:
     """A sentence where two roles' cycles are not the same unit of work, else nothing.
 
     That is so where one has prefill cycles only and the other none, and where cycles are marked by
     another call and have another number of calls in them.
     """
-    texts = [_unit_text(setting, role) for role in (own, base)]
-    told = f"another unit of work: {texts[0]}, not {texts[1]}"
-    phases = [_phases(setting, role) for role in (base, own)]
+    texts = [_unit_text(setting, role) for role in (second, base)]
+    text = f"another unit of work: {texts[0]}, not {texts[1]}"
+    phases = [_phases(setting, role) for role in (base, second)]
     if phases[0].isdisjoint(phases[1]):
-        return told
+        return text
     # Calls per cycle that are the program's own work; on the device where all have some there.
-    calls = np.nan_to_num(setting.means[[base, own]])
+    calls = np.nan_to_num(setting.means[[base, second]])
     counted = [
         (at, feature.place > 0)
         for at, feature in enumerate(setting.measures.features)
@@ -343,8 +352,8 @@ def other_unit(setting: Setting, base: int, own: int) -> str:
     everywhere = calls[:, [at for at, _ in counted]].sum(axis=1)
     work: list[float] = (on_device if on_device.min() > 0 else everywhere).tolist()
     unlike = min(work) > 0 and max(work) / min(work) >= _UNLIKE_WORK
-    marks = {setting.roles[role].anchor for role in (base, own)}
-    return told if unlike and len(marks) > 1 else ""
+    marks = {setting.roles[role].anchor for role in (base, second)}
+    return text if unlike and len(marks) > 1 else ""
 
 
 def _phases(setting: Setting, role: int) -> set[str]:
@@ -368,37 +377,44 @@ def _unit_text(setting: Setting, role: int) -> str:
     return f"{count(cycles)} {sort} of {brief_ns(float(setting.means[role, at]))} ({mark})"
 
 
-def sentence(setting: Setting, base: int, own: int, found: tuple[Difference, ...]) -> str:
+def sentence(setting: Setting, base: int, second: int, candidates: tuple[Difference, ...]) -> str:
     """What sets a role apart: its unit of work if that is another, then what differs most."""
-    unit = other_unit(setting, base, own)
+    unit = other_unit(setting, base, second)
     parts = [unit] if unit else []
-    if not unit and unlike_work(setting.calls[[base, own]])[0, 1]:
-        many = times_the_work(setting.calls, base, own)
+    if not unit and unlike_work(setting.calls[[base, second]])[0, 1]:
+        many = times_the_work(setting.calls, base, second)
         parts.append(f"another amount of work: {many:.3g} times the calls in a cycle")
-    told: list[Difference] = []
-    for one in found:
+    mentioned: list[Difference] = []
+    for difference in candidates:
         # Two counters of one thing, as gpu_frequency and gpu_sm_frequency, or both ways of a link.
         again = any(
-            (one.unit, one.device) == (other.unit, other.device)
-            and isclose(one.base, other.base, rel_tol=_ALIKE, abs_tol=_ALIKE)
-            and isclose(one.own, other.own, rel_tol=_ALIKE, abs_tol=_ALIKE)
-            for other in told
+            (difference.unit, difference.device) == (other.unit, other.device)
+            and isclose(
+                difference.base, other.base, rel_tol=_MAX_DIFFERENCE, abs_tol=_MAX_DIFFERENCE
+            )
+            and isclose(
+                difference.value, other.value, rel_tol=_MAX_DIFFERENCE, abs_tol=_MAX_DIFFERENCE
+            )
+            for other in mentioned
         )
-        if len(parts) < SHOWN and not again:
-            told.append(one)
-            place = f" on {one.device}" if one.device else ""
-            parts.append(f"{one.what}{place}: {amounts(one.base, one.own, one.unit)}")
+        if len(parts) < MOST_PARTS and not again:
+            mentioned.append(difference)
+            place = f" on {difference.device}" if difference.device else ""
+            parts.append(
+                f"{difference.what}{place}: "
+                f"{amounts(difference.base, difference.value, difference.unit)}"
+            )
     return "; ".join(parts) or "some of its members differ from some of the largest cluster"
 
 
-MOST_PAIRS = 10
+MAX_PAIRS = 10
 """Pairs of clusters that are compared in full: all of five clusters."""
 _TIE = 1e-6
 """Weight of plain differences: they only decide between equal distances."""
 
 
 @QUIETLY
-def explore(roles: Sequence[Role], *, most_pairs: int = MOST_PAIRS) -> Exploration:
+def explore(roles: Sequence[ProcessSteps], *, most_pairs: int = MAX_PAIRS) -> Exploration:
     """Clusters of roles that behave alike, their representatives, and comparisons of these.
 
     The result does not depend on the order of the roles: they are sorted by label.
@@ -416,9 +432,9 @@ def explore(roles: Sequence[Role], *, most_pairs: int = MOST_PAIRS) -> Explorati
             raise UsageError(f"{role.label}: no step was recorded", "leave it out")
     measures = measure(ordered)
     logs = doublings(measures)
-    given = logs, measures.owners, least_scatter(measures.features)
-    levels = role_levels(*given)
-    null = np.stack([sure_differences(*parts) for parts in null_levels(*given)])
+    arguments = logs, measures.owners, least_scatter(measures.features)
+    levels = role_levels(*arguments)
+    null = np.stack([sure_differences(*parts) for parts in null_levels(*arguments)])
     allowed = allowances(null)
     apart, plain = distances(levels, allowed)
     calls = exact_calls(measures)
@@ -432,25 +448,31 @@ def explore(roles: Sequence[Role], *, most_pairs: int = MOST_PAIRS) -> Explorati
 
 
 def _clusters(setting: Setting, apart: Floats) -> tuple[Cluster, ...]:
-    group = linked(apart, THRESHOLD)
-    found = []
+    group = complete_linkage(apart, THRESHOLD)
+    groups = []
     for number in np.unique(group):
         members = np.flatnonzero(group == number)
         # The member nearest to all others; the first of equals.
         from_others = apart[np.ix_(members, members)].sum(axis=1).round(12)
-        found.append((int(members[from_others.argmin()]), members))
-    found.sort(key=lambda pair: (-len(pair[1]), pair[0]))
-    largest = found[0][0]
+        groups.append((int(members[from_others.argmin()]), members))
+    groups.sort(key=lambda pair: (-len(pair[1]), pair[0]))
+    largest = groups[0][0]
     clusters = []
-    for representative, own in found:
-        told = differences(setting, largest, representative, THRESHOLD)
-        text = "" if representative == largest else sentence(setting, largest, representative, told)
-        clusters.append(Cluster(representative, tuple(map(int, own)), text, told))
+    for representative, cluster_members in groups:
+        cluster_differences = differences(setting, largest, representative, THRESHOLD)
+        text = (
+            ""
+            if representative == largest
+            else sentence(setting, largest, representative, cluster_differences)
+        )
+        clusters.append(
+            Cluster(representative, tuple(map(int, cluster_members)), text, cluster_differences)
+        )
     return tuple(clusters)
 
 
 def _pairs(
-    roles: Sequence[Role], clusters: Sequence[Cluster], apart: Floats, most: int
+    roles: Sequence[ProcessSteps], clusters: Sequence[Cluster], apart: Floats, most: int
 ) -> tuple[tuple[Pair, ...], int]:
     """Representatives in full beside each other, largest distance first.
 

@@ -25,7 +25,7 @@ from timesink.analyses.behaviour.anatomy import (
 )
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows
 from timesink.analyses.behaviour.recorded_anatomy import anatomy_of
-from timesink.analyses.comparison import ROWS, Role
+from timesink.analyses.comparison import ROWS, ProcessSteps
 from timesink.analyses.kernels.families import OTHER, load_families, normalised_name
 from timesink.analyses.statistics import QUIETLY, Moments, moments, rank_p, welch_p
 from timesink.model.intervals import Flags, Floats, Ints
@@ -96,8 +96,8 @@ def side_by_side(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> Sides
 
 
 _KEY = ["function", "metric", "device"]
-_KNOWN = ("cycles_base", "cycles_new", "unit", "runs_on")
-_LEAST_SPREAD = 1e-9
+_COUNT_COLUMNS = ("cycles_base", "cycles_new", "unit", "runs_on")
+_MIN_SPREAD = 1e-9
 """A base that varies less than this gives no z-score."""
 
 
@@ -108,16 +108,16 @@ def comparison_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     Means and spreads are over the cycles that have the key.  z-scores are in spreads of the base.
     The score is |change of the share| x (|z of the share| + |z of ln(1 + load)|).
     """
-    sides = side_by_side(_measured(base), _measured(new), _KEY)
+    sides = side_by_side(_measured_rows(base), _measured_rows(new), _KEY)
     beta, mu = sides.floats("beta_pct"), sides.floats("mu")
     # In how many cycles of a side each key is; usually each has one row per cycle.
     pairs = [sides.rows[part].select("key", "cycle").unique()["key"] for part in sides.parts]
-    cycles = [np.bincount(each.to_numpy(), minlength=len(sides.keys)) for each in pairs]
+    cycles = [np.bincount(keys.to_numpy(), minlength=len(sides.keys)) for keys in pairs]
     shares, loads = (_moments_of(sides, values) for values in (beta, mu))
     z_share, z_load = _z(*shares), _z(*loads)
     z_log_load = _z(*_moments_of(sides, np.log1p(mu), mu > -1))
     delta = shares[1].mean - shares[0].mean
-    known = sides.rows.select("key", "unit").drop_nulls().unique("key", keep="first")
+    units = sides.rows.select("key", "unit").drop_nulls().unique("key", keep="first")
     every = sides.keys.with_row_index("key")
     columns = {
         "score": np.abs(delta) * (np.abs(z_share) + np.abs(z_log_load)),
@@ -132,7 +132,7 @@ def comparison_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
         "mu_rank_p": _rank_p(sides, mu),
         "cycles_base": cycles[0],
         "cycles_new": cycles[1],
-        "unit": every.join(known, on="key", how="left", maintain_order="left")["unit"],
+        "unit": every.join(units, on="key", how="left", maintain_order="left")["unit"],
         "runs_on": sides.runs_on(),
     }
     return (
@@ -151,19 +151,19 @@ def known_rows(
     Published means count a counter without a value as zero.  A row whose counter one side does not
     know at all, or which is `unlike`, is not of both sides.
     """
-    known = pl.col("mu").is_finite().fill_null(value=False)
-    unknown = pl.col("metric").is_not_null() & ~known
+    has_value = pl.col("mu").is_finite().fill_null(value=False)
+    unknown = pl.col("metric").is_not_null() & ~has_value
     if not unlike and not any(side.select(unknown.any()).item() for side in (base, new)):
         return None
-    of_known = comparison_rows(base.filter(known), new.filter(known))
-    columns = [name for name in ROWS if "mu_" in name or name in _KNOWN]
+    of_known = comparison_rows(base.filter(has_value), new.filter(has_value))
+    columns = [name for name in ROWS if "mu_" in name or name in _COUNT_COLUMNS]
     seen = of_known.select(*_KEY, *columns)
     joined = rows.drop(columns).join(seen, on=_KEY, how="left", maintain_order="left")
     like = ~pl.col("metric").is_in(sorted(unlike))
     return joined.select(ROWS.keys()).with_columns(pl.when(like).then(pl.col("runs_on")))
 
 
-def _measured(side: pl.DataFrame) -> pl.DataFrame:
+def _measured_rows(side: pl.DataFrame) -> pl.DataFrame:
     columns = ("cycle", *_KEY, "beta_pct", "mu", "unit")
     measured = side.filter(pl.col("metric").is_not_null()).select(columns)
     return measured.with_columns(
@@ -172,12 +172,12 @@ def _measured(side: pl.DataFrame) -> pl.DataFrame:
 
 
 def _moments_of(
-    sides: Sides, values: Floats, known: Flags | None = None
+    sides: Sides, values: Floats, has_value: Flags | None = None
 ) -> tuple[Moments, Moments]:
     base, new = (
         moments(sides.key[part][which], values[part][which], len(sides.keys))
         for part in sides.parts
-        for which in [slice(None) if known is None else known[part]]
+        for which in [slice(None) if has_value is None else has_value[part]]
     )
     return base, new
 
@@ -196,7 +196,7 @@ def _welch_p(both: tuple[Moments, Moments], cycles: list[Ints]) -> Floats:
 
 def _z(base: Moments, new: Moments) -> Floats:
     """Change in spreads of the base; 0 where the base is constant."""
-    varied = base.spread > _LEAST_SPREAD
+    varied = base.spread > _MIN_SPREAD
     return np.where(varied, (new.mean - base.mean) / np.where(varied, base.spread, 1.0), 0.0)
 
 
@@ -208,7 +208,7 @@ def _rank_p(sides: Sides, values: Floats) -> Floats:
 MEETING_LEVELS = ("exact", "normalised", "family", "alone")
 
 
-def meeting(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
+def match_functions(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     """Every function and device of both runs with the finest level at which both have it.
 
     Columns: function, device, normalised, family, in_base, in_new, level.  Both inputs need
@@ -274,7 +274,7 @@ def _on_both_sides(those: pl.Expr, keys: list[str]) -> pl.Expr:
     return ((those & pl.col("in_base")).any() & (those & pl.col("in_new")).any()).over(keys)
 
 
-def with_matching_devices(base: Role, new: Role) -> tuple[Role, str | None]:
+def with_matching_devices(base: ProcessSteps, new: ProcessSteps) -> tuple[ProcessSteps, str | None]:
     """NEW with those devices that BASE has not renamed to those of BASE NEW has not; a word on it.
 
     A run on `GPU 0` and one on `GPU 7`, or on an `MLU 0`, did the same on their first device.
@@ -313,7 +313,7 @@ def with_matching_devices(base: Role, new: Role) -> tuple[Role, str | None]:
 _ON_HOST = tuple(name for name in FUNCTION_CLASSES if not name.startswith("gpu_"))
 
 
-def with_places(base: Role, new: Role) -> tuple[Role, Role]:
+def with_places(base: ProcessSteps, new: ProcessSteps) -> tuple[ProcessSteps, ProcessSteps]:
     """Both roles with their host functions on the host, where no device is named.
 
     The class of a function tells, or else where the other side runs the function of its name.
@@ -324,12 +324,14 @@ def with_places(base: Role, new: Role) -> tuple[Role, Role]:
         return sides
     by_class = pl.col("function_class").cast(pl.String).is_in(_ON_HOST)
     by_device = pl.col("device").cast(pl.String) == HOST_DEVICE
-    known = pl.when(_without_device()).then(by_class).otherwise(by_device)
+    is_on_host = pl.when(_without_device()).then(by_class).otherwise(by_device)
     function, placed = pl.col("function").cast(pl.String), []
     for role, other in ((base, new), (new, base)):
-        there = other.behaviour.filter(~is_unplaced(), known).select(function).to_series()
+        there = other.behaviour.filter(~is_unplaced(), is_on_host).select(function).to_series()
         host = (
-            pl.when(is_unplaced()).then(function.is_in(there.unique().implode())).otherwise(known)
+            pl.when(is_unplaced())
+            .then(function.is_in(there.unique().implode()))
+            .otherwise(is_on_host)
         )
         device = (
             pl.when(_without_device() & host.fill_null(value=False))
@@ -344,36 +346,41 @@ def with_places(base: Role, new: Role) -> tuple[Role, Role]:
 
 def is_unplaced() -> pl.Expr:
     """Whether neither a device nor a class tells where a function ran."""
-    known = pl.col("function_class").cast(pl.String).is_in(FUNCTION_CLASSES)
-    return _without_device() & ~known.fill_null(value=False)
+    has_class = pl.col("function_class").cast(pl.String).is_in(FUNCTION_CLASSES)
+    return _without_device() & ~has_class.fill_null(value=False)
 
 
 def _without_device() -> pl.Expr:
     return (pl.col("device").cast(pl.String) == NO_DEVICE).fill_null(value=False)
 
 
-def with_common_units(base: Role, new: Role) -> tuple[Role, Role, tuple[str, ...]]:
+def with_common_units(
+    base: ProcessSteps, new: ProcessSteps
+) -> tuple[ProcessSteps, ProcessSteps, tuple[str, ...]]:
     """Both roles with their counters in the units of the base, and what could not be done."""
     unlike = _unlike(base.behaviour, new.behaviour)
     if not unlike:
         return base, new, ()
     factors = {metric: _factor(*both) for metric, both in unlike.items()}
-    alike = {metric: factor for metric, factor in factors.items() if factor is not None}
+    convertible = {metric: factor for metric, factor in factors.items() if factor is not None}
     units = {
-        metric: ("%" if "%" in both else both[0]) if metric in alike else None
+        metric: ("%" if "%" in both else both[0]) if metric in convertible else None
         for metric, both in unlike.items()
     }
     metric = pl.col("metric").cast(pl.String)
-    factor = metric.replace_strict(alike, default=1.0, return_dtype=pl.Float64)
+    factor = metric.replace_strict(convertible, default=1.0, return_dtype=pl.Float64)
     scaled = new.behaviour.with_columns(pl.col("mu", "sigma") * factor)
     base = replace(base, behaviour=_in_units(base.behaviour, units))
     new = replace(new, behaviour=_in_units(scaled, units))
     notes = []
-    for each, both in unlike.items():
-        if each not in alike:
-            known = [f"in {quantity(1.0, unit)[1]}" if unit else "of unknown unit" for unit in both]
+    for name, both in unlike.items():
+        if name not in convertible:
+            unit_texts = [
+                f"in {quantity(1.0, unit)[1]}" if unit else "of unknown unit" for unit in both
+            ]
             notes.append(
-                f"{each} is {known[0]} on one side and {known[1]} on the other: not comparable."
+                f"{name} is {unit_texts[0]} on one side and {unit_texts[1]} on the other: not "
+                "comparable."
             )
     return base, new, tuple(notes)
 
@@ -397,17 +404,17 @@ def _factor(base_unit: str, new_unit: str) -> float | None:
     Whether a share is written as a fraction or in percent is told by its largest value, which
     is no proof: such values stay as they are, and the larger ones tell the unit of all.
     """
-    (one, base), (other, new) = quantity(1.0, base_unit), quantity(1.0, new_unit)
+    (base_factor, base), (other, new) = quantity(1.0, base_unit), quantity(1.0, new_unit)
     if base != new:
         return None
-    return 1.0 if base == "%" else other / one
+    return 1.0 if base == "%" else other / base_factor
 
 
 def _units(side: pl.DataFrame) -> dict[str, str]:
     """The unit of every metric that has the same everywhere, which may be none."""
     read = side.lazy().filter(pl.col("metric").is_not_null(), pl.col("mu").is_finite())
-    known = read.select("metric", pl.col("unit").fill_null("")).unique()
-    once = known.cast(pl.String).unique("metric", keep="none")
+    units = read.select("metric", pl.col("unit").fill_null("")).unique()
+    once = units.cast(pl.String).unique("metric", keep="none")
     return dict(once.collect(engine="in-memory").rows())
 
 
@@ -420,16 +427,16 @@ def _in_units(side: pl.DataFrame, units: dict[str, str | None]) -> pl.DataFrame:
     return side.with_columns(unit=renamed.cast(side.schema["unit"]))
 
 
-def anatomy_of_role(role: Role) -> Anatomy:
+def anatomy_of_role(role: ProcessSteps) -> Anatomy:
     """What the cycles of a role are made of: from its timeline, else from its behaviour table.
 
     Where cycles were left out or put together, so they are here.
     """
     if role.anatomy is None:
         return anatomy_of(role.behaviour, role.beside)
-    known = role.behaviour.filter(pl.col("cycle_dur_ns") > 0)
+    timed_rows = role.behaviour.filter(pl.col("cycle_dur_ns") > 0)
     spans = (
-        known.group_by("cycle")
+        timed_rows.group_by("cycle")
         .agg(
             pl.col("cycle_ts_ns").min().alias("ts_ns"), pl.col("cycle_dur_ns").max().alias("dur_ns")
         )
@@ -445,8 +452,8 @@ def _put_together(anatomy: Anatomy, spans: pl.DataFrame) -> Anatomy:
     """Cycles as parts of longer ones that hold them; what lies between is idle."""
     start = spans["ts_ns"].to_numpy()
     groups = Windows(spans["cycle"].to_numpy(), start, start + spans["dur_ns"].to_numpy())
-    held = pl.Series("group", groups.holding(anatomy.cycles["ts_ns"].to_numpy()))
-    to_group = anatomy.cycles.select("cycle", held, weight="dur_ns").filter(held != OUTSIDE)
+    holder = pl.Series("group", groups.holding(anatomy.cycles["ts_ns"].to_numpy()))
+    to_group = anatomy.cycles.select("cycle", holder, weight="dur_ns").filter(holder != OUTSIDE)
 
     def regrouped(table: pl.DataFrame) -> pl.DataFrame:
         joined = table.join(to_group, "cycle", maintain_order="left")

@@ -14,10 +14,10 @@ from timesink.analyses.comparison import (
     TIMES,
     ComparedRuns,
     CycleTimes,
-    Role,
+    ProcessSteps,
     cycle_lengths,
 )
-from timesink.analyses.comparison.sides import Sides, is_related, meeting, side_by_side
+from timesink.analyses.comparison.sides import Sides, is_related, match_functions, side_by_side
 from timesink.analyses.statistics import (
     ALPHA,
     QUIETLY,
@@ -151,7 +151,7 @@ def family_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     # What took over from a function may have run before as well, under the same name.
     rest = (pl.col("level") == "exact") & is_related() & left.any().over("device", "family")
     name = pl.when(pl.col("level") == "normalised").then(pl.col("normalised"))
-    named = meeting(base, new).with_columns(name.alias("name"))
+    named = match_functions(base, new).with_columns(name.alias("name"))
     keys = named.filter((pl.col("level") != "exact") | rest).select("function", *_FAMILY_KEY)
     if keys.is_empty():
         return pl.DataFrame(schema=FAMILIES)
@@ -187,16 +187,16 @@ _OFTEN_GIVEN = 1000
 with 1 again."""
 _AS_BETWEEN_CYCLES = 2.0
 """Parts of one run are no farther apart than this many times the longest pause within them ..."""
-_LEAST_PAUSE = 0.1
+_MIN_PAUSE = 0.1
 """... or this part of a cycle."""
-_MOST_OVERLAP = 0.01
+_MAX_OVERLAP = 0.01
 """Part of the time of one side that cycles of the other may share: a process runs one at a time."""
 
 _SAME_FUNCTIONS, _OF_THE_SAME_CYCLES = 0.5, 0.9
 """Part of the functions that parts of one run have in common; and the very same cycles."""
 
 
-def are_parts_of_one_run(base: Role, new: Role) -> bool:
+def are_parts_of_one_run(base: ProcessSteps, new: ProcessSteps) -> bool:
     """Whether one process did the cycles of both without a pause.
 
     They touch, interleave or are the same ones.  Files may differ, as a recording can be cut in
@@ -218,7 +218,7 @@ def are_parts_of_one_run(base: Role, new: Role) -> bool:
     usual = max(float(side.mean()) for side in lengths)
     shared = int(intervals.coverage_within(sides[0], sides[1]).sum())
     nearest = _nearest(sides[0], sides[1])
-    if shared > _MOST_OVERLAP * lengths[1].sum() or nearest > _CLOSE * usual:
+    if shared > _MAX_OVERLAP * lengths[1].sum() or nearest > _CLOSE * usual:
         return False
     says_who = not (base.pid.isdigit() and int(base.pid) <= _OFTEN_GIVEN)
     # Or no number of a cycle comes twice, and later cycles have higher ones.
@@ -226,7 +226,7 @@ def are_parts_of_one_run(base: Role, new: Role) -> bool:
     goes_on = bool((both.diff().drop_nulls() > 0).all())
     # Or the pause between both sides is one as between the cycles of a side.
     pauses = np.concatenate([side[1:, 0] - side[:-1, 1] for side in sides])
-    longest = max(_AS_BETWEEN_CYCLES * float(pauses.max(initial=0)), _LEAST_PAUSE * usual)
+    longest = max(_AS_BETWEEN_CYCLES * float(pauses.max(initial=0)), _MIN_PAUSE * usual)
     return says_who or goes_on or nearest <= longest
 
 
@@ -243,7 +243,7 @@ def cycle_spans(behaviour: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _run_the_same(base: Role, new: Role, part: float = _SAME_FUNCTIONS) -> bool:
+def _run_the_same(base: ProcessSteps, new: ProcessSteps, part: float = _SAME_FUNCTIONS) -> bool:
     """Whether they have functions in common: this part of those of the side with fewer."""
     if not all("function" in role.behaviour.columns for role in (base, new)):
         return True
@@ -292,7 +292,9 @@ def cycle_times(base: pl.DataFrame, new: pl.DataFrame, *, one_run: bool = False)
     return replace(_compared_lengths(lengths, drift), one_run=one_run)
 
 
-def plain_times(base: Role, new: Role, *, detect_pct: float | None = None) -> ComparedRuns | None:
+def plain_times(
+    base: ProcessSteps, new: ProcessSteps, *, detect_pct: float | None = None
+) -> ComparedRuns | None:
     """What cycles without the profiler say of two sides; None where one of them has none.
 
     `detect_pct` is what runs were made for that were looked at after each; None of others.
@@ -346,33 +348,33 @@ def _tested_change(base: Floats, new: Floats, change: float, drift: float | None
     """
     if min(len(base), len(new)) < 2:
         return None, None, None, None
-    found = mean_changes(base[:, None], new[:, None])
-    tests = [float(found.p[0]), permutation_p(base, new), drift]
+    mean_change = mean_changes(base[:, None], new[:, None])
+    tests = [float(mean_change.p[0]), permutation_p(base, new), drift]
     p = max(test for test in tests if test is not None)
-    tested = (float(found.calm_delta[0]), trimmed_mean(new) - trimmed_mean(base))
+    tested = (float(mean_change.calm_delta[0]), trimmed_mean(new) - trimmed_mean(base))
     agree = tested[0] * tested[1] > 0
-    low, high = float(found.low[0]), float(found.high[0])
+    low, high = float(mean_change.low[0]), float(mean_change.high[0])
     before, after = without_outliers(base[:, None], new[:, None])
     certain = _holding_0(low, high, certain=agree and p < ALPHA)
     steady = SteadyTimes(float(before.mean()), float(after.mean()), certain)
-    is_turned = any(one * change <= 0 for one in tested)
+    is_turned = any(estimate * change <= 0 for estimate in tested)
     is_drift = drift is not None and drift >= ALPHA
     if p >= ALPHA and not is_turned and not is_drift:
         exact = separated_steps(base, new)
         if exact is not None and (exact.low > 1) == (change > 0):
             middle = float(base.mean())
             low, high = middle * (exact.low - 1), middle * (exact.high - 1)
-            held = _reaching(low, high, steady.new_ns - steady.base_ns)
-            steady = replace(steady, interval_ns=held)
-            return _reaching(low, high, change), exact.p_value, steady, exact
+            exact_interval = _widen_interval(low, high, steady.new_ns - steady.base_ns)
+            steady = replace(steady, interval_ns=exact_interval)
+            return _widen_interval(low, high, change), exact.p_value, steady, exact
     if is_turned:
         # What warm-up or outliers make of the means is the opposite of what most cycles say.
         p = 1.0
-    interval = _holding_0(*_reaching(low, high, change), certain=p < ALPHA)
+    interval = _holding_0(*_widen_interval(low, high, change), certain=p < ALPHA)
     return interval, p, steady, None
 
 
-def _reaching(low: float, high: float, change: float) -> tuple[float, float]:
+def _widen_interval(low: float, high: float, change: float) -> tuple[float, float]:
     """An interval that holds the change of the means as well."""
     return min(low, change), max(high, change)
 
@@ -394,12 +396,12 @@ def _drift_p(base: pl.DataFrame, new: pl.DataFrame) -> float | None:
         return None
     order = np.argsort(start, kind="stable")
     (calm,) = without_outliers((end - start)[order, None].astype(np.float64))
-    found = regime_p(calm[:, 0], is_new[order])
-    return 1.0 if found is None else found
+    p_value = regime_p(calm[:, 0], is_new[order])
+    return 1.0 if p_value is None else p_value
 
 
 def _levels(lengths: Floats) -> tuple[float, ...]:
     """Levels that cycles stay at for a while, where they are apart; isolated outliers are none."""
     (calm,) = without_outliers(lengths[:, None])
-    levels = tuple(one.level for one in segments(calm[:, 0]) if one.length >= _LASTING)
+    levels = tuple(segment.level for segment in segments(calm[:, 0]) if segment.length >= _LASTING)
     return levels if len(levels) > 1 and max(levels) >= _APART * min(levels) else ()

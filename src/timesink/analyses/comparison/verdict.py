@@ -16,17 +16,17 @@ from timesink.analyses.behaviour import (
     WAITING,
     of_cycles_alone,
 )
-from timesink.analyses.columns import once_per_trace
+from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.comparison import (
     WITHIN,
     ComparedRuns,
     CycleTimes,
     Pair,
-    Role,
+    ProcessSteps,
     Workload,
     key_findings,
 )
-from timesink.analyses.comparison.recorded import Unrecorded, unrecorded
+from timesink.analyses.comparison.recorded import Unrecorded, find_unrecorded
 from timesink.analyses.comparison.sides import (
     comparison_rows,
     known_rows,
@@ -45,21 +45,21 @@ from timesink.analyses.comparison.times import (
 from timesink.analyses.comparison.workload import check_workload, with_equal_work
 from timesink.analyses.statistics import ALPHA, false_discovery
 from timesink.analyses.statistics.exact import fewest_steps
-from timesink.analyses.statistics.repeats import FEWEST_RUNS, Decision
+from timesink.analyses.statistics.repeats import MIN_RUNS, Decision
 from timesink.model import units
-from timesink.model.diagnosis import PLAIN, CycleJudgement, CycleTime, SteadyTimes
+from timesink.model.diagnosis import PLAIN, CycleTime, SteadyTimes, StepTimeTest
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import change, interval_pct, quantity, times
 
-_FEWEST = 4
+_MIN_STEPS_FOR_RANK_TEST = 4
 """Cycles a side needs before a rank test can reach ALPHA at all."""
-LEAST_SHARE = 0.01
+MIN_SHARE = 0.01
 """Functions matter whose time changed by this part of a cycle."""
-_LEAST_LOG_RATIO = -log(0.9) - 1e-12
+_MIN_LOG_RATIO = -log(0.9) - 1e-12
 """Counters matter that changed by a tenth of the larger value or more, whichever side has it."""
 NARROW = 0.1
 """Cycles are the same within noise where their change is within this part of their length."""
-_LEAST_CHANGE = {"%": 2.0, "% of a core": 10.0, "C": 10.0, "B/s": 20e6}
+_MIN_CHANGE = {"%": 2.0, "% of a core": 10.0, "C": 10.0, "B/s": 20e6}
 """And, where their unit has a scale, by this much: a device that is busy 1 % of the time or half of
 that is idle, and its temperature tells of the run before."""
 
@@ -67,7 +67,7 @@ _NO_CHANGE = frozenset({"none", "cannot tell", "unknown"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PairVerdict:
+class PairChanges:
     """What differs by more than noise."""
 
     cycles: str
@@ -86,15 +86,15 @@ class PairVerdict:
         return self.cycles in _NO_CHANGE and not self.functions and not self.counters
 
 
-@once_per_trace
-def verdict(pair: Pair) -> PairVerdict:
+@memoize_per_trace
+def judge_pair(pair: Pair) -> PairChanges:
     """What differs by more than noise between the two sides of a pair."""
-    lacking = unrecorded_in(pair.times)
-    return PairVerdict(
+    missing_sorts = unrecorded_in(pair.times)
+    return PairChanges(
         cycle_change(pair.cycle_times),
-        tuple(_changed_functions(pair, lacking)),
+        tuple(_changed_functions(pair, missing_sorts)),
         tuple(_changed_counters(pair.loads)),
-        lacking,
+        missing_sorts,
     )
 
 
@@ -115,35 +115,41 @@ def cycle_change(times: CycleTimes) -> str:
     same = sorted(times.base_ns) == sorted(times.new_ns)
     if same or max(-low, high) <= NARROW * max(times.means_ns):
         return "none"
-    ranks_apart = times.fewest >= _FEWEST and times.rank_p is not None and times.rank_p < ALPHA
+    ranks_apart = (
+        times.fewest >= _MIN_STEPS_FOR_RANK_TEST
+        and times.rank_p is not None
+        and times.rank_p < ALPHA
+    )
     # Parts of one run may be at other levels: that is drift.
     return "doubtful" if ranks_apart and not times.one_run else "cannot tell"
 
 
-def _changed_functions(pair: Pair, lacking: Unrecorded) -> list[int]:
+def _changed_functions(pair: Pair, missing_sorts: Unrecorded) -> list[int]:
     """Functions whose time changed by a part of the cycle that matters.
 
     As for counters: the p-values of all that could matter are corrected together, and of those that
     changed beyond noise the ones stay that changed by enough.
     """
     # The shorter of both cycles; where no length is known, the time of what runs in them.
-    known = [pair.cycle_times.base_mean_ns, pair.cycle_times.new_mean_ns]
-    known = [length for length in known if length > 0]
-    known = known or [float(pair.times[side].sum()) for side in ("base_ns", "new_ns")]
-    least = LEAST_SHARE * max(min(known), 1.0)
+    lengths = [pair.cycle_times.base_mean_ns, pair.cycle_times.new_mean_ns]
+    lengths = [length for length in lengths if length > 0]
+    lengths = lengths or [float(pair.times[side].sum()) for side in ("base_ns", "new_ns")]
+    least = MIN_SHARE * max(min(lengths), 1.0)
     could = pl.max_horizontal("base_ns", "new_ns") >= least
-    told = (
+    changed = (
         pair.times.with_row_index("place")
-        .filter(_may_differ(pair.times, lacking))
+        .filter(_may_differ(pair.times, missing_sorts))
         .filter(could)
         .with_columns(p=either_p("welch_p", "rank_p"))
     )
-    told = told.filter(pl.Series(false_discovery(told["p"].to_numpy()) < ALPHA))
-    told = told.filter(pl.col("delta_ns").abs() >= least)
-    return told.sort(pl.col("delta_ns").abs(), "place", descending=[True, False])["place"].to_list()
+    changed = changed.filter(pl.Series(false_discovery(changed["p"].to_numpy()) < ALPHA))
+    changed = changed.filter(pl.col("delta_ns").abs() >= least)
+    return changed.sort(pl.col("delta_ns").abs(), "place", descending=[True, False])[
+        "place"
+    ].to_list()
 
 
-def _may_differ(times: pl.DataFrame, lacking: Unrecorded) -> pl.Series:
+def _may_differ(times: pl.DataFrame, missing_sorts: Unrecorded) -> pl.Series:
     """Which functions can be told to have changed.
 
     Not those that one side did not record, nor their callers where the time of these would explain
@@ -151,15 +157,15 @@ def _may_differ(times: pl.DataFrame, lacking: Unrecorded) -> pl.Series:
     cycles that only wait hold nobody up.
     """
     missing = times.filter(
-        lacking.of_these(),
+        missing_sorts.of_these(),
         pl.col("device") == HOST_DEVICE,
         pl.col("function_class").ne_missing(UNTRACED),
     )
     hidden = missing.select((pl.col("base_ns") - pl.col("new_ns")).abs().sum()).item()
-    moved = lacking.call_these() & (pl.col("delta_ns").abs() <= hidden)
+    moved = missing_sorts.call_these() & (pl.col("delta_ns").abs() <= hidden)
     waits = (pl.col("function") == WAITING) & (pl.col("function_class") == UNTRACED)
     waits |= pl.col("function_class") == SIDE_WAIT
-    differs = ~(lacking.of_these() | moved | waits.fill_null(value=False))
+    differs = ~(missing_sorts.of_these() | moved | waits.fill_null(value=False))
     return times.select(differs.alias("differs")).to_series()
 
 
@@ -169,7 +175,7 @@ def unrecorded_in(times: pl.DataFrame) -> Unrecorded:
         times.filter((pl.col(f"calls_{side}") > 0) | (pl.col(f"{side}_ns") > 0))
         for side in ("base", "new")
     )
-    return unrecorded(base, new)
+    return find_unrecorded(base, new)
 
 
 def _changed_counters(rows: pl.DataFrame) -> list[int]:
@@ -178,7 +184,7 @@ def _changed_counters(rows: pl.DataFrame) -> list[int]:
     # How many times as high a counter is, as a logarithm; from or to nothing is without bounds.
     base, new = pl.col("mu_base"), pl.col("mu_new")
     effect = pl.when(base == new).then(0.0).otherwise((new / base).log())
-    told = (
+    counters = (
         rows.with_row_index("place")
         .filter(pl.col("runs_on").cast(pl.String) == "both")
         .with_columns(seen=pl.min_horizontal("cycles_base", "cycles_new"))
@@ -187,13 +193,15 @@ def _changed_counters(rows: pl.DataFrame) -> list[int]:
         .with_columns(effect=effect.fill_nan(0.0), p=either_p("mu_welch_p", "mu_rank_p"))
         .filter(pl.col("seen") > 1)
     )
-    strong = pl.Series(false_discovery(told["p"].to_numpy()) < ALPHA)
+    strong = pl.Series(false_discovery(counters["p"].to_numpy()) < ALPHA)
     # Whether counters changed by an amount that matters in their unit.
-    changes = (quantity(*row) for row in told.select("mu_delta", "unit").iter_rows())
-    large = [abs(change) >= _LEAST_CHANGE.get(unit, 0.0) for change, unit in changes]
-    enough = (told["effect"].abs() >= _LEAST_LOG_RATIO) & pl.Series(large, dtype=pl.Boolean)
-    told = told.filter(strong & enough)
-    order = told.sort(pl.col("effect").abs(), "metric", "device", descending=[True, False, False])
+    changes = (quantity(*row) for row in counters.select("mu_delta", "unit").iter_rows())
+    large = [abs(change) >= _MIN_CHANGE.get(unit, 0.0) for change, unit in changes]
+    enough = (counters["effect"].abs() >= _MIN_LOG_RATIO) & pl.Series(large, dtype=pl.Boolean)
+    counters = counters.filter(strong & enough)
+    order = counters.sort(
+        pl.col("effect").abs(), "metric", "device", descending=[True, False, False]
+    )
     return order["place"].to_list()
 
 
@@ -202,11 +210,13 @@ def either_p(*columns: str) -> pl.Expr:
 
     Means find what ranks cannot in few cycles, ranks what means cannot beside an outlier.
     """
-    known = [pl.col(column).fill_nan(1).fill_null(1) for column in columns]
-    return (pl.min_horizontal(known) * len(columns)).clip(upper_bound=1)
+    p_values = [pl.col(column).fill_nan(1).fill_null(1) for column in columns]
+    return (pl.min_horizontal(p_values) * len(columns)).clip(upper_bound=1)
 
 
-def compare_roles(base: Role, new: Role, kind: str, *, detect_pct: float | None = None) -> Pair:
+def compare_roles(
+    base: ProcessSteps, new: ProcessSteps, kind: str, *, detect_pct: float | None = None
+) -> Pair:
     """The pair of two roles; `kind` is as in `Pair`, `detect_pct` as in `plain_times`.
 
     Devices and units that only differ in name are brought together first.  Where the cycles of both
@@ -249,18 +259,20 @@ def compare_roles(base: Role, new: Role, kind: str, *, detect_pct: float | None 
 _OF_CYCLES = ("cycle", "cycle_type", "pid", "host", "anchor", "cycle_ts_ns", "cycle_dur_ns")
 
 
-def _is_silent(role: Role) -> bool:
+def _is_silent(role: ProcessSteps) -> bool:
     """Whether nothing but the length of cycles is known."""
     return not (role.behaviour["calls"] > 0).any()
 
 
-def _without_calls(role: Role) -> Role:
+def _without_calls(role: ProcessSteps) -> ProcessSteps:
     """A role of which nothing but the length of cycles is known, as of the other side."""
     table = role.behaviour.unique("cycle", keep="first", maintain_order=True).select(_OF_CYCLES)
     return replace(role, behaviour=of_cycles_alone(table), anatomy=None, program=None)
 
 
-def _pair(base: Role, new: Role, kind: str, workload: Workload, unlike: AbstractSet[str]) -> Pair:
+def _pair(
+    base: ProcessSteps, new: ProcessSteps, kind: str, workload: Workload, unlike: AbstractSet[str]
+) -> Pair:
     sides = base.behaviour, new.behaviour
     return Pair(
         kind=kind,
@@ -284,7 +296,7 @@ def _rows(base: pl.DataFrame, new: pl.DataFrame, unlike: AbstractSet[str]) -> di
     }
 
 
-def judge_lengths(lengths: CycleTimes, unit: str = "cycle") -> CycleJudgement:
+def judge_lengths(lengths: CycleTimes, unit: str = "cycle") -> StepTimeTest:
     """The verdict on lengths of cycles, or what else the `unit` is called, without any notes."""
     name, same = unit.capitalize(), lengths.base_ns == lengths.new_ns
     scale, interval = lengths.base_mean_ns / 100, None
@@ -294,12 +306,12 @@ def judge_lengths(lengths: CycleTimes, unit: str = "cycle") -> CycleJudgement:
     p_value = 1.0 if same and lengths.base_ns else lengths.p_value
     cycle_time = CycleTime(*lengths.means_ns, lengths.change_pct, interval, p_value, lengths.steady)
     if not (lengths.base_ns and lengths.new_ns):
-        return CycleJudgement(
+        return StepTimeTest(
             "incomparable", f"How long {unit}s take is not recorded on both sides.", cycle_time
         )
     if p_value is None:
         reason = f"One {unit} on a side cannot be told from noise: {_amounts(lengths)}."
-        return CycleJudgement("incomparable", reason, cycle_time)
+        return StepTimeTest("incomparable", reason, cycle_time)
     is_longer = lengths.new_mean_ns > lengths.base_mean_ns
     verdict = "no_change"
     if p_value < ALPHA:
@@ -313,7 +325,7 @@ def judge_lengths(lengths: CycleTimes, unit: str = "cycle") -> CycleJudgement:
     else:
         reason = f"{name}s are too uneven to tell a change: {_amounts(lengths)}."
         reason += too_few_words(lengths)
-    return CycleJudgement(verdict, reason, cycle_time)
+    return StepTimeTest(verdict, reason, cycle_time)
 
 
 def exact_words(lengths: CycleTimes) -> str:
@@ -355,65 +367,71 @@ _ONE_RUN = (
 )
 
 
-def judge_plain(plain: ComparedRuns) -> CycleJudgement:
+def judge_plain(plain: ComparedRuns) -> StepTimeTest:
     """The verdict on cycles without the profiler."""
-    found = plain.found
-    if isinstance(found, CycleTimes):
-        judged = judge_lengths(found)
+    result = plain.result
+    if isinstance(result, CycleTimes):
+        judged = judge_lengths(result)
         time = replace(judged.cycle_time, by=PLAIN)
         reason = f"{judged.reason} Plain cycles, of one run a side."
         notes = (_ONE_RUN,)
         return replace(judged, reason=reason, cycle_time=time, notes=notes)
-    told = found.leading
-    scale = told.base_ns / 100
-    bounds = told.interval_pct
+    leading = result.leading
+    scale = leading.base_ns / 100
+    bounds = leading.interval_pct
     interval_ns = None if bounds is None else (scale * bounds[0], scale * bounds[1])
-    mean = found.mean
+    mean = result.mean
     time = CycleTime(
         mean.base_ns,
         mean.new_ns,
         mean.change_pct,
         mean.interval_pct,
         None,
-        SteadyTimes(told.base_ns, told.new_ns, interval_ns),
+        SteadyTimes(leading.base_ns, leading.new_ns, interval_ns),
         plain.runs[0].by,
-        found.runs,
-        found.outcome,
-        found.more_runs,
+        result.runs,
+        result.outcome,
+        result.more_runs,
     )
-    verdict = _VERDICTS.get(found.outcome, "no_change")
-    return CycleJudgement(verdict, decided(found), time, () if found.pairs else (_NOT_IN_TURN,))
+    verdict = _VERDICTS.get(result.outcome, "no_change")
+    return StepTimeTest(
+        verdict, decision_sentence(result), time, () if result.pairs else (_NOT_IN_TURN,)
+    )
 
 
-def decided(found: Decision) -> str:
+def decision_sentence(decision: Decision) -> str:
     """What runs of both sides say, in a sentence or two."""
-    told, runs = found.leading, found.runs
+    leading, runs = decision.leading, decision.runs
     many = f"{runs[0]}" if runs[0] == runs[1] else f"{runs[0]} and {runs[1]}"
     of = f"{many} runs a side"
-    what = _CYCLES.get(told.statistic, "Cycles")
-    by = change(told.base_ns, told.new_ns)
-    amounts = f"{times(told.base_ns, told.new_ns)} ({by}"
-    if told.interval_pct is not None:
-        amounts += f", 99 % interval {interval_pct(*told.interval_pct)}"
+    what = _CYCLES.get(leading.statistic, "Cycles")
+    by = change(leading.base_ns, leading.new_ns)
+    amounts = f"{times(leading.base_ns, leading.new_ns)} ({by}"
+    if leading.interval_pct is not None:
+        amounts += f", 99 % interval {interval_pct(*leading.interval_pct)}"
     amounts += f"; {of})"
-    if found.outcome in _VERDICTS:
-        longer = "longer" if found.outcome == "slower" else "less"
+    if decision.outcome in _VERDICTS:
+        longer = "longer" if decision.outcome == "slower" else "less"
         return f"{what} take {longer}: {amounts}."
-    if found.outcome == "same":
-        return f"Cycle time is the same within {found.detect_pct:g} %: {amounts}."
-    return f"Whether cycles take longer is not decided: {amounts}.{_what_decides(found)}"
+    if decision.outcome == "same":
+        return f"Cycle time is the same within {decision.detect_pct:g} %: {amounts}."
+    return f"Whether cycles take longer is not decided: {amounts}.{_what_decides(decision)}"
 
 
-def _what_decides(found: Decision) -> str:
-    bounds = found.typical.interval_pct
-    if bounds is not None and max(-bounds[0], bounds[1]) <= found.detect_pct:
-        rare = change(found.mean.base_ns, found.mean.new_ns)
+def _what_decides(decision: Decision) -> str:
+    bounds = decision.typical.interval_pct
+    if bounds is not None and max(-bounds[0], bounds[1]) <= decision.detect_pct:
+        rare = change(decision.mean.base_ns, decision.mean.new_ns)
         return f" Most cycles take as long, and rare slow ones make it {rare} in the mean."
-    more = found.more_runs
-    if any(one.certain for one in found.figures):
-        least = f" Too few runs to be certain of it: {FEWEST_RUNS} of each side are the least."
-        return least if found.runs[0] != found.runs[1] or min(found.runs) < FEWEST_RUNS else ""
-    return "" if more is None else f" About {units.counted(more, 'more runs')} a side would decide."
+    more = decision.more_runs
+    if any(figure.certain for figure in decision.figures):
+        least = f" Too few runs to be certain of it: {MIN_RUNS} of each side are the least."
+        return (
+            least if decision.runs[0] != decision.runs[1] or min(decision.runs) < MIN_RUNS else ""
+        )
+    return (
+        "" if more is None else f" About {units.count_noun(more, 'more runs')} a side would decide."
+    )
 
 
 def _amounts(lengths: CycleTimes) -> str:

@@ -16,18 +16,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.behaviour import SIDE_WAIT, UNTRACED, once_per_cycle, plain_texts
-from timesink.analyses.comparison import Role, Workload
+from timesink.analyses.comparison import ProcessSteps, Workload
 from timesink.analyses.comparison.recorded import (
     KEY,
     OFTEN,
     CallsPerCycle,
     calls_by_cycle,
     cautions,
+    find_unrecorded,
     other_mix,
     ran,
     recorded_cycles,
     recorded_in_part,
-    unrecorded,
     work_per_cycle,
 )
 from timesink.analyses.cycles import type_of_name
@@ -46,11 +46,11 @@ _EXACT = 0.01
 """Calls that are off from a whole number of times by less than this are as many."""
 _SAME_PROGRAM = 0.5
 """Share of the common functions that must agree on one ratio for both to be the same program."""
-_MOST_FUNCTIONS = 1000
+_MAX_FUNCTIONS = 1000
 """The ones that take longest are asked; a pair of each is looked at."""
 _FEW_NAMES = 3
-_LEAST_TIME = 0.15
-_MOST_ALONE = 0.5
+_MIN_TIME = 0.15
+_MAX_SHARE_UNPAIRED = 0.5
 _OTHER_MIX = 0.5
 """Share of the cycles that are of another type on the other side."""
 _UNRECORDED = 0.05
@@ -73,7 +73,7 @@ class Ratio:
         return self.agreeing / self.functions
 
 
-def check_workload(base: Role, new: Role) -> Workload:
+def check_workload(base: ProcessSteps, new: ProcessSteps) -> Workload:
     """Whether the cycles of both roles hold the same work, and if not, how they relate.
 
     Work is counted in calls, which do not depend on how fast a machine is: of device work where
@@ -85,14 +85,14 @@ def check_workload(base: Role, new: Role) -> Workload:
         replace(role, behaviour=plain_texts(once_per_cycle(role.behaviour)))
         for role in (base, new)
     )
-    lacking = unrecorded(ran(base.behaviour), ran(new.behaviour))
+    missing = find_unrecorded(ran(base.behaviour), ran(new.behaviour))
     # How often a thread was in no recorded call, or only waited, says nothing about its work.
     untraced = pl.col("function_class").is_in([UNTRACED, SIDE_WAIT]).fill_null(value=False)
-    found = _checked(base, new, ~lacking.of_these() & ~untraced)
-    return replace(found, reasons=(*found.reasons, *cautions(base, new, lacking)))
+    workload = _check_functions(base, new, ~missing.of_these() & ~untraced)
+    return replace(workload, reasons=(*workload.reasons, *cautions(base, new, missing)))
 
 
-def _checked(base: Role, new: Role, counted: pl.Expr) -> Workload:
+def _check_functions(base: ProcessSteps, new: ProcessSteps, counted: pl.Expr) -> Workload:
     """The check by the functions that count."""
     clash = _type_clash(base, new)
     if clash is not None:
@@ -100,15 +100,15 @@ def _checked(base: Role, new: Role, counted: pl.Expr) -> Workload:
     work = work_per_cycle(base.behaviour.filter(counted), new.behaviour.filter(counted))
     ratio = None if work is None else work_ratio(work)
     if work is None or work.table.is_empty():
-        return _uncounted(base, new)
+        return _uncounted_workload(base, new)
     if ratio is None:
         return Workload(False, tuple(_other_program(base, new, work, None)), None)
     named = work.table.filter(pl.col("level") != "family")["ratio"].to_numpy()
-    near = [_near(each, ratio.value, _tolerance(work)) for each in named.tolist()]
+    near = [_near(value, ratio.value, _tolerance(work)) for value in named.tolist()]
     # Families alone may agree by chance: many programs run about as many GEMMs as softmaxes.
     by_name = len(near) < _FEW_NAMES or sum(near) >= _SAME_PROGRAM * len(near)
-    known = min(work.alone_base, work.alone_new) <= _MOST_ALONE
-    if not (ratio.support >= _SAME_PROGRAM and ratio.time >= _LEAST_TIME and known and by_name):
+    is_matched = min(work.alone_base, work.alone_new) <= _MAX_SHARE_UNPAIRED
+    if not (ratio.support >= _SAME_PROGRAM and ratio.time >= _MIN_TIME and is_matched and by_name):
         return Workload(False, tuple(_other_program(base, new, work, ratio)), None)
     if not _near(ratio.value, 1.0, _tolerance(work)):
         return Workload(False, tuple(_other_amount(base, new, work, ratio)), _plain(ratio.value))
@@ -128,7 +128,7 @@ def work_ratio(work: CallsPerCycle) -> Ratio | None:
     ordered = work.table.with_columns(weight).sort(
         "weight", *KEY, descending=[True, False, False, False]
     )
-    heaviest = ordered.head(_MOST_FUNCTIONS)
+    heaviest = ordered.head(_MAX_FUNCTIONS)
     ratios, weights = heaviest["ratio"].to_numpy(), heaviest["weight"].to_numpy()
     weights = (
         weights / weights.sum() if weights.sum() > 0 else np.full(len(ratios), 1 / len(ratios))
@@ -161,13 +161,13 @@ def _near(value: float, other: float, tolerance: float) -> bool:
 def _plain(value: float) -> float:
     """A ratio, or its inverse, without the noise of counting: 64 rather than 63.9."""
     large = max(value, 1 / value)
-    whole = round(large)
-    if abs(large - whole) <= 0.03 * whole + _ROUNDING:
-        large = float(whole)
+    rounded = round(large)
+    if abs(large - rounded) <= 0.03 * rounded + _ROUNDING:
+        large = float(rounded)
     return large if value >= 1 else 1 / large
 
 
-def _type_clash(base: Role, new: Role) -> str | None:
+def _type_clash(base: ProcessSteps, new: ProcessSteps) -> str | None:
     """A sentence where one side is prefill and the other decode, for most of the cycles."""
     mixes = []
     for role in (base, new):
@@ -179,11 +179,17 @@ def _type_clash(base: Role, new: Role) -> str | None:
             ).iter_rows()
         ]
         # Shares among the cycles that are known to be either; the larger one first.
-        many = Counter(sorted(each for each in types if each in _TYPES))
+        many = Counter(sorted(cycle_type for cycle_type in types if cycle_type in _TYPES))
         mixes.append({kind: count / many.total() for kind, count in many.most_common()})
     if not all(mixes):
         return None
-    moved = sum(abs(mixes[0].get(each, 0.0) - mixes[1].get(each, 0.0)) for each in _TYPES) / 2
+    moved = (
+        sum(
+            abs(mixes[0].get(cycle_type, 0.0) - mixes[1].get(cycle_type, 0.0))
+            for cycle_type in _TYPES
+        )
+        / 2
+    )
     if moved <= _OTHER_MIX:
         return None
     words = (
@@ -199,7 +205,7 @@ _PLAIN = (
 )
 
 
-def _uncounted(base: Role, new: Role) -> Workload:
+def _uncounted_workload(base: ProcessSteps, new: ProcessSteps) -> Workload:
     anchors = _anchors(base, new)
     if base.behaviour.is_empty() or new.behaviour.is_empty():
         empty = base if base.behaviour.is_empty() else new
@@ -207,11 +213,11 @@ def _uncounted(base: Role, new: Role) -> Workload:
     silent = [role.label for role in (base, new) if not (role.behaviour["calls"] > 0).any()]
     if silent and base.plain and new.plain:
         return Workload(True, (_PLAIN,), None)
-    told = "No function runs on both sides"
+    reason = "No function runs on both sides"
     if silent:
-        told = f"Calls are not recorded in {' and '.join(silent)}"
+        reason = f"Calls are not recorded in {' and '.join(silent)}"
     reasons = [
-        f"{told}, so their work per cycle cannot be compared.",
+        f"{reason}, so their work per cycle cannot be compared.",
         *([anchors] if anchors else []),
     ]
     # Nothing speaks against the same work where both spend their time in the same functions.
@@ -221,20 +227,22 @@ def _uncounted(base: Role, new: Role) -> Workload:
         int(table.join(other, ["function", "device"], "semi")["dur_ns"].sum())
         for table, other in (tables, tables[::-1])
     ]
-    same = all(part > _SAME_PROGRAM * whole for part, whole in zip(shared, total, strict=True))
+    same = all(part > _SAME_PROGRAM * amount for part, amount in zip(shared, total, strict=True))
     return Workload(bool(silent) and anchors is None and same, tuple(reasons), None)
 
 
-def _alone(base: Role, new: Role, work: CallsPerCycle, other_side: str) -> Iterator[str]:
-    for role, alone in ((base, work.alone_base), (new, work.alone_new)):
-        if alone >= _UNRECORDED:
+def _unmatched_remarks(
+    base: ProcessSteps, new: ProcessSteps, work: CallsPerCycle, other_side: str
+) -> Iterator[str]:
+    for role, share in ((base, work.alone_base), (new, work.alone_new)):
+        if share >= _UNRECORDED:
             yield (
-                f"{alone:.0%} of the counted time of {role.label} is in functions "
+                f"{share:.0%} of the counted time of {role.label} is in functions "
                 f"that the other side {other_side}."
             )
 
 
-def _anchors(base: Role, new: Role) -> str | None:
+def _anchors(base: ProcessSteps, new: ProcessSteps) -> str | None:
     """What marks the cycles, where it is not the same on both sides."""
     marks = [role.anchor for role in (base, new)]
     if None in marks or marks[0] == marks[1]:
@@ -245,7 +253,7 @@ def _anchors(base: Role, new: Role) -> str | None:
 
 
 def _other_program(
-    base: Role, new: Role, work: CallsPerCycle, ratio: Ratio | None
+    base: ProcessSteps, new: ProcessSteps, work: CallsPerCycle, ratio: Ratio | None
 ) -> Iterator[str]:
     agree = f"the {work.table.height} functions or families both have do not"
     if ratio is not None:
@@ -254,24 +262,26 @@ def _other_program(
         f"{base.label} and {new.label} do not run the same program: {agree} agree on how the work "
         "per cycle relates."
     )
-    yield from _alone(base, new, work, "has nothing like")
+    yield from _unmatched_remarks(base, new, work, "has nothing like")
     yield from filter(None, [_anchors(base, new)])
 
 
-def _other_amount(base: Role, new: Role, work: CallsPerCycle, ratio: Ratio) -> Iterator[str]:
+def _other_amount(
+    base: ProcessSteps, new: ProcessSteps, work: CallsPerCycle, ratio: Ratio
+) -> Iterator[str]:
     many = _plain(max(ratio.value, 1 / ratio.value))
-    whole, part = (base, new) if ratio.value > 1 else (new, base)
+    larger, part = (base, new) if ratio.value > 1 else (new, base)
     count = f"{many:.0f}" if many == int(many) else f"{many:.2f}"
     yield (
-        f"One cycle of {whole.label} holds the work of {count} cycles of {part.label}: "
+        f"One cycle of {larger.label} holds the work of {count} cycles of {part.label}: "
         f"{ratio.agreeing} of {ratio.functions} functions run that many times as often per cycle."
     )
     yield from filter(None, [_anchors(base, new), other_mix(base, new)])
     # By which part functions that agree are off from the ratio, at most; a change of name is none.
     # Functions that are in few cycles are not known well enough.
     sure = work.table.filter(pl.col("level") == "exact", pl.col("doubt") == 0)["ratio"].to_list()
-    agreeing = [each for each in sure if _near(each, ratio.value, _tolerance(work))]
-    off = max((abs(each / _plain(ratio.value) - 1) for each in agreeing), default=0.0)
+    agreeing = [value for value in sure if _near(value, ratio.value, _tolerance(work))]
+    off = max((abs(value / _plain(ratio.value) - 1) for value in agreeing), default=0.0)
     if off > _EXACT:
         yield (
             f"Calls are off from that by up to {off:.0%}: the work is about, not exactly, equal."
@@ -288,7 +298,9 @@ def _other_amount(base: Role, new: Role, work: CallsPerCycle, ratio: Ratio) -> I
     )
 
 
-def _remarks(base: Role, new: Role, work: CallsPerCycle, ratio: Ratio) -> Iterator[str]:
+def _remarks(
+    base: ProcessSteps, new: ProcessSteps, work: CallsPerCycle, ratio: Ratio
+) -> Iterator[str]:
     """What to keep in mind although both did the same work."""
     anchors = _anchors(base, new)
     mix = other_mix(base, new)
@@ -300,14 +312,14 @@ def _remarks(base: Role, new: Role, work: CallsPerCycle, ratio: Ratio) -> Iterat
         more, less = (base, new) if ratio.value > 1 else (new, base)
         often = max(ratio.value, 1 / ratio.value)
         yield f"A cycle of {more.label} makes {often:.2f} times the calls of one of {less.label}."
-    yield from _alone(base, new, work, "does not run")
+    yield from _unmatched_remarks(base, new, work, "does not run")
     yield from recorded_in_part(base)
     yield from recorded_in_part(new)
 
 
 _AGREEING = 0.75
 """Share of the functions that must agree, or the sides differ in more than how they are cut."""
-_WHOLE = 0.1
+_GROUP_SLACK = 0.1
 """How far a ratio may be from a whole number, and a group from the number of cycles it needs."""
 _ONCE = 1.5
 """Cycles of a group that hold what is in one of them, at most; counted over the whole run."""
@@ -316,7 +328,9 @@ _LONG_GAP = 5
 """A pause of this many cycles separates what came before it from what comes behind."""
 
 
-def with_equal_work(base: Role, new: Role, workload: Workload) -> tuple[Role, Role] | None:
+def with_equal_work(
+    base: ProcessSteps, new: ProcessSteps, workload: Workload
+) -> tuple[ProcessSteps, ProcessSteps] | None:
     """Both roles, with cycles of the finer one put together; None where that is not possible.
 
     Groups start where functions run that the other side has once per cycle, so that they are the
@@ -333,40 +347,41 @@ def with_equal_work(base: Role, new: Role, workload: Workload) -> tuple[Role, Ro
         return None
     times = round(max(ratio, 1 / ratio), 6)
     many = round(times)
-    if many < 2 or abs(times - many) > _WHOLE * many + 1e-6:
+    if many < 2 or abs(times - many) > _GROUP_SLACK * many + 1e-6:
         return None
     fine, coarse = (new, base) if ratio > 1 else (base, new)
-    grouped = _grouped(fine, coarse, many)
+    grouped = _group_cycles(fine, coarse, many)
     if grouped is None:
         return None
     return (base, grouped) if ratio > 1 else (grouped, new)
 
 
-def _grouped(fine: Role, coarse: Role, many: int) -> Role | None:
+def _group_cycles(fine: ProcessSteps, coarse: ProcessSteps, many: int) -> ProcessSteps | None:
     table = plain_texts(fine.behaviour)
     # Every cycle in order, with its start and length.
     first = table.group_by("cycle").agg(pl.col("cycle_ts_ns", "cycle_dur_ns").first())
     cycles = first.sort("cycle")
-    starts = _marked(table, plain_texts(coarse.behaviour), cycles, many)
+    starts = _group_starts(table, plain_texts(coarse.behaviour), cycles, many)
     if starts is None:
-        groups, how = _counted(table, cycles, many), "from the first recorded one on"
+        groups, how = _consecutive_groups(table, cycles, many), "from the first recorded one on"
     else:
         groups = _between(starts, cycles, many)
         how = f"from where {coarse.label} starts a cycle"
     if groups is None:
         return None
-    kept = int((groups >= 0).sum())
+    in_groups = int((groups >= 0).sum())
     number = int(groups.max()) + 1
     note = (
-        f"{number} groups of {kept / number:.3g} cycles each stand for the cycles of {fine.label}, "
-        f"{how}; {len(groups) - kept} of {len(groups)} cycles are in no whole group."
+        f"{number} groups of {in_groups / number:.3g} cycles each stand for the cycles of "
+        f"{fine.label}, "
+        f"{how}; {len(groups) - in_groups} of {len(groups)} cycles are in no whole group."
     )
     numbers = pl.DataFrame({"cycle": cycles["cycle"], "group": groups}).filter(pl.col("group") >= 0)
     together = _put_together(table, numbers).cast(fine.behaviour.schema)
     return replace(fine, behaviour=together, notes=(*fine.notes, note))
 
 
-def _marked(
+def _group_starts(
     fine: pl.DataFrame, coarse: pl.DataFrame, cycles: pl.DataFrame, many: int
 ) -> NDArray[np.intp] | None:
     """Places of the cycles that hold what the other side has once per cycle; None without any."""
@@ -375,8 +390,8 @@ def _marked(
     marks = rare.join(usual, ["function", "device"], "semi").select("function", "device")
     if marks.is_empty():
         return None
-    held = calls_by_cycle(fine).join(marks, ["function", "device"], "semi")
-    counts = held.group_by("cycle").len()
+    marked_calls = calls_by_cycle(fine).join(marks, ["function", "device"], "semi")
+    counts = marked_calls.group_by("cycle").len()
     most = counts.filter(pl.col("len") * 2 >= pl.col("len").max())["cycle"]
     starts = np.flatnonzero(cycles["cycle"].is_in(most.implode()).to_numpy())
     return starts if len(starts) > 1 else None
@@ -403,14 +418,14 @@ def _between(starts: NDArray[np.intp], cycles: pl.DataFrame, many: int) -> Ints 
     paused = np.cumsum(_after_pause(cycles))
     number = 0
     for start, end in pairwise(starts.tolist()):
-        whole = abs(end - start - many) <= max(1, _WHOLE * many)
-        if whole and paused[start] == paused[end - 1]:
+        is_complete = abs(end - start - many) <= max(1, _GROUP_SLACK * many)
+        if is_complete and paused[start] == paused[end - 1]:
             groups[start:end] = number
             number += 1
     return groups if number else None
 
 
-def _counted(table: pl.DataFrame, cycles: pl.DataFrame, many: int) -> Ints | None:
+def _consecutive_groups(table: pl.DataFrame, cycles: pl.DataFrame, many: int) -> Ints | None:
     """Groups of so many consecutive cycles, from the first with device work on."""
     device = table.filter(pl.col("device") != HOST_DEVICE)["cycle"].unique()
     recorded = np.flatnonzero(cycles["cycle"].is_in(device.implode()).to_numpy())
@@ -420,9 +435,9 @@ def _counted(table: pl.DataFrame, cycles: pl.DataFrame, many: int) -> Ints | Non
     ends = np.append(pauses[pauses > first], cycles.height)
     number, place = 0, first
     for end in ends.tolist():
-        whole = (end - place) // many
-        groups[place : place + whole * many] = number + np.arange(whole * many) // many
-        number, place = number + whole, end
+        full_groups = (end - place) // many
+        groups[place : place + full_groups * many] = number + np.arange(full_groups * many) // many
+        number, place = number + full_groups, end
     return groups if number else None
 
 
@@ -452,11 +467,11 @@ def _put_together(table: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:
         pl.col("dur_ns", "calls").sum(), pl.col("short_name").first()
     )
     counters = _counters(rows)
-    whole = times.join(groups, "group").join(
+    grouped_rows = times.join(groups, "group").join(
         counters, ["group", *_FUNCTION], "left", nulls_equal=True
     )
     beta = 100 * pl.col("dur_ns") / pl.col("cycle_dur_ns")
-    return whole.with_columns(
+    return grouped_rows.with_columns(
         (pl.col("group") + 1).alias("cycle"),
         pl.when(pl.col("cycle_dur_ns") > 0).then(beta).otherwise(0.0).alias("beta_pct"),
         pl.col("interpolated").fill_null("none"),
@@ -468,7 +483,7 @@ def _put_together(table: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:
 
 def _counters(rows: pl.DataFrame) -> pl.DataFrame:
     """Counters while a function ran: mean weighted by its time, spread pooled in the same way."""
-    known = rows.filter(pl.col("metric").is_not_null()).sort("cycle")
+    counter_rows = rows.filter(pl.col("metric").is_not_null()).sort("cycle")
     read = pl.col("mu").is_finite().fill_null(value=False)
     mu, sigma, time = (pl.col(name).filter(read) for name in ("mu", "sigma", "dur_ns"))
     # From the first value on, so that a counter that never changes stays exactly what it was.
@@ -478,7 +493,7 @@ def _counters(rows: pl.DataFrame) -> pl.DataFrame:
     spread = pl.when(read.any()).then(((sigma**2 * weight).sum() / weight.sum()).sqrt())
     marks = pl.col("interpolated").n_unique() == 1
     state = pl.when(marks).then(pl.col("interpolated").first()).otherwise(pl.lit("some"))
-    return known.group_by("group", *_FUNCTION, "metric", maintain_order=True).agg(
+    return counter_rows.group_by("group", *_FUNCTION, "metric", maintain_order=True).agg(
         mean.alias("mu"),
         spread.alias("sigma"),
         pl.col("unit").first(),

@@ -16,7 +16,7 @@ from timesink.analyses.columns import (
     device_columns,
     encode,
     host_columns,
-    once_per_trace,
+    memoize_per_trace,
     start_and_end,
 )
 from timesink.analyses.links import link_launches
@@ -75,7 +75,7 @@ class Cycles:
     """What a reader must know: work outside of all cycles, cycles cut by the recording, ..."""
     on_device: bool = False
     """Whether the times are those of the device's work, not of the calls that launched it."""
-    others: tuple[Candidate, ...] = ()
+    alternatives: tuple[Candidate, ...] = ()
     """What else was considered, best first, and what repeats inside of the chosen unit."""
     coverage: float = 1.0
     """Share of the recorded work that began in a cycle."""
@@ -270,21 +270,21 @@ def is_wait(name: str) -> bool:
     return _WAITS.search(name) is not None
 
 
-@once_per_trace
+@memoize_per_trace
 def launching_process(trace: Trace) -> pl.Series:
     """For each row of `trace.device` the process that launched it, or its own where unknown."""
     device = device_columns(trace)
-    own = device["pid"].cast(pl.String).fill_null("")
+    device_pid = device["pid"].cast(pl.String).fill_null("")
     row = link_launches(trace).call_row
     if not (row >= 0).any():
-        return own
+        return device_pid
     callers = host_columns(trace)["pid"].cast(pl.String).fill_null("")[np.maximum(row, 0)]
     # Work whose launch was not recorded belongs to whoever launched the rest of its lane.
-    known = pl.DataFrame({"own": own, "caller": callers, "row": row}).with_columns(
+    candidates = pl.DataFrame({"own": device_pid, "caller": callers, "row": row}).with_columns(
         pl.when(pl.col("row") >= 0).then("caller").alias("caller")
     )
     usual = pl.col("caller").drop_nulls().mode().sort().first().over("own")
-    return known.select(pl.coalesce("caller", usual, "own")).to_series()
+    return candidates.select(pl.coalesce("caller", usual, "own")).to_series()
 
 
 _MAIN_STREAM = 0.5
@@ -318,8 +318,8 @@ def kernel_sequences(trace: Trace, *, every_stream: bool = False) -> Iterator[Ke
         pl.col("device").fill_null(-1),
     )
     every = every.filter(pl.col("kind").is_in(BUSY_KINDS)).sort("ts_ns", maintain_order=True)
-    found = every.partition_by("launched_by", as_dict=True) if every.height else {}
-    for (process,), events in sorted(found.items()):
+    by_process = every.partition_by("launched_by", as_dict=True) if every.height else {}
+    for (process,), events in sorted(by_process.items()):
         busiest = events.group_by("device").len().sort("len", "device")["device"][-1]
         mine = events.filter(pl.col("device") == busiest)
         streams = mine.group_by("stream").len().sort("len", "stream")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_columns, host_columns, host_names, once_per_trace
+from timesink.analyses.columns import device_columns, host_columns, host_names, memoize_per_trace
 from timesink.analyses.cycles import (
     MIN_REPEATS,
     Cycles,
@@ -26,7 +26,7 @@ from timesink.analyses.cycles import (
     type_of_name,
 )
 from timesink.analyses.cycles import SCHEMA as CYCLE_SCHEMA
-from timesink.analyses.cycles.python_calls import LONGER, SELDOM, anchored, python_calls
+from timesink.analyses.cycles.python_calls import LONGER, SELDOM, anchored_cycles, python_calls
 from timesink.analyses.steps import bounds_of, find_steps, step_names, until_device_work
 from timesink.model import units
 from timesink.model.intervals import Ints
@@ -88,9 +88,11 @@ def work_in(
         high = np.searchsorted(times, part["end_ns"].to_numpy())
         events[part["row"].to_numpy()] = high - low
     coverage = min(1.0, float(events.sum()) / total) if total else 1.0
-    found = set(spans["pid"].unique())
+    marked_pids = set(spans["pid"].unique())
     enough = _WORTH_A_WORD * sum(map(len, starts.values()))
-    elsewhere = [pid for pid, times in starts.items() if pid not in found and len(times) >= enough]
+    elsewhere = [
+        pid for pid, times in starts.items() if pid not in marked_pids and len(times) >= enough
+    ]
     return events, coverage, tuple(sorted(elsewhere))
 
 
@@ -112,7 +114,7 @@ def recorded_processes(trace: Trace) -> list[str]:
     )
 
 
-@once_per_trace
+@memoize_per_trace
 def _work_starts(trace: Trace, *, on_device: bool) -> dict[str, Ints]:
     """When the events of each process began, in order."""
     if on_device:
@@ -123,8 +125,8 @@ def _work_starts(trace: Trace, *, on_device: bool) -> dict[str, Ints]:
         waits = pl.Series(host_names(trace).matching(is_wait))
         events = host.filter(~host["kind"].is_in(_NO_WORK) & ~waits)
     chosen = events.select(pl.col("pid").cast(pl.String).fill_null(""), "ts_ns")
-    found = chosen.partition_by("pid", as_dict=True)
-    return {str(pid): np.sort(part["ts_ns"].to_numpy()) for (pid,), part in found.items()}
+    by_process = chosen.partition_by("pid", as_dict=True)
+    return {str(pid): np.sort(part["ts_ns"].to_numpy()) for (pid,), part in by_process.items()}
 
 
 _NOT_A_UNIT = re.compile(
@@ -159,22 +161,22 @@ def is_own(name: str) -> bool:
     return _NOT_A_UNIT.search(name) is None
 
 
-@once_per_trace
+@memoize_per_trace
 def families_of(trace: Trace, *, on_device: bool) -> list[Family]:
     """Annotations that could be units: made by the program, one at a time in each process."""
     events = _events(trace, _ANNOTATION, on_device=on_device)
     names = events["name"].unique().to_list()
     usable = {name: family_name(name) for name in names if is_own(name)}
-    own = events.filter(pl.col("name").is_in(list(usable)))
-    work, _, _ = work_in(trace, own, on_device=on_device)
+    usable_events = events.filter(pl.col("name").is_in(list(usable)))
+    work, _, _ = work_in(trace, usable_events, on_device=on_device)
     return families(
-        own.with_columns(
+        usable_events.with_columns(
             pl.col("name").replace(usable).alias("family"), pl.Series("work", work, pl.Int64)
         )
     )
 
 
-def held(trace: Trace, families: Sequence[Family], *, on_device: bool) -> float:
+def work_share(trace: Trace, families: Sequence[Family], *, on_device: bool) -> float:
     """Share of the recorded work in the families; of the time where nothing else is recorded."""
     processes = {pid for family in families for pid in family.events["pid"].unique()}
     of_process = work_by_process(trace, on_device=on_device)
@@ -205,7 +207,7 @@ def families(rows: pl.DataFrame) -> list[Family]:
         .group_by("family")
         .agg(pl.col("extent").sum())
     )
-    told = (
+    summary = (
         rows.group_by("family", maintain_order=True)
         .agg(
             pl.len().alias("count"),
@@ -228,12 +230,12 @@ def families(rows: pl.DataFrame) -> list[Family]:
             irregularity=1.0 if row["spread"] is None else row["spread"],
             work=row["work"],
         )
-        for row in told.iter_rows(named=True)
+        for row in summary.iter_rows(named=True)
         if not row["early"]
     ]
 
 
-_WHOLE = 0.5
+_PART_SLACK = 0.5
 """A part whose length is off the usual by less than this share of it is taken as a whole cycle."""
 _CLOSES = re.compile(r"Optimizer\.step|optimizer[._]step|lr_scheduler", re.IGNORECASE)
 """Marks that come last in their unit; all others come first."""
@@ -244,10 +246,10 @@ def closes(name: str) -> bool:
     return _CLOSES.search(name) is not None
 
 
-def spanned(events: pl.DataFrame, types: list[str] | None = None) -> pl.DataFrame:
+def with_spans(events: pl.DataFrame, types: list[str] | None = None) -> pl.DataFrame:
     """Cycles as long as the events that mark them; of the types their names tell."""
-    told = types or [type_of_name(name) for name in events["name"]]
-    return spans_of(events["pid"], events["name"], events["start_ns"], events["end_ns"], told)
+    span_types = types or [type_of_name(name) for name in events["name"]]
+    return spans_of(events["pid"], events["name"], events["start_ns"], events["end_ns"], span_types)
 
 
 def from_mark_to_mark(
@@ -269,7 +271,7 @@ def from_mark_to_mark(
         first, last = int(worked[0]), int(worked[-1])
         typical = float(np.median(np.diff(cuts))) if len(cuts) > 1 else 0.0
         rest = cuts[0] - first if last_in_cycle else last - cuts[-1]
-        if abs(rest - typical) <= _WHOLE * typical:
+        if abs(rest - typical) <= _PART_SLACK * typical:
             cuts = [first, *cuts] if last_in_cycle else [*cuts, last]
         bounds = np.array(cuts, dtype=np.int64)
         parts.append(spans_of(str(pid), marks["name"][0], bounds[:-1], bounds[1:]))
@@ -291,10 +293,10 @@ _IRREGULAR = 0.5
 
 def repeated_annotation(trace: Trace) -> Cycles | None:
     """The annotation that holds most of the work and repeats; else one that beats time in it."""
-    known, on_device = families_of(trace, on_device=False), False
-    if not known:
-        known, on_device = families_of(trace, on_device=True), True
-    units = _covering_units(trace, known, on_device=on_device)
+    candidates, on_device = families_of(trace, on_device=False), False
+    if not candidates:
+        candidates, on_device = families_of(trace, on_device=True), True
+    units = _covering_units(trace, candidates, on_device=on_device)
     covering = {main: (prefills, share) for main, prefills, share in units}
     if covering:
         main = next(best_first(list(covering)))
@@ -309,11 +311,11 @@ def repeated_annotation(trace: Trace) -> Cycles | None:
             f"{100 * share:.0f} % of the work"
         )
         notes = tuple(f"{family.count} of {family.name!r} taken as prefill" for family in prefills)
-        spans = spanned(events, types)
+        spans = with_spans(events, types)
         return Cycles(spans, "marker", main.name, 0.95, reason, notes, on_device)
     even = [
         family
-        for family in known
+        for family in candidates
         if family.count >= MIN_REPEATS and family.irregularity <= _IRREGULAR
     ]
     if not even:
@@ -326,18 +328,18 @@ def repeated_annotation(trace: Trace) -> Cycles | None:
 
 def lone_annotation(trace: Trace) -> Cycles | None:
     """The one pass of a recording that holds no more, where an annotation says so."""
-    found = [
+    candidates = [
         family
         for family in families_of(trace, on_device=False)
         if family.count < MIN_REPEATS
         and is_unit_name(family.name)
-        and held(trace, [family], on_device=False) >= COVERING
+        and work_share(trace, [family], on_device=False) >= COVERING
     ]
-    if not found:
+    if not candidates:
         return None
-    chosen = next(best_first(found))
+    chosen = next(best_first(candidates))
     reason = f"the annotation {chosen.name!r} holds the whole recording"
-    return Cycles(spanned(chosen.events), "marker", chosen.name, 0.9, reason)
+    return Cycles(with_spans(chosen.events), "marker", chosen.name, 0.9, reason)
 
 
 def _covering_units(
@@ -361,17 +363,17 @@ def _covering_units(
         total = sum(of_process.get(pid, 0) for pid in main.events["pid"].unique())
         if main.work + work[beside].sum() < COVERING * total:
             continue
-        others = (families[n] for n in np.flatnonzero(beside).tolist())
-        prefills = [other for other in others if not _meet(other, main)]
-        share = held(trace, [main, *prefills], on_device=on_device)
+        neighbours = (families[n] for n in np.flatnonzero(beside).tolist())
+        prefills = [other for other in neighbours if not _meet(other, main)]
+        share = work_share(trace, [main, *prefills], on_device=on_device)
         if share >= COVERING:
             yield main, prefills, share
 
 
-def _meet(one: Family, other: Family) -> bool:
+def _meet(family: Family, other: Family) -> bool:
     """Whether any event of one overlaps any of the other in its process."""
     at, until = (
-        np.concatenate([one.events[side].to_numpy(), other.events[side].to_numpy()])
+        np.concatenate([family.events[side].to_numpy(), other.events[side].to_numpy()])
         for side in ("at", "until")
     )
     order = np.argsort(at, kind="stable")
@@ -379,31 +381,37 @@ def _meet(one: Family, other: Family) -> bool:
     return bool((at[order][1:] < reach[:-1]).any())
 
 
-def told_by_passes(trace: Trace, found: Cycles) -> Cycles:
+def told_by_passes(trace: Trace, cycles: Cycles) -> Cycles:
     """Cycles of the type of the passes in them, where a server marks these and says what they are.
 
     Steps, calls and kernels do not tell a prefill from a decode; such marks do.
     """
-    events = _events(trace, _ANNOTATION, on_device=found.on_device)
+    events = _events(trace, _ANNOTATION, on_device=cycles.on_device)
     types = {name: type_of_name(name) for name in events["name"].unique() if is_batch_name(name)}
-    if not types or found.method == "layer":
-        return found
+    if not types or cycles.method == "layer":
+        return cycles
     passes = events.filter(pl.col("name").is_in(list(types))).select(
         "pid", "start_ns", told=pl.col("name").replace_strict(types, return_dtype=pl.String)
     )
-    marks = host_spans(found)
+    marks = host_spans(cycles)
     rows = marks.select("pid", "cycle", "start_ns", "end_ns").sort("start_ns")
     # Both are in order of their start, which Polars cannot see by process.
-    begun = passes.sort("start_ns").join_asof(rows, on="start_ns", by="pid", check_sortedness=False)
-    one = pl.when(pl.col("told").n_unique() == 1).then(pl.col("told").first())
-    told = begun.filter(pl.col("start_ns") < pl.col("end_ns")).group_by("pid", "cycle").agg(one)
-    own = pl.col("type").cast(pl.String)
+    matched_passes = passes.sort("start_ns").join_asof(
+        rows, on="start_ns", by="pid", check_sortedness=False
+    )
+    common_type = pl.when(pl.col("told").n_unique() == 1).then(pl.col("told").first())
+    pass_types = (
+        matched_passes.filter(pl.col("start_ns") < pl.col("end_ns"))
+        .group_by("pid", "cycle")
+        .agg(common_type)
+    )
+    recorded_type = pl.col("type").cast(pl.String)
     # A mark speaks for itself; what other ways of finding cycles take a type from is less certain.
-    keeps = (own != "generic") & (found.method == "marker")
-    typed = found.table.join(told, on=["pid", "cycle"], how="left", maintain_order="left")
-    kind = pl.when(keeps).then(own).otherwise(pl.coalesce("told", own))
+    keeps = (recorded_type != "generic") & (cycles.method == "marker")
+    typed = cycles.table.join(pass_types, on=["pid", "cycle"], how="left", maintain_order="left")
+    kind = pl.when(keeps).then(recorded_type).otherwise(pl.coalesce("told", recorded_type))
     table = typed.with_columns(type=kind.cast(CYCLE_SCHEMA["type"])).drop("told")
-    return replace(found, table=table)
+    return replace(cycles, table=table)
 
 
 SPARSE = 0.1
@@ -417,25 +425,25 @@ def named_mark(trace: Trace, marker: str) -> Cycles | None:
     then Python calls and every other host event, then annotations and kernels of the device.
     """
     places = ((_ANNOTATION, False), (_OTHER_CALL, False), (_ANNOTATION, True), (_WORK, True))
-    for asked, on_device in places:
-        if asked is _OTHER_CALL:
+    for kind, on_device in places:
+        if kind is _OTHER_CALL:
             names = _names_that_fit(list(python_calls(trace).names), marker)
-            called = anchored(trace, frozenset(names))
+            called = anchored_cycles(trace, frozenset(names))
             if called is not None:
                 return called
-        events = _events(trace, asked, on_device=on_device)
+        events = _events(trace, kind, on_device=on_device)
         chosen = _names_that_fit(events["name"].unique().to_list(), marker)
         if chosen:
             fitting = events.filter(pl.col("name").is_in(chosen))
             # As one family, whatever they are called, without those that lie inside another.
             outermost = (pl.col("start_ns") >= reach_before("pid")).fill_null(value=True)
-            told = pl.lit(marker).alias("family"), pl.lit(0).alias("work")
-            rows = fitting.filter(outermost).with_columns(*told)
+            extra_columns = pl.lit(marker).alias("family"), pl.lit(0).alias("work")
+            rows = fitting.filter(outermost).with_columns(*extra_columns)
             (family,) = families(rows)
-            often = units.counted(family.count, "times")
+            often = units.count_noun(family.count, "times")
             reason = f"asked for by name; {family.name!r} was recorded {often}"
             if family.coverage >= SPARSE or family.count == 1:
-                spans = spanned(family.events)
+                spans = with_spans(family.events)
                 return Cycles(spans, "marker", family.name, 1.0, reason, (), on_device)
             return from_mark_to_mark(trace, family, 1.0, reason, on_device=on_device)
         if on_device and events.height:
@@ -484,11 +492,11 @@ def profiler_steps(trace: Trace) -> Cycles | None:
     busiest = threads.group_by("pid", maintain_order=True).last()
     marks = marks.join(busiest, on=["pid", "tid"], how="semi").sort("pid", "start_ns")
     cut = find_steps(trace).filter(~pl.col("complete"))["name"].to_list()
-    whole = marks.filter(~pl.col("step").is_in(cut))
+    uncut = marks.filter(~pl.col("step").is_in(cut))
     notes: tuple[str, ...] = ()
-    if cut and whole.height:
-        lost = marks.height - whole.height
-        marks = whole
+    if cut and uncut.height:
+        lost = marks.height - uncut.height
+        marks = uncut
         notes = (f"{lost} step{'s' * (lost > 1)} at the end cut by the recording, left out",)
     spans = spans_of(marks["pid"], _ANCHOR, marks["start_ns"], marks["end_ns"])
     # Cycles are called as the steps are, unless a number is missing or comes twice.
@@ -505,15 +513,15 @@ _ENDS_WITH_WORK = ("step", "marker", "python")
 they launched may run long after the mark ended."""
 
 
-def with_device_work(trace: Trace, found: Cycles) -> Cycles:
+def with_device_work(trace: Trace, cycles: Cycles) -> Cycles:
     """Cycles that last until the device work that their process launched in them is done.
 
     This is how `find_steps` cuts steps.  Cycles that end with their mark, all of them, and those
     that are times of the device already, stay as they are.
     """
-    if found.on_device or found.method not in _ENDS_WITH_WORK:
-        return found
-    parts = found.table.partition_by("pid", as_dict=True, maintain_order=True)
+    if cycles.on_device or cycles.method not in _ENDS_WITH_WORK:
+        return cycles
+    parts = cycles.table.partition_by("pid", as_dict=True, maintain_order=True)
     process = launching_process(trace) if len(parts) > 1 else None
     tables, moved = [], False
     for (pid,), part in parts.items():
@@ -529,4 +537,4 @@ def with_device_work(trace: Trace, found: Cycles) -> Cycles:
                 end_ns=pl.Series(end),
             )
         )
-    return replace(found, table=pl.concat(tables)) if moved else found
+    return replace(cycles, table=pl.concat(tables)) if moved else cycles

@@ -10,7 +10,7 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import compact
+from timesink.analyses.columns import densify
 from timesink.analyses.cycles import (
     MIN_REPEATS,
     Candidate,
@@ -87,13 +87,13 @@ def cut_at(symbol: Ints, weight: Floats, cuts: Ints, row: int) -> Cut:
     # How equally often each symbol comes in neighbouring parts, on average.
     code, count, following = _in_next_part(part, inside, len(weight))
     ratio = np.minimum(count, following) / np.maximum(count, following)
-    alike = np.bincount(code, weights=ratio, minlength=len(weight)) / max(len(cuts) - 2, 1)
+    similarity = np.bincount(code, weights=ratio, minlength=len(weight)) / max(len(cuts) - 2, 1)
     present = np.bincount(inside, minlength=len(weight)) > 0
-    known = weight * present
-    sameness = float((alike * known).sum() / max(known.sum(), 1e-12))
+    present_weight = weight * present
+    sameness = float((similarity * present_weight).sum() / max(present_weight.sum(), 1e-12))
     order = _order(inside, part, len(weight))
     coverage = len(inside) / max(len(symbol), 1)
-    return Cut(cuts, sameness, order, alike >= 0.8, coverage, row)
+    return Cut(cuts, sameness, order, similarity >= 0.8, coverage, row)
 
 
 def symbol_weights(symbol: Ints, length: Ints) -> Floats:
@@ -101,9 +101,9 @@ def symbol_weights(symbol: Ints, length: Ints) -> Floats:
     size = int(symbol.max()) + 1
     counts = np.bincount(symbol, minlength=size)
     time = np.bincount(symbol, weights=length, minlength=size)
-    each = (counts > 0) / max(int((counts > 0).sum()), 1)
+    equal_share = (counts > 0) / max(int((counts > 0).sum()), 1)
     share = time / max(float(time.sum()), 1.0)
-    return _WEIGHT_OF_TIME * share + (1 - _WEIGHT_OF_TIME) * each
+    return _WEIGHT_OF_TIME * share + (1 - _WEIGHT_OF_TIME) * equal_share
 
 
 def _in_next_part(part: Ints, code: Ints, size: int) -> tuple[Ints, Ints, Ints]:
@@ -135,9 +135,9 @@ def in_order(symbol: Ints, cuts: Ints) -> float:
     pairs = np.unique(np.linspace(0, len(cuts) - 3, _COMPARED).round().astype(int))
     shares = []
     for pair in pairs.tolist():
-        one = symbol[cuts[pair] : cuts[pair + 1]][:_LONGEST_PART]
+        left = symbol[cuts[pair] : cuts[pair + 1]][:_LONGEST_PART]
         other = symbol[cuts[pair + 1] : cuts[pair + 2]][:_LONGEST_PART]
-        shares.append(common_lengths(one, other)[-1] / max(len(one), len(other), 1))
+        shares.append(common_lengths(left, other)[-1] / max(len(left), len(other), 1))
     return float(np.mean(shares)) if shares else 0.0
 
 
@@ -145,7 +145,7 @@ def in_order(symbol: Ints, cuts: Ints) -> float:
 
 LIKE_ITSELF = 0.5
 """A lag after which this share of the symbols is met again may be the period."""
-_MOST_LAGS = 8
+_MAX_LAGS = 8
 _LONGEST_ROW = 8
 """Kernels in a row that may mark a cycle together: one, two, four or so many."""
 _UNEVEN = 0.6
@@ -161,7 +161,7 @@ def possible_cuts(symbol: Ints, weight: Floats, likeness: Floats) -> list[Cut]:
     lags = np.flatnonzero(peak) + 1 if len(likeness) >= 4 else np.zeros(0, dtype=np.intp)
     order = np.lexsort((lags, -np.round(likeness[lags], 2)))
     cuts: list[Cut] = []
-    for lag in lags[order][:_MOST_LAGS].tolist():
+    for lag in lags[order][:_MAX_LAGS].tolist():
         # From the first place that keeps to it.
         settled = np.flatnonzero(symbol[:-lag] != symbol[lag:])
         calm = settled[settled < len(symbol) // 4]
@@ -258,7 +258,7 @@ def best_phase(sequence: KernelSequence, cuts: list[Cut]) -> Cut:
 # Such a sequence has no period.  But cut at the right kernel, nearly every part is the same as some
 # other part, kernel for kernel, and there are only a few different ones.
 
-FEWEST_PARTS, MOST_KINDS = 6, 4
+MIN_PARTS, MAX_KINDS = 6, 4
 NEARLY_ALL = 0.9
 """Share of the parts that must be like another one."""
 _SEED = 20240229
@@ -272,7 +272,7 @@ def kinds_of_parts(symbol: Ints, cuts: Ints) -> Ints:
         sums = np.add.reduceat(marks[symbol], cuts[:-1]) if len(cuts) > 1 else marks[:0]
         if len(cuts) > 1 and cuts[-1] < len(symbol):
             sums[-1] = marks[symbol[cuts[-2] : cuts[-1]]].sum()
-    return compact(np.unique(sums, return_inverse=True)[1])
+    return densify(np.unique(sums, return_inverse=True)[1])
 
 
 # Cycles of one kernel sequence, if it has a period.
@@ -281,7 +281,7 @@ def kinds_of_parts(symbol: Ints, cuts: Ints) -> Ints:
 # a row, that come once per cycle) and lags after which the power spectrum says it repeats.  Every
 # way to cut is checked against the whole sequence; a run of layers is not the step around it.
 
-FEWEST = 12
+MIN = 12
 """Fewer kernels than this show no pattern."""
 LONGEST = 60_000
 """Places of a sequence that are looked at to find the pattern; it is then followed to the end."""
@@ -289,13 +289,13 @@ EXACT = 0.95
 """A pattern that holds this well needs no other explanation."""
 _PAUSE = 5.0
 """A cycle does not last over a pause of so many typical cycles."""
-_WHOLE = 0.8
+_LEAST_KERNELS = 0.8
 """A last cycle with fewer kernels than this share of the usual was cut by the recording."""
 
 
 def periodic(sequence: KernelSequence) -> Cycles | None:
     """The sequence as cycles; None where it has no period."""
-    if len(sequence) < FEWEST or (sequence.symbol == sequence.symbol[0]).all():
+    if len(sequence) < MIN or (sequence.symbol == sequence.symbol[0]).all():
         return None
     symbol = sequence.symbol[:LONGEST]
     length = (sequence.end - sequence.start)[:LONGEST]
@@ -304,7 +304,7 @@ def periodic(sequence: KernelSequence) -> Cycles | None:
     cuts = possible_cuts(symbol, weight, likeness)
     holding = that_hold(cuts, symbol)
     if not any(cut.sameness * cut.order >= EXACT for cut in holding):
-        mixed = _mixed(sequence, cuts, likeness)
+        mixed = _mixture_cycles(sequence, cuts, likeness)
         if mixed is not None or not holding:
             return mixed
     # The right period, begun at the right place.
@@ -315,10 +315,10 @@ def periodic(sequence: KernelSequence) -> Cycles | None:
         for cut in holding
         if abs(cut.parts - chosen.parts) <= 1 and cut.score >= _NEARLY * chosen.score
     ]
-    return _reading(sequence, best_phase(sequence, same_period), likeness)
+    return _cycles_of_cut(sequence, best_phase(sequence, same_period), likeness)
 
 
-def _mixed(sequence: KernelSequence, cuts: list[Cut], likeness: Floats) -> Cycles | None:
+def _mixture_cycles(sequence: KernelSequence, cuts: list[Cut], likeness: Floats) -> Cycles | None:
     """Cycles of a few kinds in any order: the longest parts that are like one another."""
     symbol = sequence.symbol[:LONGEST]
     fitting = [
@@ -331,7 +331,7 @@ def _mixed(sequence: KernelSequence, cuts: list[Cut], likeness: Floats) -> Cycle
     counts = np.bincount(kinds_of_parts(symbol, chosen.cuts))
     shared = np.sort(counts[counts > 1])[::-1]
     sizes = ", ".join(map(str, shared))
-    reading = _reading(sequence, chosen, likeness)
+    reading = _cycles_of_cut(sequence, chosen, likeness)
     return replace(
         reading,
         confidence=0.8 * float(shared.sum() / counts.sum()),
@@ -353,17 +353,17 @@ def _is_mixture(symbol: Ints, cuts: Ints) -> bool:
     counts = np.bincount(kinds)
     shared = np.flatnonzero(counts > 1)
     if (
-        len(kinds) < FEWEST_PARTS
-        or not 1 < len(shared) <= MOST_KINDS
+        len(kinds) < MIN_PARTS
+        or not 1 < len(shared) <= MAX_KINDS
         or int(counts[shared].sum()) < NEARLY_ALL * len(kinds)
     ):
         return False
     parts = [int(np.argmax(kinds == kind)) for kind in shared.tolist()]
-    held = [frozenset(symbol[cuts[part] : cuts[part + 1]].tolist()) for part in parts]
-    return not any(one <= other for one, other in permutations(held, 2))
+    symbol_sets = [frozenset(symbol[cuts[part] : cuts[part + 1]].tolist()) for part in parts]
+    return not any(subset <= other for subset, other in permutations(symbol_sets, 2))
 
 
-def _reading(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Cycles:
+def _cycles_of_cut(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Cycles:
     places = cut.cuts[cut.cuts < len(sequence)]
     if len(sequence) > LONGEST:
         # Cuts of the whole sequence, not only of the part that was looked at.
@@ -381,11 +381,11 @@ def _reading(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Cycles:
     end = np.where(end - start > _PAUSE * typical, reach, end)
     notes = []
     kernels = np.diff(np.append(places, len(sequence)))
-    if kernels[-1] < _WHOLE * np.median(kernels[:-1]):
+    if kernels[-1] < _LEAST_KERNELS * np.median(kernels[:-1]):
         start, end = start[:-1], end[:-1]
         notes.append("the last cycle is cut by the recording and left out")
     if places[0]:
-        before = units.counted(int(places[0]), "kernels")
+        before = units.count_noun(int(places[0]), "kernels")
         notes.append(f"{before} before the first cycle, part of none")
     lag = round(float(np.median(kernels[:-1])))
     agrees = lag < len(likeness) and float(likeness[lag]) >= LIKE_ITSELF
@@ -397,76 +397,76 @@ def _reading(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Cycles:
     return Cycles(spans, "kernels", anchor, trust, reason, tuple(notes), on_device=True)
 
 
-def inner_period(sequence: KernelSequence, whole: Cycles) -> Candidate | None:
+def inner_period(sequence: KernelSequence, cycles: Cycles) -> Candidate | None:
     """What repeats inside of one cycle, in the middle of the run, and marks a part of it.
 
     Passes of a request look like this, and layers of a pass: kernels do not tell which.
     """
     # The kernels of one cycle.
-    start, end = whole.table.select("start_ns", "end_ns").row(whole.count // 2)
+    start, end = cycles.table.select("start_ns", "end_ns").row(cycles.count // 2)
     inside = slice(*np.searchsorted(sequence.start, [start, end]).tolist())
     symbol, begins = sequence.symbol[inside], sequence.start[inside]
-    found = periodic(replace(sequence, symbol=symbol, start=begins, end=sequence.end[inside]))
-    if found is None or found.count < MIN_REPEATS:
+    inner = periodic(replace(sequence, symbol=symbol, start=begins, end=sequence.end[inside]))
+    if inner is None or inner.count < MIN_REPEATS:
         return None
     # The first kernel that comes just once in each part, so that its name alone marks them.
-    bounds = [found.table["start_ns"][0], found.table["end_ns"][-1]]
+    bounds = [inner.table["start_ns"][0], inner.table["end_ns"][-1]]
     parts = symbol[slice(*np.searchsorted(begins, bounds).tolist())]
-    once = parts[np.bincount(parts)[parts] == found.count]
+    once = parts[np.bincount(parts)[parts] == inner.count]
     if not len(once):
         return None
     mark = int(once[0])
-    each = int((symbol == mark).sum())
+    repeats = int((symbol == mark).sum())
     name = sequence.names[mark]
     return Candidate(
         "kernels",
         name,
         int((sequence.symbol == mark).sum()),
-        period_ns(found.table),
-        f"the kernels repeat {each} times inside of a cycle: passes of a request, or layers",
+        period_ns(inner.table),
+        f"the kernels repeat {repeats} times inside of a cycle: passes of a request, or layers",
         _pattern(name, sequence.names),
     )
 
 
 def _pattern(name: str, names: Sequence[str]) -> str:
     """What to ask for to get this kernel: a shorter pattern that fits no other, else its name."""
-    others = [other for other in names if other != name]
+    other_names = [other for other in names if other != name]
     shared = 0
-    while any(other.startswith(name[: shared + 1]) for other in others) and shared < len(name):
+    while any(other.startswith(name[: shared + 1]) for other in other_names) and shared < len(name):
         shared += 1
     for pattern in (f"*{short_kernel_name(name)}*", f"{name[: 1 + shared]}*"):
-        fits_others = any(fnmatch.fnmatchcase(other, pattern) for other in others)
+        fits_others = any(fnmatch.fnmatchcase(other, pattern) for other in other_names)
         shorter = len(pattern) < len(name)
         if shorter and not fits_others and fnmatch.fnmatchcase(name, pattern):
             return pattern
     return name
 
 
-def _of_all_streams(found: Cycles, main: KernelSequence, every: KernelSequence) -> Cycles:
+def _of_all_streams(cycles: Cycles, main: KernelSequence, every: KernelSequence) -> Cycles:
     """The period in which all streams repeat, where that holds several of the main stream's.
 
     Layers may repeat on the main stream while a batch is copied on another, once per step.
     """
     wider = periodic(every) if len(every) > len(main) else None
     if wider is None or wider.count < MIN_REPEATS:
-        return found
-    many = round(found.count / wider.count)
-    is_multiple = many > 1 and abs(found.count - many * wider.count) <= many
-    return wider if is_multiple else found
+        return cycles
+    many = round(cycles.count / wider.count)
+    is_multiple = many > 1 and abs(cycles.count - many * wider.count) <= many
+    return wider if is_multiple else cycles
 
 
 def kernel_period(trace: Trace) -> Cycles | None:
     """Cycles by the period of the kernel sequence of each process; None where it has none."""
     parts: list[Cycles] = []
     inner: list[Candidate] = []
-    by_process = {one.pid: one for one in kernel_sequences(trace, every_stream=True)}
+    by_process = {sequence.pid: sequence for sequence in kernel_sequences(trace, every_stream=True)}
     for sequence in kernel_sequences(trace):
-        found = periodic(sequence)
-        if found is None:
+        cycles = periodic(sequence)
+        if cycles is None:
             continue
-        found = _of_all_streams(found, sequence, by_process[sequence.pid])
-        parts.append(found)
-        inside = inner_period(sequence, found)
+        cycles = _of_all_streams(cycles, sequence, by_process[sequence.pid])
+        parts.append(cycles)
+        inside = inner_period(sequence, cycles)
         inner += [] if inside is None else [inside]
     if not parts:
         return None
@@ -475,7 +475,9 @@ def kernel_period(trace: Trace) -> Cycles | None:
     table = pl.concat([part.table for part in parts])
     # What the processes have inside of their cycles, counted together.
     by_anchor: dict[str, Candidate] = {}
-    for one in inner:
-        known = by_anchor.setdefault(one.anchor, replace(one, count=0))
-        by_anchor[one.anchor] = replace(known, count=known.count + one.count)
-    return replace(best, table=table, notes=tuple(notes), others=tuple(by_anchor.values()))
+    for inner_cycles in inner:
+        previous = by_anchor.setdefault(inner_cycles.anchor, replace(inner_cycles, count=0))
+        by_anchor[inner_cycles.anchor] = replace(
+            previous, count=previous.count + inner_cycles.count
+        )
+    return replace(best, table=table, notes=tuple(notes), alternatives=tuple(by_anchor.values()))

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import host_columns, once_per_trace
+from timesink.analyses.columns import host_columns, memoize_per_trace
 from timesink.analyses.cycles import (
     MIN_REPEATS,
     NEARLY,
@@ -30,7 +30,7 @@ from timesink.analyses.cycles import (
     spans_of,
     type_of_name,
 )
-from timesink.analyses.forest import NestedCalls, Nodes, nested_calls, within
+from timesink.analyses.forest import NestedCalls, Nodes, descendant_mask, nested_calls
 from timesink.model import intervals, units
 from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
@@ -71,7 +71,7 @@ class PythonCalls(NestedCalls):
         return nodes[np.insert(nodes[1:] >= reach[:-1], 0, True)]
 
 
-@once_per_trace
+@memoize_per_trace
 def python_calls(trace: Trace) -> PythonCalls:
     """Nest the Python and module calls of a recording; threads with a single call are left out."""
     host = host_columns(trace)
@@ -88,11 +88,13 @@ REPEATING = 0.5
 def top_calls(calls: PythonCalls) -> Nodes:
     """Calls on top of each thread once its frames are taken away."""
     roots = np.flatnonzero(calls.parent < 0)
-    parts = [peeled(calls, roots[calls.thread[roots] == lane]) for lane in np.unique(calls.thread)]
+    parts = [
+        peel_frames(calls, roots[calls.thread[roots] == lane]) for lane in np.unique(calls.thread)
+    ]
     return np.sort(np.concatenate(parts)) if parts else roots
 
 
-def peeled(calls: PythonCalls, top: Nodes) -> Nodes:
+def peel_frames(calls: PythonCalls, top: Nodes) -> Nodes:
     """Take away the one call that holds most of the time, until calls that repeat do.
 
     Nothing is left where they never do.
@@ -149,10 +151,10 @@ def inner_call(calls: PythonCalls, main: Nodes) -> Candidate | None:
     typical = int(main[np.argsort(calls.length[main], kind="stable")[len(main) // 2]])
     if is_pass_call(calls.names[int(calls.name[typical])]):
         return None
-    code = main_call(calls, peeled(calls, calls.children(typical)))
+    code = main_call(calls, peel_frames(calls, calls.children(typical)))
     if code is None:
         return None
-    nodes = calls.outermost((calls.name == code) & within(main, calls.size))
+    nodes = calls.outermost((calls.name == code) & descendant_mask(main, calls.size))
     name = calls.names[code]
     spans = spans_of(calls.processes(nodes), name, calls.start[nodes], calls.end[nodes])
     reason = f"{name!r} is called again and again inside of the cycles"
@@ -186,11 +188,11 @@ def loop_bodies(
     holder = on_top[np.maximum(above, 0)] if len(on_top) else np.full(len(nodes), -1)
     holder = np.where((above >= 0) & (nodes < holder + calls.size[holder]), holder, -1)
     # The call on top that holds just one marking call; else the marking call itself.
-    alone = np.bincount(holder + 1, minlength=len(calls) + 1)[holder + 1] == 1
-    core = np.where((holder >= 0) & alone, holder, nodes)
+    is_only = np.bincount(holder + 1, minlength=len(calls) + 1)[holder + 1] == 1
+    core = np.where((holder >= 0) & is_only, holder, nodes)
     start, end = calls.start[core], calls.end[core]
     # Calls on top that are no marking calls, and how many marking calls began before each.
-    inside = intervals.holding(calls.start[on_top], start, end) >= 0
+    inside = intervals.enclosing_interval(calls.start[on_top], start, end) >= 0
     rest = on_top[~inside & ~np.isin(on_top, holder) & ~calls.barred[calls.name[on_top]]]
     name, begin = calls.name[rest], calls.start[rest]
     gap = np.searchsorted(start, begin)
@@ -209,10 +211,10 @@ def loop_bodies(
     np.minimum.at(stop, gap[~closing], begin[~closing])
     closing &= (gap > 0) & (begin < stop[gap])
     np.maximum.at(end, gap[closing] - 1, calls.end[rest][closing])
-    return nodes, _opened(name[opening], begin[opening], gap[opening], start, end), end
+    return nodes, _open_starts(name[opening], begin[opening], gap[opening], start, end), end
 
 
-def _opened(name: Ints, begin: Ints, gap: Ints, start: Ints, end: Ints) -> Ints:
+def _open_starts(name: Ints, begin: Ints, gap: Ints, start: Ints, end: Ints) -> Ints:
     """Starts moved before the opening calls; after a long pause before the last round of them."""
     longest = max(_BREAK_LENGTHS * float(np.median(end - start)), _BREAK_NS)
     free_from = np.concatenate([[start[0] - longest], end[:-1]]).astype(np.int64)
@@ -267,26 +269,26 @@ def types_by_content(
     if len(early):
         types = np.where(np.isin(chosen, early), "prefill", "decode")
         name = calls.names[int(calls.name[early[0]])]
-        note = f"{units.counted(len(early), 'calls')} of {name!r} taken as prefill"
+        note = f"{units.count_noun(len(early), 'calls')} of {name!r} taken as prefill"
         return types.tolist(), (note,)
     # Text is encoded and decoded as well: then a bare `decode` says nothing.
     texts = any(_function(name) == "encode" for name in calls.names)
     tells = calls.flags(lambda name: decodes(name) and not (texts and _function(name) == "decode"))
     prefills, continues = (_holds(calls, chosen, flags) for flags in (calls.flags(extends), tells))
     types = np.where(prefills, "prefill", np.where(continues, "decode", "generic"))
-    unknown, known = np.flatnonzero(types == "generic"), np.flatnonzero(types != "generic")
-    if not len(known):
+    unknown, typed = np.flatnonzero(types == "generic"), np.flatnonzero(types != "generic")
+    if not len(typed):
         return _by_length(calls, chosen)
     if not len(unknown):
         return types.tolist(), ()
     # Cycles that nothing tells about take the type of their neighbours, and are counted.
     length = calls.length[chosen]
-    place = np.searchsorted(known, unknown)
-    before, after = known[np.maximum(place - 1, 0)], known[np.minimum(place, len(known) - 1)]
+    place = np.searchsorted(typed, unknown)
+    before, after = typed[np.maximum(place - 1, 0)], typed[np.minimum(place, len(typed) - 1)]
     nearer = np.abs(length[before] - length[unknown]) <= np.abs(length[after] - length[unknown])
     types[unknown] = types[np.where(nearer, before, after)]
     takes = "takes" if len(unknown) == 1 else "take"
-    count = units.counted(len(unknown), "cycles")
+    count = units.count_noun(len(unknown), "cycles")
     return types.tolist(), (f"{count} {takes} the type of the neighbours",)
 
 
@@ -316,7 +318,7 @@ def _by_length(calls: PythonCalls, chosen: Nodes) -> tuple[list[str], tuple[str,
     every = {name for name in here if here[name] == long.sum() and not there[name]}
     every |= {name for name in there if there[name] == (~long).sum() and not here[name]}
     if not every:
-        slow = units.counted(int(long.sum()), "cycles")
+        slow = units.count_noun(int(long.sum()), "cycles")
         note = f"{slow} lasted over {LONGER:.0f} times as long as usual but did the same"
         return generic, (f"{note}, so not taken as prefill",)
     return np.where(long, "prefill", "decode").tolist(), ("prefill told by length and content",)
@@ -341,7 +343,7 @@ def python_anchor(trace: Trace) -> Cycles | None:
         return None
     top = top_calls(calls)
     main = main_call(calls, top)
-    return None if main is None else _reading(calls, top, main)
+    return None if main is None else _cycles_of_calls(calls, top, main)
 
 
 def lone_pass(trace: Trace) -> str | None:
@@ -358,17 +360,19 @@ def lone_pass(trace: Trace) -> str | None:
     return calls.names[int(calls.name[longest[0]])] if len(longest) else None
 
 
-def anchored(trace: Trace, names: frozenset[str]) -> Cycles | None:
+def anchored_cycles(trace: Trace, names: frozenset[str]) -> Cycles | None:
     """Cycles by Python calls that were asked for by name."""
     calls = python_calls(trace)
     chosen = calls.flags(names.__contains__)
     if not len(calls) or not chosen.any():
         return None
     nodes = calls.outermost(chosen[calls.name])
-    return _reading(calls, top_calls(calls), int(np.flatnonzero(chosen)[0]), nodes)
+    return _cycles_of_calls(calls, top_calls(calls), int(np.flatnonzero(chosen)[0]), nodes)
 
 
-def _reading(calls: PythonCalls, top: Nodes, code: int, asked_for: Nodes | None = None) -> Cycles:
+def _cycles_of_calls(
+    calls: PythonCalls, top: Nodes, code: int, asked_for: Nodes | None = None
+) -> Cycles:
     main = calls.outermost(calls.name == code) if asked_for is None else asked_for
     # One thread per process, that with the most time in the calls.
     spent = np.bincount(
@@ -389,15 +393,15 @@ def _reading(calls: PythonCalls, top: Nodes, code: int, asked_for: Nodes | None 
     types = [type_of[node] for node in nodes.tolist()]
     spans = spans_of(calls.processes(nodes), calls.names_of(nodes), start, end, types)
     name = _inner_name(calls, main)
-    own = calls.names[int(calls.name[main[0]])]
-    spans = spans.with_columns(pl.col("name").replace({own: name}))
+    code_name = calls.names[int(calls.name[main[0]])]
+    spans = spans.with_columns(pl.col("name").replace({code_name: name}))
     reason = f"{name!r} is called {len(main)} times on top of the program's loop"
     if asked_for is not None:
-        reason = f"asked for by name; {name!r} was called {units.counted(len(main), 'times')}"
+        reason = f"asked for by name; {name!r} was called {units.count_noun(len(main), 'times')}"
         return Cycles(spans, "marker", name, 1.0, reason, notes)
     inside = inner_call(calls, main)
     return Cycles(
-        spans, "python", name, 0.9, reason, notes, others=() if inside is None else (inside,)
+        spans, "python", name, 0.9, reason, notes, alternatives=() if inside is None else (inside,)
     )
 
 
@@ -431,14 +435,14 @@ def layers(trace: Trace) -> Cycles | None:
     for code, name in enumerate(calls.names):
         if _LAYER.search(name.rpartition("): ")[2]):
             codes[family_name(name) if name.startswith("nn.Module: ") else name].append(code)
-    found = [
+    candidates = [
         (*_rank(calls, nodes), name, nodes)
-        for name, own in codes.items()
-        if len(nodes := calls.outermost(np.isin(calls.name, own))) >= MIN_REPEATS
+        for name, name_codes in codes.items()
+        if len(nodes := calls.outermost(np.isin(calls.name, name_codes))) >= MIN_REPEATS
     ]
-    if not found:
+    if not candidates:
         return None
-    *_, name, nodes = min(found, key=lambda one: one[:-1])
+    *_, name, nodes = min(candidates, key=lambda candidate: candidate[:-1])
     spans = spans_of(
         calls.processes(nodes), calls.names_of(nodes), calls.start[nodes], calls.end[nodes]
     )

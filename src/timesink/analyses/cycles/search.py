@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from timesink.analyses.columns import host_columns, once_per_trace
+from timesink.analyses.columns import host_columns, memoize_per_trace
 from timesink.analyses.cycles import (
     METHODS,
     MIN_REPEATS,
@@ -44,19 +44,19 @@ from timesink.model import units
 from timesink.model.schema import CYCLE_TYPES, host_and_pid
 from timesink.model.trace import Trace, why_no_calls
 
-LEAST = 0.4
+MIN = 0.4
 """A reading nobody asked for is taken from this confidence on."""
 
 
-def judge(trace: Trace, found: Cycles, pid: str | None) -> Cycles:
+def judge_steps(trace: Trace, reading: Cycles, pid: str | None) -> Cycles:
     """Weigh cycles against everything the recording holds, or one process of it does.
 
     The confidence is the product of likeness, coverage, how well the method knows what it found
     and, for n cycles, n / (n + 1): two are a coincidence more easily than thirty.
     """
-    found = with_device_work(trace, told_by_passes(trace, found))
-    cycles = found.table
-    events, coverage, elsewhere = work_in(trace, host_spans(found), on_device=found.on_device)
+    reading = with_device_work(trace, told_by_passes(trace, reading))
+    cycles = reading.table
+    events, coverage, elsewhere = work_in(trace, host_spans(reading), on_device=reading.on_device)
     amounts = events if events.any() else (cycles["end_ns"] - cycles["start_ns"]).to_numpy()
     fewest = cycles.group_by("pid").len()["len"].min()
     count = int(fewest) if isinstance(fewest, int) else 0
@@ -66,17 +66,17 @@ def judge(trace: Trace, found: Cycles, pid: str | None) -> Cycles:
     usual = pl.col("amount").median().over("pid", "type")
     off = (pl.col("amount") - usual).abs() / usual.clip(lower_bound=1)
     mean = groups.select(off.clip(upper_bound=1).mean()).item()
-    alike = 1.0 - float(mean or 0.0)
+    likeness = 1.0 - float(mean or 0.0)
     judged = replace(
-        found,
-        confidence=found.confidence * (count / (count + 1)) * alike * coverage,
+        reading,
+        confidence=reading.confidence * (count / (count + 1)) * likeness * coverage,
         coverage=coverage,
-        likeness=alike,
+        likeness=likeness,
     )
     # Processes with work but without cycles do not count against a reading, and who asks for one
     # process does not miss the others.
     missed = elsewhere if pid is None else ()
-    return replace(judged, notes=(*found.notes, *_notes(judged, missed)))
+    return replace(judged, notes=(*reading.notes, *_notes(judged, missed)))
 
 
 def recorded_cycles(trace: Trace) -> Cycles | None:
@@ -104,10 +104,10 @@ _PROCESSES = 8
 def no_such_process(trace: Trace, pid: str, processes: Sequence[str]) -> NotFoundError:
     """The recording has no such process; it says which it has."""
     named = [process or "one without a number" for process in processes]
-    shown = ", ".join(named[:_PROCESSES]) + (", ..." if len(named) > _PROCESSES else "")
+    listing = ", ".join(named[:_PROCESSES]) + (", ..." if len(named) > _PROCESSES else "")
     return NotFoundError(
         f"{trace.metadata.source}: no process {pid}",
-        f"the recording has {shown}" if named else "the recording has no process",
+        f"the recording has {listing}" if named else "the recording has no process",
     )
 
 
@@ -122,23 +122,26 @@ def nothing_repeats(
         return NoCyclesError(
             f"{trace.metadata.source}: {first.sentence.rstrip('.')}", otherwise=first.record
         )
-    names = [short_kernel_name(one.anchor) if one.on_device else one.anchor for one in considered]
+    names = [
+        short_kernel_name(candidate.anchor) if candidate.on_device else candidate.anchor
+        for candidate in considered
+    ]
     near = "; ".join(
-        f"{name!r} came {units.counted(one.count, 'times')}"
-        for name, one in zip(names, considered, strict=True)
+        f"{name!r} came {units.count_noun(candidate.count, 'times')}"
+        for name, candidate in zip(names, considered, strict=True)
     )
-    asked = f" by {methods[0]}" if len(methods) == 1 else ""
-    said = (
-        f"{trace.metadata.source}: no steps found{asked}{where}: nothing repeats "
+    by_method = f" by {methods[0]}" if len(methods) == 1 else ""
+    message = (
+        f"{trace.metadata.source}: no steps found{by_method}{where}: nothing repeats "
         f"{MIN_REPEATS} times or more" + (f" well enough ({near})" if near else "")
     )
-    cut = next((one.rule for one in trace.health if one.code.startswith("truncated")), None)
+    cut = next((entry.rule for entry in trace.health if entry.code.startswith("truncated")), None)
     if cut is not None:
-        return NoCyclesError(f"{said}, and {cut.title}", _marks(trace), cut.advice)
+        return NoCyclesError(f"{message}, and {cut.title}", _marks(trace), cut.advice)
     damage = without_order(trace)
     if damage is not None:
-        return NoCyclesError(f"{said}. {damage.sentence}", _marks(trace), damage.record)
-    return NoCyclesError.nothing_repeats(said, _marks(trace))
+        return NoCyclesError(f"{message}. {damage.sentence}", _marks(trace), damage.record)
+    return NoCyclesError.nothing_repeats(message, _marks(trace))
 
 
 def _marks(trace: Trace) -> list[str]:
@@ -163,10 +166,10 @@ _FINDERS: Mapping[str, Callable[[Trace], Cycles | None]] = {
 _ASKED_IN_TURN = ("step", "marker", "python", "kernels")
 """Layers are parts of a unit: they are looked for only when asked for."""
 
-_OUTLIER, _SHOWN = 5, 3
+_OUTLIER, _MOST_PIDS = 5, 3
 
 
-@once_per_trace
+@memoize_per_trace
 def find_cycles(
     trace: Trace, *, marker: str | None = None, by: str | None = None, pid: str | None = None
 ) -> Cycles:
@@ -180,20 +183,20 @@ def find_cycles(
             f"no method to find steps is called {by!r}", f"choose from {', '.join(METHODS)}"
         )
     if not trace.has_timeline:
-        found = recorded_cycles(trace)
-        if found is None:
+        cycles = recorded_cycles(trace)
+        if cycles is None:
             raise UnreadableError.no_timeline(trace.metadata.source)
         if pid is None:
-            return found
-        chosen = _of_pid(found.table, pid)
+            return cycles
+        chosen = _of_pid(cycles.table, pid)
         if chosen.is_empty():
-            raise no_such_process(trace, pid, found.table["pid"].unique().sort().to_list())
-        return replace(found, table=chosen)
+            raise no_such_process(trace, pid, cycles.table["pid"].unique().sort().to_list())
+        return replace(cycles, table=chosen)
     # Raise where there is nothing that could repeat, or not in that process.
     processes = recorded_processes(trace)
     if not processes and trace.counters.height:
         raise UnreadableError.only_counters(trace.metadata.source, why_no_calls(trace))
-    if pid is not None and not any(_is_called(one, pid) for one in processes):
+    if pid is not None and not any(_is_called(process, pid) for process in processes):
         raise no_such_process(trace, pid, processes)
     if marker is not None:
         marked = _of_process(named_mark(trace, marker), pid)
@@ -203,17 +206,17 @@ def find_cycles(
                 + (f" in process {pid}" if pid else ""),
                 _marks(trace),
             )
-        return judge(trace, marked, pid)
-    return _found(trace, (by,) if by else _ASKED_IN_TURN, pid)
+        return judge_steps(trace, marked, pid)
+    return _search_cycles(trace, (by,) if by else _ASKED_IN_TURN, pid)
 
 
-def _found(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Cycles:
+def _search_cycles(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Cycles:
     """The first reading that holds; a lone pass only where it is marked as such."""
     considered: list[Cycles] = []
     for reading in _readings(trace, methods, pid):
-        judged = judge(trace, reading, pid)
+        judged = judge_steps(trace, reading, pid)
         # What was asked for only has to repeat.
-        sure = len(methods) == 1 or judged.confidence >= LEAST
+        sure = len(methods) == 1 or judged.confidence >= MIN
         holds = judged.count >= MIN_REPEATS and sure
         if judged.count > 1 if judged.method == "step" else holds:
             return _beside(judged, considered)
@@ -223,7 +226,7 @@ def _found(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Cycles:
             return _beside(judged, [other for other in considered if other is not judged])
     lone = _of_process(lone_annotation(trace), pid) if "marker" in methods else None
     if lone is not None:
-        return _beside(judge(trace, lone, pid), considered)
+        return _beside(judge_steps(trace, lone, pid), considered)
     where = f" in process {pid}" if pid else ""
     raise nothing_repeats(trace, methods, considered, where)
 
@@ -247,19 +250,23 @@ def _readings(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Iterat
             return
 
 
-def _of_process(found: Cycles | None, pid: str | None) -> Cycles | None:
-    if found is None or pid is None:
-        return found
-    table = _of_pid(found.table, pid)
+def _of_process(cycles: Cycles | None, pid: str | None) -> Cycles | None:
+    if cycles is None or pid is None:
+        return cycles
+    table = _of_pid(cycles.table, pid)
     if table.is_empty():
         return None
     # What repeats inside was counted in all processes.
-    return replace(found, table=table, others=found.others if table.height == found.count else ())
+    return replace(
+        cycles,
+        table=table,
+        alternatives=cycles.alternatives if table.height == cycles.count else (),
+    )
 
 
 def _of_pid(rows: pl.DataFrame, pid: str) -> pl.DataFrame:
     """Rows of a process, named as recorded or by its number alone."""
-    fitting = [one for one in rows["pid"].unique() if _is_called(one, pid)]
+    fitting = [process for process in rows["pid"].unique() if _is_called(process, pid)]
     return rows.filter(pl.col("pid").is_in(fitting))
 
 
@@ -279,7 +286,7 @@ def _beside(chosen: Cycles, considered: list[Cycles]) -> Cycles:
         )
         for other in considered
     )
-    return replace(chosen, others=(*candidates, *chosen.others))
+    return replace(chosen, alternatives=(*candidates, *chosen.alternatives))
 
 
 def _notes(judged: Cycles, elsewhere: Sequence[str]) -> Iterator[str]:
@@ -289,19 +296,21 @@ def _notes(judged: Cycles, elsewhere: Sequence[str]) -> Iterator[str]:
         share = 100 * (1 - judged.coverage)
         yield f"{share:.0f} % of the recorded work began outside of all cycles"
     if elsewhere:
-        shown = ", ".join(elsewhere[:_SHOWN]) + (", ..." if len(elsewhere) > _SHOWN else "")
-        yield f"no cycles in process {shown}, which did other work"
+        listing = ", ".join(elsewhere[:_MOST_PIDS]) + (
+            ", ..." if len(elsewhere) > _MOST_PIDS else ""
+        )
+        yield f"no cycles in process {listing}, which did other work"
     # Far longer than others of their process and type: a start, a pause, a fault.
     length = pl.col("end_ns") - pl.col("start_ns")
     longer = length > _OUTLIER * length.median().over("pid", "type")
     slow = int(judged.table.select(longer.sum()).item())
     if slow:
-        yield f"{units.counted(slow, 'cycles')} lasted over {_OUTLIER} times the median"
+        yield f"{units.count_noun(slow, 'cycles')} lasted over {_OUTLIER} times the median"
     if judged.likeness < 0.7:
         yield "the cycles do not hold the same amount of work"
 
 
-@once_per_trace
+@memoize_per_trace
 def unmarked_repetitions(trace: Trace) -> Cycles | None:
     """What repeats in a recording without marked steps; None where steps are, or nothing does.
 
@@ -311,10 +320,10 @@ def unmarked_repetitions(trace: Trace) -> Cycles | None:
     if trace.lazy("steps").head(1).collect().height:
         return None
     try:
-        found = find_cycles(trace)
+        cycles = find_cycles(trace)
     except TimesinkError:
         return None
-    return found if found.median_ns > 0 else None
+    return cycles if cycles.median_ns > 0 else None
 
 
 SCHEMA = {

@@ -34,7 +34,7 @@ from timesink.analyses.columns import (
 from timesink.analyses.cycles import Cycles, host_spans, launching_process
 from timesink.analyses.forest import Nodes, levels, nest_calls, pre_order
 from timesink.analyses.links import launching_calls
-from timesink.analyses.names import Hashes, hashed, mixed, plain_name
+from timesink.analyses.names import Hashes, hash_texts, mix_hashes, plain_name
 from timesink.model import vendors
 from timesink.model.intervals import Ints
 from timesink.model.schema import BUSY_KINDS, LINE_PREFIX, MODULE_PREFIX
@@ -123,12 +123,12 @@ class Program:
         while below.height and not dropped.issuperset(below["site"]):
             dropped.update(below["site"])
             below = self.sites.filter(pl.col("parent").is_in(dropped))
-        kept = ~pl.col("site").is_in(dropped)
-        rows = self.nodes.select(kept).to_series().to_numpy()
+        remains = ~pl.col("site").is_in(dropped)
+        rows = self.nodes.select(remains).to_series().to_numpy()
         place = np.append(np.where(rows, np.cumsum(rows) - 1, -1), -1)
         nodes = self.nodes.with_columns(parent=pl.Series(place[self.nodes["parent"].to_numpy()]))
-        sites, counts = self.sites.filter(kept), self.counts.filter(kept)
-        return Program(sites, counts, nodes.filter(kept), self.host, self.typed, self.vendor)
+        sites, counts = self.sites.filter(remains), self.counts.filter(remains)
+        return Program(sites, counts, nodes.filter(remains), self.host, self.typed, self.vendor)
 
     def tree(self, cycle: int) -> pl.DataFrame:
         """The calls of one cycle; parents are rows of it."""
@@ -166,7 +166,7 @@ class _Nodes:
     blocks: Ints
     texts: Ints
     """Row of `trace.host` for operators, -1 for others."""
-    told: Codes
+    origin: Codes
     """Place in the names of those that only say where others come from, -1 for others."""
     told_names: Sequence[str] = ()
     names: Sequence[str] = ()
@@ -184,12 +184,12 @@ def programs(trace: Trace, cycles: Cycles, start_ns: int = 0) -> dict[str, Progr
 
     Moments are counted from `start_ns`.
     """
-    found = {}
+    by_process = {}
     for (pid,), table in host_spans(cycles).group_by(["pid"], maintain_order=True):
         program = _program(trace, str(pid), table, start_ns, on_device=cycles.on_device)
         if program is not None:
-            found[str(pid)] = program
-    return found
+            by_process[str(pid)] = program
+    return by_process
 
 
 def _program(
@@ -203,37 +203,37 @@ def _program(
     order = pre_order(nodes.lane, nodes.start, nodes.end)
     lane, start, end = nodes.lane[order], nodes.start[order], nodes.end[order]
     nest = nest_calls(lane, start, end)
-    depth, told = nest.depth, nodes.told[order]
-    parent, places = _told_places(nest.parent, depth, told, nodes.told_names)
+    depth, origin = nest.depth, nodes.origin[order]
+    parent, places = _told_places(nest.parent, depth, origin, nodes.told_names)
     cycle = _cycle_of(start, parent, depth, table)
     site = np.zeros(len(start), dtype=np.uint64)
-    own = mixed(hashed([_PREFIX.sub("", name) for name in nodes.names]))[
+    name_hash = mix_hashes(hash_texts([_PREFIX.sub("", name) for name in nodes.names]))[
         nodes.name[order]
     ] + nodes.sort[order].astype(np.uint64)
     with np.errstate(over="ignore"):
         for level in levels(depth):
             above = np.where(parent[level] >= 0, site[parent[level]], _ROOT)
-            site[level] = mixed(above * np.uint64(3) + own[level])
-    inside = np.flatnonzero((cycle >= 0) & (told < 0))
+            site[level] = mix_hashes(above * np.uint64(3) + name_hash[level])
+    inside = np.flatnonzero((cycle >= 0) & (origin < 0))
     if not len(inside):
         return None
     place = np.full(len(start), -1, dtype=np.int64)
     place[inside] = np.arange(len(inside))
     above = parent[inside]
     # Whose caller began before the cycles stands for itself.
-    kept = np.where(above >= 0, place[np.maximum(above, 0)], -1)
+    caller = np.where(above >= 0, place[np.maximum(above, 0)], -1)
     order = order[inside]
     host_ns = nodes.host_ns[order].copy()
-    timed = np.flatnonzero((kept >= 0) & (nodes.sort[order] < KERNEL))
-    np.subtract.at(host_ns, kept[timed], nodes.host_ns[order][timed])
+    timed = np.flatnonzero((caller >= 0) & (nodes.sort[order] < KERNEL))
+    np.subtract.at(host_ns, caller[timed], nodes.host_ns[order][timed])
     number = table["cycle"].to_numpy()[cycle[inside]]
     site, lane = site[inside], lane[inside]
-    parents = np.where(kept >= 0, site[np.maximum(kept, 0)], _ROOT)
+    parents = np.where(caller >= 0, site[np.maximum(caller, 0)], _ROOT)
     return Program(
         _site_rows(trace, nodes, order, site, parents),
         _count_rows(nodes, order, site, number, np.maximum(host_ns, 0), start_ns=start_ns),
         pl.DataFrame(
-            {"cycle": number, "site": site, "parent": kept, "thread": lane}
+            {"cycle": number, "site": site, "parent": caller, "thread": lane}
             | {name: texts[codes[inside]] for name, (codes, texts) in places.items()},
             schema=NODES,
         ),
@@ -244,40 +244,40 @@ def _program(
 
 
 def _told_places(
-    parent: Nodes, depth: Ints, told: Codes, names: Sequence[str]
+    parent: Nodes, depth: Ints, origin: Codes, names: Sequence[str]
 ) -> tuple[Nodes, Mapping[str, tuple[Ints, pl.Series]]]:
     """Callers without what only says where calls come from; and the module and line of each node.
 
     Both are places in a series of names, of which the last stands for none.
     """
-    is_line = np.array([name.startswith(LINE_PREFIX) for name in names] or [False])[told]
-    caller, found = parent.copy(), {}
+    is_line = np.array([name.startswith(LINE_PREFIX) for name in names] or [False])[origin]
+    caller, places = parent.copy(), {}
     for level in list(levels(depth))[1:]:
         above = parent[level]
-        caller[level] = np.where(told[above] >= 0, caller[above], above)
-    for name, prefix, own in (
-        ("module", MODULE_PREFIX, (told >= 0) & ~is_line),
-        ("line", LINE_PREFIX, (told >= 0) & is_line),
+        caller[level] = np.where(origin[above] >= 0, caller[above], above)
+    for name, prefix, has_prefix in (
+        ("module", MODULE_PREFIX, (origin >= 0) & ~is_line),
+        ("line", LINE_PREFIX, (origin >= 0) & is_line),
     ):
-        code = np.where(own, told, -1)
+        code = np.where(has_prefix, origin, -1)
         for level in list(levels(depth))[1:]:
-            code[level] = np.where(own[level], code[level], code[parent[level]])
+            code[level] = np.where(has_prefix[level], code[level], code[parent[level]])
         texts = pl.Series(
-            [*(one.removeprefix(prefix) for one in names), None], dtype=pl.Categorical
+            [*(text.removeprefix(prefix) for text in names), None], dtype=pl.Categorical
         )
-        found[name] = (np.where(code < 0, len(names), code), texts)
-    return caller, found
+        places[name] = (np.where(code < 0, len(names), code), texts)
+    return caller, places
 
 
 def _cycle_of(start: Ints, parent: Nodes, depth: Ints, table: pl.DataFrame) -> Ints:
     """The place of each node's cycle in the table, that of its outermost caller; -1 outside."""
     first, last = table["start_ns"].to_numpy(), table["end_ns"].to_numpy()
-    found = np.searchsorted(first, start, side="right") - 1
-    found = np.where((found >= 0) & (start < last[np.maximum(found, 0)]), found, -1)
+    cycle = np.searchsorted(first, start, side="right") - 1
+    cycle = np.where((cycle >= 0) & (start < last[np.maximum(cycle, 0)]), cycle, -1)
     for level in list(levels(depth))[1:]:
-        above = np.where(parent[level] >= 0, found[parent[level]], -1)
-        found[level] = np.where(above >= 0, above, found[level])
-    return found
+        above = np.where(parent[level] >= 0, cycle[parent[level]], -1)
+        cycle[level] = np.where(above >= 0, above, cycle[level])
+    return cycle
 
 
 def _count_rows(
@@ -316,17 +316,17 @@ def _count_rows(
 def _site_rows(
     trace: Trace, nodes: _Nodes, order: Ints, site: Hashes, parents: Hashes
 ) -> pl.DataFrame:
-    known, first = np.unique(site, return_index=True)
+    sites, first = np.unique(site, return_index=True)
     rows = order[first]
     name = nodes.name[rows]
     texts = trace.lazy("host").select("input_dims", "input_types").collect()
     row = pl.Series(nodes.texts[rows]).replace(-1, None).cast(pl.UInt32)
     return pl.DataFrame(
         {
-            "site": known,
+            "site": sites,
             "parent": parents[first],
-            "name": [nodes.names[one] for one in name],
-            "recorded": [nodes.recorded[one] for one in name],
+            "name": [nodes.names[code] for code in name],
+            "recorded": [nodes.recorded[code] for code in name],
             "sort": nodes.sort[rows],
             "shapes": texts["input_dims"].gather(row).cast(pl.String),
             "types": texts["input_types"].gather(row).cast(pl.String),
@@ -342,7 +342,7 @@ def _calls(trace: Trace, pid: str, marks: set[str]) -> _Nodes:
     """Calls of a process; device work stands where the call was that launched it."""
     host, kinds, named = host_columns(trace), host_kinds(trace), host_names(trace)
     lane, lanes = host_lanes(trace)
-    mine = np.array([one == pid for one, _ in lanes] or [False], dtype=np.bool_)[lane]
+    mine = np.array([process == pid for process, _ in lanes] or [False], dtype=np.bool_)[lane]
     launched_by = launching_calls(trace)
     launches = np.zeros(len(lane), dtype=np.bool_)
     launches[launched_by[launched_by >= 0]] = True
@@ -354,7 +354,7 @@ def _calls(trace: Trace, pid: str, marks: set[str]) -> _Nodes:
     graphs = named.matching(lambda name: "GraphLaunch" in name)[rows]
     rows, sort = rows[(sort != RUNTIME) | graphs], sort[(sort != RUNTIME) | graphs]
     start, end = start_and_end(host, rows)
-    told, told_names = _told(trace, rows, named.codes[rows], named.texts)
+    origin, told_names = _origin_codes(trace, rows, named.codes[rows], named.texts)
     work = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
     work = work[mine[launched_by[work]] & (launched_by[work] >= 0)] if len(lane) else work[:0]
     at = host["ts_ns"].to_numpy()[launched_by[work]]
@@ -363,12 +363,14 @@ def _calls(trace: Trace, pid: str, marks: set[str]) -> _Nodes:
     calls = _Nodes(
         lane=lane[rows], start=start, end=end, sort=sort, name=named.codes[rows],
         recorded=named.texts, variant=none.astype(np.uint64), exact=shape, shape=shape,
-        host_ns=end - start, device_ns=none, bytes=none, blocks=none, texts=rows, told=told,
+        host_ns=end - start, device_ns=none, bytes=none, blocks=none, texts=rows, origin=origin,
     )  # fmt: skip
-    return _named(calls, device, told_names=told_names)
+    return _name_nodes(calls, device, told_names=told_names)
 
 
-def _told(trace: Trace, rows: Ints, name: Codes, texts: Sequence[str]) -> tuple[Codes, list[str]]:
+def _origin_codes(
+    trace: Trace, rows: Ints, name: Codes, texts: Sequence[str]
+) -> tuple[Codes, list[str]]:
     """Ranges that say where calls come from, by their place in these names; -1 for other calls.
 
     A module that the profiler itself saw has a number.
@@ -376,12 +378,12 @@ def _told(trace: Trace, rows: Ints, name: Codes, texts: Sequence[str]) -> tuple[
     ids = trace.lazy("host").select("python_module_id").collect()["python_module_id"]
     kind = host_kinds(trace)
     by_us = kind.among("module")[rows] & ids.is_null().to_numpy()[rows]
-    lines = np.array([one.startswith(LINE_PREFIX) for one in texts] or [False], dtype=np.bool_)
+    lines = np.array([text.startswith(LINE_PREFIX) for text in texts] or [False], dtype=np.bool_)
     by_us |= kind.among("annotation")[rows] & lines[name]
     used, place = np.unique(name[by_us], return_inverse=True)
-    told = np.full(len(rows), -1, dtype=np.int64)
-    told[by_us] = place
-    return told, [texts[code] for code in used.tolist()]
+    origin = np.full(len(rows), -1, dtype=np.int64)
+    origin[by_us] = place
+    return origin, [texts[code] for code in used.tolist()]
 
 
 def _device_alone(trace: Trace, pid: str) -> _Nodes:
@@ -390,29 +392,31 @@ def _device_alone(trace: Trace, pid: str) -> _Nodes:
     work = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS) & by_us)
     at = device_columns(trace)["ts_ns"].to_numpy()[work]
     stream, _ = encode(device_columns(trace)["stream"])
-    return _named(_device_nodes(trace, work, stream[work], at))
+    return _name_nodes(_device_nodes(trace, work, stream[work], at))
 
 
 def _host_sorts(kind: Codes, kinds: Any, name: Codes, texts: Any) -> NDArray[np.uint8]:
-    by_kind = np.array([_SORT_OF_KIND.get(one, OPERATOR) for one in kinds], dtype=np.uint8)
+    by_kind = np.array(
+        [_SORT_OF_KIND.get(kind_name, OPERATOR) for kind_name in kinds], dtype=np.uint8
+    )
     sort = by_kind[kind]
     calls = np.flatnonzero(sort == RUNTIME)
     used = np.unique(name[calls])
     meaning = np.full(len(texts), RUNTIME, dtype=np.uint8)
-    for one in used.tolist():
-        if vendors.waits_for_device(texts[one]):
-            meaning[one] = WAIT
-        elif vendors.is_allocator_call(texts[one]):
-            meaning[one] = ALLOCATOR
+    for code in used.tolist():
+        if vendors.waits_for_device(texts[code]):
+            meaning[code] = WAIT
+        elif vendors.is_allocator_call(texts[code]):
+            meaning[code] = ALLOCATOR
     sort[calls] = meaning[name[calls]]
     return sort
 
 
-def _named(*parts: _Nodes, told_names: Sequence[str] = ()) -> _Nodes:
+def _name_nodes(*parts: _Nodes, told_names: Sequence[str] = ()) -> _Nodes:
     """Nodes of all parts, with a number for each plain name and what it stands for."""
     place: dict[str, int] = {}
     recorded: list[str] = []
-    found = []
+    name_codes = []
     for part in parts:
         texts = part.recorded
         keys, back = np.unique(
@@ -425,9 +429,9 @@ def _named(*parts: _Nodes, told_names: Sequence[str] = ()) -> _Nodes:
             if code == len(recorded):
                 recorded.append(text)
             codes.append(code)
-        found.append(np.array(codes, dtype=np.int64)[back])
-    arrays = {name: np.concatenate([getattr(one, name) for one in parts]) for name in _ARRAYS}
-    arrays["name"] = np.concatenate(found)
+        name_codes.append(np.array(codes, dtype=np.int64)[back])
+    arrays = {name: np.concatenate([getattr(nodes, name) for nodes in parts]) for name in _ARRAYS}
+    arrays["name"] = np.concatenate(name_codes)
     return _Nodes(**arrays, names=list(place), recorded=recorded, told_names=told_names)
 
 
@@ -442,20 +446,20 @@ def _device_nodes(trace: Trace, work: Ints, lane: Codes, at: Ints) -> _Nodes:
     copies = table["kind"].is_in(["memcpy", "memset"]).to_numpy()
     sort = np.where(copies, COPY, KERNEL).astype(np.uint8)
     code, texts = encode(table["name"])
-    said = [text or "" for text in texts]
+    recorded = [text or "" for text in texts]
     geometry = np.stack([numbers(table[name]) for name in _GEOMETRY]).astype(np.uint64)
-    variant = exact = hashed(said)[code] if said else np.zeros(0, dtype=np.uint64)
+    variant = exact = hash_texts(recorded)[code] if recorded else np.zeros(0, dtype=np.uint64)
     copied = numbers(table["bytes"])
     with np.errstate(over="ignore"):
-        for one in (*geometry, copied.astype(np.uint64)):
-            exact = mixed(exact * np.uint64(31) + one)
+        for values in (*geometry, copied.astype(np.uint64)):
+            exact = mix_hashes(exact * np.uint64(31) + values)
         blocks = (geometry[0] * geometry[1] * geometry[2]).astype(np.int64)
     none = np.zeros(len(work), dtype=np.int64)
     return _Nodes(
-        lane=lane, start=at, end=at, sort=sort, name=code, recorded=said, variant=variant,
+        lane=lane, start=at, end=at, sort=sort, name=code, recorded=recorded, variant=variant,
         exact=exact, shape=none.astype(np.uint64), host_ns=none,
         device_ns=numbers(table["dur_ns"]), bytes=copied, blocks=blocks,
-        texts=none - 1, told=none - 1,
+        texts=none - 1, origin=none - 1,
     )  # fmt: skip
 
 
@@ -464,14 +468,15 @@ def _shape_hashes(trace: Trace, rows: Ints) -> Hashes:
     texts = (
         trace.lazy("host").select("input_dims", "input_types", "concrete_inputs").collect()[rows]
     )
-    found = np.zeros(len(rows), dtype=np.uint64)
+    hashes = np.zeros(len(rows), dtype=np.uint64)
     for column in texts.iter_columns():
         if column.null_count() == len(column):
             continue
-        code, said = encode(column)
-        own = np.array(
-            [0 if one is None else int(hashed([one])[0]) for one in said], dtype=np.uint64
+        code, values = encode(column)
+        value_hashes = np.array(
+            [0 if value is None else int(hash_texts([value])[0]) for value in values],
+            dtype=np.uint64,
         )
         with np.errstate(over="ignore"):
-            found = mixed(found * np.uint64(31) + own[code])
-    return found
+            hashes = mix_hashes(hashes * np.uint64(31) + value_hashes[code])
+    return hashes

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from timesink.analyses.diff import KERNEL, Program
 from timesink.analyses.kernels.join_alignment import common_subsequence
-from timesink.analyses.names import Hashes, mixed
+from timesink.analyses.names import Hashes, mix_hashes
 from timesink.model.intervals import Flags, Floats, Ints
 
-_MOST_CYCLES = 400
+_MAX_CYCLES = 400
 """Cycles of a side that are looked at; of more, as many that lie evenly among them."""
 _TRIMMED = 0.1
 """Part of the cycles at either end of a range that may be odd ones."""
-_ALIKE = 0.1
+_MAX_STEP_DIFFERENCE = 0.1
 """Part of its calls by which a single cycle may differ from those of a kind and still be of it."""
 _RAGGED = 0.35
 """The same for programs of which hardly two cycles are equal."""
@@ -54,21 +54,21 @@ class CountedCycles:
 _MATRICES = ("calls", "host_ns", "device_ns", "bytes", "blocks", "shape", "variant", "exact")
 
 
-def counted(program: Program, sites: pl.Series, cycles: Sequence[int]) -> CountedCycles:
+def count_calls(program: Program, sites: pl.Series, cycles: Sequence[int]) -> CountedCycles:
     wanted = np.array(sorted(cycles), dtype=np.int64)
-    if len(wanted) > _MOST_CYCLES:
-        wanted = wanted[np.linspace(0, len(wanted) - 1, _MOST_CYCLES).astype(np.int64)]
+    if len(wanted) > _MAX_CYCLES:
+        wanted = wanted[np.linspace(0, len(wanted) - 1, _MAX_CYCLES).astype(np.int64)]
     rows = program.counts.filter(pl.col("cycle").is_in(wanted.tolist()))
     at = np.searchsorted(wanted, rows["cycle"].to_numpy())
     column = np.searchsorted(sites.to_numpy(), rows["site"].to_numpy())
     shape = (len(wanted), len(sites))
-    found = {}
+    matrices = {}
     for name in _MATRICES:
         values = rows[name].to_numpy()
         dtype = np.int32 if name == "calls" else values.dtype
-        found[name] = np.zeros(shape, dtype=dtype)
-        found[name][at, column] = values
-    return CountedCycles(program, wanted, **found)
+        matrices[name] = np.zeros(shape, dtype=dtype)
+        matrices[name][at, column] = values
+    return CountedCycles(program, wanted, **matrices)
 
 
 def ranges(calls: NDArray[np.integer]) -> tuple[Ints, Ints]:
@@ -105,12 +105,12 @@ class SiteNames:
 
     def path(self, site: int) -> tuple[str, ...]:
         """Names from the outermost call down to this one."""
-        found: list[str] = []
+        path_names: list[str] = []
         place = self.place.get(site)
         while place is not None:
-            found.append(self.names[place])
+            path_names.append(self.names[place])
             place = self.place.get(self.parents[place])
-        return tuple(found[::-1])
+        return tuple(path_names[::-1])
 
 
 # -- kinds of cycles -------------------------------------------------------------------------------
@@ -131,26 +131,26 @@ class CycleKind:
 
 def kinds_of(side: CountedCycles, structural: Flags) -> list[Ints]:
     """Rows of the cycles of each kind, the most frequent kind first."""
-    weight = mixed(np.arange(1, structural.sum() + 1, dtype=np.uint64))
+    weight = mix_hashes(np.arange(1, structural.sum() + 1, dtype=np.uint64))
     calls = side.calls[:, structural]
     with np.errstate(over="ignore"):
         key = (calls.astype(np.uint64) * weight).sum(axis=1)
     groups: dict[int, list[int]] = defaultdict(list)
-    for row, one in enumerate(key.tolist()):
-        groups[one].append(row)
+    for row, signature in enumerate(key.tolist()):
+        groups[signature].append(row)
     ordered = sorted(groups.values(), key=lambda rows: -len(rows))
     repeated = sum(len(rows) for rows in ordered if len(rows) > 1)
     ragged = repeated < len(key) / 2
-    found: list[list[int]] = []
+    kinds: list[list[int]] = []
     for rows in ordered:
-        near = [(_distance(calls[rows[0]], calls[known[0]]), known) for known in found]
-        best = min(near, key=lambda one: one[0], default=None)
-        joins = best is not None and best[0] <= (_RAGGED if ragged else _ALIKE)
+        near = [(_distance(calls[rows[0]], calls[kind_rows[0]]), kind_rows) for kind_rows in kinds]
+        best = min(near, key=lambda candidate: candidate[0], default=None)
+        joins = best is not None and best[0] <= (_RAGGED if ragged else _MAX_STEP_DIFFERENCE)
         if best is not None and joins and (ragged or len(rows) == 1):
             best[1].extend(rows)
         else:
-            found.append(list(rows))
-    return [np.array(sorted(rows)) for rows in sorted(found, key=lambda rows: -len(rows))]
+            kinds.append(list(rows))
+    return [np.array(sorted(rows)) for rows in sorted(kinds, key=lambda rows: -len(rows))]
 
 
 def _distance(left: NDArray[np.int32], right: NDArray[np.int32]) -> float:
@@ -175,41 +175,49 @@ def paired_kinds(
     The usual ones are those that are nearest of all that are as frequent as any.
     """
     vectors = [
-        [np.median(side.calls[rows][:, structural], axis=0) for rows in own]
-        for side, own in zip((base, new), kinds, strict=True)
+        [np.median(side.calls[rows][:, structural], axis=0) for rows in side_kinds]
+        for side, side_kinds in zip((base, new), kinds, strict=True)
     ]
     near = sorted(
-        (_distance(ours, theirs), one, other)
-        for one, ours in enumerate(vectors[0])
+        (_distance(ours, theirs), base_kind, other)
+        for base_kind, ours in enumerate(vectors[0])
         for other, theirs in enumerate(vectors[1])
     )
     usual = [
-        {number for number, rows in enumerate(own) if 2 * len(rows) >= len(own[0])} for own in kinds
+        {number for number, rows in enumerate(side_kinds) if 2 * len(rows) >= len(side_kinds[0])}
+        for side_kinds in kinds
     ]
-    first = next((one, other) for _, one, other in near if one in usual[0] and other in usual[1])
+    first = next(
+        (base_kind, other)
+        for _, base_kind, other in near
+        if base_kind in usual[0] and other in usual[1]
+    )
     orders = [
-        sorted(range(len(own)), key=main.__ne__) for own, main in zip(kinds, first, strict=True)
+        sorted(range(len(side_kinds)), key=main.__ne__)
+        for side_kinds, main in zip(kinds, first, strict=True)
     ]
-    ordered = tuple([own[at] for at in order] for own, order in zip(kinds, orders, strict=True))
+    ordered = tuple(
+        [side_kinds[at] for at in order] for side_kinds, order in zip(kinds, orders, strict=True)
+    )
     pairs = [(0, 0)]
     periods = [
-        [even_period(rows, len(side.cycles)) for rows in own]
-        for side, own in zip((base, new), kinds, strict=True)
+        [even_period(rows, len(side.cycles)) for rows in side_kinds]
+        for side, side_kinds in zip((base, new), kinds, strict=True)
     ]
     # What comes as evenly belongs together as well, however much else of the program changed.
-    alike = [
-        (one, other)
-        for _, one, other in near
-        if periods[0][one] is not None and periods[0][one] == periods[1][other]
+    same_period = [
+        (base_kind, other)
+        for _, base_kind, other in near
+        if periods[0][base_kind] is not None and periods[0][base_kind] == periods[1][other]
     ]
-    for one, other in [*((a, b) for far, a, b in near if far <= _RAGGED), *alike]:
-        ours, theirs = orders[0].index(one), orders[1].index(other)
-        if all(ours != known and theirs != its for known, its in pairs):
+    for base_kind, other in [*((a, b) for far, a, b in near if far <= _RAGGED), *same_period]:
+        ours, theirs = orders[0].index(base_kind), orders[1].index(other)
+        if all(ours != our_kind and theirs != its for our_kind, its in pairs):
             pairs.append((ours, theirs))
     return (ordered[0], ordered[1]), pairs
 
 
-_LEAST_BLOCK, _LEAST_SORTS = 5, 3
+_MIN_BLOCK, _MIN_SORTS = 5, 3
 """Calls, and sorts of them, that may be a layer."""
 _BRIDGED = 2
 """Equal calls between two changes that are one."""
@@ -255,7 +263,7 @@ class CallChange:
     """The call around, as a site; 0 for none, or where there are several."""
 
 
-def steady_tree(side: CountedCycles, known: Hashes, varies: Flags) -> SiteTree:
+def steady_tree(side: CountedCycles, sites: Hashes, varies: Flags) -> SiteTree:
     """A usual cycle without the calls that vary, and what is below them."""
     with np.errstate(over="ignore"):
         key = side.exact.sum(axis=1)
@@ -264,17 +272,17 @@ def steady_tree(side: CountedCycles, known: Hashes, varies: Flags) -> SiteTree:
     cycle = int(side.cycles[usual[len(usual) // 2]])
     nodes = side.program.tree(cycle)
     site, parent = nodes["site"].to_numpy(), nodes["parent"].to_numpy()
-    drop = varies[np.searchsorted(known, site)]
+    drop = varies[np.searchsorted(sites, site)]
     for node, above in enumerate(parent.tolist()):
         if above >= 0 and drop[above]:
             drop[node] = True
-    kept = np.flatnonzero(~drop)
+    steady = np.flatnonzero(~drop)
     place = np.full(len(site) + 1, -1, dtype=np.int64)
-    place[kept] = np.arange(len(kept))
-    tree = SiteTree.of(site[kept], place[parent[kept]], nodes["thread"].to_numpy()[kept])
+    place[steady] = np.arange(len(steady))
+    tree = SiteTree.of(site[steady], place[parent[steady]], nodes["thread"].to_numpy()[steady])
     # Runs that were kept earlier do not say where calls come from.
-    told = [nodes[name][kept] for name in ("module", "line") if name in nodes.columns]
-    return replace(tree, told=told)
+    origins = [nodes[name][steady] for name in ("module", "line") if name in nodes.columns]
+    return replace(tree, origins=origins)
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,19 +292,19 @@ class SiteTree:
     site: Hashes
     parent: Ints
     size: Ints
-    whole: Hashes
+    subtree_hash: Hashes
     """Equal for subtrees that are equal in all names, and their order."""
     thread: Ints
     children: list[list[int]]
-    told: Sequence[pl.Series] = ()
+    origins: Sequence[pl.Series] = ()
     """Module and line of each node."""
 
     @classmethod
     def of(cls, site: Hashes, parent: Ints, thread: Ints) -> SiteTree:
         size = np.ones(len(site), dtype=np.int64)
         children: list[list[int]] = [[] for _ in range(len(site))]
-        whole = mixed(site)
-        value = whole.tolist()
+        subtree_hash = mix_hashes(site)
+        value = subtree_hash.tolist()
         mask = (1 << 64) - 1
         parents = parent.tolist()
         for node in range(len(parents) - 1, -1, -1):
@@ -306,16 +314,16 @@ class SiteTree:
                 children[above].append(node)
                 # The order of calls counts: what came so far is multiplied before each.
                 value[above] = (value[above] * 1099511628211 + value[node] * 31 + 7) & mask
-        for own in children:
-            own.reverse()
+        for child_nodes in children:
+            child_nodes.reverse()
         return cls(site, parent, size, np.array(value, dtype=np.uint64), thread, children)
 
     def roots(self) -> dict[int, list[int]]:
         """Outermost calls of each thread."""
-        found: dict[int, list[int]] = defaultdict(list)
+        by_thread: dict[int, list[int]] = defaultdict(list)
         for node in np.flatnonzero(self.parent < 0).tolist():
-            found[int(self.thread[node])].append(node)
-        return found
+            by_thread[int(self.thread[node])].append(node)
+        return by_thread
 
     def siblings(self, inside: int) -> list[int]:
         """Sites of all calls made in one sort of call, in order; of the threads for 0."""
@@ -377,14 +385,14 @@ class CallAlignment:
         counts = [
             {
                 thread: Counter(self.names.name(site) for site in tree.site[roots].tolist())
-                for thread, roots in own.items()
+                for thread, roots in thread_roots.items()
             }
-            for tree, own in ((self.base, left), (self.new, right))
+            for tree, thread_roots in ((self.base, left), (self.new, right))
         ]
         scored = sorted(
             (
-                (-sum((one & other).values()), -len(left[a]) - len(right[b]), a, b)
-                for a, one in counts[0].items()
+                (-sum((our_counts & other).values()), -len(left[a]) - len(right[b]), a, b)
+                for a, our_counts in counts[0].items()
                 for b, other in counts[1].items()
             )
         )
@@ -404,9 +412,9 @@ class CallAlignment:
             mine, its = common_subsequence(a.view(np.int64), b.view(np.int64))
             self._hunks(left, right, mine, its, around)
             for x, y in zip(mine.tolist(), its.tolist(), strict=True):
-                one, other = left[x], right[y]
-                if self.base.whole[one] != self.new.whole[other]:
-                    work.append((self.base.children[one], self.new.children[other], int(a[x])))
+                our_node, other = left[x], right[y]
+                if self.base.subtree_hash[our_node] != self.new.subtree_hash[other]:
+                    work.append((self.base.children[our_node], self.new.children[other], int(a[x])))
 
     def _hunks(self, left: list[int], right: list[int], mine: Ints, its: Ints, inside: int) -> None:
         ends = [(-1, -1), *zip(mine.tolist(), its.tolist(), strict=True), (len(left), len(right))]
@@ -433,8 +441,8 @@ class CallAlignment:
         """Changes that are the same at several places as one."""
         groups: dict[tuple[object, ...], list[_Hunk]] = defaultdict(list)
         for hunk in self.hunks:
-            hunk.removed = [one for one in hunk.removed if self._counts(self.base, one)]
-            hunk.added = [one for one in hunk.added if self._counts(self.new, one)]
+            hunk.removed = [node for node in hunk.removed if self._counts(self.base, node)]
+            hunk.added = [node for node in hunk.added if self._counts(self.new, node)]
             gone, came = self.base.site[hunk.removed].tolist(), self.new.site[hunk.added].tolist()
             if gone or came:
                 groups[(hunk.inside, tuple(gone), tuple(came))].append(hunk)
@@ -449,9 +457,9 @@ class CallAlignment:
         first = hunks[0]
         if len(hunks) > 1 or bool(first.removed) == bool(first.added):
             return 0, 0
-        own = self.new if first.added else self.base
-        block = own.site[first.added or first.removed].tolist()
-        if len(block) < _LEAST_BLOCK or len(set(block)) < _LEAST_SORTS:
+        side = self.new if first.added else self.base
+        block = side.site[first.added or first.removed].tolist()
+        if len(block) < _MIN_BLOCK or len(set(block)) < _MIN_SORTS:
             return 0, 0
         base, new = (
             _occurrences(block, tree.siblings(first.inside)) for tree in (self.base, self.new)
@@ -461,14 +469,16 @@ class CallAlignment:
     def _change(self, hunks: list[_Hunk]) -> CallChange:
         first = hunks[0]
         gone = Counter(
-            site for one in hunks for node in one.removed for site in self.base.below(node)
+            site for hunk in hunks for node in hunk.removed for site in self.base.below(node)
         )
-        came = Counter(site for one in hunks for node in one.added for site in self.new.below(node))
+        came = Counter(
+            site for hunk in hunks for node in hunk.added for site in self.new.below(node)
+        )
         led = first.removed[0] if first.removed else first.added[0]
         tree = self.base if first.removed else self.new
         same = int((tree.site == tree.site[led]).sum())
         name = self.names.name
-        modules, lines = self._told(hunks)
+        modules, lines = self._origins(hunks)
         kinds = {self.names.sorts[self.names.place[site]] for site in (*gone, *came)}
         return CallChange(
             self.names.path(first.inside) if first.inside else (),
@@ -488,16 +498,16 @@ class CallAlignment:
             site=first.inside,
         )
 
-    def _told(self, hunks: list[_Hunk]) -> Sequence[tuple[str, ...]]:
+    def _origins(self, hunks: list[_Hunk]) -> Sequence[tuple[str, ...]]:
         """Modules and lines that what came is called from; else those of what went."""
         sides = [
-            (self.new, [node for one in hunks for node in one.added]),
-            (self.base, [node for one in hunks for node in one.removed]),
+            (self.new, [node for hunk in hunks for node in hunk.added]),
+            (self.base, [node for hunk in hunks for node in hunk.removed]),
         ]
-        found: list[tuple[str, ...]] = [(), ()]
+        origins: list[tuple[str, ...]] = [(), ()]
         for tree, nodes in sides:
-            for at, texts in enumerate(tree.told):
-                found[at] = found[at] or tuple(
+            for at, texts in enumerate(tree.origins):
+                origins[at] = origins[at] or tuple(
                     texts[nodes].drop_nulls().unique(maintain_order=True)
                 )
-        return found
+        return origins

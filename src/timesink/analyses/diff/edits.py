@@ -31,7 +31,7 @@ from timesink.analyses.diff.alignment import (
     CountedCycles,
     CycleKind,
     SiteNames,
-    counted,
+    count_calls,
     even_period,
     kinds_of,
     paired_kinds,
@@ -106,8 +106,8 @@ def difference(
     """What the second program does otherwise; of some cycles, where these are said."""
     table = pl.concat([base.sites, new.sites]).unique("site", keep="first").sort("site")
     sites = table["site"]
-    left = counted(base, sites, base_cycles or base.cycles)
-    right = counted(new, sites, new_cycles or new.cycles)
+    left = count_calls(base, sites, base_cycles or base.cycles)
+    right = count_calls(new, sites, new_cycles or new.cycles)
     structural = np.isin(table["sort"].to_numpy(), (OPERATOR, ANNOTATION, MODULE))
     if not (base.host and new.host):
         structural[:] = True
@@ -119,15 +119,15 @@ def difference(
     for place, (ours, theirs) in enumerate(pairs):
         pair = left.only(kinds[0][ours]), right.only(kinds[1][theirs])
         parts = len(kinds[0][ours]) / len(left.cycles), len(kinds[1][theirs]) / len(right.cycles)
-        found, unsteady = _changes(*pair, names)
+        pair_changes, unsteady = _changes(*pair, names)
         varying = max(varying, unsteady)
-        known = {(one.inside, one.removed, one.added) for one in changes}
+        signatures = {(change.inside, change.removed, change.added) for change in changes}
         changes += [
-            replace(one, frequency=sum(parts) / 2 if place else 1.0)
-            for one in found
-            if (one.inside, one.removed, one.added) not in known
+            replace(change, frequency=sum(parts) / 2 if place else 1.0)
+            for change in pair_changes
+            if (change.inside, change.removed, change.added) not in signatures
         ]
-    told = [
+    cycle_kinds = [
         [
             CycleKind(
                 tuple(side.cycles[rows].tolist()),
@@ -135,20 +135,20 @@ def difference(
                 float(side.calls[rows][:, structural].sum(axis=1).mean()),
                 dict(met).get(number),
             )
-            for number, rows in enumerate(own)
+            for number, rows in enumerate(side_kinds)
         ]
-        for side, own, met in zip(
+        for side, side_kinds, met in zip(
             (left, right), kinds, (pairs, [(b, a) for a, b in pairs]), strict=True
         )
     ]
-    changes += _other_kinds(left, right, told, names)
-    changes += _other_frequency(left, right, told, names)
+    changes += _other_kinds(left, right, cycle_kinds, names)
+    changes += _other_frequency(left, right, cycle_kinds, names)
     usual = left.only(kinds[0][0]), right.only(kinds[1][0])
     return ProgramDifference(
         table,
         (left.means(), right.means()),
-        (tuple(told[0]), tuple(told[1])),
-        tuple(sorted(changes, key=lambda one: one.order)),
+        (tuple(cycle_kinds[0]), tuple(cycle_kinds[1])),
+        tuple(sorted(changes, key=lambda change: change.order)),
         tuple(side.device_ns.sum(axis=1).astype(np.float64) for side in usual),
         varying,
         base.host and new.host,
@@ -158,25 +158,25 @@ def difference(
 
 
 def _other_kinds(
-    left: CountedCycles, right: CountedCycles, told: list[list[CycleKind]], names: SiteNames
+    left: CountedCycles, right: CountedCycles, cycle_kinds: list[list[CycleKind]], names: SiteNames
 ) -> Iterator[CallChange]:
     """Kinds of cycles that only one side has and that come evenly, by what its usual ones lack."""
-    for which, (side, kinds) in enumerate(zip((left, right), told, strict=True)):
+    for which, (side, kinds) in enumerate(zip((left, right), cycle_kinds, strict=True)):
         for kind in kinds[1:]:
             if kind.partner is not None or len(kind.cycles) < 2 or kind.period is None:
                 continue
             usual, odd = (
-                side.only(np.flatnonzero(np.isin(side.cycles, one.cycles)))
-                for one in (kinds[0], kind)
+                side.only(np.flatnonzero(np.isin(side.cycles, cycle_kind.cycles)))
+                for cycle_kind in (kinds[0], kind)
             )
             other = (right, left)[which].calls
             often = np.median(odd.calls, axis=0)
             if ((often >= other.min(axis=0)) & (often <= other.max(axis=0))).all():
                 continue  # the other side has cycles that call as much of everything
-            found = _changes(usual, odd, names)[0]
-            came: Counter[int] = sum((one.came for one in found), Counter())
-            gone: Counter[int] = sum((one.gone for one in found), Counter())
-            added = (name for one in found for name in one.added)
+            changes = _changes(usual, odd, names)[0]
+            came: Counter[int] = sum((change.came for change in changes), Counter())
+            gone: Counter[int] = sum((change.gone for change in changes), Counter())
+            added = (name for change in changes for name in change.added)
             yield _one_way(
                 added,
                 *((gone, came) if which else (came, gone)),
@@ -198,32 +198,35 @@ def _one_way(
     **about: Any,
 ) -> CallChange:
     """Calls that came, where they are `more`, or else went: between which others is not known."""
-    shown = tuple(dict.fromkeys(names))
-    removed, added = ((), shown) if more else (shown, ())
+    unique_names = tuple(dict.fromkeys(names))
+    removed, added = ((), unique_names) if more else (unique_names, ())
     return CallChange(inside, removed, added, "", "", *places, gone, came, **about)
 
 
 def _other_frequency(
-    left: CountedCycles, right: CountedCycles, told: list[list[CycleKind]], names: SiteNames
+    left: CountedCycles, right: CountedCycles, cycle_kinds: list[list[CycleKind]], names: SiteNames
 ) -> Iterator[CallChange]:
     """Kinds of cycles that both sides have and that come evenly, at another distance."""
-    for number, kind in enumerate(told[0]):
+    for number, kind in enumerate(cycle_kinds[0]):
         if number == 0 or kind.partner is None:
             continue
-        other = told[1][kind.partner]
+        other = cycle_kinds[1][kind.partner]
         if kind.period is None or other.period is None or kind.period == other.period:
             continue
         # What such a cycle does beyond a usual one, as often as it now comes more or less.
         more = other.period < kind.period
-        side, usual, odd = (right, told[1][0], other) if more else (left, told[0][0], kind)
+        side, usual, odd = (
+            (right, cycle_kinds[1][0], other) if more else (left, cycle_kinds[0][0], kind)
+        )
         both = [
-            side.only(np.flatnonzero(np.isin(side.cycles, each.cycles))) for each in (usual, odd)
+            side.only(np.flatnonzero(np.isin(side.cycles, cycle_kind.cycles)))
+            for cycle_kind in (usual, odd)
         ]
-        found = _changes(both[0], both[1], names)[0]
-        calls: Counter[int] = sum((each.came for each in found), Counter())
+        changes = _changes(both[0], both[1], names)[0]
+        calls: Counter[int] = sum((change.came for change in changes), Counter())
         rate = abs(len(other.cycles) / len(right.cycles) - len(kind.cycles) / len(left.cycles))
         yield _one_way(
-            (name for each in found for name in each.added),
+            (name for change in changes for name in change.added),
             *((Counter(), calls) if more else (calls, Counter())),
             more=more,
             places=(kind.period, other.period),
@@ -244,35 +247,37 @@ def _changes(
     if foreign:
         # What operators do with the runtime and the device of two makers implements one program.
         inside = names.table["parent"].is_in(names.table["site"].to_list()).to_numpy()
-        own = (names.table["sort"].to_numpy() >= RUNTIME) & inside
-        varies, apart = varies | own, apart & ~own
-    repeated = _repeated(base, new, names, apart)
+        is_vendor_work = (names.table["sort"].to_numpy() >= RUNTIME) & inside
+        varies, apart = varies | is_vendor_work, apart & ~is_vendor_work
+    repeated = _repetition_change(base, new, names, apart)
     if repeated is not None:
         return [repeated], int(varies.sum())
-    found: list[CallChange] = []
+    changes: list[CallChange] = []
     if apart.any():
-        known = names.table["site"].to_numpy()
-        trees = [steady_tree(side, known, varies) for side in (base, new)]
-        found = CallAlignment(trees[0], trees[1], names, frozenset(known[apart].tolist())).changes()
-        found += _uncovered(found, names, apart, base, new)
+        sites = names.table["site"].to_numpy()
+        trees = [steady_tree(side, sites, varies) for side in (base, new)]
+        changes = CallAlignment(
+            trees[0], trees[1], names, frozenset(sites[apart].tolist())
+        ).changes()
+        changes += _unaligned_changes(changes, names, apart, base, new)
     if not foreign:
-        found += details(base, new, names, equal, found)
-    return found, 0 if foreign else int(varies.sum())
+        changes += details(base, new, names, equal, changes)
+    return changes, 0 if foreign else int(varies.sum())
 
 
-def _uncovered(
-    found: Sequence[CallChange],
+def _unaligned_changes(
+    changes: Sequence[CallChange],
     names: SiteNames,
     apart: Flags,
     base: CountedCycles,
     new: CountedCycles,
 ) -> Iterator[CallChange]:
     """Sites whose counts changed for sure, though the aligned cycles do not show it."""
-    shown = {site for one in found for site in (*one.gone, *one.came)}
+    covered_sites = {site for change in changes for site in (*change.gone, *change.came)}
     sites = names.table["site"].to_list()
     for column in np.flatnonzero(apart).tolist():
         site, above = sites[column], names.place.get(names.parents[column])
-        if site in shown or (above is not None and apart[above]):
+        if site in covered_sites or (above is not None and apart[above]):
             continue
         before, after = (int(np.median(side.calls[:, column])) for side in (base, new))
         more, counts = after > before, Counter({site: abs(after - before)})
@@ -288,7 +293,7 @@ def _uncovered(
 # -- the same work more than once ------------------------------------------------------------------
 
 
-def _repeated(
+def _repetition_change(
     base: CountedCycles, new: CountedCycles, names: SiteNames, apart: Flags
 ) -> CallChange | None:
     """Nearly all operators so many times as often: a cycle that does its work more than once."""
@@ -303,24 +308,24 @@ def _repeated(
     ratio = after[some] / before[some]
     values, often = np.unique(np.round(ratio, 3), return_counts=True)
     factor = float(values[np.argmax(often)])
-    whole = abs(factor - round(factor)) < 1e-9 or abs(1 / factor - round(1 / factor)) < 1e-3
-    if not whole or factor == 1.0 or often.max() < _NEARLY_ALL * len(ratio):
+    is_integer = abs(factor - round(factor)) < 1e-9 or abs(1 / factor - round(1 / factor)) < 1e-3
+    if not is_integer or factor == 1.0 or often.max() < _NEARLY_ALL * len(ratio):
         return None
     columns = np.flatnonzero(apart)
-    known = names.table["site"].to_numpy()
+    sites = names.table["site"].to_numpy()
     more, fewer = (
         Counter(
             {
-                int(known[one]): int(abs(after[one] - before[one]))
-                for one in columns
-                if (after[one] - before[one]) * sign > 0
+                int(sites[column]): int(abs(after[column] - before[column]))
+                for column in columns
+                if (after[column] - before[column]) * sign > 0
             }
         )
         for sign in (1, -1)
     )
     largest = columns[np.argsort(-np.abs(after - before)[columns], kind="stable")][:8]
     return _one_way(
-        (names.names[one] for one in largest.tolist()),
+        (names.names[column] for column in largest.tolist()),
         fewer,
         more,
         more=factor > 1,
@@ -349,15 +354,23 @@ of the next rows (`folded`) are below one that is not `changed`, and say nothing
 the first call of a usual cycle began on either side."""
 
 
-def call_tree(found: ProgramDifference, base: Program, new: Program) -> pl.DataFrame:
+def call_tree(program_difference: ProgramDifference, base: Program, new: Program) -> pl.DataFrame:
     """Both programs as one tree of rows of `CALL_TREE`."""
-    sites, parents = found.sites["site"].to_list(), found.sites["parent"].to_list()
-    above = [found.row.get(parent) for parent in parents]
+    sites, parents = (
+        program_difference.sites["site"].to_list(),
+        program_difference.sites["parent"].to_list(),
+    )
+    above = [program_difference.row.get(parent) for parent in parents]
     place = _order(base, new)
     order, depth = _depth_first(above, [place.get(site, 0.0) for site in sites])
-    moved = {site for one in found.changes for side in (one.gone, one.came) for site in side}
+    moved = {
+        site
+        for change in program_difference.changes
+        for side in (change.gone, change.came)
+        for site in side
+    }
     changed = [site in moved for site in sites]
-    totals, size = [mean.copy() for mean in found.means], [1] * len(sites)
+    totals, size = [mean.copy() for mean in program_difference.means], [1] * len(sites)
     for row in reversed(order):
         top = above[row]
         if top is not None:
@@ -365,18 +378,23 @@ def call_tree(found: ProgramDifference, base: Program, new: Program) -> pl.DataF
             size[top] += size[row]
             for total in totals:
                 total[1:, top] += total[1:, row]
-    names, sorts = found.sites["name"].to_list(), found.sites["sort"].to_list()
-    firsts = [_first_calls(*side) for side in zip((base, new), found.kinds, strict=True)]
-    told: list[tuple[Any, ...]] = []
+    names, sorts = (
+        program_difference.sites["name"].to_list(),
+        program_difference.sites["sort"].to_list(),
+    )
+    firsts = [
+        _first_calls(*side) for side in zip((base, new), program_difference.kinds, strict=True)
+    ]
+    rows: list[tuple[Any, ...]] = []
     for row in order:
-        calls = [float(mean[0, row]) for mean in found.means]
+        calls = [float(mean[0, row]) for mean in program_difference.means]
         state = _state(calls, changed=changed[row])
         hidden = 0 if state == "changed" else size[row] - 1
         moments = [first.get(sites[row]) for first in firsts]
         times = [float(total[part, row]) for part in (2, 1) for total in totals]
         about = depth[row], names[row], SORTS[sorts[row]], state
-        told.append((*about, *calls, *times, hidden, *moments))
-    return pl.DataFrame(told, schema=CALL_TREE, orient="row")
+        rows.append((*about, *calls, *times, hidden, *moments))
+    return pl.DataFrame(rows, schema=CALL_TREE, orient="row")
 
 
 def _first_calls(program: Program, kinds: Sequence[CycleKind]) -> dict[int, int]:
@@ -415,10 +433,10 @@ def _order(base: Program, new: Program) -> dict[int, float]:
     """Where each site comes first: as in the new program, others after what they followed."""
     firsts = []
     for program in (base, new):
-        known, first = np.unique(program.nodes["site"].to_numpy(), return_index=True)
-        firsts.append(dict(zip(known.tolist(), first.tolist(), strict=True)))
-    found: dict[int, float] = dict(firsts[1])
+        sites, first = np.unique(program.nodes["site"].to_numpy(), return_index=True)
+        firsts.append(dict(zip(sites.tolist(), first.tolist(), strict=True)))
+    positions: dict[int, float] = dict(firsts[1])
     last, step = -1.0, 1.0 / (len(firsts[0]) + 1)
-    for site, _ in sorted(firsts[0].items(), key=lambda one: one[1]):
-        last = found.setdefault(site, last + step)
-    return found
+    for site, _ in sorted(firsts[0].items(), key=lambda item: item[1]):
+        last = positions.setdefault(site, last + step)
+    return positions

@@ -18,16 +18,16 @@ from timesink.analyses.diff.alignment import CallChange, CountedCycles, SiteName
 from timesink.analyses.names import multiplies_matrices
 from timesink.model.intervals import Flags, Floats, Ints
 
-_MOST_RESIZED = 0.4
+_MAX_RESIZED = 0.4
 """Part of the kernels with other geometry above which the work is another."""
-_LEAST_VARIANT = 0.005
+_MIN_VARIANT = 0.005
 """Part of the device's time that other variants of equal kernels must take or save."""
 _CLEARLY_RESIZED = 1.1
 """Factor of a size beyond what inputs grow by during a recording: a token per step, mostly."""
-_SOME_RESIZED, _FEWEST_RESIZED = 0.1, 3
+_SOME_RESIZED, _MIN_RESIZED = 0.1, 3
 """Part of the operators or kernels, and how many at least, of which all differ in size that much:
 attention alone is about that part of a model."""
-_MOST_UNEVEN = 0.2
+_MAX_UNEVEN = 0.2
 """Part of the operators or kernels whose sizes vary from step to step on one side only.  Scalars
 count as shapes, and those of an optimizer may vary: they are fewer."""
 
@@ -47,12 +47,12 @@ def _size_ratios(base: Program, new: Program) -> dict[int, float]:
     for program in (base, new):
         rows = program.sites.filter(program.sites["sort"] == OPERATOR)
         sides.append(dict(zip(rows["site"].to_list(), rows["shapes"].to_list(), strict=True)))
-    found = {}
+    ratios = {}
     for site in sides[0].keys() & sides[1].keys():
         before, after = _elements(sides[0][site]), _elements(sides[1][site])
         if before and after:
-            found[site] = after / before
-    return found
+            ratios[site] = after / before
+    return ratios
 
 
 @lru_cache(maxsize=4096)
@@ -76,51 +76,51 @@ def details(
     new: CountedCycles,
     names: SiteNames,
     equal: Flags,
-    found: Sequence[CallChange],
+    changes: Sequence[CallChange],
 ) -> Iterator[CallChange]:
     """Shapes, types and geometry of equal calls: what most of them differ in, as one change.
 
-    Where other calls were `found` to differ too, only other sizes are told: of most, or such that
+    Where other calls were `changes` to differ too, only other sizes are told: of most, or such that
     no cycle of the other side comes near.
     """
-    alone = not found
+    is_only_change = not changes
     sort = names.table["sort"].to_numpy()
     work = equal & (sort >= KERNEL)
     if base.program.typed and new.program.typed:
         operators = equal & (sort == OPERATOR)
         columns = _steadily_other(base.shape, new.shape, operators)
-        if len(columns) and (alone or len(columns) > _MOST_RESIZED * operators.sum()):
+        if len(columns) and (is_only_change or len(columns) > _MAX_RESIZED * operators.sum()):
             kind = _typed_kind(base, new, names, columns)
-            retyped = _detailed(base, new, names, columns, kind)
+            retyped = _detail_change(base, new, names, columns, kind)
             # Operators that also come more or less often are given other sizes as well.
             ratios = _input_ratios(base, new, names).tolist()
             grown = [place for place, ratio in enumerate(ratios) if _is_resized(ratio)]
             device = _launched_by({*columns.tolist(), *grown}, names)
-            yield _with_device_work(retyped, device, (base, new), names, found)
+            yield _with_device_work(retyped, device, (base, new), names, changes)
             return
     same = (base.variant == base.variant[0]).all(axis=0) & (new.variant == base.variant[0]).all(
         axis=0
     )
     resized = np.union1d(_apart(base.blocks, new.blocks, work), _apart(base.bytes, new.bytes, work))
     most = max(1, int((work & (base.blocks[0] > 0)).sum()))
-    if len(resized) > _MOST_RESIZED * most:
+    if len(resized) > _MAX_RESIZED * most:
         # Not every grid tells of sizes: libraries choose how products and reductions are cut.
         device = np.flatnonzero((sort >= KERNEL) & ~_in_optimizer(names))
-        sized = _detailed(base, new, names, resized, "shapes")
-        yield _with_device_work(sized, device, (base, new), names, found)
+        sized = _detail_change(base, new, names, resized, "shapes")
+        yield _with_device_work(sized, device, (base, new), names, changes)
         return
-    other_sizes = _uneven_or_resized(base, new, names, equal, found)
+    other_sizes = _uneven_or_resized(base, new, names, equal, changes)
     if other_sizes is not None:
         yield other_sizes
         return
     other = np.flatnonzero(work & ~same)
     for columns, kind in ((np.flatnonzero(np.isin(np.arange(len(same)), resized) & same), "shapes"),
                           (other, "variants")):  # fmt: skip
-        if alone and len(columns):
+        if is_only_change and len(columns):
             change, error = _device_change(base, new, columns)
-            least = _LEAST_VARIANT * float(base.device_ns.sum(axis=1).mean())
+            least = _MIN_VARIANT * float(base.device_ns.sum(axis=1).mean())
             if abs(change) > max(3 * error, least):
-                yield _detailed(base, new, names, columns, kind)
+                yield _detail_change(base, new, names, columns, kind)
                 return
 
 
@@ -129,18 +129,18 @@ def _uneven_or_resized(
     new: CountedCycles,
     names: SiteNames,
     equal: Flags,
-    found: Sequence[CallChange],
+    changes: Sequence[CallChange],
 ) -> CallChange | None:
     """Sizes that vary from cycle to cycle on one side only, or that clearly differ; else None.
 
     Kernels tell by their grids, but for products of matrices: libraries choose how these are cut.
     The sizes of an optimizer are those of its parameters, however large the work is.  Where other
-    kernels below equal operators are all that was `found`, any size outside of these tells why.
+    kernels below equal operators are all that was `changes`, any size outside of these tells why.
     """
     sort = names.table["sort"].to_numpy()
     equal = equal & ~_in_optimizer(names)
-    only_kernels = bool(found) and all(change.kind == "kernels" for change in found)
-    around = {change.site for change in found}
+    only_kernels = bool(changes) and all(change.kind == "kernels" for change in changes)
+    around = {change.site for change in changes}
     apart_from = ~np.isin(names.table["parent"].to_numpy(), list(around))
     launched = np.asarray((base.blocks > 0).all(axis=0) & (new.blocks > 0).all(axis=0))
     sized = equal & (sort == KERNEL) & launched
@@ -155,8 +155,8 @@ def _uneven_or_resized(
     )
     for which, ours, theirs in groups:
         columns = _one_uneven(ours, theirs, which)
-        if len(columns) >= max(_FEWEST_RESIZED, _MOST_UNEVEN * which.sum()):
-            change = _detailed(base, new, names, columns, "uneven")
+        if len(columns) >= max(_MIN_RESIZED, _MAX_UNEVEN * which.sum()):
+            change = _detail_change(base, new, names, columns, "uneven")
             is_even = bool((theirs == theirs[0])[:, columns].all())
             return replace(change, added=()) if is_even else replace(change, removed=())
     inputs = _input_ratios(base, new, names)
@@ -170,11 +170,11 @@ def _uneven_or_resized(
             [place for place in np.flatnonzero(which) if _is_resized(float(ratios[place]))],
             dtype=np.int64,
         )
-        least = max(_FEWEST_RESIZED, _SOME_RESIZED * which.sum())
+        least = max(_MIN_RESIZED, _SOME_RESIZED * which.sum())
         if only_kernels:
             columns, least = columns[apart_from[columns]], 1
         if len(columns) >= least:
-            change = _detailed(base, new, names, columns, "shapes")
+            change = _detail_change(base, new, names, columns, "shapes")
             return replace(change, factor=float(np.median(ratios[columns])))
     return None
 
@@ -223,20 +223,20 @@ def _steadily_other(ours: NDArray[Any], theirs: NDArray[Any], which: Flags) -> I
 def _device_change(base: CountedCycles, new: CountedCycles, columns: Ints) -> tuple[float, float]:
     """What some sites take more per cycle, and how sure that is."""
     sums = [side.device_ns[:, columns].sum(axis=1).astype(np.float64) for side in (base, new)]
-    error = sum(float(one.var()) / max(1, len(one) - 1) for one in sums) ** 0.5
+    error = sum(float(cycle_sums.var()) / max(1, len(cycle_sums) - 1) for cycle_sums in sums) ** 0.5
     return float(np.median(sums[1]) - np.median(sums[0])), error
 
 
 def _launched_by(chosen: Collection[int], names: SiteNames) -> Ints:
     """Columns of the device work whose innermost operator is one of some."""
-    sorts, found = names.sorts, []
+    sorts, columns = names.sorts, []
     for column in np.flatnonzero(names.table["sort"].to_numpy() >= KERNEL).tolist():
         above = names.place.get(names.parents[column])
         while above is not None and sorts[above] != OPERATOR:
             above = names.place.get(names.parents[above])
         if above in chosen:
-            found.append(column)
-    return np.array(found, dtype=np.int64)
+            columns.append(column)
+    return np.array(columns, dtype=np.int64)
 
 
 def _with_device_work(
@@ -244,17 +244,17 @@ def _with_device_work(
     device: Ints,
     sides: tuple[CountedCycles, CountedCycles],
     names: SiteNames,
-    found: Sequence[CallChange],
+    changes: Sequence[CallChange],
 ) -> CallChange:
     """A change of equal calls with device work as its own, as far as no other change has it."""
-    known = names.table["site"].to_numpy()
+    sites = names.table["site"].to_numpy()
     claimed: list[Counter[int]] = [Counter(), Counter()]
-    for one in found:
-        claimed[0].update(one.gone)
-        claimed[1].update(one.came)
+    for call_change in changes:
+        claimed[0].update(call_change.gone)
+        claimed[1].update(call_change.came)
     gone, came = change.gone.copy(), change.came.copy()
     for column in device.tolist():
-        site = int(known[column])
+        site = int(sites[column])
         left, right = (
             int(np.median(side.calls[:, column])) - taken[site]
             for side, taken in zip(sides, claimed, strict=True)
@@ -264,7 +264,7 @@ def _with_device_work(
     return replace(change, gone=gone, came=came)
 
 
-def _detailed(
+def _detail_change(
     base: CountedCycles, new: CountedCycles, names: SiteNames, columns: Ints, kind: str
 ) -> CallChange:
     """Equal calls that differ in the same sort of detail, as one change."""
@@ -279,15 +279,15 @@ def _detailed(
     inputs = inputs[[_is_resized(ratio) for ratio in inputs.tolist()]] if len(inputs) else inputs
     if len(inputs):
         amounts = [1.0, np.median(inputs)]
-    known = names.table["site"].to_numpy()
-    counted = Counter(dict(zip(known[columns].tolist(), often.tolist(), strict=True)))
+    sites = names.table["site"].to_numpy()
+    counted = Counter(dict(zip(sites[columns].tolist(), often.tolist(), strict=True)))
     delta = np.abs(new.device_ns.mean(axis=0) - base.device_ns.mean(axis=0))
     largest = columns[np.argsort(-delta[columns], kind="stable")][:8]
-    shown = tuple(dict.fromkeys(names.names[one] for one in largest.tolist()))
+    largest_names = tuple(dict.fromkeys(names.names[column] for column in largest.tolist()))
     return CallChange(
-        names.path(int(known[largest[0]]))[:-1],
-        shown,
-        shown,
+        names.path(int(sites[largest[0]]))[:-1],
+        largest_names,
+        largest_names,
         "",
         "",
         int(often.sum()),

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from timesink.analyses.expected.limits import lasting, own_distance, run_levels, spikes
+from timesink.analyses.expected.limits import lasting_shifts, own_distance, run_levels, spikes
 from timesink.analyses.expected.model import DurationModel, near, outside_of
 from timesink.analyses.expected.trees import AskedForest
 from timesink.analyses.expected.workload import PHASES, CycleWorkload, workload_of
@@ -39,8 +39,8 @@ class ExpectedCycles:
     def distance(self) -> Floats:
         """ln(observed / expected)."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            found: Floats = np.log(self.cycles.duration_us / self.expected_us)
-        return found
+            log_ratio: Floats = np.log(self.cycles.duration_us / self.expected_us)
+        return log_ratio
 
 
 def expected_durations(model: DurationModel, rows: pl.DataFrame) -> ExpectedCycles:
@@ -52,11 +52,11 @@ def expected_durations(model: DurationModel, rows: pl.DataFrame) -> ExpectedCycl
             "give rows with the same columns, or learn again from rows like these",
         )
     cycles = workload_of(rows, model.columns)
-    told = np.isfinite(cycles.duration_us) & (cycles.duration_us > 0)
-    empty = told & (np.nan_to_num(cycles.duration_us) < model.empty_below_us)
-    outside = outside_of(model.ranges, near(model.cells), cycles) & told & ~empty
+    has_duration = np.isfinite(cycles.duration_us) & (cycles.duration_us > 0)
+    empty = has_duration & (np.nan_to_num(cycles.duration_us) < model.empty_below_us)
+    outside = outside_of(model.ranges, near(model.cells), cycles) & has_duration & ~empty
     expected = np.exp(np.clip(AskedForest(model.forest).predict(cycles.features), -50, 50))
-    return ExpectedCycles(cycles, expected, ~told, empty, outside)
+    return ExpectedCycles(cycles, expected, ~has_duration, empty, outside)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Episode:
 
     run: str
     kind: str
-    """`spike`, or `lasting` where a shift was seen."""
+    """`spike`, or `lasting_shifts` where a shift was seen."""
     phase: str
     first_row: int
     """Of the table, counted from 1."""
@@ -100,9 +100,9 @@ class Judged:
     @cached_property
     def alarm(self) -> Flags:
         """Cycles that took too long, in the order of `expected`."""
-        found = np.zeros(len(self.expected.cycles), dtype=bool)
-        found[self.expected.judged] = self._spikes | self._lasting[0]
-        return found
+        alarms = np.zeros(len(self.expected.cycles), dtype=bool)
+        alarms[self.expected.judged] = self._spikes | self._lasting[0]
+        return alarms
 
     @cached_property
     def _distance(self) -> Floats:
@@ -118,7 +118,7 @@ class Judged:
     @cached_property
     def _lasting(self) -> tuple[Flags, Ints]:
         mine = self.expected
-        return lasting(self.model.limits, mine.cycles.part(mine.judged), self._distance)
+        return lasting_shifts(self.model.limits, mine.cycles.part(mine.judged), self._distance)
 
     @cached_property
     def accuracy(self) -> Accuracy:
@@ -163,7 +163,7 @@ class Judged:
     @cached_property
     def episodes(self) -> tuple[Episode, ...]:
         """Alarms that follow each other, with what they cost; the costliest first."""
-        return tuple(sorted(self._episodes(), key=lambda one: -one.lost_us))
+        return tuple(sorted(self._episodes(), key=lambda episode: -episode.lost_us))
 
     def _episodes(self) -> Iterator[Episode]:
         mine = self.expected
@@ -172,7 +172,7 @@ class Judged:
         for first, last, lasts in self._stretches():
             part = slice(first, last + 1)
             count = part.stop - part.start
-            told, took = expected[part].sum(), cycles.duration_us[part].sum()
+            expected_sum, took = expected[part].sum(), cycles.duration_us[part].sum()
             began = float(cycles.start_ts[first])
             phase = int(np.bincount(cycles.phases[part]).argmax())
             yield Episode(
@@ -182,9 +182,9 @@ class Judged:
                 int(cycles.rows[first]) + 1,
                 began if np.isfinite(began) else None,
                 count,
-                float(told / count),
+                float(expected_sum / count),
                 float(took / count),
-                float(took - told),
+                float(took - expected_sum),
             )
 
     def _stretches(self) -> list[tuple[int, int, bool]]:
@@ -196,16 +196,16 @@ class Judged:
         shifted, onset = self._lasting
         where = np.flatnonzero(self._spikes | shifted)
         apart = (np.diff(where) > _APART + 1) | (np.diff(runs[where]) != 0)
-        found: list[tuple[int, int, bool]] = []
+        stretches: list[tuple[int, int, bool]] = []
         for group in np.split(where, np.flatnonzero(apart) + 1) if len(where) else ():
             sure = group[shifted[group]]
             # A shift began before it was sure, and may have begun with alarms before this one.
             first, lasts = min([int(group[0]), *onset[sure].tolist()]), len(sure) > 0
-            while found and found[-1][1] >= first:
-                before = found.pop()
+            while stretches and stretches[-1][1] >= first:
+                before = stretches.pop()
                 first, lasts = min(first, before[0]), lasts or before[2]
-            found.append((first, int(group[-1]), lasts))
-        return found
+            stretches.append((first, int(group[-1]), lasts))
+        return stretches
 
 
 def judge_rows(model: DurationModel, rows: pl.DataFrame) -> Judged:

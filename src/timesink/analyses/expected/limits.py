@@ -15,8 +15,8 @@ from timesink.analyses.expected.workload import PHASES, CycleWorkload
 from timesink.model.intervals import Flags, Floats, Ints
 
 BUSY_LEVELS = 3
-_FEWEST_IN_GROUP = 60
-_FEWEST_BEYOND = 5
+_MIN_IN_GROUP = 60
+_MIN_BEYOND = 5
 """Cycles beyond a limit that tell where it is; rarer ones are extrapolated."""
 _TAIL = 40
 LEVEL_CYCLES = 16
@@ -26,7 +26,7 @@ _LEVEL_SHARE = 0.95
 _ODD_RUNS = 0.04
 """Of the runs learned from, that may have been slow themselves."""
 _PARTS = 5
-_LEAST = 0.02
+_MIN_SLOWDOWN = 0.02
 """Nobody is woken for less than two percent."""
 STEPS = 8
 """A shift of twice the allowance is noticed after so many cycles."""
@@ -62,15 +62,15 @@ class DurationLimits(msgspec.Struct, frozen=True):
 
     def problem(self) -> str:
         """Why these are no limits; empty where they are."""
-        known = {(one.phase, one.busy) for one in self.groups}
+        keys = {(group.phase, group.busy) for group in self.groups}
         numbers = [self.rate, self.allowance, self.level, *self.busy_edges]
-        numbers += [value for one in self.groups for value in (one.spread, one.point)]
+        numbers += [value for group in self.groups for value in (group.spread, group.point)]
         every = {(phase, busy) for phase in PHASES for busy in range(len(self.busy_edges) + 1)}
-        if len(self.busy_edges) >= 100 or known != every or len(self.groups) != len(every):
+        if len(self.busy_edges) >= 100 or keys != every or len(self.groups) != len(every):
             return "its limits do not fit its groups"
         if not np.isfinite(numbers).all() or min(numbers[:2]) <= 0 or self.level < 0:
             return "its limits hold numbers that cannot be"
-        return "" if all(one.spread > 0 for one in self.groups) else "a spread is not positive"
+        return "" if all(group.spread > 0 for group in self.groups) else "a spread is not positive"
 
 
 def groups_of(cycles: CycleWorkload, edges: Sequence[float]) -> Ints:
@@ -86,24 +86,26 @@ def limits_for_new_runs(cycles: CycleWorkload, distance: Floats, rate: float) ->
     seen with runs left out in turn, and so many fewer are asked for.
     """
     runs = np.unique(cycles.runs)
-    if len(runs) < 2 * _PARTS or rate * len(cycles) < _FEWEST_BEYOND:
+    if len(runs) < 2 * _PARTS or rate * len(cycles) < _MIN_BEYOND:
         return limits_from(cycles, distance, rate)
     beyond = 0
     for part in range(_PARTS):
-        held = np.isin(cycles.runs, runs[part::_PARTS])
-        limits = limits_from(cycles.part(~held), distance[~held], rate)
-        mine = cycles.part(held)
-        own = own_distance(limits.level, mine, distance[held])
-        beyond += int((spikes(limits, mine, own) | lasting(limits, mine, own)[0]).sum())
+        left_out = np.isin(cycles.runs, runs[part::_PARTS])
+        limits = limits_from(cycles.part(~left_out), distance[~left_out], rate)
+        mine = cycles.part(left_out)
+        distances = own_distance(limits.level, mine, distance[left_out])
+        beyond += int(
+            (spikes(limits, mine, distances) | lasting_shifts(limits, mine, distances)[0]).sum()
+        )
     seen = beyond / len(cycles)
-    asked = rate * float(np.clip(rate / max(seen, 1e-9), 0.1, 1.0))
-    found = limits_from(cycles, distance, asked)
-    return msgspec.structs.replace(found, rate=rate)
+    lowered_rate = rate * float(np.clip(rate / max(seen, 1e-9), 0.1, 1.0))
+    raw_limits = limits_from(cycles, distance, lowered_rate)
+    return msgspec.structs.replace(raw_limits, rate=rate)
 
 
 def limits_from(cycles: CycleWorkload, distance: Floats, rate: float) -> DurationLimits:
     """Limits that `rate` of these cycles are beyond, half of them spikes, half lasting."""
-    levels = [abs(own) for own, _ in run_levels(cycles, distance).values()]
+    levels = [abs(run_level) for run_level, _ in run_levels(cycles, distance).values()]
     level = float(np.quantile(levels, _LEVEL_SHARE)) if levels else 0.0
     distance = own_distance(level, cycles, distance)
     odd = np.isin(cycles.runs, _odd_runs(cycles, distance))
@@ -114,18 +116,18 @@ def limits_from(cycles: CycleWorkload, distance: Floats, rate: float) -> Duratio
     shares = np.linspace(0, 1, BUSY_LEVELS + 1)[1:-1]
     edges = np.unique(np.quantile(np.nan_to_num(cycles.busy), shares)).tolist()
     group = groups_of(cycles, edges)
-    every = distance[settled] if settled.sum() >= _FEWEST_IN_GROUP else distance
-    made = []
+    every = distance[settled] if settled.sum() >= _MIN_IN_GROUP else distance
+    group_limits = []
     for place in range(len(PHASES) * (len(edges) + 1)):
         mine = distance[(group == place) & settled]
         phase, busy = divmod(place, len(edges) + 1)
-        known = mine if len(mine) >= _FEWEST_IN_GROUP else every
-        spread = max(float(np.quantile(np.abs(known), 0.9)), 1e-4)
-        point = max(_upper_limit(known, rate / 2), _LEAST)
-        made.append(GroupLimit(PHASES[phase], busy, len(mine), spread, point))
+        sample = mine if len(mine) >= _MIN_IN_GROUP else every
+        spread = max(float(np.quantile(np.abs(sample), 0.9)), 1e-4)
+        point = max(_upper_limit(sample, rate / 2), _MIN_SLOWDOWN)
+        group_limits.append(GroupLimit(PHASES[phase], busy, len(mine), spread, point))
     # What is unusual comes run by run: few runs tell of nothing rare.
-    rare = len(distance) * rate / 2 < _FEWEST_BEYOND or rate * len(np.unique(cycles.runs)) < 1
-    limits = DurationLimits(rate, edges, made, 1.0, level, rare)
+    rare = len(distance) * rate / 2 < _MIN_BEYOND or rate * len(np.unique(cycles.runs)) < 1
+    limits = DurationLimits(rate, edges, group_limits, 1.0, level, rare)
     return msgspec.structs.replace(limits, allowance=_allowance(limits, cycles, distance))
 
 
@@ -148,7 +150,7 @@ def _upper_limit(distance: Floats, rate: float) -> float:
     """
     count = len(distance)
     ordered = np.sort(distance)
-    if count * rate >= _FEWEST_BEYOND:
+    if count * rate >= _MIN_BEYOND:
         rank = int(np.ceil((count + 1) * (1 - rate) - 1e-9))
         return float(ordered[min(rank, count) - 1])
     # The logarithm of a ratio falls off about exponentially: its mean excess tells how fast.
@@ -160,26 +162,26 @@ def _upper_limit(distance: Floats, rate: float) -> float:
 
 def _allowance(limits: DurationLimits, cycles: CycleWorkload, distance: Floats) -> float:
     """The smallest shift that is let pass for the sake of few alarms."""
-    low, high = _LEAST / 2, 2.0
+    low, high = _MIN_SLOWDOWN / 2, 2.0
     wanted = limits.rate / 2
     for _ in range(14):
         middle = float(np.sqrt(low * high))
         tried = msgspec.structs.replace(limits, allowance=middle)
-        share = float(np.mean(lasting(tried, cycles, distance)[0])) if len(distance) else 0.0
+        share = float(np.mean(lasting_shifts(tried, cycles, distance)[0])) if len(distance) else 0.0
         low, high = (low, middle) if share <= wanted else (middle, high)
     return high
 
 
 def run_levels(cycles: CycleWorkload, distance: Floats) -> dict[int, tuple[float, int]]:
     """The median distance of the first steady cycles of each run, and where it is known from."""
-    found = {}
+    levels = {}
     for run in np.unique(cycles.runs).tolist():
         mine = np.flatnonzero(cycles.runs == run)
         steady = mine[cycles.phases[mine] == 0]
         first = (steady if len(steady) else mine)[:LEVEL_CYCLES]
         if len(first) == LEVEL_CYCLES:
-            found[run] = (float(np.median(distance[first])), int(first[-1]) + 1)
-    return found
+            levels[run] = (float(np.median(distance[first])), int(first[-1]) + 1)
+    return levels
 
 
 def own_distance(level: float, cycles: CycleWorkload, distance: Floats) -> Floats:
@@ -187,28 +189,30 @@ def own_distance(level: float, cycles: CycleWorkload, distance: Floats) -> Float
 
     Until that is known a run has the benefit of the doubt.
     """
-    found: Floats = distance - level
-    for run, (own, known_from) in run_levels(cycles, distance).items():
+    corrected: Floats = distance - level
+    for run, (run_level, known_from) in run_levels(cycles, distance).items():
         later = np.flatnonzero(cycles.runs == run)
         later = later[later >= known_from]
-        found[later] = distance[later] - np.clip(own, -level, level)
-    return found
+        corrected[later] = distance[later] - np.clip(run_level, -level, level)
+    return corrected
 
 
 def spikes(limits: DurationLimits, cycles: CycleWorkload, distance: Floats) -> Flags:
     """Cycles that are too slow by themselves."""
-    point = np.array([one.point for one in limits.groups])
+    point = np.array([group.point for group in limits.groups])
     return np.asarray(distance > point[groups_of(cycles, limits.busy_edges)])
 
 
-def lasting(limits: DurationLimits, cycles: CycleWorkload, distance: Floats) -> tuple[Flags, Ints]:
+def lasting_shifts(
+    limits: DurationLimits, cycles: CycleWorkload, distance: Floats
+) -> tuple[Flags, Ints]:
     """Cycles of a shift that lasts, and where the excess of each began, as places here.
 
     A cumulative sum per run: what exceeds the allowance adds up, what is below takes away, and
     cycles that scatter more count for less.  It is bounded, so that it ends soon after the shift.
     """
-    spread = np.array([one.spread for one in limits.groups])
-    usual = min((one.spread for one in limits.groups if one.rows), default=1.0)
+    spread = np.array([group.spread for group in limits.groups])
+    usual = min((group.spread for group in limits.groups if group.rows), default=1.0)
     weight = np.clip(usual / spread, 0.1, 1.0)[groups_of(cycles, limits.busy_edges)]
     allowance = limits.allowance
     bound = _CLIP * allowance

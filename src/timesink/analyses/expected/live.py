@@ -14,7 +14,7 @@ import polars as pl
 from timesink.analyses.expected.limits import groups_of
 from timesink.analyses.expected.live_limits import (
     FEW,
-    KEPT,
+    RECENT_CYCLES,
     running_sums,
     several,
     some_for_a_moment,
@@ -46,9 +46,9 @@ CALM_CYCLES, CALM_S = 20, 5.0
 """An alarm ends after so many cycles, or seconds, back within limits."""
 LASTS_S = 1.0
 """What is over sooner is told to nobody: it could not be recorded any more."""
-_MOST_KNOWN = 1 << 16
-_MOST_STREAMS = 1024
-_MOST_WORKLOADS = 512
+_MAX_ENTRIES = 1 << 16
+_MAX_STREAMS = 1024
+_MAX_WORKLOADS = 512
 _STRETCH = 1024
 
 
@@ -126,11 +126,11 @@ class _OpenAlarm:
         expected, observed = self.expected_us, self.observed_us
         return float(np.log(observed / expected)) if expected > 0 < observed else 0.0
 
-    def told(self, columns: list[str], names: tuple[str, ...]) -> LiveAlarm:
+    def to_alarm(self, columns: list[str], names: tuple[str, ...]) -> LiveAlarm:
         """As it is now."""
         count = max(self.last.cycles - self.since.cycles, 1)
         phases, *values = np.array(self.workloads).T
-        told = [
+        samples = [
             (name, column[np.isfinite(column)])
             for name, column in zip(columns, values, strict=True)
         ]
@@ -142,7 +142,9 @@ class _OpenAlarm:
             observed_us=self.observed_us / count,
             lost_us=self.observed_us - self.expected_us,
             workload={
-                name: float(np.median(one)) for name, one in told if len(one) and name != FIRST
+                name: float(np.median(finite))
+                for name, finite in samples
+                if len(finite) and name != FIRST
             },
         )
 
@@ -159,7 +161,7 @@ class _Stream:
     """The last few cycles, whether they were spikes, and whether beyond the level."""
     moments: Floats = field(default_factory=lambda: np.zeros((2, FEW - 1)))
     """When the very last began, and whether they were far beyond."""
-    told: Floats | None = None
+    workload: Floats | None = None
     end: _Mark = field(default_factory=lambda: _Mark(0.0, 0, 0.0, 0.0))
     open: _OpenAlarm | None = None
 
@@ -178,7 +180,7 @@ class _Part:
     expected_us: Floats
     observed_us: Floats
     group: Ints
-    told: Floats
+    workload: Floats
     """The phase, and what they tell of the workload."""
 
     def stretch(self, first: int, behind: int) -> _Part:
@@ -186,7 +188,7 @@ class _Part:
         where = slice(first, behind)
         return _Part(
             self.start_s[where], self.expected_us[where], self.observed_us[where],
-            self.group[where], self.told[where],
+            self.group[where], self.workload[where],
         )  # fmt: skip
 
 
@@ -234,15 +236,15 @@ class _Seen:
 
     def recent(self, stream: _Stream, behind: int) -> list[tuple[_Mark, bool, bool]]:
         """The last few cycles before a place here."""
-        places = np.flatnonzero(self.telling[:behind])[-KEPT:]
+        places = np.flatnonzero(self.telling[:behind])[-RECENT_CYCLES:]
         marks = (self.marks[at] for at in places.tolist())
         flags = self.beyond[places].tolist(), self.slower[places].tolist()
-        return [*stream.recent, *zip(marks, *flags, strict=True)][-KEPT:]
+        return [*stream.recent, *zip(marks, *flags, strict=True)][-RECENT_CYCLES:]
 
-    def told(self, stream: _Stream, count: int) -> Floats:
+    def recent_workload(self, stream: _Stream, count: int) -> Floats:
         """What the last of so many cycles tell, and those before."""
-        before = self.part.told[:0] if stream.told is None else stream.told
-        return np.asarray(np.concatenate([before, self.part.told[:count]])[-SEEN_BEFORE:])
+        before = self.part.workload[:0] if stream.workload is None else stream.workload
+        return np.asarray(np.concatenate([before, self.part.workload[:count]])[-SEEN_BEFORE:])
 
 
 class LiveJudge:
@@ -262,12 +264,12 @@ class LiveJudge:
         self._forest = AskedForest(self._model.forest)
         self._near = near(self._model.cells)
         self._weights = [self._limits.weights(rule) for rule in self._limits.sums]
-        self._points = np.array([one.point for one in self._limits.groups])
-        self._spreads = np.array([one.spread for one in self._limits.groups])
+        self._points = np.array([group.point for group in self._limits.groups])
+        self._spreads = np.array([group.spread for group in self._limits.groups])
         self._levels = np.array(self._limits.levels)
         self._telling = self._limits.telling
-        told = {MODE, OUTPUT} & {*self._columns}
-        self._phase_names = PHASES if told else ("cycle",) * len(PHASES)
+        phase_columns = {MODE, OUTPUT} & {*self._columns}
+        self._phase_names = PHASES if phase_columns else ("cycle",) * len(PHASES)
         self._known: dict[bytes, int] = {}
         self._answers = np.zeros((3, 0))
         """Of the workloads that are known, by their place: see `_expected`."""
@@ -278,14 +280,14 @@ class LiveJudge:
     @property
     def open_alarms(self) -> tuple[LiveAlarm, ...]:
         """Alarms that have not ended, as they are now."""
-        every = (one.open for one in self._streams.values())
+        every = (stream.open for stream in self._streams.values())
         names = self._columns, self._phase_names
-        return tuple(one.told(*names) for one in every if one and one.is_told)
+        return tuple(alarm.to_alarm(*names) for alarm in every if alarm and alarm.is_told)
 
     @property
     def is_slow(self) -> bool:
         """Whether cycles are too slow, however short that is."""
-        return any(one.open is not None for one in self._streams.values())
+        return any(stream.open is not None for stream in self._streams.values())
 
     def end_silent(self, since_s: float) -> tuple[LiveAlarm, ...]:
         """End alarms of streams that made no cycle since then: threads and processes go."""
@@ -306,7 +308,7 @@ class LiveJudge:
         worked = usable & ~(np.nan_to_num(duration) < self._model.empty_below_us)
         judged = worked & ~outside
         columns = [cycles.features[:, cycles.names.index(name)] for name in self._columns]
-        told = np.stack([cycles.phases.astype(np.float64), *columns], axis=1)
+        workload = np.stack([cycles.phases.astype(np.float64), *columns], axis=1)
         alarm = np.zeros(len(cycles), dtype=bool)
         raised: list[LiveAlarm] = []
         ended: list[LiveAlarm] = []
@@ -314,7 +316,9 @@ class LiveJudge:
             mine = np.flatnonzero((cycles.runs == run) & judged)
             stream = self._stream(name)
             if len(mine):
-                part = _Part(when[mine], expected[mine], duration[mine], group[mine], told[mine])
+                part = _Part(
+                    when[mine], expected[mine], duration[mine], group[mine], workload[mine]
+                )
                 alarm[mine] = self._judged(stream, part, raised, ended)
         limit = expected * np.exp(self._limits.soonest[group])
         table = pl.DataFrame(
@@ -329,8 +333,8 @@ class LiveJudge:
             },
             schema_overrides={"phase": pl.String},
         )
-        shown = pl.when("judged").then(pl.col("expected_us", "limit_us"))
-        table = table.with_columns(shown).sort("row").drop("row", "judged")
+        judged_limits = pl.when("judged").then(pl.col("expected_us", "limit_us"))
+        table = table.with_columns(judged_limits).sort("row").drop("row", "judged")
         names = rows.select(JOB, pl.col("told_ts").alias(START), DURATION)
         table = pl.concat([names, table], how="horizontal")
         return JudgedCycles(table, tuple(raised), tuple(ended), self._brief - brief)
@@ -343,19 +347,19 @@ class LiveJudge:
         rows = rows.with_columns(pl.lit(None, dtype=pl.Float64).alias(name) for name in missing)
         rows = rows.select(JOB, "told_ts", START, DURATION, *self._columns)
         before = rows.clear() if self._before is None else self._before
-        whole = pl.concat([before.with_columns(pl.col(START) - before.height), rows])
+        history = pl.concat([before.with_columns(pl.col(START) - before.height), rows])
         if self._columns:
-            kept = whole.group_by(JOB, maintain_order=True).tail(SEEN_BEFORE)
-            if kept.height > _MOST_STREAMS * SEEN_BEFORE // 4:
-                kept = kept.filter(pl.col(JOB).is_in([*self._streams]))
+            recent = history.group_by(JOB, maintain_order=True).tail(SEEN_BEFORE)
+            if recent.height > _MAX_STREAMS * SEEN_BEFORE // 4:
+                recent = recent.filter(pl.col(JOB).is_in([*self._streams]))
             order = pl.int_range(pl.len()).cast(pl.Float64).alias(START)
-            self._before = kept.sort(START).with_columns(order)
-        every = workload_of(whole.drop("told_ts"), self._columns)
+            self._before = recent.sort(START).with_columns(order)
+        every = workload_of(history.drop("told_ts"), self._columns)
         new = every.rows >= before.height
-        found = every.part(new)
-        found = replace(found, rows=found.rows - before.height)
-        when = rows["told_ts"].to_numpy().astype(np.float64)[found.rows]
-        return found, when
+        cycles = every.part(new)
+        cycles = replace(cycles, rows=cycles.rows - before.height)
+        when = rows["told_ts"].to_numpy().astype(np.float64)[cycles.rows]
+        return cycles, when
 
     def _expected(self, cycles: CycleWorkload) -> tuple[Floats, Flags, Ints]:
         """What each should take, whether it is outside, its group: asked once per workload."""
@@ -373,29 +377,31 @@ class LiveJudge:
     def _ask(self, cycles: CycleWorkload, keys: list[bytes]) -> None:
         """Have an answer for each of these workloads; earlier ones go where they are too many."""
         new = {key: place for place, key in enumerate(keys) if key not in self._known}
-        if len(self._known) + len(new) > _MOST_KNOWN:
+        if len(self._known) + len(new) > _MAX_ENTRIES:
             self._known, self._answers = {}, self._answers[:, :0]
             new = {key: place for place, key in enumerate(keys)}
         part = cycles.part(np.array([*new.values()], dtype=np.int64))
         expected = np.exp(np.clip(self._forest.predict(part.features), -50, 50))
         outside = outside_of(self._model.ranges, self._near, part)
-        made = np.stack([expected, outside, groups_of(part, self._limits.busy_edges)])
+        answers = np.stack([expected, outside, groups_of(part, self._limits.busy_edges)])
         self._known |= zip(new, range(len(self._known), len(self._known) + len(new)), strict=True)
-        self._answers = np.concatenate([self._answers, made], axis=1)
+        self._answers = np.concatenate([self._answers, answers], axis=1)
 
     # -- alarms --------------------------------------------------------------------------------
 
     def _stream(self, name: str) -> _Stream:
         """The state of a stream; of very many, those not seen for longest are forgotten."""
-        found = self._streams.pop(name, None)
-        if found is None:
+        stream = self._streams.pop(name, None)
+        if stream is None:
             rules = len(self._limits.sums)
-            found = _Stream(name, [0.0] * rules, [None] * rules)
-        self._streams[name] = found
-        if len(self._streams) > _MOST_STREAMS:
-            closed = (one for one, each in self._streams.items() if each.open is None)
+            stream = _Stream(name, [0.0] * rules, [None] * rules)
+        self._streams[name] = stream
+        if len(self._streams) > _MAX_STREAMS:
+            closed = (
+                other_name for other_name, other in self._streams.items() if other.open is None
+            )
             del self._streams[next(closed, next(iter(self._streams)))]
-        return found
+        return stream
 
     def _judged(
         self, stream: _Stream, part: _Part, raised: list[LiveAlarm], ended: list[LiveAlarm]
@@ -418,7 +424,9 @@ class LiveJudge:
         beyond = distance > self._points[part.group]
         slower = distance > self._levels[part.group]
         telling = self._telling[part.group] | beyond | slower
-        before = np.array([(False, False)] * KEPT + [one[1:] for one in stream.recent], dtype=bool)
+        before = np.array(
+            [(False, False)] * RECENT_CYCLES + [entry[1:] for entry in stream.recent], dtype=bool
+        )
         spiky, slow = np.zeros((2, len(distance)), dtype=bool)
         many, last = self._limits.spikes
         spikes = np.concatenate([before[1 - last :, 0], beyond[telling]])
@@ -456,10 +464,10 @@ class LiveJudge:
             elif stream.onsets[place] is None:
                 stream.onsets[place] = seen.marks[0]
             stream.sums[place] = float(sums[count - 1])
-        stream.recent = seen.recent(stream, count)[1 - KEPT :]
+        stream.recent = seen.recent(stream, count)[1 - RECENT_CYCLES :]
         passed = FEW - 1 + int(seen.telling[:count].sum())
         stream.moments = seen.moments[:, passed - FEW + 1 : passed]
-        stream.told = seen.told(stream, count)
+        stream.workload = seen.recent_workload(stream, count)
         stream.end = seen.marks.after(count - 1)
         if count < len(seen.holds) or seen.has_ended:
             stream.begin_anew()
@@ -478,9 +486,11 @@ class LiveJudge:
                     stream.open = self._raised(stream, seen, at)
                     self._tell(stream.open, seen.part, at, raised)
                 continue
-            if len(mine.workloads) < _MOST_WORKLOADS:
-                mine.workloads.append(seen.part.told[at].tolist())
-            if mine.alarm.rule == "spike" and (seen.slow[at] or any(one[at] for one in seen.high)):
+            if len(mine.workloads) < _MAX_WORKLOADS:
+                mine.workloads.append(seen.part.workload[at].tolist())
+            if mine.alarm.rule == "spike" and (
+                seen.slow[at] or any(flags[at] for flags in seen.high)
+            ):
                 mine.alarm = replace(mine.alarm, rule="lasting")
             if short[at]:
                 mine.calm, mine.last = 0, seen.marks.after(at)
@@ -513,13 +523,13 @@ class LiveJudge:
         if not mine.is_told and lasts_s >= LASTS_S:
             self.alarms += 1
             mine.is_told, mine.alarm = True, replace(mine.alarm, number=self.alarms)
-            raised.append(mine.told(self._columns, self._phase_names))
+            raised.append(mine.to_alarm(self._columns, self._phase_names))
 
     def _end(self, stream: _Stream, ended_s: float, ended: list[LiveAlarm]) -> None:
         """Make it an alarm that is over, or one that never was."""
         mine, stream.open = stream.open, None
         if mine is not None and mine.is_told:
-            ended.append(replace(mine.told(self._columns, self._phase_names), ended_s=ended_s))
+            ended.append(replace(mine.to_alarm(self._columns, self._phase_names), ended_s=ended_s))
         else:
             self._brief += 1
 
@@ -528,15 +538,17 @@ class LiveJudge:
         if fired is None:
             recent, slow = seen.recent(stream, at + 1), bool(seen.slow[at])
             last = recent[-(self._limits.slower if slow else self._limits.spikes)[1] :]
-            since = next(one[0] for one in last if one[2 if slow else 1])
+            since = next(entry[0] for entry in last if entry[2 if slow else 1])
         else:
             zeros = np.flatnonzero(seen.sums[fired][: at + 1] <= 0)
             carried = stream.onsets[fired] or seen.marks[0]
             since = seen.marks[int(zeros[-1]) + 1] if len(zeros) else carried
-        told = seen.told(stream, at + 1)[-(seen.marks[at].cycles + 1 - since.cycles) :]
+        workload = seen.recent_workload(stream, at + 1)[
+            -(seen.marks[at].cycles + 1 - since.cycles) :
+        ]
         rule = "spike" if fired is None and not seen.slow[at] else "lasting"
         alarm = LiveAlarm(
             0, stream.name, "", rule,
             since.start_s, float(seen.part.start_s[at]), None, 0, 0.0, 0.0, 0.0, {},
         )  # fmt: skip
-        return _OpenAlarm(alarm, since, seen.marks.after(at), told.tolist())
+        return _OpenAlarm(alarm, since, seen.marks.after(at), workload.tolist())

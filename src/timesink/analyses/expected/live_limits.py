@@ -18,13 +18,13 @@ import numpy as np
 
 from timesink.analyses.expected.limits import GroupLimit, groups_of
 from timesink.analyses.expected.workload import PHASES, CycleWorkload
-from timesink.analyses.statistics import two_sided_limits
+from timesink.analyses.statistics import student_t_quantile
 from timesink.analyses.statistics.drift import lag1_autocorrelation, steps_per_independent_step
 from timesink.model.intervals import Flags, Floats, Ints
 
 SHIFTS = (1.2, 1.5, 2.0, 4.0, 16.0)
 """Each has a sum of its own, beside one for the smallest that counts."""
-KEPT = 13
+RECENT_CYCLES = 13
 """So many of the last cycles are looked at, at most."""
 FEW, _SOME, _SPIKES = 5, 3, 0.6
 _OF_LEVEL, _SLOWER = 9, 0.76
@@ -35,21 +35,21 @@ _TELLING = 4.0
 _OUTLIER = 12.0
 """A spike is as many spreads away at most: what was slow once, as a new size is, is no measure."""
 _COMMON = 0.05
-_LEVEL_LEAST = 1.5
+_MIN_LEVEL = 1.5
 """A level is so many times the smallest shift that counts, at least."""
 _SOME_BOUND = 8
 _SHORTEST = 4.5
 """Fewer cycles are nothing lasting, however quiet it was: what halts a program for once is rare."""
-_FEWEST_PEAKS, _MOST_PEAKS = 5, 40
-_ALIKE = 3
+_MIN_PEAKS, _MAX_PEAKS = 5, 40
+_CORRELATED_RULES = 3
 """Rules raise false alarms together: as many as so many that would not."""
 _MARGIN, _FARTHEST = 1.2, 1.6
 _HIGHEST = 1e5
-_LEVEL_CYCLES, _LEVELS, _FEWEST_LEVELS = 25, 40, 8
+_LEVEL_CYCLES, _LEVELS, _MIN_LEVELS = 25, 40, 8
 _WHITE = 2.0
 """Levels whose lag-1 correlation is below so many standard errors resemble the one before by
 chance."""
-_MOST_ALIKE = 0.95
+_MAX_AUTOCORRELATION = 0.95
 _RARE_LEVEL = 0.003
 """Chance of a level beyond the reach: Student's t for as many levels as are independent ..."""
 _FARTHEST_LEVEL = 5.0
@@ -74,9 +74,9 @@ _MANY = 16
 """Blocks with spikes that tell how fast they become rarer."""
 _BLOCK = 16
 _WIDEST = 5.0
-_FEWEST_IN_GROUP = 60
-_SPIKE_SHARE, _SPIKE_LEAST = 1e-3, 3
-_LEAST_POINT = 0.2
+_MIN_IN_GROUP = 60
+_SPIKE_SHARE, _MIN_SPIKE = 1e-3, 3
+_MIN_POINT = 0.2
 _SCALES = ("point", "spread")
 _TAIL = 40
 
@@ -130,15 +130,17 @@ class LiveLimits(msgspec.Struct, frozen=True):
 
     def problem(self) -> str:
         """Why these are no limits; empty where they are."""
-        known = [(one.phase, one.busy) for one in self.groups]
+        keys = [(group.phase, group.busy) for group in self.groups]
         every = [(phase, busy) for phase in PHASES for busy in range(len(self.busy_edges) + 1)]
         numbers = [self.alarms_per_hour, self.moment]
-        numbers += [value for one in self.sums for value in (one.allowance, one.bound, one.limit)]
-        numbers += [value for one in self.groups for value in (one.spread, one.point)]
+        numbers += [
+            value for rule in self.sums for value in (rule.allowance, rule.bound, rule.limit)
+        ]
+        numbers += [value for group in self.groups for value in (group.spread, group.point)]
         numbers += self.levels
-        sizes_fit = known == every and len(self.levels) == len(self.groups)
+        sizes_fit = keys == every and len(self.levels) == len(self.groups)
         few = (self.spikes, self.slower)
-        sizes_fit = sizes_fit and all(0 < many <= last <= KEPT for many, last in few)
+        sizes_fit = sizes_fit and all(0 < many <= last <= RECENT_CYCLES for many, last in few)
         if not sizes_fit or not 0 < len(self.sums) < 100:
             return "its limits do not fit its groups"
         if not np.isfinite([*numbers, *self.busy_edges]).all() or min(numbers) <= 0:
@@ -147,19 +149,19 @@ class LiveLimits(msgspec.Struct, frozen=True):
 
     def weights(self, rule: RunningSum) -> Floats:
         """What a cycle of each group counts: less where they scatter more than a rule's shift."""
-        spread = np.array([one.spread for one in self.groups])
+        spread = np.array([group.spread for group in self.groups])
         return np.asarray(np.clip(max(self.usual, rule.shift) / spread, 0.1, 1.0))
 
     @property
     def usual(self) -> float:
         """How far cycles of the calmest group scatter."""
-        return min((one.spread for one in self.groups if one.rows), default=1.0)
+        return min((group.spread for group in self.groups if group.rows), default=1.0)
 
     @property
     def telling(self) -> Flags:
         """Groups whose cycles tell something one by one."""
-        rows = np.array([one.rows for one in self.groups])
-        spread = np.array([one.spread for one in self.groups])
+        rows = np.array([group.rows for group in self.groups])
+        spread = np.array([group.spread for group in self.groups])
         common = rows >= max(1.0, _COMMON * rows.sum())
         calmest = float(spread[common].min(initial=np.inf))
         return np.asarray(spread <= max(_TELLING * calmest, self.level))
@@ -177,7 +179,7 @@ class LiveLimits(msgspec.Struct, frozen=True):
     @property
     def level(self) -> float:
         """What cycles are slower by, at least, when nearly all of a few are too slow."""
-        return float(np.log1p(_LEVEL_LEAST * self.at_least))
+        return float(np.log1p(_MIN_LEVEL * self.at_least))
 
 
 def steps_of(rule: RunningSum, distance: Floats, weight: Floats) -> Floats:
@@ -196,8 +198,8 @@ def running_sums(steps: Floats, total: float, most: float) -> Floats:
     if sums.max(initial=0.0) <= most:
         return sums
     # Nothing is known beforehand of where the upper bound holds; it seldom does.
-    found: list[float] = []
-    add = found.append
+    bounded: list[float] = []
+    add = bounded.append
     for step in steps.tolist():
         total += step
         if total < 0:
@@ -205,7 +207,7 @@ def running_sums(steps: Floats, total: float, most: float) -> Floats:
         elif total > most:
             total = most
         add(total)
-    return np.array(found)
+    return np.array(bounded)
 
 
 def too_high(
@@ -289,10 +291,10 @@ def live_limits_from(
     least = max(float(np.log1p(at_least)), scatter.least)
     group = groups_of(cycles, edges)
     groups = list(_groups(group, distance, edges, least))
-    wanted = max(alarms_per_hour * hours / _ALIKE, 1e-12)
+    wanted = max(alarms_per_hour * hours / _CORRELATED_RULES, 1e-12)
     plain = LiveLimits(alarms_per_hour, at_least, [*edges], groups, [], [])
     of_moment = round(_MOMENT_S / (1e-6 * cycle_us))
-    of_last, of_level = (min(KEPT, max(few, of_moment)) for few in (FEW, _OF_LEVEL))
+    of_last, of_level = (min(RECENT_CYCLES, max(few, of_moment)) for few in (FEW, _OF_LEVEL))
     spikes = int(np.ceil(_SPIKES * of_last)), of_last
     slower = int(np.ceil(_SLOWER * of_level)), of_level
     shortest = max(_SHORTEST, float(spikes[0]) - 0.5)
@@ -305,9 +307,12 @@ def live_limits_from(
         for rule in (*_slow_rules(scatter, plain), *_rules(least))
     ]  # fmt: skip
     # What takes longer than anybody waits is no rule; the one for the largest shift always is.
-    sums = [*(one for one in sums[:-1] if one.steps < _HIGHEST), sums[-1]]
+    sums = [*(running_sum for running_sum in sums[:-1] if running_sum.steps < _HIGHEST), sums[-1]]
     far = _HOLDS[-1][0] * plain.usual
-    sums = [msgspec.structs.replace(one, stands_out=one.shift >= far) for one in sums]
+    sums = [
+        msgspec.structs.replace(running_sum, stands_out=running_sum.shift >= far)
+        for running_sum in sums
+    ]
     telling = plain.telling[group]
     rarely = max(int(telling.sum()) // _BLOCK, 1), wanted
 
@@ -319,23 +324,25 @@ def live_limits_from(
     def blocks_beyond(limit: Floats, least: int, last: int) -> int:
         beyond, lead = distance > limit[group], np.zeros(last - 1, dtype=bool)
         parts = [beyond[mine & (telling | beyond)] for mine in streams]
-        held = (several(np.concatenate([lead, own]), least, last) & own for own in parts)
-        return sum(_blocks(one, _BLOCK) for one in held)
+        crowded = (several(np.concatenate([lead, part]), least, last) & part for part in parts)
+        return sum(_blocks(flags, _BLOCK) for flags in crowded)
 
     def moments_beyond(limit: Floats) -> int:
-        beyond, lead, found = distance > limit[group], np.zeros(FEW - 1), 0
+        beyond, lead, blocks = distance > limit[group], np.zeros(FEW - 1), 0
         for mine in streams:
-            own = mine & (telling | beyond)
-            ends = np.concatenate([lead, end_s[own]])
-            starts = np.concatenate([lead, end_s[own] - took_s[own]])
-            flags = np.concatenate([lead > 0, beyond[own]])
-            found += _blocks(some_for_a_moment(flags, starts, ends), _BLOCK)
-        return found
+            chosen = mine & (telling | beyond)
+            ends = np.concatenate([lead, end_s[chosen]])
+            starts = np.concatenate([lead, end_s[chosen] - took_s[chosen]])
+            flags = np.concatenate([lead > 0, beyond[chosen]])
+            blocks += _blocks(some_for_a_moment(flags, starts, ends), _BLOCK)
+        return blocks
 
-    point, spread = (np.array([getattr(one, name) for one in groups]) for name in _SCALES)
+    point, spread = (
+        np.array([getattr(group_limit, name) for group_limit in groups]) for name in _SCALES
+    )
     point = np.minimum(point, _OUTLIER * spread)
     # Single cycles may be far beyond: what counts is how far several of a few go.
-    reach = (_LEAST_POINT, max(1.0, _WIDEST / float(point.min())))
+    reach = (_MIN_POINT, max(1.0, _WIDEST / float(point.min())))
     times = _rare(lambda by: blocks_beyond(by * point, *spikes), reach, *rarely)
     moment = _rare(lambda by: moments_beyond(by * point), reach, *rarely)
     # Cycles of all groups are beyond their levels alike often, and beyond the least that counts.
@@ -344,7 +351,8 @@ def live_limits_from(
     level = _rare(lambda by: blocks_beyond(by * spread, *slower), reach, *rarely)
     points = np.maximum(times * point, _AT_ONCE * spread).tolist()
     widened = [
-        msgspec.structs.replace(one, point=far) for one, far in zip(groups, points, strict=True)
+        msgspec.structs.replace(group_limit, point=far)
+        for group_limit, far in zip(groups, points, strict=True)
     ]
     slowest = max(least, scatter.reach)
     levels = np.maximum(level * spread, np.maximum(slowest, _STEADY * spread)).tolist()
@@ -377,11 +385,11 @@ def _level_scatter(streams: Sequence[Floats]) -> _LevelScatter:
 
     Levels that resemble the one before are few independent ones, however many cycles they last.
     """
-    size = max(_LEVEL_CYCLES, sum(len(one) for one in streams) // _LEVELS)
-    parts = [[one[at : at + size] for at in range(0, len(one), size)] for one in streams]
+    size = max(_LEVEL_CYCLES, sum(len(stream) for stream in streams) // _LEVELS)
+    parts = [[stream[at : at + size] for at in range(0, len(stream), size)] for stream in streams]
     sides = [np.array([np.median(part) for part in of if 2 * len(part) >= size]) for of in parts]
     levels = np.concatenate(sides) if sides else np.zeros(0)
-    if len(levels) < _FEWEST_LEVELS:
+    if len(levels) < _MIN_LEVELS:
         return _LevelScatter(0.0)
     spread = float(np.sqrt(np.mean(levels**2)))
     least = min(3 * spread, 1.5 * float(levels.max()))
@@ -392,10 +400,10 @@ def _level_scatter(streams: Sequence[Floats]) -> _LevelScatter:
     rho = lag1_autocorrelation([side for side in sides if len(side) > 1])
     if rho <= _WHITE / np.sqrt(len(levels)):
         return _LevelScatter(least, lasting=lasting)
-    alike = np.array([min(rho, _MOST_ALIKE)])
-    weight = float(steps_per_independent_step(len(levels), alike)[0])
+    autocorrelation = np.array([min(rho, _MAX_AUTOCORRELATION)])
+    weight = float(steps_per_independent_step(len(levels), autocorrelation)[0])
     independent = max(1.0, len(levels) / weight - 1)
-    times = float(two_sided_limits(_RARE_LEVEL, np.array([independent]))[0])
+    times = float(student_t_quantile(_RARE_LEVEL, np.array([independent]))[0])
     reach = min(times, _FARTHEST_LEVEL) * spread
     return _LevelScatter(least, reach, _EXCURSION * weight * size, lasting)
 
@@ -424,8 +432,8 @@ def _sum_for(
 
     Peaks of levels that wander are few: the limit is beyond what such a level comes to as well.
     """
-    peaks = np.sort(np.concatenate([_peaks(running_sums(one, 0.0, np.inf)) for one in added]))
-    beyond = int(np.clip(len(peaks) // 10, _FEWEST_PEAKS, _MOST_PEAKS))
+    peaks = np.sort(np.concatenate([_peaks(running_sums(steps, 0.0, np.inf)) for steps in added]))
+    beyond = int(np.clip(len(peaks) // 10, _MIN_PEAKS, _MAX_PEAKS))
     peaks = np.concatenate([np.zeros(max(0, beyond + 1 - len(peaks))), peaks])
     start = float(peaks[-beyond - 1])
     excess = float(np.mean(peaks[-beyond:])) - start
@@ -446,10 +454,10 @@ def _groups(
     for place in range(len(PHASES) * (len(edges) + 1)):
         phase, busy = divmod(place, len(edges) + 1)
         mine = distance[group == place]
-        known = mine if len(mine) >= _FEWEST_IN_GROUP else distance
-        spread = max(float(np.quantile(np.abs(known), 0.9)), 1e-4)
+        sample = mine if len(mine) >= _MIN_IN_GROUP else distance
+        spread = max(float(np.quantile(np.abs(sample), 0.9)), 1e-4)
         yield GroupLimit(
-            PHASES[phase], busy, len(mine), spread, max(_spike_from(known), _SPIKE_LEAST * least)
+            PHASES[phase], busy, len(mine), spread, max(_spike_from(sample), _MIN_SPIKE * least)
         )
 
 
@@ -480,9 +488,9 @@ def _rare(
     none = _smallest(lambda value: count(value) == 0, low / 8, high)
     few = _smallest(lambda value: count(value) <= many, low / 8, none)
     pace = max(none - few, 0.02 * none) / float(np.log(many + 1))
-    found = none + pace * max(0.0, -float(np.log(max(wanted, 1e-12))))
+    estimate = none + pace * max(0.0, -float(np.log(max(wanted, 1e-12))))
     # What is that much slower than anything before is worth an alarm, however wild it was.
-    return float(np.clip(np.clip(found, _MARGIN * none, _FARTHEST * none), low, high))
+    return float(np.clip(np.clip(estimate, _MARGIN * none, _FARTHEST * none), low, high))
 
 
 def _smallest(is_enough: Callable[[float], bool], low: float, high: float) -> float:

@@ -15,10 +15,10 @@ from timesink.analyses.expected.trees import (
     LEAF_CYCLES,
     AskedForest,
     Forest,
-    boosted,
+    boosted_forest,
     bucket_table,
     has_boosting,
-    joined,
+    join_forests,
 )
 from timesink.analyses.expected.workload import (
     BATCH,
@@ -34,7 +34,7 @@ from timesink.errors import UnreadableError, UsageError
 from timesink.model.intervals import Flags, Floats, Ints
 
 MODEL_SCHEMA = "timesink/watch-model/1"
-FEWEST_CYCLES = 50
+MIN_CYCLES = 50
 _FOLDS, _BLOCKS, _ROUNDS = 5, 4, 250
 HELD_RUNS = 2 * _FOLDS
 """Of so many runs whole ones are held out."""
@@ -43,12 +43,12 @@ _GAIN = 0.95
 _EMPTY_FACTOR = 5.0
 """An empty cycle takes less than a fifth of the shortest with work."""
 _MARGIN = 0.05
-_MOST_LEVELS = 32
+_MAX_LEVELS = 32
 _TOTALS = ("kv", "total_input")
 _CELL = 0.3
 """Sides of a cell, as logarithms: batches and kv a third apart."""
-_MOST_CELLS = 100_000
-_MOST_LEARNED = 50_000
+_MAX_CELLS = 100_000
+_MAX_LEARNED = 50_000
 """Cycles trees are made of: more make them no better."""
 HOUR_US = 3.6e9
 
@@ -98,10 +98,14 @@ def model_from(content: bytes, path: str) -> DurationModel:
     """A model as it was written; anything else is refused."""
     hint = "make one with  timesink watch learn ROWS.csv -o model.json"
     try:
-        told = msgspec.json.decode(content, type=_NamedModel)
-        if told.schema != MODEL_SCHEMA:
-            known = told.schema.startswith(MODEL_SCHEMA.rpartition("/")[0])
-            why = f"version {told.schema[-20:]!r}, not {MODEL_SCHEMA!r}" if known else "no model"
+        header = msgspec.json.decode(content, type=_NamedModel)
+        if header.schema != MODEL_SCHEMA:
+            is_other_version = header.schema.startswith(MODEL_SCHEMA.rpartition("/")[0])
+            why = (
+                f"version {header.schema[-20:]!r}, not {MODEL_SCHEMA!r}"
+                if is_other_version
+                else "no model"
+            )
             raise UnreadableError(f"{path}: not a model timesink can use ({why})", hint)
         model = msgspec.json.decode(content, type=DurationModel)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -120,16 +124,20 @@ class _NamedModel(msgspec.Struct):
 def model_problem(model: DurationModel) -> str:
     """Why a model cannot be used; empty where it can."""
     numbers = [model.empty_below_us, model.cycle_us, *model.error_pct]
-    numbers += [value for one in model.ranges for value in (one.low, one.high)]
+    numbers += [
+        value for feature_range in model.ranges for value in (feature_range.low, feature_range.high)
+    ]
     if not np.isfinite(numbers).all() or model.cycle_us <= 0 or len(model.error_pct) != 3:
         return "it holds numbers that cannot be"
     names = {*model.columns, *model.features}
     if len(names) > 1000 or any(len(name) > 200 for name in names):
         return "it has too many features"
-    if len(model.cells) > _MOST_CELLS or len({*model.features}) < len(model.features):
+    if len(model.cells) > _MAX_CELLS or len({*model.features}) < len(model.features):
         return "its features do not fit"
-    made = workload_of(_no_rows(model.columns), model.columns).names
-    if list(made) != model.features or not {one.feature for one in model.ranges} <= {*made}:
+    feature_names = workload_of(_no_rows(model.columns), model.columns).names
+    if list(feature_names) != model.features or not {
+        feature_range.feature for feature_range in model.ranges
+    } <= {*feature_names}:
         return "its features are not those of its columns"
     return model.forest.problem(len(model.features)) or model.limits.problem()
 
@@ -147,7 +155,7 @@ def learn_model(
     rounds: int = _ROUNDS, boosting: bool | None = None,
 ) -> DurationModel:  # fmt: skip
     """What cycles of each workload take; `rate` is of false alarms, per cycle or per hour."""
-    return learned(
+    return fit_model(
         rows, rate=rate, per_hour=per_hour, seed=seed, rounds=rounds, boosting=boosting
     ).model
 
@@ -161,20 +169,20 @@ class Learned:
     distance: Floats
 
 
-def learned(
+def fit_model(
     rows: pl.DataFrame, *, rate: float, per_hour: bool, seed: int = 0, rounds: int = _ROUNDS,
     boosting: bool | None = None, live: bool = False,
 ) -> Learned:  # fmt: skip
     """`live`: rows of one program in order of time.  All may tell nothing of the workload."""
     every = workload_of(rows)
-    told = np.isfinite(every.duration_us) & (every.duration_us > 0)
-    below = _empty_below(every.duration_us[told])
-    used = told & (np.nan_to_num(every.duration_us) >= below)
+    has_duration = np.isfinite(every.duration_us) & (every.duration_us > 0)
+    below = _empty_below(every.duration_us[has_duration])
+    used = has_duration & (np.nan_to_num(every.duration_us) >= below)
     cycles = every.part(used)
-    if len(cycles) < FEWEST_CYCLES:
+    if len(cycles) < MIN_CYCLES:
         raise UsageError(
             f"{len(cycles)} usable steps: too few to learn from",
-            f"give a table of {FEWEST_CYCLES} or more, with a duration_us above zero",
+            f"give a table of {MIN_CYCLES} or more, with a duration_us above zero",
         )
     cycle_us = float(cycles.duration_us.mean())
     per_cycle = min(rate * cycle_us / HOUR_US if per_hour else rate, 0.5)
@@ -186,23 +194,23 @@ def learned(
     bounded = [*rows.columns, *_TOTALS]
     forests = []
     plain, medians = np.empty(len(cycles)), []
-    for number, held in enumerate(_folds(cycles, seed, in_time=live)):
-        chosen = _some(~held, seed)
+    for number, in_fold in enumerate(_folds(cycles, seed, in_time=live)):
+        chosen = _some(~in_fold, seed)
         seen, aim = cycles.features[chosen], target[chosen]
-        made = (
-            boosted(seen, aim, seed=seed * _FOLDS + number, rounds=rounds)
+        fold_forest = (
+            boosted_forest(seen, aim, seed=seed * _FOLDS + number, rounds=rounds)
             if boosting
             else bucket_table(seen, aim)
         )
-        forests.append(made)
-        expected[held] = AskedForest(made).predict(cycles.features[held])
+        forests.append(fold_forest)
+        expected[in_fold] = AskedForest(fold_forest).predict(cycles.features[in_fold])
         medians.append(bucket_table(seen[:, :0], aim))
-        plain[held] = np.median(aim)
-        rest = cycles.part(~held)
-        outside[held] = outside_of(
-            _ranges(rest, bounded, live=live), near(_cells(rest)), cycles.part(held)
+        plain[in_fold] = np.median(aim)
+        rest = cycles.part(~in_fold)
+        outside[in_fold] = outside_of(
+            _ranges(rest, bounded, live=live), near(_cells(rest)), cycles.part(in_fold)
         )
-    if (~outside).sum() < FEWEST_CYCLES:
+    if (~outside).sum() < MIN_CYCLES:
         if not live:
             raise UsageError(
                 "runs differ too much to learn from",
@@ -220,7 +228,9 @@ def learned(
         kind="boosted trees" if boosting else "table of medians",
         columns=[name for name in rows.columns if name in every.names],
         features=list(every.names),
-        forest=joined(forests, float(np.mean([one.start for one in forests])), len(forests)),
+        forest=join_forests(
+            forests, float(np.mean([forest.start for forest in forests])), len(forests)
+        ),
         limits=(limits_from if live else limits_for_new_runs)(inside, distance, per_cycle),
         ranges=_ranges(cycles, bounded, live=live),
         cells=_cells(cycles),
@@ -228,30 +238,30 @@ def learned(
         cycles=len(cycles),
         runs=len(np.unique(cycles.runs)),
         cycle_us=cycle_us,
-        empty=int((told & ~used).sum()),
-        unusable=int((~told).sum()),
+        empty=int((has_duration & ~used).sum()),
+        unusable=int((~has_duration).sum()),
         seed=seed,
         error_pct=[float(np.median(wrong)), float(wrong.mean()), float(100 * (wrong <= 10).mean())],
     )
     return Learned(model, inside, distance)
 
 
-def _gains_little(plain: Floats, told: Floats) -> bool:
+def _gains_little(plain: Floats, modelled: Floats) -> bool:
     """Whether workloads tell nothing: what a host does by turns, trees take for their doing."""
-    return float(np.mean(np.abs(told))) > _GAIN * float(np.mean(np.abs(plain)))
+    return float(np.mean(np.abs(modelled))) > _GAIN * float(np.mean(np.abs(plain)))
 
 
 def _varies(cycles: CycleWorkload) -> bool:
-    known = [column[np.isfinite(column)] for column in cycles.features.T]
-    return any(len(column) and column.min() < column.max() for column in known)
+    columns = [column[np.isfinite(column)] for column in cycles.features.T]
+    return any(len(column) and column.min() < column.max() for column in columns)
 
 
 def _some(chosen: Flags, seed: int) -> Ints:
     """Where chosen cycles are; of very many, as many as trees need."""
     where = np.flatnonzero(chosen)
-    if len(where) <= _MOST_LEARNED:
+    if len(where) <= _MAX_LEARNED:
         return where
-    return np.sort(np.random.default_rng(seed).choice(where, _MOST_LEARNED, replace=False))
+    return np.sort(np.random.default_rng(seed).choice(where, _MAX_LEARNED, replace=False))
 
 
 def _empty_below(duration_us: Floats) -> float:
@@ -280,22 +290,22 @@ def _folds(cycles: CycleWorkload, seed: int, *, in_time: bool) -> list[Flags]:
 
 
 def _ranges(cycles: CycleWorkload, names: Sequence[str], *, live: bool) -> list[FeatureRange]:
-    found = []
+    ranges = []
     for name in names:
         values = cycles.column(name)
-        known = values[np.isfinite(values)]
-        if name in cycles.names and len(known):
-            low, high = float(known.min()), float(known.max())
+        finite = values[np.isfinite(values)]
+        if name in cycles.names and len(finite):
+            low, high = float(finite.min()), float(finite.max())
             # Sizes that a program goes through by steps: trees know nothing of those between, and
             # take the outermost, where they came but a few times, for those beside them.
-            sizes, times = np.unique(known, return_counts=True)
+            sizes, times = np.unique(finite, return_counts=True)
             often = np.flatnonzero(times >= LEAF_CYCLES)
-            by_steps = live and len(sizes) <= _MOST_LEVELS and len(often)
+            by_steps = live and len(sizes) <= _MAX_LEVELS and len(often)
             levels = sizes[often[0] : often[-1] + 1].tolist() if by_steps else []
             # Tables that were made elsewhere do not tell what came first.
-            may_miss = len(known) < len(values) or name == FIRST
-            found.append(FeatureRange(name, low, high, may_miss, levels))
-    return found
+            may_miss = len(finite) < len(values) or name == FIRST
+            ranges.append(FeatureRange(name, low, high, may_miss, levels))
+    return ranges
 
 
 # -- what is like that which was learned -----------------------------------------------------------
@@ -305,21 +315,21 @@ def outside_of(
     ranges: Sequence[FeatureRange], near_cells: set[tuple[int, int]], cycles: CycleWorkload
 ) -> Flags:
     """Cycles unlike what was learned."""
-    found = np.zeros(len(cycles), dtype=bool)
-    for one in ranges:
-        values = cycles.column(one.feature)
-        margin = _MARGIN * max(abs(one.low), abs(one.high))
-        found |= (values < one.low - margin) | (values > one.high + margin)
-        if not one.may_miss:
-            found |= np.isnan(values)
-        if one.levels:
-            levels = np.array(one.levels)
+    is_outside = np.zeros(len(cycles), dtype=bool)
+    for feature_range in ranges:
+        values = cycles.column(feature_range.feature)
+        margin = _MARGIN * max(abs(feature_range.low), abs(feature_range.high))
+        is_outside |= (values < feature_range.low - margin) | (values > feature_range.high + margin)
+        if not feature_range.may_miss:
+            is_outside |= np.isnan(values)
+        if feature_range.levels:
+            levels = np.array(feature_range.levels)
             nearest = levels[np.abs(np.nan_to_num(values)[:, None] - levels).argmin(axis=1)]
-            found |= np.abs(values - nearest) > _MARGIN * np.maximum(np.abs(nearest), 1e-9)
+            is_outside |= np.abs(values - nearest) > _MARGIN * np.maximum(np.abs(nearest), 1e-9)
     if near_cells:
         unseen = [tuple(cell) not in near_cells for cell in _plane(cycles).tolist()]
-        found |= np.array(unseen, dtype=bool)
-    return found
+        is_outside |= np.array(unseen, dtype=bool)
+    return is_outside
 
 
 def near(cells: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
@@ -346,7 +356,7 @@ def _plane(cycles: CycleWorkload) -> Ints:
 
 
 LIVE_SCHEMA = "timesink/watch-live/1"
-_MOST_ROWS = 100_000
+_MAX_ROWS = 100_000
 _WARM_BLOCK = 10
 _WARM_LEVEL, _WARM_SPIKE = float(np.log(1.05)), float(np.log(1.5))
 _LIVE_ROUNDS, _FEW_ROUNDS = 80, 50
@@ -387,8 +397,8 @@ def live_model_from(content: bytes, path: str) -> LiveModel:
     hint = "leave --model out to learn from the program's first cycles"
     try:
         model = msgspec.json.decode(content, type=LiveModel)
-        known = model.schema == LIVE_SCHEMA
-        why = "" if known else f"version {model.schema[-20:]!r}, not {LIVE_SCHEMA!r}"
+        is_current = model.schema == LIVE_SCHEMA
+        why = "" if is_current else f"version {model.schema[-20:]!r}, not {LIVE_SCHEMA!r}"
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         why = str(error).splitlines()[0][:120]
         if MODEL_SCHEMA.encode() in content[:200]:
@@ -409,29 +419,29 @@ def learn_live(
     >>> learn_live(rows).limits.sums[0].allowance < 0.1
     True
     """
-    rows = in_order(rows.tail(_MOST_ROWS))
-    kept = rows.filter(~_warm_up(rows))
-    made = learned(
-        kept.drop("told_ts"), rate=alarms_per_hour, per_hour=True, live=True,
-        rounds=_LIVE_ROUNDS if kept.height > 3000 else _FEW_ROUNDS,
+    rows = in_order(rows.tail(_MAX_ROWS))
+    steady = rows.filter(~_warm_up(rows))
+    result = fit_model(
+        steady.drop("told_ts"), rate=alarms_per_hour, per_hour=True, live=True,
+        rounds=_LIVE_ROUNDS if steady.height > 3000 else _FEW_ROUNDS,
     )  # fmt: skip
     busiest = max(
-        float(made.cycles.duration_us[made.cycles.runs == run].sum())
-        for run in np.unique(made.cycles.runs)
+        float(result.cycles.duration_us[result.cycles.runs == run].sum())
+        for run in np.unique(result.cycles.runs)
     )
     limits = live_limits_from(
-        made.cycles, made.distance, made.model.limits.busy_edges,
+        result.cycles, result.distance, result.model.limits.busy_edges,
         alarms_per_hour=alarms_per_hour, at_least=at_least, hours=busiest / HOUR_US,
-        cycle_us=float(np.median(made.cycles.duration_us)),
+        cycle_us=float(np.median(result.cycles.duration_us)),
     )  # fmt: skip
-    told = kept["told_ts"].drop_nulls()
-    span = (told.min(), told.max()) if len(told) else (0.0, 0.0)
-    first, last = (int(1e6 * float(one)) for one in span)  # type: ignore[arg-type]
+    times = steady["told_ts"].drop_nulls()
+    span = (times.min(), times.max()) if len(times) else (0.0, 0.0)
+    first, last = (int(1e6 * float(moment)) for moment in span)  # type: ignore[arg-type]
     # Of the warm-up as well: that it was learned beside is said.
     low, high = np.quantile(rows[DURATION].drop_nulls().to_numpy(), _NINE_OF_TEN).tolist()
-    scatter = float(np.subtract(*np.quantile(made.distance, _NINE_OF_TEN[::-1])))
+    scatter = float(np.subtract(*np.quantile(result.distance, _NINE_OF_TEN[::-1])))
     return LiveModel(
-        LIVE_SCHEMA, made.model, limits, source, (first, last), made.model.cycles,
+        LIVE_SCHEMA, result.model, limits, source, (first, last), result.model.cycles,
         (low, high), scatter,
     )  # fmt: skip
 
@@ -445,11 +455,11 @@ def is_calmer(model: LiveModel, judged: pl.DataFrame) -> bool:
     >>> is_calmer(LiveModel("", None, None, "", (0, 1), 200, (2e4, 6e5), 3.4), rows)
     True
     """
-    known = judged.select("duration_us", "expected_us").drop_nulls()
-    known = known.filter(pl.all_horizontal(pl.all() > 0))
-    if known.height < FEWEST_CYCLES:
+    cycles = judged.select("duration_us", "expected_us").drop_nulls()
+    cycles = cycles.filter(pl.all_horizontal(pl.all() > 0))
+    if cycles.height < MIN_CYCLES:
         return False
-    distance = np.log(known["duration_us"].to_numpy() / known["expected_us"].to_numpy())
+    distance = np.log(cycles["duration_us"].to_numpy() / cycles["expected_us"].to_numpy())
     if float(np.median(distance)) < -_FASTER:
         return True
     if model.scatter < _RESTLESS:
@@ -461,11 +471,12 @@ def is_calmer(model: LiveModel, judged: pl.DataFrame) -> bool:
 def in_order(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows whose place is the order they came in: clocks are set, and go back."""
     numbers = [DURATION, START, *workload_columns(rows)]
-    told = {name: pl.col(name).cast(pl.Float64) for name in numbers if name in rows.columns}
-    if DURATION not in told:
+    columns = {name: pl.col(name).cast(pl.Float64) for name in numbers if name in rows.columns}
+    if DURATION not in columns:
         raise UsageError("no column has the time of a step", "name it duration_us")
     finite = {
-        name: pl.when(value.is_finite()).then(value).otherwise(None) for name, value in told.items()
+        name: pl.when(value.is_finite()).then(value).otherwise(None)
+        for name, value in columns.items()
     }
     stream = pl.col(JOB).cast(pl.String).fill_null("") if JOB in rows.columns else pl.lit("")
     when = finite.pop(START, pl.lit(None, dtype=pl.Float64))
@@ -482,15 +493,15 @@ def _warm_up(rows: pl.DataFrame) -> pl.Series:
         target = np.log(cycles.duration_us)
     place = np.concatenate([np.arange(n) / n for n in np.bincount(cycles.runs) if n] or [[]])
     later = np.flatnonzero(usable & (place >= 0.5))
-    if len(later) < FEWEST_CYCLES:
+    if len(later) < MIN_CYCLES:
         return pl.Series(cut)
     later = later[:: max(1, len(later) // 3000)]
     usual = AskedForest(bucket_table(cycles.features[later], target[later]))
     distance = np.where(usable, target - usual.predict(cycles.features), 0.0)
     # Of what the second half has not, nobody knows what is usual.
     low, high = (pick(np.nan_to_num(cycles.features[later]), axis=0) for pick in (np.min, np.max))
-    told = np.nan_to_num(cycles.features)
-    distance[((told < low) | (told > high)).any(axis=1)] = 0.0
+    features = np.nan_to_num(cycles.features)
+    distance[((features < low) | (features > high)).any(axis=1)] = 0.0
     for run in np.unique(cycles.runs):
         mine = np.flatnonzero(cycles.runs == run)
         cut[cycles.rows[mine[: _warm_cycles(distance[mine])]]] = True
@@ -508,7 +519,7 @@ def _warm_cycles(distance: Floats) -> int:
         return 0
     first, later = distance[:half], distance[half:]
     slow = np.flatnonzero(first[: half // 2] > later.max() + _WARM_SPIKE)
-    found = int(slow[-1]) + 1 if len(slow) else 0
+    slow_end = int(slow[-1]) + 1 if len(slow) else 0
     level, usual = (
         np.median(part[: len(part) // _WARM_BLOCK * _WARM_BLOCK].reshape(-1, _WARM_BLOCK), axis=1)
         for part in (first, later)
@@ -519,4 +530,4 @@ def _warm_cycles(distance: Floats) -> int:
         # Two blocks like the rest may lie between.
         if place - end <= 2:
             end = int(place) + 1
-    return max(found, end * _WARM_BLOCK)
+    return max(slow_end, end * _WARM_BLOCK)

@@ -18,10 +18,10 @@ LEAF_CYCLES = 10
 """What trees tell is of so many cycles at least."""
 _BLOCK = 1 << 8
 """Cycles asked at once, so that what all trees say of them stays small."""
-MOST_NODES, DEEPEST = 2_000_000, 64
-_MOST_LEAVES, _MOST_MASKS = 16, 128 << 20
-_FIRST_BIT = np.zeros(2**_MOST_LEAVES, dtype=np.int64)
-for _bit in reversed(range(_MOST_LEAVES)):
+MAX_NODES, DEEPEST = 2_000_000, 64
+_MAX_LEAVES, _MAX_MASKS = 16, 128 << 20
+_FIRST_BIT = np.zeros(2**_MAX_LEAVES, dtype=np.int64)
+for _bit in reversed(range(_MAX_LEAVES)):
     _FIRST_BIT[2**_bit :: 2 ** (_bit + 1)] = _bit
 
 
@@ -48,16 +48,20 @@ class Forest(msgspec.Struct, frozen=True):
         columns = (self.threshold, self.left, self.right, self.missing_left, self.value)
         if any(len(column) != size for column in columns):
             return "its trees are cut off"
-        if not 0 < size <= MOST_NODES or not self.roots or self.models < 1:
+        if not 0 < size <= MAX_NODES or not self.roots or self.models < 1:
             return "it has no trees, or too many"
         if not (np.isfinite(self.threshold).all() and np.isfinite([*self.value, self.start]).all()):
             return "its trees hold numbers that are not finite"
-        feature, left, right = (np.array(each) for each in (self.feature, self.left, self.right))
+        feature, left, right = (
+            np.array(values) for values in (self.feature, self.left, self.right)
+        )
         roots, inner = np.array(self.roots), feature >= 0
         if feature.min() < -1 or feature.max() >= features or ((roots < 0) | (roots >= size)).any():
             return "its trees ask for features it does not have"
-        own = np.arange(size)
-        if ((left <= own) | (right <= own) | (left >= size) | (right >= size))[inner].any():
+        node_index = np.arange(size)
+        if ((left <= node_index) | (right <= node_index) | (left >= size) | (right >= size))[
+            inner
+        ].any():
             return "its trees run in circles"
         return "" if self._depth(roots, left, right, inner) <= DEEPEST else "its trees are too deep"
 
@@ -81,11 +85,13 @@ class AskedForest:
 
     def __init__(self, forest: Forest) -> None:
         leaf = np.array(forest.feature) < 0
-        own = np.arange(len(leaf))
+        node_index = np.arange(len(leaf))
         # Leaves lead to themselves: all rows go down as many levels.
         self._feature = np.where(leaf, 0, forest.feature).astype(np.int32)
         self._threshold = np.array(forest.threshold, dtype=np.float64)
-        children = np.stack([np.where(leaf, own, forest.left), np.where(leaf, own, forest.right)])
+        children = np.stack(
+            [np.where(leaf, node_index, forest.left), np.where(leaf, node_index, forest.right)]
+        )
         self._children = children.T.astype(np.int32).ravel()
         self._missing_left = np.array(forest.missing_left, dtype=bool)
         self._value = np.array(forest.value, dtype=np.float64)
@@ -96,11 +102,13 @@ class AskedForest:
 
     def predict(self, features: Floats) -> Floats:
         """What is expected for each row of features; missing ones are NaN."""
-        found = np.empty(len(features))
+        predictions = np.empty(len(features))
         for at in range(0, len(features), _BLOCK):
             block = features[at : at + _BLOCK]
-            found[at : at + _BLOCK] = self._leaves(block).sum(axis=1) / self._models + self._start
-        return found
+            predictions[at : at + _BLOCK] = (
+                self._leaves(block).sum(axis=1) / self._models + self._start
+            )
+        return predictions
 
     def _leaves(self, features: Floats) -> Floats:
         """What each tree adds for each row."""
@@ -112,10 +120,10 @@ class AskedForest:
         first = (np.arange(len(features)) * features.shape[1])[:, None]
         flat, missing = features.ravel(), bool(np.isnan(features).any())
         for _ in range(DEEPEST + 1):
-            told = flat.take(first + self._feature.take(at))
-            goes_right = told > self._threshold.take(at)
+            values = flat.take(first + self._feature.take(at))
+            goes_right = values > self._threshold.take(at)
             if missing:
-                goes_right |= np.isnan(told) & ~self._missing_left.take(at)
+                goes_right |= np.isnan(values) & ~self._missing_left.take(at)
             down = self._children.take(2 * at + goes_right)
             if np.array_equal(down, at):
                 break
@@ -130,44 +138,48 @@ class _LeafMasks:
         self, masks: dict[int, tuple[Floats, npt.NDArray[np.uint16]]], value: Floats
     ) -> None:
         self._masks, self._value = masks, value
-        self._first = np.arange(len(value)) * _MOST_LEAVES
+        self._first = np.arange(len(value)) * _MAX_LEAVES
 
     @classmethod
     def of(cls, forest: Forest) -> _LeafMasks | None:
         """Nothing where trees have too many leaves, or the masks would be too large."""
         feature, threshold = np.array(forest.feature), np.array(forest.threshold)
-        asked = np.unique(feature[feature >= 0]).tolist()
-        edges = {one: np.unique(threshold[feature == one]) for one in asked}
+        columns = np.unique(feature[feature >= 0]).tolist()
+        edges = {column: np.unique(threshold[feature == column]) for column in columns}
         trees = len(forest.roots)
-        if not asked or 2 * trees * sum(len(one) + 2 for one in edges.values()) > _MOST_MASKS:
+        if (
+            not columns
+            or 2 * trees * sum(len(column) + 2 for column in edges.values()) > _MAX_MASKS
+        ):
             return None
-        whole = 2**_MOST_LEAVES - 1
+        all_leaves = 2**_MAX_LEAVES - 1
         # The last row is for what is missing.
         masks = {
-            one: np.full((len(edge) + 2, trees), whole, np.uint16) for one, edge in edges.items()
+            column: np.full((len(edge) + 2, trees), all_leaves, np.uint16)
+            for column, edge in edges.items()
         }
-        value = np.zeros((trees, _MOST_LEAVES))
+        value = np.zeros((trees, _MAX_LEAVES))
         for tree, root in enumerate(forest.roots):
             leaves, cuts = _cuts_of(forest, root)
-            if len(leaves) > _MOST_LEAVES:
+            if len(leaves) > _MAX_LEAVES:
                 return None
             value[tree, : len(leaves)] = [forest.value[leaf] for leaf in leaves]
             for node, first, behind in cuts:
-                mine, keep = masks[forest.feature[node]], whole & ~(2**behind - 2**first)
+                mine, keep = masks[forest.feature[node]], all_leaves & ~(2**behind - 2**first)
                 place = np.searchsorted(edges[forest.feature[node]], forest.threshold[node])
                 mine[place + 1, tree] &= keep
                 if not forest.missing_left[node]:
                     mine[-1, tree] &= keep
         for mask in masks.values():
             np.bitwise_and.accumulate(mask[:-1], axis=0, out=mask[:-1])
-        return cls({one: (edges[one], masks[one]) for one in asked}, value)
+        return cls({column: (edges[column], masks[column]) for column in columns}, value)
 
     def leaves(self, features: Floats) -> Floats:
         """What each tree adds for each row."""
-        left = np.full((len(features), len(self._value)), 2**_MOST_LEAVES - 1, np.uint16)
-        for one, (edge, mask) in self._masks.items():
-            told = features[:, one]
-            place = np.where(np.isnan(told), len(mask) - 1, np.searchsorted(edge, told))
+        left = np.full((len(features), len(self._value)), 2**_MAX_LEAVES - 1, np.uint16)
+        for column, (edge, mask) in self._masks.items():
+            values = features[:, column]
+            place = np.where(np.isnan(values), len(mask) - 1, np.searchsorted(edge, values))
             left &= mask.take(place, axis=0)
         return self._value.take(_FIRST_BIT.take(left) + self._first)
 
@@ -177,7 +189,7 @@ def _cuts_of(forest: Forest, root: int) -> tuple[list[int], list[tuple[int, int,
     leaves: list[int] = []
     cuts: list[tuple[int, int, int]] = []
     todo: list[tuple[int, int]] = [(root, -1)]
-    while todo and len(leaves) <= _MOST_LEAVES:
+    while todo and len(leaves) <= _MAX_LEAVES:
         node, first = todo.pop()
         if first >= 0:
             cuts.append((node, first, len(leaves)))
@@ -189,20 +201,20 @@ def _cuts_of(forest: Forest, root: int) -> tuple[list[int], list[tuple[int, int,
     return leaves, cuts
 
 
-def joined(forests: Iterable[Forest], start: float, models: int) -> Forest:
+def join_forests(forests: Iterable[Forest], start: float, models: int) -> Forest:
     """The trees of several forests as one."""
     names = ("roots", "feature", "threshold", "left", "right", "missing_left", "value")
-    whole: dict[str, list[Any]] = {name: [] for name in names}
-    for one in forests:
-        first = len(whole["feature"])
-        for name, values in whole.items():
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    for forest in forests:
+        first = len(columns["feature"])
+        for name, values in columns.items():
             move = first if name in ("roots", "left", "right") else 0
-            mine = getattr(one, name)
+            mine = getattr(forest, name)
             values.extend([value + move for value in mine] if move else mine)
-    return Forest(start=start, models=models, **whole)
+    return Forest(start=start, models=models, **columns)
 
 
-_FEW = 1 << 15
+_MAX_ROWS_IN_PYTHON = 1 << 15
 
 # -- made by scikit-learn --------------------------------------------------------------------------
 
@@ -216,7 +228,7 @@ def has_boosting() -> bool:
     return True
 
 
-def boosted(features: Floats, target: Floats, *, seed: int, rounds: int) -> Forest:
+def boosted_forest(features: Floats, target: Floats, *, seed: int, rounds: int) -> Forest:
     """Trees that each mend what those before got wrong, for the median of the target."""
     from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415 - an extra
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 - scikit-learn brings it
@@ -233,10 +245,10 @@ def boosted(features: Floats, target: Floats, *, seed: int, rounds: int) -> Fore
         random_state=seed,
     )
     # Threads wait for each other in loops: beside a busy program that takes ten times as long.
-    with threadpool_limits(1 if len(target) < _FEW else None, user_api="openmp"):
+    with threadpool_limits(1 if len(target) < _MAX_ROWS_IN_PYTHON else None, user_api="openmp"):
         model.fit(features, target)
-    trees = (_plain(one.nodes) for (one,) in model._predictors)  # noqa: SLF001 - nothing else has them
-    return joined(trees, float(np.ravel(model._baseline_prediction)[0]), 1)  # noqa: SLF001
+    trees = (_plain(predictor.nodes) for (predictor,) in model._predictors)  # noqa: SLF001 - nothing else has them
+    return join_forests(trees, float(np.ravel(model._baseline_prediction)[0]), 1)  # noqa: SLF001
 
 
 def _plain(nodes: npt.NDArray[Any]) -> Forest:
@@ -259,7 +271,7 @@ def _plain(nodes: npt.NDArray[Any]) -> Forest:
 
 # -- made without it -------------------------------------------------------------------------------
 
-_FEWEST_IN_BUCKET, _DEEPEST_BUCKET, _CUTS = 12, 9, 8
+_MIN_IN_BUCKET, _DEEPEST_BUCKET, _CUTS = 12, 9, 8
 
 
 def bucket_table(features: Floats, target: Floats) -> Forest:
@@ -275,26 +287,26 @@ def bucket_table(features: Floats, target: Floats) -> Forest:
 def _grow(
     tree: dict[str, list[Any]], features: Floats, target: Floats, rows: npt.NDArray[Any], depth: int
 ) -> int:
-    own = len(tree["feature"])
+    node = len(tree["feature"])
     plain = (-1, 0.0, 0, 0, True, float(np.median(target[rows])))
     for name, value in zip(tree, plain, strict=True):
         tree[name].append(value)
     cut = _best_cut(features[rows], target[rows]) if depth < _DEEPEST_BUCKET else None
     if cut is None:
-        return own
+        return node
     column, threshold = cut
     lower = features[rows, column] <= threshold
-    tree["feature"][own], tree["threshold"][own], tree["value"][own] = column, threshold, 0.0
-    tree["left"][own] = _grow(tree, features, target, rows[lower], depth + 1)
-    tree["right"][own] = _grow(tree, features, target, rows[~lower], depth + 1)
-    return own
+    tree["feature"][node], tree["threshold"][node], tree["value"][node] = column, threshold, 0.0
+    tree["left"][node] = _grow(tree, features, target, rows[lower], depth + 1)
+    tree["right"][node] = _grow(tree, features, target, rows[~lower], depth + 1)
+    return node
 
 
 def _best_cut(features: Floats, target: Floats) -> tuple[int, float] | None:
     """The feature and value that leave the least distance to the medians of both sides."""
-    if len(target) < 2 * _FEWEST_IN_BUCKET:
+    if len(target) < 2 * _MIN_IN_BUCKET:
         return None
-    best, found = _spread(target) * 0.99, None
+    best, best_cut = _spread(target) * 0.99, None
     if best <= 0:
         return None
     shares = np.linspace(0, 1, _CUTS + 2)[1:-1]
@@ -303,13 +315,13 @@ def _best_cut(features: Floats, target: Floats) -> tuple[int, float] | None:
         for cut in np.unique(np.quantile(values, shares, method="lower")):
             lower = values <= cut
             many = np.count_nonzero(lower)
-            if min(many, len(lower) - many) < _FEWEST_IN_BUCKET:
+            if min(many, len(lower) - many) < _MIN_IN_BUCKET:
                 continue
             left = _spread(target[lower])
             # Of most cuts one side tells enough.
             if left < best and (left := left + _spread(target[~lower])) < best:
-                best, found = left, (column, float(cut))
-    return found
+                best, best_cut = left, (column, float(cut))
+    return best_cut
 
 
 def _spread(target: Floats) -> float:

@@ -86,18 +86,18 @@ def workload_of(rows: pl.DataFrame, columns: Sequence[str] | None = None) -> Cyc
     """
     columns = workload_columns(rows) if columns is None else columns
     ordered = rows.with_row_index("row").sort(JOB, START, maintain_order=True, nulls_last=True)
-    told = ordered.select(JOB, *(pl.col(name).cast(pl.Float64) for name in columns))
-    told = told.with_columns(**_totals(columns))
-    told = told.with_columns(**_before(told.columns)).with_columns(
+    table = ordered.select(JOB, *(pl.col(name).cast(pl.Float64) for name in columns))
+    table = table.with_columns(**_totals(columns))
+    table = table.with_columns(**_before(table.columns)).with_columns(
         pl.exclude(JOB).fill_null(np.nan)
     )
-    names = tuple(name for name in told.columns if name != JOB)
+    names = tuple(name for name in table.columns if name != JOB)
     runs = ordered[JOB].rle_id().cast(pl.Int64).to_numpy()
     run_names = tuple(ordered[JOB].unique(maintain_order=True).to_list())
     return CycleWorkload(
         names,
-        told.select(names).to_numpy().reshape(len(ordered), len(names)),
-        _phases(told),
+        table.select(names).to_numpy().reshape(len(ordered), len(names)),
+        _phases(table),
         ordered[DURATION].cast(pl.Float64).to_numpy(),
         ordered[START].cast(pl.Float64).to_numpy(),
         runs,
@@ -107,22 +107,22 @@ def workload_of(rows: pl.DataFrame, columns: Sequence[str] | None = None) -> Cyc
 
 
 def _totals(columns: Sequence[str]) -> dict[str, pl.Expr]:
-    batch, given, made = pl.col(BATCH), pl.col(INPUT), pl.col(OUTPUT)
+    batch, input_tokens, output_tokens = pl.col(BATCH), pl.col(INPUT), pl.col(OUTPUT)
     made_up: dict[str, pl.Expr] = {}
     if BATCH in columns:
         # Graphs are captured, and matrix units filled, for sizes in steps.
         made_up["padded_batch"] = ((batch + 7) / 8).floor() * 8
     if {BATCH, INPUT} <= {*columns}:
-        made_up["total_input"] = batch * given
+        made_up["total_input"] = batch * input_tokens
     if {BATCH, TOKENS} <= {*columns}:
         # A token for each sequence is what a cycle writes; the others are read.
         made_up["read_tokens"] = pl.col(TOKENS) - batch
     if {BATCH, OUTPUT} <= {*columns}:
-        made_up["total_output"] = batch * made
+        made_up["total_output"] = batch * output_tokens
     if {BATCH, INPUT, OUTPUT} <= {*columns}:
-        made_up["kv"] = batch * (given + made)
+        made_up["kv"] = batch * (input_tokens + output_tokens)
         if MODE in columns:
-            work = batch * (given + made) ** 2
+            work = batch * (input_tokens + output_tokens) ** 2
             made_up["prefill_work"] = pl.when(pl.col(MODE) == 1).then(work).otherwise(0.0)
     return made_up
 
@@ -133,42 +133,42 @@ def _before(names: Sequence[str]) -> dict[str, pl.Expr]:
     def last(name: str) -> pl.Expr:
         return pl.col(name).shift(1).over(JOB)
 
-    found: dict[str, pl.Expr] = {}
+    columns: dict[str, pl.Expr] = {}
     if BATCH in names:
         batch = pl.col(BATCH)
-        found["last_batch"] = last(BATCH)
-        found["more_batch"] = batch - last(BATCH)
+        columns["last_batch"] = last(BATCH)
+        columns["more_batch"] = batch - last(BATCH)
         # Of a server under steady load, seats that are free are being filled: by prefills.
         most = batch.rolling_max(SEEN_BEFORE, min_samples=1).over(JOB)
-        found["free_seats"] = most - batch
+        columns["free_seats"] = most - batch
         if INPUT in names:
-            found["free_input"] = found["free_seats"] * pl.col(INPUT)
+            columns["free_input"] = columns["free_seats"] * pl.col(INPUT)
     if "total_input" in names:
-        found["more_input"] = pl.col("total_input") - last("total_input")
+        columns["more_input"] = pl.col("total_input") - last("total_input")
     if "total_output" in names:
         # One token per sequence is what a cycle makes; less means that sequences left.
-        found["more_output"] = pl.col("total_output") - last("total_output") - last(BATCH)
-        found["last_more_output"] = found["more_output"].shift(1).over(JOB)
+        columns["more_output"] = pl.col("total_output") - last("total_output") - last(BATCH)
+        columns["last_more_output"] = columns["more_output"].shift(1).over(JOB)
     if {LONGEST, OUTPUT} <= {*names}:
-        found["output_spread"] = pl.col(LONGEST) - pl.col(OUTPUT)
-        found["more_longest"] = pl.col(LONGEST) - last(LONGEST)
+        columns["output_spread"] = pl.col(LONGEST) - pl.col(OUTPUT)
+        columns["more_longest"] = pl.col(LONGEST) - last(LONGEST)
     if MODE in names:
-        found["last_mode"] = last(MODE)
-    return found
+        columns["last_mode"] = last(MODE)
+    return columns
 
 
-def _phases(told: pl.DataFrame) -> Ints:
-    if MODE in told.columns:
-        mode = told[MODE].to_numpy()
+def _phases(table: pl.DataFrame) -> Ints:
+    if MODE in table.columns:
+        mode = table[MODE].to_numpy()
         return np.select([mode == 1, mode == 3], [1, 2], 0).astype(np.int64)
-    if not {BATCH, OUTPUT} <= {*told.columns}:
-        return np.zeros(len(told), dtype=np.int64)
-    batch = np.nan_to_num(told[BATCH].to_numpy())
+    if not {BATCH, OUTPUT} <= {*table.columns}:
+        return np.zeros(len(table), dtype=np.int64)
+    batch = np.nan_to_num(table[BATCH].to_numpy())
     # Of the first cycle of a run nobody knows; seats that are free are about to be filled.
-    last, free = (told[name].to_numpy() for name in ("last_batch", "free_seats"))
+    last, free = (table[name].to_numpy() for name in ("last_batch", "free_seats"))
     changes = np.isnan(last) | (np.nan_to_num(free) > 0)
     for name in ("more_batch", "more_output"):
-        if name in told.columns:
+        if name in table.columns:
             # Averages are rounded: a hundredth of a token times the batch is no change.
-            changes |= np.abs(np.nan_to_num(told[name].to_numpy())) > 0.02 * batch
+            changes |= np.abs(np.nan_to_num(table[name].to_numpy())) > 0.02 * batch
     return np.where(changes, 2, 0).astype(np.int64)

@@ -17,7 +17,7 @@ from timesink.analyses.columns import (
     device_numbers,
     encode,
     host_columns,
-    once_per_trace,
+    memoize_per_trace,
     start_and_end,
     values_at,
 )
@@ -28,7 +28,7 @@ from timesink.analyses.forest import (
     CallForest,
     Nodes,
     call_forest,
-    enclosing,
+    enclosing_calls,
 )
 from timesink.analyses.kernels.families import Families, load_families
 from timesink.analyses.kernels.table import SHAPE, kernel_rows, known_occupancy
@@ -46,7 +46,7 @@ UTILISATIONS = ("tensor_pct", "dram_pct", "sm_pct")
 """Columns that say how much of the hardware a launch used."""
 
 
-@once_per_trace
+@memoize_per_trace
 def kernel_calls(trace: Trace, families: Families | None = None) -> pl.DataFrame:
     """One row per launch, in launch order: the columns of `kernel_calls` and a few more.
 
@@ -54,13 +54,13 @@ def kernel_calls(trace: Trace, families: Families | None = None) -> pl.DataFrame
     and `device_row` is its row in `trace.device`; a kernel profiler says how well it used the
     hardware.  What the source does not say is null.
     """
-    calls, known = _launches(trace), families or load_families()
+    calls, rules = _launches(trace), families or load_families()
     # What a name tells, found once per distinct name.
     codes, texts = encode(calls["name"])
     short = [None if text is None else short_name(text) for text in texts]
     family = [
-        None if text is None else known.of(text, own)
-        for text, own in zip(texts, short, strict=True)
+        None if text is None else rules.of(text, short_text)
+        for text, short_text in zip(texts, short, strict=True)
     ]
     return calls.with_columns(
         pl.Series(column, values, dtype=pl.String()).cast(pl.Categorical()).gather(codes)
@@ -74,10 +74,10 @@ def has_counters(trace: Trace) -> bool:
     return not calls.is_empty()
 
 
-@once_per_trace
+@memoize_per_trace
 def _launches(trace: Trace) -> pl.DataFrame:
     if not has_counters(trace):
-        return _timed(trace)
+        return _launch_rows(trace)
     calls = trace.kernel_calls
     floats = [name for name, dtype in calls.schema.items() if dtype == pl.Float64()]
     return calls.with_columns(
@@ -88,7 +88,7 @@ def _launches(trace: Trace) -> pl.DataFrame:
     )
 
 
-def _timed(trace: Trace) -> pl.DataFrame:
+def _launch_rows(trace: Trace) -> pl.DataFrame:
     """Kernels by the time of the call that launched them, else by their start."""
     rows = kernel_rows(trace)
     start = device_columns(trace)["ts_ns"].to_numpy()[rows]
@@ -100,8 +100,8 @@ def _timed(trace: Trace) -> pl.DataFrame:
     recorded = trace.lazy("device").select(*recorded_names, "occupancy_pct").collect()[rows]
     number = pl.Series(device_numbers(trace)[rows])
     device = number.replace(UNKNOWN_DEVICE, None).cast(pl.Int32()).alias("device")
-    capability = {one.id: one.compute_capability for one in trace.metadata.devices}
-    known = recorded.with_columns(
+    capability = {info.id: info.compute_capability for info in trace.metadata.devices}
+    calls = recorded.with_columns(
         known_occupancy(),
         device,
         device.replace_strict(
@@ -112,8 +112,8 @@ def _timed(trace: Trace) -> pl.DataFrame:
         device_row=pl.Series(rows, dtype=pl.Int64()),
     )
     schema = KERNEL_CALLS.schema
-    unknown = [pl.lit(None, schema[name]).alias(name) for name in schema if name not in known]
-    return known.with_columns(unknown).select(*schema, "ts_ns", "device_row")
+    unknown = [pl.lit(None, schema[name]).alias(name) for name in schema if name not in calls]
+    return calls.with_columns(unknown).select(*schema, "ts_ns", "device_row")
 
 
 _ENGINE = "autograd::engine::evaluate_function: "
@@ -126,7 +126,7 @@ _COMPILED = re.compile(r"Torch-Compiled Region|CompiledFxGraph|CompiledFunction"
 ORIGINS = ("operator", "innermost_operator", "module", "step")
 
 
-@once_per_trace
+@memoize_per_trace
 def launch_origins(trace: Trace) -> pl.DataFrame:
     """For each row of `kernel_calls(trace)`: operator, innermost operator, module and step.
 
@@ -143,10 +143,10 @@ def launch_origins(trace: Trace) -> pl.DataFrame:
     compiled = forest.named(lambda name: _COMPILED.search(name) is not None)
     inside = _outermost(forest, node, own_work & ~compiled)
     outermost = np.where(inside < 0, _outermost(forest, node, own_work), inside)
-    innermost = enclosing(node, forest.parent, forest.role == OPERATOR)
+    innermost = enclosing_calls(node, forest.parent, forest.role == OPERATOR)
     columns = (
-        _named(forest, outermost),
-        _named(forest, innermost),
+        _plain_names(forest, outermost),
+        _plain_names(forest, innermost),
         _modules(trace, forest, node),
         _steps(trace, places),
     )
@@ -156,10 +156,10 @@ def launch_origins(trace: Trace) -> pl.DataFrame:
 def _outermost(forest: CallForest, node: Nodes, wanted: Flags) -> Nodes:
     """The nearest caller, or the call itself, that is wanted and has a caller that is not."""
     called_by_such = np.append(wanted, False)[forest.parent]
-    return enclosing(node, forest.parent, wanted & ~called_by_such)
+    return enclosing_calls(node, forest.parent, wanted & ~called_by_such)
 
 
-def _named(forest: CallForest, node: Nodes) -> pl.Series:
+def _plain_names(forest: CallForest, node: Nodes) -> pl.Series:
     """Names as users know them: functions of the backward pass without the engine's call."""
     names = [name.removeprefix(_ENGINE).removeprefix(_AUTOGRAD) for name in forest.names]
     code = np.append(forest.name, -1)[node]
@@ -174,16 +174,16 @@ def _modules(trace: Trace, forest: CallForest, node: Nodes) -> pl.Series:
         texts = trace.lazy("host").select("module_hierarchy").collect()["module_hierarchy"]
         texts = texts.cast(pl.String)[forest.row]
         stated = (texts != "").fill_null(value=False).to_numpy()
-        return values_at(texts, enclosing(node, forest.parent, stated))
+        return values_at(texts, enclosing_calls(node, forest.parent, stated))
     links, modules = link_backward(trace), find_modules(trace)
     forward = np.full(len(forest) + 1, -1, dtype=np.int64)
     forward[links.node] = links.forward
     is_backward = np.zeros(len(forest), dtype=np.bool_)
     is_backward[links.node] = True
     # A module inside a backward call computes its forward pass once more: it comes first.
-    around = enclosing(node, forest.parent, is_backward | is_module)
+    around = enclosing_calls(node, forest.parent, is_backward | is_module)
     origin = np.where(np.append(is_backward, False)[around], forward[around], around)
-    call = enclosing(origin, forest.parent, is_module)
+    call = enclosing_calls(origin, forest.parent, is_module)
     row = np.append(modules.row, -1)[np.searchsorted(modules.node, call)]
     return values_at(pl.Series(modules.paths, dtype=pl.String), np.where(call >= 0, row, -1))
 
@@ -252,8 +252,8 @@ class Sampling:
         low = np.maximum(high - self.every, 1.0)
         # The mean of L where L is as likely as 1/L: how many there are, over the sum of all 1/L.
         tail = np.log((high + 0.5) / (low + 0.5)) + (high + 0.5) ** -2 / 24 - (low + 0.5) ** -2 / 24
-        whole = float((1 / np.arange(1, self.every + 1)).sum())
-        return self.every / np.where(seen > 1, tail, whole)
+        harmonic_number = float((1 / np.arange(1, self.every + 1)).sum())
+        return self.every / np.where(seen > 1, tail, harmonic_number)
 
 
 def sampling_of(metadata: Metadata) -> Sampling | None:

@@ -44,11 +44,15 @@ class Families:
 
 def load_families(path: str | Path | None = None) -> Families:
     """The rules that come with timesink; those of a file of one's own are asked first."""
-    return _own() if path is None else Families((*_read(Path(path)), *_own().rules))
+    return (
+        _default_families()
+        if path is None
+        else Families((*_read(Path(path)), *_default_families().rules))
+    )
 
 
 @lru_cache(maxsize=1)
-def _own() -> Families:
+def _default_families() -> Families:
     return Families(tuple(_read(RULES)))
 
 
@@ -56,11 +60,11 @@ def _read(path: Path) -> Iterator[tuple[str, re.Pattern[str]]]:
     for number, line in enumerate(own_text(path, "--families", _HINT).splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        found = _RULE.match(line)
-        if found is None:
+        match = _RULE.match(line)
+        if match is None:
             raise UsageError(f"{path}:{number}: {line.strip()!r} is no rule", _HINT)
         try:
-            yield found[1], re.compile(found[2], _FLAGS)
+            yield match[1], re.compile(match[2], _FLAGS)
         except re.error as error:
             raise UsageError(f"{path}:{number}: no regular expression ({error})", _HINT) from error
 
@@ -168,24 +172,30 @@ def _plain_words(name: str) -> str:
     """A kernel as C++ names it without its arguments, any other name without its remarks."""
     if is_mangled(name) or _CPP.match(name) is not None:
         # The function's own name, with what it runs where it only runs its template argument.
-        own = kernel_name(name)
-        if _HOLLOW.match(own) is not None:
-            runs = _runs(name, own)
-            own = "elementwise_kernel" if _VARIANTS.match(own) is not None else own
-            return f"{own}<{runs}>" if runs else own
-        return (_runs(name, own) or own) if _NAMELESS.match(own) is not None else own
+        base_name = kernel_name(name)
+        if _HOLLOW.match(base_name) is not None:
+            runs = _runs(name, base_name)
+            base_name = (
+                "elementwise_kernel" if _VARIANTS.match(base_name) is not None else base_name
+            )
+            return f"{base_name}<{runs}>" if runs else base_name
+        return (
+            (_runs(name, base_name) or base_name)
+            if _NAMELESS.match(base_name) is not None
+            else base_name
+        )
     for remark, instead in _REMARKS:
         name = remark.sub(instead, name)
     return name
 
 
-def _runs(name: str, own: str) -> str:
+def _runs(name: str, base_name: str) -> str:
     """The first word of the template arguments that says what a kernel does."""
     if is_mangled(name):
         words = [word for word in mangled_words(name) if not word.isdigit()]
-        behind = words[words.index(own) + 1 :] if own in words else words
+        behind = words[words.index(base_name) + 1 :] if base_name in words else words
     else:
-        behind = _WORD.findall(name, name.find(own) + len(own))
+        behind = _WORD.findall(name, name.find(base_name) + len(base_name))
     telling = (word for word in behind if word not in _SILENT and not _NAMESPACE.match(word))
     return next(telling, "")
 
@@ -226,11 +236,11 @@ _TYPES = {
     "short": "i16",
     "int8_t": "i8",
 }
-_MOST_WORDS = 4
+_MAX_WORDS = 4
 """Differing words that are shown before namesakes are only numbered."""
 
 
-def distinguishing(names: Iterable[str]) -> dict[str, str]:
+def distinguish_names(names: Iterable[str]) -> dict[str, str]:
     """For each full name what tells it from those with its short name; empty where none has it."""
     marks: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
     namesakes: defaultdict[str, list[str]] = defaultdict(list)
@@ -239,7 +249,9 @@ def distinguishing(names: Iterable[str]) -> dict[str, str]:
     for group in namesakes.values():
         if len(group) > 1:
             _tell_apart(group, marks)
-    return {name: ", ".join(mark for mark in told if mark) for name, told in marks.items()}
+    return {
+        name: ", ".join(mark for mark in name_marks if mark) for name, name_marks in marks.items()
+    }
 
 
 def _tell_apart(names: Sequence[str], marks: dict[str, tuple[str, ...]]) -> None:
@@ -247,8 +259,10 @@ def _tell_apart(names: Sequence[str], marks: dict[str, tuple[str, ...]]) -> None
     features: tuple[Callable[[Sequence[_Words]], list[str]], ...] = (
         lambda many: [telling_word(" ".join(words)) for words in many],
         lambda many: [_tile(words) for words in many],
-        lambda many: [next((_TYPES[one] for one in words if one in _TYPES), "") for words in many],
-        *(_differences,) * _MOST_WORDS,
+        lambda many: [
+            next((_TYPES[word] for word in words if word in _TYPES), "") for words in many
+        ],
+        *(_differences,) * _MAX_WORDS,
         lambda many: [f"#{number}" for number in range(1, len(many) + 1)],
     )
     words = {name: _argument_words(name) for name in names}
@@ -256,28 +270,28 @@ def _tell_apart(names: Sequence[str], marks: dict[str, tuple[str, ...]]) -> None
         by_marks: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
         for name in names:
             by_marks[marks[name]].append(name)
-        for alike in by_marks.values():
-            values = feature([words[name] for name in alike])
+        for group in by_marks.values():
+            values = feature([words[name] for name in group])
             if len(set(values)) > 1:
-                for name, value in zip(alike, values, strict=True):
+                for name, value in zip(group, values, strict=True):
                     marks[name] = (*marks[name], value)
 
 
 def _argument_words(name: str) -> _Words:
     """Words and numbers behind the name itself."""
-    own = kernel_name(name)
+    base_name = kernel_name(name)
     if is_mangled(name):
         words = list(mangled_words(name))
-        return words[words.index(own) + 1 :] if own in words else words
-    return _ARGUMENT_WORD.findall(_CAST.sub("", name[name.find(own) + len(own) :]))
+        return words[words.index(base_name) + 1 :] if base_name in words else words
+    return _ARGUMENT_WORD.findall(_CAST.sub("", name[name.find(base_name) + len(base_name) :]))
 
 
 def _tile(words: _Words) -> str:
     """The first shape of two numbers or more."""
     for place, word in enumerate(words, 1):
         if word in _SHAPES:
-            shape = takewhile(lambda one: one.isdigit() or one in _IN_SHAPES, words[place:])
-            sizes = [one for one in shape if one.isdigit()]
+            shape = takewhile(lambda part: part.isdigit() or part in _IN_SHAPES, words[place:])
+            sizes = [part for part in shape if part.isdigit()]
             if len(sizes) > 1:
                 return "x".join(sizes)
     return ""

@@ -26,7 +26,7 @@ _DEVICE = ("host", "device")
 _KEYS = (*_DEVICE, "group")
 MIXED = "mixed"
 _CLASSES = (*CLASSES, MIXED)
-_MOST = 2 / 3
+_MIN_CLASS_SHARE = 2 / 3
 """A class with more of the time of a group than this is the class of the group."""
 GROUP_COLUMNS = (
     *(*_KEYS, "calls", "launches", "total_ns", "share_pct"),
@@ -105,14 +105,14 @@ def _sum(column: str) -> pl.Expr:
 
 
 def _percent_of_device(column: str) -> pl.Expr:
-    whole = pl.col(column).sum().over(_DEVICE)
-    return pl.when(whole > 0).then(100 * pl.col(column) / whole)
+    total = pl.col(column).sum().over(_DEVICE)
+    return pl.when(total > 0).then(100 * pl.col(column) / total)
 
 
 def _main_class(prepared: pl.DataFrame) -> pl.DataFrame:
     """The class in which each group spends most of its time; `mixed` where that is little."""
     named, time = pl.col("class").cast(pl.Enum(_CLASSES)), pl.col("time")
-    largest = (pl.len() == 1) | (time.max() > _MOST * time.sum())
+    largest = (pl.len() == 1) | (time.max() > _MIN_CLASS_SHARE * time.sum())
     return (
         prepared.filter(pl.col("time").is_not_null())
         .group_by(*_KEYS, "class")
@@ -168,7 +168,7 @@ def density(calls: pl.DataFrame, thresholds: Thresholds = THIRDS, cells: int = C
     )
 
 
-_LEAST = 1e-6
+_MIN_METRIC_SHARE = 1e-6
 """Part of a stretch below which a metric counts as missing there: rounding leaves less."""
 
 
@@ -208,10 +208,10 @@ def strip(calls: pl.DataFrame, stretches: int, metrics: tuple[str, ...] = UTILIS
     means = {}
     for name in metrics:
         values = calls[name].cast(pl.Float64()).to_numpy()
-        known = ~np.isnan(values)
-        covered = within(np.where(known, time, 0.0))
-        amount = within(np.where(known, values, 0.0) * time)
-        enough = covered > _LEAST * length
+        has_value = ~np.isnan(values)
+        covered = within(np.where(has_value, time, 0.0))
+        amount = within(np.where(has_value, values, 0.0) * time)
+        enough = covered > _MIN_METRIC_SHARE * length
         means[name] = np.where(enough, amount / np.where(enough, covered, 1.0), np.nan)
     kinds = calls["class"].cast(pl.String())
     shares = [within(time * (kinds == name).to_numpy()) / length for name in CLASSES]

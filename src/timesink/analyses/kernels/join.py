@@ -29,9 +29,9 @@ from timesink.analyses.kernels.join_search import Placed, place_by_count, place_
 from timesink.analyses.kernels.table import SHAPE
 from timesink.analyses.names import cut_name, kernel_name, short_name, template_arguments
 from timesink.model.intervals import Flags, Ints
-from timesink.model.units import count, counted, share
+from timesink.model.units import count, count_noun, share
 
-_MOST_ROUNDS = 4
+_MAX_ROUNDS = 4
 _WINDOWS_TRIED, _LONG = 3, 8192
 """So many windows are tried, but for long recordings only the one that knows most of it."""
 _SHORTEST_STRETCH = 16
@@ -53,7 +53,7 @@ _BEYOND_DOUBT = 0.9
 """Share of the launches with places, and of what these are worth, from which on it is no chance."""
 _BETTER_THAN_CHANCE = 1.15
 """How much better it must run through the window than backwards, when in doubt."""
-_MOST_PAIRS = 100_000_000
+_MAX_PAIRS = 100_000_000
 """Pairs of equal launches beyond which a path takes too long; a common subsequence does not."""
 
 
@@ -69,16 +69,16 @@ def find_launches(
     What lies outside of all windows (`rest`) is looked at last.  Places are rows of the timeline;
     also the windows that were used.
     """
-    found, used = Placed.nowhere(len(counters)), list[TimelineWindow]()
-    for turn in range(_MOST_ROUNDS):
+    placed, used = Placed.nowhere(len(counters)), list[TimelineWindow]()
+    for turn in range(_MAX_ROUNDS):
         rows = np.arange(len(counters))
         if turn:
             # Stretches that are long enough for a look at other windows.
-            is_open = np.concatenate([[False], found.place < 0, [False]])
+            is_open = np.concatenate([[False], placed.place < 0, [False]])
             starts, ends = np.flatnonzero(np.diff(is_open)).reshape(-1, 2).T
             lengths = ends - starts
             long = np.repeat(lengths >= min(_SHORTEST_STRETCH, len(counters)), lengths)
-            rows = np.flatnonzero(found.place < 0)[long]
+            rows = np.flatnonzero(placed.place < 0)[long]
         if not len(rows):
             break
         offered = [*windows, rest] if turn and len(rest.rows) else windows
@@ -86,10 +86,10 @@ def find_launches(
         gained = part.place >= 0
         if gained.mean() < _WORTHWHILE:
             break
-        found.place[rows[gained]] = window.rows[part.place[gained]]
-        found.exact[rows[gained]] = part.exact[gained]
+        placed.place[rows[gained]] = window.rows[part.place[gained]]
+        placed.exact[rows[gained]] = part.exact[gained]
         used.append(window)
-    return found, used
+    return placed, used
 
 
 def _in_best_window(
@@ -103,31 +103,31 @@ def _in_best_window(
     for window in windows:
         distinct.setdefault(timed.kind[window.rows].tobytes(), window)
 
-    def known(window: TimelineWindow) -> int:
+    def shared_launches(window: TimelineWindow) -> int:
         return int(np.isin(counters.kind, timed.kind[window.rows]).sum())
 
     most = _WINDOWS_TRIED if len(counters) <= _LONG else 1
     tried: list[tuple[TimelineWindow, Placed]] = []
-    for window in sorted(distinct.values(), key=known, reverse=True)[:most]:
+    for window in sorted(distinct.values(), key=shared_launches, reverse=True)[:most]:
         tried.append((window, _in_window(counters, timed[window.rows], sampling)))
         if tried[-1][1].exact.all():
             break
-    return max(tried, key=lambda one: (one[1].exact.sum(), one[1].score))
+    return max(tried, key=lambda attempt: (attempt[1].exact.sum(), attempt[1].score))
 
 
 def _in_window(counters: Launches, window: Launches, sampling: Sampling | None) -> Placed:
     stride = _stride(counters, window, sampling)
-    found = _by_count(counters, window, sampling)
-    if found is None:
-        found = _path(counters.kind, window.kind, stride)
-    sure = _sure(found.exact)
-    place, exact = np.where(sure, found.place, -1), found.exact & sure
+    placed = _by_count(counters, window, sampling)
+    if placed is None:
+        placed = _path(counters.kind, window.kind, stride)
+    sure = _sure(placed.exact)
+    place, exact = np.where(sure, placed.place, -1), placed.exact & sure
     if exact.mean() >= _SURE:
         if stride <= 1:
             place = fill_by_order(place, counters, window)
             exact = place >= 0
         place = fill_by_name(place, counters, window, stride)
-    return Placed(place, exact, found.score)
+    return Placed(place, exact, placed.score)
 
 
 def _stride(counters: Launches, window: Launches, sampling: Sampling | None) -> float:
@@ -137,7 +137,9 @@ def _stride(counters: Launches, window: Launches, sampling: Sampling | None) -> 
     if 2 * len(counters) > len(window) or len(counters) < 2:
         return 1.0
     most = int(max(counters.kind.max(), window.kind.max())) + 1
-    ours, theirs = (one.kind[:-1] * most + one.kind[1:] for one in (counters, window))
+    ours, theirs = (
+        launches.kind[:-1] * most + launches.kind[1:] for launches in (counters, window)
+    )
     neighbours = float(np.isin(ours, theirs).mean())
     return 1.0 if neighbours >= _SURE else float(round(len(window) / len(counters)))
 
@@ -146,14 +148,14 @@ def _by_count(counters: Launches, window: Launches, sampling: Sampling | None) -
     """Places by count; None where they are few or go back and forth."""
     if sampling is None or sampling.per != "kernel":
         return None
-    found = place_by_count(counters, window, sampling.every)
-    known = int(np.isin(counters.kind, window.kind).sum())
-    rounds = int((np.diff(found.place[found.exact]) <= 0).sum())
+    placed = place_by_count(counters, window, sampling.every)
+    shared = int(np.isin(counters.kind, window.kind).sum())
+    rounds = int((np.diff(placed.place[placed.exact]) <= 0).sum())
     likely = len(counters) * sampling.every / len(window)
-    few = found.exact.sum() < _COUNTED * known
+    few = placed.exact.sum() < _COUNTED * shared
     if few or rounds > 2 * likely + _BACK_AND_FORTH * len(counters):
         return None
-    return found
+    return placed
 
 
 def _sure(exact: Flags) -> Flags:
@@ -169,7 +171,7 @@ def _path(launches: Ints, window: Ints, stride: float) -> Placed:
     """The best path; an empty one for launches that have too little to do with the window."""
     ordered = np.sort(window)
     first, beyond = (np.searchsorted(ordered, launches, side) for side in ("left", "right"))
-    if int((beyond - first).sum()) > _MOST_PAIRS:
+    if int((beyond - first).sum()) > _MAX_PAIRS:
         rows, places = common_subsequence(launches, window)
         place = np.full(len(launches), -1)
         place[rows] = places
@@ -214,7 +216,7 @@ def numbered_launches(counters: pl.DataFrame, timeline: pl.DataFrame) -> tuple[L
     sides = (counters, timeline)
     encoded = [encode(side["name"]) for side in sides]
     texts = [[text or "" for text in names] for _, names in encoded]
-    spell, number = _spelling(texts[0]), dict[str, int]()
+    spell, number = _spelling_rule(texts[0]), dict[str, int]()
     function = [
         np.array([number.setdefault(spell(text), len(number)) for text in side], dtype=np.int64)
         for side in texts
@@ -225,10 +227,10 @@ def numbered_launches(counters: pl.DataFrame, timeline: pl.DataFrame) -> tuple[L
         if all(name in side.columns and side[name].null_count() < side.height for side in sides)
     ]
     keys = [
-        pl.DataFrame({"function": own[codes], "arguments": told[codes]}).hstack(
+        pl.DataFrame({"function": functions[codes], "arguments": arguments[codes]}).hstack(
             side.select(pl.col(told_by_both).cast(pl.Int64).fill_null(-1))
         )
-        for side, (codes, _), own, told in zip(
+        for side, (codes, _), functions, arguments in zip(
             sides, encoded, function, _shared_arguments(texts, function), strict=True
         )
     ]
@@ -245,11 +247,11 @@ def _families(sides: tuple[pl.DataFrame, pl.DataFrame]) -> Ints:
     if not all("family" in side.columns for side in sides):
         return np.full(sum(side.height for side in sides), -1)
     codes, names = encode(pl.concat([side["family"].cast(pl.String) for side in sides]))
-    known = [-1 if name in {None, OTHER} else code for code, name in enumerate(names)]
-    return np.array([*known, -1], dtype=np.int64)[codes]
+    family_codes = [-1 if name in {None, OTHER} else code for code, name in enumerate(names)]
+    return np.array([*family_codes, -1], dtype=np.int64)[codes]
 
 
-def _spelling(texts: list[str]) -> Callable[[str], str]:
+def _spelling_rule(texts: list[str]) -> Callable[[str], str]:
     """How to spell names: as tables do that cut them, where there are cut ones."""
     if not any(text.endswith(_CUT) for text in texts):
         return kernel_name
@@ -263,13 +265,13 @@ def _shared_arguments(texts: list[list[str]], functions: list[Ints]) -> list[Int
 
     Where profilers spell arguments in ways that cannot be compared they do not tell kernels apart.
     """
-    told = [
-        [(function, template_arguments(text)) for function, text in zip(own, side, strict=True)]
-        for own, side in zip(functions, texts, strict=True)
+    arguments = [
+        [(function, template_arguments(text)) for function, text in zip(codes, side, strict=True)]
+        for codes, side in zip(functions, texts, strict=True)
     ]
-    shared = [known for known in dict.fromkeys(told[0]) if known[1] and known in set(told[1])]
-    number = {known: place for place, known in enumerate(shared, 1)}
-    return [np.array([number.get(known, 0) for known in side], dtype=np.int64) for side in told]
+    shared = [pair for pair in dict.fromkeys(arguments[0]) if pair[1] and pair in set(arguments[1])]
+    number = {pair: place for place, pair in enumerate(shared, 1)}
+    return [np.array([number.get(pair, 0) for pair in side], dtype=np.int64) for side in arguments]
 
 
 MIN_ALIGNED = 0.8
@@ -310,8 +312,8 @@ class Join:
     def to_dict(self) -> dict[str, Any]:
         """All but the rows, ready for JSON."""
         apart = ("rows", "how", "reason")
-        told = {name: value for name, value in vars(self).items() if name not in apart}
-        return {**told, "steps": list(self.steps), "refused": self.refused, "reason": self.reason}
+        values = {name: value for name, value in vars(self).items() if name not in apart}
+        return {**values, "steps": list(self.steps), "refused": self.refused, "reason": self.reason}
 
 
 def join_calls(
@@ -332,28 +334,30 @@ def join_calls(
     sampling = sampling if sampling is not None and sampling.every > 1 else None
     lanes = _lanes(timeline, ("pid", "device"))
     devices = _devices(timeline, lanes)
-    found, used = Placed.nowhere(calls.height), list[TimelineWindow]()
+    placed, used = Placed.nowhere(calls.height), list[TimelineWindow]()
     for rows in _lanes(calls, ("host", "pid", "device")):
         # The lane that knows most of the launches; of equal ones that of the same device.
         (device,) = _devices(calls, [rows])
-        known = [int(np.isin(counters.kind[rows], timed.kind[lane]).sum()) for lane in lanes]
-        best = max(range(len(lanes)), key=lambda one: (known[one], devices[one] == device))
+        matches = [int(np.isin(counters.kind[rows], timed.kind[lane]).sum()) for lane in lanes]
+        best = max(
+            range(len(lanes)), key=lambda number: (matches[number], devices[number] == device)
+        )
         windows = windows_of(timed.function, lanes[best], steps)
         inside = np.concatenate([window.rows for window in windows])
         rest = TimelineWindow(np.setdiff1d(lanes[best], inside))
         part, seen = find_launches(counters[rows], timed, windows, rest, sampling)
-        found.place[rows], found.exact[rows] = part.place, part.exact
+        placed.place[rows], placed.exact[rows] = part.place, part.exact
         used += seen
-    return _summed_up(calls, timeline, found, used, min_aligned)
+    return _summed_up(calls, timeline, placed, used, min_aligned)
 
 
 def _lanes(calls: pl.DataFrame, names: Sequence[str]) -> list[Ints]:
     """Rows by process and device, in order; these launch independently of one another."""
-    own = [name for name in names if name in calls.columns]
-    if not own or calls.is_empty():
+    lane_columns = [name for name in names if name in calls.columns]
+    if not lane_columns or calls.is_empty():
         return [np.arange(calls.height)]
-    numbered = calls.select(own).with_row_index("row")
-    parts = numbered.group_by(own, maintain_order=True).agg(pl.col("row").cast(pl.Int64))
+    numbered = calls.select(lane_columns).with_row_index("row")
+    parts = numbered.group_by(lane_columns, maintain_order=True).agg(pl.col("row").cast(pl.Int64))
     return [part.to_numpy() for part in parts["row"]]
 
 
@@ -366,30 +370,30 @@ def _devices(calls: pl.DataFrame, lanes: Sequence[Ints]) -> list[int | None]:
 def _summed_up(
     calls: pl.DataFrame,
     timeline: pl.DataFrame,
-    found: Placed,
+    placed: Placed,
     used: Sequence[TimelineWindow],
     min_aligned: float,
 ) -> Join:
-    aligned = found.place >= 0
+    aligned = placed.place >= 0
     total = max(calls.height, 1)
     aligned_share = float(aligned.sum() / total)
-    offered = np.unique(np.concatenate([found.place[:0], *(one.rows for one in used)]))
-    known = pl.Series(aligned)
-    how = pl.Series(np.where(found.exact, "exact", "name"), dtype=pl.String).cast(HOW)
+    offered = np.unique(np.concatenate([placed.place[:0], *(window.rows for window in used)]))
+    is_aligned = pl.Series(aligned)
+    how = pl.Series(np.where(placed.exact, "exact", "name"), dtype=pl.String).cast(HOW)
     spent = calls["dur_ns"].fill_null(0).to_numpy() if "dur_ns" in calls.columns else np.zeros(1)
     all_time = int(spent.sum())
     return Join(
-        rows=pl.select(pl.when(known).then(pl.Series(found.place)).alias("row")).to_series(),
-        how=pl.select(pl.when(known).then(how).alias("how")).to_series(),
+        rows=pl.select(pl.when(is_aligned).then(pl.Series(placed.place)).alias("row")).to_series(),
+        how=pl.select(pl.when(is_aligned).then(how).alias("how")).to_series(),
         calls=calls.height,
         aligned=int(aligned.sum()),
         aligned_share=aligned_share,
-        exact_share=float((aligned & found.exact).sum() / total),
+        exact_share=float((aligned & placed.exact).sum() / total),
         aligned_time_share=float(spent[aligned].sum() / all_time) if all_time else None,
         min_aligned=min_aligned,
         timeline_calls=timeline.height,
-        timeline_covered_share=float(np.isin(offered, found.place).sum() / max(len(offered), 1)),
-        steps=tuple(dict.fromkeys(one.step for one in used if one.step is not None)),
+        timeline_covered_share=float(np.isin(offered, placed.place).sum() / max(len(offered), 1)),
+        steps=tuple(dict.fromkeys(window.step for window in used if window.step is not None)),
         reason="" if aligned_share >= min_aligned else _reason(aligned, timeline.height),
     )
 
@@ -398,7 +402,8 @@ def _reason(aligned: Flags, timeline: int) -> str:
     if not len(aligned) or not timeline:
         return "one of the recordings holds no kernel"
     reason = (
-        f"only {share(int(aligned.sum()), len(aligned))} of the {counted(len(aligned), 'kernels')}"
+        f"only {share(int(aligned.sum()), len(aligned))} of the "
+        f"{count_noun(len(aligned), 'kernels')}"
         " were found in the timeline"
     )
     first = int(aligned.argmax()) if aligned.any() else 0

@@ -27,8 +27,8 @@ _ROWS_KEPT_BITS = 1 << 28
 def common_subsequence(left: Ints, right: Ints) -> tuple[Ints, Ints]:
     """Places of a longest common subsequence, in the left and in the right sequence."""
     if len(left) > len(right):
-        places, others = common_subsequence(right, left)
-        return others, places
+        places, left_places = common_subsequence(right, left)
+        return left_places, places
     nothing = np.zeros(0, dtype=np.int64)
     pairs: _Pairs = [(nothing, nothing)]
     _align(left, right, (0, 0), pairs)
@@ -159,10 +159,10 @@ def fill_by_order(place: Ints, launches: Launches, window: Launches) -> Ints:
     Streams that run side by side are filled in one order here and in another there.
     """
     filled = place.copy()
-    known = np.flatnonzero(place >= 0)
+    anchors = np.flatnonzero(place >= 0)
     for row in np.flatnonzero(place < 0).tolist():
-        behind = int(np.searchsorted(known, row))
-        sure = known[max(0, behind - 1) : behind + 1]
+        behind = int(np.searchsorted(anchors, row))
+        sure = anchors[max(0, behind - 1) : behind + 1]
         nearest = int(sure[np.abs(sure - row).argmin()]) if len(sure) else row + _REACH
         if abs(row - nearest) >= _REACH:
             continue
@@ -182,19 +182,19 @@ def fill_by_name(place: Ints, launches: Launches, window: Launches, stride: floa
     A kernel that another run replaced stands between two that it did not.  Names alone are found
     everywhere, so they count nowhere else.
     """
-    by_name = _filled(place, launches.function, window.function, slack=2 * stride)
-    return _filled(by_name, launches.family, window.family, slack=stride)
+    by_name = _fill_gaps(place, launches.function, window.function, slack=2 * stride)
+    return _fill_gaps(by_name, launches.family, window.family, slack=stride)
 
 
-def _filled(place: Ints, left: Ints, right: Ints, slack: float) -> Ints:
+def _fill_gaps(place: Ints, left: Ints, right: Ints, slack: float) -> Ints:
     filled = place.copy()
-    known = np.flatnonzero(place >= 0)
-    rows, places = np.diff(known) - 1, np.diff(place[known]) - 1
+    anchors = np.flatnonzero(place >= 0)
+    rows, places = np.diff(anchors) - 1, np.diff(place[anchors]) - 1
     # Between two launches with places: some without, some places, and not too many of either.
     fits = (rows > 0) & (rows <= _LONGEST) & (places > 0) & (places <= slack * rows)
-    for one in np.flatnonzero(fits).tolist():
-        first, start = int(known[one]) + 1, int(place[known[one]]) + 1
-        wanted, there = left[first : first + rows[one]], right[start : start + places[one]]
+    for gap in np.flatnonzero(fits).tolist():
+        first, start = int(anchors[gap]) + 1, int(place[anchors[gap]]) + 1
+        wanted, there = left[first : first + rows[gap]], right[start : start + places[gap]]
         some = np.flatnonzero(wanted >= 0)
         ours, theirs = common_subsequence(wanted[some], there)
         filled[first + some[ours]] = start + theirs
@@ -203,11 +203,11 @@ def _filled(place: Ints, left: Ints, right: Ints, slack: float) -> Ints:
 
 _WORD = 12
 """So many launches in a row are looked for again when no steps are marked."""
-_MOST_PERIODS = 16
+_MAX_PERIODS = 16
 _REPEATS = 0.9
 """Share of the launches that must be the same one period later, of an average function."""
 _AS_GOOD = 0.01
-_ALIKE = 0.9
+_MIN_REPEATED_SHARE = 0.9
 """Share of the launches of the first period that must be the same one period later."""
 
 
@@ -232,14 +232,17 @@ def windows_of(function: Ints, rows: Ints, steps: pl.Series | None) -> list[Time
             .group_by("step", maintain_order=True)
             .agg("row")
         )
-        return [TimelineWindow(own.to_numpy(), step) for step, own in zip(*places, strict=True)]
+        return [
+            TimelineWindow(step_rows.to_numpy(), step)
+            for step, step_rows in zip(*places, strict=True)
+        ]
     period = find_period(function[rows])
     if not period:
         return [TimelineWindow(rows)]
     # Where a stretch begins that the next one repeats.
     launched = function[rows]
     same = np.cumsum(np.append(0, launched[period:] == launched[:-period]))
-    repeats = same[period:] - same[:-period] >= _ALIKE * period
+    repeats = same[period:] - same[:-period] >= _MIN_REPEATED_SHARE * period
     first = int(np.argmax(repeats)) if len(repeats) else 0
     return [
         TimelineWindow(rows[at : at + period])
@@ -263,7 +266,7 @@ def find_period(function: Ints) -> int:
     order = np.argsort(words, kind="stable")
     again = np.flatnonzero(words[order[1:]] == words[order[:-1]])
     distances, often = np.unique(order[again + 1] - order[again], return_counts=True)
-    likely = np.sort(distances[np.argsort(-often, kind="stable")[:_MOST_PERIODS]])
+    likely = np.sort(distances[np.argsort(-often, kind="stable")[:_MAX_PERIODS]])
     # Launches that are the same one period later, as a mean over the functions.
     codes = np.unique(function, return_inverse=True)[1]
     shares = np.zeros(len(likely))

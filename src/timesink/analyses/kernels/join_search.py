@@ -26,9 +26,9 @@ _LIKELY_MET = 3 * _MET // 4
 """What a launch is worth to a path that has not come so far."""
 _NEW_ROUND = _MET // 2
 _JUMP = 8 * _MET
-_MOST_ENDS, _FEWER_ENDS = 4096, 256
+_MAX_ENDS, _FEWER_ENDS = 4096, 256
 """So many unfinished paths are followed at most, and so many once that has cost enough."""
-_ENOUGH = 1 << 27
+_MAX_CELLS = 1 << 27
 _LONGEST_LOOK = 4096
 _PLACE, _SCORE, _MEETING = range(3)
 
@@ -186,16 +186,16 @@ class _Search:
         best = int(ends[_SCORE].max())
         # Who jumped when the best path met nothing is of no use once that goes on.
         spared = 3 * _MET // 2 if best >= self.best + _MET // 2 else _MET // 2
-        kept = ends[_SCORE] > max(self.best, best) - _JUMP + spared
-        kept[1:] &= level[1:] > np.maximum.accumulate(level)[:-1]
-        ends = ends[:, kept]
+        promising = ends[_SCORE] > max(self.best, best) - _JUMP + spared
+        promising[1:] &= level[1:] > np.maximum.accumulate(level)[:-1]
+        ends = ends[:, promising]
         if ends.shape[1] > 1:
             # One that lies ahead and has met more than the other is likely to on its way there.
             level = ends[_SCORE] - self.likely_met * ends[_PLACE]
-            kept = np.ones(ends.shape[1], dtype=np.bool_)
-            kept[:-1] = level[:-1] > np.maximum.accumulate(level[::-1])[::-1][1:]
-            ends = ends[:, kept]
-        most = _MOST_ENDS if self.steps_tried < _ENOUGH else _FEWER_ENDS
+            promising = np.ones(ends.shape[1], dtype=np.bool_)
+            promising[:-1] = level[:-1] > np.maximum.accumulate(level[::-1])[::-1][1:]
+            ends = ends[:, promising]
+        most = _MAX_ENDS if self.steps_tried < _MAX_CELLS else _FEWER_ENDS
         if ends.shape[1] > most:
             leaders = np.argsort(-ends[_SCORE], kind="stable")[:most]
             ends = ends[:, np.sort(leaders)]
@@ -229,7 +229,7 @@ _TOGETHER = 64
 _PASSES = 2
 _TRIED_ON = 1024
 """Launches on which ways to begin are tried."""
-_MOST_STARTS = 32
+_MAX_STARTS = 32
 _NEARLY_AS_GOOD = 0.9
 _FAR = 0.25
 """A launch this part of the window away from where it is expected is no better than any other."""
@@ -266,9 +266,9 @@ def place_by_count(launches: Launches, window: Launches, every: int) -> Placed:
     if not functions:
         return Placed.nowhere(len(launches))
     # Ways to begin are tried on rows around the middle of those whose function the window has.
-    known = np.sort(np.concatenate([function.rows for function in functions]))
-    low = max(0, (len(known) - _TRIED_ON) // 2)
-    middle = slice(int(known[low]), int(known[min(len(known), low + _TRIED_ON) - 1]) + 1)
+    rows = np.sort(np.concatenate([function.rows for function in functions]))
+    low = max(0, (len(rows) - _TRIED_ON) // 2)
+    middle = slice(int(rows[low]), int(rows[min(len(rows), low + _TRIED_ON) - 1]) + 1)
     parts = []
     for function in functions:
         first, beyond = np.searchsorted(function.rows, [middle.start, middle.stop]).tolist()
@@ -290,37 +290,37 @@ def place_by_count(launches: Launches, window: Launches, every: int) -> Placed:
     come = np.full(len(launches), np.nan)
     come[met + middle.start] = place + len(window) * rounds
     starts = [come, *map(counted_from, _likely(parts[main], every))]
-    tried = [_settled(parts, start, len(window), every) for start in starts]
+    tried = [_settle_places(parts, start, len(window), every) for start in starts]
     best = max(tried, key=lambda counted: counted.score)
-    if sum(len(part.rows) for part in parts) == len(known):
+    if sum(len(part.rows) for part in parts) == len(rows):
         return best
     # Everything, from the number from which most launches of the function were counted.
     leader = parts[main]
     count = np.searchsorted(leader.places, best.place[leader.rows])
     first = int(np.bincount((count - leader.number * every) % len(leader.places)).argmax())
-    return _settled(functions, counted_from(first), len(window), every)
+    return _settle_places(functions, counted_from(first), len(window), every)
 
 
 def _functions(launches: Launches, window: Launches) -> list[_Function]:
     """Functions that the window has, those with most launches first: they say most."""
-    found = []
+    functions = []
     for function in np.unique(launches.function).tolist():
         rows = np.flatnonzero(launches.function == function)
         places = np.flatnonzero(window.function == function)
         if len(places):
             kinds = launches.kind[rows], window.kind[places]
-            found.append(_Function(rows, np.arange(len(rows)), kinds[0], places, kinds[1]))
-    return sorted(found, key=lambda function: -len(function.rows))
+            functions.append(_Function(rows, np.arange(len(rows)), kinds[0], places, kinds[1]))
+    return sorted(functions, key=lambda function: -len(function.rows))
 
 
 def _likely(function: _Function, every: int) -> list[int]:
     """Numbers with which most launches of a function stand where their kind does."""
     same = function.choices(every)[1].sum(axis=0)
     likely = np.argsort(-same, kind="stable")
-    return [int(n) for n in likely[same[likely] >= _NEARLY_AS_GOOD * same.max()][:_MOST_STARTS]]
+    return [int(n) for n in likely[same[likely] >= _NEARLY_AS_GOOD * same.max()][:_MAX_STARTS]]
 
 
-def _settled(functions: Sequence[_Function], start: Floats, width: int, every: int) -> Placed:
+def _settle_places(functions: Sequence[_Function], start: Floats, width: int, every: int) -> Placed:
     """Each function placed where the others expect it; what is placed is expected of the next."""
     place = np.full(len(start), -1)
     same_kind = np.zeros(len(start), dtype=np.bool_)
@@ -356,11 +356,11 @@ def _known_without(come: Floats, rows: Ints) -> tuple[Ints, Floats]:
 
     These as well where there is nothing else.
     """
-    others = come.copy()
-    others[rows] = np.nan
-    known = np.flatnonzero(~np.isnan(others))
-    if len(known) < 2:
-        known = np.flatnonzero(~np.isnan(come))
-    if not len(known):
+    rest = come.copy()
+    rest[rows] = np.nan
+    present = np.flatnonzero(~np.isnan(rest))
+    if len(present) < 2:
+        present = np.flatnonzero(~np.isnan(come))
+    if not len(present):
         return np.zeros(1, dtype=np.int64), np.zeros(1)
-    return known, np.maximum.accumulate(come[known])
+    return present, np.maximum.accumulate(come[present])

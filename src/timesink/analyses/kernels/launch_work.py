@@ -14,10 +14,10 @@ import polars as pl
 
 from timesink.analyses.kernels.peaks import PRECISIONS
 from timesink.model.trace import Trace
-from timesink.model.units import counted
+from timesink.model.units import count_noun
 
 BYTES = "bytes"
-_TENSOR = tuple(one for one in PRECISIONS if one.endswith("_tensor"))
+_TENSOR = tuple(precision for precision in PRECISIONS if precision.endswith("_tensor"))
 
 _MULTIPROCESSOR = re.compile(
     r"(?P<unit>sm|smsp)__(?P<what>\w+)\.sum(?:\.(?P<per>per_second|per_cycle_elapsed))?"
@@ -47,14 +47,14 @@ _PRECISION_OF_SOURCE = {
     **{source: f"{source}_tensor" for source in _SOURCES},
     "fp4_fp6_fp8": "fp8_tensor",
 }
-_WHOLE, _TAKEN_OFF = "hmma", "hmma_type_hfma2"
+_HMMA_TOTAL, _TAKEN_OFF = "hmma", "hmma_type_hfma2"
 _FLOP_PER_INSTRUCTION: Mapping[str, Mapping[str | None, tuple[str, int]]] = {
     # mma 8x8x4 of four thread groups in four steps, fp32 accumulation
     "7.0": {None: ("fp16_tensor", 512)},
     "7.2": {None: ("fp16_tensor", 512)},
     # mma 16x8x16 (HMMA; HFMA2 goes through the same pipe), 16x8x32 (IMMA), 8x8x4 (DMMA)
     "8.": {
-        _WHOLE: ("fp16_tensor", 4096),
+        _HMMA_TOTAL: ("fp16_tensor", 4096),
         _TAKEN_OFF: ("fp16_tensor", -4096),
         "imma": ("int8_tensor", 8192),
         "dmma": ("fp64_tensor", 512),
@@ -109,10 +109,12 @@ def role_of(metric: str, compute_capability: str | None = None) -> MetricRole | 
         precision = _PRECISION_OF_SOURCE[tensor["source"]]
         return MetricRole(precision, part, level, rank + detail, 1, per)
     instruction, capability = _TENSOR_INSTRUCTION.fullmatch(what), compute_capability or ""
-    known = _FLOP_PER_INSTRUCTION.get(capability) or _FLOP_PER_INSTRUCTION.get(capability[:2], {})
-    if instruction is None or instruction["op"] not in known:
+    flop_by_op = _FLOP_PER_INSTRUCTION.get(capability) or _FLOP_PER_INSTRUCTION.get(
+        capability[:2], {}
+    )
+    if instruction is None or instruction["op"] not in flop_by_op:
         return None
-    precision, flop = known[instruction["op"]]
+    precision, flop = flop_by_op[instruction["op"]]
     return MetricRole(precision, instruction["op"] or "", _ESTIMATE, rank, flop, per)
 
 
@@ -124,7 +126,7 @@ def counted_work(trace: Trace, calls: pl.DataFrame) -> tuple[pl.DataFrame, list[
     by_level = pl.col("level").min().over("index", "quantity")
     by_rank = pl.col("rank").min().over("index", "quantity", "part")
     # What is taken off a count means nothing without it.
-    has_whole = (pl.col("part") == _WHOLE).any().over("index", "quantity")
+    has_whole = (pl.col("part") == _HMMA_TOTAL).any().over("index", "quantity")
     chosen = (
         _counts(trace, calls)
         .filter(pl.col("level") == by_level)
@@ -140,10 +142,12 @@ def counted_work(trace: Trace, calls: pl.DataFrame) -> tuple[pl.DataFrame, list[
         pl.col("level").first(),
     )
     # Reads without writes are not the traffic.
-    whole = (pl.col("quantity") != BYTES) | (pl.col("level") % 2 == 0) | (pl.col("parts") == 2)
-    columns = {BYTES: BYTES, **{one: f"flop_{one}" for one in PRECISIONS}}
+    is_complete = (
+        (pl.col("quantity") != BYTES) | (pl.col("level") % 2 == 0) | (pl.col("parts") == 2)
+    )
+    columns = {BYTES: BYTES, **{precision: f"flop_{precision}" for precision in PRECISIONS}}
     wide = (
-        amounts.filter(whole)
+        amounts.filter(is_complete)
         .group_by("index")
         .agg(
             *(
@@ -161,11 +165,11 @@ def counted_work(trace: Trace, calls: pl.DataFrame) -> tuple[pl.DataFrame, list[
     unseen = ~tensor & (calls["tensor_pct"].fill_null(0.0) >= _TENSOR_IN_USE)
     # Launches with other operations counted that may have used the tensor pipe as well.
     unsure = ~tensor & other & calls["tensor_pct"].is_null()
-    known = work.with_columns(
-        pl.when(~(unseen | unsure)).then(pl.col(f"flop_{one}")).alias(f"flop_{one}")
-        for one in PRECISIONS
+    certain_work = work.with_columns(
+        pl.when(~(unseen | unsure)).then(pl.col(f"flop_{precision}")).alias(f"flop_{precision}")
+        for precision in PRECISIONS
     )
-    return known, _notes(chosen, int(unseen.sum()), int(unsure.sum()))
+    return certain_work, _notes(chosen, int(unseen.sum()), int(unsure.sum()))
 
 
 def _counts(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
@@ -223,17 +227,17 @@ def _clock(trace: Trace) -> pl.DataFrame:
 
 
 def _any_counted(work: pl.DataFrame, precisions: Sequence[str]) -> pl.Series:
-    columns = [f"flop_{one}" for one in precisions]
+    columns = [f"flop_{precision}" for precision in precisions]
     return work.select(pl.any_horizontal(pl.col(columns).is_not_null())).to_series()
 
 
 def _notes(chosen: pl.DataFrame, unseen: int, unsure: int) -> list[str]:
     notes = []
     if unseen:
-        calls = counted(unseen, "kernel calls")
+        calls = count_noun(unseen, "kernel calls")
         notes.append(f"tensor operations were not counted in {calls} that did some: no roof")
     if unsure:
-        calls = counted(unsure, "kernel calls")
+        calls = count_noun(unsure, "kernel calls")
         notes.append(
             f"neither use of the tensor pipe nor its operations were recorded in {calls}: no roof"
         )

@@ -36,7 +36,7 @@ MEMORY, LINK = "dram", "link"
 """Memory of the device; what it sends to its peers, in one direction."""
 PUBLISHED = "published"
 """What `--peaks` says where measured peaks are not to be taken."""
-GIVEN = "given peaks"
+USER_PEAKS = "given peaks"
 """What stands for a device that nobody named, but whose peaks were given."""
 MEASURED_FILE = "measured_peaks.csv"
 _OWN_TABLE = Path(__file__).with_name("peaks.csv")
@@ -45,7 +45,11 @@ _FACTS = (
     *("boost_mhz", "tensor_boost_mhz", "dram_gb_per_s", "link_gb_per_s"),
 )
 COLUMNS = (*_FACTS, *PRECISIONS, "unsure", "source")
-_NAMES = {"dram_gb_per_s": MEMORY, "link_gb_per_s": LINK, **{one: one for one in PRECISIONS}}
+_NAMES = {
+    "dram_gb_per_s": MEMORY,
+    "link_gb_per_s": LINK,
+    **{precision: precision for precision in PRECISIONS},
+}
 """What the peak of a column is called."""
 _NUMBERS = COLUMNS[3:-2]
 _MEMORY_SHARE = (0.9, 1.02)
@@ -75,7 +79,7 @@ class DevicePeaks:
     flop_per_s: Mapping[str, float] = field(default_factory=dict)
     """By precision; precisions the maker publishes nothing about are absent."""
     source: str = ""
-    given: tuple[str, ...] = ()
+    stated: tuple[str, ...] = ()
     """Which of the peaks the user gave: `dram`, `link` and precisions."""
     measured: tuple[str, ...] = ()
     """Which were measured on such a device; the others are published."""
@@ -93,8 +97,8 @@ class DevicePeaks:
 
     def peak(self, precision: str) -> float | None:
         """The peak of a precision; packed fp16 is at least as fast as fp32."""
-        known = self.flop_per_s.get(precision)
-        return self.flop_per_s.get("fp32") if known is None and precision == "fp16" else known
+        rate = self.flop_per_s.get(precision)
+        return self.flop_per_s.get("fp32") if rate is None and precision == "fp16" else rate
 
     def doubts(self, names: Iterable[str]) -> list[str]:
         """What to say of those of the named peaks that are not beyond doubt.
@@ -102,9 +106,11 @@ class DevicePeaks:
         >>> find_peaks("NVIDIA A10").peaks.doubts(["dram", "bf16_tensor"])[0].partition(":")[0]
         'peak of bf16_tensor is unsure'
         """
-        told = {*self.given, *self.measured}
-        doubted = [one for one in dict.fromkeys(names) if one in self.unsure and one not in told]
-        return [f"peak of {one} is unsure: {self.source}" for one in doubted]
+        certain = {*self.stated, *self.measured}
+        doubted = [
+            name for name in dict.fromkeys(names) if name in self.unsure and name not in certain
+        ]
+        return [f"peak of {name} is unsure: {self.source}" for name in doubted]
 
     def cells(self) -> dict[str, str]:
         """A row of a file of peaks."""
@@ -114,14 +120,16 @@ class DevicePeaks:
             "memory_gb": self.memory_gb,
             "boost_mhz": self.boost_hz and self.boost_hz / 1e6,
             "tensor_boost_mhz": self.tensor_boost_hz and self.tensor_boost_hz / 1e6,
-            **{f"{one}_gb_per_s": rate and rate / 1e9 for one, rate in rates.items()},
-            **{one: peak / 1e12 for one, peak in self.flop_per_s.items()},
+            **{f"{kind}_gb_per_s": rate and rate / 1e9 for kind, rate in rates.items()},
+            **{precision: peak / 1e12 for precision, peak in self.flop_per_s.items()},
         }
         words = {
             "device": self.device,
             "match": self.match,
             "compute_capability": self.compute_capability or "",
-            "unsure": " ".join(name for name, one in _NAMES.items() if one in self.unsure),
+            "unsure": " ".join(
+                name for name, peak_name in _NAMES.items() if peak_name in self.unsure
+            ),
             "source": self.source,
         }
         figures = {name: f"{number:.6g}" for name, number in numbers.items() if number is not None}
@@ -131,7 +139,7 @@ class DevicePeaks:
         return {
             "device": self.device,
             "source": self.source,
-            "given": list(self.given),
+            "given": list(self.stated),
             "measured": list(self.measured),
             "unsure": list(self.unsure),
             "dram_bytes_per_s": self.dram_bytes_per_s,
@@ -168,10 +176,10 @@ def measured_peaks() -> tuple[DevicePeaks, ...]:
     except TimesinkError as error:
         hint = "remove the file, or measure again with  timesink peaks measure --force"
         raise UnreadableError(error.message, hint) from error
-    return tuple(replace(row, measured=tuple(_known(row))) for row in rows)
+    return tuple(replace(row, measured=tuple(_peak_names(row))) for row in rows)
 
 
-def _known(row: DevicePeaks) -> Iterator[str]:
+def _peak_names(row: DevicePeaks) -> Iterator[str]:
     if row.dram_bytes_per_s:
         yield MEMORY
     if row.link_bytes_per_s:
@@ -186,7 +194,7 @@ def over(base: DevicePeaks, row: DevicePeaks) -> DevicePeaks:
         base,
         dram_bytes_per_s=row.dram_bytes_per_s or base.dram_bytes_per_s,
         link_bytes_per_s=row.link_bytes_per_s or base.link_bytes_per_s,
-        flop_per_s={one: both[one] for one in PRECISIONS if one in both},
+        flop_per_s={precision: both[precision] for precision in PRECISIONS if precision in both},
         measured=row.measured,
         source=f"{row.source}; what was not measured: {base.source}",
     )
@@ -205,17 +213,17 @@ def peaks_at_clock(peaks: DevicePeaks, hz: float) -> DevicePeaks:
     """
     if not (peaks.boost_hz and 0 < hz < math.inf):
         return peaks
-    kept = {*peaks.given, *peaks.measured}
+    fixed = {*peaks.stated, *peaks.measured}
     # Tensor cores of some devices have a clock of their own, which that of fp64 does not follow.
     tensor = peaks.tensor_boost_hz or peaks.boost_hz
 
-    def scaled(one: str, peak: float) -> float:
-        if one in kept:
+    def scaled(precision: str, peak: float) -> float:
+        if precision in fixed:
             return peak
-        own = one.endswith("_tensor") and one != "fp64_tensor"
-        return peak * hz / (tensor if own else peaks.boost_hz or hz)
+        is_tensor = precision.endswith("_tensor") and precision != "fp64_tensor"
+        return peak * hz / (tensor if is_tensor else peaks.boost_hz or hz)
 
-    flop = {one: scaled(one, peak) for one, peak in peaks.flop_per_s.items()}
+    flop = {precision: scaled(precision, peak) for precision, peak in peaks.flop_per_s.items()}
     return replace(peaks, flop_per_s=flop, boost_hz=hz, tensor_boost_hz=None)
 
 
@@ -262,9 +270,9 @@ def _row(path: Path, number: int, row: Mapping[str, str | None]) -> DevicePeaks:
     if not cell["device"]:
         raise UsageError(f"{path}: line {number}: the device has no name", _CELLS)
     rates = {
-        one: float(round(values[f"{one}_gb_per_s"] * 1e9))
-        for one in (MEMORY, LINK)
-        if f"{one}_gb_per_s" in values
+        kind: float(round(values[f"{kind}_gb_per_s"] * 1e9))
+        for kind in (MEMORY, LINK)
+        if f"{kind}_gb_per_s" in values
     }
     hertz = {n: values[n] * 1e6 for n in ("boost_mhz", "tensor_boost_mhz") if n in values}
     return DevicePeaks(
@@ -273,7 +281,7 @@ def _row(path: Path, number: int, row: Mapping[str, str | None]) -> DevicePeaks:
         link_bytes_per_s=rates.get(LINK),
         flop_per_s={n: float(round(values[n] * 1e12)) for n in PRECISIONS if n in values},
         source=cell["source"] or str(path),
-        unsure=tuple(one for one in _NAMES.values() if one in doubted),
+        unsure=tuple(peak_name for peak_name in _NAMES.values() if peak_name in doubted),
         match=match,
         compute_capability=cell["compute_capability"] or None,
         multiprocessors=int(values["multiprocessors"]) if "multiprocessors" in values else None,
@@ -309,7 +317,7 @@ def peaks_csv(rows: Sequence[DevicePeaks]) -> str:
     return text.getvalue().removesuffix("\n")
 
 
-def measured_row(found: MeasuredDevice, day: str) -> DevicePeaks:
+def measured_row(measurement: MeasuredDevice, day: str) -> DevicePeaks:
     """What was measured as a row of a file of peaks, under the name the published row has.
 
     >>> from timesink.recorder.peak_rates import MeasuredDevice, BestRate
@@ -319,25 +327,30 @@ def measured_row(found: MeasuredDevice, day: str) -> DevicePeaks:
     >>> row.device, row.flop_per_s
     ('H200', {'bf16_tensor': 790000000000000.0})
     """
-    published = find_peaks(found.name).peaks
-    known: Mapping[str, float] = published.flop_per_s if published else {}
+    published = find_peaks(measurement.name).peaks
+    published_flop: Mapping[str, float] = published.flop_per_s if published else {}
     flop = {}
-    for name, rate in found.products.items():
+    for name, rate in measurement.products.items():
         # Libraries take matrix cores for products of these types where there are such.
         cores = f"{name}_tensor"
-        flop[cores if name in _ON_CORES or cores in known else name] = rate.per_s
-    sizes = ", ".join(f"{name} {rate.size}" for name, rate in found.rates.items())
-    told = f"; clock {found.told_clocks}" if found.told_clocks else ""
+        flop[cores if name in _ON_CORES or cores in published_flop else name] = rate.per_s
+    sizes = ", ".join(f"{name} {rate.size}" for name, rate in measurement.rates.items())
+    clock_note = f"; clock {measurement.told_clocks}" if measurement.told_clocks else ""
     return DevicePeaks(
-        device=published.device if published else found.name,
-        dram_bytes_per_s=found.copy.per_s if found.copy else None,
-        flop_per_s={one: flop[one] for one in PRECISIONS if one in flop},
-        source=f"measured on {day} with torch {found.torch}: {sizes}{told}",
-        measured=tuple([MEMORY] * bool(found.copy) + [one for one in PRECISIONS if one in flop]),
-        match=published.match if published else rf"^{re.escape(found.name)}$",
-        compute_capability=found.compute_capability,
-        multiprocessors=found.multiprocessors,
-        memory_gb=None if not found.memory_bytes else round(found.memory_bytes / 2**30, 2),
+        device=published.device if published else measurement.name,
+        dram_bytes_per_s=measurement.copy.per_s if measurement.copy else None,
+        flop_per_s={precision: flop[precision] for precision in PRECISIONS if precision in flop},
+        source=f"measured on {day} with torch {measurement.torch}: {sizes}{clock_note}",
+        measured=tuple(
+            [MEMORY] * bool(measurement.copy)
+            + [precision for precision in PRECISIONS if precision in flop]
+        ),
+        match=published.match if published else rf"^{re.escape(measurement.name)}$",
+        compute_capability=measurement.compute_capability,
+        multiprocessors=measurement.multiprocessors,
+        memory_gb=None
+        if not measurement.memory_bytes
+        else round(measurement.memory_bytes / 2**30, 2),
     )
 
 
@@ -362,16 +375,16 @@ def find_peaks(
         return _by_name(name, table)
     if compute_capability is None:
         return PeaksChoice(None, f"the recording does not name the device; {_say(table[:0])}")
-    alike = [row for row in table if row.compute_capability == compute_capability]
+    same_capability = [row for row in table if row.compute_capability == compute_capability]
     fitting = [
         row
-        for row in alike
+        for row in same_capability
         if row.multiprocessors in {multiprocessors, None} and _may_have(row, memory_bytes)
     ]
-    known = multiprocessors is not None and len(set(_names(fitting))) == 1
-    if known and fitting[0].multiprocessors:
+    is_unique = multiprocessors is not None and len(set(_names(fitting))) == 1
+    if is_unique and fitting[0].multiprocessors:
         return PeaksChoice(fitting[0])
-    several = fitting if multiprocessors is not None else alike
+    several = fitting if multiprocessors is not None else same_capability
     reason = f"compute capability {compute_capability} does not tell which device it is"
     return PeaksChoice(None, f"{reason}; {_say(several)}")
 
@@ -384,30 +397,30 @@ def _may_have(row: DevicePeaks, memory_bytes: int | None) -> bool:
 
 
 def _by_name(name: str, table: Sequence[DevicePeaks]) -> PeaksChoice:
-    called, *devices = (re.sub(r"[^a-z0-9]", "", one.lower()) for one in (name, *_names(table)))
+    called, *devices = (re.sub(r"[^a-z0-9]", "", text.lower()) for text in (name, *_names(table)))
     if called in devices:
         return PeaksChoice(table[devices.index(called)])
     for row in table:
         # The pattern is found as whole words: L4 is not in L40, B200 not in GB200.
         if re.search(rf"(?<!\w)(?:{row.match})(?![^\W_])", name):
             return PeaksChoice(row)
-    alike = _alike(name, table)
-    reason = "does not tell which of several devices it is" if alike else "is not in the table"
-    return PeaksChoice(None, f"{name!r} {reason}; {_say(alike)}")
+    similar = _similar_devices(name, table)
+    reason = "does not tell which of several devices it is" if similar else "is not in the table"
+    return PeaksChoice(None, f"{name!r} {reason}; {_say(similar)}")
 
 
 def _names(table: Sequence[DevicePeaks]) -> list[str]:
     return [row.device for row in table]
 
 
-def _alike(name: str, table: Sequence[DevicePeaks]) -> list[DevicePeaks]:
+def _similar_devices(name: str, table: Sequence[DevicePeaks]) -> list[DevicePeaks]:
     """Devices that share a word such as `h100` with a name."""
     words = set(re.findall(r"[a-z]+[0-9]+[a-z]*", name.lower()))
     return [row for row in table if words & set(re.findall(r"\w+", row.device.lower()))]
 
 
-def _say(alike: Sequence[DevicePeaks]) -> str:
-    names = [f'"{name}"' if " " in name else name for name in dict.fromkeys(_names(alike))]
+def _say(similar: Sequence[DevicePeaks]) -> str:
+    names = [f'"{name}"' if " " in name else name for name in dict.fromkeys(_names(similar))]
     if names:
         return f"name it with --device {' or '.join(names)}"
     return "name it with --device, e.g. --device H200, or give its peaks with --peaks"
@@ -433,25 +446,25 @@ def choose_peaks(
     which replace the known ones, or ``published``, which leaves measured ones aside.
     """
     published, table = _tables(peaks)
-    choice = _by_name(device, table) if device else _recorded(trace, table)
+    choice = _by_name(device, table) if device else _recorded_choice(trace, table)
     if device and choice.peaks is None:
-        alike = _alike(device, table)
+        similar = _similar_devices(device, table)
         raise UsageError(
             f"--device: {choice.reason.partition(';')[0]}",
-            _say(alike) if alike else _closest(device, [*dict.fromkeys(_names(table))]),
+            _say(similar) if similar else _closest(device, [*dict.fromkeys(_names(table))]),
         )
     if choice.peaks is None and timeline is not None:
-        named = _recorded(timeline, table)
+        named = _recorded_choice(timeline, table)
         choice = named if named.peaks else choice
-    found = _with_given(choice.peaks, peaks, published)
-    return choice if found is None else PeaksChoice(found)
+    combined = _with_given(choice.peaks, peaks, published)
+    return choice if combined is None else PeaksChoice(combined)
 
 
 def peaks_named(device: str, peaks: str | Path | None = None) -> DevicePeaks | None:
     """The peaks of a device by its name, with `peaks` as for `choose_peaks`."""
     published, table = _tables(peaks)
-    found = find_peaks(device, table=table).peaks if device else None
-    return _with_given(found, peaks, published)
+    row = find_peaks(device, table=table).peaks if device else None
+    return _with_given(row, peaks, published)
 
 
 def _is_file(peaks: str | Path | None) -> bool:
@@ -473,28 +486,28 @@ def _tables(peaks: str | Path | None) -> tuple[Sequence[DevicePeaks], Sequence[D
 
 
 def _with_given(
-    found: DevicePeaks | None, peaks: str | Path | None, published: Sequence[DevicePeaks]
+    device_peaks: DevicePeaks | None, peaks: str | Path | None, published: Sequence[DevicePeaks]
 ) -> DevicePeaks | None:
     """Peaks with the published ones of what was not measured, and those that the user wrote."""
-    if found is not None:
-        found = _completed(found, published)
+    if device_peaks is not None:
+        device_peaks = _complete_peaks(device_peaks, published)
     if peaks in {None, PUBLISHED} or _is_file(peaks):
-        return found
-    base, given = found or DevicePeaks(GIVEN), parse_peaks(str(peaks))
-    both = {**base.flop_per_s, **given}
+        return device_peaks
+    base, stated = device_peaks or DevicePeaks(USER_PEAKS), parse_peaks(str(peaks))
+    both = {**base.flop_per_s, **stated}
     return replace(
         base,
-        dram_bytes_per_s=given.get(MEMORY, base.dram_bytes_per_s),
-        link_bytes_per_s=given.get(LINK, base.link_bytes_per_s),
+        dram_bytes_per_s=stated.get(MEMORY, base.dram_bytes_per_s),
+        link_bytes_per_s=stated.get(LINK, base.link_bytes_per_s),
         flop_per_s={name: both[name] for name in PRECISIONS if name in both},
-        given=tuple(given),
+        stated=tuple(stated),
     )
 
 
-def _completed(found: DevicePeaks, published: Sequence[DevicePeaks]) -> DevicePeaks:
+def _complete_peaks(device_peaks: DevicePeaks, published: Sequence[DevicePeaks]) -> DevicePeaks:
     """Measured peaks with the published ones of what was not measured."""
-    base = next((row for row in published if row.device == found.device), None)
-    return over(base, found) if found.measured and base is not None else found
+    base = next((row for row in published if row.device == device_peaks.device), None)
+    return over(base, device_peaks) if device_peaks.measured and base is not None else device_peaks
 
 
 def parse_peaks(text: str) -> dict[str, float]:
@@ -503,7 +516,7 @@ def parse_peaks(text: str) -> dict[str, float]:
     >>> parse_peaks("dram=4.0TB/s,link=450GB/s")
     {'dram': 4000000000000.0, 'link': 450000000000.0}
     """
-    found = {}
+    values = {}
     for part in filter(str.strip, text.split(",")):
         name, _, quantity = (half.strip() for half in part.partition("="))
         if name not in _NAMES.values():
@@ -521,19 +534,23 @@ def parse_peaks(text: str) -> dict[str, float]:
             raise UsageError(
                 f"--peaks: {quantity!r} is no peak for {name}", f"write e.g. {example}"
             )
-        found[name] = float(round(value))
-    return found
+        values[name] = float(round(value))
+    return values
 
 
-def _recorded(trace: Trace, table: Sequence[DevicePeaks]) -> PeaksChoice:
+def _recorded_choice(trace: Trace, table: Sequence[DevicePeaks]) -> PeaksChoice:
     collected = trace.metadata.extra.get("collected") or {}
-    told = collected.get("device") or ""
+    device_name = collected.get("device") or ""
     choices = [
         find_peaks(
-            one.name or told, one.compute_capability, one.multiprocessors, table, one.memory_bytes
+            device.name or device_name,
+            device.compute_capability,
+            device.multiprocessors,
+            table,
+            device.memory_bytes,
         )
-        for one in trace.metadata.devices
-    ] or [find_peaks(told, table=table)]
+        for device in trace.metadata.devices
+    ] or [find_peaks(device_name, table=table)]
     names = {choice.peaks.device if choice.peaks else "" for choice in choices}
     if len(names) == 1:
         return choices[0]

@@ -16,11 +16,11 @@ from timesink.analyses.kernels.launch_work import BYTES, counted_work
 from timesink.analyses.kernels.peaks import MEMORY, PRECISIONS, DevicePeaks, PeaksChoice
 from timesink.analyses.kernels.usage import DeviceUse
 from timesink.model.trace import Trace
-from timesink.model.units import count, counted
+from timesink.model.units import count, count_noun
 
 BOUNDS = ("compute", "memory")
 PIPES = {
-    "tensor": tuple(one for one in PRECISIONS if one.endswith("_tensor")),
+    "tensor": tuple(precision for precision in PRECISIONS if precision.endswith("_tensor")),
     "fma": ("fp32", "fp16"),
     "fp64": ("fp64",),
 }
@@ -75,7 +75,7 @@ class Roofline:
     def of(self, use: DeviceUse) -> DeviceRoof:
         """The launches of a device against its roofs."""
         place = (use.host, use.device)
-        return next(one for one in self.devices if (one.host, one.device) == place)
+        return next(device for device in self.devices if (device.host, device.device) == place)
 
     @property
     def roof_share_pct(self) -> float | None:
@@ -86,7 +86,7 @@ class Roofline:
     def precisions(self) -> tuple[str, ...]:
         """The precisions that occur, the one with the most operations first."""
         flop = self._flop()
-        return tuple(sorted(flop, key=lambda one: (-flop[one], one)))
+        return tuple(sorted(flop, key=lambda precision: (-flop[precision], precision)))
 
     def groups(self, calls: pl.DataFrame, by: str) -> pl.DataFrame:
         """One row per device and value of the column `by` of the launches, the longest first.
@@ -99,20 +99,20 @@ class Roofline:
         keys = ["host", "device", "group"]
         has_flop, has_bytes = pl.col("flop").is_not_null(), pl.col(BYTES).is_not_null()
         both, covered = has_flop & has_bytes, _time().filter(_has_roof()).sum()
-        roof = _added("roof_ns", _has_roof())
+        roof = _sum_where("roof_ns", _has_roof())
         return (
             rows.group_by(keys, maintain_order=True)
             .agg(
                 pl.len().cast(pl.Int64()).alias("calls"),
                 _time().sum().round().cast(pl.Int64()).alias("total_ns"),
-                *(_added(column, has_flop).alias(column) for column in ("flop", *FLOP_COLUMNS)),
-                _added(BYTES, has_bytes).alias(BYTES),
-                _ratio(_added("flop", both), _added(BYTES, both)).alias("intensity"),
+                *(_sum_where(column, has_flop).alias(column) for column in ("flop", *FLOP_COLUMNS)),
+                _sum_where(BYTES, has_bytes).alias(BYTES),
+                _ratio(_sum_where("flop", both), _sum_where(BYTES, both)).alias("intensity"),
                 _per_second("flop", has_flop).alias("achieved_flop_per_s"),
                 _per_second(BYTES, has_bytes).alias("achieved_bytes_per_s"),
                 roof.alias("roof_ns"),
                 covered.round().cast(pl.Int64()).alias("covered_ns"),
-                (1e9 * _ratio(_added("flop", _has_roof()), roof)).alias("roof_flop_per_s"),
+                (1e9 * _ratio(_sum_where("flop", _has_roof()), roof)).alias("roof_flop_per_s"),
                 (100 * _ratio(roof, covered)).alias("roof_share_pct"),
                 _mostly("bound", BOUNDS),
                 _mostly("precision", PRECISIONS),
@@ -126,20 +126,22 @@ class Roofline:
         figures = self.calls.select(
             (pl.col("flop") * weight).sum(), (pl.col(BYTES) * weight).sum()
         ).row(0, named=True)
-        devices = [asdict(one) for one in self.devices]
+        devices = [asdict(device) for device in self.devices]
         return {
             "peaks": None if self.peaks is None else self.peaks.to_dict(),
             "reason": self.reason,
             **{name: devices[0][name] if len(devices) == 1 else None for name in _OF_A_DEVICE},
             **figures,
-            "flop_by_precision": {one: flop[one] for one in self.precisions},
+            "flop_by_precision": {precision: flop[precision] for precision in self.precisions},
             "devices": devices,
             "notes": list(self.notes),
         }
 
     def _flop(self) -> dict[str, float]:
         sums = self.calls.select(pl.col(FLOP_COLUMNS) * pl.col("weight")).sum().row(0)
-        return {one: amount for one, amount in zip(PRECISIONS, sums, strict=True) if amount}
+        return {
+            precision: amount for precision, amount in zip(PRECISIONS, sums, strict=True) if amount
+        }
 
 
 _OF_A_DEVICE = ("total_ns", "covered_ns", "roof_ns", "roof_share_pct", "bound_ns", "clock_hz")
@@ -157,13 +159,13 @@ def named_roofs(peaks: DevicePeaks | None, precisions: Iterable[str]) -> dict[fl
         peak = peaks.peak(precision) if peaks else None
         if peak:
             named.setdefault(peak, []).append(precision.replace("_", " "))
-    told = {}
+    roof_names = {}
     for peak in sorted(named, reverse=True):
         # Several kinds of tensor arithmetic in a word.
-        first, kinds = zip(*(one.partition(" ")[::2] for one in named[peak]), strict=True)
+        first, kinds = zip(*(name.partition(" ")[::2] for name in named[peak]), strict=True)
         same = bool(kinds[0]) and len(set(kinds)) == 1
-        told[peak] = f"{', '.join(first)} {kinds[0]}" if same else ", ".join(named[peak])
-    return told
+        roof_names[peak] = f"{', '.join(first)} {kinds[0]}" if same else ", ".join(named[peak])
+    return roof_names
 
 
 def why_no_roofline(trace: Trace) -> str:
@@ -182,24 +184,24 @@ def roofline(
 
     Without peaks the achieved rates are given, and no roofs.
     """
-    found = counted_work(trace, calls)
-    if found is None:
+    counts = counted_work(trace, calls)
+    if counts is None:
         return None
-    work, notes = found
+    work, notes = counts
     choice = peaks if isinstance(peaks, PeaksChoice) else PeaksChoice(peaks)
-    given = choice.peaks
+    device_peaks = choice.peaks
     weight = "weight" if "weight" in calls.columns else pl.lit(1.0).alias("weight")
     launches = calls.select("index", "host", "device", "dur_ns", "dram_pct", weight)
-    rows = _measured(launches.hstack(work.drop("index")), given)
-    rows = _roofed(rows, given).select(COLUMNS)
+    rows = _measured_rows(launches.hstack(work.drop("index")), device_peaks)
+    rows = _with_roofs(rows, device_peaks).select(COLUMNS)
     parts = rows.partition_by("host", "device", maintain_order=True)
     devices = tuple(_device(part) for part in parts if part.height)
     return Roofline(
-        peaks=given,
-        reason="" if given else choice.reason or "the peaks of the device are not known",
+        peaks=device_peaks,
+        reason="" if device_peaks else choice.reason or "the peaks of the device are not known",
         calls=rows,
         devices=devices,
-        notes=(*notes, *_notes(rows, given, devices)),
+        notes=(*notes, *_notes(rows, device_peaks, devices)),
     )
 
 
@@ -207,7 +209,7 @@ def _device(rows: pl.DataFrame) -> DeviceRoof:
     total, covered, roof = rows.select(
         _time().sum(),
         _time().filter(_has_roof()).sum().alias("covered"),
-        _added("roof_ns", _has_roof()),
+        _sum_where("roof_ns", _has_roof()),
     ).row(0)
     spent = dict(rows.group_by("bound").agg(_time().sum().alias("time")).iter_rows())
     timed = rows.filter(pl.col("sm_hz").is_not_null() & (pl.col("dur_ns") > 0))
@@ -232,7 +234,7 @@ def _has_roof() -> pl.Expr:
     return pl.col("roof_ns").is_not_null() & pl.col("dur_ns").is_not_null()
 
 
-def _measured(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
+def _measured_rows(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
     """What each launch did and how fast, without regard to any roof."""
     bandwidth = peaks.dram_bytes_per_s if peaks else None
     seconds = pl.when(pl.col("dur_ns") > 0).then(pl.col("dur_ns") / 1e9)
@@ -250,16 +252,19 @@ def _measured(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
     )
 
 
-def _roofed(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
+def _with_roofs(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
     """The shortest time the work of each launch can take, and what sets it."""
-    known = peaks or DevicePeaks("")
+    device_peaks = peaks or DevicePeaks("")
     at_peak = {}
-    for one in PRECISIONS:
-        flop, peak = pl.col(f"flop_{one}").fill_null(0.0), pl.lit(known.peak(one), pl.Float64())
-        at_peak[one] = pl.when(flop == 0).then(0.0).otherwise(flop * 1e9 / peak)
+    for precision in PRECISIONS:
+        flop, peak = (
+            pl.col(f"flop_{precision}").fill_null(0.0),
+            pl.lit(device_peaks.peak(precision), pl.Float64()),
+        )
+        at_peak[precision] = pl.when(flop == 0).then(0.0).otherwise(flop * 1e9 / peak)
     # Time of the operations of each pipe; null where a peak it needs is unknown.
     pipes = [
-        pl.sum_horizontal([at_peak[one] for one in precisions], ignore_nulls=False)
+        pl.sum_horizontal([at_peak[precision] for precision in precisions], ignore_nulls=False)
         for precisions in PIPES.values()
     ]
     unknown = pl.any_horizontal(pipe.is_null() for pipe in pipes) | pl.col("flop").is_null()
@@ -273,11 +278,14 @@ def _roofed(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
         .cast(pl.Enum(BOUNDS))
     )
     # The precision that takes the most time at its peak; without peaks, with the most FLOP.
-    amounts = [pl.coalesce(at_peak[one], pl.col(f"flop_{one}"), 0.0) for one in PRECISIONS]
+    amounts = [
+        pl.coalesce(at_peak[precision], pl.col(f"flop_{precision}"), 0.0)
+        for precision in PRECISIONS
+    ]
     return (
         rows.with_columns(
             compute_ns=pl.when(~unknown).then(pl.max_horizontal(pipes)),
-            memory_ns=pl.col(BYTES) * 1e9 / pl.lit(known.dram_bytes_per_s, pl.Float64()),
+            memory_ns=pl.col(BYTES) * 1e9 / pl.lit(device_peaks.dram_bytes_per_s, pl.Float64()),
             precision=_largest(PRECISIONS, amounts),
         )
         .with_columns(roof_ns=roof)
@@ -289,7 +297,7 @@ def _roofed(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
     )
 
 
-def _added(column: str, where: pl.Expr) -> pl.Expr:
+def _sum_where(column: str, where: pl.Expr) -> pl.Expr:
     amount = pl.col(column) * pl.col("weight")
     return pl.when(where.any()).then(amount.filter(where).sum())
 
@@ -299,7 +307,7 @@ def _ratio(top: pl.Expr, bottom: pl.Expr) -> pl.Expr:
 
 
 def _per_second(column: str, where: pl.Expr) -> pl.Expr:
-    return 1e9 * _ratio(_added(column, where), _time().filter(where).sum())
+    return 1e9 * _ratio(_sum_where(column, where), _time().filter(where).sum())
 
 
 def _mostly(column: str, values: tuple[str, ...]) -> pl.Expr:
@@ -321,7 +329,7 @@ def _largest(names: tuple[str, ...], amounts: list[pl.Expr]) -> pl.Expr:
 def _notes(
     rows: pl.DataFrame, peaks: DevicePeaks | None, devices: tuple[DeviceRoof, ...]
 ) -> Iterator[str]:
-    launches = counted(rows.height, "kernel calls")
+    launches = count_noun(rows.height, "kernel calls")
     for what, column, how in (
         ("memory traffic", "bytes_estimated", "their share of the peak bandwidth"),
         ("FLOP", "flop_estimated", "their number of tensor instructions"),
@@ -330,14 +338,16 @@ def _notes(
             yield f"{what} of {count(number)} of {launches} estimated from {how}"
     if peaks is None:
         return
-    for one in PRECISIONS:
-        if peaks.peak(one) is None and (number := int((rows[f"flop_{one}"] > 0).sum())):
-            unroofed = f"{counted(number, 'kernel calls')} unroofed"
-            yield f"{peaks.device}: no peak of {one} is known: {unroofed}"
-    yield from peaks.doubts([MEMORY, *(one for one in PRECISIONS if rows[f"flop_{one}"].sum())])
+    for precision in PRECISIONS:
+        if peaks.peak(precision) is None and (number := int((rows[f"flop_{precision}"] > 0).sum())):
+            unroofed = f"{count_noun(number, 'kernel calls')} unroofed"
+            yield f"{peaks.device}: no peak of {precision} is known: {unroofed}"
+    yield from peaks.doubts(
+        [MEMORY, *(precision for precision in PRECISIONS if rows[f"flop_{precision}"].sum())]
+    )
     above = int((rows["roof_share_pct"] > _ABOVE_PCT).sum())
     if above:
-        yield f"{counted(above, 'kernel calls')} above the roof: peaks too low, or sparse"
+        yield f"{count_noun(above, 'kernel calls')} above the roof: peaks too low, or sparse"
     if peaks.measured:
         # Reached at the clock the device has, not at the one its sheet assumes.
         return

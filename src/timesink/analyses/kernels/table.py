@@ -6,7 +6,12 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses import names
-from timesink.analyses.columns import device_columns, device_numbers, host_columns, once_per_trace
+from timesink.analyses.columns import (
+    device_columns,
+    device_numbers,
+    host_columns,
+    memoize_per_trace,
+)
 from timesink.analyses.forest import call_forest
 from timesink.analyses.links import link_launches
 from timesink.analyses.names import (
@@ -38,7 +43,7 @@ def launched_blocks() -> pl.Expr:
     return blocks
 
 
-@once_per_trace
+@memoize_per_trace
 def kernel_rows(trace: Trace) -> Ints:
     """Rows of `trace.device` that are kernels, communication included."""
     return np.flatnonzero(device_columns(trace)["kind"].is_in(KERNEL_KINDS).to_numpy())
@@ -55,7 +60,7 @@ def known_occupancy(*, zeros: bool = False) -> pl.Expr:
     return pl.when(recorded.is_finite() & (recorded >= 0) & ~unknown).then(recorded)
 
 
-@once_per_trace
+@memoize_per_trace
 def kernel_launches(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
     """One row per kernel launch, in the order of `trace.device`.
 
@@ -78,7 +83,7 @@ def _kernels(trace: Trace) -> pl.LazyFrame:
     return trace.lazy("device").filter(pl.col("kind").is_in(KERNEL_KINDS))
 
 
-@once_per_trace
+@memoize_per_trace
 def kernel_table(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
     """One row per kernel name, the longest in total first.
 
@@ -86,13 +91,13 @@ def kernel_table(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
     them; null where none does.
     """
     return (
-        _measured(kernel_launches(trace, zeros=zeros), ["name"])
+        _group_figures(kernel_launches(trace, zeros=zeros), ["name"])
         .sort("total_ns", "name", descending=True)
         .select("name", "short_name", "tensor_cores", *MEASURES)
     )
 
 
-@once_per_trace
+@memoize_per_trace
 def kernel_groups(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
     """One row per kernel name, launching operator and launch properties, the longest first.
 
@@ -112,7 +117,9 @@ def kernel_groups(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
     )
     eligible = pl.col("operator").map_elements(is_eligible, return_dtype=pl.Boolean)
     return (
-        _measured(launches, keys, first_rank.alias("first_rank"), first_call.alias("first_call"))
+        _group_figures(
+            launches, keys, first_rank.alias("first_rank"), first_call.alias("first_call")
+        )
         .with_columns(operator)
         .with_columns(eligible=eligible.fill_null(False) & has_tensor_cores(trace))
         .sort(
@@ -129,7 +136,7 @@ def kernel_groups(trace: Trace, *, zeros: bool = False) -> pl.DataFrame:
     )
 
 
-def _measured(launches: pl.DataFrame, keys: list[str], *more: pl.Expr) -> pl.DataFrame:
+def _group_figures(launches: pl.DataFrame, keys: list[str], *more: pl.Expr) -> pl.DataFrame:
     """Groups of launches with the same keys, `name` among them, and what is measured of each."""
     dur = pl.col("dur_ns")
     groups = (
@@ -162,8 +169,12 @@ def _weighted_means(column: pl.Series, weight: Floats, group: Ints, groups: int)
     Microseconds as weights and sums in the order of the recording keep the last digit as users
     of the former plugin know it.
     """
-    known = column.is_not_null().to_numpy()
-    value, weight, group = column.fill_null(0).to_numpy()[known], weight[known], group[known]
+    has_value = column.is_not_null().to_numpy()
+    value, weight, group = (
+        column.fill_null(0).to_numpy()[has_value],
+        weight[has_value],
+        group[has_value],
+    )
     amount = np.bincount(group, value * weight, groups)
     total = np.bincount(group, weight, groups)
     stated = np.bincount(group, minlength=groups) > 0
@@ -226,15 +237,15 @@ def device_tensor_core_share(trace: Trace) -> pl.DataFrame:
     of the time, or of any of it while none is known to use them.
     """
     dur, use = pl.col("dur_ns"), pl.col("tensor_cores")
-    using, known, every = dur.filter(use).sum(), dur.filter(use.is_not_null()).sum(), dur.sum()
-    tells = (every > 0) & (2 * known >= every) & ((using > 0) | (known == every))
+    using, with_use, every = dur.filter(use).sum(), dur.filter(use.is_not_null()).sum(), dur.sum()
+    tells = (every > 0) & (2 * with_use >= every) & ((using > 0) | (with_use == every))
     launches = kernel_launches(trace)
     if not has_tensor_cores(trace):
         launches = launches.clear()
     return launches.group_by("device").agg(ratio=pl.when(tells).then(using / every)).sort("device")
 
 
-@once_per_trace
+@memoize_per_trace
 def operator_tensor_core_share(trace: Trace) -> pl.DataFrame:
     """Per device, the time of kernels launched directly by operators; no rows without any.
 

@@ -105,10 +105,10 @@ def time_by_cell(
     names = (f"{axis_of(calls)}_pct", "dram_pct")
     uses = calls.select(pl.col(names).cast(pl.Float64())).to_numpy()
     time = calls.select(call_time().fill_null(0.0)).to_series().to_numpy()
-    known = ~np.isnan(uses).any(axis=1)
+    has_value = ~np.isnan(uses).any(axis=1)
     side = len(borders) + 1
-    row, column = np.searchsorted(borders, uses[known], side="right").T
-    cells = np.bincount(side * row + column, time[known], minlength=side * side)
+    row, column = np.searchsorted(borders, uses[has_value], side="right").T
+    cells = np.bincount(side * row + column, time[has_value], minlength=side * side)
     return cells.astype(np.float64).reshape(side, side), time, uses
 
 
@@ -116,7 +116,7 @@ Interval: TypeAlias = tuple[float, float]
 _Amounts: TypeAlias = NDArray[np.floating]
 
 _REDRAWN = 1000
-_MOST_PARCELS = 8000
+_MAX_PARCELS = 8000
 """Launches that are drawn one by one; more are drawn in random parcels, which vary alike."""
 _SEED = 1794
 _TAILS = (0.025, 0.975)
@@ -140,28 +140,30 @@ def sample_intervals(calls: pl.DataFrame, sampling: Sampling) -> Mapping[str, In
     time = pl.col("dur_ns").cast(pl.Float64())
     summands = [time]
     for column in UTILISATIONS:
-        known = pl.when(pl.col(column).is_not_null()).then(time).otherwise(0.0)
-        summands += [known, (time * pl.col(column)).fill_null(0.0)]
+        covered = pl.when(pl.col(column).is_not_null()).then(time).otherwise(0.0)
+        summands += [covered, (time * pl.col(column)).fill_null(0.0)]
     summands += [pl.when(pl.col("class") == name).then(time).otherwise(0.0) for name in CLASSES]
     sums = [
         np.bincount(parcel, column.to_numpy(), minlength=len(stratum))
-        for column in calls.select(one.alias(str(number)) for number, one in enumerate(summands))
+        for column in calls.select(
+            summand.alias(str(number)) for number, summand in enumerate(summands)
+        )
     ]
     amounts = np.stack(sums, axis=1)
-    often = _drawn(stratum, generator)
+    often = _draw_parcels(stratum, generator)
     # Launches of each kernel as they may have been: all at their fewest or most, and mixed.
     fewest, most = sampling.fewest(seen), sampling.most(seen)
     ran = [fewest]
     if sampling.per == "kernel":
         ran += [most, fewest * (most / fewest) ** generator.random((_REDRAWN, len(seen)))]
-    found: dict[str, Interval] = {}
+    intervals: dict[str, Interval] = {}
     for launches in ran:
         weight = launches / np.maximum(seen, 1)
         for name, values in _statistics((often * weight[..., stratum]) @ amounts):
             low, high = (float(value) for value in np.quantile(values, _TAILS))
-            before = found.get(name, (low, high))
-            found[name] = (min(low, before[0]), max(high, before[1]))
-    return found
+            before = intervals.get(name, (low, high))
+            intervals[name] = (min(low, before[0]), max(high, before[1]))
+    return intervals
 
 
 def _statistics(sums: _Amounts) -> Iterator[tuple[str, _Amounts]]:
@@ -183,7 +185,7 @@ def _parcels(kernel: Ints, seen: Ints, generator: np.random.Generator) -> tuple[
     The sum of k parcels drawn from k varies as that of n launches drawn from n.
     """
     strata = max(int(np.count_nonzero(seen)), 1)
-    parcels = np.minimum(seen, max(_MOST_PARCELS // strata, 2))
+    parcels = np.minimum(seen, max(_MAX_PARCELS // strata, 2))
     first = np.cumsum(parcels) - parcels
     shuffled = generator.permutation(len(kernel))
     by_kernel = shuffled[np.argsort(kernel[shuffled], kind="stable")]
@@ -193,7 +195,7 @@ def _parcels(kernel: Ints, seen: Ints, generator: np.random.Generator) -> tuple[
     return parcel, np.repeat(np.arange(len(seen)), parcels)
 
 
-def _drawn(stratum: Ints, generator: np.random.Generator) -> _Amounts:
+def _draw_parcels(stratum: Ints, generator: np.random.Generator) -> _Amounts:
     """How often each parcel is drawn, draw by draw, each from the parcels of its kernel."""
     size = np.bincount(stratum)
     first = np.cumsum(size) - size
@@ -290,14 +292,16 @@ def _use(
     tensor, dram = pl.col("tensor_pct") > limit, pl.col("dram_pct") > limit
     measured = pl.any_horizontal(pl.col(UTILISATIONS).is_not_null())
     device = part["device"][0]
-    known = next((one for one in trace.metadata.devices if one.id == device), None)
+    device_info = next((info for info in trace.metadata.devices if info.id == device), None)
     stated = part["compute_capability"].drop_nulls().head(1).to_list()
     saved = timed.select((headroom() * pl.col("weight")).drop_nulls()).to_series()
     return DeviceUse(
         host=part["host"][0],
         device=device,
-        name=known.name if known else "",
-        compute_capability=next(iter(stated), known.compute_capability if known else None),
+        name=device_info.name if device_info else "",
+        compute_capability=next(
+            iter(stated), device_info.compute_capability if device_info else None
+        ),
         calls=part.height,
         launches=round(part["weight"].sum()),
         names=part["short_name"].n_unique(),

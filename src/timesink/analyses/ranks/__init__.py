@@ -9,7 +9,7 @@ from operator import attrgetter, itemgetter
 
 import polars as pl
 
-from timesink.analyses.columns import stacked
+from timesink.analyses.columns import stack_tables
 from timesink.analyses.communication_workers import WorkerComparison, WorkerSummary, compare_workers
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.fitness import (
@@ -18,56 +18,56 @@ from timesink.analyses.ranks.fitness import (
     rank_reasons,
     unrelated_reason,
 )
-from timesink.analyses.ranks.likeness import RankGroup, cluster_ranks
 from timesink.analyses.ranks.own_time import OWN_PARTS, ranges_of, the_ranks
+from timesink.analyses.ranks.rank_clusters import RankGroup, cluster_ranks
 from timesink.analyses.ranks.replay import decisive_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank, thinned_alike
 from timesink.model.fitness import Fitness
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.trace import Trace
-from timesink.model.units import brief_ns, counted, listed, natural, ordinal
+from timesink.model.units import brief_ns, count_noun, join_names, natural, ordinal
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedRecording:
     """What a recording is called, and the rank that its trace and the name of its file state."""
 
     worker: str
-    told: int | None
+    in_trace: int | None
     in_name: int | None
 
     @property
     def stated(self) -> int | None:
         """The rank it states, in whichever way."""
-        return self.in_name if self.told is None else self.told
+        return self.in_name if self.in_trace is None else self.in_trace
 
 
-def numbered(recordings: Sequence[Named]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+def rank_numbers(recordings: Sequence[NamedRecording]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """A rank for each recording, no two the same, and what had to be assumed.
 
     From its trace, else its file's name, else by its place.
     """
     # Where every trace states one and the same rank, as single processes do, none is meant.
-    alike = len(recordings) > 1 and len({each.told for each in recordings}) == 1
-    stated = [each.in_name if alike else each.stated for each in recordings]
+    all_same = len(recordings) > 1 and len({recording.in_trace for recording in recordings}) == 1
+    stated = [recording.in_name if all_same else recording.stated for recording in recordings]
     taken: set[int] = set()
     ranks: list[int | None] = []
     for rank in stated:
         ranks.append(None if rank in taken else rank)
         taken |= {rank} if rank is not None else set()
     free = (number for number in range(2 * len(recordings)) if number not in taken)
-    found = tuple(next(free) if rank is None else rank for rank in ranks)
+    numbers = tuple(next(free) if rank is None else rank for rank in ranks)
     if len(recordings) > 1 and all(rank is None for rank in stated):
-        return found, ("no recording says which rank it is: they are numbered by their names",)
+        return numbers, ("no recording says which rank it is: they are numbered by their names",)
     notes = [
-        f"{each.worker} does not say which rank it is: it counts as rank {rank}"
-        if said is None
-        else f"{each.worker} says that it is rank {said}, as another recording does: "
+        f"{recording.worker} does not say which rank it is: it counts as rank {rank}"
+        if stated_rank is None
+        else f"{recording.worker} says that it is rank {stated_rank}, as another recording does: "
         f"it counts as rank {rank}"
-        for each, said, rank in zip(recordings, stated, found, strict=True)
-        if said != rank and (said is not None or len(recordings) > 1)
+        for recording, stated_rank, rank in zip(recordings, stated, numbers, strict=True)
+        if stated_rank != rank and (stated_rank is not None or len(recordings) > 1)
     ]
-    return found, tuple(notes)
+    return numbers, tuple(notes)
 
 
 _NOT_COMPARED = ("host_start_ns", "host_end_ns", "start_ns", "end_ns", "latency_ns", "dur_ns")
@@ -101,7 +101,7 @@ class RankLayout:
     def words(self) -> str:
         """The same to read."""
         inner = ", ".join(f"{kind} {size}" for kind, size in self.groups)
-        return f"{counted(self.world, 'ranks')}{f' ({inner})' if inner else ''}"
+        return f"{count_noun(self.world, 'ranks')}{f' ({inner})' if inner else ''}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,13 +123,13 @@ class RankSet:
     @property
     def world_size(self) -> int:
         """How many ranks the run has, as far as recordings tell."""
-        told = (each.about.world_size or 0 for each in self.ranks.values())
-        return max(*told, max(self.ranks, default=-1) + 1, len(self.ranks))
+        world_sizes = (summary.about.world_size or 0 for summary in self.ranks.values())
+        return max(*world_sizes, max(self.ranks, default=-1) + 1, len(self.ranks))
 
     @property
     def missing(self) -> tuple[int, ...]:
         """Ranks of the run of which there is no recording, not even a damaged one."""
-        seen = {*self.ranks, *self.left_out, *(each.rank for each in self.damaged)}
+        seen = {*self.ranks, *self.left_out, *(recording.rank for recording in self.damaged)}
         return tuple(rank for rank in range(self.world_size) if rank not in seen)
 
     @property
@@ -156,8 +156,8 @@ class RankSet:
     def layout(self) -> RankLayout:
         """What the collectives of the run tell of its layout."""
         groups = self.analysis.groups.filter(pl.col("kind").is_in(_LAYOUT)).select("kind", "size")
-        found = sorted(groups.unique().rows(), key=lambda row: (_LAYOUT.index(row[0]), row[1]))
-        return RankLayout(self.world_size, tuple(found))
+        rows = sorted(groups.unique().rows(), key=lambda row: (_LAYOUT.index(row[0]), row[1]))
+        return RankLayout(self.world_size, tuple(rows))
 
     @cached_property
     def communication(self) -> WorkerComparison:
@@ -176,35 +176,43 @@ class RankSet:
 
 
 def ranks_of(
-    named: Sequence[tuple[Named, RankSummary]],
+    named: Sequence[tuple[NamedRecording, RankSummary]],
     damaged: tuple[DamagedRank, ...] = (),
-    left_out: Sequence[Named] = (),
+    left_out: Sequence[NamedRecording] = (),
 ) -> RankSet:
     """A set of summaries, each under its number, all about the same steps.
 
     `left_out` are recordings that have none of these.
     """
-    numbers, notes = numbered([each for each, _ in named])
+    numbers, notes = rank_numbers([recording for recording, _ in named])
     ranked = dict(sorted(zip(numbers, named, strict=True), key=itemgetter(0)))
-    without = f"without these steps and left out: {listed([each.worker for each in left_out])}"
+    without = (
+        "without these steps and left out: "
+        f"{join_names([recording.worker for recording in left_out])}"
+    )
     # Each under the number it goes by, without what only its own trace needs.
     summaries = {}
-    for rank, (_, each) in ranked.items():
-        records = each.worker.records.drop(_NOT_COMPARED)
-        summaries[rank] = replace(each, worker=replace(each.worker, rank=rank, records=records))
+    for rank, (_, summary) in ranked.items():
+        records = summary.worker.records.drop(_NOT_COMPARED)
+        summaries[rank] = replace(
+            summary, worker=replace(summary.worker, rank=rank, records=records)
+        )
     return RankSet(
         ranks=thinned_alike(summaries),
         workers={rank: name.worker for rank, (name, _) in ranked.items()},
         damaged=damaged,
         notes=(*notes, *([without] if left_out else [])),
-        left_out=tuple(each.stated for each in left_out if each.stated is not None),
+        left_out=tuple(recording.stated for recording in left_out if recording.stated is not None),
     )
 
 
 def ranks_of_traces(traces: Mapping[str, Trace]) -> RankSet:
     """The set of traces that are open already, by the names of their workers."""
-    found = {worker: summarise_rank(traces[worker]) for worker in sorted(traces, key=natural)}
-    named = [(Named(worker, each.about.rank, None), each) for worker, each in found.items()]
+    summaries = {worker: summarise_rank(traces[worker]) for worker in sorted(traces, key=natural)}
+    named = [
+        (NamedRecording(worker, summary.about.rank, None), summary)
+        for worker, summary in summaries.items()
+    ]
     return ranks_of(named)
 
 
@@ -213,8 +221,8 @@ def ranks_of_traces(traces: Mapping[str, Trace]) -> RankSet:
 _TIMES_UNCERTAINTY = 10.0
 """How far clocks must be apart, against how well that is known: the farthest of many are some four
 to six times as far apart by chance alone."""
-_LEAST_APART_NS = 1_000
-_MOST_RANGES = 12
+_MIN_APART_NS = 1_000
+_MAX_RANGES = 12
 _ASSUMED = "rank_assumed"
 """Of one trace alone rank 0 is assumed; ranks of a set are told apart by their names."""
 
@@ -223,31 +231,31 @@ def set_notes(ranks: RankSet) -> Iterator[str]:
     """Sentences about the set, those that weaken its numbers first."""
     if ranks.missing:
         verb = "is" if len(ranks.missing) == 1 else "are"
-        yield f"{the_ranks(ranks.missing, _MOST_RANGES)} of {ranks.world_size} {verb} missing"
+        yield f"{the_ranks(ranks.missing, _MAX_RANGES)} of {ranks.world_size} {verb} missing"
     if ranks.damaged:
         first = ranks.damaged[0]
         reason = first.reason.removeprefix(f"{first.source}: ")
-        names = listed([each.worker for each in ranks.damaged])
+        names = join_names([recording.worker for recording in ranks.damaged])
         whose = f"{first.worker}: {reason}" if len(ranks.damaged) > 1 else reason
         yield f"cannot be read: {names} ({whose}); the others stand"
     if silent := ranks.analysis.not_judged:
-        who = f"{the_ranks(silent, _MOST_RANGES)} {'has' if len(silent) == 1 else 'have'}"
+        who = f"{the_ranks(silent, _MAX_RANGES)} {'has' if len(silent) == 1 else 'have'}"
         yield f"{who} no device work, unlike most others, and cannot be judged"
     # What ranks with fewer steps than most lack is judged without them.
-    steps = {rank: int(each.steps["complete"].sum()) for rank, each in ranks.ranks.items()}
+    steps = {rank: int(summary.steps["complete"].sum()) for rank, summary in ranks.ranks.items()}
     usual = sorted(steps.values())[len(steps) // 2] if steps else 0
     fewer = [rank for rank, count in steps.items() if count < usual]
     if len(fewer) == 1:
         yield f"rank {fewer[0]} has {steps[fewer[0]]} of {usual} steps"
     elif fewer:
-        yield f"{the_ranks(fewer, _MOST_RANGES)} have fewer than the usual {usual} steps"
+        yield f"{the_ranks(fewer, _MAX_RANGES)} have fewer than the usual {usual} steps"
     yield from ranks.notes
-    kept = [each.kept for each in ranks.ranks.values()]
-    every = max((one.every for one in kept), default=1)
+    thinnings = [summary.thinning for summary in ranks.ranks.values()]
+    every = max((thinning.every for thinning in thinnings), default=1)
     if every > 1:
-        of = max(one.of_steps for one in kept)
+        of = max(thinning.of_steps for thinning in thinnings)
         yield f"long recordings: every {ordinal(every)} of {of} steps is compared between ranks"
-    if cut := sum(1 for one in kept if one.cut):
+    if cut := sum(1 for thinning in thinnings if thinning.cut):
         yield f"{cut} ranks have more collectives in a step than are compared: the first ones count"
     yield from _clocks(ranks)
 
@@ -283,32 +291,35 @@ def set_health(ranks: RankSet) -> list[tuple[HealthEntry, int]]:
     entries: list[tuple[HealthEntry, int | str]] = [
         *(
             (entry, rank)
-            for rank, each in ranks.ranks.items()
-            for entry in each.about.health
+            for rank, summary in ranks.ranks.items()
+            for entry in summary.about.health
             if entry.code != _ASSUMED or len(ranks.ranks) == 1
         ),
-        *((HealthEntry("unreadable_file", 1, one.reason), one.source) for one in ranks.damaged),
+        *(
+            (HealthEntry("unreadable_file", 1, recording.reason), recording.source)
+            for recording in ranks.damaged
+        ),
     ]
     merged = merge_entries(entry for entry, _ in entries)
-    found: dict[str, set[int | str]] = {}
+    places: dict[str, set[int | str]] = {}
     for entry, where in entries:
-        found.setdefault(entry.code, set()).add(where)
-    return [(entry, len(found[entry.code])) for entry in merged]
+        places.setdefault(entry.code, set()).add(where)
+    return [(entry, len(places[entry.code])) for entry in merged]
 
 
 def _clocks(ranks: RankSet) -> Iterator[str]:
     """How far clocks are apart, among those that collectives tie to each other."""
-    known = ranks.analysis.clocks.filter(pl.col("uncertainty_ns").is_finite())
-    clocks = known.unique("clock")
+    certain = ranks.analysis.clocks.filter(pl.col("uncertainty_ns").is_finite())
+    clocks = certain.unique("clock")
     if clocks.height < 2:
         return
     apart = clocks.select(
         (pl.col("offset_ns").max() - pl.col("offset_ns").min()).over("tied_to").max()
     ).item()
     sure = float(clocks["uncertainty_ns"].max())  # type: ignore[arg-type]
-    if apart < max(_TIMES_UNCERTAINTY * sure, _LEAST_APART_NS):
+    if apart < max(_TIMES_UNCERTAINTY * sure, _MIN_APART_NS):
         return
-    what = "hosts" if all(each.about.host for each in ranks.ranks.values()) else "ranks"
+    what = "hosts" if all(summary.about.host for summary in ranks.ranks.values()) else "ranks"
     yield (
         f"clocks of {clocks.height} {what} up to {brief_ns(apart)} apart, "
         f"known to ±{brief_ns(sure)}"
@@ -348,45 +359,45 @@ process_groups: Callable[[RankSet], pl.DataFrame] = attrgetter("analysis.groups"
 
 def rank_rows(ranks: RankSet) -> pl.DataFrame:
     """One row per rank: what its time goes to, how long it waits and lets others wait."""
-    found = _named(ranks.analysis.ranks, ranks)
-    return found if _has_steps(ranks) else found.clear()
+    table = _with_workers(ranks.analysis.ranks, ranks)
+    return table if _has_steps(ranks) else table.clear()
 
 
 def straggler_rows(ranks: RankSet) -> pl.DataFrame:
     """Ranks that hold the others up, the costliest first."""
     rows = [
         {
-            "rank": each.rank,
-            "worker": ranks.workers[each.rank],
-            "cause": each.cause,
-            "cost_ns": each.cost_ns,
-            "share_pct": 100 * each.share,
-            "steps": len(each.steps),
-            "step_names": list(each.steps),
-            "evidence": list(each.proofs),
+            "rank": straggler.rank,
+            "worker": ranks.workers[straggler.rank],
+            "cause": straggler.cause,
+            "cost_ns": straggler.cost_ns,
+            "share_pct": 100 * straggler.share,
+            "steps": len(straggler.steps),
+            "step_names": list(straggler.steps),
+            "evidence": list(straggler.proofs),
         }
-        for each in ranks.analysis.stragglers
+        for straggler in ranks.analysis.stragglers
     ]
     return pl.DataFrame(rows, schema=STRAGGLER_SCHEMA)
 
 
 def rank_path(ranks: RankSet) -> pl.DataFrame:
     """Who is on the critical path across all ranks, the longest first."""
-    found = decisive_ranks(ranks.analysis.collectives, ranks.analysis.clocks)
-    return _named(found, ranks)
+    path = decisive_ranks(ranks.analysis.collectives, ranks.analysis.clocks)
+    return _with_workers(path, ranks)
 
 
 def clock_rows(ranks: RankSet) -> pl.DataFrame:
     """How far the clock of each rank is ahead of the others, and how sure that is."""
-    hosts = {rank: each.about.host for rank, each in ranks.ranks.items()}
+    hosts = {rank: summary.about.host for rank, summary in ranks.ranks.items()}
     host = pl.col("rank").replace_strict(hosts, return_dtype=pl.String).alias("host")
-    found = _named(ranks.analysis.clocks.drop("middle_ns").with_columns(host), ranks)
-    return found if ranks.communicates else found.clear()
+    table = _with_workers(ranks.analysis.clocks.drop("middle_ns").with_columns(host), ranks)
+    return table if ranks.communicates else table.clear()
 
 
 def rank_steps(ranks: RankSet) -> pl.DataFrame:
     """Every step of every rank: what it is spent on, waits suffered and caused."""
-    steps = stacked({rank: each.steps for rank, each in ranks.ranks.items()}).select(
+    steps = stack_tables({rank: summary.steps for rank, summary in ranks.ranks.items()}).select(
         pl.col("rank", "step", "complete"),
         (pl.col("end_ns") - pl.col("start_ns")).alias("step_ns"),
         pl.col("compute_ns", "communication_ns", "exposed_communication_ns", "overlap_ns"),
@@ -404,23 +415,30 @@ def rank_steps(ranks: RankSet) -> pl.DataFrame:
     )
     for more in (ranks.analysis.waits, excess):
         steps = steps.join(more, on=["rank", "step"], how="left", maintain_order="left")
-    return _named(steps, ranks)
+    return _with_workers(steps, ranks)
 
 
 def rank_groups(ranks: RankSet) -> pl.DataFrame:
     """Ranks that behave alike, and what sets the odd ones apart."""
     rows = [
-        (one.group, ranges_of(one.ranks), len(one.ranks), one.representative, one.odd, [*one.apart])
-        for one in (ranks.groups if _has_steps(ranks) else ())
+        (
+            group.group,
+            ranges_of(group.ranks),
+            len(group.ranks),
+            group.representative,
+            group.odd,
+            [*group.apart],
+        )
+        for group in (ranks.groups if _has_steps(ranks) else ())
     ]
     return pl.DataFrame(rows, schema=RANK_GROUP_SCHEMA, orient="row")
 
 
 def _has_steps(ranks: RankSet) -> bool:
-    return any(each.steps.height for each in ranks.ranks.values())
+    return any(summary.steps.height for summary in ranks.ranks.values())
 
 
-def _named(table: pl.DataFrame, ranks: RankSet) -> pl.DataFrame:
+def _with_workers(table: pl.DataFrame, ranks: RankSet) -> pl.DataFrame:
     """The table with the name of each rank's recording beside its number."""
     worker = pl.col("rank").replace_strict(dict(ranks.workers), return_dtype=pl.String)
     return table.select("rank", worker.alias("worker"), pl.exclude("rank"))

@@ -9,7 +9,7 @@ from itertools import compress
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import covered, joint, numbered, stacked
+from timesink.analyses.columns import combine_codes, dense_codes, new_coverage, stack_tables
 from timesink.analyses.communication_calls import PAIRS
 from timesink.analyses.ranks.causes import RankWork, slow_links, slow_stages, why
 from timesink.analyses.ranks.clocks import align_clocks, with_common_steps
@@ -29,16 +29,16 @@ from timesink.analyses.ranks.fitness import (
     steps_without_late_starts,
     without_late_starts,
 )
-from timesink.analyses.ranks.lateness import Panel, affected, late_ranks, least_share, panel_of
+from timesink.analyses.ranks.lateness import Panel, late_ranks, late_steps, least_share, panel_of
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.model.findings import Finding
 from timesink.model.fitness import Reason
 from timesink.model.intervals import Floats, Ints
 
-_FEWEST_TO_STAND_OUT, _CLEARLY_MORE = 4, 0.1
+_MIN_TO_STAND_OUT, _CLEARLY_MORE = 4, 0.1
 """Among how many ranks one may stand out, and by which part of the next one's computation."""
-_MOST_PLAYED, _MOST_CALLS_PLAYED = 16, 300_000
+_MAX_PLAYED, _MAX_CALLS_PLAYED = 16, 300_000
 """Of ranks that are late, one by one, and of calls in all of these runs."""
 
 
@@ -55,44 +55,44 @@ def find_stragglers(
     late = late_ranks(panel, what_if)
     work = RankWork(ranks)
     places: Ints = np.flatnonzero(late)
-    found = []
+    findings = []
     for place, cost in zip(places.tolist(), _costs(panel, places, what_if).tolist(), strict=True):
         reason = why(panel, place, late, work)
         if reason is not None:
-            held, excess = panel.held[place], panel.excess[place]
+            delay, excess = panel.delay[place], panel.excess[place]
             # Of ranks that are late together one comes last, and who that is in a step is chance.
-            by_itself = len(places) == 1 and held.any()
-            steps = affected(held if by_itself else np.maximum(held, excess), panel.step_ns)
+            by_itself = len(places) == 1 and delay.any()
+            steps = late_steps(delay if by_itself else np.maximum(delay, excess), panel.step_ns)
             names = tuple(compress(panel.steps, steps))
-            found.append(replace(reason, cost_ns=cost, steps=names))
+            findings.append(replace(reason, cost_ns=cost, steps=names))
     of_many = (*slow_stages(panel, work, what_if), *slow_links(panel, work, calls, what_if))
-    found += [replace(one, steps=panel.steps) for one in of_many]
+    findings += [replace(finding, steps=panel.steps) for finding in of_many]
     least = least_share(len(panel.ranks))
     # The costliest reason of each rank.
     best: dict[int, Finding] = {}
-    for one in sorted(found, key=lambda each: -each.cost_ns):
-        best.setdefault(one.rank, replace(one, share=one.cost_ns / panel.run_ns))
-    worth = [one for one in best.values() if one.share >= least]
-    return tuple(sorted(worth, key=lambda one: (-one.cost_ns, one.rank)))
+    for finding in sorted(findings, key=lambda late_finding: -late_finding.cost_ns):
+        best.setdefault(finding.rank, replace(finding, share=finding.cost_ns / panel.run_ns))
+    worth = [finding for finding in best.values() if finding.share >= least]
+    return tuple(sorted(worth, key=lambda finding: (-finding.cost_ns, finding.rank)))
 
 
 def _costs(panel: Panel, places: Ints, what_if: WithoutRank) -> Floats:
     """What each rank costs by itself: the run is played with nobody late but this one."""
-    held: Floats = panel.held[places].sum(axis=1)
+    delays: Floats = panel.delay[places].sum(axis=1)
     if not len(places) or what_if.score is None:
-        return held
+        return delays
     # Many who are late are late for one reason: some tell what the others cost as well.
-    many = max(2, min(_MOST_PLAYED, _MOST_CALLS_PLAYED // what_if.score.calls.height))
-    played = places[np.argsort(-held, kind="stable")[:many]]
+    many = max(2, min(_MAX_PLAYED, _MAX_CALLS_PLAYED // what_if.score.calls.height))
+    played = places[np.argsort(-delays, kind="stable")[:many]]
     costs = what_if.score.costs_of(panel.ranks[played], late=panel.ranks[places])
     for row, place in enumerate(played.tolist()):
-        if (panel.alike == panel.alike[place]).sum() == 1:
+        if (panel.roles == panel.roles[place]).sum() == 1:
             # Stages make different calls: alone in its stage, a rank is compared as a whole.
-            alone = what_if.score.cost_of_share(panel.ranks[[place]], panel.share_more(place))
-            costs[row] = min(costs[row], alone)
-    known = dict(zip(played.tolist(), costs.tolist(), strict=True))
+            share_cost = what_if.score.cost_of_share(panel.ranks[[place]], panel.share_more(place))
+            costs[row] = min(costs[row], share_cost)
+    cost_of = dict(zip(played.tolist(), costs.tolist(), strict=True))
     usual = float(np.median(costs))
-    return np.array([known.get(place, usual) for place in places.tolist()])
+    return np.array([cost_of.get(place, usual) for place in places.tolist()])
 
 
 def cost_together(late: Sequence[Finding], panel: Panel) -> tuple[float, float]:
@@ -102,12 +102,12 @@ def cost_together(late: Sequence[Finding], panel: Panel) -> tuple[float, float]:
     are late in the same step the latest counts.
     """
     by_step = []
-    for each in late:
-        more = np.maximum(panel.excess[panel.ranks == each.rank].sum(axis=0), 0.0)
+    for finding in late:
+        more = np.maximum(panel.excess[panel.ranks == finding.rank].sum(axis=0), 0.0)
         if not more.any():
             # Its link is slow, or its peers are as slow: nothing tells one step from another.
             more = np.ones(len(panel.steps))
-        by_step.append(each.cost_ns * more / more.sum())
+        by_step.append(finding.cost_ns * more / more.sum())
     cost = float(np.max(by_step, axis=0).sum())
     return cost, min(cost / max(panel.run_ns, 1.0), 1.0)
 
@@ -138,20 +138,22 @@ def rank_table(
     What `stragglers` cost is of so many `steps` of the run.
     """
     costs = {finding.rank: finding.cost_ns / max(steps, 1) for finding in stragglers}
-    told = [(rank, each.about.host, each.about.device) for rank, each in sorted(ranks.items())]
+    rows = [
+        (rank, summary.about.host, summary.about.device) for rank, summary in sorted(ranks.items())
+    ]
     schema = {name: RANK_SCHEMA[name] for name in ("rank", "host", "device")}
-    about = pl.DataFrame(told, schema=schema, orient="row")
-    whole = pl.col("complete")
+    about = pl.DataFrame(rows, schema=schema, orient="row")
+    is_complete = pl.col("complete")
     parts = pl.col(
         *("compute_ns", "communication_ns", "exposed_communication_ns", "overlap_ns", "idle_ns")
     )
     mean_step = (
-        stacked({rank: each.steps for rank, each in ranks.items()})
+        stack_tables({rank: summary.steps for rank, summary in ranks.items()})
         .group_by("rank")
         .agg(
-            parts.filter(whole).mean(),
-            steps=whole.sum(),
-            step_ns=(pl.col("end_ns") - pl.col("start_ns")).filter(whole).mean(),
+            parts.filter(is_complete).mean(),
+            steps=is_complete.sum(),
+            step_ns=(pl.col("end_ns") - pl.col("start_ns")).filter(is_complete).mean(),
         )
     )
     waits = by_step.drop("step").group_by("rank").sum()
@@ -178,11 +180,11 @@ def step_waits(calls: pl.DataFrame) -> pl.DataFrame:
     stopped = pl.when(is_pair).then(pl.min_horizontal("wait_ns", "exposed_ns"))
     # What the wait for each call adds to those of its rank and step that began before.
     start, wait = calls["start_ns"].to_numpy(), calls["wait_ns"].to_numpy()
-    key = joint(numbered(calls["rank"]), numbered(calls["step"]))
+    key = combine_codes(dense_codes(calls["rank"]), dense_codes(calls["step"]))
     order = np.lexsort((start, key))
     first = np.flatnonzero(np.diff(key[order], prepend=-1))
     added = np.empty(len(order), dtype=np.int64)
-    added[order] = covered(start[order], (start + wait)[order], first)
+    added[order] = new_coverage(start[order], (start + wait)[order], first)
     return (
         calls.lazy()
         .select("rank", "step", "start_ns", "held_up_ns", stopped=stopped, covered=pl.Series(added))
@@ -208,8 +210,11 @@ def judged_ranks(ranks: Mapping[int, RankSummary]) -> dict[int, RankSummary]:
     """
     # Of complete steps functions tell; a recording without any may still have device work.
     works = {
-        rank: bool((each.functions["place"] == "kernel").any() or each.steps["own_kernel_ns"].sum())
-        for rank, each in ranks.items()
+        rank: bool(
+            (rank_summary.functions["place"] == "kernel").any()
+            or rank_summary.steps["own_kernel_ns"].sum()
+        )
+        for rank, rank_summary in ranks.items()
     }
     if sum(works.values()) * 2 <= len(works):
         return dict(ranks)
@@ -251,19 +256,19 @@ class RanksAnalysis:
 
         With what it and the next one compute, and wait in collectives, in a step.
         """
-        panel, told = self.panel, ("compute_ns", "next_compute_ns", "wait_ns", "next_wait_ns")
+        panel, names = self.panel, ("compute_ns", "next_compute_ns", "wait_ns", "next_wait_ns")
         least = least_share(len(panel.ranks)) * panel.step_ns
-        for number in np.unique(panel.alike):
-            peers = pl.col("rank").is_in(panel.ranks[panel.alike == number].tolist())
+        for number in np.unique(panel.roles):
+            peers = pl.col("rank").is_in(panel.ranks[panel.roles == number].tolist())
             rows = self.ranks.filter(peers, pl.col("steps") > 0).sort("compute_ns", descending=True)
-            if rows.height < _FEWEST_TO_STAND_OUT:
+            if rows.height < _MIN_TO_STAND_OUT:
                 continue
             compute, following = rows["compute_ns"].head(2).to_list()
-            wait, *others = rows["wait_suffered_ns"].to_list()
+            wait, *other_waits = rows["wait_suffered_ns"].to_list()
             more = compute >= (1 + _CLEARLY_MORE) * following > 0
-            if more and min(others) - wait >= least > 0:
-                values = (compute, following, wait, min(others))
-                return {"rank": rows["rank"][0], **dict(zip(told, values, strict=True))}
+            if more and min(other_waits) - wait >= least > 0:
+                values = (compute, following, wait, min(other_waits))
+                return {"rank": rows["rank"][0], **dict(zip(names, values, strict=True))}
         return None
 
 
@@ -271,20 +276,20 @@ def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
     """Match, align, blame and explain."""
     judged = judged_ranks(ranks)
     calls = matched_collectives(judged)
-    clocks = align_clocks(calls, {rank: each.about.host for rank, each in judged.items()})
-    alike, named = with_common_steps(judged, calls, clocks)
+    clocks = align_clocks(calls, {rank: summary.about.host for rank, summary in judged.items()})
+    aligned, named = with_common_steps(judged, calls, clocks)
     waited = with_waits(named, clocks)
-    late = late_starts(waited, alike)
-    alike = steps_without_late_starts(alike, late)
+    late = late_starts(waited, aligned)
+    aligned = steps_without_late_starts(aligned, late)
     compared = with_blame(with_excess(without_late_starts(waited, late)))
-    panel = panel_of(alike, compared)
+    panel = panel_of(aligned, compared)
     # Tables tell steps as their ranks do.
     blamed = compared.with_columns(calls["step"])
     groups = keyed_groups(judged, calls)
     waits = step_waits(blamed)
-    stragglers = find_stragglers(alike, panel, compared, clocks)
+    stragglers = find_stragglers(aligned, panel, compared, clocks)
     return RanksAnalysis(
-        ranks=rank_table({**ranks, **alike}, waits, stragglers, len(panel.steps)),
+        ranks=rank_table({**ranks, **aligned}, waits, stragglers, len(panel.steps)),
         collectives=blamed,
         clocks=clocks,
         stragglers=stragglers,

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import stacked
+from timesink.analyses.columns import stack_tables
 from timesink.analyses.communication_calls import PAIRS
 from timesink.analyses.ranks.collectives import complete_transfers, slow_groups
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics import usual_spread
+from timesink.analyses.statistics import scaled_mad
 from timesink.model.findings import Evidence, Finding
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.units import brief_ns, factor, share
@@ -29,7 +29,7 @@ CAUSES = (
 )
 """Everything that is ever named as the cause of a straggler."""
 
-_LEAST_MORE_WAITS, _MANY_MORE_WAITS = 0.9, 4.0
+_MIN_MORE_WAITS, _MANY_MORE_WAITS = 0.9, 4.0
 """Further calls per step that wait for the device."""
 _MORE_WAITS, _MANY = 1.5, 1.2
 """How many times as many they are at least, few or many of them."""
@@ -55,7 +55,7 @@ class RankWork:
     @cached_property
     def steps(self) -> dict[int, int]:
         """Complete steps of each rank."""
-        return {rank: int(each.steps["complete"].sum()) for rank, each in self.ranks.items()}
+        return {rank: int(summary.steps["complete"].sum()) for rank, summary in self.ranks.items()}
 
     def per_step(self, ranks: Sequence[int], place: str) -> pl.DataFrame:
         """Functions of some ranks at a place, what they did in a step."""
@@ -64,7 +64,7 @@ class RankWork:
             schema={"rank": pl.Int64, "steps": pl.Int64},
         )
         return (
-            stacked({rank: self.ranks[rank].functions for rank in ranks})
+            stack_tables({rank: self.ranks[rank].functions for rank in ranks})
             .filter(pl.col("place") == place)
             .join(steps, on="rank", maintain_order="left")
             .select("rank", "function", "typical_ns", pl.col(_AMOUNTS) / pl.col("steps"))
@@ -86,16 +86,16 @@ class RankWork:
 
     def beside(self, rank: int, peers: Sequence[int], place: str) -> pl.DataFrame:
         """Functions of a rank and what is usual for its peers, as `with_expected`."""
-        own, usual = self.per_step([rank], place), self.usual(peers, place)
-        both = own.drop("rank").join(usual, on="function", how="full", coalesce=True)
+        mine, usual = self.per_step([rank], place), self.usual(peers, place)
+        both = mine.drop("rank").join(usual, on="function", how="full", coalesce=True)
         return with_expected(both.fill_null(0.0))
 
 
 def with_expected(table: pl.DataFrame) -> pl.DataFrame:
     """Functions with what they would take, given their work, at the pace of the peers."""
-    given = pl.when(pl.col("peer_work") > 0).then("work").otherwise("calls")
+    amount = pl.when(pl.col("peer_work") > 0).then("work").otherwise("calls")
     usual = pl.when(pl.col("peer_work") > 0).then("peer_work").otherwise("peer_calls")
-    expected = pl.col("peer_dur_ns") * (given / pl.when(usual > 0).then(usual))
+    expected = pl.col("peer_dur_ns") * (amount / pl.when(usual > 0).then(usual))
     return table.with_columns(expected=pl.coalesce(expected, "dur_ns"))
 
 
@@ -105,27 +105,27 @@ def why(panel: Panel, place: int, others_late: Flags, work: RankWork) -> Finding
     times = source_times(panel, place, peers)
     more = {source: taken - usual for source, (taken, usual) in times.items()}
     rank = int(panel.ranks[place])
-    others = panel.ranks[some(peers)].tolist()
-    source = max(more, key=lambda each: more[each])
+    peer_ranks = panel.ranks[some(peers)].tolist()
+    source = max(more, key=lambda name: more[name])
     if more[source] <= 0:
         return None
     taken = times[source]
     if source == "kernels":
-        return kernel_reason(rank, *taken, others, work)
-    has_device = bool(np.nansum(panel.own["kernels"][place]) > 0)
+        return kernel_reason(rank, *taken, peer_ranks, work)
+    has_device = bool(np.nansum(panel.time_by_source["kernels"][place]) > 0)
     # How much more work the functions of a rank are given, as a part of what they take.
-    split = work.beside(rank, others, "kernel" if has_device else "host")
+    split = work.beside(rank, peer_ranks, "kernel" if has_device else "host")
     usual = float(split["peer_dur_ns"].sum())
     more_work = float((split["expected"] - split["peer_dur_ns"]).sum())
     if usual and more_work > _MORE_WORK * usual:
         # A larger batch takes longer to load and to copy, too.
         what = "Kernels" if has_device else "Operators"
-        given = more_than(usual, usual + more_work, "work", "those of its peers")
-        text = f"{what} of rank {rank} are given {given}."
+        amount_text = more_than(usual, usual + more_work, "work", "those of its peers")
+        text = f"{what} of rank {rank} are given {amount_text}."
         return late(rank, "uneven_work", text)
     if source == "host":
         at_once = float(np.nanmean(panel.gap[place] - np.nanmedian(panel.gap[peers], axis=0)))
-        return _host_reason(rank, taken, at_once, others, work, has_device=has_device)
+        return _host_reason(rank, taken, at_once, peer_ranks, work, has_device=has_device)
     cause = {"loading": "data_loading", "copies": "slow_link"}[source]
     what = {"loading": "loads data", "copies": "copies"}[source]
     return late(rank, cause, f"Rank {rank} {what} {' '.join(longer(*taken))} its peers.")
@@ -133,8 +133,8 @@ def why(panel: Panel, place: int, others_late: Flags, work: RankWork) -> Finding
 
 def source_times(panel: Panel, place: int, peers: Ints) -> dict[str, tuple[float, float]]:
     """By source, what a rank and its peers take in steps in which it is late; in ns per step."""
-    held = panel.held[place] if panel.held[place].any() else panel.excess[place]
-    late = held > 0.25 * held.max(initial=0.0)
+    delay = panel.delay[place] if panel.delay[place].any() else panel.excess[place]
+    late = delay > 0.25 * delay.max(initial=0.0)
     steps = late if late.any() else np.ones(len(panel.steps), dtype=np.bool_)
 
     def mean(values: Floats) -> float:
@@ -142,7 +142,7 @@ def source_times(panel: Panel, place: int, peers: Ints) -> dict[str, tuple[float
 
     return {
         source: (mean(values[place]), mean(np.nanmedian(values[peers], axis=0)))
-        for source, values in panel.own.items()
+        for source, values in panel.time_by_source.items()
     }
 
 
@@ -181,34 +181,35 @@ def kernel_reason(
     much = f"Kernels of rank {rank} take {' '.join(longer(taken_ns, usual_ns))} on its peers"
     if by_work >= by_pace:
         usual = float(split["peer_dur_ns"].sum())
-        given = more_than(usual, usual + by_work, "work")
-        return late(rank, "uneven_work", f"{much}: they are given {given}.")
+        amount_text = more_than(usual, usual + by_work, "work")
+        return late(rank, "uneven_work", f"{much}: they are given {amount_text}.")
     slower = split.filter(pl.col("expected") > 0)
     pace = (slower["dur_ns"] / slower["expected"]).to_numpy() - 1
     expected = max(float(split["expected"].sum()), 1.0)
     overall = by_pace / expected
     weight = slower["expected"].to_numpy()
-    alike = float(weight[pace > _ALL_SLOWER * overall].sum()) / max(float(weight.sum()), 1.0)
+    slower_share = float(weight[pace > _ALL_SLOWER * overall].sum()) / max(float(weight.sum()), 1.0)
     slowed = more_than(expected, expected + by_pace, "", time=True)
     text = f"{much}: over all steps, the same work takes {slowed}"
-    if alike > _ALL_SLOWER:
-        part = share(alike, 1.0)
+    if slower_share > _ALL_SLOWER:
+        part = share(slower_share, 1.0)
         return late(rank, "gpu_clock", f"{text}, in {part} of the kernel time.")
     worst = slower.sort(pl.col("dur_ns") - pl.col("expected"))["function"][-1]
     return late(rank, "kernel_change", f"{text}, most of it in {worst}.")
 
 
 def _host_reason(
-    rank: int, taken: tuple[float, float], at_once_ns: float, others: list[int], work: RankWork, *,
+    rank: int, taken: tuple[float, float], at_once_ns: float, peer_ranks: list[int],
+    work: RankWork, *,
     has_device: bool,
 ) -> Finding:  # fmt: skip
     (degree, than), more_ns = longer(*taken), taken[0] - taken[1]
     much = f"The host of rank {rank} takes {degree} {than} those of its peers"
     if has_device:
         much = f"The device of rank {rank} waits {degree} for its host {than} those of its peers"
-    waits = work.beside(rank, others, "waiting")
+    waits = work.beside(rank, peer_ranks, "waiting")
     calls, usual = float(waits["calls"].sum()), float(waits["peer_calls"].sum())
-    few = max(_MORE_WAITS * usual, usual + _LEAST_MORE_WAITS)
+    few = max(_MORE_WAITS * usual, usual + _MIN_MORE_WAITS)
     if calls > min(few, max(_MANY * usual, usual + _MANY_MORE_WAITS)):
         most = waits.sort(pl.col("calls") - pl.col("peer_calls"))["function"][-1]
         text = f"{much}, which waits {_times(calls)} for it ({most}); on peers {_times(usual)}."
@@ -228,9 +229,9 @@ def _times(number: float) -> str:
 
 # Ranks behind a slow link: every collective they take part in takes longer to move its data.
 
-_LEAST_SHARE = 0.015
+_MIN_SHARE = 0.015
 _OUTLYING = 8.0
-_LEAST_SLOWER_COPIES = 0.2
+_MIN_SLOWER_COPIES = 0.2
 _NEARLY, _FAINT = 0.95, 1e-3
 
 
@@ -251,7 +252,7 @@ def slow_links(
     more = (pl.col("transfer_ns") - pl.col("usual")).clip(lower_bound=0)
     lost = _by_rank(transfers.group_by("rank").agg(more.sum()), panel)
     copies = _copies_slower(panel, work)
-    with_slow_copies = _outlying(copies)
+    with_slow_copies = _outlier(copies)
     suspect = with_slow_copies
     # Peers share some groups with the culprit; only the culprit is in all that are slow.
     in_all = lost >= _NEARLY * lost.max()
@@ -271,32 +272,35 @@ def slow_links(
         totals = work.ranks[rank].steps.select("blocked_ns", "communication_ns").sum()
         exposed, all_of_it = totals.row(0)
         cost = float(mine.select(more.sum()).item()) * (exposed / all_of_it if all_of_it else 1.0)
-    if cost < _LEAST_SHARE * panel.run_ns:
+    if cost < _MIN_SHARE * panel.run_ns:
         return
-    said = (
+    sentence = (
         f"Copies of rank {rank} take {slower:.1f} times as long as those of its peers; what "
         "its collectives could do without that, no other group tells."
     )
-    others: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     if lost.any():
         longer = brief_ns(float(lost[suspect]) / len(panel.steps))
-        said = (
+        sentence = (
             f"Collectives with rank {rank} take {longer} per step longer to move their data "
             "than those of other groups of the same size."
         )
         if in_all.sum() > 1 and with_slow_copies != suspect:
-            alike = ranges_of(panel.ranks[in_all])
-            others = (
-                f"Ranks {alike} are in the same slow groups: it may be the link of any of them.",
+            rank_text = ranges_of(panel.ranks[in_all])
+            notes = (
+                (
+                    f"Ranks {rank_text} are in the same slow groups: it may be the link of any of "
+                    "them."
+                ),
             )
-    yield late(rank, "slow_link", said, *others, cost_ns=cost)
+    yield late(rank, "slow_link", sentence, *notes, cost_ns=cost)
 
 
-def _outlying(copies: Floats) -> int | None:
+def _outlier(copies: Floats) -> int | None:
     """The place of the rank whose copies are slower than those of others, beyond chance."""
     suspect = int(np.argmax(copies))
-    spread = usual_spread(copies, float(np.median(copies)))
-    enough = 1 + max(_LEAST_SLOWER_COPIES, _OUTLYING * spread)
+    spread = scaled_mad(copies, float(np.median(copies)))
+    enough = 1 + max(_MIN_SLOWER_COPIES, _OUTLYING * spread)
     return suspect if copies[suspect] >= enough else None
 
 
@@ -313,13 +317,13 @@ def _copies_slower(panel: Panel, work: RankWork) -> Floats:
 
 def _by_rank(table: pl.DataFrame, panel: Panel) -> Floats:
     """The numbers of a table with a rank and one number, in the order of the panel; 0 for none."""
-    known = dict(table.iter_rows())
-    return np.array([float(known.get(int(rank)) or 0.0) for rank in panel.ranks])
+    value_of = dict(table.iter_rows())
+    return np.array([float(value_of.get(int(rank)) or 0.0) for rank in panel.ranks])
 
 
 # Stages of a pipeline that have more to do than the others: all of their ranks are late.
 
-_LEAST_MORE = 0.1
+_MIN_MORE = 0.1
 """A stage may do so much more than the others before it is worth a word."""
 
 _NEARLY_ALL = 0.2
@@ -328,20 +332,20 @@ _NEARLY_ALL = 0.2
 
 def slow_stages(panel: Panel, work: RankWork, what_if: WithoutRank) -> Iterator[Finding]:
     """The stage whose kernels take longest, where that is far longer than in the others."""
-    stages = [panel.alike == number for number in np.unique(panel.alike)]
+    stages = [panel.roles == number for number in np.unique(panel.roles)]
     done = work.ranks[int(panel.ranks[0])].collectives["collective"].drop_nulls().unique()
     if len(stages) < 2 or set(PAIRS).isdisjoint(done.to_list()):
         return
-    usual_of_rank = np.nanmedian(panel.own["kernels"], axis=1)
+    usual_of_rank = np.nanmedian(panel.time_by_source["kernels"], axis=1)
     # Some slow ranks do not make a slow stage: it is one if nearly all of it are.
-    busy = np.array([float(np.nanquantile(usual_of_rank[each], _NEARLY_ALL)) for each in stages])
+    busy = np.array([float(np.nanquantile(usual_of_rank[stage], _NEARLY_ALL)) for stage in stages])
     worst = int(np.argmax(busy))
     usual = float(np.median(np.delete(busy, worst)))
     more = busy[worst] - usual
-    if usual <= 0 or more < _LEAST_MORE * usual:
+    if usual <= 0 or more < _MIN_MORE * usual:
         return
     members = np.flatnonzero(stages[worst])
-    first = members[int(np.argmax(panel.held[members].sum(axis=1)))]
+    first = members[int(np.argmax(panel.delay[members].sum(axis=1)))]
     text = (
         f"Kernels of the pipeline stage with ranks {ranges_of(panel.ranks[members])} take "
         f"{brief_ns(busy[worst])} per step, those of other stages {brief_ns(usual)}."
@@ -349,10 +353,10 @@ def slow_stages(panel: Panel, work: RankWork, what_if: WithoutRank) -> Iterator[
     cost = min(more, panel.step_ns) * len(panel.steps)
     if what_if.score is not None:
         # What its ranks do more, as a part of all that they do by themselves.
-        own = sum(np.nan_to_num(values[members]) for values in panel.own.values())
-        part = min(more / max(float(np.median(own)), more, 1.0), 1.0)
+        self_times = sum(np.nan_to_num(values[members]) for values in panel.time_by_source.values())
+        part = min(more / max(float(np.median(self_times)), more, 1.0), 1.0)
         cost = what_if.score.cost_of_share(panel.ranks[members], part)
     # A whole stage may also be on slow devices.
-    others = panel.ranks[some(np.flatnonzero(~stages[worst]))].tolist()
-    cause = kernel_reason(int(panel.ranks[first]), busy[worst], usual, others, work).cause
+    peer_ranks = panel.ranks[some(np.flatnonzero(~stages[worst]))].tolist()
+    cause = kernel_reason(int(panel.ranks[first]), busy[worst], usual, peer_ranks, work).cause
     yield late(int(panel.ranks[first]), cause, text, cost_ns=cost)

@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import stacked
+from timesink.analyses.columns import stack_tables
 from timesink.analyses.communication_calls import ONE_SIDED
 from timesink.analyses.comparison.times import cycle_times
 from timesink.analyses.comparison.verdict import judge_lengths
 from timesink.analyses.ranks import RankLayout, RankSet
 from timesink.analyses.ranks.analysis import RanksAnalysis
 from timesink.analyses.ranks.collectives import GROUP_KEY
-from timesink.analyses.ranks.lateness import LEAST_SHARE, SOURCES
-from timesink.analyses.ranks.likeness import LEAST_SHARE as LEAST_APART
-from timesink.analyses.ranks.likeness import far_from_usual, step_mean
+from timesink.analyses.ranks.lateness import MIN_SHARE, SOURCES
 from timesink.analyses.ranks.own_time import ranges_of
+from timesink.analyses.ranks.rank_clusters import MIN_SHARE as LEAST_APART
+from timesink.analyses.ranks.rank_clusters import far_from_usual, step_mean
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics import ALPHA, false_discovery
 from timesink.analyses.statistics.drift import mean_changes
@@ -45,8 +45,8 @@ could not be tested."""
 
 _KIND = ["group_kind", "collective", "dtype", "size_bytes", "group_size"]
 _TESTED = _KIND[1:]
-_LEAST_CHANGE = 0.05
-_LEAST_OF_STEP = 0.002
+_MIN_CHANGE = 0.05
+_MIN_OF_STEP = 0.002
 
 
 def collective_changes(base: RankSet, new: RankSet) -> pl.DataFrame:
@@ -54,13 +54,13 @@ def collective_changes(base: RankSet, new: RankSet) -> pl.DataFrame:
     sides = []
     for ranks, side in ((base, "base"), (new, "new")):
         steps = max(ranks.analysis.collectives["step"].n_unique(), 1)
-        told = {
+        columns = {
             f"calls_{side}": pl.col("calls") / steps,
             f"transfer_{side}_ns": pl.col("transfer_mean_ns"),
             f"wait_{side}_ns": pl.col("wait_mean_ns"),
             f"bus_{side}_bytes_per_s": pl.col("bus_bytes_per_s"),
         }
-        sides.append(ranks.analysis.matched.select(*_KIND, "groups", **told))
+        sides.append(ranks.analysis.matched.select(*_KIND, "groups", **columns))
     now = sides[1].drop("groups")
     both = sides[0].join(now, on=_KIND, how="full", coalesce=True, nulls_equal=True)
     if both.is_empty():
@@ -70,11 +70,11 @@ def collective_changes(base: RankSet, new: RankSet) -> pl.DataFrame:
     step_ns = max(base.analysis.panel.step_ns, 1.0)
     counts = (
         (pl.col("p_value") < ALPHA)
-        & (more.abs() > _LEAST_CHANGE * pl.col("transfer_base_ns"))
-        & (pl.col("change_ns").abs() > _LEAST_OF_STEP * step_ns * pl.col("groups"))
+        & (more.abs() > _MIN_CHANGE * pl.col("transfer_base_ns"))
+        & (pl.col("change_ns").abs() > _MIN_OF_STEP * step_ns * pl.col("groups"))
     )
     return (
-        both.join(_tested(base, new), on=_TESTED, how="left", nulls_equal=True)
+        both.join(_test_changes(base, new), on=_TESTED, how="left", nulls_equal=True)
         .with_columns(change_ns=more * usual)
         .with_columns(changed=counts.fill_null(value=False))
         .sort("changed", pl.col("change_ns").abs(), *_KIND, descending=[True, True] + [False] * 5,
@@ -83,41 +83,41 @@ def collective_changes(base: RankSet, new: RankSet) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def _tested(base: RankSet, new: RankSet) -> pl.DataFrame:
+def _test_changes(base: RankSet, new: RankSet) -> pl.DataFrame:
     """How likely noise moves transfers as far, for kinds that both runs have, step by step."""
     paired = pl.col("collective").cast(pl.String).replace(dict.fromkeys(ONE_SIDED, "send_recv"))
     size = pl.max_horizontal(pl.col("size_bytes", "out_bytes")).max().over("match")
     kind = pl.concat_str(pl.col(_TESTED).cast(pl.String), separator=" ", ignore_nulls=True)
     calls = [
-        each.analysis.collectives.filter(pl.col("step").is_not_null())
+        run.analysis.collectives.filter(pl.col("step").is_not_null())
         .select("step", "start_ns", "transfer_ns", "group_size", "match",
                 pl.col("dtype").cast(pl.String), collective=paired, size_bytes=size)
         .with_columns(kind=kind)
-        for each in (base, new)
+        for run in (base, new)
     ]  # fmt: skip
     # One row per step, one column per kind of collective: how long moving takes.
     before, now = (
-        each.group_by("step", "kind")
+        rows.group_by("step", "kind")
         .agg(pl.col("transfer_ns").mean(), pl.col("start_ns").min())
         .with_columns(pl.col("start_ns").min().over("step"))
         .sort("start_ns", "kind")
         .pivot("kind", index="step", values="transfer_ns", maintain_order=True)
-        for each in calls
+        for rows in calls
     )
     common = [name for name in before.columns[1:] if name in now.columns]
     if not common:
         columns = (*_TESTED, "p_value")
         return pl.DataFrame(schema={name: COLLECTIVE_CHANGE_SCHEMA[name] for name in columns})
     filled = []
-    for each in (before, now):
+    for table in (before, now):
         # A step without such a call counts as its others do.
-        values = each.select(common).to_numpy().astype(np.float64)
+        values = table.select(common).to_numpy().astype(np.float64)
         seen = np.isfinite(values)
         means = np.where(seen, values, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
         filled.append(np.where(seen, values, means))
     p = pl.Series(false_discovery(mean_changes(*filled).p)).fill_nan(None)
-    told = pl.DataFrame({"kind": common, "p_value": p})
-    return calls[0].select("kind", *_TESTED).unique("kind").join(told, on="kind").drop("kind")
+    p_values = pl.DataFrame({"kind": common, "p_value": p})
+    return calls[0].select("kind", *_TESTED).unique("kind").join(p_values, on="kind").drop("kind")
 
 
 # How each rank changed against the same rank before, beside how its peers did.
@@ -147,21 +147,26 @@ def rank_changes(
     # One row per source of own time, one column per rank.
     before, after = (
         np.stack(
-            [step_mean(each.own[name][np.searchsorted(each.ranks, numbers)]) for name in SOURCES]
+            [
+                step_mean(
+                    side_panel.time_by_source[name][np.searchsorted(side_panel.ranks, numbers)]
+                )
+                for name in SOURCES
+            ]
         )
-        for each in (base.analysis.panel, panel)
+        for side_panel in (base.analysis.panel, panel)
     )
-    role = panel.alike[np.searchsorted(panel.ranks, numbers)]
+    role = panel.roles[np.searchsorted(panel.ranks, numbers)]
     step_ns = max(base.analysis.panel.step_ns, panel.step_ns)
     judged = [far_from_usual(change, role, step_ns) for change in after - before]
-    beyond, odd = (np.stack(each) for each in zip(*judged, strict=True))
+    beyond, odd = (np.stack(parts) for parts in zip(*judged, strict=True))
     most = np.argmax(np.abs(beyond), axis=0), np.arange(len(numbers))
     apart = beyond[most]
     is_named = np.isin(numbers, list(named)) & (np.abs(apart) > LEAST_APART * step_ns)
     table = pl.DataFrame(
         {
             "rank": numbers,
-            "source": [list(SOURCES)[each] for each in most[0]],
+            "source": [list(SOURCES)[code] for code in most[0]],
             "base_ns": before[most],
             "new_ns": after[most],
             "change_ns": after[most] - before[most],
@@ -175,7 +180,7 @@ def rank_changes(
 
 # What the steps of a run are made of, over its ranks: parts that add up to a whole step.
 
-OWN = {
+SELF_COLUMNS = {
     "compute": ("own_kernel_ns",),
     "copies": ("own_memcpy_ns", "own_memset_ns"),
     "data_loading": ("own_data_loader_ns",),
@@ -188,7 +193,7 @@ PARTS = ("compute", "copies", "transfer", "waiting", "data_loading", "host", "id
 
 
 def step_parts(
-    ranks: Mapping[int, RankSummary], found: RanksAnalysis, numbers: Iterable[int]
+    ranks: Mapping[int, RankSummary], analysis: RanksAnalysis, numbers: Iterable[int]
 ) -> pl.DataFrame:
     """Divide the complete steps that most ranks have, over some of the ranks.
 
@@ -197,27 +202,30 @@ def step_parts(
     chosen = sorted(set(numbers) & ranks.keys())
     if not chosen:
         return pl.DataFrame(schema=dict.fromkeys((*PARTS, "length"), pl.Float64))
-    known = (
-        stacked({rank: ranks[rank].steps for rank in chosen})
-        .filter("complete", pl.col("step").is_in(found.panel.steps))
+    rows = (
+        stack_tables({rank: ranks[rank].steps for rank in chosen})
+        .filter("complete", pl.col("step").is_in(analysis.panel.steps))
         .select(
             "step",
             "start_ns",
             "rank",
             exposed=pl.col("blocked_ns").cast(pl.Float64),
             length=(pl.col("end_ns") - pl.col("start_ns")).cast(pl.Float64),
-            **{part: pl.sum_horizontal(*names).cast(pl.Float64) for part, names in OWN.items()},
+            **{
+                part: pl.sum_horizontal(*names).cast(pl.Float64)
+                for part, names in SELF_COLUMNS.items()
+            },
         )
     )
     waited = pl.coalesce("share", "share_of_rank", pl.lit(0.0))
-    calls = _waiting_shares(found.collectives)
+    calls = _waiting_shares(analysis.collectives)
     # The same over all steps, for those whose calls are not known.
     exposed = pl.col("exposed").sum()
     of_ranks = calls.group_by("rank").agg(
         share_of_rank=pl.col("waited").sum() / pl.when(exposed > 0).then(exposed)
     )
     return (
-        known.join(calls, on=["rank", "step"], how="left", maintain_order="left")
+        rows.join(calls, on=["rank", "step"], how="left", maintain_order="left")
         .join(of_ranks, on="rank", how="left", maintain_order="left")
         .with_columns(waiting=pl.col("exposed") * waited)
         .with_columns(transfer=pl.col("exposed") - pl.col("waiting"))
@@ -282,73 +290,94 @@ class StragglerChange:
 
 def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[StragglerChange, ...]:
     """Stragglers of both runs; `matched` says that a rank is the same in both of them."""
-    before = {each.rank: each for each in base.analysis.stragglers} if matched else {}
-    least = LEAST_SHARE * new.analysis.panel.step_ns
-    found: list[tuple[str, Finding, float, float, int | None]] = []
+    before = (
+        {straggler.rank: straggler for straggler in base.analysis.stragglers} if matched else {}
+    )
+    least = MIN_SHARE * new.analysis.panel.step_ns
+    entries: list[tuple[str, Finding, float, float, int | None]] = []
     taken: set[int] = set()
-    for each in new.analysis.stragglers:
-        own = before.get(each.rank) or _of_same_role(base, new, each, before)
-        new_ns, base_ns = _per_step(each, new.analysis), 0.0
-        if own is not None:
-            taken.add(own.rank)
-            base_ns = _per_step(own, base.analysis)
+    for straggler in new.analysis.stragglers:
+        counterpart = before.get(straggler.rank) or _of_same_role(base, new, straggler, before)
+        new_ns, base_ns = _per_step(straggler, new.analysis), 0.0
+        if counterpart is not None:
+            taken.add(counterpart.rank)
+            base_ns = _per_step(counterpart, base.analysis)
         elif matched:
-            base_ns = _unnamed(base.analysis, each.rank)
+            base_ns = _unnamed_cost(base.analysis, straggler.rank)
         state = "same"
-        if own is None and base_ns < _THERE * new_ns:
+        if counterpart is None and base_ns < _THERE * new_ns:
             state = "new"
         elif new_ns > max(_WORSE * base_ns, base_ns + least):
             state = "worse"
         elif base_ns > max(_WORSE * new_ns, new_ns + least):
             state = "better"
-        base_rank = None if own is None or own.rank == each.rank else own.rank
-        found.append((state, each, base_ns, new_ns, base_rank))
-    for each in base.analysis.stragglers:
-        if each.rank not in taken:
-            base_ns = _per_step(each, base.analysis)
-            new_ns = _unnamed(new.analysis, each.rank) if matched else 0.0
+        base_rank = (
+            None if counterpart is None or counterpart.rank == straggler.rank else counterpart.rank
+        )
+        entries.append((state, straggler, base_ns, new_ns, base_rank))
+    for straggler in base.analysis.stragglers:
+        if straggler.rank not in taken:
+            base_ns = _per_step(straggler, base.analysis)
+            new_ns = _unnamed_cost(new.analysis, straggler.rank) if matched else 0.0
             state = "better" if new_ns >= _THERE * base_ns else "gone"
-            found.append((state, each, base_ns, new_ns, None))
+            entries.append((state, straggler, base_ns, new_ns, None))
     changes = [
         StragglerChange(
-            state, one.rank, one.cause, base_ns, new_ns, own_rank, one.steps, one.proofs
+            state,
+            finding.rank,
+            finding.cause,
+            base_ns,
+            new_ns,
+            own_rank,
+            finding.steps,
+            finding.proofs,
         )
-        for state, one, base_ns, new_ns, own_rank in found
+        for state, finding, base_ns, new_ns, own_rank in entries
     ]
-    changes.sort(key=lambda one: (STATES.index(one.state), -max(one.base_ns, one.new_ns), one.rank))
+    changes.sort(
+        key=lambda change: (
+            STATES.index(change.state),
+            -max(change.base_ns, change.new_ns),
+            change.rank,
+        )
+    )
     return tuple(changes)
 
 
-def _per_step(each: Finding, found: RanksAnalysis) -> float:
-    return each.cost_ns / max(len(found.panel.steps), 1)
+def _per_step(finding: Finding, analysis: RanksAnalysis) -> float:
+    return finding.cost_ns / max(len(analysis.panel.steps), 1)
 
 
-def _unnamed(found: RanksAnalysis, rank: int) -> float:
+def _unnamed_cost(analysis: RanksAnalysis, rank: int) -> float:
     """What a rank costs, or takes more than its peers, in a run that does not name it."""
-    panel = found.panel
+    panel = analysis.panel
     place = np.flatnonzero(panel.ranks == rank)
     if not len(place) or not panel.steps:
         return 0.0
-    held, excess = panel.held[place[0]].mean(), np.median(panel.excess[place[0]])
-    return max(float(held), float(excess), 0.0)
+    delay, excess = panel.delay[place[0]].mean(), np.median(panel.excess[place[0]])
+    return max(float(delay), float(excess), 0.0)
 
 
 def _of_same_role(
-    base: RankSet, new: RankSet, each: Finding, before: dict[int, Finding]
+    base: RankSet, new: RankSet, finding: Finding, before: dict[int, Finding]
 ) -> Finding | None:
     """A straggler of the base for the same reason in the same role.
 
     Which rank of a slow stage is named is chance.
     """
-    if each.rank in _odd(new):
+    if finding.rank in _odd(new):
         return None
     panel = base.analysis.panel
-    role = dict(zip(panel.ranks.tolist(), panel.alike.tolist(), strict=True))
-    named = {one.rank for one in new.analysis.stragglers}
-    for own in before.values():
-        alike = role.get(own.rank) == role.get(each.rank, -2)
-        if alike and own.cause == each.cause and own.rank not in named | _odd(base):
-            return own
+    role = dict(zip(panel.ranks.tolist(), panel.roles.tolist(), strict=True))
+    named = {straggler.rank for straggler in new.analysis.stragglers}
+    for candidate in before.values():
+        same_role = role.get(candidate.rank) == role.get(finding.rank, -2)
+        if (
+            same_role
+            and candidate.cause == finding.cause
+            and candidate.rank not in named | _odd(base)
+        ):
+            return candidate
     return None
 
 
@@ -395,13 +424,13 @@ def compare_ranks(base: RankSet, new: RankSet) -> RankChanges:
     common = sorted(base.ranks.keys() & new.ranks.keys())
     whose = (common, common) if same else (list(base.ranks), list(new.ranks))
     parts = [
-        step_parts(each.ranks, each.analysis, ranks)
-        for each, ranks in zip((base, new), whose, strict=True)
+        step_parts(run.ranks, run.analysis, ranks)
+        for run, ranks in zip((base, new), whose, strict=True)
     ]
     length = pl.col("length").round().cast(pl.Int64).alias("cycle_dur_ns")
-    lengths = cycle_times(*(each.select(length).with_row_index("cycle") for each in parts))
+    lengths = cycle_times(*(part.select(length).with_row_index("cycle") for part in parts))
     judged = judge_lengths(lengths, "step")
-    before, now = (each.world for each in layouts)
+    before, now = (layout.world for layout in layouts)
     if before != now and judged.verdict != "incomparable":
         took = times(lengths.base_mean_ns, lengths.new_mean_ns)
         reason = (
@@ -410,7 +439,7 @@ def compare_ranks(base: RankSet, new: RankSet) -> RankChanges:
         )
         judged = replace(judged, verdict="incomparable", reason=reason)
     late = straggler_changes(base, new, matched=same)
-    moved = {each.rank for each in late if each.state in {"new", "worse", "gone"}}
+    moved = {change.rank for change in late if change.state in {"new", "worse", "gone"}}
     return RankChanges(
         base=base,
         new=new,
@@ -427,12 +456,12 @@ def compare_ranks(base: RankSet, new: RankSet) -> RankChanges:
 
 
 def _attribution(parts: Sequence[pl.DataFrame]) -> tuple[Component, ...]:
-    base, new = (each.select(PARTS).to_numpy() for each in parts)
+    base, new = (table.select(PARTS).to_numpy() for table in parts)
     if not (len(base) and len(new)):
         return ()
     change = mean_changes(base, new)
     tested = min(len(base), len(new)) > 1
-    found = [
+    components = [
         Component(
             part,
             None,
@@ -443,7 +472,7 @@ def _attribution(parts: Sequence[pl.DataFrame]) -> tuple[Component, ...]:
         )
         for place, part in enumerate(PARTS)
     ]
-    return tuple(sorted(found, key=lambda part: (-abs(part.delta_ns), part.part)))
+    return tuple(sorted(components, key=lambda part: (-abs(part.delta_ns), part.part)))
 
 
 def _notes(base: RankSet, new: RankSet, layouts: tuple[RankLayout, RankLayout]) -> Iterator[str]:
@@ -453,12 +482,12 @@ def _notes(base: RankSet, new: RankSet, layouts: tuple[RankLayout, RankLayout]) 
             f"the layout is another one: {before.words} before, {now.words} now; runs are "
             "compared as a whole, not rank by rank"
         )
-    for name, ours, others in (("base", base, new), ("new run", new, base)):
+    for name, ours, theirs in (("base", base, new), ("new run", new, base)):
         if ours.missing:
             yield f"without a recording in the {name}: ranks {ranges_of(ours.missing, most=8)}"
-        alone = sorted(ours.ranks.keys() - others.ranks.keys()) if before == now else []
-        if alone:
-            yield f"only in the {name}, and not compared: ranks {ranges_of(alone, most=8)}"
-        for each in ours.damaged:
-            yield f"left out of the {name}: {each.worker}: {each.reason}"
+        unpaired = sorted(ours.ranks.keys() - theirs.ranks.keys()) if before == now else []
+        if unpaired:
+            yield f"only in the {name}, and not compared: ranks {ranges_of(unpaired, most=8)}"
+        for recording in ours.damaged:
+            yield f"left out of the {name}: {recording.worker}: {recording.reason}"
         yield from (f"{name}: {note}" for note in ours.notes)

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import stacked
+from timesink.analyses.columns import stack_tables
 from timesink.analyses.communication_calls import SYNCHRONISING
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics import NORMAL
+from timesink.analyses.statistics import MAD_TO_SIGMA
 from timesink.model.intervals import Flags, Floats, Ints
 
 # Solving for clocks: sparse least squares by conjugate gradients, weights by residuals.
@@ -26,7 +26,7 @@ _ROUNDS = 12
 _ROUNDS_AGAIN = 3
 """From clocks and weights that are nearly right."""
 _BLOCKS = 8
-_LEAST_SCALE_NS = 200.0
+_MIN_SCALE_NS = 200.0
 _NEAR_NS = 0.01
 
 
@@ -57,26 +57,26 @@ def islands(ends: Ends, clocks: int) -> Ints:
 
 
 def solve(
-    ends: Ends, found: Floats, weight: Floats, *, drifts: Flags | bool, rounds: int = _ROUNDS
+    ends: Ends, solution: Floats, weight: Floats, *, drifts: Flags | bool, rounds: int = _ROUNDS
 ) -> tuple[Floats, Floats]:
     """The clocks that leave the least absolute residuals, and how much each end counted.
 
     A clock has an offset and, where it may have one, a drift (per half run).
     """
     for _ in range(rounds):
-        found = _least_squares(ends, weight, found, drifts=drifts)
-        left = _residuals(ends, found, weight)
+        solution = _least_squares(ends, weight, solution, drifts=drifts)
+        left = _residuals(ends, solution, weight)
         scale = _scale(left)
         weight = scale / np.maximum(np.abs(left), 0.5 * scale)
-    return found, weight
+    return solution, weight
 
 
 def _scale(left: Floats) -> float:
-    return max(NORMAL * float(np.median(np.abs(left))), _LEAST_SCALE_NS)
+    return max(MAD_TO_SIGMA * float(np.median(np.abs(left))), _MIN_SCALE_NS)
 
 
-def _predicted(ends: Ends, found: Floats) -> Floats:
-    return np.asarray(found[ends.clock, 0] + found[ends.clock, 1] * ends.at)
+def _predict_ends(ends: Ends, solution: Floats) -> Floats:
+    return np.asarray(solution[ends.clock, 0] + solution[ends.clock, 1] * ends.at)
 
 
 def _less_moment(ends: Ends, values: Floats, weight: Floats) -> Floats:
@@ -86,8 +86,8 @@ def _less_moment(ends: Ends, values: Floats, weight: Floats) -> Floats:
     return np.asarray(values - mean[ends.match])
 
 
-def _residuals(ends: Ends, found: Floats, weight: Floats) -> Floats:
-    return _less_moment(ends, ends.end - _predicted(ends, found), weight)
+def _residuals(ends: Ends, solution: Floats, weight: Floats) -> Floats:
+    return _less_moment(ends, ends.end - _predict_ends(ends, solution), weight)
 
 
 def _least_squares(ends: Ends, weight: Floats, guess: Floats, *, drifts: Flags | bool) -> Floats:
@@ -108,41 +108,41 @@ def _least_squares(ends: Ends, weight: Floats, guess: Floats, *, drifts: Flags |
         axis=1,
     )
     scaled = np.where(size > 0, 1 / np.maximum(size, 1e-300), 0.0)
-    found = guess.copy()
-    rest = gathered(_residuals(ends, found, weight))
+    solution = guess.copy()
+    rest = gathered(_residuals(ends, solution, weight))
     ahead = scaled * rest
     step = ahead.copy()
     strength = float((rest * ahead).sum())
     for _ in range(4 * clocks + 20):
         if strength <= 0 or np.abs(ahead).max() < _NEAR_NS:
             break
-        bent = gathered(_less_moment(ends, _predicted(ends, step), weight))
+        bent = gathered(_less_moment(ends, _predict_ends(ends, step), weight))
         along = float((step * bent).sum())
         if along <= 0:
             break
-        found += strength / along * step
+        solution += strength / along * step
         rest -= strength / along * bent
         ahead = scaled * rest
         before, strength = strength, float((rest * ahead).sum())
         step = ahead + strength / before * step
     # Only differences are known: those of an island are told against its median.
     island = islands(ends, clocks)
-    centred = found.copy()
+    centred = solution.copy()
     for number in np.unique(island):
         rows = island == number
-        centred[rows, 0] -= np.median(found[rows, 0])
+        centred[rows, 0] -= np.median(solution[rows, 0])
         # Clocks that keep no drift are what the drift of others is told against.
         if np.all((island != number) | drifts):
-            centred[rows, 1] -= np.median(found[rows, 1])
+            centred[rows, 1] -= np.median(solution[rows, 1])
     return centred
 
 
-def jackknife(ends: Ends, found: Floats, weight: Floats, *, drifts: Flags | bool) -> Floats:
+def jackknife(ends: Ends, solution: Floats, weight: Floats, *, drifts: Flags | bool) -> Floats:
     """Standard errors, from leaving out one block of collectives after the other."""
     matches = int(ends.match.max()) + 1
     blocks = min(_BLOCKS, matches)
-    many = np.bincount(ends.clock, minlength=len(found))
-    scale = _scale(_residuals(ends, found, weight))
+    many = np.bincount(ends.clock, minlength=len(solution))
+    scale = _scale(_residuals(ends, solution, weight))
     # No estimate is better than what so many ends can tell.
     least = np.stack([scale / np.sqrt(np.maximum(many, 1))] * 2, axis=1)
     if blocks < 3:
@@ -154,9 +154,9 @@ def jackknife(ends: Ends, found: Floats, weight: Floats, *, drifts: Flags | bool
     tries = []
     for block in range(blocks):
         rows = turn[ends.match] != block
-        kept = Ends(ends.clock[rows], ends.match[rows], ends.end[rows], ends.at[rows])
-        tries.append(solve(kept, found, weight[rows], drifts=drifts, rounds=3)[0])
-    away = np.stack(tries) - found
+        subset = Ends(ends.clock[rows], ends.match[rows], ends.end[rows], ends.at[rows])
+        tries.append(solve(subset, solution, weight[rows], drifts=drifts, rounds=3)[0])
+    away = np.stack(tries) - solution
     spread: Floats = np.sqrt((blocks - 1) / blocks * (away**2).sum(axis=0))
     return np.maximum(spread, least)
 
@@ -172,14 +172,14 @@ CLOCK_SCHEMA: dict[str, pl.DataType] = {
 number in `tied_to`.  A drift is NaN where the recording is too short to tell it, an uncertainty
 where clocks are left as they were recorded."""
 
-MOST_DRIFT_PPM = 200.0
+MAX_DRIFT_PPM = 200.0
 """What two clocks drift apart at most: crystals of computers keep within 100 ppm each."""
 _FAR_BEYOND = 10.0
 """So many times that is no drift of clocks, however uncertain it is."""
 _CERTAIN = 2.36
 """Standard errors of a 95 % interval, of so many blocks: Student's t with one less."""
-_FEWEST_FOR_DRIFT = 8
-_MOST_ENDS = 40_000
+_MIN_FOR_DRIFT = 8
+_MAX_ENDS = 40_000
 
 
 def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.DataFrame:
@@ -196,14 +196,14 @@ def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.Dat
     chosen = calls.filter(
         pl.col("collective").is_in(SYNCHRONISING), pl.len().over("match") > 1
     ).select("rank", "match", "end_ns")
-    clocks, often = len(numbers), -(-chosen.height // _MOST_ENDS)
+    clocks, often = len(numbers), -(-chosen.height // _MAX_ENDS)
     if often > 1:
         # Every so many-th collective of each group of ranks, where there are more than help.
         who = pl.col("rank").sort().hash().sum()
         matches = chosen.group_by("match").agg(who=who, end=pl.col("end_ns").min()).sort("end")
         turn = pl.int_range(pl.len()).over("who")
         chosen = chosen.join(matches.filter(turn % often == 0), on="match", how="semi")
-    found, spread = np.zeros((clocks, 2)), np.full((clocks, 2), np.nan)
+    solution, spread = np.zeros((clocks, 2)), np.full((clocks, 2), np.nan)
     drift_known = np.ones(clocks, dtype=np.bool_)
     tied, many = np.arange(clocks), np.zeros(clocks, dtype=np.int64)
     half, middle_ns = 1.0, 0
@@ -215,13 +215,13 @@ def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.Dat
         mean = np.bincount(match, end) / np.bincount(match)
         middle, half = (mean.max() + mean.min()) / 2, max((mean.max() - mean.min()) / 2, 1.0)
         ends = Ends(clock, match, end - mean[match], (mean[match] - middle) / half)
-        drifts = len(mean) >= _FEWEST_FOR_DRIFT
-        found, weight = solve(ends, found, np.ones(len(end)), drifts=drifts)
-        spread = jackknife(ends, found, weight, drifts=drifts)
+        drifts = len(mean) >= _MIN_FOR_DRIFT
+        solution, weight = solve(ends, solution, np.ones(len(end)), drifts=drifts)
+        spread = jackknife(ends, solution, weight, drifts=drifts)
         tied, many = islands(ends, clocks), np.bincount(clock, minlength=clocks)
         if drifts:
-            found, spread, drift_known, tied = _believable(
-                ends, (found, spread, weight), tied, 1e6 / half
+            solution, spread, drift_known, tied = _believable(
+                ends, (solution, spread, weight), tied, 1e6 / half
             )
         middle_ns = epoch + int(middle)
     of_rank = np.array(list(clock_of.values()), dtype=np.int64)
@@ -229,9 +229,9 @@ def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.Dat
         {
             "rank": list(clock_of),
             "clock": of_rank,
-            "offset_ns": found[of_rank, 0],
+            "offset_ns": solution[of_rank, 0],
             "uncertainty_ns": spread[of_rank, 0],
-            "drift_ppm": np.where(drift_known, found[:, 1] / half * 1e6, np.nan)[of_rank],
+            "drift_ppm": np.where(drift_known, solution[:, 1] / half * 1e6, np.nan)[of_rank],
             "drift_uncertainty_ppm": np.where(drift_known, spread[:, 1] / half * 1e6, np.nan)[
                 of_rank
             ],
@@ -253,22 +253,22 @@ def _believable(
     none.  Where ends move apart faster than clocks can, they are not ends of the same collectives:
     such clocks stay as they were recorded.
     """
-    found, spread, weight = solved
-    drift, error = np.abs(found[:, 1]) * ppm, _CERTAIN * spread[:, 1] * ppm
-    impossible = (drift - error > MOST_DRIFT_PPM) | (drift > _FAR_BEYOND * MOST_DRIFT_PPM)
-    is_known = np.asarray(error <= MOST_DRIFT_PPM)
+    solution, spread, weight = solved
+    drift, error = np.abs(solution[:, 1]) * ppm, _CERTAIN * spread[:, 1] * ppm
+    impossible = (drift - error > MAX_DRIFT_PPM) | (drift > _FAR_BEYOND * MAX_DRIFT_PPM)
+    is_known = np.asarray(error <= MAX_DRIFT_PPM)
     is_sure = is_known & (drift > error)
     if not is_sure.all():
         # Once more, without the drifts that are none.
-        kept = np.where(is_sure[:, None], found, found * [1.0, 0.0])
-        found, _ = solve(ends, kept, weight, drifts=is_sure, rounds=_ROUNDS_AGAIN)
+        guess = np.where(is_sure[:, None], solution, solution * [1.0, 0.0])
+        solution, _ = solve(ends, guess, weight, drifts=is_sure, rounds=_ROUNDS_AGAIN)
     lost = np.isin(tied, tied[impossible])
-    found, spread = found.copy(), spread.copy()
-    found[lost], spread[lost] = 0.0, np.nan
-    return found, spread, is_known & ~lost, np.where(lost, np.arange(len(tied)), tied)
+    solution, spread = solution.copy(), spread.copy()
+    solution[lost], spread[lost] = 0.0, np.nan
+    return solution, spread, is_known & ~lost, np.where(lost, np.arange(len(tied)), tied)
 
 
-def corrected(times: pl.Expr, clocks: pl.DataFrame) -> pl.Expr:
+def correct_times(times: pl.Expr, clocks: pl.DataFrame) -> pl.Expr:
     """Times of rows with a `rank`, on the common clock."""
 
     def of_clock(column: str) -> pl.Expr:
@@ -292,29 +292,36 @@ def with_common_steps(
 
     Nothing changes where most ranks have most names in common.
     """
-    steps = stacked({rank: each.steps for rank, each in ranks.items()}).filter("complete")
+    steps = stack_tables({rank: summary.steps for rank, summary in ranks.items()}).filter(
+        "complete"
+    )
     in_common = (pl.col("rank").n_unique().over("step") * 2 > len(ranks)).mean()
     if steps.is_empty() or steps.select(in_common).item() > 0.5:
         return ranks, calls
     # Rank, step and the step of the leading rank in which its middle lies, on the common clock.
     middle = (pl.col("start_ns") + pl.col("end_ns")) // 2
     timed = steps.select(
-        "rank", "step", start=corrected(pl.col("start_ns"), clocks), at=corrected(middle, clocks)
+        "rank",
+        "step",
+        start=correct_times(pl.col("start_ns"), clocks),
+        at=correct_times(middle, clocks),
     )
     leading = steps.group_by("rank").len().sort("len", "rank", descending=[True, False])["rank"][0]
     lead = timed.filter(pl.col("rank") == leading).sort("start")
     place = np.searchsorted(lead["start"].to_numpy(), timed["at"].to_numpy(), side="right") - 1
-    known = place >= 0
+    has_common = place >= 0
     common = lead["step"].gather(np.maximum(place, 0))
-    named = timed.select("rank", "step", common=common).filter(pl.Series(known))
+    named = timed.select("rank", "step", common=common).filter(pl.Series(has_common))
     renamed = {
-        rank: replace(each, steps=_renamed(each.steps.with_columns(rank=rank), named).drop("rank"))
-        for rank, each in ranks.items()
+        rank: replace(
+            summary, steps=_rename_steps(summary.steps.with_columns(rank=rank), named).drop("rank")
+        )
+        for rank, summary in ranks.items()
     }
-    return renamed, _renamed(calls, named)
+    return renamed, _rename_steps(calls, named)
 
 
-def _renamed(table: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
+def _rename_steps(table: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
     order = table.columns
-    found = table.join(named, on=["rank", "step"], how="left", maintain_order="left")
-    return found.with_columns(step=pl.coalesce("common", "step")).select(order)
+    rows = table.join(named, on=["rank", "step"], how="left", maintain_order="left")
+    return rows.with_columns(step=pl.coalesce("common", "step")).select(order)

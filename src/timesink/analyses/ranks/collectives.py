@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import Groups, joint, numbered
+from timesink.analyses.columns import Groups, combine_codes, dense_codes
 from timesink.analyses.communication_calls import (
     HOST_LIBRARIES,
     ONE_SIDED,
@@ -22,9 +22,9 @@ from timesink.analyses.communication_calls import (
     volume,
 )
 from timesink.analyses.communication_workers import match_calls
-from timesink.analyses.ranks.clocks import corrected
+from timesink.analyses.ranks.clocks import correct_times
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics import NORMAL
+from timesink.analyses.statistics import MAD_TO_SIGMA
 from timesink.model.intervals import Flags, Floats, Ints
 
 _DROPPED = ("library", "src_rank", "dst_rank", "what", "record", "worker", "party")
@@ -35,7 +35,7 @@ def matched_collectives(ranks: Mapping[int, RankSummary]) -> pl.DataFrame:
 
     `alike` numbers ranks that make the same calls in the same order: stages of a pipeline differ.
     """
-    calls = match_calls({str(rank): each.collectives for rank, each in ranks.items()})
+    calls = match_calls({str(rank): summary.collectives for rank, summary in ranks.items()})
     numbers = pl.Series("rank", list(ranks), dtype=pl.Int64)
     placed = calls.with_columns(numbers.gather(calls["worker"].to_physical()))
     # Whether a call sends to or receives from a higher rank (1) or a lower one (-1).
@@ -43,12 +43,12 @@ def matched_collectives(ranks: Mapping[int, RankSummary]) -> pl.DataFrame:
     placed = placed.with_columns(toward=(other - pl.col("rank")).sign())
     return (
         placed.drop(_DROPPED)
-        .join(_alike(placed), on="rank", how="left", maintain_order="left")
+        .join(_roles(placed), on="rank", how="left", maintain_order="left")
         .with_columns(dur_ns=pl.col("end_ns") - pl.col("start_ns"))
     )
 
 
-def _alike(calls: pl.DataFrame) -> pl.DataFrame:
+def _roles(calls: pl.DataFrame) -> pl.DataFrame:
     """What most steps of a rank look like: kinds and sizes of its calls, in order."""
     uneven = pl.col("collective").is_in(UNEVEN).fill_null(value=False)
     size = pl.when(~uneven).then("size_bytes")
@@ -85,10 +85,10 @@ def with_waits(calls: pl.DataFrame, clocks: pl.DataFrame) -> pl.DataFrame:
     """
     together = pl.col("collective").is_in(SYNCHRONISING).fill_null(value=False)
     shortest = pl.col("dur_ns").min().over("match")
-    start = corrected(pl.col("start_ns"), clocks)
+    start = correct_times(pl.col("start_ns"), clocks)
     until_last = (start.max().over("match") - start).clip(0, pl.col("dur_ns"))
-    alone = pl.len().over("match") < 2
-    wait = pl.when(alone).then(0).when(together).then(pl.col("dur_ns") - shortest)
+    is_single = pl.len().over("match") < 2
+    wait = pl.when(is_single).then(0).when(together).then(pl.col("dur_ns") - shortest)
     return calls.with_columns(wait_ns=wait.otherwise(until_last)).with_columns(
         transfer_ns=pl.col("dur_ns") - pl.col("wait_ns"), members=pl.len().over("match")
     )
@@ -105,10 +105,10 @@ def with_excess(calls: pl.DataFrame) -> pl.DataFrame:
     ahead = np.zeros(len(taken))
     rank, order = calls["rank"].to_numpy(), _in_order(calls)
     # Who cannot be compared here is as far as it was.
-    known = order[((many > 1) & ~_queued(calls, peers))[order]]
-    sums = (taken - typical)[known]
-    is_first = np.diff(rank[known], prepend=-1) != 0
-    ahead[known] = np.where(is_first, sums, np.diff(sums, prepend=0.0))
+    comparable = order[((many > 1) & ~_is_queued(calls, peers))[order]]
+    sums = (taken - typical)[comparable]
+    is_first = np.diff(rank[comparable], prepend=-1) != 0
+    ahead[comparable] = np.where(is_first, sums, np.diff(sums, prepend=0.0))
     return calls.with_columns(excess_ns=pl.Series(ahead))
 
 
@@ -120,18 +120,18 @@ def so_far(calls: pl.DataFrame) -> Floats:
     return taken
 
 
-def mended(calls: pl.DataFrame, late: Ints) -> Floats:
+def time_without_lateness(calls: pl.DataFrame, late: Ints) -> Floats:
     """What ranks would have taken so far, had those who are late taken what the others took.
 
     `calls` are in order of rank and start.
     """
     taken, peers, rank = so_far(calls), _peers(calls), calls["rank"].to_numpy()
     typical, many = peer_median(taken, peers, of=~np.isin(rank, late))
-    known = (many > 0) & ~_queued(calls, peers)
+    is_comparable = (many > 0) & ~_is_queued(calls, peers)
     better = taken.copy()
-    for one in late:
-        rows = np.flatnonzero(rank == one)
-        seen = rows[known[rows]]
+    for late_rank in late:
+        rows = np.flatnonzero(rank == late_rank)
+        seen = rows[is_comparable[rows]]
         # Where nobody can be compared a rank falls behind as fast as in between.
         at, usual = np.concatenate([[0.0], taken[seen]]), np.concatenate([[0.0], typical[seen]])
         behind = np.interp(taken[rows], at, at - usual)
@@ -168,7 +168,7 @@ def queued_behind(calls: pl.DataFrame, *, on_host: bool = True) -> pl.Series:
     )
 
 
-def _queued(calls: pl.DataFrame, peers: Ints) -> Flags:
+def _is_queued(calls: pl.DataFrame, peers: Ints) -> Flags:
     """Calls on a stream that start when the one before them is over, here or for many peers.
 
     The rank was ready for it before, and nobody knows when.  Threads of the host come late as well,
@@ -183,7 +183,7 @@ def _peers(calls: pl.DataFrame) -> Ints:
     """A number for calls that are the same thing to different ranks that do the same work."""
     uneven = pl.col("collective").is_in(UNEVEN).fill_null(value=False)
     few = calls.group_by("alike").agg(few=pl.col("rank").n_unique() < 2).filter("few")["alike"]
-    told = calls.select(
+    keys = calls.select(
         "collective",
         "toward",
         "group_size",
@@ -192,9 +192,9 @@ def _peers(calls: pl.DataFrame) -> Ints:
         # Too few of a sort: then everybody is a peer.
         alike=pl.when(~pl.col("alike").is_in(few.implode())).then("alike"),
     )
-    kind = joint(*(numbered(column) for column in told))
-    turns = Groups.of(joint(numbered(calls["rank"]), kind))
-    return joint(kind, turns.places)
+    kind = combine_codes(*(dense_codes(column) for column in keys))
+    turns = Groups.of(combine_codes(dense_codes(calls["rank"]), kind))
+    return combine_codes(kind, turns.places)
 
 
 def with_blame(calls: pl.DataFrame) -> pl.DataFrame:
@@ -217,16 +217,16 @@ def with_blame(calls: pl.DataFrame) -> pl.DataFrame:
     last[order[first]] = True
     last &= calls["members"].to_numpy() > 1
     excess = calls["excess_ns"].to_numpy()
-    held = np.zeros(calls.height)
+    delay = np.zeros(calls.height)
     ranks = calls["rank"].to_numpy()
     late = np.zeros(int(ranks.max(initial=0)) + 1)
     for rows in _turns(calls):
         rank = ranks[rows]
         late[rank] = np.maximum(late[rank] + excess[rows], 0.0)
-        held[rows] = np.where(last[rows], np.minimum(late[rank], typical[rows]), 0.0)
-        eased = np.where(last[rows], held[rows], wait[rows])
+        delay[rows] = np.where(last[rows], np.minimum(late[rank], typical[rows]), 0.0)
+        eased = np.where(last[rows], delay[rows], wait[rows])
         late[rank] = np.maximum(late[rank] - eased, 0.0)
-    return calls.with_columns(held_up_ns=pl.Series(held))
+    return calls.with_columns(held_up_ns=pl.Series(delay))
 
 
 def _turns(calls: pl.DataFrame) -> Iterator[Ints]:
@@ -252,8 +252,8 @@ def peer_median(values: Floats, peers: Ints, *, of: Flags | None = None) -> tupl
     low, high = first + (many - 1) // 2, first + many // 2
     middle = np.where(many == 2, ordered[low], (ordered[low] + ordered[high]) / 2)
     place = np.minimum(np.searchsorted(numbers, peers), len(numbers) - 1)
-    known = numbers[place] == peers
-    return np.where(known, middle[place], 0.0), np.where(known, many[place], 0)
+    has_median = numbers[place] == peers
+    return np.where(has_median, middle[place], 0.0), np.where(has_median, many[place], 0)
 
 
 # Process groups of a run: who is in them, and what they are for.
@@ -280,13 +280,13 @@ _WORDS = (
     ("mp", {"mp", "model"}),
 )
 _REDUCING = ("all_reduce", "reduce_scatter", "all_gather")
-_LEAST_GRADIENT_BYTES = 2**18
+_MIN_GRADIENT_BYTES = 2**18
 """A group of everybody that never moves as much exchanges numbers, not gradients or weights."""
 
 
 def keyed_groups(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> pl.DataFrame:
     """Process groups that calls were made in, with `group` and `group_ranks` as calls have them."""
-    world = max(len(ranks), *(each.about.world_size or 0 for each in ranks.values()), 0)
+    world = max(len(ranks), *(summary.about.world_size or 0 for summary in ranks.values()), 0)
     used = (
         calls.with_columns(pl.col(GROUP_KEY).cast(pl.String))
         .group_by(GROUP_KEY, maintain_order=True)
@@ -300,7 +300,7 @@ def keyed_groups(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> pl.Da
         .with_columns(collectives=pl.col("kinds").list.join(", "))
     )
     descriptions = (
-        pl.concat([each.groups for each in ranks.values()])
+        pl.concat([summary.groups for summary in ranks.values()])
         .select(*GROUP_KEY, "description")
         .sort("description", nulls_last=True)
         .unique(GROUP_KEY, keep="first", maintain_order=True)
@@ -331,7 +331,7 @@ def _kind_seen(group: Mapping[str, Any], world: int) -> str | None:
     if done.isdisjoint(_REDUCING):
         return None
     if group["size"] >= world:
-        return "dp" if (group["largest"] or 0) >= _LEAST_GRADIENT_BYTES else "world"
+        return "dp" if (group["largest"] or 0) >= _MIN_GRADIENT_BYTES else "world"
     # Those who share a layer are neighbours on a node, copies of the model are not.
     if len(ranks) > 1 and ranks[-1] - ranks[0] + 1 > len(ranks):
         return "dp"
@@ -365,10 +365,10 @@ def collective_table(calls: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     # Who sends and who receives take part in the same.
     paired = pl.col("collective").replace(dict.fromkeys(ONE_SIDED, "send_recv"))
     calls = calls.with_columns(text).with_columns(collective=paired)
-    known = calls.join(kinds, on=GROUP_KEY, how="left", nulls_equal=True)
-    matches = _matches(known)
+    rows = calls.join(kinds, on=GROUP_KEY, how="left", nulls_equal=True)
+    matches = _matches(rows)
     only = pl.when(pl.struct(GROUP_KEY).n_unique() == 1).then(pl.col("group").first())
-    found = matches.group_by(_KIND, maintain_order=True).agg(
+    table = matches.group_by(_KIND, maintain_order=True).agg(
         group=only,
         groups=pl.struct(GROUP_KEY).n_unique(),
         calls=pl.len(),
@@ -379,9 +379,9 @@ def collective_table(calls: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
         bus_bytes_per_s=per_second("bus", "moving_ns"),
         total_ns=(pl.col("wait_ns") + pl.col("moving_ns") * pl.col("members")).sum(),
     )
-    ranks = known.group_by(_KIND).agg(ranks=pl.col("rank").n_unique())
+    ranks = rows.group_by(_KIND).agg(ranks=pl.col("rank").n_unique())
     return (
-        found.join(ranks, on=_KIND, nulls_equal=True, maintain_order="left")
+        table.join(ranks, on=_KIND, nulls_equal=True, maintain_order="left")
         .join(_latest(matches), on=_KIND, how="left", nulls_equal=True, maintain_order="left")
         .sort("total_ns", descending=True, maintain_order=True)
         .select(pl.col(name).cast(dtype) for name, dtype in MATCHED_SCHEMA.items())
@@ -423,9 +423,9 @@ def _latest(matches: pl.DataFrame) -> pl.DataFrame:
 
 # How long collectives take to move their data, and which groups take longer than others do.
 
-_FEWEST_GROUPS = 3
+_MIN_GROUPS = 3
 """Of fewer nobody knows what is usual."""
-_LEAST_SLOWER = 0.1
+_MIN_SLOWER = 0.1
 """What transfers must take longer, as a part of what they usually take."""
 _OUTLYING = 6.0
 """How many robust standard deviations beyond that of other groups."""
@@ -451,15 +451,15 @@ def slow_groups(transfers: pl.DataFrame) -> pl.DataFrame:
 
     By `kind` and `among`: `typical_ns`, `usual_ns` of the others, and how many `calls` they made.
     """
-    spread = NORMAL * pl.col("more").abs().median().over("kind")
+    spread = MAD_TO_SIGMA * pl.col("more").abs().median().over("kind")
     return (
         transfers.unique("match")
         .group_by("kind", "among")
         .agg(typical_ns=pl.col("transfer_ns").median(), calls=pl.len())
-        .filter(pl.len().over("kind") >= _FEWEST_GROUPS)
+        .filter(pl.len().over("kind") >= _MIN_GROUPS)
         .with_columns(usual_ns=pl.col("typical_ns").median().over("kind"))
         .filter(pl.col("usual_ns") > 0)
         .with_columns(more=pl.col("typical_ns") / pl.col("usual_ns") - 1)
-        .filter(pl.col("more") > pl.max_horizontal(_LEAST_SLOWER, _OUTLYING * spread))
+        .filter(pl.col("more") > pl.max_horizontal(_MIN_SLOWER, _OUTLYING * spread))
         .drop("more")
     )

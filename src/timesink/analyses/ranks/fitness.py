@@ -12,7 +12,7 @@ from timesink.analyses.communication_calls import SYNCHRONISING
 from timesink.analyses.ranks.own_time import the_ranks
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.model.fitness import COMMUNICATION, RANKS, Reason
-from timesink.model.units import brief_ns, counted
+from timesink.model.units import brief_ns, count_noun
 
 LATE_START_SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(("rank", "match", "wait_ns"), pl.Int64()),
@@ -44,7 +44,7 @@ def late_starts(calls: pl.DataFrame, ranks: Mapping[int, RankSummary]) -> pl.Dat
         .filter(pl.col("is_first").any().over("match"))
         .with_columns(is_last=pl.col("wait_ns") == pl.col("wait_ns").min().over("match"))
     )
-    begun = (
+    starters = (
         last.filter("is_last", "is_first")
         .unique("match", keep="first", maintain_order=True)
         .select("match", last_rank="rank", last_own_ns="own_ns")
@@ -52,7 +52,7 @@ def late_starts(calls: pl.DataFrame, ranks: Mapping[int, RankSummary]) -> pl.Dat
     )
     recorded = (pl.col("last_own_ns") - pl.col("own_ns")).clip(lower_bound=0)
     return (
-        last.join(begun, on="match", maintain_order="left")
+        last.join(starters, on="match", maintain_order="left")
         .with_columns(wait_ns=pl.col("wait_ns") - recorded)
         .filter(pl.col("wait_ns") > pl.col("least"), pl.col("least") > 0)
         .select(pl.col(name).cast(dtype) for name, dtype in LATE_START_SCHEMA.items())
@@ -156,7 +156,7 @@ def clock_reason(clocks: pl.DataFrame) -> Reason | None:
     many = apart["clock"].n_unique()
     return Reason(
         "clocks_not_aligned",
-        f"Clocks of {counted(many, 'ranks')} cannot be aligned: collectives that should end "
+        f"Clocks of {count_noun(many, 'ranks')} cannot be aligned: collectives that should end "
         "together move apart faster than any two clocks do.",
         "Record all ranks of one run over the same steps; newer PyTorch numbers its collectives.",
         (RANKS,),
@@ -169,21 +169,21 @@ def rank_reasons(ranks: Mapping[int, RankSummary], detailed: int | None) -> Iter
 
     Told are the numbers of the rank in detail, else of the first that it holds for.
     """
-    found: dict[str, dict[int, Reason]] = {}
+    reasons_by_code: dict[str, dict[int, Reason]] = {}
     order = sorted(ranks, key=lambda rank: rank != detailed)
     for rank in order:
         for reason in ranks[rank].about.unfit:
-            found.setdefault(reason.code, {}).setdefault(rank, reason)
-    for reasons in found.values():
-        first, told = next(iter(reasons.items()))
+            reasons_by_code.setdefault(reason.code, {}).setdefault(rank, reason)
+    for reasons in reasons_by_code.values():
+        first, first_reason = next(iter(reasons.items()))
         who = sorted(reasons)
         subject = the_ranks(who)
         if len(who) > 1 and len({reason.sentence for reason in reasons.values()}) > 1:
             subject += f" (here rank {first})"
         is_of_others = detailed is not None and detailed not in reasons
         yield replace(
-            told,
-            sentence=f"{subject[0].upper()}{subject[1:]}: {told.sentence}",
+            first_reason,
+            sentence=f"{subject[0].upper()}{subject[1:]}: {first_reason.sentence}",
             ranks=tuple(who),
             is_of_others=is_of_others and len(who) < len(ranks),
         )
@@ -193,7 +193,8 @@ def unrelated_reason(runs: Sequence[Sequence[str]]) -> Reason:
     """Why recordings that lie together are not compared as ranks."""
     return Reason(
         "unrelated_recordings",
-        f"The recordings are of {counted(len(runs), 'runs')}: nothing in them says that they are "
+        f"The recordings are of {count_noun(len(runs), 'runs')}: nothing in them says that "
+        "they are "
         "ranks of one (world size, collectives, times).",
         "Record all ranks of one run into a folder of its own, or name one recording.",
         (RANKS, COMMUNICATION),

@@ -10,12 +10,12 @@ from math import erfc, sqrt
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import stacked
+from timesink.analyses.columns import stack_tables
 from timesink.analyses.communication_calls import PAIRS
 from timesink.analyses.ranks.own_time import HOST_PARTS, ON_DEVICE
 from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics import NORMAL, usual_spread
+from timesink.analyses.statistics import MAD_TO_SIGMA, scaled_mad
 from timesink.model.intervals import Flags, Floats, Ints
 
 # Numbers of all ranks side by side: one row per rank, one column per step.
@@ -36,15 +36,15 @@ class Panel:
     ranks: Ints
     steps: tuple[str, ...]
     length: Floats
-    held: Floats
+    delay: Floats
     """How long the rank let others wait by its own doing."""
     excess: Floats
     """What the rank itself took more than its peers."""
-    own: Mapping[str, Floats]
+    time_by_source: Mapping[str, Floats]
     """Own time by source."""
     gap: Floats
     """The longest stretch without any work of the device."""
-    alike: Ints
+    roles: Ints
     """Ranks with the same number make the same calls."""
 
     @cached_property
@@ -59,32 +59,37 @@ class Panel:
 
     def share_more(self, rank: int) -> float:
         """What a rank takes more by itself than most others do, as a part of what it takes."""
-        own = np.nansum(np.stack([np.nan_to_num(each) for each in self.own.values()]), axis=(0, 2))
-        more = float(own[rank] - np.median(np.delete(own, rank)))
-        return max(more, 0.0) / max(float(own[rank]), 1.0)
+        self_time = np.nansum(
+            np.stack([np.nan_to_num(values) for values in self.time_by_source.values()]),
+            axis=(0, 2),
+        )
+        more = float(self_time[rank] - np.median(np.delete(self_time, rank)))
+        return max(more, 0.0) / max(float(self_time[rank]), 1.0)
 
     def peers(self, rank: int, without: Flags) -> Ints:
         """Places of the ranks that do the same as one of them; of all where these are too few."""
-        same = (self.alike == self.alike[rank]) & ~without
+        same = (self.roles == self.roles[rank]) & ~without
         same[rank] = False
         if same.sum() >= 2:
             return np.flatnonzero(same)
-        others = ~without
-        others[rank] = False
-        return np.flatnonzero(others)
+        candidates = ~without
+        candidates[rank] = False
+        return np.flatnonzero(candidates)
 
 
 def panel_of(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> Panel:
     """Lay summaries and blamed collectives out; steps count that most ranks have in full."""
     numbers = np.array(sorted(ranks), dtype=np.int64)
-    steps = stacked({rank: each.steps for rank, each in ranks.items()}).filter("complete")
-    found = (
+    steps = stack_tables({rank: summary.steps for rank, summary in ranks.items()}).filter(
+        "complete"
+    )
+    common_steps = (
         steps.group_by("step")
         .agg(pl.col("rank").n_unique(), pl.col("start_ns").median())
         .filter(pl.col("rank") * 2 > len(numbers))
         .sort("start_ns")
     )
-    names = found["step"].to_list()
+    names = common_steps["step"].to_list()
     row, column = pl.Series("rank", numbers), pl.Series("step", names, dtype=pl.String)
 
     def spread(table: pl.DataFrame, value: pl.Expr) -> Floats:
@@ -97,25 +102,25 @@ def panel_of(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> Panel:
         grid[placed["row"].to_numpy(), placed["column"].to_numpy()] = placed["value"].to_numpy()
         return grid
 
-    summed = _summed(calls)
-    known = calls.group_by("rank").agg(pl.col("alike").first())
-    alike = row.to_frame().join(known, on="rank", how="left", maintain_order="left")["alike"]
+    summed = _sum_by_step(calls)
+    role_of_rank = calls.group_by("rank").agg(pl.col("alike").first())
+    roles = row.to_frame().join(role_of_rank, on="rank", how="left", maintain_order="left")["alike"]
     return Panel(
         ranks=numbers,
         steps=tuple(names),
         length=spread(steps, pl.col("end_ns") - pl.col("start_ns")),
-        held=np.nan_to_num(spread(summed, pl.col("held_up_ns"))),
+        delay=np.nan_to_num(spread(summed, pl.col("held_up_ns"))),
         excess=np.nan_to_num(spread(summed, pl.col("excess_ns"))),
-        own={
+        time_by_source={
             source: spread(steps, pl.sum_horizontal(f"own_{part}_ns" for part in parts))
             for source, parts in SOURCES.items()
         },
         gap=spread(steps, pl.col("longest_gap_ns")),
-        alike=alike.fill_null(-1).to_numpy(),
+        roles=roles.fill_null(-1).to_numpy(),
     )
 
 
-def _summed(calls: pl.DataFrame) -> pl.DataFrame:
+def _sum_by_step(calls: pl.DataFrame) -> pl.DataFrame:
     """What each rank held up and took more in each step.
 
     Who waits for a pair has time left in a pipeline, as a rule: of that counts what arrives where
@@ -129,24 +134,24 @@ def _summed(calls: pl.DataFrame) -> pl.DataFrame:
         .group_by("step")
         .agg(most=pl.col("wait_ns").max())
     )
-    held = pl.col("held_up_ns")
+    delay = pl.col("held_up_ns")
     sums = calls.group_by("rank", "step").agg(
         pl.col("excess_ns").sum(),
-        in_pairs=held.filter(pair).sum(),
-        held_up_ns=held.filter(~pair).sum(),
+        in_pairs=delay.filter(pair).sum(),
+        held_up_ns=delay.filter(~pair).sum(),
     )
     arrived = pl.min_horizontal("in_pairs", pl.col("most").fill_null(pl.col("in_pairs")))
-    return sums.join(meets, on="step", how="left").with_columns(held_up_ns=held + arrived)
+    return sums.join(meets, on="step", how="left").with_columns(held_up_ns=delay + arrived)
 
 
-LEAST_SHARE = 0.025
+MIN_SHARE = 0.025
 """What one of many ranks must cost of the run to be worth a word."""
 _ENOUGH_RANKS = 8
-_LEAST_SHARE_AT_ONCE = 0.1
+_MIN_SHARE_AT_ONCE = 0.1
 """The same for what happened in a single step."""
 TIMES_NOISE = 2.5
 """How often what others cost a rank must cost."""
-LEAST_STEPS = 2
+MIN_STEPS = 2
 _NOISE_FLOOR = 0.002
 """Of a step: what nobody needs to explain."""
 _OUTLYING = 6.0
@@ -157,57 +162,60 @@ _ANY_OTHER = 0.05
 """How likely it may be that the same of all ranks comes last so often."""
 _CHANCE = 0.01
 """How likely it may be that any rank is as steadily slow, with all of them alike."""
-_MOST = 0.5
+_MAX_ODD_SHARE = 0.5
 """More than this share of the ranks cannot be odd."""
-_FEWEST_TO_PART = 4
+_MIN_TO_PART = 4
 """Fewer ranks do not tell two sorts of them apart."""
 
 
 def late_ranks(panel: Panel, what_if: WithoutRank) -> Flags:
     """Which ranks hold others up, as a mask over the panel's rows."""
-    late = _holding(panel)
+    late = _is_holding_up(panel)
     least = least_share(len(panel.ranks)) * panel.run_ns
     slow = always_slow(panel)
-    others = panel.held[~slow].max(axis=0, initial=0.0).mean()
-    noise = max(others, _NOISE_FLOOR * panel.step_ns) * len(panel.steps)
+    usual_delay = panel.delay[~slow].max(axis=0, initial=0.0).mean()
+    noise = max(usual_delay, _NOISE_FLOOR * panel.step_ns) * len(panel.steps)
     # How steady a rank is needs no measure of noise: it only has to cost something.
-    for found, needed in ((slow, max(least, TIMES_NOISE * noise)), (steadily_slow(panel), least)):
+    for suspects, needed in (
+        (slow, max(least, TIMES_NOISE * noise)),
+        (steadily_slow(panel), least),
+    ):
         # Ranks that are slow together share the blame: who of them comes last is chance.
-        if late[found].all():
+        if late[suspects].all():
             continue
-        cost = float(panel.held[found].sum())
+        cost = float(panel.delay[suspects].sum())
         if what_if.score is not None:
-            cost = what_if.score.cost_together(panel.ranks[found | late])
+            cost = what_if.score.cost_together(panel.ranks[suspects | late])
         if cost >= needed:
-            late = late | found
+            late = late | suspects
     return late
 
 
 def least_share(ranks: int) -> float:
     """What a rank must cost of the run to be worth a word: fewer ranks tell less what is usual."""
-    return LEAST_SHARE * min(max(_ENOUGH_RANKS / ranks, 1.0), 2.0)
+    return MIN_SHARE * min(max(_ENOUGH_RANKS / ranks, 1.0), 2.0)
 
 
-def _holding(panel: Panel) -> Flags:
+def _is_holding_up(panel: Panel) -> Flags:
     """Those who held up more, in several steps, than anybody who held up less than they did."""
-    cost = panel.held.sum(axis=1)
+    cost = panel.delay.sum(axis=1)
     order = np.argsort(-cost, kind="stable")
     floor = _NOISE_FLOOR * panel.step_ns
-    most = max(1, int(_MOST * len(order)))
+    most = max(1, int(_MAX_ODD_SHARE * len(order)))
     passed = 0
     for place, rank in enumerate(order[:most]):
-        below = panel.held[order[place + 1 :]].max(axis=0, initial=0.0)
-        late = panel.held[rank] > TIMES_NOISE * max(float(np.median(below)), floor)
+        below = panel.delay[order[place + 1 :]].max(axis=0, initial=0.0)
+        late = panel.delay[rank] > TIMES_NOISE * max(float(np.median(below)), floor)
         noise = TIMES_NOISE * max(float(below.mean()), floor) * int(late.sum())
-        share = float(panel.held[rank][late].sum()) / panel.run_ns
+        share = float(panel.delay[rank][late].sum()) / panel.run_ns
         needed = least_share(len(panel.ranks))
-        if late.sum() < min(LEAST_STEPS, len(panel.steps)):
-            needed = max(needed, _LEAST_SHARE_AT_ONCE)
+        if late.sum() < min(MIN_STEPS, len(panel.steps)):
+            needed = max(needed, _MIN_SHARE_AT_ONCE)
         if share >= needed and share * panel.run_ns >= noise:
             passed = place + 1
-    found = np.zeros(len(order), dtype=np.bool_)
-    found[order[:passed]] = True
-    return _beyond_chance(panel, found)
+    holds_up = np.zeros(len(order), dtype=np.bool_)
+    holds_up[order[:passed]] = True
+    return _beyond_chance(panel, holds_up)
 
 
 def _beyond_chance(panel: Panel, late: Flags) -> Flags:
@@ -216,11 +224,11 @@ def _beyond_chance(panel: Panel, late: Flags) -> Flags:
     Who is late so seldom that it may have been any other rank must have taken very much more.
     """
     usual = panel.excess[~late]
-    spread = usual_spread(usual, float(np.median(usual))) if late.any() else 0.0
+    spread = scaled_mad(usual, float(np.median(usual))) if late.any() else 0.0
     noise = max(spread, _NOISE_FLOOR * panel.step_ns)
     beyond = late.copy()
     for rank in np.flatnonzero(late).tolist():
-        steps = affected(panel.held[rank], panel.step_ns)
+        steps = late_steps(panel.delay[rank], panel.step_ns)
         often = int(steps.sum())
         seldom = len(late) ** (1.0 - often) > _ANY_OTHER
         took = float(panel.excess[rank][steps].sum()) / max(often, 1) ** 0.5
@@ -231,20 +239,20 @@ def _beyond_chance(panel: Panel, late: Flags) -> Flags:
 def always_slow(panel: Panel) -> Flags:
     """Ranks whose own work takes longer than that of their peers in most of the steps."""
     usual = np.median(panel.excess, axis=1)
-    wobble = NORMAL * np.median(np.abs(panel.excess - usual[:, None]), axis=1)
+    wobble = MAD_TO_SIGMA * np.median(np.abs(panel.excess - usual[:, None]), axis=1)
     chance = float(np.median(wobble)) / np.sqrt(max(len(panel.steps), 1))
     sides, ordered = [usual], np.sort(usual)
-    if len(ordered) >= _FEWEST_TO_PART:
+    if len(ordered) >= _MIN_TO_PART:
         # With half of the ranks slow, the middle of all is where nobody is: then those count that
         # are below the widest gap between any two.
-        least = int(np.ceil(len(ordered) * (1 - _MOST)))
+        least = int(np.ceil(len(ordered) * (1 - _MAX_ODD_SHARE)))
         widest = least - 1 + int(np.argmax(np.diff(ordered[least - 1 :])))
         sides.append(ordered[: widest + 1])
     for side in sides:
         middle = float(np.median(side))
-        noise = max(usual_spread(side, middle), chance)
-        apart = usual - middle > max(_OUTLYING * noise, LEAST_SHARE * panel.step_ns)
-        if apart.any() and apart.sum() <= _MOST * len(apart):
+        noise = max(scaled_mad(side, middle), chance)
+        apart = usual - middle > max(_OUTLYING * noise, MIN_SHARE * panel.step_ns)
+        if apart.any() and apart.sum() <= _MAX_ODD_SHARE * len(apart):
             return np.asarray(apart)
     return np.zeros(len(usual), dtype=np.bool_)
 
@@ -258,11 +266,11 @@ def steadily_slow(panel: Panel) -> Flags:
     place = (panel.excess.argsort(axis=0).argsort(axis=0) + 0.5) / ranks
     spread = np.sqrt((1 - 1 / ranks**2) / 12 / steps)
     above = (place.mean(axis=1) - 0.5) / spread
-    chance = np.array([0.5 * ranks * erfc(each / sqrt(2)) for each in above.tolist()])
-    much = np.median(panel.excess, axis=1) > LEAST_SHARE * panel.step_ns
+    chance = np.array([0.5 * ranks * erfc(height / sqrt(2)) for height in above.tolist()])
+    much = np.median(panel.excess, axis=1) > MIN_SHARE * panel.step_ns
     return np.asarray((chance < _CHANCE) & much)
 
 
-def affected(held: Floats, step_ns: float) -> Flags:
+def late_steps(delay: Floats, step_ns: float) -> Flags:
     """In which steps a rank was late: beyond what needs no word, and much of its worst."""
-    return np.asarray(held > max(0.005 * step_ns, 0.25 * float(held.max(initial=0.0))))
+    return np.asarray(delay > max(0.005 * step_ns, 0.25 * float(delay.max(initial=0.0))))

@@ -25,7 +25,7 @@ from timesink.analyses.columns import (
     host_names,
     start_and_end,
 )
-from timesink.analyses.communication_calls import decoded
+from timesink.analyses.communication_calls import decode_list
 from timesink.analyses.device_activities import device_activities
 from timesink.analyses.device_utilisation import COMMUNICATION, COMPUTATION, activity_classes
 from timesink.analyses.kernels.families import normalised_name
@@ -75,7 +75,7 @@ def own_time(
     if on_host is not None and len(on_host):
         copies = intervals.subtract(copies, intervals.merge(on_host))
     working = [moving[:0], roles["kernel"], copies, roles["memset"]]
-    talking = blocked(intervals.merge(np.concatenate(working)), moving)
+    talking = find_blocked_ranges(intervals.merge(np.concatenate(working)), moving)
     layers = {part: roles[part] for part in ON_DEVICE}
     layers["exposed"] = talking
     layers |= {part: roles[part] for part in ON_HOST}
@@ -85,7 +85,7 @@ def own_time(
     return OwnTime(parts, talking, intervals.merge(np.concatenate([*busy, moving])))
 
 
-def blocked(working: IntervalSet, moving: IntervalSet) -> IntervalSet:
+def find_blocked_ranges(working: IntervalSet, moving: IntervalSet) -> IntervalSet:
     """When a collective went on and the device had nothing to do until it was over.
 
     A device that goes on while a collective does was not waiting for it.  `working` is merged.
@@ -191,7 +191,7 @@ def work_of_shapes(text: str) -> float:
     For a product of matrices, and for what goes element by element, this grows with the work.
     """
     sizes: Counter[int] = Counter()
-    for shape in decoded(text):
+    for shape in decode_list(text):
         if isinstance(shape, list) and all(isinstance(size, int) for size in shape):
             sizes |= Counter(shape)
     return float(prod(sizes.elements())) if sizes else 0.0
@@ -212,19 +212,19 @@ operators, where there is no device, what the shapes of their inputs tell."""
 
 def function_times(trace: Trace, bounds: IntervalSet) -> pl.DataFrame:
     """Rows of `FUNCTION_SCHEMA`: kernels, copies and host calls that start in the steps."""
-    known: dict[str, int] = {}
+    codes: dict[str, int] = {}
     parts = []
     for events, named, rows, place, work in (
         _device_calls(trace, bounds),
         _host_calls(trace, bounds),
     ):
         # A number for place and function: numbers are grouped faster than texts.
-        plain = [known.setdefault(normalised_name(text), len(known)) for text in named.texts]
+        plain = [codes.setdefault(normalised_name(text), len(codes)) for text in named.texts]
         function = np.array(plain, dtype=np.int64)[named.codes[rows]] if len(rows) else rows
         what = function * len(PLACES) + place
         parts.append((what, events["dur_ns"].to_numpy()[rows], work))
     what, length, work = (np.concatenate(pair) for pair in zip(*parts, strict=True))
-    found = (
+    table = (
         pl.DataFrame({"what": what, "length": length, "work": work})
         .group_by("what")
         .agg(
@@ -234,11 +234,11 @@ def function_times(trace: Trace, bounds: IntervalSet) -> pl.DataFrame:
             work=pl.col("work").sum(),
         )
     )
-    function, place = np.divmod(found["what"].to_numpy(), len(PLACES))
+    function, place = np.divmod(table["what"].to_numpy(), len(PLACES))
     return (
-        found.with_columns(
+        table.with_columns(
             place=pl.Series(PLACES, dtype=pl.Enum(PLACES)).gather(place),
-            function=pl.Series([*known], dtype=pl.String).gather(function),
+            function=pl.Series([*codes], dtype=pl.String).gather(function),
         )
         .select(pl.col(name).cast(dtype) for name, dtype in FUNCTION_SCHEMA.items())
         .sort("place", "function")
@@ -253,8 +253,8 @@ def _device_calls(trace: Trace, bounds: IntervalSet) -> _Called:
     device, kinds = device_columns(trace), device_kinds(trace)
     kernel = kinds.among("kernel") & ~is_communication(trace)
     rows = np.flatnonzero((kernel | kinds.among("memcpy", "memset")) & _inside(device, bounds))
-    given = pl.coalesce(pl.col("bytes").cast(pl.Float64), launched_blocks()).fill_null(0.0)
-    work = trace.lazy("device").select(work=given).collect()["work"].to_numpy()[rows]
+    amount = pl.coalesce(pl.col("bytes").cast(pl.Float64), launched_blocks()).fill_null(0.0)
+    work = trace.lazy("device").select(work=amount).collect()["work"].to_numpy()[rows]
     place = np.where(kernel[rows], PLACES.index("kernel"), PLACES.index("copy"))
     return device, device_names(trace), rows, place, work
 
@@ -275,8 +275,8 @@ def _host_calls(trace: Trace, bounds: IntervalSet) -> _Called:
     # Beside a device it is its kernels that tell how much there is to do.
     if not device_columns(trace).height:
         codes, texts = encode(trace.lazy("host").select("input_dims").collect()["input_dims"])
-        known = np.array([work_of_shapes(text or "") for text in texts] or [0.0])
-        work = known[codes[rows]]
+        amounts = np.array([work_of_shapes(text or "") for text in texts] or [0.0])
+        work = amounts[codes[rows]]
     return host, named, rows, place, work
 
 
@@ -287,18 +287,18 @@ def _made_by_collectives(trace: Trace, rows: NDArray[np.intp]) -> NDArray[np.int
     start, end = start_and_end(host)
     thread, _ = host_lanes(trace)
     inside = np.zeros(len(rows), dtype=np.bool_)
-    for one in np.intersect1d(thread[rows], thread[talking]):
-        calls = talking[thread[talking] == one]
+    for thread_code in np.intersect1d(thread[rows], thread[talking]):
+        calls = talking[thread[talking] == thread_code]
         ranges = intervals.merge(np.stack([start[calls], end[calls]], axis=1))
         place = np.searchsorted(ranges[:, 0], start[rows], side="right") - 1
-        inside |= (thread[rows] == one) & (place >= 0) & (end[rows] <= ranges[place, 1])
+        inside |= (thread[rows] == thread_code) & (place >= 0) & (end[rows] <= ranges[place, 1])
     return rows[inside]
 
 
 def _inside(events: pl.DataFrame, bounds: IntervalSet) -> Flags:
     """Which events start in a step; steps are in order and apart."""
     start = events["ts_ns"].to_numpy()
-    return np.asarray(intervals.holding(start, bounds[:, 0], bounds[:, 1]) >= 0)
+    return np.asarray(intervals.enclosing_interval(start, bounds[:, 0], bounds[:, 1]) >= 0)
 
 
 def the_ranks(ranks: Collection[int], most: int | None = 8) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.communication_calls import PAIRS
-from timesink.analyses.ranks.clocks import corrected
-from timesink.analyses.ranks.collectives import mended, queued_behind, so_far
+from timesink.analyses.ranks.clocks import correct_times
+from timesink.analyses.ranks.collectives import queued_behind, so_far, time_without_lateness
 from timesink.model.intervals import Flags, Floats, Ints
 
 # What ranks of a run do, in order, and how long that takes when some of it is otherwise.
@@ -38,7 +38,7 @@ class Score:
     """By row: whether the rank comes to the collective; else it needs it to be over."""
     after: Ints
     """By row: the collective that has to be over before this one can start; -1 for none."""
-    own: Floats
+    taken: Floats
     """By row: what the rank had taken by itself so far."""
     begins: Floats
     """By rank: when it began, on the common clock."""
@@ -56,9 +56,9 @@ class Score:
         costs = []
         for rank in ranks.tolist():
             rows = self._rows(rank)
-            alone = nobody.copy()
-            alone[rows] = self.own[rows]
-            costs.append((self._length(alone) - least) * self.times)
+            single_late = nobody.copy()
+            single_late[rows] = self.taken[rows]
+            costs.append((self._length(single_late) - least) * self.times)
         return np.array(costs)
 
     def cost_together(self, late: Ints) -> float:
@@ -67,16 +67,16 @@ class Score:
 
     def cost_of_transfers(self, matches: pl.Series, usual: pl.Series) -> float:
         """What collectives cost that could move their data in the usual time; in ns."""
-        known = np.unique(self.calls["match"].to_numpy())
-        played = np.isin(matches.to_numpy(), known)
-        place = np.searchsorted(known, matches.to_numpy()[played])
+        numbers = np.unique(self.calls["match"].to_numpy())
+        played = np.isin(matches.to_numpy(), numbers)
+        place = np.searchsorted(numbers, matches.to_numpy()[played])
         moving = self.moving.copy()
         moving[place] = np.minimum(moving[place], usual.to_numpy()[played])
-        return (self._as_it_was - self._length(self.own, moving)) * self.times
+        return (self._as_it_was - self._length(self.taken, moving)) * self.times
 
     def cost_of_share(self, ranks: Ints, share: float) -> float:
         """What ranks cost that could do without a share of their own time; in ns."""
-        faster = self.own.copy()
+        faster = self.taken.copy()
         for rank in ranks.tolist():
             faster[self._rows(rank)] *= 1 - share
         return (self._as_it_was - self._length(faster)) * self.times
@@ -88,7 +88,7 @@ class Score:
 
     @cached_property
     def _as_it_was(self) -> float:
-        return self._length(self.own)
+        return self._length(self.taken)
 
     def _rows(self, rank: int) -> slice:
         place = int(np.searchsorted(self.ranks, rank))
@@ -96,18 +96,24 @@ class Score:
 
     def _own_without(self, late: Ints) -> Floats:
         """What ranks had taken so far at each row, had nobody been late."""
-        better, before, own = mended(self.calls, late), so_far(self.calls), self.own.copy()
+        better, before, taken = (
+            time_without_lateness(self.calls, late),
+            so_far(self.calls),
+            self.taken.copy(),
+        )
         rank_of_call = self.calls["rank"].to_numpy()
         for rank in late.tolist():
             rows, calls = self._rows(rank), rank_of_call == rank
-            own[rows] = np.interp(own[rows], before[calls], better[calls])
-        return own
+            taken[rows] = np.interp(taken[rows], before[calls], better[calls])
+        return taken
 
-    def _length(self, own: Floats, moving: Floats | None = None) -> float:
-        return _played(self, own.tolist(), (self.moving if moving is None else moving).tolist())
+    def _length(self, taken: Floats, moving: Floats | None = None) -> float:
+        return _play_calls(
+            self, taken.tolist(), (self.moving if moving is None else moving).tolist()
+        )
 
 
-def _played(score: Score, own: list[float], moving: list[float]) -> float:
+def _play_calls(score: Score, taken: list[float], moving: list[float]) -> float:
     """When the last rank is done."""
     first, match, comes = score.first.tolist(), score.match.tolist(), score.comes.tolist()
     after, late = score.after.tolist(), score.begins.tolist()
@@ -122,7 +128,7 @@ def _played(score: Score, own: list[float], moving: list[float]) -> float:
         while row < end:
             number = match[row]
             if comes[row]:
-                came, needed = own[row] + behind, after[row]
+                came, needed = taken[row] + behind, after[row]
                 if needed >= 0:
                     if missing[needed] > 0:
                         waiting.setdefault(needed, []).append(rank)
@@ -137,11 +143,11 @@ def _played(score: Score, own: list[float], moving: list[float]) -> float:
                 waiting.setdefault(number, []).append(rank)
                 break
             else:
-                behind = max(behind, over[number] - own[row])
+                behind = max(behind, over[number] - taken[row])
             row += 1
         place[rank], late[rank] = row, behind
         if row == end and end > first[rank]:
-            done = max(done, own[end - 1] + behind)
+            done = max(done, taken[end - 1] + behind)
         if not able and waiting:
             # Recordings that lack calls: whoever did not come is not waited for.
             number = next(iter(waiting))
@@ -150,7 +156,7 @@ def _played(score: Score, own: list[float], moving: list[float]) -> float:
     return done
 
 
-_MOST_CALLS = 60_000
+_MAX_CALLS = 60_000
 """Of longer runs as many steps are played as have so many calls: they tell as much as all."""
 
 
@@ -164,43 +170,45 @@ class WithoutRank:
     @cached_property
     def score(self) -> Score | None:
         """None where playing it does not give the run as it was."""
-        score = None if self.calls.is_empty() else _written(self.calls, self.clocks)
+        score = None if self.calls.is_empty() else _score_of_calls(self.calls, self.clocks)
         return score if score is not None and score.is_like_the_run else None
 
 
-def _written(calls: pl.DataFrame, clocks: pl.DataFrame) -> Score:
+def _score_of_calls(calls: pl.DataFrame, clocks: pl.DataFrame) -> Score:
     played = calls
-    if calls.height > _MOST_CALLS:
+    if calls.height > _MAX_CALLS:
         steps = calls.group_by("step").agg(pl.len(), pl.col("start_ns").min()).sort("start_ns")
-        fits = (pl.col("len").cum_sum() <= _MOST_CALLS) | (pl.int_range(pl.len()) == 0)
+        fits = (pl.col("len").cum_sum() <= _MAX_CALLS) | (pl.int_range(pl.len()) == 0)
         chosen = steps.filter(fits).select("step")
         played = calls.join(chosen, on="step", how="semi", nulls_equal=True)
     played = played.sort("rank", "start_ns", maintain_order=True)
     number = played["match"].rank("dense").cast(pl.Int64) - 1
-    known = played.with_columns(
+    call_rows = played.with_columns(
         number=number,
         own=pl.Series(so_far(played)),
         after=number.gather(queued_behind(played)).fill_null(-1),
     )
-    comes = known.select("rank", "number", "after", "own", at="start_ns", comes=pl.lit(value=True))
-    over = _waits_over(known)
+    comes = call_rows.select(
+        "rank", "number", "after", "own", at="start_ns", comes=pl.lit(value=True)
+    )
+    over = _waits_over(call_rows)
     rows = pl.concat([comes, over]).sort("rank", "at", "comes", maintain_order=True)
     by_rank = rows.group_by("rank", maintain_order=True).agg(pl.len())
-    begins = known.group_by("rank", maintain_order=True).agg(
-        (corrected(pl.col("start_ns"), clocks) - pl.col("own")).first().alias("at")
+    begins = call_rows.group_by("rank", maintain_order=True).agg(
+        (correct_times(pl.col("start_ns"), clocks) - pl.col("own")).first().alias("at")
     )["at"]
-    ends = known.select(corrected(pl.col("end_ns"), clocks).max()).item()
+    ends = call_rows.select(correct_times(pl.col("end_ns"), clocks).max()).item()
     # By collective, how long it moves data. Where ranks are missing nobody knows how long the
     # others waited for them: of that counts what the same takes where everybody is there.
     kind = ["collective", "size_bytes", "group_size"]
     pair = pl.col("collective").is_in(PAIRS).fill_null(value=False)
     wanted = pl.when(pair).then(2).otherwise(pl.col("group_size").fill_null(0))
-    found = known.group_by("number").agg(
+    collectives = call_rows.group_by("number").agg(
         pl.col("transfer_ns").min(), pl.col(kind).first(), there=pl.col("rank").n_unique()
     )
-    whole, time = pl.col("there") >= wanted, pl.col("transfer_ns")
-    usual = pl.when(whole).then(time).median().over(kind)
-    moving = pl.when(whole).then(time).otherwise(pl.min_horizontal(time, usual))
+    is_complete, time = pl.col("there") >= wanted, pl.col("transfer_ns")
+    usual = pl.when(is_complete).then(time).median().over(kind)
+    moving = pl.when(is_complete).then(time).otherwise(pl.min_horizontal(time, usual))
     return Score(
         calls=played,
         ranks=by_rank["rank"].to_numpy(),
@@ -208,9 +216,9 @@ def _written(calls: pl.DataFrame, clocks: pl.DataFrame) -> Score:
         match=rows["number"].to_numpy(),
         comes=rows["comes"].to_numpy(),
         after=rows["after"].to_numpy(),
-        own=rows["own"].to_numpy().copy(),
+        taken=rows["own"].to_numpy().copy(),
         begins=(begins - begins.min()).to_numpy().astype(np.float64),
-        moving=found.sort("number").select(moving.cast(pl.Float64)).to_series().to_numpy(),
+        moving=collectives.sort("number").select(moving.cast(pl.Float64)).to_series().to_numpy(),
         times=max(calls["step"].n_unique(), 1) / max(played["step"].n_unique(), 1),
         recorded=float(ends - begins.min()),
     )
@@ -228,9 +236,9 @@ def _waits_over(calls: pl.DataFrame) -> pl.DataFrame:
     # Of what went by since the rank came to its last call, it waited for those that are over now.
     of_call = ["rank", "start"]
     idle = pl.col("exposed_ns").cum_sum().over(of_call)
-    own = pl.col("own") + (pl.col("at") - pl.col("start") - idle).clip(lower_bound=0)
+    taken = pl.col("own") + (pl.col("at") - pl.col("start") - idle).clip(lower_bound=0)
     return waited.select(
-        "rank", "number", after=pl.lit(-1, pl.Int64), own=own.cast(pl.Float64), at="at",
+        "rank", "number", after=pl.lit(-1, pl.Int64), own=taken.cast(pl.Float64), at="at",
         comes=pl.lit(value=False),
     )  # fmt: skip
 
@@ -258,14 +266,15 @@ def decisive_ranks(calls: pl.DataFrame, clocks: pl.DataFrame) -> pl.DataFrame:
         return pl.DataFrame(schema=PATH_SCHEMA)
     times = calls.select(
         "rank", "match", "name",
-        start=corrected(pl.col("start_ns"), clocks), end=corrected(pl.col("end_ns"), clocks),
+        start=correct_times(pl.col("start_ns"), clocks),
+        end=correct_times(pl.col("end_ns"), clocks),
     ).sort("rank", "start", maintain_order=True)  # fmt: skip
     rank, match = times["rank"].to_numpy(), times["match"].to_numpy()
     start, end = times["start"].to_numpy(), times["end"].to_numpy()
     by_start = np.lexsort((start, match))
     last_of = np.append(np.diff(match[by_start]) != 0, True)
     latest = dict(zip(match[by_start][last_of].tolist(), by_start[last_of].tolist(), strict=True))
-    found: list[tuple[int, int, int, int]] = []
+    entries: list[tuple[int, int, int, int]] = []
     row, until = latest[int(match[end.argmax()])], int(end.max())
     for _ in range(len(rank)):
         came = min(int(start[row]), until)
@@ -274,17 +283,17 @@ def decisive_ranks(calls: pl.DataFrame, clocks: pl.DataFrame) -> pl.DataFrame:
             before -= 1  # still on its way when the rank came to this one
         follows = before >= 0 and rank[before] == rank[row]
         since = int(end[before]) if follows else came
-        found.append((int(rank[row]), came - since, until - came, row))
+        entries.append((int(rank[row]), came - since, until - came, row))
         if not follows:
             break
         row, until = latest[int(match[before])], since
-    path = pl.DataFrame(found, schema=["rank", "own_ns", "communication_ns", "row"], orient="row")
-    whole = pl.col("own_ns").sum() + pl.col("communication_ns").sum()
+    path = pl.DataFrame(entries, schema=["rank", "own_ns", "communication_ns", "row"], orient="row")
+    total = pl.col("own_ns").sum() + pl.col("communication_ns").sum()
     return (
         path.with_columns(name=times["name"].cast(pl.String).gather(path["row"]))
         .group_by("rank")
         .agg(
-            path_ns=whole,
+            path_ns=total,
             own_ns=pl.col("own_ns").sum(),
             communication_ns=pl.col("communication_ns").sum(),
             collectives=pl.len(),

@@ -10,7 +10,7 @@ import polars as pl
 
 from timesink.analyses.ranks.summary import RankSummary
 
-_MOST_APART_NS = 60_000_000_000
+_MAX_APART_NS = 60_000_000_000
 """Profilers and clocks of the ranks of a run are seconds apart; runs are started minutes apart."""
 _EARLIEST_DATE_NS = 1_262_304_000_000_000_000
 """The start of 2010: smaller times count from the start of a machine or a program."""
@@ -38,8 +38,8 @@ class RankIdentity:
     def stated_rank(self) -> int | None:
         """The rank that the recording itself states."""
         about = self.summary.about
-        told = about.world_size is not None or self.named_rank is None
-        return about.rank if told else None
+        is_stated = about.world_size is not None or self.named_rank is None
+        return about.rank if is_stated else None
 
     @property
     def rank(self) -> int | None:
@@ -59,8 +59,8 @@ class RankIdentity:
     def calls(self) -> frozenset[tuple[object, ...]]:
         """Its collectives: what they do, among how many, and how much they move."""
         kinds = ("collective", "group_size", "size_bytes")
-        known = self.summary.worker.records.select(kinds).unique().drop_nulls("collective")
-        return frozenset(known.rows())
+        collectives = self.summary.worker.records.select(kinds).unique().drop_nulls("collective")
+        return frozenset(collectives.rows())
 
     @cached_property
     def work(self) -> Mapping[str, int]:
@@ -76,7 +76,7 @@ def is_one_run(first: RankIdentity, second: RankIdentity) -> bool:
     if first.job and second.job:
         return first.job == second.job
     worlds = {first.summary.about.world_size, second.summary.about.world_size} - {None}
-    if len(worlds) > 1 or 1 in worlds or _gap_ns(first, second) > _MOST_APART_NS:
+    if len(worlds) > 1 or 1 in worlds or _gap_ns(first, second) > _MAX_APART_NS:
         return False
     stated = (first.stated_rank, second.stated_rank)
     if worlds and None not in stated:
@@ -115,7 +115,7 @@ def _is_together(first: RankIdentity, second: RankIdentity) -> bool:
     if first.window is not None and second.window is not None:
         return (of_profiler or is_alike) and _gap_ns(first, second) < 0
     if of_profiler and first.written_ms is not None and second.written_ms is not None:
-        return abs(first.written_ms - second.written_ms) * 1_000_000 <= _MOST_APART_NS
+        return abs(first.written_ms - second.written_ms) * 1_000_000 <= _MAX_APART_NS
     return of_profiler and is_alike
 
 
@@ -123,9 +123,9 @@ def recorded_runs(recordings: Sequence[RankIdentity]) -> tuple[tuple[str, ...], 
     """The workers of each run among recordings, in their order; one entry where all are of one."""
     runs: list[list[RankIdentity]] = []
     for recording in recordings:
-        own = next((run for run in runs if is_one_run(run[0], recording)), None)
-        if own is None:
+        matching_run = next((run for run in runs if is_one_run(run[0], recording)), None)
+        if matching_run is None:
             runs.append([recording])
         else:
-            own.append(recording)
+            matching_run.append(recording)
     return tuple(tuple(recording.worker for recording in run) for run in runs)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from polars import selectors as cs
 
-from timesink.analyses.columns import device_columns, device_kinds, once_per_trace
+from timesink.analyses.columns import device_columns, device_kinds, memoize_per_trace
 from timesink.analyses.communication_calls import RECORD_SCHEMA, collective_arguments
 from timesink.analyses.communication_workers import WorkerSummary, summarise_worker
 from timesink.analyses.fitness import recording_fitness
@@ -78,7 +78,7 @@ GROUP_SCHEMA = {
 
 
 _NEVER = np.iinfo(np.int64).max
-MOST_RANKS = 1_000_000
+MAX_RANKS = 1_000_000
 """No run has as many; who states more is damaged, and nobody counts so many missing ranks."""
 
 
@@ -102,7 +102,7 @@ class AboutRank:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Thinning:
     """What of a long recording the summary is about."""
 
     every: int = 1
@@ -126,12 +126,12 @@ class RankSummary:
     """Rows of `FUNCTION_SCHEMA`, over the complete steps."""
     worker: WorkerSummary
     """For dividing communication into waiting and transfer."""
-    kept: Kept = Kept()
+    thinning: Thinning = Thinning()
     groups: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=GROUP_SCHEMA))
     """Rows of `GROUP_SCHEMA`, in the order of their first calls."""
 
 
-@once_per_trace
+@memoize_per_trace
 def summarise_rank(trace: Trace) -> RankSummary:
     """Reduce the trace of a rank to a few small tables."""
     worker = summarise_worker(trace)
@@ -145,34 +145,34 @@ def summarise_rank(trace: Trace) -> RankSummary:
     timed = talking[is_timed.gather(moving["record"]).to_numpy().astype(bool)]
     complete = worker.steps["complete"].to_numpy().astype(bool)
     on_host = talking[~moving["on_device"].to_numpy()]
-    own = own_time(role_ranges(trace), talking, bounds, on_host=on_host)
+    self_time = own_time(role_ranges(trace), talking, bounds, on_host=on_host)
     steps = worker.steps.lazy().select(
         pl.col("name").alias("step"),
         "start_ns",
         "end_ns",
         "complete",
         *(pl.Series(name, times) for name, times in step_unions(trace, timed, bounds).items()),
-        pl.Series("blocked_ns", intervals.coverage_within(own.exposed, bounds)),
-        *(pl.Series(f"own_{part}_ns", own.parts[part]) for part in OWN_PARTS),
-        *longest_gaps(trace, own.busy, bounds),
+        pl.Series("blocked_ns", intervals.coverage_within(self_time.exposed, bounds)),
+        *(pl.Series(f"own_{part}_ns", self_time.parts[part]) for part in OWN_PARTS),
+        *longest_gaps(trace, self_time.busy, bounds),
     )
     # What calls say of the groups they are made in; some only have a number.
-    said = {
+    descriptions = {
         str(group.get("pg_name")): str(group["pg_desc"])
         for group in trace.metadata.distributed.groups
         if group.get("pg_desc")
     }
     names = ["group_name", "group_ranks", "group_size", "group_description"]
-    given = collective_arguments(trace).select(names).unique(maintain_order=True)
+    group_rows = collective_arguments(trace).select(names).unique(maintain_order=True)
     groups: dict[tuple[str, str | None], tuple[int | None, str | None]] = {}
-    for name, ranks, size, description in given.iter_rows():
+    for name, ranks, size, description in group_rows.iter_rows():
         if name:
-            groups.setdefault((name, ranks), (size, description or said.get(name)))
-    rows = [(*group, *told) for group, told in groups.items()]
+            groups.setdefault((name, ranks), (size, description or descriptions.get(name)))
+    rows = [(*group, *details) for group, details in groups.items()]
     return RankSummary(
         about=_about(trace),
         steps=steps.select(pl.col(name).cast(as_) for name, as_ in STEP_SCHEMA.items()).collect(),
-        collectives=_collectives(worker, moving, own),
+        collectives=_collectives(worker, moving, self_time),
         functions=function_times(trace, bounds[complete]),
         worker=worker,
         groups=pl.DataFrame(rows, schema=GROUP_SCHEMA, orient="row"),
@@ -180,14 +180,14 @@ def summarise_rank(trace: Trace) -> RankSummary:
 
 
 def _about(trace: Trace) -> AboutRank:
-    told, extra = trace.metadata.distributed, trace.metadata.extra
+    distributed, extra = trace.metadata.distributed, trace.metadata.extra
     host = next((extra[key] for key in ("hostname", "host_name", "host") if key in extra), None)
     devices = trace.metadata.devices
     busy = device_kinds(trace).among(*BUSY_KINDS)
     used = set(np.unique(device_columns(trace)["device"].to_numpy()[busy]).tolist())
     return AboutRank(
-        rank=_believable(told.rank),
-        world_size=_believable(told.world_size),
+        rank=_believable(distributed.rank),
+        world_size=_believable(distributed.world_size),
         host=host if isinstance(host, str) else None,
         device=devices[0].name if devices else None,
         source=trace.metadata.source,
@@ -202,10 +202,10 @@ def _about(trace: Trace) -> AboutRank:
 
 def _believable(number: int | None) -> int | None:
     """A rank or a number of ranks as the trace states it; None where no run has as many."""
-    return number if number is not None and 0 <= number < MOST_RANKS else None
+    return number if number is not None and 0 <= number < MAX_RANKS else None
 
 
-def _collectives(worker: WorkerSummary, moving: pl.DataFrame, own: OwnTime) -> pl.DataFrame:
+def _collectives(worker: WorkerSummary, moving: pl.DataFrame, self_time: OwnTime) -> pl.DataFrame:
     record = moving["record"].to_numpy()
     first = np.flatnonzero(np.diff(record, prepend=-1))
     start, end = bounds_of(moving).T
@@ -215,7 +215,7 @@ def _collectives(worker: WorkerSummary, moving: pl.DataFrame, own: OwnTime) -> p
     order = np.argsort(start, kind="stable")
     begin = np.concatenate([start, worker.steps["start_ns"].to_numpy()]).min(initial=_NEVER)
     own_ns = np.empty(len(start), dtype=np.int64)
-    own_ns[order] = own_time_before(np.concatenate([[begin], start[order]]), own.exposed)
+    own_ns[order] = own_time_before(np.concatenate([[begin], start[order]]), self_time.exposed)
     # Records are numbered from 0 on; those without a time of their own move nothing.
     return (
         worker.records[record[first]]
@@ -225,7 +225,7 @@ def _collectives(worker: WorkerSummary, moving: pl.DataFrame, own: OwnTime) -> p
             end_ns=pl.Series(end),
             launch_ns=pl.coalesce("host_start_ns", pl.Series(start)),
             own_ns=pl.Series(own_ns),
-            exposed_ns=pl.Series(waited_for(end, own.exposed)),
+            exposed_ns=pl.Series(waited_for(end, self_time.exposed)),
         )
         .select(pl.col(name).cast(dtype) for name, dtype in COLLECTIVE_SCHEMA.items())
         .collect()
@@ -238,25 +238,25 @@ def _collectives(worker: WorkerSummary, moving: pl.DataFrame, own: OwnTime) -> p
 # every second step is kept, or every fourth, and so on, by the number of the step: so ranks agree
 # without knowing each other, and who keeps more is cut down to what all have.
 
-MOST_COLLECTIVES = 8_192
-MOST_STEPS = 2_048
-MOST_FUNCTIONS = 2_000
-OTHERS = "(others)"
+MAX_COLLECTIVES = 8_192
+MAX_STEPS = 2_048
+MAX_FUNCTIONS = 2_000
+REMAINDER = "(others)"
 """What stands for the functions that are left out: those that take least."""
 
 
 def within_limits(summary: RankSummary, trace: Trace) -> RankSummary:
     """The summary of a trace, of as many steps and functions as a set can afford."""
-    summary = thinned_to(summary, MOST_COLLECTIVES)
-    if summary.kept.every > 1:
+    summary = thinned_to(summary, MAX_COLLECTIVES)
+    if summary.thinning.every > 1:
         # What functions did is told per step, so it must be about the same steps.
-        whole = bounds_of(summary.steps.filter("complete"))
-        summary = replace(summary, functions=function_times(trace, whole))
-    surplus = summary.worker.records.height - MOST_COLLECTIVES
+        step_bounds = bounds_of(summary.steps.filter("complete"))
+        summary = replace(summary, functions=function_times(trace, step_bounds))
+    surplus = summary.worker.records.height - MAX_COLLECTIVES
     if surplus > 0:
         # A single step has too many collectives, or none is marked: the first ones stay.
-        summary = _with_records(summary, summary.worker.records.head(MOST_COLLECTIVES))
-        summary = replace(summary, kept=replace(summary.kept, cut=surplus))
+        summary = _with_records(summary, summary.worker.records.head(MAX_COLLECTIVES))
+        summary = replace(summary, thinning=replace(summary.thinning, cut=surplus))
     return _few_functions(summary)
 
 
@@ -267,8 +267,8 @@ def thinned_to(summary: RankSummary, most: int) -> RankSummary:
 
 def thinned_alike(ranks: Mapping[int, RankSummary]) -> dict[int, RankSummary]:
     """Summaries of one run, all of the same steps: those that every rank has kept."""
-    every = max((each.kept.every for each in ranks.values()), default=1)
-    return {rank: of_every(each, every) for rank, each in ranks.items()}
+    every = max((summary.thinning.every for summary in ranks.values()), default=1)
+    return {rank: of_every(summary, every) for rank, summary in ranks.items()}
 
 
 def of_every(summary: RankSummary, every: int) -> RankSummary:
@@ -276,7 +276,7 @@ def of_every(summary: RankSummary, every: int) -> RankSummary:
 
     Functions are told per step; what they did in all of them is scaled to those that stay.
     """
-    if every == summary.kept.every:
+    if every == summary.thinning.every:
         return summary
     chosen = _number("step") % every == 0
     steps, worker = summary.steps, summary.worker
@@ -287,8 +287,12 @@ def of_every(summary: RankSummary, every: int) -> RankSummary:
         (pl.col("calls", "dur_ns") * part).round().cast(pl.Int64), pl.col("work") * part
     )
     worker = replace(worker, steps=worker.steps.filter(_number("name") % every == 0))
-    kept = replace(summary.kept, every=every, of_steps=summary.kept.of_steps or steps.height)
-    thinner = replace(summary, steps=kept_steps, functions=functions, worker=worker, kept=kept)
+    thinning = replace(
+        summary.thinning, every=every, of_steps=summary.thinning.of_steps or steps.height
+    )
+    thinner = replace(
+        summary, steps=kept_steps, functions=functions, worker=worker, thinning=thinning
+    )
     return _with_records(thinner, worker.records.filter(chosen))
 
 
@@ -308,8 +312,8 @@ def _number(column: str) -> pl.Expr:
 
 def _every(summary: RankSummary, most: int) -> int:
     """How far apart the steps are that can be kept; as they are where nothing has to go."""
-    every = summary.kept.every
-    if summary.worker.records.height <= most and summary.steps.height <= MOST_STEPS:
+    every = summary.thinning.every
+    if summary.worker.records.height <= most and summary.steps.height <= MAX_STEPS:
         return every
     steps, calls = (
         table.select(_number("step")).to_series().drop_nulls()
@@ -319,7 +323,7 @@ def _every(summary: RankSummary, most: int) -> int:
     def many(numbers: pl.Series, apart: int) -> int:
         return int((numbers % apart == 0).sum())
 
-    while many(calls, every) > most or many(steps, every) > MOST_STEPS:
+    while many(calls, every) > most or many(steps, every) > MAX_STEPS:
         # The last step stays, however long it is.
         if not 0 < many(steps, 2 * every) < many(steps, every):
             break
@@ -329,12 +333,12 @@ def _every(summary: RankSummary, most: int) -> int:
 
 def _few_functions(summary: RankSummary) -> RankSummary:
     functions = summary.functions
-    if functions.height <= MOST_FUNCTIONS:
+    if functions.height <= MAX_FUNCTIONS:
         return summary
     ranked = functions.with_columns(
-        function=pl.when(pl.col("dur_ns").rank("ordinal", descending=True) < MOST_FUNCTIONS - 8)
+        function=pl.when(pl.col("dur_ns").rank("ordinal", descending=True) < MAX_FUNCTIONS - 8)
         .then("function")
-        .otherwise(pl.lit(OTHERS))
+        .otherwise(pl.lit(REMAINDER))
     )
     merged = (
         ranked.group_by("place", "function")
@@ -381,7 +385,7 @@ def to_parquet(summary: RankSummary) -> bytes:
         [
             pl.Series("format", [FORMAT]),
             pl.Series("about", [encode_json(summary.about).decode()]),
-            pl.Series("kept", [encode_json(summary.kept).decode()]),
+            pl.Series("kept", [encode_json(summary.thinning).decode()]),
             pl.Series("worker_rank", [summary.worker.rank], dtype=pl.Int64),
             *(
                 table.with_columns(as_text).to_struct(name).implode()
@@ -405,36 +409,42 @@ def from_parquets(written: Sequence[bytes]) -> list[RankSummary]:
         rows = pl.read_parquet([*written], use_statistics=False)
         if (rows["format"] != FORMAT).any():
             raise ValueError(rows["format"].unique().to_list())
-        both, ends = _exploded(rows, "collectives")
+        both, ends = _explode_tables(rows, "collectives")
         of_calls = both.select(
             pl.col(_OF_CALL + name if name in _ONLY_OF_CALLS else name).cast(dtype).alias(name)
             for name, dtype in COLLECTIVE_SCHEMA.items()
         )
-        calls = _cut(of_calls, ends)
+        calls = _split_table(of_calls, ends)
         if of_calls["start_ns"].null_count():
             calls = [table.filter(pl.col("start_ns").is_not_null()) for table in calls]
-        functions, ends_of_functions = _exploded(rows, "functions")
+        functions, ends_of_functions = _explode_tables(rows, "functions")
         tables = {
-            "records": _cut(both.select(RECORD_SCHEMA.keys()), ends),
+            "records": _split_table(both.select(RECORD_SCHEMA.keys()), ends),
             "collectives": calls,
-            "functions": _cut(functions.cast(pl.Schema(FUNCTION_SCHEMA)), ends_of_functions),
+            "functions": _split_table(
+                functions.cast(pl.Schema(FUNCTION_SCHEMA)), ends_of_functions
+            ),
             **{
-                name: _cut(*_exploded(rows, name))
+                name: _split_table(*_explode_tables(rows, name))
                 for name in ("steps", "worker_steps", "ranges", "groups")
             },
         }
-        found = []
-        told = rows.select("about", "kept", "worker_rank").iter_rows()
-        for place, (about, kept, rank) in enumerate(told):
-            own = {name: table[place] for name, table in tables.items()}
-            worker = WorkerSummary(rank, *map(own.pop, ("worker_steps", "records", "ranges")))
+        summaries = []
+        headers = rows.select("about", "kept", "worker_rank").iter_rows()
+        for place, (about, thinning, rank) in enumerate(headers):
+            tables_of_rank = {name: table[place] for name, table in tables.items()}
+            worker = WorkerSummary(
+                rank, *map(tables_of_rank.pop, ("worker_steps", "records", "ranges"))
+            )
             of_rank = msgspec.json.decode(about, type=AboutRank)
-            of_steps = msgspec.json.decode(kept, type=Kept)
-            found.append(RankSummary(of_rank, worker=worker, kept=of_steps, **own))
+            of_steps = msgspec.json.decode(thinning, type=Thinning)
+            summaries.append(
+                RankSummary(of_rank, worker=worker, thinning=of_steps, **tables_of_rank)
+            )
     except (pl.exceptions.PolarsError, msgspec.MsgspecError, OSError, KeyError, TypeError) as error:
         msg = f"not the summary of a rank: {type(error).__name__}"
         raise ValueError(msg) from error
-    return found
+    return summaries
 
 
 def _records(summary: RankSummary) -> pl.DataFrame:
@@ -447,7 +457,7 @@ def _records(summary: RankSummary) -> pl.DataFrame:
     return records.join(calls, on="record", how="left", maintain_order="left")
 
 
-def _exploded(rows: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[int]]:
+def _explode_tables(rows: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[int]]:
     """The nested tables of several rows, one after the other, and where each of them ends."""
     nested = rows[name]
     lengths = nested.list.len()
@@ -459,5 +469,5 @@ def _exploded(rows: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[int]]:
     return table, lengths.cum_sum().to_list()
 
 
-def _cut(table: pl.DataFrame, ends: Sequence[int]) -> list[pl.DataFrame]:
+def _split_table(table: pl.DataFrame, ends: Sequence[int]) -> list[pl.DataFrame]:
     return [table[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]

@@ -15,9 +15,9 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import once_per_trace
+from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.device_activities import NO_CALL, Activities, device_activities
-from timesink.analyses.forest import spanned
+from timesink.analyses.forest import interval_mask
 from timesink.analyses.replay.points import (
     NOBODY,
     HostPoints,
@@ -36,7 +36,7 @@ _QUEUED_NS = 20_000
 """Work that was launched this long before it could start was queued."""
 _PACE_NS, _LATENCY_NS = 1_500.0, 5_000.0
 """From one activity to a queued one, and from a launch to an idle device, where nothing tells."""
-_MOST_PACE_NS = 30_000
+_MAX_PACE_NS = 30_000
 """No device takes longer from one activity to the next: see `device_idle.SHORT_GAP_NS`."""
 _AFTER_ANOTHER_NS = 10_000
 """Work that started so soon after that of another stream had ended waited for it."""
@@ -84,7 +84,7 @@ class ReplayGraph:
         return np.asarray(nodes[np.argsort(self.point[nodes], kind="stable")])
 
 
-@once_per_trace
+@memoize_per_trace
 def replay_graph(trace: Trace) -> ReplayGraph:
     """The dependencies of a recording."""
     points, work = host_points(trace), device_activities(trace)
@@ -104,7 +104,7 @@ def replay_graph(trace: Trace) -> ReplayGraph:
         waits.source[waits.source >= 0],
     ):
         chosen[some] = True
-    return _assembled(points, work, launch, np.flatnonzero(chosen), waits)
+    return _assemble_graph(points, work, launch, np.flatnonzero(chosen), waits)
 
 
 def main_thread(trace: Trace, points: HostPoints, work: Activities) -> int:
@@ -115,9 +115,9 @@ def main_thread(trace: Trace, points: HostPoints, work: Activities) -> int:
 def _launch_points(points: HostPoints, work: Activities) -> Ints:
     """For each activity the point at which its launch began; -1 where that is not known."""
     launch = np.full(len(work), NOBODY)
-    known = np.flatnonzero(work.launched)
-    call = points.calls.place[work.call[known]]
-    launch[known[call >= 0]] = points.start[call[call >= 0]]
+    launched = np.flatnonzero(work.launched)
+    call = points.calls.place[work.call[launched]]
+    launch[launched[call >= 0]] = points.start[call[call >= 0]]
     return launch
 
 
@@ -163,7 +163,7 @@ def _streams(work: Activities, launched: Flags, follows_stream_wait: Flags) -> _
     queued = follows & launched & (work.call_start + _QUEUED_NS < free)
     idle = follows & launched & (work.call_start > free)
     pace = max(float(np.median(gap[queued])), 0.0) if queued.any() else _PACE_NS
-    if pace > _MOST_PACE_NS:  # most of the few that were queued waited for something else
+    if pace > _MAX_PACE_NS:  # most of the few that were queued waited for something else
         pace = _PACE_NS
     usual = float(np.median(latency[idle])) if idle.any() else _LATENCY_NS
     # Whichever of the two came later decided; the other could have been later than it was.
@@ -175,10 +175,10 @@ def _streams(work: Activities, launched: Flags, follows_stream_wait: Flags) -> _
     across = _waited_across(work, late, follows_stream_wait)
     by_launch &= across < 0
     lag = np.where(by_launch, latency, np.minimum(latency, usual))
-    held = launched & ~by_launch & (across < 0)
+    is_behind = launched & ~by_launch & (across < 0)
     return _Streams(
         before=before,
-        gap=np.where(held | ~launched, gap, np.minimum(gap, pace)),
+        gap=np.where(is_behind | ~launched, gap, np.minimum(gap, pace)),
         latency=np.maximum(lag, 0.0),
         across=across,
     )
@@ -193,20 +193,20 @@ def _follows_stream_wait(points: HostPoints, work: Activities, launch: Ints) -> 
     follows = np.zeros(len(work), dtype=np.bool_)
     calls = points.calls
     waits = np.flatnonzero(calls.named(vendors.orders_streams))
-    known = np.flatnonzero(launch >= 0)
-    if not len(waits) or not len(known):
+    launched = np.flatnonzero(launch >= 0)
+    if not len(waits) or not len(launched):
         return follows
     # Calls are sorted by thread and start, so their numbers tell both.
-    call = points.call[launch[known]]
-    order = np.lexsort((call, work.lane[known], calls.thread[call]))
-    known, call = known[order], call[order]
-    same = np.zeros(len(known), dtype=np.bool_)
-    same[1:] = np.diff(work.lane[known]) == 0
+    call = points.call[launch[launched]]
+    order = np.lexsort((call, work.lane[launched], calls.thread[call]))
+    launched, call = launched[order], call[order]
+    same = np.zeros(len(launched), dtype=np.bool_)
+    same[1:] = np.diff(work.lane[launched]) == 0
     same[1:] &= np.diff(calls.thread[call]) == 0
     last = waits[np.maximum(np.searchsorted(waits, call) - 1, 0)]
-    told = (last < call) & (calls.thread[last] == calls.thread[call])
-    told[1:] &= ~same[1:] | (last[1:] > call[:-1])
-    follows[known] = told
+    is_ordered = (last < call) & (calls.thread[last] == calls.thread[call])
+    is_ordered[1:] &= ~same[1:] | (last[1:] > call[:-1])
+    follows[launched] = is_ordered
     return follows
 
 
@@ -230,13 +230,13 @@ def _waited_across(work: Activities, late: Flags, follows_stream_wait: Flags) ->
             place -= 1
     # How soon work starts after that of another stream differs from maker to maker: as soon as
     # where the host told a stream to wait.
-    told = passed[late & follows_stream_wait & (across >= 0)]
-    soon = float(np.clip(told.max(initial=0.0), _AFTER_ANOTHER_NS, _AFTER_EVENT_NS))
+    pauses = passed[late & follows_stream_wait & (across >= 0)]
+    soon = float(np.clip(pauses.max(initial=0.0), _AFTER_ANOTHER_NS, _AFTER_EVENT_NS))
     across[passed > soon] = NOBODY
     return across
 
 
-def _assembled(
+def _assemble_graph(
     points: HostPoints, work: Activities, launch: Ints, chosen: Ints, waits: Waits
 ) -> ReplayGraph:
     """Number the nodes by time, and tie each to what it depends on."""
@@ -251,7 +251,7 @@ def _assembled(
     gap, lag = np.zeros(many), np.zeros(many)
     of_point = np.append(np.full(len(points.time), NOBODY), NOBODY)
     of_point[chosen] = host
-    origin = min((int(each.min()) for each in (points.time, work.start) if len(each)), default=0)
+    origin = min((int(times.min()) for times in (points.time, work.start) if len(times)), default=0)
     time = np.full(many, origin)
     time[host], time[device] = points.time[chosen], work.end
     # Points of a thread follow one another; after a wait it is something else that counts as well.
@@ -259,7 +259,7 @@ def _assembled(
     heads = of_point[points.first[:-1]]
     before[heads], gap[heads] = 0, time[heads] - origin
     after = of_point[waits.point]
-    gap[after], lag[after] = waits.own, waits.lag
+    gap[after], lag[after] = waits.least, waits.lag
     needs[after] = np.where(
         waits.activity >= 0, device[waits.activity] if len(work) else 0, of_point[waits.source]
     )
@@ -284,15 +284,15 @@ def _assembled(
     place = np.empty(many + 1, dtype=np.int64)
     place[order], place[NOBODY] = np.arange(many), NOBODY
     before, needs = place[before[order]], place[needs[order]]
-    wrong = [(each >= np.arange(many)) for each in (before, needs)]
-    for each, bad in zip((before, needs), wrong, strict=True):
-        each[bad] = NOBODY
+    wrong = [(links >= np.arange(many)) for links in (before, needs)]
+    for links, bad in zip((before, needs), wrong, strict=True):
+        links[bad] = NOBODY
     # What depends on nothing that is known keeps its distance to the beginning.
     is_wait[order[wrong[1]]] = False
-    begun = time.copy()
-    begun[device] = work.start
-    alone = np.flatnonzero((before <= 0) & (needs < 0))[1:]
-    before[alone], gap[order[alone]] = 0, begun[order[alone]] - origin
+    begins = time.copy()
+    begins[device] = work.start
+    unlinked = np.flatnonzero((before <= 0) & (needs < 0))[1:]
+    before[unlinked], gap[order[unlinked]] = 0, begins[order[unlinked]] - origin
     kind = np.full(many, NOBODY)
     kind[host] = chosen
     worked = np.full(many, NOBODY)
@@ -318,7 +318,7 @@ def _assembled(
 
 
 _LONG_AGO = float("-inf")
-_LEAST_SHARE = 0.03
+_MIN_SHARE = 0.03
 """What is left of any stretch, whatever is taken out of it."""
 
 
@@ -360,7 +360,9 @@ class Played:
         return self.node[self.graph.node_of_activity]
 
 
-def worked(graph: ReplayGraph, cost: Floats | None = None, scale: Floats | None = None) -> Floats:
+def work_so_far(
+    graph: ReplayGraph, cost: Floats | None = None, scale: Floats | None = None
+) -> Floats:
     """By host point: what its thread had worked so far, waits left out.
 
     `cost` by point is taken out: it passed before a start and after an end.  Where the recording
@@ -377,11 +379,11 @@ def worked(graph: ReplayGraph, cost: Floats | None = None, scale: Floats | None 
     spent = np.cumsum(cost)
     spent -= np.where(points.is_start, 0.0, cost)  # what an end costs comes after it
     # Nothing takes no time at all, so that all keeps its order.
-    least = _LEAST_SHARE * so_far
-    own = so_far - spent - least
+    least = _MIN_SHARE * so_far
+    progress = so_far - spent - least
     for low, high in pairwise(points.first):
-        own[low:high] = np.maximum.accumulate(own[low:high])
-    return np.asarray(own + least)
+        progress[low:high] = np.maximum.accumulate(progress[low:high])
+    return np.asarray(progress + least)
 
 
 def waited_stretches(graph: ReplayGraph, many: int) -> Flags:
@@ -389,12 +391,12 @@ def waited_stretches(graph: ReplayGraph, many: int) -> Flags:
     after = np.flatnonzero(graph.waits)
     high = graph.point[after]
     low = graph.point[graph.before[after]]
-    return spanned(np.where(low < 0, high, low), high, many)
+    return interval_mask(np.where(low < 0, high, low), high, many)
 
 
 def play(graph: ReplayGraph, work: Floats | None = None, lengths: Floats | None = None) -> Played:
     """When everything comes, if threads work and activities last as given, else as recorded."""
-    work = worked(graph) if work is None else work
+    work = work_so_far(graph) if work is None else work
     recorded = (graph.work.end - graph.work.start).astype(np.float64)
     length = recorded if lengths is None else lengths
     gap, lag = graph.gap.copy(), graph.lag.copy()
@@ -409,7 +411,7 @@ def play(graph: ReplayGraph, work: Floats | None = None, lengths: Floats | None 
     return Played(graph, work, node, length, gap, lag)
 
 
-@once_per_trace
+@memoize_per_trace
 def recorded_play(trace: Trace) -> Played:
     """A recording played as it was."""
     return play(replay_graph(trace))
@@ -421,8 +423,8 @@ def _come(before: Ints, gap: Floats, needs: Ints, lag: Floats) -> Floats:
     come[0] = 0.0
     triples = zip(before.tolist(), gap.tolist(), needs.tolist(), lag.tolist(), strict=True)
     next(triples, None)
-    for number, (one, passes, other, more) in enumerate(triples, 1):
-        moment, later = come[one] + passes, come[other] + more
+    for number, (earlier, passes, other, more) in enumerate(triples, 1):
+        moment, later = come[earlier] + passes, come[other] + more
         if later > moment:  # noqa: PLR1730 - a call of max() takes twice as long as all the rest
             moment = later
         come[number] = moment
@@ -435,9 +437,9 @@ def step_lengths(steps: pl.DataFrame, played: Played) -> Floats:
     marks = steps.select("host_start_ns", "host_end_ns").to_numpy()
     begin, end = _moments(played, marks)
     inside = work_by_step(played.graph, marks)
-    known = inside >= 0
+    in_step = inside >= 0
     last = np.full(len(marks), _LONG_AGO)
-    np.maximum.at(last, inside[known], played.ends[known])
+    np.maximum.at(last, inside[in_step], played.ends[in_step])
     end = np.maximum.accumulate(np.maximum(end, last))
     # What was left to do on the devices when the first began does not count for it.
     for first in steps["start_ns"].to_list()[:1]:

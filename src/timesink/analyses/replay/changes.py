@@ -21,9 +21,9 @@ from timesink.errors import UsageError
 
 SORTS = ("kernel", "copy", "op", "host", "self", "call", "sync")
 """Selectors that take a pattern."""
-_WHOLE = ("communication", "loading", "outside", "cycle")
+_WITHOUT_PATTERN = ("communication", "loading", "outside", "cycle")
 _ON: dict[str, tuple[str, ...]] = {
-    "scale": (*SORTS, *_WHOLE),
+    "scale": (*SORTS, *_WITHOUT_PATTERN),
     "remove": (*SORTS, "communication", "loading", "outside"),
     "fuse": ("op",),
     "graph": ("op", "cycle"),
@@ -65,7 +65,7 @@ class AskedChange:
             return self.pattern
         if self.action in ("loader-workers", "batch"):
             return f"{self.factor:g}"
-        what = self.sort if self.sort in _WHOLE else f"{self.sort}:{self.pattern}"
+        what = self.sort if self.sort in _WITHOUT_PATTERN else f"{self.sort}:{self.pattern}"
         return f"{what}={self.factor:g}" if self.action == "scale" else what
 
     @property
@@ -90,15 +90,15 @@ class AskedChange:
         return self.action in ("scale", "batch") and self.factor >= 1
 
 
-def change_of(asked: str | AskedChange) -> AskedChange:
+def change_of(spec: str | AskedChange) -> AskedChange:
     """A change in words: an option of the command line and its value, dashes or not.
 
     >>> change_of("remove sync:aten::item") == change_of("--remove sync:aten::item")
     True
     """
-    if isinstance(asked, AskedChange):
-        return asked
-    action, _, value = asked.strip().lstrip("-").partition(" ")
+    if isinstance(spec, AskedChange):
+        return spec
+    action, _, value = spec.strip().lstrip("-").partition(" ")
     return parse_change(action, value.strip().strip("'\"") or "cycle" * (action == "graph"))
 
 
@@ -108,38 +108,41 @@ def parse_change(action: str, text: str) -> AskedChange:
         raise UsageError(f"{action!r} is no change", f"there are {', '.join(ACTIONS)}")
     if action == "device":
         if not re.fullmatch(r"[^:]+:[^:]+", text):
-            raise _refused(action, text, "not two devices")
+            raise _refusal(action, text, "not two devices")
         return AskedChange(action, pattern=text)
     if action == "batch":
         return AskedChange(action, factor=_number(action, text, least=0.01))
     if action == "loader-workers":
         return AskedChange(action, "loading", factor=_number(action, text, least=1.0))
     if action != "scale":
-        return AskedChange(action, *_selected(action, text, text))
-    what, found, number = text.rpartition("=")
-    if not found:
-        raise _refused(action, text, "no factor")
-    return AskedChange(action, *_selected(action, text, what), _number(action, number))
+        return AskedChange(action, *_parse_selector(action, text, text))
+    what, separator, number = text.rpartition("=")
+    if not separator:
+        raise _refusal(action, text, "no factor")
+    return AskedChange(action, *_parse_selector(action, text, what), _number(action, number))
 
 
-def _selected(action: str, text: str, what: str) -> tuple[str, str]:
+def _parse_selector(action: str, text: str, what: str) -> tuple[str, str]:
     """The selector of an action, and its pattern."""
-    sort, found, pattern = what.partition(":")
-    if what in _WHOLE:
-        sort, found, pattern = what, ":", "*"
+    sort, separator, pattern = what.partition(":")
+    if what in _WITHOUT_PATTERN:
+        sort, separator, pattern = what, ":", "*"
     elif action == "fuse" and sort not in SORTS:
-        sort, found, pattern = "op", ":", what
-    if not found or not pattern or sort not in (*SORTS, *_WHOLE):
-        raise _refused(action, text, "nothing that can be chosen")
+        sort, separator, pattern = "op", ":", what
+    if not separator or not pattern or sort not in (*SORTS, *_WITHOUT_PATTERN):
+        raise _refusal(action, text, "nothing that can be chosen")
     if sort not in _ON[action]:
-        takes = ", ".join(one if one in _WHOLE else f"{one}:PATTERN" for one in _ON[action])
+        takes = ", ".join(
+            selector if selector in _WITHOUT_PATTERN else f"{selector}:PATTERN"
+            for selector in _ON[action]
+        )
         raise UsageError(
             f"--{action} {text}: that cannot be done to {sort}", f"--{action} takes {takes}"
         )
     return sort, pattern
 
 
-_MOST = 1e6
+_MAX_SCALE = 1e6
 """By more nothing is scaled that anybody means."""
 
 
@@ -150,17 +153,17 @@ def _number(action: str, text: str, least: float = 0.0) -> float:
         value = math.nan
     if action == "loader-workers" and value == math.inf:
         return value
-    if not least <= value <= _MOST:
-        raise _refused(action, text, f"not a number from {least:g} to {_MOST:g}")
+    if not least <= value <= _MAX_SCALE:
+        raise _refusal(action, text, f"not a number from {least:g} to {_MAX_SCALE:g}")
     return value
 
 
-def _refused(action: str, text: str, why: str) -> UsageError:
-    given = f" {text}" if text else ""
-    return UsageError(f"--{action}{given}: {why}", f"try --{action} '{_EXAMPLES[action]}'")
+def _refusal(action: str, text: str, why: str) -> UsageError:
+    value = f" {text}" if text else ""
+    return UsageError(f"--{action}{value}: {why}", f"try --{action} '{_EXAMPLES[action]}'")
 
 
-def fitting(
+def name_filter(
     pattern: str, texts: Iterable[str], short: Callable[[str], str] | None = None
 ) -> Callable[[str], bool]:
     """Whether a name, whole or short, fits a pattern.
@@ -169,11 +172,11 @@ def fitting(
     name.
 
     >>> called = ["aten::add", "aten::addmm"]
-    >>> [one for one in called if fitting("aten::add", called)(one)]
+    >>> [one for one in called if name_filter("aten::add", called)(one)]
     ['aten::add']
-    >>> [one for one in called if fitting("add", called)(one)]
+    >>> [one for one in called if name_filter("add", called)(one)]
     ['aten::add', 'aten::addmm']
-    >>> fitting("Optimizer.step", ["Optimizer.step#AdamW.step"])("Optimizer.step#AdamW.step")
+    >>> name_filter("Optimizer.step", ["Optimizer.step#AdamW.step"])("Optimizer.step#AdamW.step")
     True
     """
     wanted = pattern.lower()
@@ -186,9 +189,13 @@ def fitting(
         for text in set(texts)
     }
     if not _PATTERN.search(wanted):
-        called = {text for text, each in forms.items() if wanted in each}
+        called = {text for text, spellings in forms.items() if wanted in spellings}
         if called:
             return called.__contains__
         wanted = f"*{wanted}*"
-    found = {text for text, each in forms.items() if any(fnmatchcase(one, wanted) for one in each)}
-    return found.__contains__
+    matches = {
+        text
+        for text, spellings in forms.items()
+        if any(fnmatchcase(spelling, wanted) for spelling in spellings)
+    }
+    return matches.__contains__

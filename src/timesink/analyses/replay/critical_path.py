@@ -21,10 +21,10 @@ from timesink.analyses.columns import (
     host_columns,
     host_kinds,
     host_names,
-    once_per_trace,
+    memoize_per_trace,
     values_at,
 )
-from timesink.analyses.forest import call_forest, enclosing, spanned, within
+from timesink.analyses.forest import call_forest, descendant_mask, enclosing_calls, interval_mask
 from timesink.analyses.links import link_launches
 from timesink.analyses.modules import find_modules, is_module_call, link_backward
 from timesink.analyses.names import short_kernel_name
@@ -75,11 +75,11 @@ def decisive_path(played: Played, last: int | None = None) -> Path:
     by_need = _by_need(played)
     source = np.where(by_need, graph.needs, graph.before).tolist()
     place = int(played.node.argmax()) if last is None else last
-    found = []
+    places = []
     while place > 0:
-        found.append(place)
+        places.append(place)
         place = source[place]
-    nodes = np.array(found[::-1], dtype=np.int64)
+    nodes = np.array(places[::-1], dtype=np.int64)
     return Path(nodes, by_need[nodes])
 
 
@@ -102,9 +102,9 @@ def slack(played: Played) -> Floats:
         played.lag[:0:-1].tolist(),
         strict=True,
     )
-    for number, one, passes, other, more in rows:
+    for number, before, passes, other, more in rows:
         moment = late[number]
-        late[one] = min(late[one], moment - passes)
+        late[before] = min(late[before], moment - passes)
         late[other] = min(late[other], moment - more)
     return np.array(late[:-1]) - played.node
 
@@ -136,14 +136,14 @@ def _pieces(
     trace: Trace, kind: Ints, span: tuple[Floats, Floats], host: Ints, device: Ints
 ) -> pl.DataFrame:
     """Rows with the name of what they belong to: that of a device first."""
-    start, end = (np.rint(each).astype(np.int64) for each in span)
-    known = zip((host_names(trace), device_names(trace)), (host, device), strict=True)
+    start, end = (np.rint(moments).astype(np.int64) for moments in span)
+    sides = zip((host_names(trace), device_names(trace)), (host, device), strict=True)
     by_host, by_device = (
         values_at(
             pl.Series(texts.texts, dtype=pl.String),
             np.where(row >= 0, texts.codes[row], _UNKNOWN) if len(texts.codes) else row,
         )
-        for texts, row in known
+        for texts, row in sides
     )
     return pl.DataFrame(
         {
@@ -167,7 +167,7 @@ def _host_pieces(trace: Trace, played: Played, path: Path) -> pl.DataFrame:
     node = path.node[~path.by_need]
     high, low = graph.point[node], graph.point[graph.before[node]]
     mine = (high >= 0) & (low >= 0)
-    place = np.flatnonzero(spanned(low[mine], high[mine], len(points.time)))
+    place = np.flatnonzero(interval_mask(low[mine], high[mine], len(points.time)))
     # Neighbours inside of one call are one piece.
     owner = points.owner[place]
     first = np.ones(len(place), dtype=np.bool_)
@@ -182,10 +182,10 @@ def _host_pieces(trace: Trace, played: Played, path: Path) -> pl.DataFrame:
     kind = np.full(len(owner), _HOST)
     if len(calls):
         runtime = host_kinds(trace).among(*LAUNCH_KINDS)[calls.row]
-        loads = within(np.flatnonzero(calls.named(names.is_data_loader)), calls.size)
+        loads = descendant_mask(np.flatnonzero(calls.named(names.is_data_loader)), calls.size)
         kind[(owner >= 0) & runtime[owner]] = _RUNTIME_CALL
         kind[(owner >= 0) & loads[owner]] = _DATA_LOADING
-        talks = within(np.flatnonzero(calls.named(vendors.is_collective_call)), calls.size)
+        talks = descendant_mask(np.flatnonzero(calls.named(vendors.is_collective_call)), calls.size)
         kind[(owner >= 0) & talks[owner]] = _COMMUNICATION
     start, end = played.point[begins], played.point[ends]
     resumes = start + (end - start) * waiting[begins]
@@ -195,8 +195,8 @@ def _host_pieces(trace: Trace, played: Played, path: Path) -> pl.DataFrame:
         return pieces
     waits = waits[first]
     call, span = calls.row[awaited[begins[waits]]], (start[waits], resumes[waits])
-    made = np.full(len(call), _COMMUNICATION)
-    return pl.concat([pieces, _pieces(trace, made, span, call, nowhere[waits])])
+    kinds = np.full(len(call), _COMMUNICATION)
+    return pl.concat([pieces, _pieces(trace, kinds, span, call, nowhere[waits])])
 
 
 def _node_pieces(trace: Trace, played: Played, path: Path) -> list[pl.DataFrame]:
@@ -218,7 +218,7 @@ def _node_pieces(trace: Trace, played: Played, path: Path) -> list[pl.DataFrame]
     )
     passing = (~on_host | path.by_need) & (source > 0)
     between = (played.node[source[passing]], begin[passing])
-    number = np.array([KINDS.index(one) if one in KINDS else 0 for one in DEVICE_KINDS])
+    number = np.array([KINDS.index(text) if text in KINDS else 0 for text in DEVICE_KINDS])
     works = number[device_kinds(trace).codes[device_row[doing]]]
     works[is_communication(trace)[device_row[doing]]] = _COMMUNICATION
     nowhere = np.full(int(doing.sum()), _UNKNOWN)
@@ -297,16 +297,16 @@ def played_run(
         played, timeline = _as_recorded(trace)
     else:
         timeline = own_timeline(trace)
-    found = find_steps(timeline)
+    step_rows = find_steps(timeline)
     if steps is not None:
-        found = found.filter(pl.col("name").is_in(list(steps)))
+        step_rows = step_rows.filter(pl.col("name").is_in(list(steps)))
     # Cut steps count as well where no other was asked for.
-    if steps is None or found["complete"].any():
-        found = found.filter("complete")
-    return PlayedRun(trace, played, bounds_of(found))
+    if steps is None or step_rows["complete"].any():
+        step_rows = step_rows.filter("complete")
+    return PlayedRun(trace, played, bounds_of(step_rows))
 
 
-@once_per_trace
+@memoize_per_trace
 def _as_recorded(trace: Trace) -> tuple[Played, Trace]:
     played = recorded_play(trace)
     return played, moved_timeline(trace, played)
@@ -316,7 +316,7 @@ def _run(subject: Trace | PlayedRun) -> PlayedRun:
     return played_run(subject) if isinstance(subject, Trace) else subject
 
 
-@once_per_trace
+@memoize_per_trace
 def cycle_pieces(run: PlayedRun) -> pl.DataFrame:
     """The pieces of the path that lie in cycles, as `critical_path` has them, and `inside_ns`."""
     pieces = critical_path(run.trace, run.played)
@@ -420,20 +420,20 @@ def _nodes(trace: Trace, pieces: pl.DataFrame) -> Ints:
     device_row, host_row = (pieces[f"{side}_row"].to_numpy() for side in ("device", "host"))
     launched = link_launches(trace).node
     node = np.where(device_row >= 0, launched[device_row] if len(launched) else -1, -1)
-    known = np.flatnonzero((node < 0) & (host_row >= 0))
-    half = host["dur_ns"].to_numpy()[host_row[known]] // 2
-    node[known] = forest.at(host[host_row[known]], half)
+    on_host = np.flatnonzero((node < 0) & (host_row >= 0))
+    half = host["dur_ns"].to_numpy()[host_row[on_host]] // 2
+    node[on_host] = forest.at(host[host_row[on_host]], half)
     return node
 
 
 def _modules_around(trace: Trace, node: Ints) -> Ints:
     """The module call around each call, or around the forward call that it is the backward of."""
     forest, is_module, links = call_forest(trace), is_module_call(trace), link_backward(trace)
-    around = enclosing(node, forest.parent, is_module)
+    around = enclosing_calls(node, forest.parent, is_module)
     backward = np.full(len(forest) + 1, -1, dtype=np.int64)
     backward[links.node] = links.forward
-    root = enclosing(node, forest.parent, backward[:-1] >= 0)
-    forward = enclosing(backward[root], forest.parent, is_module)
+    root = enclosing_calls(node, forest.parent, backward[:-1] >= 0)
+    forward = enclosing_calls(backward[root], forest.parent, is_module)
     return np.where(forward >= 0, forward, around)
 
 
@@ -473,8 +473,8 @@ def _device_slack(run: PlayedRun, by_node: Floats) -> pl.DataFrame:
     return _in_cycles(
         run,
         played.ends - played.length,
-        kind=_told(kind, row),
-        name=_told(name, row),
+        kind=_gather_texts(kind, row),
+        name=_gather_texts(name, row),
         dur_ns=played.length,
         slack_ns=by_node[played.graph.node_of_activity],
     )
@@ -492,19 +492,19 @@ def _operator_slack(run: PlayedRun, by_node: Floats) -> pl.DataFrame:
     return _in_cycles(
         run,
         begin,
-        kind=_told(kind, calls.row[mine]),
-        name=_told(host_names(run.trace), calls.row[mine]),
+        kind=_gather_texts(kind, calls.row[mine]),
+        name=_gather_texts(host_names(run.trace), calls.row[mine]),
         dur_ns=come[points.end[mine]] - begin,
         slack_ns=by_node[nodes[following]],
     )
 
 
-def _told(texts: Texts, row: Ints) -> pl.Series:
+def _gather_texts(texts: Texts, row: Ints) -> pl.Series:
     return pl.Series(texts.texts, dtype=pl.String).gather(texts.codes[row])
 
 
 def _in_cycles(run: PlayedRun, begin: Floats, **columns: pl.Series | Floats) -> pl.DataFrame:
     """Rows of what begins in a cycle."""
     moment = np.rint(begin).astype(np.int64) + run.origin
-    inside = intervals.holding(moment, *run.cycles.T.copy()) >= 0
+    inside = intervals.enclosing_interval(moment, *run.cycles.T.copy()) >= 0
     return pl.DataFrame(columns).filter(pl.Series(inside))

@@ -19,9 +19,9 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses import names
-from timesink.analyses.columns import host_kinds, lane_codes, once_per_trace, remember
+from timesink.analyses.columns import host_kinds, lane_codes, memoize_per_trace, seed_memo
 from timesink.analyses.fitness import carry_fitness, recording_fitness
-from timesink.analyses.forest import within
+from timesink.analyses.forest import descendant_mask
 from timesink.analyses.links import first_with_id
 from timesink.analyses.replay import (
     Played,
@@ -31,7 +31,7 @@ from timesink.analyses.replay import (
     replay_graph,
     step_lengths,
     waited_stretches,
-    worked,
+    work_so_far,
 )
 from timesink.analyses.steps import bounds_of, complete_lengths, find_steps, step_at
 from timesink.model import csv_rows, units, vendors
@@ -41,20 +41,20 @@ from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.trace import Trace
 
 MEASURED, ESTIMATED, NONE = "measured", "estimated", "none"
-CLOCK_KEY, OWN = "timesink_clock", "own"
+CLOCK_KEY, PROGRAM_CLOCK = "timesink_clock", "own"
 """How the metadata of a timeline tell that it is the program's own."""
-_LIKELY, _MOST = 2.0, 4.0
+_LIKELY_COST_FACTOR, _MAX_COST_FACTOR = 2.0, 4.0
 """Costs are likely up to so many times those of the table, and at most so many."""
 _LONG_NS = 1_000_000
 """A call of a library that does nothing that is recorded for so long builds or searches something,
 and may take far longer under a profiler."""
 _LONG_SHARE = 0.1
 """Of a cycle; with more of that nobody can tell what it takes without."""
-_LEAST_PAUSE_NS = 300.0
+_MIN_PAUSE_NS = 300.0
 """From one kernel to the next of a stream at least, or what was recorded."""
 _SLOWER = 1.03
 """Cycles without the profiler that take this many times as long as with it were disturbed."""
-_LEAST_LEFT = 0.2
+_MIN_LEFT = 0.2
 """Less than this share of a cycle is never left: programs are up to five times as slow.  Costs that
 leave less are too high for this machine."""
 _AWAITED_NS, _AWAITED_SHARE = 200_000, 0.01
@@ -108,7 +108,7 @@ class OwnClock:
         return {
             "recorded_cycle_us": round(self.recorded_ns / 1000, 3),
             "own_cycle_us": None if self.own_ns is None else round(self.own_ns / 1000, 3),
-            "ci95_us": None if interval is None else [round(one / 1000, 3) for one in interval],
+            "ci95_us": None if interval is None else [round(bound / 1000, 3) for bound in interval],
             "source": self.source,
             "why": self.why,
             "outside": self.outside,
@@ -158,7 +158,7 @@ def _mean(trace: Trace) -> float:
     return float(lengths.mean()) if len(lengths) else 0.0
 
 
-@once_per_trace
+@memoize_per_trace
 def step_time(trace: Trace) -> StepTime:
     """How long a step of a recording takes on average, without profiler overhead and as recorded.
 
@@ -184,7 +184,7 @@ def clock_values(trace: Trace) -> dict[str, object]:
     return values
 
 
-@once_per_trace
+@memoize_per_trace
 def own_clock(trace: Trace) -> OwnClock:
     """How long a cycle takes by itself: as measured, or else as estimated, if that can be told."""
     steps = find_steps(trace).filter("complete")
@@ -193,7 +193,7 @@ def own_clock(trace: Trace) -> OwnClock:
     recorded = float(np.median((steps["end_ns"] - steps["start_ns"]).to_numpy()))
     program = _Program.of(trace, steps)
     plain = _plain_cycles(trace)
-    if trace.metadata.extra.get(CLOCK_KEY) == OWN:
+    if trace.metadata.extra.get(CLOCK_KEY) == PROGRAM_CLOCK:
         return OwnClock(recorded, None, None, NONE, "they are the program's own already", 0.0, None)
     if len(plain) and float(np.median(plain)) > _SLOWER * recorded:
         why = "cycles without the profiler took longer, so the machine was not even"
@@ -202,26 +202,26 @@ def own_clock(trace: Trace) -> OwnClock:
         fitted = _fitted_to(program, float(np.median(plain)))
         if fitted is not None:
             scale, played = fitted
-            own = float(np.median(plain))
-            return OwnClock(recorded, own, _interval(plain), MEASURED, "", scale, played)
-    return _estimated(trace, program, recorded)
+            plain_ns = float(np.median(plain))
+            return OwnClock(recorded, plain_ns, _interval(plain), MEASURED, "", scale, played)
+    return _estimate_clock(trace, program, recorded)
 
 
-@once_per_trace
+@memoize_per_trace
 def own_timeline(trace: Trace) -> Trace:
     """The recording as the program runs by itself; as it is where that cannot be told."""
     clock = own_clock(trace)
     if clock.played is None:
         return trace
     moved = moved_timeline(trace, clock.played)
-    extra = {**trace.metadata.extra, CLOCK_KEY: OWN}
-    own = replace(moved, metadata=replace(moved.metadata, extra=extra))
+    extra = {**trace.metadata.extra, CLOCK_KEY: PROGRAM_CLOCK}
+    timeline = replace(moved, metadata=replace(moved.metadata, extra=extra))
     # Weakly: each of them remembers the other, and both go when nobody else has them.
-    remember(own, recording_of, ref(trace))
-    return carry_fitness(own, trace)
+    seed_memo(timeline, recording_of, ref(trace))
+    return carry_fitness(timeline, trace)
 
 
-@once_per_trace
+@memoize_per_trace
 def recording_of(timeline: Trace) -> ref[Trace]:
     """How to get at the recording that a timeline was moved from; it is one itself by default."""
     return ref(timeline)
@@ -266,9 +266,9 @@ class _Program:
     def played(self, dose: _Dose) -> Played:
         """The program with some of its host time taken out."""
         scale = np.where(self.long, dose.long, dose.host)
-        work = worked(self.graph, dose.cost * self.cost, scale)
+        work = work_so_far(self.graph, dose.cost * self.cost, scale)
         gap = self.graph.gap
-        pause = np.maximum(gap - dose.cost * self.pause, np.minimum(gap, _LEAST_PAUSE_NS))
+        pause = np.maximum(gap - dose.cost * self.pause, np.minimum(gap, _MIN_PAUSE_NS))
         on_device = (self.graph.activity >= 0) & (self.graph.before > 0)
         return play(replace(self.graph, gap=np.where(on_device, pause, gap)), work)
 
@@ -285,18 +285,18 @@ def _fitted_to(program: _Program, wanted: float) -> tuple[float, Played] | None:
     lengthened.
     """
     stages: tuple[tuple[float, float, Callable[[float], _Dose]], ...] = (
-        (0.0, _LIKELY, _Dose),
+        (0.0, _LIKELY_COST_FACTOR, _Dose),
         (1.0, _SLOWER, lambda value: _Dose(0.0, host=value)),
         (1.0, 0.0, lambda value: _Dose(1.0, long=value)),
-        (_LIKELY, _MOST, lambda value: _Dose(value, long=0.0)),
-        (1.0, 0.0, lambda value: _Dose(_MOST, host=value, long=0.0)),
+        (_LIKELY_COST_FACTOR, _MAX_COST_FACTOR, lambda value: _Dose(value, long=0.0)),
+        (1.0, 0.0, lambda value: _Dose(_MAX_COST_FACTOR, host=value, long=0.0)),
     )
     usual = program.played(_Dose(1.0))
     if abs(program.cycle_ns(usual) / wanted - 1) < _AS_USUAL:
         # Where the device decides, many costs fit: nothing speaks against those of the table.
         return 1.0, usual
     for begin, end, dose in stages:
-        first, last = (program.cycle_ns(program.played(dose(each))) for each in (begin, end))
+        first, last = (program.cycle_ns(program.played(dose(amount))) for amount in (begin, end))
         if min(first, last) <= wanted <= max(first, last):
             return _between(program, dose, ((begin, first), (end, last)), wanted)
     return None
@@ -310,18 +310,18 @@ def _between(
 ) -> tuple[float, Played]:
     """The dose between two after which a cycle takes so long: by a line, as it nearly is one."""
     low, high = ends
-    found, played = dose(high[0]), None
+    best, played = dose(high[0]), None
     for number in range(_ROUNDS):
         span = high[1] - low[1]
         share = (wanted - low[1]) / span if span and number % 3 < 2 else 0.5
         middle = low[0] + share * (high[0] - low[0])
-        found, played = dose(middle), program.played(dose(middle))
+        best, played = dose(middle), program.played(dose(middle))
         reached = program.cycle_ns(played)
         if abs(reached / wanted - 1) < _NEAR:
             break
         below = (reached > wanted) == (low[1] > wanted)
         low, high = ((middle, reached), high) if below else (low, (middle, reached))
-    return found.cost, played or program.played(found)
+    return best.cost, played or program.played(best)
 
 
 def _interval(plain: Floats) -> tuple[float, float]:
@@ -345,7 +345,7 @@ def _why_not(trace: Trace, program: _Program) -> str:
     if not program.cost.any():
         return "what this profiler costs the host is not known"
     if not vendors.profiler_costs_measured(trace.metadata.vendor):
-        return _unmeasured(trace.metadata.vendor)
+        return _unmeasured_reason(trace.metadata.vendor)
     work = program.graph.work
     unlinked = 1.0 - float(work.launched.mean()) if len(work) else 0.0
     if unlinked > _UNLINKED_SHARE:
@@ -368,7 +368,7 @@ def _why_not(trace: Trace, program: _Program) -> str:
     )
 
 
-def _unmeasured(vendor: str) -> str:
+def _unmeasured_reason(vendor: str) -> str:
     measured = " and ".join(
         vendors.TITLES[name]
         for name in sorted(vendors.names_where("profiler_costs_measured", value=True))
@@ -377,7 +377,7 @@ def _unmeasured(vendor: str) -> str:
     return f"what a profiler costs the host was measured beside {measured} only, not {device}"
 
 
-def _estimated(trace: Trace, program: _Program, recorded: float) -> OwnClock:
+def _estimate_clock(trace: Trace, program: _Program, recorded: float) -> OwnClock:
     why = _why_not(trace, program)
     unfit = recording_fitness(trace).against(OVERHEAD)
     if not why and unfit:
@@ -387,20 +387,20 @@ def _estimated(trace: Trace, program: _Program, recorded: float) -> OwnClock:
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     plays = {dose: program.played(_Dose(dose)) for dose in (1.0 + _ERROR, 1.0, 1.0 - _ERROR)}
     low, usual, high = map(program.cycle_ns, plays.values())
-    least, scale, played = _LEAST_LEFT * recorded, 1.0, plays[1.0]
+    least, scale, played = _MIN_LEFT * recorded, 1.0, plays[1.0]
     if high < least or not recorded:
-        share = f"{100 * _LEAST_LEFT:.0f} %"
+        share = f"{100 * _MIN_LEFT:.0f} %"
         why = f"calls would have cost more than there is: under {share} of the cycle would be left"
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     if usual < least:
         scale, played = _between(program, _Dose, ((1.0 - _ERROR, high), (1.0, usual)), least)
-    own = min(program.cycle_ns(played), recorded)
+    estimate = min(program.cycle_ns(played), recorded)
     low, high = low * (1.0 - _MODEL_ERROR), high * (1.0 + _MODEL_ERROR)
     # Higher costs may move the borders of a step the other way: the estimate is always inside.
-    low, high = min(low, high, own), min(max(low, high, own), recorded)
+    low, high = min(low, high, estimate), min(max(low, high, estimate), recorded)
     outside = _outside(trace, program)
     interval = (low, recorded if outside else high)
-    return OwnClock(recorded, own, interval, ESTIMATED, "", scale, played, outside)
+    return OwnClock(recorded, estimate, interval, ESTIMATED, "", scale, played, outside)
 
 
 def _outside(trace: Trace, program: _Program) -> str:
@@ -413,7 +413,7 @@ def _outside(trace: Trace, program: _Program) -> str:
     waiting = np.flatnonzero(calls.named(names.awaits_others)) if len(calls) else points.owner[:0]
     if not len(waiting):
         return ""
-    inside = np.append(within(waiting, calls.size), False)[points.owner]
+    inside = np.append(descendant_mask(waiting, calls.size), False)[points.owner]
     inside &= points.length >= _AWAITED_NS
     inside &= points.thread == main_thread(trace, points, graph.work)
     inside &= ~waited_stretches(graph, len(points.time))
@@ -424,9 +424,9 @@ def _outside(trace: Trace, program: _Program) -> str:
     if not len(place) or awaited.sum() <= _AWAITED_SHARE * complete_lengths(trace).sum():
         return ""
     longest = calls.names[calls.name[points.owner[place[awaited.argmax()]]]]
-    each = units.duration_ns(float(awaited.sum()) / len(spans))
+    mean_wait = units.duration_ns(float(awaited.sum()) / len(spans))
     return (
-        f"steps wait {each} on average, above all in {longest}, for what is not recorded, "
+        f"steps wait {mean_wait} on average, above all in {longest}, for what is not recorded, "
         "so they may take as long as recorded"
     )
 
@@ -477,12 +477,12 @@ def host_slowness(trace: Trace, graph: ReplayGraph) -> float:
     for name, usual in _usual_calls().get(trace.metadata.format, {}).items():
         if name in calls.names:
             mine = length[code == calls.names.index(name)]
-            if len(mine) >= _FEWEST_CALLS:
+            if len(mine) >= _MIN_CALLS:
                 ratios.append(np.log(max(float(np.median(mine)), 1.0) / usual))
     return float(np.clip(np.exp(np.median(ratios)), *_HOSTS)) if ratios else 1.0
 
 
-_FEWEST_CALLS = 20
+_MIN_CALLS = 20
 _HOSTS = 0.25, 5.0
 """Hosts faster or slower than that were measured wrongly."""
 
@@ -514,9 +514,9 @@ def _table() -> Mapping[str, Mapping[tuple[str, str], float]]:
 def recorded_options(trace: Trace) -> frozenset[str]:
     """What the profiler was asked to record beside calls: `shapes`, `stack`, `memory`, `where`."""
     extra, run = trace.metadata.extra, trace.metadata.run
-    asked = {"shapes": "record_shapes", "stack": "with_stack", "memory": "profile_memory"}
-    told = {"where"} if run is not None and run.options.where else set()
-    return frozenset(told | {name for name, key in asked.items() if extra.get(key)})
+    option_keys = {"shapes": "record_shapes", "stack": "with_stack", "memory": "profile_memory"}
+    options = {"where"} if run is not None and run.options.where else set()
+    return frozenset(options | {name for name, key in option_keys.items() if extra.get(key)})
 
 
 # -- the same events where a replay puts them ------------------------------------------------------
@@ -578,8 +578,8 @@ class _LaneClocks:
             clock = self._clocks.get(lane, self._usual)
             begin[mine], finish[mine] = self._at(start[mine], clock), self._at(end[mine], clock)
         if name in self._exact:
-            place, *known = self._exact[name]
-            begin[place], finish[place] = known
+            place, *exact_times = self._exact[name]
+            begin[place], finish[place] = exact_times
         first = np.rint(begin).astype(np.int64) + self._origin
         columns = [pl.Series("ts_ns", first)]
         if "dur_ns" in rows.columns:

@@ -21,11 +21,11 @@ from timesink.analyses.columns import (
     host_kinds,
     host_lanes,
     host_names,
-    once_per_trace,
+    memoize_per_trace,
     start_and_end,
 )
 from timesink.analyses.device_activities import Activities
-from timesink.analyses.forest import NestedCalls, Nodes, nest_calls, pre_order, within
+from timesink.analyses.forest import NestedCalls, Nodes, descendant_mask, nest_calls, pre_order
 from timesink.model import intervals, vendors
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS
@@ -70,7 +70,7 @@ class HostPoints:
         return length
 
 
-@once_per_trace
+@memoize_per_trace
 def host_points(trace: Trace) -> HostPoints:
     """Cut the threads of a trace at the borders of their calls."""
     kinds = host_kinds(trace)
@@ -126,14 +126,14 @@ _NEAR_NS, _NEAR_SHARE = 10_000, 0.2
 _STUCK_NS = 300_000
 _RETURN_NS = 2_000
 """What a call takes that need not wait."""
-_SKEW_NS, _MOST_SKEW_NS, _SKEW_SHARE = 5_000, 30_000, 0.01
+_SKEW_NS, _MAX_SKEW_NS, _SKEW_SHARE = 5_000, 30_000, 0.01
 """By how much the clocks of host and device may differ: at least, and where waits show it at most,
 or by this share of the wait that shows it."""
 _MANY_PENDING = 256
 """Launches wait for a place in the queue only where so many are before them."""
 _IDLE_NS = 200_000
 """A thread inside of no call for this long waited for something."""
-_MOST_THREADS = 24
+_MAX_THREADS = 24
 _BUSY_SHARE = 0.5
 """Of the time a thread is quiet the other works at least this share, if it works for it."""
 
@@ -143,7 +143,7 @@ class Waits:
     """Points at which a thread goes on after it waited, and what it waited for."""
 
     point: Ints
-    own: Floats
+    least: Floats
     """What the stretch before the point takes at least."""
     activity: Ints
     """The device activity it waited for; -1 where it was a point of another thread."""
@@ -153,16 +153,18 @@ class Waits:
     """How long after that it goes on."""
 
     def __getitem__(self, chosen: Ints) -> Waits:
-        own, lag = self.own[chosen], self.lag[chosen]
-        return Waits(self.point[chosen], own, self.activity[chosen], self.source[chosen], lag)
+        least, lag = self.least[chosen], self.lag[chosen]
+        return Waits(self.point[chosen], least, self.activity[chosen], self.source[chosen], lag)
 
 
 def all_of(waits: Iterable[Waits]) -> Waits:
     """Several lists of waits as one; of those at one point the first counts."""
-    parts = [(one.point, one.own, one.activity, one.source, one.lag) for one in waits]
-    point, own, activity, source, lag = (np.concatenate(each) for each in zip(*parts, strict=True))
+    parts = [(wait.point, wait.least, wait.activity, wait.source, wait.lag) for wait in waits]
+    point, least, activity, source, lag = (
+        np.concatenate(column) for column in zip(*parts, strict=True)
+    )
     _, first = np.unique(point, return_index=True)
-    return Waits(point, own, activity, source, lag)[first]
+    return Waits(point, least, activity, source, lag)[first]
 
 
 def device_waits(trace: Trace, points: HostPoints, work: Activities) -> Waits:
@@ -187,8 +189,8 @@ def device_waits(trace: Trace, points: HostPoints, work: Activities) -> Waits:
         # Processes wait for their own work; whose it is that nobody launched is not known.
         mine = np.flatnonzero(process[calls.thread[call]] == pid)
         its = np.flatnonzero((of_work < 0) | (process[calls.thread[of_work]] == pid))
-        whole = mine[of_device[mine]]
-        skew = _clock_skew(work, its, start[whole], end[whole])
+        all_streams = mine[of_device[mine]]
+        skew = _clock_skew(work, its, start[all_streams], end[all_streams])
         last[mine] = _last_launched(work, its, start[mine], end[mine] + skew)
         pending[mine] = _queue_was_full(work, its, start[mine], end[mine], near[mine])
     done = work.end[last]
@@ -198,16 +200,21 @@ def device_waits(trace: Trace, points: HostPoints, work: Activities) -> Waits:
     staged = device_names(trace).matching(lambda name: "Pageable" in name)[work.row[last]]
     stuck = end - start >= _STUCK_NS
     ends_with_it = (done > start) & (end - done <= near) & (~its_own | staged | stuck)
-    held = (last >= 0) & (says | ends_with_it)
-    activity = np.where(held, last, np.where(says, NOBODY, pending))
-    known = activity >= 0
-    call, activity, start, end = call[known], activity[known], start[known], end[known]
+    is_wait = (last >= 0) & (says | ends_with_it)
+    activity = np.where(is_wait, last, np.where(says, NOBODY, pending))
+    has_activity = activity >= 0
+    call, activity, start, end = (
+        call[has_activity],
+        activity[has_activity],
+        start[has_activity],
+        end[has_activity],
+    )
     done = work.end[activity]
     waited, late = done > start, np.maximum(end - done, 0).astype(np.float64)
     usual = float(np.median(late[waited])) if waited.any() else 0.0
     return Waits(
         point=points.end[call],
-        own=np.where(waited, np.minimum(end - start, _RETURN_NS), end - start).astype(np.float64),
+        least=np.where(waited, np.minimum(end - start, _RETURN_NS), end - start).astype(np.float64),
         activity=activity,
         source=np.full(len(call), NOBODY),
         lag=np.where(waited, late, np.minimum(late, usual)),
@@ -224,7 +231,7 @@ def _clock_skew(work: Activities, its: Ints, start: Ints, end: Ints) -> int:
     place = np.searchsorted(work.call_start[its], start, side="right")
     done = np.append(_LONG_AGO, np.maximum.accumulate(work.end[its]))[place]
     waited, length = done > start, end - start
-    most = np.maximum(_MOST_SKEW_NS, (_SKEW_SHARE * length).astype(np.int64))
+    most = np.maximum(_MAX_SKEW_NS, (_SKEW_SHARE * length).astype(np.int64))
     early = waited & (done > end) & (done - end <= most)
     if 2 * int(length[early].sum()) <= int(length[waited].sum()):
         return _SKEW_NS
@@ -233,7 +240,7 @@ def _clock_skew(work: Activities, its: Ints, start: Ints, end: Ints) -> int:
 
 def _last_launched(work: Activities, its: Ints, start: Ints, end: Ints) -> Ints:
     """Of some that were launched by each start, and over by each end, the last to end; or -1."""
-    found, latest = np.full(len(start), NOBODY), np.full(len(start), _LONG_AGO)
+    activity, latest = np.full(len(start), NOBODY), np.full(len(start), _LONG_AGO)
     for lane in range(work.lanes.height):
         mine = its[work.lane[its] == lane]
         if not len(mine):
@@ -245,8 +252,8 @@ def _last_launched(work: Activities, its: Ints, start: Ints, end: Ints) -> Ints:
         place = np.searchsorted(work.call_start[mine], start, side="right") - 1
         over = np.where(place >= 0, most[place], _NEVER)
         better = (over <= end) & (over > latest)
-        found[better], latest[better] = mine[last[place[better]]], over[better]
-    return found
+        activity[better], latest[better] = mine[last[place[better]]], over[better]
+    return activity
 
 
 def _queue_was_full(work: Activities, its: Ints, start: Ints, end: Ints, near: Floats) -> Ints:
@@ -273,7 +280,7 @@ def hand_overs(points: HostPoints, main: int) -> Iterator[Waits]:
         np.flatnonzero(length[low:high] >= QUIET_NS) + low for low, high in pairwise(points.first)
     ]
     # Of very many threads those that do most hand work to one another.
-    busiest = np.argsort(-np.diff(points.first), kind="stable")[:_MOST_THREADS].tolist()
+    busiest = np.argsort(-np.diff(points.first), kind="stable")[:_MAX_THREADS].tolist()
     for giver in busiest:
         for taker in busiest:
             if giver != taker and process[giver] == process[taker] and len(quiet[giver]):
@@ -291,22 +298,22 @@ def hand_overs(points: HostPoints, main: int) -> Iterator[Waits]:
         yield _after(points, resume[moved], source[moved])
 
 
-def _between(points: HostPoints, given: Ints, taken: Ints, taker: int) -> Iterator[Waits]:
+def _between(points: HostPoints, gap: Ints, taken: Ints, taker: int) -> Iterator[Waits]:
     """Stretches in which one thread is quiet because another, quiet before, works for it."""
     time, low, high = points.time, points.first[taker], points.first[taker + 1]
     resumes = np.append(low, taken + 1)
-    place = np.searchsorted(time[resumes], time[given])
-    given, place = given[place < len(resumes)], place[place < len(resumes)]
-    begin, end, resume = time[given], time[given + 1], resumes[place]
+    place = np.searchsorted(time[resumes], time[gap])
+    gap, place = gap[place < len(resumes)], place[place < len(resumes)]
+    begin, end, resume = time[gap], time[gap + 1], resumes[place]
     quiet_since = np.where(place > 0, time[resume - 1], _LONG_AGO)
     last = np.searchsorted(time[low:high], end, side="right") - 1 + low
     again = np.where(last + 1 < high, time[np.minimum(last + 1, high - 1)], _NEVER)
     fits = (time[resume] <= end) & (quiet_since <= begin) & (again - end >= 0)
     fits &= (again == _NEVER) | (again - time[last] >= QUIET_NS)
     fits &= time[last] - time[resume] >= _BUSY_SHARE * (end - begin)
-    given, resume, last = given[fits], resume[fits], last[fits]
-    yield _after(points, resume, given)
-    yield _after(points, given + 1, last)
+    gap, resume, last = gap[fits], resume[fits], last[fits]
+    yield _after(points, resume, gap)
+    yield _after(points, gap + 1, last)
 
 
 def _after(points: HostPoints, point: Ints, source: Ints) -> Waits:
@@ -322,7 +329,7 @@ def talks_on_host(name: str) -> bool:
     return vendors.is_collective_call(name) and vendors.library_in(name) is None
 
 
-_LEAST_WAIT_NS = 1_000_000
+_MIN_WAIT_NS = 1_000_000
 _SAME_END_SHARE = 0.2
 _MOSTLY_WAITS = 0.7
 """A thread that makes no call for a millisecond or more, of which a collective of another thread
@@ -338,24 +345,24 @@ def waits_for_collectives(points: HostPoints) -> tuple[Floats, Ints]:
     calls, length = points.calls, points.length
     if not len(calls):
         return part, awaited
-    made = np.flatnonzero(calls.named(talks_on_host))
-    long = np.flatnonzero(length >= _LEAST_WAIT_NS)
-    if not len(made) or not len(long):
+    collectives = np.flatnonzero(calls.named(talks_on_host))
+    long = np.flatnonzero(length >= _MIN_WAIT_NS)
+    if not len(collectives) or not len(long):
         return part, awaited
-    inside = within(made, calls.size)
+    inside = descendant_mask(collectives, calls.size)
     long = long[~((points.owner[long] >= 0) & inside[points.owner[long]])]
     ends = points.time[long] + length[long]
-    near = np.maximum(_LEAST_WAIT_NS, _SAME_END_SHARE * length[long])
-    nearest = _nearest(np.sort(calls.end[made]), ends)
+    near = np.maximum(_MIN_WAIT_NS, _SAME_END_SHARE * length[long])
+    nearest = _nearest(np.sort(calls.end[collectives]), ends)
     is_met = np.abs(ends - nearest) <= near
     spans = np.stack([points.time[long], ends]).T
     taken = intervals.coverage_within(
-        intervals.merge(np.stack([calls.start[made], calls.end[made]]).T), spans
+        intervals.merge(np.stack([calls.start[collectives], calls.end[collectives]]).T), spans
     )
     share = taken / length[long]
     waits = is_met & (share >= _MOSTLY_WAITS)
     part[long[waits]] = share[waits]
-    by_end = made[np.argsort(calls.end[made], kind="stable")]
+    by_end = collectives[np.argsort(calls.end[collectives], kind="stable")]
     awaited[long[waits]] = by_end[np.searchsorted(calls.end[by_end], nearest[waits])]
     return part, awaited
 

@@ -16,10 +16,10 @@ from timesink.analyses.columns import (
     device_names,
     host_copies,
     host_kinds,
-    once_per_trace,
+    memoize_per_trace,
 )
 from timesink.analyses.program_traits import program_traits
-from timesink.analyses.replay import Played, play, recorded_play, work_by_step, worked
+from timesink.analyses.replay import Played, play, recorded_play, work_by_step, work_so_far
 from timesink.analyses.replay.changes import AskedChange
 from timesink.analyses.replay.critical_path import critical_path
 from timesink.analyses.replay.own_clock import (
@@ -33,8 +33,8 @@ from timesink.analyses.replay.own_clock import (
 from timesink.analyses.replay.points import talks_on_host
 from timesink.analyses.replay.what_if import (
     Scenario,
+    apply_change,
     busy_step_ns,
-    changed,
     cycle_ns,
     device_waits,
     launched_by,
@@ -49,7 +49,7 @@ from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 
-_MOST_COSTS = 4.0
+_MAX_COSTS = 4.0
 """How many times what recording cost is taken out, at most, for the lower end of an interval."""
 _ROUNDS = 3
 
@@ -71,7 +71,7 @@ class OwnProgram:
         return times.recorded_ns if times.corrected_ns is None else times.corrected_ns
 
 
-@once_per_trace
+@memoize_per_trace
 def program_of(trace: Trace) -> OwnProgram:
     """The program of a recording, on its own clock where that is known."""
     clock, times = own_clock(trace), step_time(trace)
@@ -80,7 +80,7 @@ def program_of(trace: Trace) -> OwnProgram:
     interval = clock.interval_ns
     if interval is None or times.interval_ns is None or interval[0] >= interval[1]:
         return OwnProgram(clock, times, now, ())
-    recorded = Scenario.of(trace, play(played.graph, worked(played.graph), played.length))
+    recorded = Scenario.of(trace, play(played.graph, work_so_far(played.graph), played.length))
     if clock.source == ESTIMATED:
         # As the interval of the clock was made: costs that are off, and a replay that is. Only the
         # costs say how long the host takes where the device decides today.  Where something outside
@@ -111,9 +111,12 @@ def _with_cycle(wanted: float, recorded: Scenario, now: Scenario) -> Scenario:
     def at(dose: float) -> Scenario:
         return _at_dose(dose, recorded, now)
 
-    usual, sides = cycle_ns(now), (0.0, _MOST_COSTS)
+    usual, sides = cycle_ns(now), (0.0, _MAX_COSTS)
     lengths = [cycle_ns(at(side)) for side in sides]
-    fits = [(usual - wanted) * (each - wanted) <= 0 and each != usual for each in lengths]
+    fits = [
+        (usual - wanted) * (side_length - wanted) <= 0 and side_length != usual
+        for side_length in lengths
+    ]
     if not any(fits):
         # No host is that fast or slow: the device decides, and the rest is the replay's error.
         return at(1 + COST_ERROR if wanted < usual else 1 - COST_ERROR)
@@ -154,28 +157,30 @@ class Prediction:
         return path_parts(self.scenario, self.played, self.cycle_ns)
 
 
-def predicted(
+def predict(
     program: OwnProgram, changes: tuple[AskedChange, ...] = (), *, bounds: bool = True
 ) -> Prediction:
     """The program with all of the changes, one after the other."""
     scenario = _with_changes(program.now, changes)
     played = scenario.played()
-    new = _scaled(program.cycle_ns, program.now, step_ns(scenario, played), changes)
+    new = _scale_to_clock(program.cycle_ns, program.now, step_ns(scenario, played), changes)
     ends = [
-        _scaled(end, one, step_ns(_with_changes(one, changes)), changes)
-        for end, one in (program.ends if bounds else ())
+        _scale_to_clock(end, bound, step_ns(_with_changes(bound, changes)), changes)
+        for end, bound in (program.ends if bounds else ())
     ]
     interval = (min(*ends, new), max(*ends, new)) if ends else None
     return Prediction(program, scenario, played, new, interval)
 
 
-def _with_changes(one: Scenario, changes: tuple[AskedChange, ...]) -> Scenario:
+def _with_changes(scenario: Scenario, changes: tuple[AskedChange, ...]) -> Scenario:
     for change in changes:
-        one = changed(one, change)
-    return one
+        scenario = apply_change(scenario, change)
+    return scenario
 
 
-def _scaled(today: float, now: Scenario, new: float, changes: tuple[AskedChange, ...]) -> float:
+def _scale_to_clock(
+    today: float, now: Scenario, new: float, changes: tuple[AskedChange, ...]
+) -> float:
     """A played cycle on the clock of the program.
 
     Less work never makes a cycle longer, nor more work a shorter one: where a cycle begins may
@@ -200,11 +205,11 @@ def fixed_waits(
     The latter by `kind`, the `name` that has most of it, and its `share`, the largest first.
     """
     today, new = (
-        predicted(program, tuple(each), bounds=False).cycle_ns
-        for each in ((one for one in changes if one is not scale), changes)
+        predict(program, tuple(chosen), bounds=False).cycle_ns
+        for chosen in ((change for change in changes if change is not scale), changes)
     )
-    nothing = (replace(one, factor=0.0) if one is scale else one for one in changes)
-    left = predicted(program, tuple(nothing), bounds=False)
+    nothing = (replace(change, factor=0.0) if change is scale else change for change in changes)
+    left = predict(program, tuple(nothing), bounds=False)
     # What half as fast, or twice, does not change either: some only comes to light at none.
     fixed = min((new - scale.factor * today) / (1 - scale.factor), left.cycle_ns)
     is_named = pl.col("name") != ""
@@ -218,37 +223,41 @@ def fixed_waits(
 # -- what decides a cycle --------------------------------------------------------------------------
 
 
-def path_parts(one: Scenario, played: Played, cycle: float) -> pl.DataFrame:
+def path_parts(scenario: Scenario, played: Played, cycle: float) -> pl.DataFrame:
     """The critical path of the complete cycles by kind and name, so that it adds up to a cycle."""
-    steps = find_steps(one.trace).filter("complete")
+    steps = find_steps(scenario.trace).filter("complete")
     schema = {"kind": pl.String(), "name": pl.String(), "path_ns": pl.Float64()}
     if steps.is_empty():
         return pl.DataFrame(schema=schema)
-    if one.least_ns and one.least_ns >= cycle_ns(replace(one, least_ns=0.0), played):
+    if scenario.least_ns and scenario.least_ns >= cycle_ns(replace(scenario, least_ns=0.0), played):
         return pl.DataFrame([("data_loading", "", cycle)], schema=schema, orient="row")
-    if busy_step_ns(one) > step_ns(replace(one, need=one.need[:0], least_ns=0.0), played):
-        pieces = _kernels_of_full_device(one)
+    if busy_step_ns(scenario) > step_ns(
+        replace(scenario, need=scenario.need[:0], least_ns=0.0), played
+    ):
+        pieces = _kernels_of_full_device(scenario)
     else:
-        pieces = critical_path(one.trace, played, _window(steps, played))
+        pieces = critical_path(scenario.trace, played, _window(steps, played))
     pieces = pieces.group_by("kind", "name").agg(pl.col("dur_ns").sum())
-    told = [_called(name) for name in pieces["name"]]
-    found = pieces.select(
-        pl.col("kind").cast(pl.String), pl.Series("name", told, dtype=pl.String), "dur_ns"
+    titles = [_piece_title(name) for name in pieces["name"]]
+    parts = pieces.select(
+        pl.col("kind").cast(pl.String), pl.Series("name", titles, dtype=pl.String), "dur_ns"
     )
-    whole = max(int(pieces["dur_ns"].sum()), 1)
+    total = max(int(pieces["dur_ns"].sum()), 1)
     return (
-        found.group_by("kind", "name")
-        .agg((pl.col("dur_ns").sum() * (cycle / whole)).alias("path_ns"))
+        parts.group_by("kind", "name")
+        .agg((pl.col("dur_ns").sum() * (cycle / total)).alias("path_ns"))
         .sort("path_ns", "kind", "name", descending=[True, False, False])
     )
 
 
-def _kernels_of_full_device(one: Scenario) -> pl.DataFrame:
+def _kernels_of_full_device(scenario: Scenario) -> pl.DataFrame:
     """What decides where kernels need all of a device: these, by what they need of it."""
-    needed = needed_of_device(one)
+    needed = needed_of_device(scenario)
     chosen = np.flatnonzero(needed > 0)
-    named = device_names(one.trace)
-    texts = [named.texts[code] or "" for code in named.codes[one.graph.work.row[chosen]].tolist()]
+    named = device_names(scenario.trace)
+    texts = [
+        named.texts[code] or "" for code in named.codes[scenario.graph.work.row[chosen]].tolist()
+    ]
     return pl.DataFrame(
         {"kind": ["kernel"] * len(chosen), "name": texts, "dur_ns": needed[chosen]},
         schema={"kind": pl.String(), "name": pl.String(), "dur_ns": pl.Float64()},
@@ -256,7 +265,7 @@ def _kernels_of_full_device(one: Scenario) -> pl.DataFrame:
 
 
 @lru_cache(maxsize=10_000)
-def _called(name: str) -> str:
+def _piece_title(name: str) -> str:
     """What a piece of the path is told as: steps differ in their number only."""
     return "" if names.is_profiler_step(name) else names.short_kernel_name(name)
 
@@ -276,7 +285,7 @@ def _window(steps: pl.DataFrame, played: Played) -> tuple[float, float]:
 
 # -- every single change worth a try ---------------------------------------------------------------
 
-_MOST_KERNELS, _MOST_WAITS, _MOST_CALLS = 8, 6, 4
+_MAX_KERNELS, _MAX_WAITS, _MAX_CALLS = 8, 6, 4
 _HALF = 0.5
 """What kernels without a known roof, copies from pageable memory and host code outside of calls are
 tried at."""
@@ -308,23 +317,23 @@ def best_changes(
 
     `at_roof` is what kernels take at their roofs, as a share of what they take, by short name.
     """
-    base = predicted(program, before, bounds=False)
+    base = predict(program, before, bounds=False)
     ranked = []
     for change in dict.fromkeys(_single_changes(base, at_roof or {})):
         try:
-            found = predicted(program, (*before, change), bounds=False)
+            prediction = predict(program, (*before, change), bounds=False)
         except UsageError:
             continue
-        ranked.append(Ranked(change, found, base.cycle_ns - found.cycle_ns))
-    return sorted(ranked, key=lambda one: -one.saving_ns)
+        ranked.append(Ranked(change, prediction, base.cycle_ns - prediction.cycle_ns))
+    return sorted(ranked, key=lambda candidate: -candidate.saving_ns)
 
 
 def _single_changes(base: Prediction, at_roof: Mapping[str, float]) -> Iterator[AskedChange]:
     """What a person can change: no operator is offered for removal that computes the program."""
-    one, traits = base.scenario, program_traits(base.scenario.trace)
-    yield from _faster_kernels(one, at_roof)
+    scenario, traits = base.scenario, program_traits(base.scenario.trace)
+    yield from _faster_kernels(scenario, at_roof)
     yield from _fewer_waits(base)
-    yield from _fewer_copies(one)
+    yield from _fewer_copies(scenario)
     bare = base.path.filter(pl.col("kind") == "host", pl.col("name") == "")["path_ns"].sum()
     if bare > _LEAST_BARE * base.cycle_ns:
         yield AskedChange("scale", "outside", factor=_HALF)
@@ -333,20 +342,22 @@ def _single_changes(base: Prediction, at_roof: Mapping[str, float]) -> Iterator[
     if "graphs" not in traits:
         yield AskedChange("graph")
     yield AskedChange("overlap", "communication")
-    if any(talks_on_host(name) for name in one.graph.points.calls.names if name):
+    if any(talks_on_host(name) for name in scenario.graph.points.calls.names if name):
         # A library for devices takes next to none of the time that the host does.
         yield AskedChange("remove", "communication")
     if "loader" in traits:
         yield AskedChange("loader-workers", "loading", factor=float("inf"))
 
 
-def _faster_kernels(one: Scenario, at_roof: Mapping[str, float]) -> Iterator[AskedChange]:
+def _faster_kernels(scenario: Scenario, at_roof: Mapping[str, float]) -> Iterator[AskedChange]:
     """The largest kernels at their roofs, or at half their time where no roof is known."""
-    trace, work = one.trace, one.graph.work
+    trace, work = scenario.trace, scenario.graph.work
     named = device_names(trace).renamed(names.short_kernel_name)
     kernels = device_kinds(trace).among(*KERNEL_KINDS)[work.row]
     kernels &= ~is_communication(trace)[work.row]
-    for text in _largest(named.texts, named.codes[work.row], one.length * kernels, _MOST_KERNELS):
+    for text in _largest(
+        named.texts, named.codes[work.row], scenario.length * kernels, _MAX_KERNELS
+    ):
         factor = round(at_roof.get(text, _HALF), 3)
         if not factor:
             yield AskedChange("remove", "kernel", glob.escape(text))
@@ -356,60 +367,62 @@ def _faster_kernels(one: Scenario, at_roof: Mapping[str, float]) -> Iterator[Ask
 
 def _fewer_waits(base: Prediction) -> Iterator[AskedChange]:
     """Waits for the device, by the operator around them; calls of the allocator."""
-    one, played = base.scenario, base.played
-    graph, calls = one.graph, one.graph.points.calls
+    scenario, played = base.scenario, base.played
+    graph, calls = scenario.graph, scenario.graph.points.calls
     if not len(calls):
         return
     # What waits outside of all steps, as a profiler at its end, is no part of the program.
-    marks = find_steps(one.trace).filter("complete").select("host_start_ns", "host_end_ns")
+    marks = find_steps(scenario.trace).filter("complete").select("host_start_ns", "host_end_ns")
     inside = step_at(calls.start, calls.end, marks.to_numpy()) >= 0
     waits = np.flatnonzero(device_waits(graph))
     waits = waits[inside[graph.points.call[graph.point[waits]]]]
     # A launch waits for a place in the queue, if it copies nothing: nobody can leave that out.
-    queued = ~device_kinds(one.trace).among("memcpy")[graph.work.row] & graph.work.launched
+    queued = ~device_kinds(scenario.trace).among("memcpy")[graph.work.row] & graph.work.launched
     launches = calls.place[graph.work.call[queued]]
     waits = waits[~np.isin(graph.points.call[graph.point[waits]], launches)]
     waited = played.node[waits] - played.node[graph.before[waits]]
-    waiting, _ = waiting_calls(one.trace, one, waits)
-    for text in _largest(calls.names, calls.name[waiting], waited, _MOST_WAITS):
+    waiting, _ = waiting_calls(scenario.trace, scenario, waits)
+    for text in _largest(calls.names, calls.name[waiting], waited, _MAX_WAITS):
         yield AskedChange("remove", "sync", glob.escape(text))
     spent = np.where(calls.named(vendors.is_allocator_call) & inside, calls.end - calls.start, 0)
-    for text in _largest(calls.names, calls.name, spent.astype(np.float64), _MOST_CALLS):
+    for text in _largest(calls.names, calls.name, spent.astype(np.float64), _MAX_CALLS):
         yield AskedChange("remove", "call", glob.escape(text))
 
 
-def _fewer_copies(one: Scenario) -> Iterator[AskedChange]:
+def _fewer_copies(scenario: Scenario) -> Iterator[AskedChange]:
     """Copies that are pinned or done meanwhile; calls that only copy or cast on the device."""
-    work, calls = one.graph.work, one.graph.points.calls
-    copies = device_kinds(one.trace).among("memcpy")[work.row]
+    work, calls = scenario.graph.work, scenario.graph.points.calls
+    copies = device_kinds(scenario.trace).among("memcpy")[work.row]
     if copies.any():
-        texts = {device_names(one.trace).texts[code] for code in _codes(one, copies)}
+        texts = {device_names(scenario.trace).texts[code] for code in _codes(scenario, copies)}
         if any(_PAGEABLE in text for text in texts):
             yield AskedChange("scale", "copy", f"*{_PAGEABLE}*", _HALF)
-        yield from _overlapped_copies(one)
+        yield from _overlapped_copies(scenario)
     if not len(calls):
         return
     for name in _COPIES:
-        inside = launched_by(one, name.__eq__)
+        inside = launched_by(scenario, name.__eq__)
         # What sends inputs to the device is needed; what casts there may not be.
-        sent = float(one.length[inside & copies].sum())
-        if 2 * sent <= float(one.length[inside].sum()):
+        sent = float(scenario.length[inside & copies].sum())
+        if 2 * sent <= float(scenario.length[inside].sum()):
             yield AskedChange("remove", "op", name)
 
 
-def _overlapped_copies(one: Scenario) -> Iterator[AskedChange]:
+def _overlapped_copies(scenario: Scenario) -> Iterator[AskedChange]:
     """Copies from or to the host that are made on a stream of kernels; others are beside these."""
-    work = one.graph.work
-    kernels = device_kinds(one.trace).among(*KERNEL_KINDS)[work.row]
-    lanes = np.unique(work.lane[kernels & ~is_communication(one.trace)[work.row]])
-    named = device_names(one.trace)
-    between = host_copies(one.trace)[work.row] & np.isin(work.lane, lanes)
-    for text in sorted(filter(None, (named.texts[code] for code in _codes(one, between)))):
+    work = scenario.graph.work
+    kernels = device_kinds(scenario.trace).among(*KERNEL_KINDS)[work.row]
+    lanes = np.unique(work.lane[kernels & ~is_communication(scenario.trace)[work.row]])
+    named = device_names(scenario.trace)
+    between = host_copies(scenario.trace)[work.row] & np.isin(work.lane, lanes)
+    for text in sorted(filter(None, (named.texts[code] for code in _codes(scenario, between)))):
         yield AskedChange("overlap", "copy", glob.escape(text))
 
 
-def _codes(one: Scenario, chosen: Flags) -> Sequence[int]:
-    codes: list[int] = np.unique(device_names(one.trace).codes[one.graph.work.row[chosen]]).tolist()
+def _codes(scenario: Scenario, chosen: Flags) -> Sequence[int]:
+    codes: list[int] = np.unique(
+        device_names(scenario.trace).codes[scenario.graph.work.row[chosen]]
+    ).tolist()
     return codes
 
 
@@ -426,37 +439,39 @@ class _Operators:
 
     inner: Ints
     outer: Ints
-    known: Flags
+    has_operator: Flags
     """Whether there is one."""
 
 
-def waiting_calls(trace: Trace, one: Scenario, waits: Ints) -> tuple[Ints, Flags]:
+def waiting_calls(trace: Trace, scenario: Scenario, waits: Ints) -> tuple[Ints, Flags]:
     """For waits, which are nodes, the outermost operator around each, and whether there is one.
 
     Where there is none it is the call that waits.
     """
-    return operators_around(trace, one, one.graph.points.call[one.graph.point[waits]])
+    return operators_around(
+        trace, scenario, scenario.graph.points.call[scenario.graph.point[waits]]
+    )
 
 
-def operators_around(trace: Trace, one: Scenario, call: Ints) -> tuple[Ints, Flags]:
+def operators_around(trace: Trace, scenario: Scenario, call: Ints) -> tuple[Ints, Flags]:
     """For calls the outermost operator around each, itself without one; and whether there is."""
-    operator = _operators(trace, one)
-    return operator.outer[call], operator.known[call]
+    operator = _operators(trace, scenario)
+    return operator.outer[call], operator.has_operator[call]
 
 
-def _operators(trace: Trace, one: Scenario) -> _Operators:
-    calls = one.graph.points.calls
+def _operators(trace: Trace, scenario: Scenario) -> _Operators:
+    calls = scenario.graph.points.calls
     kinds = host_kinds(trace)
     operator = kinds.among("operator")[calls.row] & ~calls.named(names.frames_calls)
     runtime = kinds.among(*LAUNCH_KINDS)[calls.row]
     number = np.arange(len(calls))
     inner, outer = number.copy(), number.copy()
-    known = operator.copy()
+    has_operator = operator.copy()
     for depth in range(1, int(calls.depth.max(initial=0)) + 1):
         here = np.flatnonzero(calls.depth == depth)
         up = calls.parent[here]
-        below = known[up] & (operator[here] | runtime[here])
+        below = has_operator[up] & (operator[here] | runtime[here])
         inner[here[below & runtime[here]]] = inner[up[below & runtime[here]]]
         outer[here[below]] = outer[up[below]]
-        known[here] |= below
-    return _Operators(inner, outer, known)
+        has_operator[here] |= below
+    return _Operators(inner, outer, has_operator)

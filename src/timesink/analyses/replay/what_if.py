@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from timesink.analyses import names
-from timesink.analyses.columns import device_kinds, device_names, host_kinds, once_per_trace
+from timesink.analyses.columns import device_kinds, device_names, host_kinds, memoize_per_trace
 from timesink.analyses.device_activities import device_activities
-from timesink.analyses.forest import within
+from timesink.analyses.forest import descendant_mask
 from timesink.analyses.kernels.peaks import DevicePeaks, load_peaks
 from timesink.analyses.replay import Played, ReplayGraph, play, step_lengths, work_by_step
-from timesink.analyses.replay.changes import AskedChange, fitting
+from timesink.analyses.replay.changes import AskedChange, name_filter
 from timesink.analyses.replay.points import NOBODY, HostPoints, talks_on_host, waits_for_collectives
 from timesink.analyses.steps import find_steps, is_communication, step_at
 from timesink.errors import UsageError
@@ -59,10 +59,10 @@ class Scenario:
         points = played.graph.points
         stretch = np.diff(played.work, append=played.work[-1:])
         stretch[points.first[1:] - 1] = 0.0
-        one = cls(trace, played.graph, stretch, played.length)
-        need = replace(one, need=device_need(trace))
+        scenario = cls(trace, played.graph, stretch, played.length)
+        need = replace(scenario, need=device_need(trace))
         # Today's steps are long enough, wherever their kernels began.
-        today, least = step_ns(one, played), busy_step_ns(need)
+        today, least = step_ns(scenario, played), busy_step_ns(need)
         return replace(need, need=need.need * min(1.0, today / least if least else 1.0))
 
     def played(self) -> Played:
@@ -71,35 +71,41 @@ class Scenario:
         return play(self.graph, work if len(self.stretch) else self.stretch, self.length)
 
 
-def changed(one: Scenario, change: AskedChange) -> Scenario:
+def apply_change(scenario: Scenario, change: AskedChange) -> Scenario:
     """The program with one change more; refused where nothing is what the change names."""
-    chosen = _chosen(one, change)
+    chosen = _chosen(scenario, change)
     # A program of the host alone launches nothing, and can still do its work in one pass.
     launched = change.action not in ("fuse", "graph") or chosen.activities.any()
-    by_host = change.action == "fuse" and not len(one.graph.work)
+    by_host = change.action == "fuse" and not len(scenario.graph.work)
     if chosen.is_empty or not (launched or by_host):
         raise UsageError(
             f"{change.text}: nothing in the recording is that",
             "timesink analyze RUN --view operators, --view kernels and --view launches show names",
         )
-    return _ACTIONS[change.action](one, chosen, change)
+    return _ACTIONS[change.action](scenario, chosen, change)
 
 
-def cycle_ns(one: Scenario, played: Played | None = None) -> float:
+def cycle_ns(scenario: Scenario, played: Played | None = None) -> float:
     """How long a complete cycle takes, the middle one."""
-    steps = find_steps(one.trace).filter("complete")
-    lengths = step_lengths(steps, one.played() if played is None else played)
-    return max(float(np.median(lengths)) if len(lengths) else 0.0, one.least_ns, busy_step_ns(one))
+    steps = find_steps(scenario.trace).filter("complete")
+    lengths = step_lengths(steps, scenario.played() if played is None else played)
+    return max(
+        float(np.median(lengths)) if len(lengths) else 0.0,
+        scenario.least_ns,
+        busy_step_ns(scenario),
+    )
 
 
-def step_ns(one: Scenario, played: Played | None = None) -> float:
+def step_ns(scenario: Scenario, played: Played | None = None) -> float:
     """How long a complete step takes in the mean, as every answer has it."""
-    steps = find_steps(one.trace).filter("complete")
-    lengths = step_lengths(steps, one.played() if played is None else played)
-    return max(float(np.mean(lengths)) if len(lengths) else 0.0, one.least_ns, busy_step_ns(one))
+    steps = find_steps(scenario.trace).filter("complete")
+    lengths = step_lengths(steps, scenario.played() if played is None else played)
+    return max(
+        float(np.mean(lengths)) if len(lengths) else 0.0, scenario.least_ns, busy_step_ns(scenario)
+    )
 
 
-@once_per_trace
+@memoize_per_trace
 def device_need(trace: Trace) -> Floats:
     """By activity: the share of its length for which it has a whole device for itself.
 
@@ -126,21 +132,21 @@ def device_need(trace: Trace) -> Floats:
     return need
 
 
-def busy_step_ns(one: Scenario) -> float:
+def busy_step_ns(scenario: Scenario) -> float:
     """How long the kernels of a step need the busiest device at least, in the mean."""
-    steps = find_steps(one.trace).filter("complete").height
-    return float(needed_of_device(one).sum()) / max(steps, 1)
+    steps = find_steps(scenario.trace).filter("complete").height
+    return float(needed_of_device(scenario).sum()) / max(steps, 1)
 
 
-def needed_of_device(one: Scenario) -> Floats:
+def needed_of_device(scenario: Scenario) -> Floats:
     """By activity: how long it needs the device that steps need longest; 0 for all others."""
-    work, needed = one.graph.work, np.zeros(len(one.length))
-    if not len(one.need):
+    work, needed = scenario.graph.work, np.zeros(len(scenario.length))
+    if not len(scenario.need):
         return needed
-    steps = find_steps(one.trace).filter("complete").select("host_start_ns", "host_end_ns")
-    inside = (one.need > 0) & (work_by_step(one.graph, steps.to_numpy()) >= 0)
+    steps = find_steps(scenario.trace).filter("complete").select("host_start_ns", "host_end_ns")
+    inside = (scenario.need > 0) & (work_by_step(scenario.graph, steps.to_numpy()) >= 0)
     if inside.any():
-        needed = np.where(inside, one.need * one.length, 0.0)
+        needed = np.where(inside, scenario.need * scenario.length, 0.0)
         first = int(work.device.min())
         busiest = first + int(np.bincount(work.device - first, needed).argmax())
         needed[work.device != busiest] = 0.0
@@ -164,45 +170,47 @@ class _Selection:
         return not (self.stretches.any() or self.activities.any() or self.waits.any())
 
 
-def _chosen(one: Scenario, change: AskedChange) -> _Selection:
+def _chosen(scenario: Scenario, change: AskedChange) -> _Selection:
     """What a change is about."""
-    graph, calls = one.graph, one.graph.points.calls
+    graph, calls = scenario.graph, scenario.graph.points.calls
     nothing = _Selection(
         np.zeros(len(graph.points.time), np.bool_),
         np.zeros(len(graph.work), np.bool_),
         np.zeros(len(graph), np.bool_),
         np.zeros(len(calls), np.bool_),
     )
-    on_device = _chosen_work(one, change)
+    on_device = _chosen_work(scenario, change)
     if on_device is not None:
         if change.sort == "communication":
-            return _with_host_collectives(one, replace(nothing, activities=on_device))
+            return _with_host_collectives(scenario, replace(nothing, activities=on_device))
         if change.sort != "copy":
             return replace(nothing, activities=on_device)
         if change.action == "remove":
-            return _with_copy_calls(one, replace(nothing, activities=on_device))
-        return replace(nothing, activities=on_device, stretches=_held_calls(one, on_device))
-    return _chosen_calls(one, change, nothing)
+            return _with_copy_calls(scenario, replace(nothing, activities=on_device))
+        return replace(nothing, activities=on_device, stretches=_held_calls(scenario, on_device))
+    return _chosen_calls(scenario, change, nothing)
 
 
-def _with_host_collectives(one: Scenario, chosen: _Selection) -> _Selection:
+def _with_host_collectives(scenario: Scenario, chosen: _Selection) -> _Selection:
     """Collectives of devices, and those that threads of the host make."""
-    graph, points, calls = one.graph, one.graph.points, one.graph.points.calls
-    made = np.flatnonzero(calls.named(talks_on_host)) if len(calls) else np.zeros(0, np.int64)
-    if not len(made):
+    graph, points, calls = scenario.graph, scenario.graph.points, scenario.graph.points.calls
+    collectives = (
+        np.flatnonzero(calls.named(talks_on_host)) if len(calls) else np.zeros(0, np.int64)
+    )
+    if not len(collectives):
         return chosen
-    inside = within(made, calls.size)
+    inside = descendant_mask(collectives, calls.size)
     waits = device_waits(graph)
     waits[waits] = inside[points.call[graph.point[waits]]]
     roots = np.zeros(len(calls), dtype=np.bool_)
-    roots[made] = True
+    roots[collectives] = True
     stretches = (points.owner >= 0) & inside[points.owner]
     return replace(chosen, stretches=stretches, waits=waits, roots=roots)
 
 
-def _chosen_work(one: Scenario, change: AskedChange) -> Flags | None:
+def _chosen_work(scenario: Scenario, change: AskedChange) -> Flags | None:
     """Activities that are named themselves; None where calls are."""
-    trace, row = one.trace, one.graph.work.row
+    trace, row = scenario.trace, scenario.graph.work.row
     kinds, sort = device_kinds(trace), change.sort
     talks = is_communication(trace)[row]
     if sort == "communication":
@@ -210,38 +218,38 @@ def _chosen_work(one: Scenario, change: AskedChange) -> Flags | None:
     if change.action == "device":
         return kinds.among(*KERNEL_KINDS)[row] & ~talks
     if change.action == "batch":
-        return ~talks & ~launched_by(one, names.is_optimizer_step)
+        return ~talks & ~launched_by(scenario, names.is_optimizer_step)
     if sort not in ("kernel", "copy"):
         return None
     named = device_names(trace)
     right = kinds.among(*(KERNEL_KINDS if sort == "kernel" else ("memcpy", "memset")))[row]
     texts = [named.texts[code] for code in np.unique(named.codes[row[right]]).tolist()]
-    fits = fitting(change.pattern, texts, names.short_kernel_name)
+    fits = name_filter(change.pattern, texts, names.short_kernel_name)
     return right & named.matching(fits)[row]
 
 
-def _held_calls(one: Scenario, copies: Flags) -> Flags:
+def _held_calls(scenario: Scenario, copies: Flags) -> Flags:
     """Stretches of calls that last as long as the copies they make, as those of pageable memory."""
-    work, points = one.graph.work, one.graph.points
-    call = _launches(one)
+    work, points = scenario.graph.work, scenario.graph.points
+    call = _launches(scenario)
     shared = np.minimum(work.end, work.call_end) - np.maximum(work.start, work.call_start)
-    held = copies & (call >= 0) & (shared > _HELD_SHARE * (work.end - work.start))
+    is_synchronous = copies & (call >= 0) & (shared > _HELD_SHARE * (work.end - work.start))
     stretches = np.zeros(len(points.time), dtype=np.bool_)
-    for each in call[held].tolist():
-        stretches[points.start[each] : points.end[each]] = True
+    for place in call[is_synchronous].tolist():
+        stretches[points.start[place] : points.end[place]] = True
     return stretches
 
 
-def _with_copy_calls(one: Scenario, chosen: _Selection) -> _Selection:
+def _with_copy_calls(scenario: Scenario, chosen: _Selection) -> _Selection:
     """Copies with the calls that make them, and what is there for their sake alone.
 
     That is a wait for the copy in the call that makes it, or in the same operator, and events that
     order its stream with others, where no other launch stands between.
     """
-    graph, points, calls = one.graph, one.graph.points, one.graph.points.calls
-    launcher = _launches(one)
-    kept = np.unique(launcher[~chosen.activities & (launcher >= 0)])
-    gone = np.setdiff1d(launcher[chosen.activities & (launcher >= 0)], kept)
+    graph, points, calls = scenario.graph, scenario.graph.points, scenario.graph.points.calls
+    launcher = _launches(scenario)
+    launchers_left = np.unique(launcher[~chosen.activities & (launcher >= 0)])
+    gone = np.setdiff1d(launcher[chosen.activities & (launcher >= 0)], launchers_left)
     waits = np.flatnonzero(device_waits(graph))
     awaited = graph.activity[graph.needs[waits]]
     waiting, maker = points.call[graph.point[waits]], launcher[awaited]
@@ -250,40 +258,44 @@ def _with_copy_calls(one: Scenario, chosen: _Selection) -> _Selection:
     waits = waits[chosen.activities[awaited] & (maker >= 0) & same]
     freed = np.zeros(len(graph), dtype=np.bool_)
     freed[waits] = True
-    made = np.concatenate([gone, points.call[graph.point[waits]], _stream_orders(one, gone)])
+    removable = np.concatenate(
+        [gone, points.call[graph.point[waits]], _stream_orders(scenario, gone)]
+    )
     stretches = np.zeros(len(points.time), dtype=np.bool_)
-    for call in np.unique(made).tolist():
+    for call in np.unique(removable).tolist():
         stretches[points.start[call] : points.end[call]] = True
     return replace(chosen, stretches=stretches, waits=freed)
 
 
-def _stream_orders(one: Scenario, copies: Ints) -> Ints:
+def _stream_orders(scenario: Scenario, copies: Ints) -> Ints:
     """Calls about events between some launches and those before or after them on other streams."""
-    calls, call = one.graph.points.calls, _launches(one)
+    calls, call = scenario.graph.points.calls, _launches(scenario)
     launched, first = np.unique(call, return_index=True)
-    launches, lane = launched[launched >= 0], one.graph.work.lane[first[launched >= 0]]
+    launches, lane = launched[launched >= 0], scenario.graph.work.lane[first[launched >= 0]]
     events = np.flatnonzero(calls.named(vendors.is_stream_order))
     if not len(events) or not len(copies):
         return events[:0]
     after = np.searchsorted(launches, events)
-    found = np.zeros(len(events), dtype=np.bool_)
+    is_order = np.zeros(len(events), dtype=np.bool_)
     for side, other in ((after - 1, after), (after, after - 1)):
-        known = (side >= 0) & (side < len(launches))
-        side, other = (np.clip(each, 0, len(launches) - 1) for each in (side, other))  # noqa: PLW2901
+        is_valid = (side >= 0) & (side < len(launches))
+        side, other = (np.clip(neighbours, 0, len(launches) - 1) for neighbours in (side, other))  # noqa: PLW2901
         # Calls are sorted by thread, so neighbours may be of another one.
-        known &= calls.thread[launches[side]] == calls.thread[events]
-        alone = (side == other) | (calls.thread[launches[other]] != calls.thread[events])
-        found |= known & np.isin(launches[side], copies) & (alone | (lane[side] != lane[other]))
-    return np.asarray(events[found])
+        is_valid &= calls.thread[launches[side]] == calls.thread[events]
+        is_unshared = (side == other) | (calls.thread[launches[other]] != calls.thread[events])
+        is_order |= (
+            is_valid & np.isin(launches[side], copies) & (is_unshared | (lane[side] != lane[other]))
+        )
+    return np.asarray(events[is_order])
 
 
-def _chosen_calls(one: Scenario, change: AskedChange, nothing: _Selection) -> _Selection:
-    trace, graph = one.trace, one.graph
+def _chosen_calls(scenario: Scenario, change: AskedChange, nothing: _Selection) -> _Selection:
+    trace, graph = scenario.trace, scenario.graph
     points, calls, sort = graph.points, graph.points.calls, change.sort
     if sort == "cycle":
         waits = device_waits(graph)
-        whole = np.ones(len(points.time), np.bool_), np.ones(len(graph.work), np.bool_)
-        return _Selection(*whole, waits, nothing.roots)
+        everything = np.ones(len(points.time), np.bool_), np.ones(len(graph.work), np.bool_)
+        return _Selection(*everything, waits, nothing.roots)
     if not len(calls) or sort == "outside":
         return replace(nothing, stretches=_outside_of_calls(points)) if len(calls) else nothing
     runtime = host_kinds(trace).among(*LAUNCH_KINDS)[calls.row]
@@ -292,8 +304,8 @@ def _chosen_calls(one: Scenario, change: AskedChange, nothing: _Selection) -> _S
     else:
         right = {"call": runtime, "sync": runtime | True}.get(sort, ~runtime)
         texts = [calls.names[code] for code in np.unique(calls.name[right]).tolist()]
-        roots = calls.named(fitting(change.pattern, texts)) & right
-    inside = roots if sort == "self" else within(np.flatnonzero(roots), calls.size)
+        roots = calls.named(name_filter(change.pattern, texts)) & right
+    inside = roots if sort == "self" else descendant_mask(np.flatnonzero(roots), calls.size)
     stretches = (points.owner >= 0) & inside[points.owner]
     waits = device_waits(graph)
     waits[waits] = inside[points.call[graph.point[waits]]]
@@ -308,7 +320,7 @@ def _chosen_calls(one: Scenario, change: AskedChange, nothing: _Selection) -> _S
         return replace(nothing, stretches=stretches, roots=roots)
     if sort == "call":
         return replace(nothing, stretches=stretches, waits=waits, roots=roots)
-    return _Selection(stretches, _launched_in(one, inside), waits, roots)
+    return _Selection(stretches, _launched_in(scenario, inside), waits, roots)
 
 
 def _outside_of_calls(points: HostPoints) -> Flags:
@@ -331,23 +343,23 @@ def starts_between_streams(graph: ReplayGraph) -> Flags:
     return np.asarray(other & (np.arange(len(graph)) > 0))
 
 
-def _launched_in(one: Scenario, inside: Flags) -> Flags:
+def _launched_in(scenario: Scenario, inside: Flags) -> Flags:
     """Activities that were launched inside of some calls."""
     if not len(inside):
-        return np.zeros(len(one.graph.work), np.bool_)
-    call = _launches(one)
+        return np.zeros(len(scenario.graph.work), np.bool_)
+    call = _launches(scenario)
     return np.asarray((call >= 0) & inside[call])
 
 
-def launched_by(one: Scenario, test: Callable[[str], bool]) -> Flags:
+def launched_by(scenario: Scenario, test: Callable[[str], bool]) -> Flags:
     """Activities that were launched inside of calls whose name passes a test."""
-    calls = one.graph.points.calls
-    return _launched_in(one, within(np.flatnonzero(calls.named(test)), calls.size))
+    calls = scenario.graph.points.calls
+    return _launched_in(scenario, descendant_mask(np.flatnonzero(calls.named(test)), calls.size))
 
 
-def _launches(one: Scenario) -> Ints:
+def _launches(scenario: Scenario) -> Ints:
     """By activity: the call that launched it; -1 where that is not known."""
-    work, calls = one.graph.work, one.graph.points.calls
+    work, calls = scenario.graph.work, scenario.graph.points.calls
     return np.where(work.launched, calls.place[work.call] if len(calls.place) else 0, NOBODY)
 
 
@@ -364,9 +376,13 @@ class NamedWork:
     """How long threads wait there for the device."""
 
 
-def named_by(one: Scenario, change: AskedChange, played: Played) -> NamedWork:
+def named_by(scenario: Scenario, change: AskedChange, played: Played) -> NamedWork:
     """How much there is of what a change names, in the complete cycles of a program as played."""
-    chosen, graph, steps = _chosen(one, change), one.graph, find_steps(one.trace).filter("complete")
+    chosen, graph, steps = (
+        _chosen(scenario, change),
+        scenario.graph,
+        find_steps(scenario.trace).filter("complete"),
+    )
     marks = steps.select("host_start_ns", "host_end_ns").to_numpy()
     points, work = graph.points, graph.work
 
@@ -385,24 +401,24 @@ def named_by(one: Scenario, change: AskedChange, played: Played) -> NamedWork:
         calls=float(calls.sum()) / many,
         activities=float(activities.sum()) / many,
         waits=len(waits) / many,
-        host_ns=float(one.stretch[stretches].sum()) / many,
-        device_ns=float(one.length[activities].sum()) / many,
+        host_ns=float(scenario.stretch[stretches].sum()) / many,
+        device_ns=float(scenario.length[activities].sum()) / many,
         wait_ns=float(waited.sum()) / many,
     )
 
 
-def _scaled(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
-    stretch = np.where(chosen.stretches, one.stretch * change.factor, one.stretch)
+def _scale_work(scenario: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
+    stretch = np.where(chosen.stretches, scenario.stretch * change.factor, scenario.stretch)
     if change.sort == "communication" and chosen.roots.any():
         # Threads that did nothing until a collective ended go on that much sooner, or later.
-        stretch *= 1 - waits_for_collectives(one.graph.points)[0] * (1 - change.factor)
-    length = np.where(chosen.activities, one.length * change.factor, one.length)
-    return replace(one, stretch=stretch, length=length)
+        stretch *= 1 - waits_for_collectives(scenario.graph.points)[0] * (1 - change.factor)
+    length = np.where(chosen.activities, scenario.length * change.factor, scenario.length)
+    return replace(scenario, stretch=stretch, length=length)
 
 
-def _removed(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
+def _remove_work(scenario: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     """Work that takes nothing and waits for nothing; what follows it on its stream still does."""
-    graph = one.graph
+    graph = scenario.graph
     needs, gap = graph.needs.copy(), graph.gap.copy()
     gone = graph.node_of_activity[chosen.activities]
     # What stands first keeps its distance to the beginning.
@@ -415,28 +431,28 @@ def _removed(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario
     freed = between[(needed >= 0) & chosen.activities[needed]]
     needs[freed] = NOBODY
     needs[chosen.waits], gap[chosen.waits] = NOBODY, 0.0
-    less = replace(one, graph=replace(graph, needs=needs, gap=gap))
-    return _scaled(less, chosen, replace(change, factor=0.0))
+    less = replace(scenario, graph=replace(graph, needs=needs, gap=gap))
+    return _scale_work(less, chosen, replace(change, factor=0.0))
 
 
-def _outermost(one: Scenario, chosen: _Selection) -> Ints:
+def _outermost(scenario: Scenario, chosen: _Selection) -> Ints:
     """Calls that are named, without those inside of others."""
-    calls, roots = one.graph.points.calls, np.flatnonzero(chosen.roots)
+    calls, roots = scenario.graph.points.calls, np.flatnonzero(chosen.roots)
     ends = np.maximum.accumulate(np.append(0, (roots + calls.size[roots])[:-1]))
     return roots[roots >= ends[: len(roots)]]
 
 
-def _fused(one: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
+def _fuse_launches(scenario: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
     """One launch in place of many: the host works once, and the device does not stop between."""
-    graph, points = one.graph, one.graph.points
+    graph, points = scenario.graph, scenario.graph.points
     if not len(graph.work):
-        return replace(one, stretch=_in_one_pass(one, chosen))
-    stretch = one.stretch.copy()
+        return replace(scenario, stretch=_in_one_pass(scenario, chosen))
+    stretch = scenario.stretch.copy()
     needs, gap, lag = graph.needs.copy(), graph.gap.copy(), graph.lag.copy()
-    call, lane = _launches(one), graph.work.lane
+    call, lane = _launches(scenario), graph.work.lane
     order = np.argsort(call, kind="stable")
     launched = call[order]
-    for root in _outermost(one, chosen).tolist():
+    for root in _outermost(scenario, chosen).tolist():
         low, high = np.searchsorted(launched, (root, root + int(points.calls.size[root])))
         mine = order[low:high]
         launches = np.unique(call[mine])
@@ -450,27 +466,27 @@ def _fused(one: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
             needs[rest], lag[rest], gap[rest] = NOBODY, 0.0, 0.0
             apart = nodes[lane[mine] != lane[first]]
             needs[apart] = graph.needs[graph.node_of_activity[first]]
-    return replace(one, stretch=stretch, graph=replace(graph, needs=needs, gap=gap, lag=lag))
+    return replace(scenario, stretch=stretch, graph=replace(graph, needs=needs, gap=gap, lag=lag))
 
 
-def _in_one_pass(one: Scenario, chosen: _Selection) -> Floats:
+def _in_one_pass(scenario: Scenario, chosen: _Selection) -> Floats:
     """Stretches of the host where calls pass once over what their operators passed over in turn."""
-    points, stretch = one.graph.points, one.stretch.copy()
+    points, stretch = scenario.graph.points, scenario.stretch.copy()
     calls = points.calls
-    for root in _outermost(one, chosen).tolist():
+    for root in _outermost(scenario, chosen).tolist():
         mine = slice(int(points.start[root]), int(points.end[root]))
         inside = points.owner[mine] > root  # calls inside come after it, in pre-order
         names = calls.name[points.owner[mine][inside]]
-        by_name = np.bincount(names, one.stretch[mine][inside]) if len(names) else np.zeros(1)
-        total = float(one.stretch[mine].sum())
+        by_name = np.bincount(names, scenario.stretch[mine][inside]) if len(names) else np.zeros(1)
+        total = float(scenario.stretch[mine].sum())
         if total > 0 and by_name.max() > 0:
             stretch[mine] *= min(1.0, _PASSES * float(by_name.max()) / total)
     return stretch
 
 
-def _as_graph(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
+def _as_graph(scenario: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     """Everything launched at once: no host code between, and the pace of a graph."""
-    graph = one.graph
+    graph = scenario.graph
     nodes = graph.node_of_activity[chosen.activities]
     gap, lag = graph.gap.copy(), graph.lag.copy()
     # Work that nobody is known to have launched waits for reasons that are not known either.
@@ -482,33 +498,35 @@ def _as_graph(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenari
     lag[handed] = 0.0
     # No graph loads data, or talks to other hosts.
     calls, owner = graph.points.calls, graph.points.owner
-    kept = calls.named(lambda name: names.is_data_loader(name) or vendors.is_collective_call(name))
-    inside = within(np.flatnonzero(kept), calls.size)
+    is_excluded = calls.named(
+        lambda name: names.is_data_loader(name) or vendors.is_collective_call(name)
+    )
+    inside = descendant_mask(np.flatnonzero(is_excluded), calls.size)
     stays = (owner >= 0) & inside[owner] if len(calls) else owner >= 0
     left = np.where(stays, 1.0, waits_for_collectives(graph.points)[0])
-    stretch = np.where(chosen.stretches, one.stretch * left, one.stretch)
-    stretch[_first_launches(one, chosen, change)] += _GRAPH_LAUNCH_NS
-    return replace(one, stretch=stretch, graph=replace(graph, gap=gap, lag=lag))
+    stretch = np.where(chosen.stretches, scenario.stretch * left, scenario.stretch)
+    stretch[_first_launches(scenario, chosen, change)] += _GRAPH_LAUNCH_NS
+    return replace(scenario, stretch=stretch, graph=replace(graph, gap=gap, lag=lag))
 
 
-def _first_launches(one: Scenario, chosen: _Selection, change: AskedChange) -> Ints:
+def _first_launches(scenario: Scenario, chosen: _Selection, change: AskedChange) -> Ints:
     """Where the first launch of each cycle begins, or of each call that is named."""
-    work, points = one.graph.work, one.graph.points
-    call = _launches(one)
+    work, points = scenario.graph.work, scenario.graph.points
+    call = _launches(scenario)
     mine = np.flatnonzero(chosen.activities & (call >= 0))
     if change.sort == "cycle":
-        steps = find_steps(one.trace).select("host_start_ns", "host_end_ns").to_numpy()
+        steps = find_steps(scenario.trace).select("host_start_ns", "host_end_ns").to_numpy()
         part = step_at(work.call_start[mine], work.call_end[mine], steps)
     else:
-        part = np.searchsorted(_outermost(one, chosen), call[mine], side="right")
+        part = np.searchsorted(_outermost(scenario, chosen), call[mine], side="right")
     order = np.lexsort((work.call_start[mine], part))
     _, first = np.unique(part[order], return_index=True)
     return np.asarray(points.start[call[mine[order[first]]]])
 
 
-def _overlapped(one: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
+def _overlap_work(scenario: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
     """Work on a stream of its own that waits for what came before it, but nothing for it."""
-    graph, work = one.graph, one.graph.work
+    graph, work = scenario.graph, scenario.graph.work
     before, needs = graph.before.copy(), graph.needs.copy()
     lag = graph.lag.copy()
     aside = np.zeros(len(graph) + 1, dtype=np.bool_)  # the last stands for what is not there
@@ -517,12 +535,12 @@ def _overlapped(one: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
     doing = np.flatnonzero(graph.activity >= 0)
     lane = work.lane[graph.activity[doing]]
     order = np.lexsort((doing, aside[doing], lane))
-    alike = np.zeros(len(doing), dtype=np.bool_)
-    alike[1:] = (lane[order[1:]] == lane[order[:-1]]) & (
+    same_lane = np.zeros(len(doing), dtype=np.bool_)
+    same_lane[1:] = (lane[order[1:]] == lane[order[:-1]]) & (
         aside[doing[order[1:]]] == aside[doing[order[:-1]]]
     )
     previous = np.full(len(graph), NOBODY)
-    previous[doing[order[alike]]] = doing[order[np.flatnonzero(alike) - 1]]
+    previous[doing[order[same_lane]]] = doing[order[np.flatnonzero(same_lane) - 1]]
     after_other = doing[(before[doing] > 0) & (aside[before[doing]] != aside[doing])]
     later = after_other[aside[after_other] & (previous[after_other] >= 0)]
     # It waits for what came before on the stream, unless its launch came later still.
@@ -532,16 +550,16 @@ def _overlapped(one: Scenario, chosen: _Selection, _: AskedChange) -> Scenario:
     before[later] = previous[later]
     free = after_other[~aside[after_other]]
     before[free] = np.where((previous[free] < 0) & (needs[free] < 0), 0, previous[free])
-    return replace(one, graph=replace(graph, before=before, needs=needs, lag=lag))
+    return replace(scenario, graph=replace(graph, before=before, needs=needs, lag=lag))
 
 
-def _on_device(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
+def _on_device(scenario: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     """Matrix work by what the tensor cores of both devices can do, all else by their memory."""
     base, new = two_devices(change)
     memory = _ratio(base.dram_bytes_per_s, new.dram_bytes_per_s)
     if not memory:
         raise UsageError(f"{change.text}: a bandwidth is not known", "choose another device")
-    named = device_names(one.trace)
+    named = device_names(scenario.trace)
     factor = np.array(
         [
             (_tensor_ratio(base, new, text) if names.uses_tensor_cores(text) else None) or memory
@@ -549,8 +567,8 @@ def _on_device(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenar
         ]
         or [1.0]
     )
-    scaled = one.length * factor[named.codes][one.graph.work.row]
-    return replace(one, length=np.where(chosen.activities, scaled, one.length))
+    scaled = scenario.length * factor[named.codes][scenario.graph.work.row]
+    return replace(scenario, length=np.where(chosen.activities, scaled, scenario.length))
 
 
 _TYPES = (
@@ -565,7 +583,9 @@ _TYPES = (
 
 def _tensor_ratio(base: DevicePeaks, new: DevicePeaks, kernel: str) -> float | None:
     lower = kernel.lower()
-    precisions = [one for one, parts in _TYPES if any(part in lower for part in parts)]
+    precisions = [
+        type_precision for type_precision, parts in _TYPES if any(part in lower for part in parts)
+    ]
     for precision in (*precisions, "bf16_tensor", "fp16_tensor"):
         ratio = _ratio(base.peak(precision), new.peak(precision))
         if ratio:
@@ -584,41 +604,43 @@ def two_devices(change: AskedChange) -> tuple[DevicePeaks, DevicePeaks]:
 
 
 def _peaks(name: str) -> DevicePeaks:
-    fits = [one for one in load_peaks() if name.strip().lower() in one.device.lower()]
+    fits = [row for row in load_peaks() if name.strip().lower() in row.device.lower()]
     if not fits:
-        known = ", ".join(one.device for one in load_peaks())
-        raise UsageError(f"--device: no peaks of {name!r} are known", f"known are {known}")
-    return min(fits, key=lambda one: len(one.device))
+        titles = ", ".join(row.device for row in load_peaks())
+        raise UsageError(f"--device: no peaks of {name!r} are known", f"known are {titles}")
+    return min(fits, key=lambda row: len(row.device))
 
 
-def _more_workers(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
+def _more_workers(scenario: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     """Loading beside the program: a batch is there as soon as so many workers can have made it."""
-    calls = one.graph.points.calls
+    calls = scenario.graph.points.calls
     if math.isfinite(change.factor) and calls.named(names.loads_in_processes)[chosen.roots].any():
         raise UsageError(
             f"{change.text}: batches are loaded in other processes, which are not recorded",
             "try --loader-workers inf, which gives the most that loading can cost",
         )
-    taken = named_by(one, change, one.played()).host_ns
-    least = max(one.least_ns, taken / change.factor)
-    stretch = np.where(chosen.stretches, 0.0, one.stretch)
-    return replace(one, stretch=stretch, least_ns=least)
+    taken = named_by(scenario, change, scenario.played()).host_ns
+    least = max(scenario.least_ns, taken / change.factor)
+    stretch = np.where(chosen.stretches, 0.0, scenario.stretch)
+    return replace(scenario, stretch=stretch, least_ns=least)
 
 
-def _batched(one: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
+def _batch_cycles(scenario: Scenario, chosen: _Selection, change: AskedChange) -> Scenario:
     """Cycles of more samples: device work and loading take so many times as long, at most."""
-    loads = _chosen(one, AskedChange("scale", "loading")).stretches
-    more = _scaled(one, replace(chosen, stretches=loads), change)
-    return replace(more, least_ns=one.least_ns * change.factor, batch=one.batch * change.factor)
+    loads = _chosen(scenario, AskedChange("scale", "loading")).stretches
+    more = _scale_work(scenario, replace(chosen, stretches=loads), change)
+    return replace(
+        more, least_ns=scenario.least_ns * change.factor, batch=scenario.batch * change.factor
+    )
 
 
 _ACTIONS: Mapping[str, Callable[[Scenario, _Selection, AskedChange], Scenario]] = {
-    "scale": _scaled,
-    "remove": _removed,
-    "fuse": _fused,
+    "scale": _scale_work,
+    "remove": _remove_work,
+    "fuse": _fuse_launches,
     "graph": _as_graph,
-    "overlap": _overlapped,
+    "overlap": _overlap_work,
     "device": _on_device,
     "loader-workers": _more_workers,
-    "batch": _batched,
+    "batch": _batch_cycles,
 }

@@ -16,13 +16,13 @@ from timesink.model.intervals import Flags, Floats, Ints
 QUIETLY = np.errstate(over="ignore", divide="ignore", invalid="ignore")
 """For functions whose callers may hold anything: what has no value is NaN or infinite there."""
 
-NORMAL = 1.4826
+MAD_TO_SIGMA = 1.4826
 """Standard deviation of normal noise in median absolute deviations."""
 
 
-def usual_spread(values: Floats, middle: float) -> float:
+def scaled_mad(values: Floats, middle: float) -> float:
     """How far values usually are from a middle, as the standard deviation of normal noise."""
-    return NORMAL * float(np.median(np.abs(values - middle)))
+    return MAD_TO_SIGMA * float(np.median(np.abs(values - middle)))
 
 
 def column_means(values: Floats) -> Floats:
@@ -51,15 +51,15 @@ def moments(group: Ints, values: Floats, groups: int) -> Moments:
 def moments_with_zeros(group: Ints, values: Floats, count: Ints) -> Moments:
     """Moments of `count` measurements per group, of which those not given are zero."""
     groups, divisor = len(count), np.maximum(count, 1)
-    given = np.bincount(group, minlength=groups)
+    present = np.bincount(group, minlength=groups)
     firsts = np.zeros(groups)
     firsts[group[::-1]] = values[::-1]
     # Measurements that are not given are equal to the shift, or zero both.
-    shift = np.where(given == count, firsts, 0.0)
+    shift = np.where(present == count, firsts, 0.0)
     shifted = values - shift[group]
     offset = np.bincount(group, shifted, minlength=groups) / divisor
     squares = np.bincount(group, (shifted - offset[group]) ** 2, minlength=groups)
-    spread = np.sqrt((squares + (count - given) * offset**2) / np.maximum(count - 1, 1))
+    spread = np.sqrt((squares + (count - present) * offset**2) / np.maximum(count - 1, 1))
     total = sums(group, values, groups)
     # Values near the largest number there is have a mean, though no sum.
     mean = np.where(np.isfinite(total), total / divisor, shift + offset)
@@ -98,10 +98,10 @@ def sums(group: Ints, values: Floats, groups: int) -> Floats:
 
 _LARGE = 40.0
 """From here on the ratio of gamma functions comes from its series."""
-_MOST_TERMS = 10_000
+_MAX_TERMS = 10_000
 _PRECISION = 1e-15
 _TINY = 1e-300
-_FEW = 32
+_MAX_SCALAR_VALUES = 32
 """So many numbers are worked out one by one sooner than as an array."""
 _CLOSE = 1e-4
 """A step this small leaves an error of about its cube."""
@@ -111,15 +111,15 @@ def two_sided_p(t: Floats, freedom: Floats) -> Floats:
     """How probable a value at least as far from 0 as `t` is, with these degrees of freedom."""
     p = np.full(len(t), np.nan)
     p[np.isinf(t)] = 0.0
-    known = np.isfinite(t)
-    p[known] = _finite_p(np.abs(t[known]), freedom[known])
+    finite = np.isfinite(t)
+    p[finite] = _finite_p(np.abs(t[finite]), freedom[finite])
     return p
 
 
-def two_sided_limits(p: float, freedom: Floats) -> Floats:
+def student_t_quantile(p: float, freedom: Floats) -> Floats:
     """The distance from 0 that is exceeded with probability `p`, for each degree of freedom."""
     limit = _first_guess(p, freedom)
-    for _ in range(_MOST_TERMS):
+    for _ in range(_MAX_TERMS):
         step = (two_sided_p(limit, freedom) - p) / (2 * _density(limit, freedom))
         # The density falls meanwhile; where it does so too fast to tell, Newton's step is taken.
         falling = (freedom + 1) * limit / (freedom + limit * limit)
@@ -167,10 +167,10 @@ def _finite_p(t: Floats, freedom: Floats) -> Floats:
 
 def _gamma_ratio(a: Floats) -> Floats:
     """Gamma(a + 1/2) / Gamma(a)."""
-    whole = np.maximum(a, _LARGE)
-    series = 1 - 1 / (8 * whole) + 1 / (128 * whole**2) + 5 / (1024 * whole**3)
-    series += -21 / (32768 * whole**4) - 399 / (262144 * whole**5) + 869 / (4194304 * whole**6)
-    ratio = np.sqrt(whole) * series
+    large = np.maximum(a, _LARGE)
+    series = 1 - 1 / (8 * large) + 1 / (128 * large**2) + 5 / (1024 * large**3)
+    series += -21 / (32768 * large**4) - 399 / (262144 * large**5) + 869 / (4194304 * large**6)
+    ratio = np.sqrt(large) * series
     small = a < _LARGE
     ratio[small] = [gamma(x + 0.5) / gamma(x) for x in a[small].tolist()]
     return ratio
@@ -178,17 +178,17 @@ def _gamma_ratio(a: Floats) -> Floats:
 
 def _fraction(a: Floats, b: Floats, x: Floats) -> Floats:
     """Continued fraction of the incomplete beta function, evaluated from the front (Lentz)."""
-    if len(x) <= _FEW:
-        each = zip(a.tolist(), b.tolist(), x.tolist(), strict=True)
-        return np.array([_evaluated(*one) for one in each], dtype=np.float64)
-    return np.asarray(_evaluated(a, b, x))
+    if len(x) <= _MAX_SCALAR_VALUES:
+        triples = zip(a.tolist(), b.tolist(), x.tolist(), strict=True)
+        return np.array([_lentz_fraction(*triple) for triple in triples], dtype=np.float64)
+    return np.asarray(_lentz_fraction(a, b, x))
 
 
-def _evaluated(a: Any, b: Any, x: Any) -> Any:
+def _lentz_fraction(a: Any, b: Any, x: Any) -> Any:
     """The same for numbers and for arrays of them."""
     c = 1.0
     value = d = 1 / _nonzero(1 - (a + b) * x / (a + 1))
-    for m in range(1, _MOST_TERMS):
+    for m in range(1, _MAX_TERMS):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         for term in (even, odd):
@@ -227,7 +227,7 @@ def welch_interval(base: Moments, new: Moments) -> tuple[float, float] | None:
         return None
     error, freedom = _error(base, new)
     change = float(new.mean[0] - base.mean[0])
-    reach = float(error[0] * two_sided_limits(1 - 0.95, freedom)[0])
+    reach = float(error[0] * student_t_quantile(1 - 0.95, freedom)[0])
     return change - reach, change + reach
 
 
@@ -320,9 +320,9 @@ def _exact_p(larger: Floats, left: Ints, right: Ints) -> Floats:
     few, many = np.minimum(left, right), np.maximum(left, right)
     shapes, of = np.unique(few + (_SMALL + 1) * many, return_inverse=True)
     for number, shape in enumerate(shapes.tolist()):
-        alike = of == number
+        same_shape = of == number
         tails = lower_tails(shape % (_SMALL + 1), shape // (_SMALL + 1))
-        p[alike] = tails[smaller[alike]]
+        p[same_shape] = tails[smaller[same_shape]]
     return np.minimum(1.0, 2 * p)
 
 
@@ -331,7 +331,7 @@ def _normal_p(larger: Floats, left: Ints, right: Ints, ties: Floats) -> Floats:
     variance = pairs / 12 * (total + 1 - ties / (total * (total - 1)))
     varied = variance > 0
     deviation = (larger - pairs / 2 - 0.5) / np.sqrt(2 * np.where(varied, variance, 1.0))
-    p = np.array([erfc(each) for each in deviation.tolist()])
+    p = np.array([erfc(value) for value in deviation.tolist()])
     return np.where(varied, np.minimum(1.0, p), 1.0)
 
 
@@ -355,17 +355,17 @@ def lower_tails(few: int, many: int) -> Floats:
 
 # Whether the middle of two sets of measurements differs, judged by exchanging them.
 
-FEWEST = 4
+MIN = 4
 """Measurements a side needs before any exchange can be rare enough."""
 _TRIM = 0.2
 """Part of the measurements left out at either end: one of five may be anything."""
 _EXACT = 3000
 """Up to this many ways to choose a side all of them are looked at."""
 _DRAWS = 1999
-_FEWEST_DRAWS = 499
-_MOST_NUMBERS = 200_000
+_MIN_DRAWS = 499
+_MAX_NUMBERS = 200_000
 """Numbers drawn; long runs get by with fewer draws."""
-_MOST = 500
+_MAX_MEASUREMENTS = 500
 """Measurements of a side; of more, neighbours are taken together, which makes the test stricter
 where they are alike, or, where the other side has too few for that, equally many are left out
 between each two."""
@@ -375,18 +375,18 @@ _SEED = 20_011
 
 def permutation_p(left: Floats, right: Floats) -> float | None:
     """Two-sided p-value of the change of the trimmed mean; None with fewer than four on a side."""
-    if min(len(left), len(right)) < FEWEST:
+    if min(len(left), len(right)) < MIN:
         return None
     left, right = _stretches(left, right)
     both = np.concatenate([left, right])
     few = min(len(left), len(right))
     # Which side is exchanged does not matter, so it is the smaller one.
-    found = abs(trimmed_mean(left) - trimmed_mean(right))
+    observed = abs(trimmed_mean(left) - trimmed_mean(right))
     orders, is_exact = _choices(len(both), few)
     drawn = both[orders]
     changes = np.abs(_trimmed_means(drawn[:, :few]) - _trimmed_means(drawn[:, few:]))
     # Sums in another order may differ in their last digits.
-    as_far = int((changes >= found * (1 - 1e-12) - 1e-12 * np.abs(both).max()).sum())
+    as_far = int((changes >= observed * (1 - 1e-12) - 1e-12 * np.abs(both).max()).sum())
     return as_far / len(changes) if is_exact else (as_far + 1) / (len(changes) + 1)
 
 
@@ -401,12 +401,12 @@ def _stretches(*sides: Floats) -> list[Floats]:
     Means of more of them on the longer side would scatter less than those on the other.
     """
     few, many = sorted(map(len, sides))
-    size = max(1, min(-(-many // _MOST), few // (2 * FEWEST)))
+    size = max(1, min(-(-many // _MAX_MEASUREMENTS), few // (2 * MIN)))
     means = [side[: len(side) // size * size].reshape(-1, size).mean(axis=1) for side in sides]
     # Where a side is still too long, measurements spread evenly over it.
     return [
-        side if len(side) <= _MOST
-        else side[np.linspace(0, len(side) - 1, _MOST).round().astype(np.int64)]
+        side if len(side) <= _MAX_MEASUREMENTS
+        else side[np.linspace(0, len(side) - 1, _MAX_MEASUREMENTS).round().astype(np.int64)]
         for side in means
     ]  # fmt: skip
 
@@ -424,7 +424,7 @@ def _choices(number: int, few: int) -> tuple[Ints, bool]:
         taken = np.zeros((len(sides), number), dtype=bool)
         np.put_along_axis(taken, sides, values=True, axis=1)
         return np.argsort(~taken, axis=1, kind="stable"), True
-    draws = max(_FEWEST_DRAWS, min(_DRAWS, _MOST_NUMBERS // number))
+    draws = max(_MIN_DRAWS, min(_DRAWS, _MAX_NUMBERS // number))
     random = np.random.default_rng(_SEED).random((draws, number))
     return np.argsort(random, axis=1), False
 

@@ -14,10 +14,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from timesink.analyses.statistics import two_sided_limits
+from timesink.analyses.statistics import student_t_quantile
 from timesink.model.intervals import Floats, Ints
 
-FEWEST = 3
+MIN = 3
 """Values a level has at least: fewer are outliers, or not known yet."""
 ALPHA = 0.05
 """Chance that a change is found in a series that has none."""
@@ -25,7 +25,7 @@ _OF_PARTS = 0.025
 """The same in a stretch of a series that has some: there are several of these."""
 _OF_CUT = 0.6
 """Part of the chance that is left to one cut, in stretches long enough for two."""
-_LONG = 5 * FEWEST
+_LONG = 5 * MIN
 _PERMUTATIONS = 399
 _MORE = 1999
 """Orders of stretches that are not long: they cost little, and 399 would miss some steps."""
@@ -36,7 +36,7 @@ _CENTRE, _CENTRE_OF_FEW = 6.5, 20.0
 the number of values; the less, the more of them there are."""
 _MAY = 0.01
 """How seldom the newest values of a level are so far from it by chance."""
-_LEAST_PCT = 0.5
+_MIN_PCT = 0.5
 """Changes of a level that are worth telling, in percent."""
 _OFTEN = 3
 """A count that is another one at more than every so many rows is no exact one."""
@@ -57,33 +57,31 @@ class ChangePoint:
     """Whether there are values enough; else more may show that it is none."""
 
 
-def level_changes(
-    values: Floats, least_pct: float = _LEAST_PCT, seed: int = 1
-) -> list[ChangePoint]:
+def level_changes(values: Floats, least_pct: float = _MIN_PCT, seed: int = 1) -> list[ChangePoint]:
     """Where the level of noisy values changed, in order; the last may be uncertain.
 
     >>> level_changes(np.array([10.0, 10.1, 9.9, 10.0, 10.1, 12.0, 12.1, 11.9, 12.0, 12.1]))
     [ChangePoint(at=5, p=0.0095, certain=True)]
     """
-    whole, values = values, _calm(values)
-    found: list[ChangePoint] = []
+    raw, values = values, hampel_filter(values)
+    points: list[ChangePoint] = []
     stretches = [(0, len(values))]
     while stretches:
         start, end = stretches.pop()
-        cuts = _cuts(values[start:end], seed, _OF_PARTS if found else ALPHA)
-        found += [ChangePoint(start + one.at, one.p) for one in cuts]
+        cuts = _cuts(values[start:end], seed, _OF_PARTS if points else ALPHA)
+        points += [ChangePoint(start + cut.at, cut.p) for cut in cuts]
         if cuts:
-            stretches += pairwise([start, *(start + one.at for one in cuts), end])
-    found = _between_neighbours(values, sorted(found, key=lambda one: one.at), seed)
-    found = _worth_telling(values, found, least_pct)
-    last = found[-1].at if found else 0
-    fresh = _may_have_changed(whole[last:], least_pct)
-    return found if fresh is None else [*found, ChangePoint(last + fresh, certain=False)]
+            stretches += pairwise([start, *(start + cut.at for cut in cuts), end])
+    points = _between_neighbours(values, sorted(points, key=lambda point: point.at), seed)
+    points = _worth_telling(values, points, least_pct)
+    last = points[-1].at if points else 0
+    fresh = _may_have_changed(raw[last:], least_pct)
+    return points if fresh is None else [*points, ChangePoint(last + fresh, certain=False)]
 
 
-def _calm(values: Floats) -> Floats:
+def hampel_filter(values: Floats) -> Floats:
     """Values of which single ones far from all around them are as these: one row is no level."""
-    if len(values) < FEWEST:
+    if len(values) < MIN:
         return values
     padded = np.concatenate([np.full(2, np.nan), values, np.full(2, np.nan)])
     middle = np.nanmedian(np.lib.stride_tricks.sliding_window_view(padded, 5), axis=1)
@@ -100,62 +98,66 @@ def exact_changes(values: Sequence[Hashable | None]) -> list[ChangePoint] | None
     >>> exact_changes([489, 489, None, 490, 490, 490])
     [ChangePoint(at=3, p=None, certain=True)]
     """
-    known = [place for place, value in enumerate(values) if value is not None]
-    changed = [at for before, at in pairwise(known) if values[before] != values[at]]
-    if len(changed) > max(2, len(known) // _OFTEN):
+    places = [place for place, value in enumerate(values) if value is not None]
+    changed = [at for before, at in pairwise(places) if values[before] != values[at]]
+    if len(changed) > max(2, len(places) // _OFTEN):
         return None
     return [ChangePoint(at) for at in changed]
 
 
-def _between_neighbours(values: Floats, found: list[ChangePoint], seed: int) -> list[ChangePoint]:
+def _between_neighbours(values: Floats, points: list[ChangePoint], seed: int) -> list[ChangePoint]:
     """Every cut once more, between those beside it: what was cut first was cut among others.
 
     Its place and its chance are those of its two levels alone; what these do not tell apart goes.
     """
-    for _ in range(len(found)):
-        before, place = list(found), 0
-        while place < len(found):
-            start = found[place - 1].at if place else 0
-            end = found[place + 1].at if place + 1 < len(found) else len(values)
-            cut = _cut(values[start:end], seed, ALPHA)
-            found[place : place + 1] = [] if cut is None else [ChangePoint(start + cut.at, cut.p)]
+    for _ in range(len(points)):
+        before, place = list(points), 0
+        while place < len(points):
+            start = points[place - 1].at if place else 0
+            end = points[place + 1].at if place + 1 < len(points) else len(values)
+            cut = _best_cut(values[start:end], seed, ALPHA)
+            points[place : place + 1] = [] if cut is None else [ChangePoint(start + cut.at, cut.p)]
             place += cut is not None
-        if found == before:
+        if points == before:
             break
-    return found
+    return points
 
 
-def _worth_telling(values: Floats, found: list[ChangePoint], least_pct: float) -> list[ChangePoint]:
+def _worth_telling(
+    values: Floats, points: list[ChangePoint], least_pct: float
+) -> list[ChangePoint]:
     """Without the changes that are too small, the smallest first: levels grow together then."""
-    while found:
-        ends = [0, *(one.at for one in found), len(values)]
+    while points:
+        ends = [0, *(point.at for point in points), len(values)]
         levels = [float(np.median(values[start:end])) for start, end in pairwise(ends)]
         sizes = [abs(new - old) / max(abs(old), 1e-300) for old, new in pairwise(levels)]
         smallest = int(np.argmin(sizes))
         if 100 * sizes[smallest] >= least_pct:
             break
-        found = [*found[:smallest], *found[smallest + 1 :]]
-    return found
+        points = [*points[:smallest], *points[smallest + 1 :]]
+    return points
 
 
 def _cuts(values: Floats, seed: int, alpha: float) -> list[ChangePoint]:
     """Where to cut a stretch: once, else around what comes and goes; nowhere where chance would."""
     is_long = len(values) >= _LONG
-    cut = _cut(values, seed, _OF_CUT * alpha if is_long else alpha)
+    cut = _best_cut(values, seed, _OF_CUT * alpha if is_long else alpha)
     if cut is not None:
         return [cut]
     if not is_long or not np.ptp(values):
         return []
     distances = np.abs(values[:, None] - values[None, :])
     (largest,), (start,), (end,) = _inner(distances, np.arange(len(values))[None, :])
-    p = _chance(distances, largest, seed, (1 - _OF_CUT) * alpha, lambda *one: _inner(*one)[0])
+    p = _chance(
+        distances, largest, seed, (1 - _OF_CUT) * alpha, lambda *arguments: _inner(*arguments)[0]
+    )
     return [] if p is None else [ChangePoint(int(start), p), ChangePoint(int(end), p)]
 
 
-def _cut(values: Floats, seed: int, alpha: float) -> ChangePoint | None:
+def _best_cut(values: Floats, seed: int, alpha: float) -> ChangePoint | None:
     """Where to cut a stretch once; None where chance would cut it as well."""
     number = len(values)
-    if number < 2 * FEWEST or not np.ptp(values):
+    if number < 2 * MIN or not np.ptp(values):
         return None
     distances = np.abs(values[:, None] - values[None, :])
     weights = _weights(number)
@@ -163,9 +165,9 @@ def _cut(values: Floats, seed: int, alpha: float) -> ChangePoint | None:
     def largest_of(distances: Floats, orders: Ints) -> Floats:
         return np.asarray((_energies(distances, orders) * weights).max(axis=1))
 
-    own = _energies(distances, np.arange(number)[None, :])
-    p = _chance(distances, float((own * weights).max()), seed, alpha, largest_of)
-    return None if p is None else ChangePoint(FEWEST + int(np.argmax(own[0])), p)
+    energies = _energies(distances, np.arange(number)[None, :])
+    p = _chance(distances, float((energies * weights).max()), seed, alpha, largest_of)
+    return None if p is None else ChangePoint(MIN + int(np.argmax(energies[0])), p)
 
 
 def _chance(
@@ -200,14 +202,14 @@ def _inner(distances: Floats, orders: Ints) -> tuple[Floats, Ints, Ints]:
     every = sums[:, :, -1]
     largest = np.full(len(orders), -1.0)
     starts, ends = (np.zeros(len(orders), dtype=np.int64) for _ in range(2))
-    for length in range(FEWEST, min(number // 2, number - 2 * FEWEST) + 1):
-        start = np.arange(FEWEST, number - FEWEST - length + 1)
-        end, others = start + length, number - length
+    for length in range(MIN, min(number // 2, number - 2 * MIN) + 1):
+        start = np.arange(MIN, number - MIN - length + 1)
+        end, rest = start + length, number - length
         inside = square[:, end] - 2 * sums[:, start, end] + square[:, start]
         across = every[:, end] - every[:, start] - inside
         outside = every[:, -1:] - inside - 2 * across
-        apart = 2 * across / (length * others) - inside / length**2 - outside / others**2
-        apart *= length * others / number
+        apart = 2 * across / (length * rest) - inside / length**2 - outside / rest**2
+        apart *= length * rest / number
         best = apart.argmax(axis=1)
         value = apart[np.arange(len(orders)), best]
         is_more = value > largest
@@ -224,7 +226,7 @@ def _energies(distances: Floats, orders: Ints) -> Floats:
     # Sums of distances among those before a cut, and from these to all.
     inside = 2 * np.cumsum(np.einsum("rij,ij->ri", ordered, below), axis=1)
     every = np.cumsum(distances.sum(axis=1)[orders], axis=1)
-    before = np.arange(FEWEST, number - FEWEST + 1)
+    before = np.arange(MIN, number - MIN + 1)
     after = number - before
     left = inside[:, before - 1]
     across = every[:, before - 1] - left
@@ -234,22 +236,22 @@ def _energies(distances: Floats, orders: Ints) -> Floats:
 
 
 def _weights(number: int) -> Floats:
-    before = np.arange(FEWEST, number - FEWEST + 1)
+    before = np.arange(MIN, number - MIN + 1)
     centre = _CENTRE if number >= _LONG else _CENTRE_OF_FEW
     return np.asarray((4 * before * (number - before) / number**2) ** (centre / number))
 
 
 def _may_have_changed(values: Floats, least_pct: float) -> int | None:
     """The first of a few newest values that are far from those before; None where none are."""
-    for fresh in range(min(2 * FEWEST, len(values)) - 1, 0, -1):
+    for fresh in range(min(2 * MIN, len(values)) - 1, 0, -1):
         old, new = values[:-fresh], values[-fresh:]
-        if len(old) < FEWEST:
+        if len(old) < MIN:
             continue
         centre, spread = float(old.mean()), float(old.std(ddof=1))
         away = new - centre
         if not (np.all(away > 0) or np.all(away < 0)):
             continue
-        limit = two_sided_limits(_MAY, np.array([len(old) - 1.0]))[0]
+        limit = student_t_quantile(_MAY, np.array([len(old) - 1.0]))[0]
         enough = max(limit * spread * (1 / fresh + 1 / len(old)) ** 0.5, least_pct / 100 * centre)
         # Every one of them: the mean of several may be that of one outlier.
         if abs(float(away.mean())) > enough and np.abs(away).min() > spread:

@@ -22,18 +22,18 @@ import numpy as np
 
 from timesink.analyses.statistics import (
     ALPHA,
-    NORMAL,
+    MAD_TO_SIGMA,
     QUIETLY,
     column_means,
-    two_sided_limits,
+    scaled_mad,
+    student_t_quantile,
     two_sided_p,
-    usual_spread,
 )
 from timesink.model.intervals import Flags, Floats
 
 # Levels that measurements stay at for a while, and how they begin.
 
-_LEAST_NOISE = 0.005
+_MIN_NOISE = 0.005
 """Part of the median that is noise, however alike neighbours are."""
 _CRITICAL = 4.0
 """Standard errors between two levels; the largest of all places to cut is far out by chance."""
@@ -45,7 +45,7 @@ _OFTEN = 0.9
 """... of which nine in ten are smaller than this one ..."""
 _FAR_OUT = 5.0
 """... and this many spreads away from what is usual later."""
-_MOST_WARM = 0.2
+_MAX_WARM = 0.2
 """What lasts longer than this part of a run is a level of its own."""
 
 
@@ -73,8 +73,8 @@ def segments(values: Floats) -> list[Segment]:
     noise = 0.0
     if len(values) > 1:
         # From steps between neighbours: few of them change level.
-        steps = NORMAL * float(np.median(np.abs(np.diff(values)))) / sqrt(2)
-        noise = max(steps, _LEAST_NOISE * abs(float(np.median(values))))
+        steps = MAD_TO_SIGMA * float(np.median(np.abs(np.diff(values)))) / sqrt(2)
+        noise = max(steps, _MIN_NOISE * abs(float(np.median(values))))
     cuts, open_stretches = [], [(0, len(values))]
     while open_stretches:
         start, end = open_stretches.pop()
@@ -111,33 +111,33 @@ def regime_p(values: Floats, is_new: Flags) -> float | None:
     begins is no choice of the parts: two levels, one in each half, are two measurements and tell
     nothing.  None where all values are at one level.
     """
-    found = segments(values)
-    if len(found) < 2:
+    pieces = segments(values)
+    if len(pieces) < 2:
         return None
-    levels = np.array([one.level for one in found])
-    weights = np.array([one.length for one in found]) / len(values)
+    levels = np.array([piece.level for piece in pieces])
+    weights = np.array([piece.length for piece in pieces]) / len(values)
     # Which part of either side is at each level.
     counts = [
-        np.array([side[one.start : one.end].sum() for one in found], dtype=np.float64)
+        np.array([side[piece.start : piece.end].sum() for piece in pieces], dtype=np.float64)
         for side in (is_new, ~is_new)
     ]
-    parts = [each / max(1.0, float(each.sum())) for each in counts]
+    parts = [count / max(1.0, float(count.sum())) for count in counts]
     change = abs(float((levels * (parts[0] - parts[1])).sum()))
     spread = float((weights * (levels - (weights * levels).sum()) ** 2).sum())
     variance = spread / (1 - float((weights**2).sum()))
     error = np.sqrt(variance * sum(float((part**2).sum()) for part in parts))
-    freedom = np.array([len(found) - 1.0])
+    freedom = np.array([len(pieces) - 1.0])
     return float(two_sided_p(np.array([change / error]), freedom)[0]) if error else 1.0
 
 
 def warm_up(values: Floats) -> int:
     """How many of the first measurements are a warm-up, each larger than what is usual later."""
-    most = int(_MOST_WARM * len(values))
+    most = int(_MAX_WARM * len(values))
     if not most:
         return 0
     later = values[most:]
     usual = float(np.median(later))
-    spread = usual_spread(later, usual)
+    spread = scaled_mad(later, usual)
     # What happens again and again later on is no warm-up either.
     often = float(np.quantile(later, _OFTEN))
     is_usual = values <= max(_WARM * often, usual + _FAR_OUT * spread)
@@ -182,7 +182,7 @@ def apart(base: Floats, new: Floats, least: Floats) -> tuple[np.ndarray, Floats,
     near = np.where(rises, lows[1] - highs[0], highs[1] - lows[0])
     far = np.where(rises, highs[1] - lows[0], lows[1] - highs[0])
     is_ratio = np.minimum(*lows) > 0
-    ends = [np.where(is_ratio, np.log(each), each) for each in (*lows, *highs)]
+    ends = [np.where(is_ratio, np.log(bound), bound) for bound in (*lows, *highs)]
     gap = np.maximum(ends[1] - ends[2], ends[0] - ends[3])
     spans = (ends[2] - ends[0]) + (ends[3] - ends[1])
     means = [side.mean(axis=0) for side in (base, new)]
@@ -207,7 +207,7 @@ def apart(base: Floats, new: Floats, least: Floats) -> tuple[np.ndarray, Floats,
 # four tell nothing.  So likeness is estimated from both sides together, corrected for the bias of
 # short sequences, and begins with what is common.
 
-_FEWEST_COSINES = 3
+_MIN_COSINES = 3
 """More see less of what is slow; fewer have so wide an interval that 30 % more is no change.  Long
 runs can afford more: 0.4 n^(2/3), the published choice for correlations of about 0.7."""
 _COMMON = 0.8
@@ -219,28 +219,28 @@ Both were chosen among 324 ways to estimate, for the fewest false alarms on made
 those that still find a fifth more in six cycles and the known faults in recordings.  Weighing all
 likenesses by how well they fit raises about half as many false alarms in few cycles, and misses
 two of those faults, in runs that go through levels."""
-_MOST_ALIKE = 0.95
+_MAX_AUTOCORRELATION = 0.95
 """What is more alike is a trend, of which the mean cannot be known at all."""
-_LEAST_LEFT = 0.05
+_MIN_LEFT = 0.05
 """Part of the scatter that is left around the mean of the sequence at least."""
 
 
 def cosines(measurements: int) -> int:
     """How many cosines the slow part of the scatter is judged by."""
     usual = round(0.4 * float(np.cbrt(measurements)) ** 2)
-    return max(1, min(measurements - 1, max(_FEWEST_COSINES, usual)))
+    return max(1, min(measurements - 1, max(_MIN_COSINES, usual)))
 
 
-def likeness(sides: Sequence[Floats]) -> Floats:
+def pooled_autocorrelation(sides: Sequence[Floats]) -> Floats:
     """How much a measurement resembles the one before, 0 to 1, per column of all sides together."""
     numbers = [len(side) for side in sides]
     # The bias of the lag-one correlation (Marriott and Pope), to the first order.
-    found = [
-        number * one + (1 + 4 * one)
-        for number, one in zip(numbers, map(_lag_one, sides), strict=True)
+    correlations = [
+        number * correlation + (1 + 4 * correlation)
+        for number, correlation in zip(numbers, map(_lag_one, sides), strict=True)
     ]
-    total = sum(found) + _COMMON_WEIGHT * _COMMON
-    return np.asarray(np.clip(total / (sum(numbers) + _COMMON_WEIGHT), 0.0, _MOST_ALIKE))
+    total = sum(correlations) + _COMMON_WEIGHT * _COMMON
+    return np.asarray(np.clip(total / (sum(numbers) + _COMMON_WEIGHT), 0.0, _MAX_AUTOCORRELATION))
 
 
 def lag1_autocorrelation(sides: Sequence[Floats]) -> float:
@@ -257,27 +257,27 @@ def lag1_autocorrelation(sides: Sequence[Floats]) -> float:
     return sum(sums) / sum(numbers) if numbers else 0.0
 
 
-def steps_per_independent_step(steps: int, alike: Floats) -> Floats:
+def steps_per_independent_step(steps: int, autocorrelation: Floats) -> Floats:
     """How many of so many steps tell as much about their mean as one that is independent.
 
-    `alike` is how much a step resembles the one before (`likeness`).
+    `autocorrelation` is how much a step resembles the one before (`pooled_autocorrelation`).
 
     >>> steps_per_independent_step(8, np.array([0.0, 0.5])).round(2)
     array([1.  , 2.5])
     """
-    lost = alike * (1 - alike**steps) / (steps * (1 - alike) ** 2)
-    return np.asarray(1 + 2 * (alike / (1 - alike) - lost))
+    lost = autocorrelation * (1 - autocorrelation**steps) / (steps * (1 - autocorrelation) ** 2)
+    return np.asarray(1 + 2 * (autocorrelation / (1 - autocorrelation) - lost))
 
 
-def variance_of_mean(values: Floats, alike: Floats) -> tuple[Floats, Floats]:
+def variance_of_mean(values: Floats, autocorrelation: Floats) -> tuple[Floats, Floats]:
     """Variance of the mean of every column, of two rows or more, and its degrees of freedom.
 
-    `alike` is how much a measurement resembles the one before (`likeness`).
+    `autocorrelation` is how much a measurement resembles the one before (`pooled_autocorrelation`).
     """
     number = len(values)
     centred = values - values.mean(axis=0)
-    stand_for_one = steps_per_independent_step(number, alike)
-    left = np.maximum(number - stand_for_one, _LEAST_LEFT * number)
+    stand_for_one = steps_per_independent_step(number, autocorrelation)
+    left = np.maximum(number - stand_for_one, _MIN_LEFT * number)
     of_neighbours = (centred**2).sum(axis=0) / number * stand_for_one / left
     slow = _slow_part(centred) / number
     freedom = np.maximum(1.0, number / stand_for_one - 1)
@@ -308,7 +308,7 @@ def _lag_one(values: Floats) -> Floats:
 
 # Between which bounds the change of a mean is, for measurements that follow each other.
 
-_MOST_FREEDOM = 1e4
+_MAX_FREEDOM = 1e4
 """From here on Student's distribution is the normal one."""
 
 
@@ -321,24 +321,24 @@ def intervals(
     Low and high ends, and the chance of changes this large by noise.  `floor` and `neighbours` are
     those of `mean_changes`.
     """
-    alike = likeness(sides) if neighbours else np.zeros(sides[0].shape[1:])
-    found = [variance_of_mean(side, alike) for side in sides]
+    autocorrelation = pooled_autocorrelation(sides) if neighbours else np.zeros(sides[0].shape[1:])
+    variances = [variance_of_mean(side, autocorrelation) for side in sides]
     means = [side.mean(axis=0) for side in sides]
-    error, freedom = _error(found, [floor * mean for mean in means])
-    change, reach = means[1] - means[0], error * two_sided_limits(ALPHA, freedom)
+    error, freedom = _error(variances, [floor * mean for mean in means])
+    change, reach = means[1] - means[0], error * student_t_quantile(ALPHA, freedom)
     low, high, p = change - reach, change + reach, two_sided_p(change / error, freedom)
     is_far = np.min([side.min(axis=0) for side in sides], axis=0) > 0
     is_far &= np.maximum(*means) > _FAR * np.minimum(*means)
     if min(map(len, sides)) >= ENOUGH and is_far.any():
         # What the ratio tells better, in some of the columns.
-        near, far, p_of_ratio = _of_ratio(found, means, floor)
+        near, far, p_of_ratio = _of_ratio(variances, means, floor)
         better, rises = is_far & (p_of_ratio < p), means[1] > means[0]
         better &= np.isfinite(near) & np.isfinite(far)
         low = np.where(better, np.maximum(low, np.where(rises, near, -far)), low)
         high = np.where(better, np.minimum(high, np.where(rises, far, -near)), high)
         p = np.where(better, p_of_ratio, p)
-    most = np.full(low.shape, _MOST_FREEDOM)
-    least = np.hypot(*[floor * mean for mean in means]) * two_sided_limits(ALPHA, most)
+    most = np.full(low.shape, _MAX_FREEDOM)
+    least = np.hypot(*[floor * mean for mean in means]) * student_t_quantile(ALPHA, most)
     if min(map(len, sides)) >= ENOUGH:
         # Levels wander within what was measured, and runs differ by the floor; where sides do not
         # overlap, that alone is no proof of a change.
@@ -355,7 +355,7 @@ def intervals(
 
 
 def _of_ratio(
-    found: Sequence[tuple[Floats, Floats]], means: Sequence[Floats], floor: float
+    variances: Sequence[tuple[Floats, Floats]], means: Sequence[Floats], floor: float
 ) -> tuple[Floats, Floats, Floats]:
     """The least and most change by the ratio of the means, and the chance of such by noise.
 
@@ -365,32 +365,32 @@ def _of_ratio(
     """
     relative = [
         (variance / mean**2, freedom)
-        for (variance, freedom), mean in zip(found, means, strict=True)
+        for (variance, freedom), mean in zip(variances, means, strict=True)
     ]
     error, freedom = _error(relative, [np.full_like(mean, floor) for mean in means])
-    freedom = np.maximum(freedom, found[0][1] + found[1][1])
+    freedom = np.maximum(freedom, variances[0][1] + variances[1][1])
     small, large = np.minimum(*means), np.maximum(*means)
-    reach = error * two_sided_limits(ALPHA, freedom)
+    reach = error * student_t_quantile(ALPHA, freedom)
     chance = two_sided_p(np.log(large / small) / error, freedom)
     return large * np.exp(-reach) - small, large * np.exp(reach) - small, chance
 
 
 def _error(
-    found: Sequence[tuple[Floats, Floats]], floors: Sequence[Floats]
+    variances: Sequence[tuple[Floats, Floats]], floors: Sequence[Floats]
 ) -> tuple[Floats, Floats]:
     """Standard error of the difference of means, and its degrees of freedom.
 
     From the variance of each mean, with its own degrees.  Welch and Satterthwaite; the floor is
     known, so it has as many as there can be.
     """
-    known = sum((floor**2 for floor in floors), np.zeros(floors[0].shape))
+    floor_variance = sum((floor**2 for floor in floors), np.zeros(floors[0].shape))
     # Scaled by the larger one, or squares of very small or large variances would not be numbers.
-    largest = np.maximum(np.maximum(found[0][0], found[1][0]), known)
+    largest = np.maximum(np.maximum(variances[0][0], variances[1][0]), floor_variance)
     scale = np.where(largest > 0, largest, 1.0)
-    total = (found[0][0] + found[1][0] + known) / scale
-    below = sum((variance / scale) ** 2 / freedom for variance, freedom in found)
-    freedom = np.where(below > 0, total**2 / np.where(below > 0, below, 1.0), _MOST_FREEDOM)
-    return np.sqrt(total * scale), np.minimum(freedom, _MOST_FREEDOM)
+    total = (variances[0][0] + variances[1][0] + floor_variance) / scale
+    below = sum((variance / scale) ** 2 / freedom for variance, freedom in variances)
+    freedom = np.where(below > 0, total**2 / np.where(below > 0, below, 1.0), _MAX_FREEDOM)
+    return np.sqrt(total * scale), np.minimum(freedom, _MAX_FREEDOM)
 
 
 _FLOOR = 0.01
@@ -400,7 +400,7 @@ _WINDOW = 5
 """Measurements whose median says what is usual around one of them."""
 _SPREADS = 3.0
 """An outlier is this many spreads from there, "spread" as of a normal distribution ..."""
-_LEAST_STEP = 0.05
+_MIN_STEP = 0.05
 """... and by this part of it at least."""
 _RARE = 0.1
 """What happens more often than this is no outlier but what the measurements are like."""
@@ -463,22 +463,22 @@ def without_outliers(*sides: Floats) -> tuple[Floats, ...]:
     A level that lasts is none.  Nor is what happens in more than a tenth of the rows of a side:
     then that column is left as it is on every side.
     """
-    clipped = [_clipped(side) for side in sides]
+    clipped = [_clip_outliers(side) for side in sides]
     often = [
         (new != old).sum(axis=0) > max(1, int(_RARE * len(old)))
         for old, new in zip(sides, clipped, strict=True)
     ]
-    kept = np.any(often, axis=0)
-    return tuple(np.where(kept, old, new) for old, new in zip(sides, clipped, strict=True))
+    is_frequent = np.any(often, axis=0)
+    return tuple(np.where(is_frequent, old, new) for old, new in zip(sides, clipped, strict=True))
 
 
-def _clipped(values: Floats) -> Floats:
+def _clip_outliers(values: Floats) -> Floats:
     if len(values) < _WINDOW:
         return values
     # Places of each measurement and those around it; at the ends, of the first and the last.
     number = len(values)
     first = np.clip(np.arange(number) - _WINDOW // 2, 0, number - _WINDOW)
     around = np.median(values[first[:, None] + np.arange(_WINDOW)], axis=1)
-    spread = NORMAL * np.median(np.abs(values - around), axis=0)
-    reach = np.maximum(_SPREADS * spread, _LEAST_STEP * np.abs(around))
+    spread = MAD_TO_SIGMA * np.median(np.abs(values - around), axis=0)
+    reach = np.maximum(_SPREADS * spread, _MIN_STEP * np.abs(around))
     return np.clip(values, around - reach, around + reach)

@@ -24,17 +24,21 @@ from statistics import NormalDist
 import numpy as np
 
 from timesink.analyses.statistics import ALPHA, lower_tails
-from timesink.analyses.statistics.drift import ENOUGH, likeness, steps_per_independent_step
+from timesink.analyses.statistics.drift import (
+    ENOUGH,
+    pooled_autocorrelation,
+    steps_per_independent_step,
+)
 from timesink.model.intervals import Floats
 
-FEWEST_A_SIDE = 3
+MIN_A_SIDE = 3
 """Two steps beside each other are one state of the machine, however many the other side has."""
 RUN_FLOOR = 0.028
 """Part by which two runs of one program differ anyway: 1.96 times the root of two times the one
 percent that `drift` adds to the error of each mean."""
-_MOST_COUNTED = 40
+_MAX_COUNTED = 40
 """Steps of the smaller side up to which orders are counted; of more, the normal distribution."""
-_MOST_STEPS = 500
+_MAX_STEPS = 500
 """Steps of a side that are looked at, spread evenly over it."""
 
 
@@ -106,7 +110,7 @@ def separated_steps(base: Floats, new: Floats) -> SeparatedSteps | None:
     """
     base, new = (_spread_evenly(side) for side in (base, new))
     counts = len(base), len(new)
-    if min(counts) < FEWEST_A_SIDE or min(base.min(), new.min()) <= 0:
+    if min(counts) < MIN_A_SIDE or min(base.min(), new.min()) <= 0:
         return None
     is_longer = bool(new.min() > base.max())
     if not is_longer and not base.min() > new.max():
@@ -126,8 +130,8 @@ def _independent(base: Floats, new: Floats) -> tuple[int, int]:
     if min(counts) < ENOUGH:
         return counts
     sides = [np.log(side)[:, None] for side in (base, new)]
-    alike = likeness(sides)
-    weights = [float(steps_per_independent_step(number, alike)[0]) for number in counts]
+    autocorrelation = pooled_autocorrelation(sides)
+    weights = [float(steps_per_independent_step(number, autocorrelation)[0]) for number in counts]
     # More steps never decide less than the fewest that do.
     fewest = fewest_steps()
     base_count, new_count = (
@@ -137,9 +141,9 @@ def _independent(base: Floats, new: Floats) -> tuple[int, int]:
 
 
 def _spread_evenly(side: Floats) -> Floats:
-    if len(side) <= _MOST_STEPS:
+    if len(side) <= _MAX_STEPS:
         return side
-    return side[np.linspace(0, len(side) - 1, _MOST_STEPS).round().astype(np.int64)]
+    return side[np.linspace(0, len(side) - 1, _MAX_STEPS).round().astype(np.int64)]
 
 
 def _limits_at(base: Floats, new: Floats, rank: int) -> tuple[float, float]:
@@ -152,7 +156,7 @@ def _critical_wins(base: int, new: int, alpha: float) -> int | None:
     """Most wins of the side with fewer at which Mann-Whitney's test rejects; None where none do."""
     if min(base, new) < 1 or least_p(base, new) >= alpha:
         return None
-    if min(base, new) <= _MOST_COUNTED:
+    if min(base, new) <= _MAX_COUNTED:
         tails = lower_tails(min(base, new), max(base, new))
         return int(np.searchsorted(2 * tails, alpha)) - 1
     pairs = base * new

@@ -21,7 +21,7 @@ from random import Random
 
 import numpy as np
 
-from timesink.analyses.statistics import two_sided_limits
+from timesink.analyses.statistics import student_t_quantile
 from timesink.analyses.statistics.drift import warm_up
 from timesink.model.diagnosis import PLAIN, SIDES, UNDECIDED
 from timesink.model.intervals import Floats
@@ -31,11 +31,11 @@ DETECT_PCT = 1.0
 """Changes that are to be found, unless asked otherwise."""
 _TRIM = 0.1
 """Part of the cycles of a run, and of the pairs, left out at either end."""
-_FEWEST_CYCLES = 3
+_MIN_CYCLES = 3
 """A run of fewer says nothing."""
-_FEWEST = 3
+_MIN_PAIRS_TO_REPORT = 3
 """Pairs from which on anything is said."""
-FEWEST_RUNS = 5
+MIN_RUNS = 5
 """Pairs from which on it is decided while runs are made.  Noise may have few levels, so that three
 or four pairs are alike by chance, which no test of their scatter allows for."""
 _LOOKS = {"typical": 4e-3, "fast": 1.5e-3, "mean": 8e-4}
@@ -54,12 +54,12 @@ _UNEVEN_PCT = 10.0
 """Runs are not the same whose cycles all in all take so much longer."""
 _WIDEST = math.log(10)
 """An interval that reaches farther says nothing."""
-_MOST_PAIRS = 100_000
+_MAX_PAIRS = 100_000
 _INTERLEAVED = 0.8
 """Part of the runs that has a neighbour of the other side where both ran in turn."""
 _EXPLAINS = 0.4
 """Part of the scatter between pairs that their order has to explain to be taken out ..."""
-_FEWEST_TO_EXPLAIN = 8
+_MIN_TO_EXPLAIN = 8
 """... in so many pairs."""
 
 
@@ -82,7 +82,7 @@ class TimedRun:
     @property
     def typical_ns(self) -> float:
         """Mean of its cycles without the outermost tenths."""
-        return _trimmed(self.cycles_ns)[0]
+        return _trimmed_estimate(self.cycles_ns)[0]
 
     @property
     def fast_ns(self) -> float:
@@ -105,9 +105,9 @@ def timed_runs(recorded: RecordedRun | None, name: str, side: str = "") -> tuple
     overhead, cycles_ns = recorded.overhead, np.array(recorded.plain_ns, dtype=np.float64)
     if recorded.cycles.plain is None:
         cycles_ns = cycles_ns[warm_up(cycles_ns) :]  # older recorders let few pass before
-    if len(cycles_ns) < _FEWEST_CYCLES:
+    if len(cycles_ns) < _MIN_CYCLES:
         return ()
-    probes_us = [one for one in overhead.plain_probe_us[-len(cycles_ns) :] if one]
+    probes_us = [probe for probe in overhead.plain_probe_us[-len(cycles_ns) :] if probe]
     speed_ns = 1000 * float(np.median(probes_us)) if probes_us else None
     started_us = overhead.plain_started_us or recorded.started_us or 0
     return (TimedRun(side, cycles_ns, started_us, speed_ns, name),)
@@ -161,16 +161,16 @@ class Decision:
     @property
     def certain(self) -> frozenset[int]:
         """Which ways figures certainly went, 1 or -1; what is within `detect_pct` is none."""
-        return frozenset(one.certain for one in self.figures if self._matters(one)) - {0}
+        return frozenset(figure.certain for figure in self.figures if self._matters(figure)) - {0}
 
     @property
     def leading(self) -> RepeatedChange:
         """The figure that decides: the first that is certain, else the typical cycle."""
-        told = (one for one in self.figures if one.certain and self._matters(one))
-        return next(told, self.typical)
+        decisive = (figure for figure in self.figures if figure.certain and self._matters(figure))
+        return next(decisive, self.typical)
 
-    def _matters(self, one: RepeatedChange) -> bool:
-        low, high = one.interval_pct or (0.0, 0.0)
+    def _matters(self, figure: RepeatedChange) -> bool:
+        low, high = figure.interval_pct or (0.0, 0.0)
         return max(-low, high) > self.detect_pct
 
     def is_uneven(self, allowed_pct: float) -> bool:
@@ -188,9 +188,9 @@ class Decision:
         """
         if allowed_pct is None:
             return {"slower": True, UNDECIDED: None}.get(self.outcome, False)
-        if self.pairs < FEWEST_RUNS and self.outcome == UNDECIDED and self.pairs:
+        if self.pairs < MIN_RUNS and self.outcome == UNDECIDED and self.pairs:
             return None
-        if any(one.certain > 0 and one.change_pct > allowed_pct for one in self.figures):
+        if any(figure.certain > 0 and figure.change_pct > allowed_pct for figure in self.figures):
             return True
         bounds = self.typical.interval_pct
         if bounds is None or bounds[1] > allowed_pct or self.is_uneven(allowed_pct):
@@ -215,55 +215,55 @@ def decide(
     >>> found.outcome, round(found.typical.change_pct)
     ('slower', 10)
     """
-    known = [run for run in runs if len(run.cycles_ns) and run.fast_ns > 0]
-    ordered = sorted(known, key=lambda run: run.started_us)
+    usable = [run for run in runs if len(run.cycles_ns) and run.fast_ns > 0]
+    ordered = sorted(usable, key=lambda run: run.started_us)
     sides = [[run for run in ordered if run.side == side] for side in SIDES]
     pairs = neighbours(ordered)
     interleaved = len(pairs) >= _INTERLEAVED * min(map(len, sides))
-    in_turn = interleaved and len(pairs) >= _FEWEST
+    in_turn = interleaved and len(pairs) >= _MIN_PAIRS_TO_REPORT
     number = len(pairs) if in_turn else min(map(len, sides))
     chances = {name: chance / max(number, 1) for name, chance in _LOOKS.items()}
     chances = chances if looking else _ONCE
-    found = {}
+    changes = {}
     for statistic, chance in chances.items():
         means = [_level([_figure(run, statistic) for run in side]) for side in sides]
         of_pairs = _of_pairs(pairs, statistic, chance) if in_turn else None
-        found[statistic] = _change(
+        changes[statistic] = _change(
             statistic, means, of_pairs or _of_sides(sides, statistic, chance)
         )
-    whole = [float(np.concatenate([run.cycles_ns for run in side]).mean()) if side else 0.0
+    overall_ns = [float(np.concatenate([run.cycles_ns for run in side]).mean()) if side else 0.0
              for side in sides]  # fmt: skip
     decision = Decision(
         outcome=UNDECIDED,
-        **found,
+        **changes,
         runs=(len(sides[0]), len(sides[1])),
         pairs=len(pairs) if interleaved else 0,
         more_runs=None,
         detect_pct=detect_pct,
-        whole_pct=100 * (whole[1] / whole[0] - 1) if whole[0] else 0.0,
+        whole_pct=100 * (overall_ns[1] / overall_ns[0] - 1) if overall_ns[0] else 0.0,
     )
-    if number >= FEWEST_RUNS or (not looking and _are_enough(sides)):
+    if number >= MIN_RUNS or (not looking and _are_enough(sides)):
         decision = replace(decision, outcome=_outcome(decision))
     if decision.outcome == UNDECIDED and len(decision.certain) < 2:
-        more = _more_runs(found["typical"], number, detect_pct, looking=looking)
+        more = _more_runs(changes["typical"], number, detect_pct, looking=looking)
         decision = replace(decision, more_runs=more)
     return decision
 
 
 def _are_enough(sides: Sequence[Sequence[TimedRun]]) -> bool:
     few, many = sorted(map(len, sides))
-    return few >= _FEWEST or (few > 0 and many >= FEWEST_RUNS)
+    return few >= _MIN_PAIRS_TO_REPORT or (few > 0 and many >= MIN_RUNS)
 
 
-def _outcome(found: Decision) -> str:
-    if len(found.certain) == 2:
+def _outcome(decision: Decision) -> str:
+    if len(decision.certain) == 2:
         return UNDECIDED  # rare slow cycles became more, and the others faster, or less
-    if found.certain:
-        return "slower" if found.certain == {1} else "faster"
-    bounds = found.typical.interval_pct
-    if bounds is None or max(-bounds[0], bounds[1]) > found.detect_pct:
+    if decision.certain:
+        return "slower" if decision.certain == {1} else "faster"
+    bounds = decision.typical.interval_pct
+    if bounds is None or max(-bounds[0], bounds[1]) > decision.detect_pct:
         return UNDECIDED
-    return UNDECIDED if found.is_uneven(found.detect_pct) else "same"
+    return UNDECIDED if decision.is_uneven(decision.detect_pct) else "same"
 
 
 def neighbours(ordered: Sequence[TimedRun]) -> list[tuple[TimedRun, TimedRun]]:
@@ -273,13 +273,13 @@ def neighbours(ordered: Sequence[TimedRun]) -> list[tuple[TimedRun, TimedRun]]:
     alone: of base, new, new, base the first two and the last two.
     """
     pairs: list[tuple[TimedRun, TimedRun]] = []
-    alone: TimedRun | None = None
+    unpaired: TimedRun | None = None
     for run in ordered:
-        if alone is not None and alone.side != run.side:
-            pairs.append((alone, run) if run.side == SIDES[1] else (run, alone))
-            alone = None
+        if unpaired is not None and unpaired.side != run.side:
+            pairs.append((unpaired, run) if run.side == SIDES[1] else (run, unpaired))
+            unpaired = None
         else:
-            alone = run
+            unpaired = run
     return pairs
 
 
@@ -321,7 +321,7 @@ def _figure(run: TimedRun, statistic: str) -> float:
 
 
 def _level(values: Sequence[float]) -> float:
-    return math.exp(_trimmed(np.log(np.array(values)))[0]) if values else 0.0
+    return math.exp(_trimmed_estimate(np.log(np.array(values)))[0]) if values else 0.0
 
 
 def _change(statistic: str, means: Sequence[float], estimate: _Estimate | None) -> RepeatedChange:
@@ -342,13 +342,13 @@ def _of_pairs(
 ) -> _Estimate:
     apart = np.array([math.log(_figure(new, statistic) / _figure(base, statistic))
                       for base, new in pairs])  # fmt: skip
-    middle, error, freedom = _trimmed(apart)
-    if len(pairs) >= _FEWEST_TO_EXPLAIN:
+    middle, error, freedom = _trimmed_estimate(apart)
+    if len(pairs) >= _MIN_TO_EXPLAIN:
         # Which side ran first tells much of the change where the machine drifts.
         first = np.array([1.0 if base.started_us < new.started_us else -1.0 for base, new in pairs])
-        found = _without_drift(apart, first)
-        if found is not None:
-            middle, error, freedom = found
+        estimate = _without_drift(apart, first)
+        if estimate is not None:
+            middle, error, freedom = estimate
     return middle, error * _limit(chance, freedom), error
 
 
@@ -361,7 +361,7 @@ def _without_drift(apart: Floats, first: Floats) -> tuple[float, float, float] |
     rest = apart - float(centred @ apart) / squares * first
     if rest.var() > (1 - _EXPLAINS) * apart.var():
         return None
-    middle, error, freedom = _trimmed(rest)
+    middle, error, freedom = _trimmed_estimate(rest)
     # What the order explains is an estimate as well.
     wider = math.sqrt(1 + len(apart) * float(first.mean()) ** 2 / squares)
     return middle, error * wider, max(freedom - 1, 1.0)
@@ -378,13 +378,13 @@ def _of_sides(
     if many < 2 or not few:
         return None
     levels = [np.log([_figure(run, statistic) for run in side]) for side in sides]
-    known = [_trimmed(one) for one in levels]
+    estimates = [_trimmed_estimate(level) for level in levels]
     if few == 1:
         several = max(levels, key=len)
-        spread = _trimmed(several)[1] * math.sqrt(many)
-        known = [one if len(own) > 1 else (one[0], spread, math.inf)
-                 for one, own in zip(known, levels, strict=True)]  # fmt: skip
-    (base, base_error, base_free), (new, new_error, new_free) = known
+        spread = _trimmed_estimate(several)[1] * math.sqrt(many)
+        estimates = [estimate if len(level) > 1 else (estimate[0], spread, math.inf)
+                 for estimate, level in zip(estimates, levels, strict=True)]  # fmt: skip
+    (base, base_error, base_free), (new, new_error, new_free) = estimates
     parts = base_error**2, new_error**2
     error = math.sqrt(sum(parts))
     freedom = min(base_free, new_free)
@@ -393,22 +393,22 @@ def _of_sides(
     return new - base, error * _limit(chance, freedom), error
 
 
-def _trimmed(values: Floats) -> tuple[float, float, float]:
+def _trimmed_estimate(values: Floats) -> tuple[float, float, float]:
     """Mean without the outermost values, its standard error, and the degrees of freedom."""
     number = len(values)
     cut = int(_TRIM * number)
     ordered = np.sort(values)
-    kept = ordered[cut : number - cut]
+    core = ordered[cut : number - cut]
     if number < 2:
-        return float(kept.mean()), math.inf, 1.0
-    spread = float(np.clip(values, kept[0], kept[-1]).std(ddof=1))
+        return float(core.mean()), math.inf, 1.0
+    spread = float(np.clip(values, core[0], core[-1]).std(ddof=1))
     error = spread / ((1 - 2 * cut / number) * math.sqrt(number))
-    return float(kept.mean()), error, float(number - 2 * cut - 1)
+    return float(core.mean()), error, float(number - 2 * cut - 1)
 
 
 @lru_cache(maxsize=4096)
 def _limit(chance: float, freedom: float) -> float:
-    return float(two_sided_limits(chance, np.array([freedom]))[0])
+    return float(student_t_quantile(chance, np.array([freedom]))[0])
 
 
 # -- how many runs -------------------------------------------------------------------------------
@@ -438,11 +438,11 @@ def _pairs_until(scatter_pct: float, reach_pct: float, sure: float, *, looking: 
         spare = sure * math.sqrt(1 + limit**2 / (2 * freedom))
         return error * (limit + spare) <= reach_pct
 
-    few, many = FEWEST_RUNS - 1, FEWEST_RUNS
+    few, many = MIN_RUNS - 1, MIN_RUNS
     while not reaches(many):
         few, many = many, 2 * many
-        if many > _MOST_PAIRS:
-            return _MOST_PAIRS
+        if many > _MAX_PAIRS:
+            return _MAX_PAIRS
     while many - few > 1:
         middle = (few + many) // 2
         few, many = (few, middle) if reaches(middle) else (middle, many)

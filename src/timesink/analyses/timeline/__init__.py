@@ -28,7 +28,7 @@ from timesink.analyses.timeline.levels import (
     coarser_levels,
     merge,
     points_of,
-    sampled,
+    sample_curves,
     single,
     thin,
 )
@@ -38,8 +38,8 @@ from timesink.analyses.timeline.tracks import (
     Track,
     device_side,
     host_side,
-    ranked,
-    within,
+    rank_tracks,
+    side_within,
 )
 from timesink.model.intervals import Ints
 from timesink.model.schema import FLOW_KINDS
@@ -62,12 +62,12 @@ def stack_rows(track: Codes, start: Ints, end: Ints) -> Ints:
         clashing: NDArray[np.intp] = order[1:][over]
         if len(clashing):
             # Rows one by one where slices cross; stretches apart from each other keep theirs.
-            alone = np.ones(len(begin), dtype=np.bool_)
-            alone[1:] = begin[1:] >= np.maximum.accumulate(finish)[:-1]
-            borders = np.append(np.flatnonzero(alone), len(begin))
+            is_apart = np.ones(len(begin), dtype=np.bool_)
+            is_apart[1:] = begin[1:] >= np.maximum.accumulate(finish)[:-1]
+            borders = np.append(np.flatnonzero(is_apart), len(begin))
             for number in np.unique(np.searchsorted(borders, clashing, side="right") - 1):
-                one = slice(int(borders[number]), int(borders[number + 1]))
-                mine[one] = _walk(begin[one].tolist(), finish[one].tolist())
+                stretch = slice(int(borders[number]), int(borders[number + 1]))
+                mine[stretch] = _walk(begin[stretch].tolist(), finish[stretch].tolist())
         rows[part] = mine
     return rows
 
@@ -79,7 +79,7 @@ def _walk(starts: list[int], ends: list[int]) -> list[int]:
     for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
         while holders and ends[holders[-1]] <= start:
             holders.pop()
-        row = next((placed[one] + 1 for one in reversed(holders) if ends[one] >= end), 0)
+        row = next((placed[holder] + 1 for holder in reversed(holders) if ends[holder] >= end), 0)
         while row < len(free_from) and free_from[row] > start:
             row += 1
         free_from.extend([start] * (row + 1 - len(free_from)))
@@ -129,7 +129,7 @@ def lay_out(
     dur = np.concatenate([side.dur for side in sides])
     # The track of each event; -1 for those that are left out.
     track = np.concatenate(
-        [np.append(own, -1)[side.track] for side, own in zip(sides, ids, strict=True)]
+        [np.append(side_ids, -1)[side.track] for side, side_ids in zip(sides, ids, strict=True)]
     )
     labels = [label for side in sides for label in side.labels]
     before = np.cumsum([0, *(len(side.labels) for side in sides)])
@@ -153,7 +153,7 @@ def lay_out(
     place = np.full(len(start), -1, dtype=np.int32)
     place[id_of] = np.arange(len(id_of), dtype=np.int32)
     return Lanes(
-        tracks=tuple(replace(one, rows=max(int(rows[one.id]), 1)) for one in tracks),
+        tracks=tuple(replace(entry, rows=max(int(rows[entry.id]), 1)) for entry in tracks),
         first_lane=first_lane,
         slices=single(first, start[id_of], dur[id_of], label[id_of], id_of),
         place=place,
@@ -181,8 +181,11 @@ class Arrows:
 
     def at(self, slice_id: int) -> Iterator[tuple[str, str, int]]:
         """Kind, direction ("to" or "from") and the other slice of each arrow at a slice."""
-        for direction, own, other in (("to", self.tail, self.head), ("from", self.head, self.tail)):
-            for place in np.flatnonzero(own == slice_id).tolist():
+        for direction, here, other in (
+            ("to", self.tail, self.head),
+            ("from", self.head, self.tail),
+        ):
+            for place in np.flatnonzero(here == slice_id).tolist():
                 yield FLOW_KINDS[self.kind[place]], direction, int(other[place])
 
     def between(self, from_ns: int, to_ns: int) -> NDArray[np.intp]:
@@ -201,9 +204,9 @@ def find_arrows(trace: Trace, lanes: Lanes, hosts: int) -> Arrows:
     head = np.concatenate([launched + hosts, backward]).astype(np.int32)
     kinds = np.array([LAUNCH, FORWARD_BACKWARD], dtype=np.uint8)
     kind = np.repeat(kinds, [len(launched), len(forward)])
-    shown = (lanes.place[tail] >= 0) & (lanes.place[head] >= 0)
-    tail, head, kind = tail[shown], head[shown], kind[shown]
-    tail_ns, head_ns = (lanes.slices.start[lanes.place[one]] for one in (tail, head))
+    is_drawn = (lanes.place[tail] >= 0) & (lanes.place[head] >= 0)
+    tail, head, kind = tail[is_drawn], head[is_drawn], kind[is_drawn]
+    tail_ns, head_ns = (lanes.slices.start[lanes.place[side]] for side in (tail, head))
     order = np.argsort(tail_ns, kind="stable")
     return Arrows(tail[order], head[order], kind[order], tail_ns[order], head_ns[order])
 
@@ -225,9 +228,9 @@ def _passes(trace: Trace) -> tuple[Ints, Ints]:
     operators = host.filter(pl.col("kind") == "operator").sort("dur_ns", maintain_order=True)
     nearest = operators.unique(place, keep="last").select(pl.col("id").cast(pl.Int64), *place)
     at = ends.lazy().join(nearest, on=place, how="left", maintain_order="left")
-    found = at.drop_nulls("id").collect()
+    passes = at.drop_nulls("id").collect()
     forward, backward = (
-        found.filter(pl.col("phase") == phase).select("pid", "flow_id", "ts_ns", "id")
+        passes.filter(pl.col("phase") == phase).select("pid", "flow_id", "ts_ns", "id")
         for phase in ("start", "end")
     )
     # Ids are used again by other processes and, in long recordings, by the same one.
@@ -279,7 +282,7 @@ def layout_of(trace: Trace) -> Layout:
     """Lay out a trace; only the finest levels are there."""
     naming = Naming.of(trace, device_word(trace))
     sides = [host_side(trace, naming), device_side(trace, naming)]
-    samples = list(sampled(trace, naming))
+    samples = list(sample_curves(trace, naming))
     # From the start of the recording to the end of its last work; marks alone do not count.
     start = recording_start(trace)
     last = start
@@ -288,12 +291,12 @@ def layout_of(trace: Trace) -> Layout:
         works = np.flatnonzero(np.array(kinds or [False])[side.label])
         last = int((side.start[works] + side.dur[works]).max(initial=last))
     if last <= start and samples:
-        start = min(int(one.ts_ns.min()) for one in samples)
-        last = max(int(one.ts_ns.max()) for one in samples)
+        start = min(int(curve.ts_ns.min()) for curve in samples)
+        last = max(int(curve.ts_ns.max()) for curve in samples)
     end = max(last, start + 1)
-    sides = [within(side, start, end) for side in sides]
+    sides = [side_within(side, start, end) for side in sides]
     drawn = [track for side in sides for track in side.tracks]
-    tracks, ids = ranked([*drawn, *(one.track for one in samples)])
+    tracks, ids = rank_tracks([*drawn, *(curve.track for curve in samples)])
     ends = np.cumsum([0, *(len(side.tracks) for side in sides)]).tolist()
     of_sides = [np.array(ids[first:last], dtype=np.int64) for first, last in pairwise(ends)]
     lanes = lay_out(sides, tracks, of_sides, start)
@@ -314,10 +317,10 @@ def whole_layout(trace: Trace, layout: Layout) -> WholeLayout:
     """All of the layout of a trace."""
     lanes, length = layout.lanes, layout.length_ns
     label = lanes.slices.label
-    given = {field.name: getattr(layout, field.name) for field in fields(layout)}
+    values = {field.name: getattr(layout, field.name) for field in fields(layout)}
     finest, samples = layout.levels[0], layout.curves[0]
     return WholeLayout(
-        **given
+        **values
         | {
             "levels": (finest, *coarser_levels(finest.pieces, merge, length)),
             "curves": (samples, *coarser_levels(samples.pieces, thin, length)),

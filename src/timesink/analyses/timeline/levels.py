@@ -92,8 +92,8 @@ def coarser_levels(
 
 def level_for(levels: Sequence[Level[_Columns]], resolution: int) -> _Columns:
     """The pieces of the coarsest level that is fine enough."""
-    fine = [one for one in levels if one.resolution <= resolution]
-    return max(fine, key=lambda one: one.resolution).pieces
+    fine = [level for level in levels if level.resolution <= resolution]
+    return max(fine, key=lambda level: level.resolution).pieces
 
 
 def _cells(time: Ints, first: Ints, resolution: int) -> Flags:
@@ -158,8 +158,8 @@ def _longest_labels(
     return np.asarray(pieces.label[place[order[runs[chosen]]]])
 
 
-MOST_PIECES = 60_000
-_FEWEST_PER_LANE = 2
+MAX_PIECES = 60_000
+_MIN_PER_LANE = 2
 """However coarse, what is before the start of the recording stays apart from what is after it."""
 
 
@@ -170,18 +170,18 @@ def visible(
     to_ns: int,
     *,
     pixels: int,
-    most: int = MOST_PIECES,
+    most: int = MAX_PIECES,
 ) -> Level[MergedSlices]:
     """Pieces that overlap a window, merged below about a pixel; coarser where they are too many.
 
     Those of `lanes[0]` come first.
     """
     resolution = pixel_length(from_ns, to_ns, pixels)
-    shown = merge(_between(level_for(levels, resolution), lanes, from_ns, to_ns), resolution)
-    while len(shown) > max(most, _FEWEST_PER_LANE * len(lanes)):
+    pieces = merge(_between(level_for(levels, resolution), lanes, from_ns, to_ns), resolution)
+    while len(pieces) > max(most, _MIN_PER_LANE * len(lanes)):
         resolution *= 2
-        shown = merge(shown, resolution)
-    return Level(resolution, shown)
+        pieces = merge(pieces, resolution)
+    return Level(resolution, pieces)
 
 
 def pixel_length(from_ns: int, to_ns: int, pixels: int) -> int:
@@ -192,7 +192,7 @@ def pixel_length(from_ns: int, to_ns: int, pixels: int) -> int:
 
 def stretches(pieces: MergedSlices, lanes: Ints, from_ns: int, to_ns: int) -> list[tuple[int, int]]:
     """Where the pieces of each lane that overlap a window begin and end."""
-    found = []
+    bounds = []
     for lane in lanes.tolist():
         first, last = int(pieces.first[lane]), int(pieces.first[lane + 1])
         starts = pieces.start[first:last]
@@ -200,8 +200,8 @@ def stretches(pieces: MergedSlices, lanes: Ints, from_ns: int, to_ns: int) -> li
         # Of those before the window only the latest can reach into it.
         if low > 0 and starts[low - 1] + pieces.dur[first + low - 1] > from_ns:
             low -= 1
-        found.append((first + low, first + max(low, high)))
-    return found
+        bounds.append((first + low, first + max(low, high)))
+    return bounds
 
 
 def _between(pieces: MergedSlices, lanes: Ints, from_ns: int, to_ns: int) -> MergedSlices:
@@ -227,16 +227,16 @@ def own_time(row: Ints, start: Ints, end: Ints, label: Ints) -> tuple[Ints, Ints
     A namesake inside another is already part of its time.
     """
     length = end - start
-    own, borders = length.copy(), [0, *(np.flatnonzero(np.diff(row)) + 1), len(row)]
+    self_time, borders = length.copy(), [0, *(np.flatnonzero(np.diff(row)) + 1), len(row)]
     rows = list(pairwise(borders))
     for place, (first, last) in enumerate(rows):
         waiting = np.arange(first, last)
         for above, under in reversed(rows[:place]):
             holder = above + np.searchsorted(start[above:under], start[waiting], "right") - 1
-            held = (holder >= above) & (end[holder] > start[waiting])
+            is_inside = (holder >= above) & (end[holder] > start[waiting])
             inside = np.minimum(end[waiting], end[holder]) - start[waiting]
-            np.subtract.at(own, holder[held], inside[held])
-            waiting = waiting[~held]
+            np.subtract.at(self_time, holder[is_inside], inside[is_inside])
+            waiting = waiting[~is_inside]
             if not len(waiting):
                 break
     # By name and start: what ends before the furthest end of its name so far lies in that one.
@@ -245,7 +245,7 @@ def own_time(row: Ints, start: Ints, end: Ints, label: Ints) -> tuple[Ints, Ints
     key = label[by_name] * len(row) + rank[by_name]
     once = length.copy()
     once[by_name[1:][key[1:] <= np.maximum.accumulate(key)[:-1]]] = 0
-    return np.maximum(own, 0), once
+    return np.maximum(self_time, 0), once
 
 
 # Counters and memory over time, thinned at growing resolutions without losing a peak.
@@ -284,16 +284,16 @@ class Samples:
     value: Floats
 
 
-def sampled(trace: Trace, naming: Naming) -> Iterator[Samples]:
+def sample_curves(trace: Trace, naming: Naming) -> Iterator[Samples]:
     """The memory curves and counters of a trace, with ranges and units."""
     for (device,), curve in memory_curve(trace).group_by("device", maintain_order=True):
         place = "Host" if device == CPU else str(device)
         for what in ("allocated", "reserved"):
-            known = curve.select("ts_ns", value=pl.col(f"{what}_bytes").cast(pl.Float64))
-            known = known.drop_nulls()
+            points = curve.select("ts_ns", value=pl.col(f"{what}_bytes").cast(pl.Float64))
+            points = points.drop_nulls()
             # A host allocator reserves nothing; its curve would be a line at zero.
-            if known.height and (what == "allocated" or (known["value"] != 0).any()):
-                yield _samples(naming.curve(MEMORY, place, f"{what} memory", "B"), known)
+            if points.height and (what == "allocated" or (points["value"] != 0).any()):
+                yield _samples(naming.curve(MEMORY, place, f"{what} memory", "B"), points)
     text = pl.col("counter", "device", "source").cast(pl.String)
     frame = (
         trace.lazy("counters")
@@ -328,10 +328,10 @@ def points_of(curves: Sequence[Samples], start_ns: int) -> Points:
 
 def as_points(first: Ints, x: Ints, value: Floats) -> Points:
     """Samples as points; each counts for as long as it held."""
-    held = np.diff(x, append=x[-1:]).astype(np.float64)
-    held[first[1:][first[1:] > 0] - 1] = 1.0
+    duration = np.diff(x, append=x[-1:]).astype(np.float64)
+    duration[first[1:][first[1:] > 0] - 1] = 1.0
     # Several samples of one moment all count, if little.
-    weight = np.maximum(held, 1.0)
+    weight = np.maximum(duration, 1.0)
     return Points(first, x, value, value, value * weight, weight)
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import device_columns, host_columns, once_per_trace, start_and_end
+from timesink.analyses.columns import device_columns, host_columns, memoize_per_trace, start_and_end
 from timesink.analyses.links import launching_calls
-from timesink.analyses.replay import Played, recorded_play, worked
+from timesink.analyses.replay import Played, recorded_play, work_so_far
 from timesink.analyses.replay.critical_path import critical_path
 from timesink.analyses.replay.own_clock import own_clock, own_timeline
 from timesink.analyses.timeline import Lanes, Layout
@@ -47,10 +47,10 @@ class PathPieces:
         return len(self.row)
 
 
-@once_per_trace
-def path_pieces(trace: Trace, *, own: bool = False) -> PathPieces:
+@memoize_per_trace
+def path_pieces(trace: Trace, *, by_itself: bool = False) -> PathPieces:
     """The critical path of a recording, or of the program as it runs by itself."""
-    played = own_clock(trace).played if own else None
+    played = own_clock(trace).played if by_itself else None
     drawn = trace if played is None else own_timeline(trace)
     graph_played = recorded_play(trace) if played is None else played
     path = critical_path(trace, graph_played)
@@ -61,21 +61,21 @@ def path_pieces(trace: Trace, *, own: bool = False) -> PathPieces:
     host = host.copy()
     host[launched] = launching_calls(trace)[device[launched]]
     row = np.where(on_device, device, host)
-    kept = np.flatnonzero((row >= 0) & ~np.isin(kind, _BETWEEN))
-    start = path["start_ns"].to_numpy()[kept]
-    end = start + path["dur_ns"].to_numpy()[kept]
-    row, on_device = row[kept], on_device[kept]
+    chosen = np.flatnonzero((row >= 0) & ~np.isin(kind, _BETWEEN))
+    start = path["start_ns"].to_numpy()[chosen]
+    end = start + path["dur_ns"].to_numpy()[chosen]
+    row, on_device = row[chosen], on_device[chosen]
     calls, thread = graph_played.graph.points.calls, np.full(len(row), -1)
-    known = np.flatnonzero(~on_device)
-    thread[known] = calls.thread[calls.place[row[known]]]
+    hosted = np.flatnonzero(~on_device)
+    thread[hosted] = calls.thread[calls.place[row[hosted]]]
     moment = _own_moments if drawn is not trace else _recorded_moments
-    start, end = (moment(graph_played, thread, each * 1.0) for each in (start, end))
+    start, end = (moment(graph_played, thread, moments * 1.0) for moments in (start, end))
     # Never beyond the slice it is part of; work of a device is there as a whole.
     for side, events in ((~on_device, host_columns(drawn)), (on_device, device_columns(drawn))):
         low, high = start_and_end(events, row[side])
-        whole = on_device[side]
-        start[side] = np.where(whole, low, np.clip(start[side], low, high))
-        end[side] = np.where(whole, high, np.clip(end[side], low, high))
+        is_full = on_device[side]
+        start[side] = np.where(is_full, low, np.clip(start[side], low, high))
+        end[side] = np.where(is_full, high, np.clip(end[side], low, high))
     return PathPieces(on_device, row, start, end, _ways(on_device, thread))
 
 
@@ -92,8 +92,8 @@ def _recorded_moments(played: Played, thread: Ints, time: Floats) -> Ints:
         mine = np.flatnonzero(thread == number)
         # Counted from the start: large numbers lose nanoseconds.
         since = int(points.time[part.start])
-        found = np.interp(time[mine], come[part], points.time[part] - since)
-        moments[mine] = np.rint(found).astype(np.int64) + since
+        offsets = np.interp(time[mine], come[part], points.time[part] - since)
+        moments[mine] = np.rint(offsets).astype(np.int64) + since
     return moments
 
 
@@ -102,7 +102,7 @@ def _ways(on_device: Flags, thread: Ints) -> Ints:
     before, after = on_device[:-1], on_device[1:]
     way[1:] = np.select(
         [~before & after, before & after, before & ~after, thread[1:] != thread[:-1]],
-        [WAYS.index(one) for one in WAYS[1:]],
+        [WAYS.index(way_name) for way_name in WAYS[1:]],
         0,
     )
     return way
@@ -126,7 +126,7 @@ class RecordingCosts:
         return RecordingCosts(self.row[part], self.inside[part], self.start[part], self.end[part])
 
 
-@once_per_trace
+@memoize_per_trace
 def recording_costs(trace: Trace) -> RecordingCosts:
     """What the own clock takes out of the threads of a recording; nothing where there is none."""
     played = own_clock(trace).played
@@ -135,7 +135,7 @@ def recording_costs(trace: Trace) -> RecordingCosts:
         return RecordingCosts(nothing, nothing > 0, nothing, nothing)
     points = played.graph.points
     length = points.length
-    less = np.diff(worked(played.graph), append=0.0) - np.diff(played.work, append=0.0)
+    less = np.diff(work_so_far(played.graph), append=0.0) - np.diff(played.work, append=0.0)
     less[points.first[1:] - 1] = 0.0
     lost = np.clip(np.rint(less).astype(np.int64), 0, length)
     place = np.flatnonzero(lost > 0)
@@ -151,11 +151,11 @@ def path_levels(layout: Layout, pieces: PathPieces) -> tuple[Level[MergedSlices]
     """The pieces of a path on the lanes of their slices, at all resolutions."""
     number = pieces.row + np.where(pieces.of_device, layout.host_rows, 0)
     place = layout.lanes.place[number]
-    shown = np.flatnonzero((place >= 0) & (pieces.end > pieces.start))
-    lane = _lane_at(layout.lanes, place[shown])
-    label = layout.lanes.slices.label[place[shown]]
-    span = {"start": pieces.start[shown], "end": pieces.end[shown]}
-    return _levels(layout, lane, label, number[shown], **span)
+    drawn = np.flatnonzero((place >= 0) & (pieces.end > pieces.start))
+    lane = _lane_at(layout.lanes, place[drawn])
+    label = layout.lanes.slices.label[place[drawn]]
+    span = {"start": pieces.start[drawn], "end": pieces.end[drawn]}
+    return _levels(layout, lane, label, number[drawn], **span)
 
 
 def recording_levels(layout: Layout, costs: RecordingCosts) -> tuple[Level[MergedSlices], ...]:
@@ -165,13 +165,13 @@ def recording_levels(layout: Layout, costs: RecordingCosts) -> tuple[Level[Merge
     """
     lanes = layout.lanes
     place = lanes.place[costs.row]
-    shown = np.flatnonzero(place >= 0)
-    lane = _lane_at(lanes, place[shown])
+    drawn = np.flatnonzero(place >= 0)
+    lane = _lane_at(lanes, place[drawn])
     track = np.searchsorted(lanes.first_lane, lane, side="right") - 1
-    lane = np.where(costs.inside[shown], lane, lanes.first_lane[track])
-    label = np.full(len(shown), len(lanes.names), dtype=np.uint32)
-    span = {"start": costs.start[shown], "end": costs.end[shown]}
-    return _levels(layout, lane, label, costs.row[shown], **span)
+    lane = np.where(costs.inside[drawn], lane, lanes.first_lane[track])
+    label = np.full(len(drawn), len(lanes.names), dtype=np.uint32)
+    span = {"start": costs.start[drawn], "end": costs.end[drawn]}
+    return _levels(layout, lane, label, costs.row[drawn], **span)
 
 
 def _lane_at(lanes: Lanes, place: NDArray[np.int32]) -> Ints:
@@ -213,7 +213,7 @@ def with_path(trace: Trace, pieces: PathPieces) -> Trace:
     number = pieces.row + np.where(pieces.of_device, events[0].height, 0)
     # Threads and streams are named by text of two tables.
     names = [pl.col("index"), pl.col("pid", "tid").cast(pl.String)]
-    found = pl.concat([one.select(names) for one in events])[number]
+    slices = pl.concat([table.select(names) for table in events])[number]
     taken = trace.lazy("flows").select(pl.col("flow_id").max()).collect().item()
     head = np.flatnonzero(pieces.way > 0)
     ends = (
@@ -221,7 +221,7 @@ def with_path(trace: Trace, pieces: PathPieces) -> Trace:
         ("end", head, pieces.start[head]),
     )
     arrows = [
-        found[place].with_columns(
+        slices[place].with_columns(
             kind=pl.lit("other"),
             phase=pl.lit(phase),
             flow_id=pl.Series(1 + (taken or 0) + np.arange(len(head))),
@@ -230,13 +230,13 @@ def with_path(trace: Trace, pieces: PathPieces) -> Trace:
         )
         for phase, place, time in ends
     ]
-    length = found.select("index").with_columns(ns=pl.Series(pieces.end - pieces.start))
+    length = slices.select("index").with_columns(ns=pl.Series(pieces.end - pieces.start))
     marks = length.group_by("index", maintain_order=True).agg(pl.col("ns").sum() / 1000)
-    told = [
+    arguments = [
         marks.select("index", key=pl.lit(key), value=value.cast(pl.String))
         for key, value in ((MARK, pl.lit(1)), (ON_PATH, pl.col("ns")))
     ]
-    added = {"flows": pl.concat(arrows), "event_args": pl.concat(told)}
+    added = {"flows": pl.concat(arrows), "event_args": pl.concat(arguments)}
     return replace(
         trace,
         frames={

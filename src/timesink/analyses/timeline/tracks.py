@@ -20,7 +20,7 @@ HOST, ANNOTATION, DEVICE = "host", "annotation", "device"
 COMMUNICATION, COUNTER, MEMORY = "communication", "counter", "memory"
 CURVES = (COUNTER, MEMORY)
 
-_DEVICES, _PROCESSES, _OTHERS, _FRAMES, _SAMPLES = range(5)
+_DEVICES, _PROCESSES, _OTHER_TRACKS, _FRAMES, _SAMPLES = range(5)
 """Sections of the picture, from top to bottom: few rows of devices, then deep stacks of calls.
 
 Curves come last: there may be dozens, and above the calls they would hide them.
@@ -28,7 +28,7 @@ Curves come last: there may be dozens, and above the calls they would hide them.
 _SLICES, _MEMORY, _COUNTERS = range(3)
 """What a group shows, from top to bottom."""
 _STREAMS = (DEVICE, COMMUNICATION)
-_MOST_ASIDE = 4
+_MAX_ASIDE = 4
 """Streams of a device that do little; more of them would fill a screen."""
 _LITTLE = 0.01
 """Events, as a share of those of the busiest stream."""
@@ -76,8 +76,8 @@ class Naming:
     @classmethod
     def of(cls, trace: Trace, word: str) -> Naming:
         """Names from the `tracks` table."""
-        given = trace.lazy("tracks").select(pl.col("pid", "tid", "name").cast(pl.String))
-        rows = given.drop_nulls("name").collect().rows()
+        track_names = trace.lazy("tracks").select(pl.col("pid", "tid", "name").cast(pl.String))
+        rows = track_names.drop_nulls("name").collect().rows()
         return cls(word, {(pid or "", tid): name.strip() for pid, tid, name in rows if name})
 
     def thread(self, pid: str, tid: str, kind: str, *, operators: int, events: int) -> Track:
@@ -132,7 +132,7 @@ class Naming:
         return int(bare) if bare.isdigit() else None
 
 
-def ranked(tracks: list[Track]) -> tuple[list[Track], list[int]]:
+def rank_tracks(tracks: list[Track]) -> tuple[list[Track], list[int]]:
     """Tracks in their order with ids by place, and the id of each that was given.
 
     Devices that work come first.  Of the processes, those with most operators come first; of their
@@ -153,9 +153,9 @@ def ranked(tracks: list[Track]) -> tuple[list[Track], list[int]]:
         replace(
             track,
             group=f"{track.group}, other streams",
-            order=replace(track.order, section=_OTHERS),
+            order=replace(track.order, section=_OTHER_TRACKS),
         )
-        if away and many[track.group] > _MOST_ASIDE
+        if away and many[track.group] > _MAX_ASIDE
         else track
         for track, away in zip(tracks, aside, strict=True)
     ]
@@ -168,7 +168,7 @@ def ranked(tracks: list[Track]) -> tuple[list[Track], list[int]]:
     def place(number: int) -> tuple[Any, ...]:
         group, order = tracks[number].group, tracks[number].order
         idle = order.section == _DEVICES and group not in working
-        section = _OTHERS if idle else order.section
+        section = _OTHER_TRACKS if idle else order.section
         return section, -most[order.section, group], _natural(group), order.in_group
 
     by_place = sorted(range(len(tracks)), key=place)
@@ -182,8 +182,8 @@ def ranked(tracks: list[Track]) -> tuple[list[Track], list[int]]:
 
 def _natural(text: str) -> tuple[int, str]:
     """Text by the last number in it: stream 7 comes before stream 20."""
-    found = _DIGITS.findall(text)
-    return (int(found[-1]) if found else -1), text
+    digits = _DIGITS.findall(text)
+    return (int(digits[-1]) if digits else -1), text
 
 
 _FRAMING = ("trace", "instant")
@@ -263,7 +263,7 @@ def device_side(trace: Trace, naming: Naming) -> Side:
     )
 
 
-def within(side: Side, start_ns: int, end_ns: int) -> Side:
+def side_within(side: Side, start_ns: int, end_ns: int) -> Side:
     """A side without what lies wholly outside a span, and without the tracks that leaves empty.
 
     Marks of a profiler may be hours away from the work.
@@ -298,11 +298,11 @@ def _device_places(
     number = frame["device"].fill_null(-1).to_numpy().astype(np.int64) + 1
     shape = (len(pids), int(number.max(initial=0)) + 1, len(names), 2)
     joint = ((pid * shape[1] + number) * shape[2] + streams) * 2 + annotates
-    found, track = np.unique(joint, return_inverse=True)
+    distinct, track = np.unique(joint, return_inverse=True)
     places = [
         (pids[process] or "", device - 1 if device else None, names[which] or "", bool(noted))
         for process, device, which, noted in zip(
-            *(part.tolist() for part in np.unravel_index(found, shape)), strict=True
+            *(part.tolist() for part in np.unravel_index(distinct, shape)), strict=True
         )
     ]
     return track.reshape(-1), places

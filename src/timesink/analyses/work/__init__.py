@@ -24,7 +24,7 @@ import msgspec
 from timesink.model import csv_rows
 from timesink.model.element_types import ELEMENT_TYPES, type_by_number, type_by_spelling
 
-_MOST_ELEMENTS = 2**48
+_MAX_ELEMENTS = 2**48
 _LISTS = frozenset({"TensorList", "OptionalTensorList"})
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf)")
 
@@ -62,8 +62,8 @@ class Tensor:
         """
         if len(self.strides) != len(self.shape):
             return self.elements * self.element_bytes
-        held = (n for n, stride in zip(self.shape, self.strides, strict=True) if stride or not n)
-        return math.prod(held) * self.element_bytes
+        sizes = (n for n, stride in zip(self.shape, self.strides, strict=True) if stride or not n)
+        return math.prod(sizes) * self.element_bytes
 
     def sized(self, *shape: int) -> Tensor:
         """A tensor of the same type with another shape."""
@@ -115,20 +115,20 @@ class CallArguments:
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         """All tensors, those of lists too, in order."""
-        found: list[Tensor] = []
-        for one in self.inputs:
-            found += one if isinstance(one, tuple) else [one] if one else []
-        return tuple(found)
+        flat: list[Tensor] = []
+        for entry in self.inputs:
+            flat += entry if isinstance(entry, tuple) else [entry] if entry else []
+        return tuple(flat)
 
     def tensor(self, name: str | int) -> Tensor | None:
         """The tensor of a name or at a position; None where there is none."""
-        one = self._at(self.inputs, name)
-        return one if isinstance(one, Tensor) else None
+        entry = self._at(self.inputs, name)
+        return entry if isinstance(entry, Tensor) else None
 
     def tensor_list(self, name: str | int) -> tuple[Tensor, ...]:
         """The tensors of a list; empty where their shapes were not recorded."""
-        one = self._at(self.inputs, name)
-        return one if isinstance(one, tuple) else ()
+        entry = self._at(self.inputs, name)
+        return entry if isinstance(entry, tuple) else ()
 
     def integers(self, name: str | int) -> tuple[int, ...]:
         """A list of numbers, or a single one as such a list; empty where none was recorded.
@@ -137,23 +137,23 @@ class CallArguments:
         (0, -1)
         """
         text = self._at(self.values, name) or ""
-        found = (float(number) for number in _NUMBER.findall(text))
-        return tuple(int(number) for number in found if math.isfinite(number))
+        numbers = (float(number) for number in _NUMBER.findall(text))
+        return tuple(int(number) for number in numbers if math.isfinite(number))
 
     def per_dimension(self, name: str | int, dimensions: int) -> tuple[int, ...]:
         """As many numbers as dimensions: one alone holds for all; empty where they do not fit."""
-        found = self.integers(name)
-        if len(found) == 1:
-            return found * dimensions
-        return found if len(found) == dimensions else ()
+        numbers = self.integers(name)
+        if len(numbers) == 1:
+            return numbers * dimensions
+        return numbers if len(numbers) == dimensions else ()
 
     def integer(self, name: str | int) -> int | None:
-        found = self.integers(name)
-        return found[0] if len(found) == 1 else None
+        numbers = self.integers(name)
+        return numbers[0] if len(numbers) == 1 else None
 
     def number(self, name: str | int) -> float | None:
-        found = _NUMBER.fullmatch((self._at(self.values, name) or "").rstrip("."))
-        return float(found[0]) if found else None
+        match = _NUMBER.fullmatch((self._at(self.values, name) or "").rstrip("."))
+        return float(match[0]) if match else None
 
     def flag(self, name: str | int) -> bool | None:
         return {"True": True, "False": False}.get(self._at(self.values, name) or "")
@@ -188,29 +188,29 @@ def parse_inputs(
     >>> parse_inputs('[[2, 3], []]', '["float", "Scalar"]')
     (Tensor(shape=(2, 3), type='float', strides=()), None)
     """
-    shapes, kinds, steps = _decoded(dims), _decoded(types), _decoded(strides)
-    found: list[Tensor | tuple[Tensor, ...] | None] = []
+    shapes, kinds, steps = _decode_list(dims), _decode_list(types), _decode_list(strides)
+    tensors: list[Tensor | tuple[Tensor, ...] | None] = []
     for place, kind in enumerate(kinds):
         shape = shapes[place] if place < len(shapes) else []
         step = steps[place] if place < len(steps) else []
-        found.append(_input(shape, kind, step))
-    return tuple(found)
+        tensors.append(_input(shape, kind, step))
+    return tuple(tensors)
 
 
-def typed(
+def type_members(
     inputs: tuple[Tensor | tuple[Tensor, ...] | None, ...], types: Mapping[tuple[int, ...], str]
 ) -> tuple[Tensor | tuple[Tensor, ...] | None, ...]:
     """The inputs, members of lists with the type that tensors of their shape have."""
     return tuple(
-        tuple(replace(each, type=each.type or types.get(each.shape, "")) for each in one)
-        if isinstance(one, tuple)
-        else one
-        for one in inputs
+        tuple(replace(member, type=member.type or types.get(member.shape, "")) for member in entry)
+        if isinstance(entry, tuple)
+        else entry
+        for entry in inputs
     )
 
 
 def _input(shape: Any, kind: Any, steps: Any) -> Tensor | tuple[Tensor, ...] | None:
-    nested = isinstance(shape, list) and any(isinstance(one, list) for one in shape)
+    nested = isinstance(shape, list) and any(isinstance(entry, list) for entry in shape)
     # What is no name of a type may be anything, also a list.
     kind = kind if isinstance(kind, str) else ""
     if nested or kind in _LISTS:
@@ -218,8 +218,8 @@ def _input(shape: Any, kind: Any, steps: Any) -> Tensor | tuple[Tensor, ...] | N
         many = shape if nested else []
         steps = steps if isinstance(steps, list) and len(steps) == len(many) else [[]] * len(many)
         return tuple(
-            Tensor(_whole(one), "" if kind in _LISTS else kind, _whole(step))
-            for one, step in zip(many, steps, strict=True)
+            Tensor(_integers(member), "" if kind in _LISTS else kind, _integers(step))
+            for member, step in zip(many, steps, strict=True)
         )
     if not isinstance(kind, str) or not isinstance(shape, list):
         return None
@@ -228,29 +228,29 @@ def _input(shape: Any, kind: Any, steps: Any) -> Tensor | tuple[Tensor, ...] | N
         if element is None:
             return None
         kind = element.name
-    sizes = _whole(shape)
+    sizes = _integers(shape)
     # No memory holds more: such numbers are damage.
-    return Tensor(sizes, kind, _whole(steps)) if math.prod(sizes) < _MOST_ELEMENTS else None
+    return Tensor(sizes, kind, _integers(steps)) if math.prod(sizes) < _MAX_ELEMENTS else None
 
 
-def _whole(numbers: Any) -> tuple[int, ...]:
-    if not isinstance(numbers, list) or not all(isinstance(one, int) for one in numbers):
+def _integers(numbers: Any) -> tuple[int, ...]:
+    if not isinstance(numbers, list) or not all(isinstance(number, int) for number in numbers):
         return ()
     return tuple(numbers)
 
 
 @lru_cache(maxsize=4096)
-def _decoded(text: str) -> list[Any]:
+def _decode_list(text: str) -> list[Any]:
     try:
-        found = msgspec.json.decode(text) if text else []
+        values = msgspec.json.decode(text) if text else []
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
-    return found if isinstance(found, list) else []
+    return values if isinstance(values, list) else []
 
 
 def parse_values(text: str) -> tuple[str, ...]:
     """Plain values of a call from the text of a recording."""
-    return tuple(one if isinstance(one, str) else str(one) for one in _decoded(text))
+    return tuple(value if isinstance(value, str) else str(value) for value in _decode_list(text))
 
 
 # -- work, and the registry of formulas ------------------------------------------------------------
@@ -305,7 +305,7 @@ class Work:
         )
 
 
-AMOUNTS = tuple(one.name for one in fields(Work) if one.type == "float")
+AMOUNTS = tuple(column.name for column in fields(Work) if column.type == "float")
 """What a call does a number of."""
 
 Formula: TypeAlias = "Callable[[CallArguments], Work | None]"
@@ -320,7 +320,7 @@ class OperatorFormula:
     formula: Formula
     family: str
     """What such operators are called together: `matmul`, `attention`, `elementwise`, ..."""
-    whole: bool
+    covers_calls: bool
     """Whether it stands for all that it calls; else what it calls with formulas is apart."""
     places: Mapping[str, int]
     needs_shapes: bool = True
@@ -329,15 +329,15 @@ class OperatorFormula:
     """Whether it counts only where it calls nothing that was recorded."""
 
 
-def moved(read: Iterable[Tensor | None], written: Iterable[Tensor | None]) -> Work:
+def memory_work(read: Iterable[Tensor | None], written: Iterable[Tensor | None]) -> Work:
     """The bytes of tensors read and written; those that are absent count nothing.
 
-    >>> moved([Tensor((4,), "float")], []).read_bytes
+    >>> memory_work([Tensor((4,), "float")], []).read_bytes
     16.0
     """
     return Work(
-        read_bytes=sum(one.bytes for one in read if one),
-        written_bytes=sum(one.bytes for one in written if one),
+        read_bytes=sum(tensor.bytes for tensor in read if tensor),
+        written_bytes=sum(tensor.bytes for tensor in written if tensor),
     )
 
 
@@ -349,7 +349,7 @@ def vector_work(
     >>> vector_work(8, Tensor((4,), "float"), [], []).precision
     'fp32'
     """
-    return replace(moved(read, written), vector_flop=float(flop), precision=of.precision)
+    return replace(memory_work(read, written), vector_flop=float(flop), precision=of.precision)
 
 
 @cache
@@ -358,18 +358,22 @@ def _formula(text: str) -> Formula:
 
     Its parameters that are tensors are arguments of the call: without one of them it tells nothing.
     """
-    place, *told = text.split()
+    place, *words = text.split()
     file, _, name = place.partition(".")
     function = getattr(import_module(f"timesink.analyses.work.{file}"), name)
     parameters = signature(function).parameters
-    needed = [one.name for one in parameters.values() if one.annotation == Tensor.__name__]
-    given = (option.split("=") for option in told)
-    options = {key: int(x) if x.isdigit() else _OPTIONS.get(x, x) for key, x in given}
+    needed = [
+        parameter.name
+        for parameter in parameters.values()
+        if parameter.annotation == Tensor.__name__
+    ]
+    pairs = (option.split("=") for option in words)
+    options = {key: int(x) if x.isdigit() else _OPTIONS.get(x, x) for key, x in pairs}
 
     def formula(call: CallArguments) -> Work | None:
-        found = {name: call.tensor(name) for name in needed}
+        tensors = {name: call.tensor(name) for name in needed}
         about = {"call": call} if "call" in parameters else {}
-        return None if None in found.values() else function(**about, **found, **options)
+        return None if None in tensors.values() else function(**about, **tensors, **options)
 
     return formula
 
@@ -418,13 +422,17 @@ def _built_in() -> FormulaRegistry:
 
 
 @lru_cache(maxsize=8192)
-def formula_of(operator: str, own: FormulaRegistry | None = None) -> OperatorFormula | None:
-    """The row of an operator: that of `own`, else of the running program, else the one known."""
-    registries = (own, FormulaRegistry.of(REGISTERED.values()), _built_in())
-    return next((row for one in registries if one and (row := one.find(operator))), None)
+def formula_of(
+    operator: str, user_formulas: FormulaRegistry | None = None
+) -> OperatorFormula | None:
+    """The formula of an operator: of `user_formulas`, else of the running program, else built in."""
+    registries = (user_formulas, FormulaRegistry.of(REGISTERED.values()), _built_in())
+    return next(
+        (row for registry in registries if registry and (row := registry.find(operator))), None
+    )
 
 
-def work_of(call: CallArguments, own: FormulaRegistry | None = None) -> Work | None:
+def work_of(call: CallArguments, user_formulas: FormulaRegistry | None = None) -> Work | None:
     """What a call computes and moves at least; None where there is no formula, or no shapes.
 
     >>> from timesink.analyses.work import parse_inputs
@@ -433,7 +441,7 @@ def work_of(call: CallArguments, own: FormulaRegistry | None = None) -> Work | N
     >>> work.matrix_flop == 2 * 64 * 32 * 16
     True
     """
-    row = formula_of(call.name, own)
+    row = formula_of(call.name, user_formulas)
     if row is None:
         return None
     # Sizes below zero or beyond all numbers: what was recorded is not what it says.
@@ -447,4 +455,4 @@ def work_of(call: CallArguments, own: FormulaRegistry | None = None) -> Work | N
 def _is_sound(work: Work) -> bool:
     figures = (work.matrix_flop, work.vector_flop, work.recomputed_flop)
     moves = (work.read_bytes, work.written_bytes, work.wire_bytes)
-    return all(0 <= one < math.inf for one in map(float, (*figures, *moves)))
+    return all(0 <= figure < math.inf for figure in map(float, (*figures, *moves)))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from timesink.analyses.work import CallArguments, Tensor, Work, moved
+from timesink.analyses.work import CallArguments, Tensor, Work, memory_work
 
 _CAUSAL_FROM_FIRST, _CAUSAL_FROM_LAST = 1, 2
 """What the kind of mask is in efficient attention."""
@@ -143,11 +143,11 @@ def _pairs_of_sequences(
     """
     longest_q = min(call.integer("longest_q") or queries / sequences, queries)
     longest_k = min(call.integer("longest_k") or keys / sequences, keys)
-    others = sequences - 1
-    if not others:
+    rest = sequences - 1
+    if not rest:
         return mask.pairs(queries, keys), ""
-    rest_q, rest_k = (queries - longest_q) / others, (keys - longest_k) / others
-    pairs = mask.pairs(longest_q, longest_k) + others * mask.pairs(rest_q, rest_k)
+    rest_q, rest_k = (queries - longest_q) / rest, (keys - longest_k) / rest
+    pairs = mask.pairs(longest_q, longest_k) + rest * mask.pairs(rest_q, rest_k)
     is_even = (rest_q, rest_k) == (longest_q, longest_k) and call.integer("longest_q")
     return pairs, "" if is_even else "all sequences but the longest are equally long"
 
@@ -165,7 +165,7 @@ def attention(call: CallArguments, *, heads_first: bool = False) -> Work | None:
     out = Tensor(shape, q.type if q.element_bytes > 1 else "c10::BFloat16")
     sums = Tensor((math.prod(q.shape[:-1]),), "float")
     is_summed = call.flag("with_sums") is not False
-    work = moved([q, sizes.k, v, call.tensor("bias")], [out, sums if is_summed else None])
+    work = memory_work([q, sizes.k, v, call.tensor("bias")], [out, sums if is_summed else None])
     flop = sizes.products(1, 1)
     return replace(work, matrix_flop=flop, precision=q.precision, assumed=sizes.assumed)
 
@@ -180,7 +180,7 @@ def attention_backward(
     q, k, v, bias = sizes.q, sizes.k, sizes.v, call.tensor("bias")
     read = [grad, q, k, v, call.tensor("out"), call.tensor("sums"), bias]
     is_asked = any(call.flags("bias_asked")[-1:])
-    work = moved(read, [_dense(q), _dense(k), _dense(v), bias if is_asked else None])
+    work = memory_work(read, [_dense(q), _dense(k), _dense(v), bias if is_asked else None])
     return replace(
         work,
         matrix_flop=sizes.products(3, 2),
@@ -206,18 +206,18 @@ def one_pass(call: CallArguments, x: Tensor, *, per_element: int, parts: int = 1
     """
     out = call.tensor("out") if "out" in call.places else x
     names = ("weight", "bias", "residual", "scale")
-    given = [call.tensor(name) for name in names]
+    extras = [call.tensor(name) for name in names]
     if out is None or not x.shape:
         return None
     if "out" in call.places and out.elements * parts != x.elements:
         return None
-    if any(one is not None and one.shape != x.shape[-1:] for one in given[:2]):
+    if any(tensor is not None and tensor.shape != x.shape[-1:] for tensor in extras[:2]):
         return None
-    beside = call.tensor("residual_out") if "residual_out" in call.places else given[2]
-    if any(one is not None and one.elements != x.elements for one in (given[2], beside)):
+    beside = call.tensor("residual_out") if "residual_out" in call.places else extras[2]
+    if any(tensor is not None and tensor.elements != x.elements for tensor in (extras[2], beside)):
         return None
-    work = moved([x, *given], [out, beside, call.tensor("new_scale")])
-    flop = (per_element + (1 if given[2] else 0)) * out.elements
+    work = memory_work([x, *extras], [out, beside, call.tensor("new_scale")])
+    flop = (per_element + (1 if extras[2] else 0)) * out.elements
     return replace(work, vector_flop=float(flop), precision=x.precision)
 
 
@@ -238,7 +238,7 @@ def norm_backward(x: Tensor) -> Work | None:
     """
     if len(x.shape) < 2:
         return None
-    work = moved([x, x, x.sized(x.shape[-1])], [x, x.sized(x.shape[-1])])
+    work = memory_work([x, x, x.sized(x.shape[-1])], [x, x.sized(x.shape[-1])])
     return replace(work, vector_flop=5.0 * x.elements, precision=x.precision)
 
 
@@ -247,25 +247,27 @@ def gated_activation(call: CallArguments, x: Tensor) -> Work | None:
     if "out" in call.places:
         return one_pass(call, x, per_element=2, parts=2)
     out = x.sized(*x.shape[:-1], x.shape[-1] // 2) if x.shape else x
-    work = moved([x], [out])
+    work = memory_work([x], [out])
     return replace(work, vector_flop=2.0 * out.elements, precision=x.precision)
 
 
 def product_of_activation(x: Tensor, y: Tensor) -> Work | None:
     """An activation of `x` times `y`, kept apart: two operations an element."""
-    return replace(moved([x, y], [x]), vector_flop=2.0 * x.elements, precision=x.precision)
+    return replace(memory_work([x, y], [x]), vector_flop=2.0 * x.elements, precision=x.precision)
 
 
 def product_backward(x: Tensor) -> Work | None:
     """The gradient `x` of such a product, which alone is recorded: reads both, writes two."""
-    return replace(moved([x, x, x], [x, x]), vector_flop=6.0 * x.elements, precision=x.precision)
+    return replace(
+        memory_work([x, x, x], [x, x]), vector_flop=6.0 * x.elements, precision=x.precision
+    )
 
 
 def causal_convolution(call: CallArguments, x: Tensor, w: Tensor) -> Work | None:
     """Each channel of `x` (batch x channels x N) with a few weights of its own: 2 per weight."""
     if len(x.shape) != 3 or len(w.shape) != 2 or w.shape[0] != x.shape[1]:
         return None
-    work = moved([x, w, call.tensor("bias")], [x])
+    work = memory_work([x, w, call.tensor("bias")], [x])
     return replace(work, vector_flop=2.0 * x.elements * w.shape[1], precision=x.precision)
 
 
@@ -291,11 +293,13 @@ def rotary_embedding(call: CallArguments, query: Tensor, table: Tensor) -> Work 
         head = query.shape[-1]
     share = min(1.0, turned / head) if head else 1.0
     tokens = positions.elements if positions else query.shape[0]
-    both = [one for one in (query, key) if one is not None]
-    of_heads = moved(both, [_named_or(call, "query_out", query), _named_or(call, "key_out", key)])
+    both = [tensor for tensor in (query, key) if tensor is not None]
+    of_heads = memory_work(
+        both, [_named_or(call, "query_out", query), _named_or(call, "key_out", key)]
+    )
     rows = min(float(tokens), table.elements / turned if turned else 0.0)
     return Work(
-        vector_flop=3.0 * share * sum(one.elements for one in both),
+        vector_flop=3.0 * share * sum(tensor.elements for tensor in both),
         precision=query.precision,
         read_bytes=share * of_heads.read_bytes
         + rows * turned * table.element_bytes
@@ -308,7 +312,7 @@ def rotary_embedding(call: CallArguments, query: Tensor, table: Tensor) -> Work 
 def rotary_by_angles(call: CallArguments, query: Tensor) -> Work | None:
     """Turns `query` and `key` by `cos` and `sin`, which have a row per token."""
     key = call.tensor("key")
-    work = moved([query, key, call.tensor("cos"), call.tensor("sin")], [query, key])
+    work = memory_work([query, key, call.tensor("cos"), call.tensor("sin")], [query, key])
     turned = query.elements + (key.elements if key else 0)
     return replace(work, vector_flop=3.0 * turned, precision=query.precision)
 
@@ -333,7 +337,7 @@ def cache_write(call: CallArguments, key: Tensor, cache: Tensor, slots: Tensor) 
     return Work(
         vector_flop=scaled,
         precision=key.precision if scaled else "",
-        read_bytes=share * moved([key, value], []).read_bytes + slots.bytes,
+        read_bytes=share * memory_work([key, value], []).read_bytes + slots.bytes,
         written_bytes=elements * cache.element_bytes,
     )
 
@@ -349,7 +353,7 @@ def latent_cache_write(
         return None
     share = min(1.0, slots.elements / latent.shape[0]) if latent.shape[0] else 0.0
     return Work(
-        read_bytes=share * moved([latent, turned], []).read_bytes + slots.bytes,
+        read_bytes=share * memory_work([latent, turned], []).read_bytes + slots.bytes,
         written_bytes=slots.elements * cache.shape[-1] * cache.element_bytes,
     )
 
@@ -363,9 +367,9 @@ def block_copies(call: CallArguments, pairs: Tensor) -> Work | None:
     if not all(cache.shape and cache.shape[0] for cache in caches):
         return None
     block = sum(cache.elements / cache.shape[0] for cache in caches)
-    held = pairs.shape[0] * block * usual
+    copied_bytes = pairs.shape[0] * block * usual
     assumed = f"caches hold {Tensor((), call.facts.usual_type).precision}"
-    return Work(read_bytes=held, written_bytes=held, assumed=assumed)
+    return Work(read_bytes=copied_bytes, written_bytes=copied_bytes, assumed=assumed)
 
 
 # -- attention over caches -------------------------------------------------------------------------
@@ -446,10 +450,10 @@ def attention_of_unknown_lengths() -> None:
 
 def merged_attention(call: CallArguments, part: Tensor, out: Tensor) -> Work | None:
     """Two parts of an attention, each with its sums, made one: three operations an element."""
-    others = [call.tensor(name) for name in ("sums", "other", "other_sums")]
-    if part.shape != out.shape or (others[1] and others[1].shape != out.shape):
+    beside = [call.tensor(name) for name in ("sums", "other", "other_sums")]
+    if part.shape != out.shape or (beside[1] and beside[1].shape != out.shape):
         return None
-    work = moved([part, *others], [out])
+    work = memory_work([part, *beside], [out])
     return replace(work, vector_flop=3.0 * out.elements, precision=part.precision)
 
 

@@ -19,12 +19,12 @@ import polars as pl
 from timesink.analyses.columns import (
     device_columns,
     device_numbers,
+    memoize_per_trace,
     numbers,
-    once_per_trace,
     start_and_end,
-    union_by,
+    union_length_by_group,
 )
-from timesink.analyses.forest import CallForest, Nodes, call_forest, enclosing, levels
+from timesink.analyses.forest import CallForest, Nodes, call_forest, enclosing_calls, levels
 from timesink.analyses.kernels.table import SHAPE
 from timesink.analyses.links import link_launches, origin_rows
 from timesink.analyses.modules import ACCUMULATE
@@ -40,7 +40,7 @@ from timesink.analyses.work import (
     formula_of,
     parse_inputs,
     parse_values,
-    typed,
+    type_members,
     work_of,
 )
 from timesink.model.intervals import Flags, Ints
@@ -48,7 +48,7 @@ from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 
 _INPUTS = ("input_dims", "input_types", "input_strides", "concrete_inputs")
-_ALIKE = 0.05
+_MAX_RELATIVE_DIFFERENCE = 0.05
 _LOOKUP = "embedding_codegen_lookup"
 _FLOATING = ("fp64", "fp32", "fp16", "bf16", "fp8", "fp4")
 _ODD = np.random.default_rng(7).integers(1, 2**62, 61, dtype=np.uint64) | np.uint64(1)
@@ -93,8 +93,8 @@ class ModelledCalls:
 
 def known_times(kernels: pl.DataFrame) -> Mapping[str, int]:
     """Time of kernels by what is known of their work."""
-    told = kernels.filter("is_kernel").group_by("known").agg(pl.col("dur_ns").sum())
-    return dict(told.sort("dur_ns", descending=True).iter_rows())
+    times = kernels.filter("is_kernel").group_by("known").agg(pl.col("dur_ns").sum())
+    return dict(times.sort("dur_ns", descending=True).iter_rows())
 
 
 def agreement(modelled: ModelledCalls) -> tuple[int, float] | None:
@@ -106,24 +106,24 @@ def agreement(modelled: ModelledCalls) -> tuple[int, float] | None:
     both = modelled.calls.join(sets, on="set").filter(
         pl.col("recorded_flop") > 0, pl.col("matrix_flop") > 0
     )
-    alike = (pl.col("matrix_flop") / pl.col("recorded_flop") - 1).abs() <= _ALIKE
-    return (both.height, float(both.select(alike.mean()).item())) if both.height else None
+    agrees = (pl.col("matrix_flop") / pl.col("recorded_flop") - 1).abs() <= _MAX_RELATIVE_DIFFERENCE
+    return (both.height, float(both.select(agrees.mean()).item())) if both.height else None
 
 
 def modelled_share(kernels: pl.DataFrame) -> float | None:
     """How much of the time of kernels has work; None without kernels."""
-    known = known_times(kernels)
-    total = sum(known.values())
-    return sum(known.get(one, 0) for one in (MODELLED, LIKE)) / total if total else None
+    times = known_times(kernels)
+    total = sum(times.values())
+    return sum(times.get(kind, 0) for kind in (MODELLED, LIKE)) / total if total else None
 
 
-@once_per_trace
-def modelled_calls(trace: Trace, own: FormulaRegistry | None = None) -> ModelledCalls:
-    """What every call with device work computes and moves; formulas of a user's `own` go first."""
+@memoize_per_trace
+def modelled_calls(trace: Trace, user_formulas: FormulaRegistry | None = None) -> ModelledCalls:
+    """What every call with device work computes and moves; `user_formulas` go first."""
     device, forest = device_columns(trace), call_forest(trace)
     rows = np.flatnonzero(device["kind"].is_in(KERNEL_KINDS).to_numpy() | _copies(trace))
     launched = link_launches(trace).node[rows]
-    owner, why = _owners(trace, forest, launched, own)
+    owner, why = _owners(trace, forest, launched, user_formulas)
     graphs = trace.lazy("device").select(pl.col("graph_id").fill_null(0) > 0).collect()
     why[graphs.to_series().to_numpy()[rows] & (owner < 0)] = NO_CALL
     owned = np.flatnonzero(owner >= 0)
@@ -138,7 +138,7 @@ def modelled_calls(trace: Trace, own: FormulaRegistry | None = None) -> Modelled
     geometry = trace.lazy("device").select("name", *SHAPE).collect()
     codes = geometry.select(pl.struct(pl.all()).hash(7)).to_series().to_numpy()
     signature = _signatures(codes[rows[owned]], place, len(keys))
-    set_of, sets = _argument_sets(trace, node, (rows[owned], place), signature, own)
+    set_of, sets = _argument_sets(trace, node, (rows[owned], place), signature, user_formulas)
     step = _steps_of(trace, rows)
     calls = pl.DataFrame(
         {
@@ -146,8 +146,8 @@ def modelled_calls(trace: Trace, own: FormulaRegistry | None = None) -> Modelled
             "set": set_of,
             "step": step[first],
             "device": number[first],
-            "union_ns": union_by(place, start[owned], end[owned], len(keys)),
-            "recomputed": _recomputed(trace, forest, node, _shapes(sets)[set_of]),
+            "union_ns": union_length_by_group(place, start[owned], end[owned], len(keys)),
+            "recomputed": _is_recomputed(trace, forest, node, _shapes(sets)[set_of]),
             "recorded_flop": trace.lazy("host").select("flop").collect()["flop"][forest.row[node]]
             if len(node)
             else [],
@@ -159,9 +159,9 @@ def modelled_calls(trace: Trace, own: FormulaRegistry | None = None) -> Modelled
     has_work = sets["matrix_flop"].is_not_null().to_numpy()
     why[owned] = np.where(has_work[set_of[place]], MODELLED, UNTOLD)
     length = end - start
-    whole = np.bincount(place, length[owned], minlength=len(keys))
+    total = np.bincount(place, length[owned], minlength=len(keys))
     share = np.zeros(len(rows))
-    share[owned] = length[owned] / np.maximum(whole[place], 1)
+    share[owned] = length[owned] / np.maximum(total[place], 1)
     of_set = np.full(len(rows), -1, dtype=np.int64)
     of_set[owned] = set_of[place]
     kernels = pl.DataFrame(
@@ -182,11 +182,13 @@ def modelled_calls(trace: Trace, own: FormulaRegistry | None = None) -> Modelled
         },
         schema_overrides={"known": pl.String()},
     )
-    kernels = _with_twins(kernels).with_columns(_known("call"), _known("set"), _known("step"))
-    return ModelledCalls(calls.with_columns(_known("step")), sets, kernels)
+    kernels = _with_twins(kernels).with_columns(
+        _null_if_absent("call"), _null_if_absent("set"), _null_if_absent("step")
+    )
+    return ModelledCalls(calls.with_columns(_null_if_absent("step")), sets, kernels)
 
 
-def _known(column: str) -> pl.Expr:
+def _null_if_absent(column: str) -> pl.Expr:
     """Numbers of what there is; null where there is none."""
     return pl.when(pl.col(column) >= 0).then(column).alias(column)
 
@@ -199,14 +201,16 @@ def _with_twins(kernels: pl.DataFrame) -> pl.DataFrame:
     was recorded, at its rate.
     """
     columns = ("set", "share", "dur_ns", "known", "code", "name")
-    of_set, share, length, known, code, name = (kernels[one].to_numpy().copy() for one in columns)
+    of_set, share, length, state, code, name = (
+        kernels[column].to_numpy().copy() for column in columns
+    )
     has_grid = kernels["has_grid"].to_numpy()
-    lost, told = np.flatnonzero(known == NO_CALL), np.flatnonzero(known == MODELLED)
+    lost, modelled = np.flatnonzero(state == NO_CALL), np.flatnonzero(state == MODELLED)
     for key, which in ((code, lost[has_grid[lost]]), (name, lost[~has_grid[lost]])):
-        order = told[np.lexsort((length[told], key[told]))]
-        for one in np.unique(key[which]):
-            mine = which[key[which] == one]
-            first, last = (np.searchsorted(key[order], one, side) for side in ("left", "right"))
+        order = modelled[np.lexsort((length[modelled], key[modelled]))]
+        for value in np.unique(key[which]):
+            mine = which[key[which] == value]
+            first, last = (np.searchsorted(key[order], value, side) for side in ("left", "right"))
             if first == last:
                 continue
             twins = order[first:last]
@@ -219,49 +223,49 @@ def _with_twins(kernels: pl.DataFrame) -> pl.DataFrame:
             # The same grid is the same work; without one, more time is more work.
             scale = 1.0 if key is code else length[mine] / np.maximum(length[twin], 1)
             share[mine] = share[twin] * scale
-            known[mine] = LIKE
+            state[mine] = LIKE
     return kernels.drop("code", "name", "has_grid").with_columns(
-        pl.Series("set", of_set), pl.Series("share", share), pl.Series("known", known, pl.String)
+        pl.Series("set", of_set), pl.Series("share", share), pl.Series("known", state, pl.String)
     )
 
 
 def _copies(trace: Trace) -> Flags:
     """Copies within a device, which its memory bounds as it does kernels; and memsets."""
     within = (pl.col("kind") == "memcpy") & (pl.col("copy_direction") == "DtoD")
-    found = trace.lazy("device").select(within.fill_null(False) | (pl.col("kind") == "memset"))
-    return found.collect().to_series().to_numpy()
+    copies = trace.lazy("device").select(within.fill_null(False) | (pl.col("kind") == "memset"))
+    return copies.collect().to_series().to_numpy()
 
 
 def _owners(
-    trace: Trace, forest: CallForest, launched: Nodes, own: FormulaRegistry | None
+    trace: Trace, forest: CallForest, launched: Nodes, user_formulas: FormulaRegistry | None
 ) -> tuple[Nodes, Any]:
     """The call whose work each kernel is part of, -1 where there is none, and why not."""
     why = np.full(len(launched), NO_CALL, dtype=object)
     if not len(forest):
         return np.full(len(launched), -1, dtype=np.int64), why
-    rows = [formula_of(name, own) for name in forest.names]
-    known = np.array([row is not None for row in rows])[forest.name]
-    whole = np.array([row is not None and row.whole for row in rows])[forest.name]
-    known &= forest.stands_for == np.arange(len(forest))
+    rows = [formula_of(name, user_formulas) for name in forest.names]
+    has_formula = np.array([row is not None for row in rows])[forest.name]
+    covers_calls = np.array([row is not None and row.covers_calls for row in rows])[forest.name]
+    has_formula &= forest.stands_for == np.arange(len(forest))
     leaf = np.array([row is not None and row.is_leaf for row in rows])[forest.name]
-    known &= ~leaf | (forest.size == 1)
+    has_formula &= ~leaf | (forest.size == 1)
     dims = trace.lazy("host").select(pl.col("input_dims").is_not_null()).collect()
     unshaped = np.array([row is not None and not row.needs_shapes for row in rows])[forest.name]
-    shaped = known & (dims.to_series().to_numpy()[forest.row] | unshaped)
+    shaped = has_formula & (dims.to_series().to_numpy()[forest.row] | unshaped)
     at = np.where(launched >= 0, forest.stands_for[launched], 0)
-    owner = enclosing(at, forest.parent, shaped)
+    owner = enclosing_calls(at, forest.parent, shaped)
     top = owner.copy()
-    stands = whole & shaped
+    stands = covers_calls & shaped
     while stands.any():
         # The outermost of those that stand for all they call.
-        above = enclosing(top, forest.parent, stands)
+        above = enclosing_calls(top, forest.parent, stands)
         if not (above >= 0).any():
             break
         owner = np.where(above >= 0, above, owner)
         top = np.where(above >= 0, forest.parent[above], -1)
     owner[launched < 0] = -1
     lost = np.flatnonzero((owner < 0) & (launched >= 0))
-    why[lost] = np.where(known[at[lost]], NO_SHAPES, NO_FORMULA)
+    why[lost] = np.where(has_formula[at[lost]], NO_SHAPES, NO_FORMULA)
     return owner, why
 
 
@@ -270,10 +274,10 @@ def _signatures(code: Any, place: Ints, many: int) -> Any:
     order = np.argsort(place, kind="stable")
     first = np.searchsorted(place[order], np.arange(many))
     turn = np.arange(len(order)) - first[place[order]]
-    found = np.zeros(many, dtype=np.uint64)
+    signatures = np.zeros(many, dtype=np.uint64)
     with np.errstate(over="ignore"):
-        np.add.at(found, place[order], code[order] * _ODD[turn % len(_ODD)])
-    return found
+        np.add.at(signatures, place[order], code[order] * _ODD[turn % len(_ODD)])
+    return signatures
 
 
 def _argument_sets(
@@ -281,50 +285,50 @@ def _argument_sets(
     node: Nodes,
     launches: tuple[Ints, Ints],
     signature: Any,
-    own: FormulaRegistry | None,
+    user_formulas: FormulaRegistry | None,
 ) -> tuple[Ints, pl.DataFrame]:
     """The set of arguments of each call, by number, and the work of each set."""
     forest = call_forest(trace)
-    given = trace.lazy("host").select("index", *_INPUTS).collect()[forest.row[node]]
-    extra = _rare_arguments(trace, given["index"])
-    keyed = given.with_columns(
+    inputs = trace.lazy("host").select("index", *_INPUTS).collect()[forest.row[node]]
+    extra = _rare_arguments(trace, inputs["index"])
+    keyed = inputs.with_columns(
         pl.Series("name", forest.name[node]),
         pl.Series("signature", signature, dtype=pl.UInt64),
-        pl.Series("extra", [str(extra.get(at, "")) for at in given["index"]], dtype=pl.String)
+        pl.Series("extra", [str(extra.get(at, "")) for at in inputs["index"]], dtype=pl.String)
         if extra
         else pl.lit("").alias("extra"),
     )
     keys = keyed.select(pl.struct("name", *_INPUTS, "signature", "extra").hash(7)).to_series()
-    _, first, found = np.unique(keys.to_numpy(), return_index=True, return_inverse=True)
+    _, first, set_of_call = np.unique(keys.to_numpy(), return_index=True, return_inverse=True)
     facts = run_facts(trace, forest)
-    known: list[tuple[Any, ...]] = []
-    names = _kernel_names(trace, first, found, launches)
+    set_rows: list[tuple[Any, ...]] = []
+    names = _kernel_names(trace, first, set_of_call, launches)
     for at, launched in zip(first, names, strict=True):
         name = forest.names[int(forest.name[node[at]])]
         dims, types, strides, values = (keyed[column][int(at)] or "" for column in _INPUTS)
         more = extra.get(keyed["index"][int(at)], {})
         call = CallArguments(
             name,
-            typed(parse_inputs(dims, types, strides), facts.types_by_shape),
+            type_members(parse_inputs(dims, types, strides), facts.types_by_shape),
             parse_values(values),
             extra=more,
             launches=launched,
             facts=facts,
         )
-        work = work_of(call, own)
-        row, told = formula_of(name, own), work or Work()
-        counted = (told.matrix_flop, told.vector_flop, told.recomputed_flop)
+        work = work_of(call, user_formulas)
+        row, figures = formula_of(name, user_formulas), work or Work()
+        counted = (figures.matrix_flop, figures.vector_flop, figures.recomputed_flop)
         flop = (None, None, None) if work is None else counted
-        kernels = [one.kernel for one in launched]
-        known.append(
+        kernels = [launch.kernel for launch in launched]
+        set_rows.append(
             (
-                *(name, row.family if row else "", dims, types, strides, *flop, told.precision),
-                *(told.read_bytes, told.written_bytes, told.wire_bytes, told.assumed),
-                any(uses_tensor_cores(one) and not keeps_fp32(one) for one in kernels),
+                *(name, row.family if row else "", dims, types, strides, *flop, figures.precision),
+                *(figures.read_bytes, figures.written_bytes, figures.wire_bytes, figures.assumed),
+                any(uses_tensor_cores(kernel) and not keeps_fp32(kernel) for kernel in kernels),
                 any(map(rounds_to_tf32, kernels)),
             )
         )
-    return found, pl.DataFrame(known, schema=SET_SCHEMA, orient="row")
+    return set_of_call, pl.DataFrame(set_rows, schema=SET_SCHEMA, orient="row")
 
 
 def _kernel_names(
@@ -340,44 +344,44 @@ def _kernel_names(
         .select(pl.col("name").cast(pl.String), *SHAPE)
         .collect()[np.concatenate(chosen) if chosen else []]
     )
-    made = [
+    flat_launches = [
         KernelLaunch(name or "", _sizes(shape[:3]), _sizes(shape[3:]))
         for name, *shape in about.iter_rows()
     ]
     at = 0
-    for one in chosen:
-        yield tuple(made[at : at + len(one)])
-        at += len(one)
+    for part in chosen:
+        yield tuple(flat_launches[at : at + len(part)])
+        at += len(part)
 
 
 def _sizes(shape: list[int | None]) -> tuple[int, ...]:
-    return () if shape[0] is None else tuple(one or 1 for one in shape)
+    return () if shape[0] is None else tuple(size or 1 for size in shape)
 
 
 def _rare_arguments(trace: Trace, indices: pl.Series) -> dict[int, dict[str, str]]:
     """Arguments of Triton kernels and of collectives, by the index of their events."""
-    found: dict[int, dict[str, str]] = {}
+    arguments: dict[int, dict[str, str]] = {}
     wanted = pl.col("index").is_in(indices.implode())
     for at, key, value in trace.lazy("event_args").filter(wanted).collect().iter_rows():
-        found.setdefault(at, {})[key] = value.strip('"')
+        arguments.setdefault(at, {})[key] = value.strip('"')
     collectives = trace.lazy("collectives").filter(wanted).collect()
     for row in collectives.iter_rows(named=True):
         at = row.pop("index")
-        found.setdefault(at, {}).update({k: str(v) for k, v in row.items() if v is not None})
-    return found
+        arguments.setdefault(at, {}).update({k: str(v) for k, v in row.items() if v is not None})
+    return arguments
 
 
 def run_facts(trace: Trace, forest: CallForest) -> RunFacts:
     """What the whole recording tells that single calls do not."""
     texts = trace.lazy("host").select("input_dims", "input_types").drop_nulls()
-    given = texts.group_by("input_dims", "input_types").len().collect()
+    shape_counts = texts.group_by("input_dims", "input_types").len().collect()
     often: Counter[str] = Counter()
     by_shape: dict[tuple[int, ...], set[str]] = {}
-    for dims, types, many in given.iter_rows():
-        for one in parse_inputs(dims, types):
-            if isinstance(one, Tensor) and one.precision in _FLOATING:
-                often[one.type] += one.elements * many
-                by_shape.setdefault(one.shape, set()).add(one.type)
+    for dims, types, many in shape_counts.iter_rows():
+        for tensor in parse_inputs(dims, types):
+            if isinstance(tensor, Tensor) and tensor.precision in _FLOATING:
+                often[tensor.type] += tensor.elements * many
+                by_shape.setdefault(tensor.shape, set()).add(tensor.type)
     usual = often.most_common(1)
     return RunFacts(
         parameters=_parameters(trace, forest),
@@ -391,12 +395,14 @@ def run_facts(trace: Trace, forest: CallForest) -> RunFacts:
 def _lookups(trace: Trace) -> tuple[CallArguments, ...]:
     """Distinct lookups in embedding tables."""
     named = pl.col("name").cast(pl.String)
-    found = trace.lazy("host").select(named, *_INPUTS).filter(named.str.contains(_LOOKUP))
+    lookups = trace.lazy("host").select(named, *_INPUTS).filter(named.str.contains(_LOOKUP))
     return tuple(
         CallArguments(
-            name, parse_inputs(dims, types or "", strides or ""), parse_values(given or "")
+            name, parse_inputs(dims, types or "", strides or ""), parse_values(values or "")
         )
-        for name, dims, types, strides, given in found.unique(maintain_order=True).collect().rows()
+        for name, dims, types, strides, values in lookups.unique(maintain_order=True)
+        .collect()
+        .rows()
         if dims
     )
 
@@ -407,22 +413,22 @@ def _parameters(trace: Trace, forest: CallForest) -> tuple[Tensor, ...]:
     Every pass makes one for each parameter, so how often shapes come has the number of passes as
     a common divisor; with several passes in a step that is a multiple of its steps.
     """
-    made = np.flatnonzero(forest.named(lambda name: name == ACCUMULATE))
+    gradients = np.flatnonzero(forest.named(lambda name: name == ACCUMULATE))
     steps = find_steps(trace).filter("complete")
-    within = step_at(forest.start[made], forest.end[made], bounds_of(steps))
-    rows = forest.row[made[within >= 0]]
-    given = trace.lazy("host").select("input_dims", "input_types").collect()[rows].drop_nulls()
-    often = given.group_by("input_dims", "input_types").len().rows()
+    within = step_at(forest.start[gradients], forest.end[gradients], bounds_of(steps))
+    rows = forest.row[gradients[within >= 0]]
+    inputs = trace.lazy("host").select("input_dims", "input_types").collect()[rows].drop_nulls()
+    often = inputs.group_by("input_dims", "input_types").len().rows()
     passes = reduce(gcd, (many for _, _, many in often), 0)
     marked = steps.height if not steps.is_empty() and steps["marked"].any() else 0
     optimized = int(forest.named(is_optimizer_step).sum()) if not marked else 0
     passes = passes if not marked or passes % marked == 0 else marked or optimized or 1
-    found: list[Tensor] = []
+    parameters: list[Tensor] = []
     for dims, types, many in often:
-        one = next(iter(parse_inputs(dims, types)), None)
-        if isinstance(one, Tensor):
-            found += [one] * max(1, many // max(passes, 1))
-    return tuple(found)
+        tensor = next(iter(parse_inputs(dims, types)), None)
+        if isinstance(tensor, Tensor):
+            parameters += [tensor] * max(1, many // max(passes, 1))
+    return tuple(parameters)
 
 
 def _steps_of(trace: Trace, rows: Ints) -> Ints:
@@ -432,10 +438,10 @@ def _steps_of(trace: Trace, rows: Ints) -> Ints:
     host_bounds = np.stack([steps["host_start_ns"], steps["host_end_ns"]], axis=1)
     if not steps.height:
         return np.full(len(rows), -1, dtype=np.int64)
-    found = step_of_launch(trace, rows, host_bounds)
+    step = step_of_launch(trace, rows, host_bounds)
     lost = np.flatnonzero((origin_rows(trace)[rows] < 0) & ~leftovers(trace, rows))
-    found[lost] = step_at(*start_and_end(device_columns(trace), rows[lost]), bounds_of(steps))
-    return np.where((found >= 0) & complete[found], found, -1)
+    step[lost] = step_at(*start_and_end(device_columns(trace), rows[lost]), bounds_of(steps))
+    return np.where((step >= 0) & complete[step], step, -1)
 
 
 def _shapes(sets: pl.DataFrame) -> Ints:
@@ -451,7 +457,7 @@ def leftovers(trace: Trace, rows: Ints) -> Flags:
     return np.asarray((call < 0) & (start < first) & (call >= 0).any())
 
 
-def _recomputed(trace: Trace, forest: CallForest, node: Nodes, shapes: Ints) -> Flags:
+def _is_recomputed(trace: Trace, forest: CallForest, node: Nodes, shapes: Ints) -> Flags:
     """Which calls do again in the backward pass what the forward pass did already.
 
     Backward calls say which thread went forward; what records a graph of its own among what

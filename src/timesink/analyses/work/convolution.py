@@ -11,7 +11,7 @@ import math
 import re
 from dataclasses import replace
 
-from timesink.analyses.work import CallArguments, Tensor, Work, moved, vector_work
+from timesink.analyses.work import CallArguments, Tensor, Work, memory_work, vector_work
 
 
 def convolution(call: CallArguments, given: Tensor, weight: Tensor) -> Work | None:
@@ -25,7 +25,7 @@ def convolution(call: CallArguments, given: Tensor, weight: Tensor) -> Work | No
     after = bool(added) + ("relu" in call.name)
     read = given if _is_transposed(call) else _met(given, weight, out)
     return replace(
-        moved([read, weight, bias, added], [out]),
+        memory_work([read, weight, bias, added], [out]),
         matrix_flop=flop + (out.elements if bias else 0),
         vector_flop=float(after * out.elements),
         precision=given.precision,
@@ -48,7 +48,7 @@ def convolution_backward(
     channels = grad.sized(grad.shape[1])
     read = given if is_transposed else _met(given, weight, grad)
     return replace(
-        moved(
+        memory_work(
             [grad, weight if of_input else None, read if of_weight else None],
             [
                 given.sized(*given.shape) if of_input else None,
@@ -62,32 +62,32 @@ def convolution_backward(
     )
 
 
-def _met(given: Tensor, weight: Tensor, out: Tensor) -> Tensor:
+def _met(image: Tensor, weight: Tensor, out: Tensor) -> Tensor:
     """What the windows of a convolution see of its input: not all where strides are longer."""
-    first = len(given.shape) - len(weight.shape) + 2
-    sizes = given.shape[first:]
+    first = len(image.shape) - len(weight.shape) + 2
+    sizes = image.shape[first:]
     met = [
         min(size, windows * width)
         for size, windows, width in zip(sizes, out.shape[first:], weight.shape[2:], strict=True)
     ]
-    return given if met == list(sizes) else given.sized(*given.shape[:first], *met)
+    return image if met == list(sizes) else image.sized(*image.shape[:first], *met)
 
 
 def _is_transposed(call: CallArguments) -> bool:
     return "_transpose" in call.name or bool(call.flag("transposed"))
 
 
-def _products(given: Tensor, weight: Tensor, out: Tensor, *, is_transposed: bool) -> float:
-    met = (given if is_transposed else out).elements
-    return 2.0 * met * math.prod(weight.shape[1:]) * (4 if "complex" in given.type else 1)
+def _products(image: Tensor, weight: Tensor, out: Tensor, *, is_transposed: bool) -> float:
+    met = (image if is_transposed else out).elements
+    return 2.0 * met * math.prod(weight.shape[1:]) * (4 if "complex" in image.type else 1)
 
 
 def _output_shape(
-    call: CallArguments, given: Tensor, weight: Tensor, *, is_transposed: bool
+    call: CallArguments, image: Tensor, weight: Tensor, *, is_transposed: bool
 ) -> tuple[int, ...] | None:
     """Shape of the output; None where strides are not recorded, or do not fit."""
     dimensions = len(weight.shape) - 2
-    if dimensions < 1 or len(given.shape) not in (dimensions + 1, dimensions + 2):
+    if dimensions < 1 or len(image.shape) not in (dimensions + 1, dimensions + 2):
         return None
     stride = call.per_dimension("stride", dimensions)
     padding = call.per_dimension("padding", dimensions)
@@ -101,7 +101,7 @@ def _output_shape(
     else:
         channels = weight.shape[0]
     sizes = []
-    for place, size in enumerate(given.shape[-dimensions:]):
+    for place, size in enumerate(image.shape[-dimensions:]):
         reach = dilation[place] * (weight.shape[2 + place] - 1)
         if is_transposed:
             grown = (size - 1) * stride[place] + reach + 1
@@ -110,7 +110,7 @@ def _output_shape(
             sizes.append((size + 2 * padding[place] - reach - 1) // stride[place] + 1)
     if min(sizes) < 0:
         return None
-    return (*given.shape[: -dimensions - 1], channels, *sizes)
+    return (*image.shape[: -dimensions - 1], channels, *sizes)
 
 
 # -- pooling, interpolation, sampling, windows -----------------------------------------------------
@@ -121,8 +121,8 @@ _INDEX = "long"
 
 def _dimensions(call: CallArguments) -> int:
     """How many dimensions of space an operator has, which its name tells: `2d`."""
-    found = re.search(r"([123])d", call.name)
-    return int(found[1]) if found else 2
+    match = re.search(r"([123])d", call.name)
+    return int(match[1]) if match else 2
 
 
 def pool(call: CallArguments, given: Tensor) -> Work | None:
@@ -149,16 +149,16 @@ def pool(call: CallArguments, given: Tensor) -> Work | None:
     if min(sizes) < 0:
         return None
     out = given.sized(*given.shape[:-dimensions], *sizes)
-    found = Tensor(out.shape, _INDEX) if "max" in call.name else None
-    return vector_work(out.elements * math.prod(kernel), given, [given], [out, found])
+    indices = Tensor(out.shape, _INDEX) if "max" in call.name else None
+    return vector_work(out.elements * math.prod(kernel), given, [given], [out, indices])
 
 
 def pool_backward(call: CallArguments, grad: Tensor, given: Tensor) -> Work | None:
     """Each gradient added to the element it came from, or to all of its window."""
-    found = call.tensor("found")
-    window = 1 if found else math.prod(call.per_dimension("kernel", _dimensions(call)))
-    made = Tensor(given.shape, grad.type)
-    return vector_work(grad.elements * window, grad, [grad, found], [made])
+    indices = call.tensor("found")
+    window = 1 if indices else math.prod(call.per_dimension("kernel", _dimensions(call)))
+    result = Tensor(given.shape, grad.type)
+    return vector_work(grad.elements * window, grad, [grad, indices], [result])
 
 
 def adaptive_pool(call: CallArguments, given: Tensor) -> Work | None:
@@ -168,8 +168,8 @@ def adaptive_pool(call: CallArguments, given: Tensor) -> Work | None:
     if not sizes or len(given.shape) <= dimensions:
         return None
     out = given.sized(*given.shape[:-dimensions], *sizes)
-    found = Tensor(out.shape, _INDEX) if "max" in call.name else None
-    return vector_work(given.elements, given, [given], [out, found])
+    indices = Tensor(out.shape, _INDEX) if "max" in call.name else None
+    return vector_work(given.elements, given, [given], [out, indices])
 
 
 def unpool(call: CallArguments, given: Tensor, found: Tensor) -> Work | None:
@@ -177,7 +177,7 @@ def unpool(call: CallArguments, given: Tensor, found: Tensor) -> Work | None:
     sizes = call.integers("size")
     if not sizes or len(given.shape) <= len(sizes):
         return None
-    return moved([given, found], [given.sized(*given.shape[: -len(sizes)], *sizes)])
+    return memory_work([given, found], [given.sized(*given.shape[: -len(sizes)], *sizes)])
 
 
 def interpolation(call: CallArguments, given: Tensor) -> Work | None:
@@ -202,7 +202,7 @@ def interpolation(call: CallArguments, given: Tensor) -> Work | None:
 def _factors(call: CallArguments) -> tuple[float, ...]:
     """The last list of numbers: how many times larger each dimension becomes."""
     lists = [text for text in call.values[1:] if text.startswith("[")]
-    return tuple(float(one) for one in re.findall(r"[\d.]+", lists[-1])) if lists else ()
+    return tuple(float(number) for number in re.findall(r"[\d.]+", lists[-1])) if lists else ()
 
 
 def interpolation_backward(call: CallArguments, grad: Tensor) -> Work | None:
@@ -226,11 +226,15 @@ def grid_sample_backward(
     call: CallArguments, grad: Tensor, given: Tensor, grid: Tensor
 ) -> Work | None:
     """Gradients of what was sampled and of the points."""
-    asked = call.flags("mask") or (True, True)
-    made = [one.sized(*one.shape) for one, yes in zip((given, grid), asked, strict=False) if yes]
+    wanted = call.flags("mask") or (True, True)
+    results = [
+        tensor.sized(*tensor.shape)
+        for tensor, yes in zip((given, grid), wanted, strict=False)
+        if yes
+    ]
     corners = 2 ** max(len(given.shape) - 2, 0)
-    flop = 2.0 * corners * grad.elements * len(made)
-    return vector_work(flop, given, [grad, given, grid], [*made])
+    flop = 2.0 * corners * grad.elements * len(results)
+    return vector_work(flop, given, [grad, given, grid], [*results])
 
 
 def windows_as_columns(call: CallArguments, given: Tensor) -> Work | None:
@@ -246,7 +250,7 @@ def windows_as_columns(call: CallArguments, given: Tensor) -> Work | None:
         reach = dilation[axis] * (kernel[axis] - 1)
         count *= (size + 2 * padding[axis] - reach - 1) // stride[axis] + 1
     rows = given.shape[-3] * math.prod(kernel)
-    return moved([given], [given.sized(*given.shape[:-3], rows, max(count, 0))])
+    return memory_work([given], [given.sized(*given.shape[:-3], rows, max(count, 0))])
 
 
 def columns_as_windows(call: CallArguments, given: Tensor) -> Work | None:

@@ -58,47 +58,47 @@ def process_work(trace: Trace, cycles: Cycles) -> dict[str, ProcessWork]:
     shaped = trace.lazy("host").select(pl.col("input_dims").is_not_null().any()).collect()
     if not shaped.item():
         return {}
-    found = modelled_calls(trace)
-    rows = found.kernels["row"].to_numpy()
+    modelled = modelled_calls(trace)
+    rows = modelled.kernels["row"].to_numpy()
     process, cycle = cycle_of_device(trace, cycles, rows)
     numbers = np.append(cycles.table["cycle"].to_numpy(), OUTSIDE)
-    sets, place = _distinct(found.sets)
-    kernels = found.kernels.select(
+    sets, place = _distinct(modelled.sets)
+    kernels = modelled.kernels.select(
         *("call", "set", "share", "dur_ns", "device", "known", "is_kernel"),
         cycle=pl.Series(numbers[cycle]),
         process=pl.Series(process),
         leftover=pl.Series(leftovers(trace, rows)),
     ).with_columns(
-        pl.Series("set", np.append(place, -1)[found.kernels["set"].fill_null(-1).to_numpy()])
+        pl.Series("set", np.append(place, -1)[modelled.kernels["set"].fill_null(-1).to_numpy()])
     )
     peaks = choose_peaks(trace).peaks
-    told = {}
+    by_process = {}
     for number, pid in enumerate(windows_by_process(cycles)):
-        own = kernels.filter(
+        process_kernels = kernels.filter(
             pl.col("process") == number, pl.col("cycle") != OUTSIDE, ~pl.col("leftover")
         )
-        counts = _counts(own, found.calls)
+        counts = _counts(process_kernels, modelled.calls)
         if counts.height:
-            devices = max(own["device"].n_unique(), 1)
-            told[pid] = ProcessWork(sets, counts, peaks.device if peaks else "", devices)
-    return told
+            devices = max(process_kernels["device"].n_unique(), 1)
+            by_process[pid] = ProcessWork(sets, counts, peaks.device if peaks else "", devices)
+    return by_process
 
 
 def _distinct(sets: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
     """Sets of arguments that mean the same once, and the place of each among them."""
     texts = {text: shape_text(text) for text in sets["input_dims"].drop_nulls().unique()}
     shape = pl.col("input_dims").replace_strict(texts, default="", return_dtype=pl.String())
-    told = sets.with_columns(shape=shape).select(*SETS)
-    numbered = told.with_columns(place=pl.struct(*SETS).rank("dense").cast(pl.Int64) - 1)
+    plain_sets = sets.with_columns(shape=shape).select(*SETS)
+    numbered = plain_sets.with_columns(place=pl.struct(*SETS).rank("dense").cast(pl.Int64) - 1)
     rows = numbered.unique("place").sort("place").drop("place")
     return rows, numbered["place"].to_numpy()
 
 
 def _counts(kernels: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
-    known = pl.col("known")
+    state = pl.col("known")
     counted = pl.when("is_kernel").then("dur_ns").otherwise(0).sum().alias("kernel_ns")
     owned = (
-        kernels.filter(known == MODELLED)
+        kernels.filter(state == MODELLED)
         .group_by("call")
         .agg(pl.col("cycle", "set").first(), counted)
         .join(
@@ -114,16 +114,16 @@ def _counts(kernels: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
         )
         .with_columns(like=pl.lit(value=False))
     )
-    others = (
-        kernels.filter(known != MODELLED)
-        .with_columns(set=pl.when(known == LIKE).then("set").otherwise(-1))
+    unowned = (
+        kernels.filter(state != MODELLED)
+        .with_columns(set=pl.when(state == LIKE).then("set").otherwise(-1))
         .group_by("cycle", "set")
         .agg(pl.col("share").sum(), pl.col("dur_ns").sum().alias("time_ns"), counted)
         .with_columns(like=pl.lit(value=True), recomputed=0)
     )
     every = [
-        one.select(pl.col(name).cast(dtype) for name, dtype in COUNTS.items())
-        for one in (owned, others)
+        table.select(pl.col(name).cast(dtype) for name, dtype in COUNTS.items())
+        for table in (owned, unowned)
     ]
     return pl.concat(every).sort(_KEY)
 
@@ -170,17 +170,17 @@ class CycleEfficiency:
         """How much of it is told by the same kernels launched elsewhere."""
         return self._kernel_share(pl.col("matrix_flop").is_not_null() & pl.col("like"))
 
-    def _kernel_share(self, told: pl.Expr) -> float:
+    def _kernel_share(self, condition: pl.Expr) -> float:
         every = float(self.rows["kernel_ns"].sum())
-        return float(self.rows.filter(told)["kernel_ns"].sum()) / every if every else 0.0
+        return float(self.rows.filter(condition)["kernel_ns"].sum()) / every if every else 0.0
 
     @property
     def matrix_flop_by_precision(self) -> Mapping[str, float]:
         """Matrix operations, most first."""
         flop = (pl.col("matrix_flop") * pl.col("share")).sum()
         matrix = self.rows.filter(pl.col("matrix_flop") > 0)
-        told = matrix.group_by("precision").agg(flop.alias("flop"))
-        return dict(told.sort("flop", "precision", descending=True).iter_rows())
+        sums = matrix.group_by("precision").agg(flop.alias("flop"))
+        return dict(sums.sort("flop", "precision", descending=True).iter_rows())
 
     @cached_property
     def use(self) -> Utilisation:
@@ -224,11 +224,11 @@ class CycleEfficiency:
 
 
 def cycle_efficiency(
-    work: ProcessWork, cycles: Iterable[int], cycle_ns: float, given: str | None = None
+    work: ProcessWork, cycles: Iterable[int], cycle_ns: float, user_peaks: str | None = None
 ) -> CycleEfficiency | None:
     """A usual one of some cycles of a process, which take so long; None where nothing ran.
 
-    `given` are peaks as the user writes them.
+    `user_peaks` are peaks as the user writes them.
     """
     counts = work.counts.filter(pl.col("cycle").is_in(list(cycles))).cast(
         dict.fromkeys(_AMOUNTS, pl.Float64())
@@ -245,7 +245,7 @@ def cycle_efficiency(
         ),
         often.alias("often"),
     )  # fmt: skip
-    peaks = peaks_named(work.device, given)
+    peaks = peaks_named(work.device, user_peaks)
     sets = with_roofs(work.sets, peaks).with_row_index("set")
     sets = sets.with_columns(
         pl.col("set").cast(pl.Int32),

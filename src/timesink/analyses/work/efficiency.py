@@ -13,7 +13,7 @@ from functools import cached_property
 
 import polars as pl
 
-from timesink.analyses.columns import device_names, once_per_trace
+from timesink.analyses.columns import device_names, memoize_per_trace
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.kernels.peaks import DevicePeaks, PeaksChoice, choose_peaks
@@ -47,7 +47,7 @@ reached half, but were small.  Links were not measured."""
 ATTENTION, FUSED_REACHES = "attention", 0.5
 """Attention in one kernel keeps matrix units waiting for its softmax: half of the peak is good.
 On an H200 that of cuDNN reached 47 to 65 %, others less (docs/efficiency.md)."""
-LEAST_MODELLED = 0.8
+MIN_MODELLED = 0.8
 """Of the kernel time of steps: with less, what a step computes is not told."""
 _MATRIX_PEAKS: Mapping[str, tuple[str, ...]] = {
     "fp64": ("fp64_tensor", "fp64"),
@@ -97,7 +97,7 @@ class Efficiency:
     trace: Trace
     choice: PeaksChoice
     modelled: ModelledCalls
-    own: FormulaRegistry | None = None
+    formulas: FormulaRegistry | None = None
     """Formulas of the user."""
 
     def __repr__(self) -> str:
@@ -114,7 +114,7 @@ class Efficiency:
     @cached_property
     def sets(self) -> pl.DataFrame:
         """Sets of arguments with the roof of one call: `roof_ns`, `bound`, `peak`."""
-        return with_roofs(_rounded(self.modelled, self.peaks), self.peaks)
+        return with_roofs(_with_rounding(self.modelled, self.peaks), self.peaks)
 
     @cached_property
     def kernels(self) -> pl.DataFrame:
@@ -129,22 +129,22 @@ class Efficiency:
             *("matrix_flop", "vector_flop", "recomputed_flop", "bytes", "wire_bytes"),
             *("roof_ns", "peak_ns", "recomputed_ns", "memory_ns"),
         )
-        found = self.modelled.kernels.join(work, on="set", how="left", maintain_order="left")
-        told = pl.col("known").is_in([MODELLED, LIKE])
-        return found.with_columns(
-            pl.when(told).then(pl.col(name) * pl.col("share")).alias(name) for name in parts
+        rows = self.modelled.kernels.join(work, on="set", how="left", maintain_order="left")
+        is_modelled = pl.col("known").is_in([MODELLED, LIKE])
+        return rows.with_columns(
+            pl.when(is_modelled).then(pl.col(name) * pl.col("share")).alias(name) for name in parts
         )
 
     @cached_property
-    def each(self) -> int:
+    def device_steps(self) -> int:
         """Complete steps, on each device: what an average step of a device is the part of."""
         devices = self.modelled.kernels.filter(pl.col("step") >= 0)["device"].n_unique()
         return max(find_steps(self.trace).filter("complete").height, 1) * max(devices, 1)
 
     def reached(self) -> pl.Expr:
         """The share of its roof that a good kernel reaches; all of one that was measured."""
-        known = self.peaks
-        measured = {*known.given, *known.measured} if known else set()
+        peaks = self.peaks
+        measured = {*peaks.stated, *peaks.measured} if peaks else set()
         shares = {
             **REACHED,
             **({MEMORY: 1.0} if "dram" in measured else {}),
@@ -166,7 +166,7 @@ class Efficiency:
     def step(self) -> StepEfficiency | None:
         """An average step; None where too little of its work is known, or its length is not."""
         share = self.step_modelled_share
-        if share is None or share < LEAST_MODELLED or not self.has_step_time:
+        if share is None or share < MIN_MODELLED or not self.has_step_time:
             return None
         return step_efficiency(self.trace, self.kernels, self.modelled.calls, self.peaks)
 
@@ -182,7 +182,7 @@ class Efficiency:
         return modelled_share(in_steps)
 
 
-@once_per_trace
+@memoize_per_trace
 def efficiency(trace: Trace) -> Efficiency:
     """How near the calls of a recording come to the roofs of its device.
 
@@ -196,24 +196,26 @@ def efficiency(trace: Trace) -> Efficiency:
 
 def with_roofs(sets: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
     """Sets of arguments with the roof of one call, what sets it, and the precision of products."""
-    known = peaks or DevicePeaks("")
+    device_peaks = peaks or DevicePeaks("")
     names, at_peak = [], []
     for flop, precision, tf32, uses in sets.select(
         "matrix_flop", "precision", "tf32", "matrix_kernels"
     ).iter_rows():
-        name = _peak_name(known, precision or "", tf32=tf32, uses_matrix=uses) if flop else ""
-        peak = known.peak(name) if name else None
+        name = (
+            _peak_name(device_peaks, precision or "", tf32=tf32, uses_matrix=uses) if flop else ""
+        )
+        peak = device_peaks.peak(name) if name else None
         names.append(name)
         at_peak.append(1e9 * flop / peak if peak else None)
-    memory, link = known.dram_bytes_per_s, known.link_bytes_per_s
-    peak_of = {one: known.peak(one) for one in ("fp64", "fp32")}
+    memory, link = device_peaks.dram_bytes_per_s, device_peaks.link_bytes_per_s
+    peak_of = {vector_type: device_peaks.peak(vector_type) for vector_type in ("fp64", "fp32")}
     moved = pl.col("read_bytes") + pl.col("written_bytes")
     by_vector = (
         pl.when(pl.col("precision") == "fp64")
         .then(_at(pl.col("vector_flop"), peak_of["fp64"]))
         .otherwise(_at(pl.col("vector_flop"), peak_of["fp32"]))
     )
-    told = sets.with_columns(
+    rows = sets.with_columns(
         pl.Series("peak", names, dtype=pl.String),
         pl.Series("peak_ns", at_peak, dtype=pl.Float64),
         vector_ns=by_vector,
@@ -241,11 +243,11 @@ def with_roofs(sets: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
         .then(pl.lit(VECTOR))
     )
     # Without the peak of what it mostly does, a call has no roof.
-    lacking = (pl.col("matrix_flop") > 0) & pl.col("peak_ns").is_null()
-    lacking |= pl.col("matrix_flop").is_null() | (pl.lit(memory is None) & (moved > 0))
-    return told.with_columns(
-        pl.when(~lacking & (roof > 0)).then(roof).alias("roof_ns"),
-        pl.when(~lacking).then(bound).alias("bound"),
+    is_incomplete = (pl.col("matrix_flop") > 0) & pl.col("peak_ns").is_null()
+    is_incomplete |= pl.col("matrix_flop").is_null() | (pl.lit(memory is None) & (moved > 0))
+    return rows.with_columns(
+        pl.when(~is_incomplete & (roof > 0)).then(roof).alias("roof_ns"),
+        pl.when(~is_incomplete).then(bound).alias("bound"),
         pl.when(pl.col("peak") != "")
         .then(pl.col("peak").str.strip_suffix("_tensor"))
         .otherwise("precision")
@@ -253,18 +255,18 @@ def with_roofs(sets: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
     )
 
 
-def _rounded(modelled: ModelledCalls, peaks: DevicePeaks | None) -> pl.DataFrame:
+def _with_rounding(modelled: ModelledCalls, peaks: DevicePeaks | None) -> pl.DataFrame:
     """Sets of arguments; products of fp32 that are faster than fp32 can be are rounded to tf32."""
     plain = peaks.peak("fp32") if peaks else None
     if not plain or not peaks or not peaks.peak("tf32_tensor"):
         return modelled.sets
     times = modelled.calls.group_by("set").agg(pl.col("union_ns").median())
     sets = modelled.sets.with_row_index("set").cast({"set": pl.Int64})
-    found = sets.join(times, on="set", how="left", maintain_order="left")
+    rows = sets.join(times, on="set", how="left", maintain_order="left")
     rate = 1e9 * pl.col("matrix_flop") / pl.col("union_ns")
     faster = (pl.col("precision") == "fp32") & ~pl.col("tf32") & (rate > plain)
     faster = faster.fill_null(value=False)
-    return found.with_columns(
+    return rows.with_columns(
         tf32=pl.col("tf32") | faster,
         assumed=pl.when(faster).then(pl.lit(_ROUNDED)).otherwise("assumed"),
     ).drop("set", "union_ns")
@@ -288,7 +290,7 @@ def _peak_name(peaks: DevicePeaks, precision: str, *, tf32: bool, uses_matrix: b
     )
 
 
-@once_per_trace
+@memoize_per_trace
 def operator_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
     """One row per operator and what it was given: work of a call, rates, roof and headroom.
 
@@ -296,8 +298,8 @@ def operator_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
     standard deviation.  Headroom is per step: what would be saved at the roof, and at the share
     of it that good kernels reach, which take a while to start.  Collectives have none: they wait.
     """
-    found = _of(subject)
-    sets = found.sets.with_row_index("set").with_columns(pl.col("set").cast(pl.Int64))
+    call_efficiency = _of(subject)
+    sets = call_efficiency.sets.with_row_index("set").with_columns(pl.col("set").cast(pl.Int64))
     work = sets.select(
         *("set", "operator", "family", "bound", "precision", "peak", "assumed", "roof_ns"),
         _texts(sets["input_dims"], shape_text).alias("shape"),
@@ -305,18 +307,20 @@ def operator_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
         flop=pl.col("matrix_flop") + pl.col("vector_flop"),
         bytes=pl.col("read_bytes") + pl.col("written_bytes") + pl.col("wire_bytes"),
     ).filter(pl.col("flop").is_not_null())
-    calls = found.modelled.calls.join(work, on="set", how="inner", maintain_order="left")
+    calls = call_efficiency.modelled.calls.join(work, on="set", how="inner", maintain_order="left")
     keys = ["operator", "shape", "types", "family", "bound", "precision"]
     in_steps = pl.col("step") >= 0
     time, roof = pl.col("union_ns"), pl.col("roof_ns")
-    reached = found.reached()
+    reached = call_efficiency.reached()
     rows = (
-        calls.with_columns(reachable_ns=pl.max_horizontal(roof / reached, found.shortest_ns))
+        calls.with_columns(
+            reachable_ns=pl.max_horizontal(roof / reached, call_efficiency.shortest_ns)
+        )
         .group_by(keys, maintain_order=True)
         .agg(
             pl.len().alias("calls"),
             time.sum().alias("device_ns"),
-            (time.filter(in_steps).sum() / found.each).alias("step_ns"),
+            (time.filter(in_steps).sum() / call_efficiency.device_steps).alias("step_ns"),
             (pl.col("flop").mean() / _GIGA).alias("gflop"),
             (pl.col("bytes").mean() / _MEBI).alias("mib"),
             _ratio(pl.col("flop").sum(), pl.col("bytes").sum()).alias("flop_per_byte"),
@@ -326,7 +330,10 @@ def operator_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
             .then(_ratio(100 * roof.sum(), time.sum()))
             .alias("roof_pct"),
             *(
-                ((time - pl.col(at)).clip(0).filter(in_steps).sum() / found.each).alias(name)
+                (
+                    (time - pl.col(at)).clip(0).filter(in_steps).sum()
+                    / call_efficiency.device_steps
+                ).alias(name)
                 for at, name in _HEADROOM.items()
             ),
             pl.col("assumed").first(),
@@ -345,17 +352,17 @@ def operator_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
 def _rates(amount: str, name: str) -> list[pl.Expr]:
     """What is done in a second, in tera: over all calls, their median and spread."""
     time = pl.col("union_ns")
-    each = _ratio(1e9 / _TERA * pl.col(amount), time)
+    rate = _ratio(1e9 / _TERA * pl.col(amount), time)
     return [
         _ratio(1e9 / _TERA * pl.col(amount).sum(), time.sum()).alias(name),
-        each.median().alias(f"median_{name}"),
-        each.std().fill_null(0.0).alias(f"spread_{name}"),
+        rate.median().alias(f"median_{name}"),
+        rate.std().fill_null(0.0).alias(f"spread_{name}"),
     ]
 
 
-def _texts(column: pl.Series, told: Callable[[str], str]) -> pl.Series:
-    known = {text: told(text) for text in column.unique() if text is not None}
-    return column.replace_strict(known, default=None, return_dtype=pl.String())
+def _texts(column: pl.Series, convert: Callable[[str], str]) -> pl.Series:
+    text_of = {text: convert(text) for text in column.unique() if text is not None}
+    return column.replace_strict(text_of, default=None, return_dtype=pl.String())
 
 
 def shape_text(dims: str) -> str:
@@ -365,8 +372,8 @@ def shape_text(dims: str) -> str:
     '8x16, 16'
     """
     shapes = _LIST.findall(dims)
-    told = ["x".join(_NUMBER.findall(shape)) for shape in shapes]
-    return ", ".join(one for one in told if one)
+    texts = ["x".join(_NUMBER.findall(shape)) for shape in shapes]
+    return ", ".join(text for text in texts if text)
 
 
 def _type_text(types: str) -> str:
@@ -375,8 +382,8 @@ def _type_text(types: str) -> str:
     >>> _type_text('["c10::Half", "c10::Half", "Scalar", ""]')
     'Half'
     """
-    found = (one.type for one in parse_inputs("[]", types) if isinstance(one, Tensor))
-    return ", ".join(dict.fromkeys(one.removeprefix("c10::") for one in found))
+    type_names = (tensor.type for tensor in parse_inputs("[]", types) if isinstance(tensor, Tensor))
+    return ", ".join(dict.fromkeys(name.removeprefix("c10::") for name in type_names))
 
 
 def _of(subject: Trace | Efficiency) -> Efficiency:
@@ -387,56 +394,58 @@ def _ratio(above: pl.Expr, below: pl.Expr) -> pl.Expr:
     return pl.when(below > 0).then(above / below)
 
 
-@once_per_trace
+@memoize_per_trace
 def family_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
     """The same by family of operators; kernels without work by the family of their names."""
-    found = _of(subject)
-    named = device_names(found.trace)
+    call_efficiency = _of(subject)
+    named = device_names(call_efficiency.trace)
     families = load_families()
     of_name = pl.Series([families.of(text or "") for text in named.texts], dtype=pl.String)
-    by_name = of_name.gather(named.codes[found.kernels["row"].to_numpy()])
-    return _groups(found, found.kernels["family"].fill_null(by_name).alias("name"))
+    by_name = of_name.gather(named.codes[call_efficiency.kernels["row"].to_numpy()])
+    return _groups(
+        call_efficiency, call_efficiency.kernels["family"].fill_null(by_name).alias("name")
+    )
 
 
 def kernel_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
     """The same by kernel."""
-    found = _of(subject)
-    named = device_names(found.trace)
+    call_efficiency = _of(subject)
+    named = device_names(call_efficiency.trace)
     short = pl.Series([short_kernel_name(text or "") for text in named.texts], dtype=pl.String)
-    names = short.gather(named.codes[found.kernels["row"].to_numpy()])
-    return _groups(found, names.alias("name"))
+    names = short.gather(named.codes[call_efficiency.kernels["row"].to_numpy()])
+    return _groups(call_efficiency, names.alias("name"))
 
 
 def module_efficiency(subject: Trace | Efficiency) -> pl.DataFrame:
     """The same by module, forward and backward pass together; nothing without modules."""
-    found = _of(subject)
-    modules = modules_of(found.trace, found.kernels["row"].to_numpy())
+    call_efficiency = _of(subject)
+    modules = modules_of(call_efficiency.trace, call_efficiency.kernels["row"].to_numpy())
     if modules is None:
         return pl.DataFrame(schema=GROUP_SCHEMA)
-    return _groups(found, modules.alias("name"))
+    return _groups(call_efficiency, modules.alias("name"))
 
 
-def _groups(found: Efficiency, keys: pl.Series) -> pl.DataFrame:
+def _groups(call_efficiency: Efficiency, keys: pl.Series) -> pl.DataFrame:
     """One row per value of `keys`, one for each of the kernels; per step, largest first."""
-    told = pl.col("known").is_in([MODELLED, LIKE])
+    is_modelled = pl.col("known").is_in([MODELLED, LIKE])
     time, roof = pl.col("dur_ns"), pl.col("roof_ns")
-    reached = found.reached()
+    reached = call_efficiency.reached()
     flop = (pl.col("matrix_flop") + pl.col("vector_flop")).sum()
     moved = (pl.col("bytes") + pl.col("wire_bytes")).sum()
     computes = roof.is_not_null() & (pl.col("family") != COLLECTIVE)
-    modelled, roofed = time.filter(told).sum(), time.filter(roof.is_not_null()).sum()
+    modelled, roofed = time.filter(is_modelled).sum(), time.filter(roof.is_not_null()).sum()
     rows = (
-        found.kernels.with_columns(
-            keys, reachable_ns=pl.max_horizontal(roof / reached, found.shortest_ns)
+        call_efficiency.kernels.with_columns(
+            keys, reachable_ns=pl.max_horizontal(roof / reached, call_efficiency.shortest_ns)
         )
         .filter(pl.col("step") >= 0)
         .group_by("name", maintain_order=True)
         .agg(
             pl.len().alias("calls"),
-            (time.sum() / found.each).alias("step_ns"),
+            (time.sum() / call_efficiency.device_steps).alias("step_ns"),
             (100 * modelled / time.sum().clip(1)).alias("modelled_pct"),
-            (flop / found.each / _GIGA).alias("gflop"),
-            (moved / found.each / _MEBI).alias("mib"),
+            (flop / call_efficiency.device_steps / _GIGA).alias("gflop"),
+            (moved / call_efficiency.device_steps / _MEBI).alias("mib"),
             _ratio(flop, moved).alias("flop_per_byte"),
             _ratio(1e9 / _TERA * flop, modelled).alias("tflops"),
             _ratio(1e9 / _TERA * moved, modelled).alias("tb_per_s"),
@@ -444,7 +453,10 @@ def _groups(found: Efficiency, keys: pl.Series) -> pl.DataFrame:
             pl.col("precision").sort_by(time).drop_nulls().last(),
             _ratio(100 * roof.sum(), roofed).alias("roof_pct"),
             *(
-                ((time - pl.col(at)).filter(computes).clip(0).sum() / found.each).alias(name)
+                (
+                    (time - pl.col(at)).filter(computes).clip(0).sum()
+                    / call_efficiency.device_steps
+                ).alias(name)
                 for at, name in _HEADROOM.items()
             ),
         )

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from timesink.analyses.work import CallArguments, KernelLaunch, Tensor, Work, moved
+from timesink.analyses.work import CallArguments, KernelLaunch, Tensor, Work, memory_work
 
 _EVEN = "tokens choose experts evenly"
 
@@ -19,7 +19,7 @@ _GENERATED = re.compile(
 _OPERAND = re.compile(r"(Mx)?(E2m1|E4m3|E5m2|Bfloat16|Fp16|Fp32)")
 _BYTES = {"E2m1": 0.5, "E4m3": 1.0, "E5m2": 1.0, "Bfloat16": 2.0, "Fp16": 2.0}
 _PRECISIONS = {"E2m1": "fp4", "E4m3": "fp8", "E5m2": "fp8", "Bfloat16": "bf16", "Fp16": "fp16"}
-_MOST_CHOICES = 64
+_MAX_CHOICES = 64
 
 
 def fused_experts(call: CallArguments, x: Tensor, w1: Tensor, w2: Tensor) -> Work | None:
@@ -47,9 +47,9 @@ def fused_experts(call: CallArguments, x: Tensor, w1: Tensor, w2: Tensor) -> Wor
     everywhere = _experts_everywhere(call, experts)
     if choices > everywhere:
         return None
-    touched = _touched(tokens, choices, everywhere) / everywhere
+    touched = _chosen_experts(tokens, choices, everywhere) / everywhere
     routed = tokens * choices * experts / everywhere
-    work = moved([x, chosen, weights_of_chosen], [x])
+    work = memory_work([x, chosen, weights_of_chosen], [x])
     weights = touched * (w1.bytes + w2.bytes)
     return replace(
         work,
@@ -79,8 +79,8 @@ def expert_stage(call: CallArguments, x: Tensor, w: Tensor, out: Tensor) -> Work
     # One row for each expert of a token, of a half where the result is gated, or their sum.
     if out.elements not in (routed * n, routed * n // 2, routed // choices * n):
         return None
-    work = moved([x], [out])
-    weights = w.bytes * _touched(routed // choices, choices, experts) / experts
+    work = memory_work([x], [out])
+    weights = w.bytes * _chosen_experts(routed // choices, choices, experts) / experts
     return replace(
         work,
         matrix_flop=2.0 * routed * n * k,
@@ -116,10 +116,10 @@ def routed_experts(call: CallArguments, x: Tensor, scores: Tensor) -> Work | Non
     if len(x.shape) != 2 or len(scores.shape) != 2:
         return None
     (tokens, k), experts = x.shape, scores.shape[1]
-    found = [one for launch in call.launches if (one := _grouped(launch))]
+    products = [product for launch in call.launches if (product := _grouped_product(launch))]
     if not tokens or not experts:
         return None
-    for first, second in pairwise(found):
+    for first, second in pairwise(products):
         choices = _choices(tokens, experts, first)
         if choices is None or choices != _choices(tokens, experts, second):
             continue
@@ -127,10 +127,10 @@ def routed_experts(call: CallArguments, x: Tensor, scores: Tensor) -> Work | Non
             continue
         gate = 2 if _is_gated(call) else 1
         narrow = first.columns / gate
-        routed, touched = tokens * choices, _touched(tokens, choices, experts)
+        routed, touched = tokens * choices, _chosen_experts(tokens, choices, experts)
         per_row = first.columns * first.weight_bytes + narrow * second.weight_bytes
         weights = touched * k * per_row
-        work = moved([x, scores], [x])
+        work = memory_work([x, scores], [x])
         return replace(
             work,
             matrix_flop=2.0 * routed * k * (first.columns + narrow),
@@ -150,13 +150,13 @@ def routing(call: CallArguments, scores: Tensor, weights: Tensor) -> Work | None
         return None
     if weights.shape[1] > scores.shape[1]:
         return None
-    work = moved([scores], [call.tensor(name) for name in ("weights", "chosen", "rows")])
+    work = memory_work([scores], [call.tensor(name) for name in ("weights", "chosen", "rows")])
     return replace(work, vector_flop=5.0 * scores.elements, precision=scores.precision)
 
 
 def routing_order(call: CallArguments, chosen: Tensor) -> Work | None:
     """Places of tokens in the order of their experts: no operations on numbers."""
-    return moved([chosen], [call.tensor(name) for name in ("order", "experts")])
+    return memory_work([chosen], [call.tensor(name) for name in ("order", "experts")])
 
 
 def sum_of_experts(x: Tensor, out: Tensor) -> Work | None:
@@ -164,7 +164,7 @@ def sum_of_experts(x: Tensor, out: Tensor) -> Work | None:
     if x.elements % max(out.elements, 1):
         return None
     flop = float(max(x.elements - out.elements, 0))
-    return replace(moved([x], [out]), vector_flop=flop, precision=x.precision)
+    return replace(memory_work([x], [out]), vector_flop=flop, precision=x.precision)
 
 
 def rows_by_expert(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:
@@ -182,8 +182,8 @@ def rows_by_expert(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:
     if out is None or out.shape != (rows, n):
         return None
     packed = 2 if call.name.endswith(("fp4_group_mm", "fp4_moe_mm")) else 1
-    work = moved([a, call.tensor("scale_a")], [out])
-    weights = min(1.0, rows / experts) * moved([b, call.tensor("scale_b")], []).read_bytes
+    work = memory_work([a, call.tensor("scale_a")], [out])
+    weights = min(1.0, rows / experts) * memory_work([b, call.tensor("scale_b")], []).read_bytes
     return replace(
         work,
         matrix_flop=2.0 * rows * n * k * packed,
@@ -200,7 +200,7 @@ def weight_gradients_by_expert(a: Tensor, b: Tensor, lengths: Tensor) -> Work | 
     if a.shape[0] != b.shape[0]:
         return None
     (rows, k), n = a.shape, b.shape[1]
-    work = moved([a, b], [a.sized(lengths.elements, k, n)])
+    work = memory_work([a, b], [a.sized(lengths.elements, k, n)])
     return replace(work, matrix_flop=2.0 * rows * n * k, precision=a.precision)
 
 
@@ -209,45 +209,45 @@ def _experts_everywhere(call: CallArguments, here: int) -> int:
     if "chosen" not in call.places:
         return here
     after = call.inputs[call.places["chosen"] + 1 :]
-    maps = (one for one in after if isinstance(one, Tensor) and one.precision == "int")
-    return max([here, *(one.elements for one in maps if len(one.shape) == 1)])
+    maps = (tensor for tensor in after if isinstance(tensor, Tensor) and tensor.precision == "int")
+    return max([here, *(tensor.elements for tensor in maps if len(tensor.shape) == 1)])
 
 
-def _touched(tokens: int, choices: int, experts: int) -> float:
+def _chosen_experts(tokens: int, choices: int, experts: int) -> float:
     """How many experts some token chose, where all are equally likely."""
     return experts * (1 - max(0.0, 1 - choices / experts) ** tokens)
 
 
-def _grouped(launch: KernelLaunch) -> _GroupedProduct | None:
-    found = _GENERATED.match(launch.kernel)
-    if found is None or len(launch.grid) < 2:
+def _grouped_product(launch: KernelLaunch) -> _GroupedProduct | None:
+    match = _GENERATED.match(launch.kernel)
+    if match is None or len(launch.grid) < 2:
         return None
-    operands = [(one[1], one[2]) for one in _OPERAND.finditer(found["types"])]
+    operands = [(operand[1], operand[2]) for operand in _OPERAND.finditer(match["types"])]
     if len(operands) == 1:
         operands *= 2
     if len(operands) != 2 or any(kind not in _BYTES for _, kind in operands):
         return None
-    m, n = int(found["m"]), int(found["n"])
+    m, n = int(match["m"]), int(match["n"])
     # `bN`: tokens lie along N, and the weights, along M, are the first operand.
     along_n = "_bN_" in launch.kernel
     if not along_n and "_bM_" not in launch.kernel:
         return None
     scaled, kind = operands[0 if along_n else 1]
     columns, rows = launch.grid[:2] if along_n else launch.grid[1::-1]
-    widest = max((one for _, one in operands), key=_BYTES.__getitem__)
+    widest = max((element for _, element in operands), key=_BYTES.__getitem__)
     # A byte of scale for 32 numbers, for 16 of the format without that mark.
     scale = 1 / 32 if scaled else 1 / 16 if kind == "E2m1" else 0.0
     tile, row_tile = (m, n) if along_n else (n, m)
-    held = _BYTES[kind] + scale
-    return _GroupedProduct(columns * tile, tile, rows, row_tile, held, _PRECISIONS[widest])
+    weight_bytes = _BYTES[kind] + scale
+    return _GroupedProduct(columns * tile, tile, rows, row_tile, weight_bytes, _PRECISIONS[widest])
 
 
 def _choices(tokens: int, experts: int, product: _GroupedProduct) -> int | None:
     """The one number of experts per token that needs as many tiles of rows as there are."""
     fitting = []
-    for choices in range(1, min(experts, _MOST_CHOICES) + 1):
-        begun = min(experts, tokens * choices)
-        if begun + (tokens * choices - begun) // product.row_tile == product.row_tiles:
+    for choices in range(1, min(experts, _MAX_CHOICES) + 1):
+        first_tiles = min(experts, tokens * choices)
+        if first_tiles + (tokens * choices - first_tiles) // product.row_tile == product.row_tiles:
             fitting.append(choices)
     return fitting[0] if len(fitting) == 1 else None
 

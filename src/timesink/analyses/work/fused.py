@@ -18,7 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from timesink.analyses.work import CallArguments, KernelLaunch, Tensor, Work, formula_of, moved
+from timesink.analyses.work import (
+    CallArguments,
+    KernelLaunch,
+    Tensor,
+    Work,
+    formula_of,
+    memory_work,
+)
 from timesink.analyses.work.pointwise import is_in_place
 
 _NAME = re.compile(r"triton_(?:[a-z]{3}_fused|\w+?)_(.*?)_?\d*$")
@@ -50,8 +57,8 @@ def fused_operators(kernel: str) -> tuple[str, ...]:
     >>> fused_operators("triton_poi_fused__to_copy_add_threshold_backward_3")
     ('_to_copy', 'add', 'threshold_backward')
     """
-    found = _NAME.match(kernel)
-    words = found[1].split("_") if found else []
+    match = _NAME.match(kernel)
+    words = match[1].split("_") if match else []
     operators, place = [], 0
     while place < len(words):
         for count in range(min(_LONGEST, len(words) - place), 0, -1):
@@ -78,7 +85,7 @@ def _operations(operator: str) -> int:
 
 def _extent(call: CallArguments, pointers: Sequence[Tensor]) -> int:
     """Over how many elements a kernel runs: the last plain numbers, at most its largest tensor."""
-    largest = max(one.elements for one in pointers)
+    largest = max(pointer.elements for pointer in pointers)
     settings = call.extra.get("kernel_kwargs", "")
     count = max(len(_BLOCKS.findall(settings)), 1)
     if call.name.startswith(("triton_red", "triton_per")):
@@ -99,14 +106,16 @@ def fused(call: CallArguments) -> Work | None:
     matrix seen otherwise, the first is updated in place.  What Inductor recorded goes before this.
     """
     pointers = call.tensors
-    if not pointers or not all(one.element_bytes for one in pointers):
+    if not pointers or not all(pointer.element_bytes for pointer in pointers):
         return None
     extent, operators = _extent(call, pointers), fused_operators(call.name)
     # What is read in part, as by index, counts at most once for each element of the kernel.
-    parts = [one if one.elements <= extent else one.sized(extent) for one in pointers]
+    parts = [
+        pointer if pointer.elements <= extent else pointer.sized(extent) for pointer in pointers
+    ]
     pointwise = call.name.startswith("triton_poi")
     # Results of matrix products come as matrices; those of a kernel that views them otherwise.
-    viewed = parts[0].shape != parts[-1].shape and any("view" in one for one in operators)
+    viewed = parts[0].shape != parts[-1].shape and any("view" in operator for operator in operators)
     both_read = (
         parts[0].type == parts[-1].type
         and (len(parts) == 2 or viewed)
@@ -116,12 +125,14 @@ def fused(call: CallArguments) -> Work | None:
         pointwise and parts[0].elements >= extent and (parts[-1].elements < extent or both_read)
     )
     if in_place and len(parts) == 1 and _FILLS.issuperset(operators):
-        work = moved([], parts)
+        work = memory_work([], parts)
     elif in_place:
-        work = moved(parts, parts[:1])
+        work = memory_work(parts, parts[:1])
     else:
-        work = moved(parts[:-1], parts[-1:])
-    floating = [one.precision for one in pointers if one.precision not in ("int", "int8")]
+        work = memory_work(parts[:-1], parts[-1:])
+    floating = [
+        pointer.precision for pointer in pointers if pointer.precision not in ("int", "int8")
+    ]
     work = replace(
         work,
         vector_flop=float(extent * sum(map(_operations, operators))),
@@ -153,15 +164,17 @@ def _number(text: str | None) -> float:
 
 def template(call: CallArguments) -> Work | None:
     """A matrix product or convolution: the pair of inputs whose shapes give that of the result."""
-    pointers = [one for one in call.tensors if one.element_bytes]
+    pointers = [tensor for tensor in call.tensors if tensor.element_bytes]
     if len(pointers) < 3:
         return None
     *inputs, out = pointers
     flop = 0.0
     for a, b in _pairs(inputs):
-        flop = _convolved(a, b, out) if "convolution" in call.name else _multiplied(a, b, out)
+        flop = (
+            _convolution_flop(a, b, out) if "convolution" in call.name else _product_flop(a, b, out)
+        )
         if flop:
-            work = replace(moved(inputs, [out]), matrix_flop=flop, precision=a.precision)
+            work = replace(memory_work(inputs, [out]), matrix_flop=flop, precision=a.precision)
             return _as_recorded(call, replace(work, assumed="last pointer written"))
     return None
 
@@ -170,7 +183,7 @@ def _pairs(tensors: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
     return [(a, b) for place, a in enumerate(tensors) for b in tensors[place + 1 :]]
 
 
-def _multiplied(a: Tensor, b: Tensor, out: Tensor) -> float:
+def _product_flop(a: Tensor, b: Tensor, out: Tensor) -> float:
     if len(a.shape) not in (2, 3) or len(b.shape) not in (2, 3) or a.shape[-1] != b.shape[-2]:
         return 0.0
     batch = a.shape[0] if len(a.shape) == 3 and len(b.shape) == 3 else 1
@@ -179,7 +192,7 @@ def _multiplied(a: Tensor, b: Tensor, out: Tensor) -> float:
     return 2.0 * out.elements * a.shape[-1] if fits else 0.0
 
 
-def _convolved(x: Tensor, weight: Tensor, out: Tensor) -> float:
+def _convolution_flop(x: Tensor, weight: Tensor, out: Tensor) -> float:
     same_rank = len(x.shape) == len(weight.shape) == len(out.shape) > 2
     if not same_rank or out.shape[1] != weight.shape[0] or x.shape[0] != out.shape[0]:
         return 0.0
@@ -211,30 +224,32 @@ class _Members:
 
 
 def _kernels(call: CallArguments) -> list[KernelLaunch]:
-    return [one for one in call.launches if _LISTS_KERNEL in one.kernel]
+    return [launch for launch in call.launches if _LISTS_KERNEL in launch.kernel]
 
 
 def _types(call: CallArguments) -> tuple[Tensor, Tensor, str]:
     """Samples of what the kernels work on and read from, and what was taken for granted."""
     for launch in _kernels(call):
-        for found in _FUNCTOR_TYPES.finditer(launch.kernel):
-            first, second = (Tensor((), kind or "") for kind in found.groups())
+        for match in _FUNCTOR_TYPES.finditer(launch.kernel):
+            first, second = (Tensor((), kind or "") for kind in match.groups())
             if first.element_bytes:
                 return first, second if second.element_bytes else first, ""
-    members = [one for one in call.tensors if one.shape and one.element_bytes]
-    known = members or [one for one in call.facts.parameters if one.element_bytes]
-    usual = Tensor((), known[0].type if known else call.facts.usual_type)
+    members = [tensor for tensor in call.tensors if tensor.shape and tensor.element_bytes]
+    candidates = members or [
+        parameter for parameter in call.facts.parameters if parameter.element_bytes
+    ]
+    usual = Tensor((), candidates[0].type if candidates else call.facts.usual_type)
     return usual, usual, "" if members else "type: that of the parameters"
 
 
 def _members(call: CallArguments) -> _Members | None:
     kind, source, assumed = _types(call)
-    lists = [one for one in call.inputs if isinstance(one, tuple)]
-    recorded = max((sum(one.elements for one in each) for each in lists), default=0)
-    found = (float(recorded), "") if recorded else _from_launches(call)
-    if found is None or not kind.element_bytes:
+    lists = [entry for entry in call.inputs if isinstance(entry, tuple)]
+    recorded = max((sum(tensor.elements for tensor in members) for members in lists), default=0)
+    estimate = (float(recorded), "") if recorded else _from_launches(call)
+    if estimate is None or not kind.element_bytes:
         return None
-    elements, how = found
+    elements, how = estimate
     return _Members(
         elements, kind.element_bytes, kind.precision, source.element_bytes, how or assumed
     )
@@ -242,8 +257,8 @@ def _members(call: CallArguments) -> _Members | None:
 
 def _from_launches(call: CallArguments) -> tuple[float, str] | None:
     """Elements of a list that was not recorded, from the blocks that were launched for it."""
-    blocks = sum(one.grid[0] for one in _kernels(call) if one.grid)
-    sizes = [one.elements for one in call.facts.parameters if one.elements]
+    blocks = sum(launch.grid[0] for launch in _kernels(call) if launch.grid)
+    sizes = [parameter.elements for parameter in call.facts.parameters if parameter.elements]
     if not blocks:
         return None
     if not sizes:
@@ -263,41 +278,41 @@ def over_lists(call: CallArguments) -> Work | None:
 
     All lists are read; the first is written, or one more where the operator is not in place.
     """
-    found = _members(call)
+    members = _members(call)
     plain = call.name.rpartition("_foreach_")[2].rstrip("_")
-    if found is None or plain == "mm":
+    if members is None or plain == "mm":
         return None
-    lists = sum(isinstance(one, tuple) for one in call.inputs) or 1
+    lists = sum(isinstance(entry, tuple) for entry in call.inputs) or 1
     squared = plain == "addcmul" and call.name.endswith("_")
     if squared:
         # Optimizers add the square of the gradient: both factors are the same tensors.
         lists = min(lists, 2)
-    written = found.elements * found.element_bytes
+    written = members.elements * members.element_bytes
     read = lists * written
     if plain == "zero":
         read = 0.0
     elif plain == "copy":
-        read = found.elements * found.source_bytes
+        read = members.elements * members.source_bytes
     elif plain in _REDUCING:
         written = 0.0
     return Work(
-        vector_flop=_OPERATIONS.get(plain, 1) * found.elements,
-        precision=found.precision,
+        vector_flop=_OPERATIONS.get(plain, 1) * members.elements,
+        precision=members.precision,
         read_bytes=read,
         written_bytes=written,
-        assumed=f"{found.assumed}; both factors are the same".lstrip("; ")
+        assumed=f"{members.assumed}; both factors are the same".lstrip("; ")
         if squared
-        else found.assumed,
+        else members.assumed,
     )
 
 
 def unscaled(call: CallArguments) -> Work | None:
     """Gradients are scaled in place and looked through for what is not a number."""
-    found = _members(call)
-    if found is None:
+    members = _members(call)
+    if members is None:
         return None
-    size = found.elements * found.element_bytes
-    return Work(0.0, 2 * found.elements, found.precision, size, size, assumed=found.assumed)
+    size = members.elements * members.element_bytes
+    return Work(0.0, 2 * members.elements, members.precision, size, size, assumed=members.assumed)
 
 
 def fused_step(call: CallArguments, lists: int, kept: int, operations: float) -> Work | None:
@@ -306,24 +321,24 @@ def fused_step(call: CallArguments, lists: int, kept: int, operations: float) ->
     `lists` counts parameters, gradients and states; `kept` those without a function where the
     options say so: their number stands in the name of the kernel where that is known.
     """
-    found = _members(call)
-    if found is None:
+    members = _members(call)
+    if members is None:
         return None
     for launch in _kernels(call):
         if depth := _DEPTH.search(launch.kernel):
             lists = int(depth[1] or depth[2])
             break
-    size = found.elements * found.element_bytes
+    size = members.elements * members.element_bytes
     return Work(
-        vector_flop=operations * found.elements,
-        precision=found.precision,
+        vector_flop=operations * members.elements,
+        precision=members.precision,
         read_bytes=lists * size,
         written_bytes=max(lists - kept, 1) * size,
-        assumed=found.assumed,
+        assumed=members.assumed,
     )
 
 
 def scale_update(call: CallArguments) -> Work | None:
     """A few numbers for the whole model."""
-    size = sum(one.bytes for one in call.tensors if not one.shape)
+    size = sum(tensor.bytes for tensor in call.tensors if not tensor.shape)
     return Work(0.0, 1.0, "fp32", size, size) if is_in_place(call.name) else None

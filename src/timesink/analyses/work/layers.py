@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from timesink.analyses.work import CallArguments, Tensor, Work, moved, vector_work
+from timesink.analyses.work import CallArguments, Tensor, Work, memory_work, vector_work
 
 _COMPLEX = {
     "float": "c10::complex<float>",
@@ -60,8 +60,8 @@ def alignment_loss(call: CallArguments, given: Tensor, target: Tensor) -> Work |
     lengths = call.integers("target_lengths")
     longest = max(lengths) if lengths else target.shape[-1] if len(target.shape) == 2 else 0
     states = given.sized(batch, steps, 2 * longest + 1)
-    made = [given.sized(batch), states]
-    work = vector_work(8 * states.elements, given, [given, target], made)
+    results = [given.sized(batch), states]
+    work = vector_work(8 * states.elements, given, [given, target], results)
     return work if longest else replace(work, assumed="labels of unknown length")
 
 
@@ -75,8 +75,8 @@ def alignment_loss_backward(
 
 def dropout(given: Tensor) -> Work | None:
     """Draw and scale: two per element; writes which elements were kept."""
-    made = [given.sized(*given.shape), Tensor(given.shape, "bool")]
-    return vector_work(2 * given.elements, given, [given], made)
+    results = [given.sized(*given.shape), Tensor(given.shape, "bool")]
+    return vector_work(2 * given.elements, given, [given], results)
 
 
 def dropout_backward(grad: Tensor, mask: Tensor) -> Work | None:
@@ -118,10 +118,10 @@ def recurrent(call: CallArguments, given: Tensor, hidden: Tensor) -> Work | None
     steps = given.elements // max(given.shape[-1], 1)
     directions = 2 if call.flag("both_ways") else 1
     out = given.sized(steps, directions * hidden.shape[-1] if hidden.shape else 0)
-    made = [out, hidden, cell]
+    results = [out, hidden, cell]
     return replace(
-        moved([given, weights, hidden, cell], made),
-        matrix_flop=2.0 * steps * _multiplied(call, weights),
+        memory_work([given, weights, hidden, cell], results),
+        matrix_flop=2.0 * steps * _matrix_elements(call, weights),
         precision=given.precision,
         assumed="" if call.tensor_list("weights") else "all weights are in matrices",
     )
@@ -135,8 +135,8 @@ def recurrent_backward(call: CallArguments, given: Tensor) -> Work | None:
         return None
     steps = given.elements // max(given.shape[-1], 1)
     return replace(
-        moved([given, weights, output, grad], [given.sized(*given.shape), weights]),
-        matrix_flop=4.0 * steps * _multiplied(call, weights),
+        memory_work([given, weights, output, grad], [given.sized(*given.shape), weights]),
+        matrix_flop=4.0 * steps * _matrix_elements(call, weights),
         precision=given.precision,
         assumed="" if call.tensor_list("weights") else "all weights are in matrices",
     )
@@ -144,15 +144,15 @@ def recurrent_backward(call: CallArguments, given: Tensor) -> Work | None:
 
 def _weights(call: CallArguments) -> Tensor | None:
     """All weights as one tensor, of the type of the input."""
-    given, listed = call.tensor("given"), call.tensor_list("weights")
-    if given is None or not listed:
+    source, listed = call.tensor("given"), call.tensor_list("weights")
+    if source is None or not listed:
         return call.tensor("buffer")
-    return given.sized(sum(one.elements for one in listed))
+    return source.sized(sum(tensor.elements for tensor in listed))
 
 
-def _multiplied(call: CallArguments, weights: Tensor) -> int:
+def _matrix_elements(call: CallArguments, weights: Tensor) -> int:
     listed = call.tensor_list("weights")
-    return sum(one.elements for one in listed if len(one.shape) == 2) or weights.elements
+    return sum(tensor.elements for tensor in listed if len(tensor.shape) == 2) or weights.elements
 
 
 def recurrent_cell(
@@ -160,10 +160,10 @@ def recurrent_cell(
 ) -> Work | None:
     """Gates of one step: three operations per gate and five per state; gates are kept."""
     is_lstm = "lstm" in call.name
-    kept = state.sized(state.elements * (4 if is_lstm else 5))
-    made = [state, state if is_lstm else None, kept]
+    saved = state.sized(state.elements * (4 if is_lstm else 5))
+    results = [state, state if is_lstm else None, saved]
     read = [gates, hidden_gates, state, call.tensor("bias"), call.tensor("hidden_bias")]
-    return vector_work(3 * gates.elements + 5 * state.elements, gates, read, made)
+    return vector_work(3 * gates.elements + 5 * state.elements, gates, read, results)
 
 
 def recurrent_cell_backward(call: CallArguments, kept: Tensor) -> Work | None:
@@ -171,9 +171,9 @@ def recurrent_cell_backward(call: CallArguments, kept: Tensor) -> Work | None:
     is_lstm = "lstm" in call.name
     grad, cell_grad = call.tensor("grad"), call.tensor("cell_grad")
     states = kept.elements // (4 if is_lstm else 5)
-    made = kept.sized(states * (5 if is_lstm else 7))
+    result = kept.sized(states * (5 if is_lstm else 7))
     read = [grad, cell_grad, kept, call.tensor("state"), call.tensor("new_state")]
-    return vector_work(3 * made.elements, kept, read, [made])
+    return vector_work(3 * result.elements, kept, read, [result])
 
 
 def distances(a: Tensor, b: Tensor) -> Work | None:
@@ -212,23 +212,23 @@ def norm_and_perceptron(call: CallArguments) -> Work | None:
 
 
 def _rows_first(call: CallArguments) -> tuple[Tensor | None, list[Tensor]]:
-    tensors = [one for one in call.tensors if one.elements]
+    tensors = [tensor for tensor in call.tensors if tensor.elements]
     if not tensors or len(tensors[0].shape) < 2 or not tensors[0].element_bytes:
         return None, []
-    return tensors[0], [one for one in tensors[1:] if len(one.shape) == 2]
+    return tensors[0], [tensor for tensor in tensors[1:] if len(tensor.shape) == 2]
 
 
 def _after_norm(call: CallArguments, x: Tensor, weights: Sequence[Tensor]) -> Work | None:
     """A norm, and products of rows with one weight after another; what lies between stays."""
-    if not x.element_bytes or not all(one.element_bytes for one in weights):
+    if not x.element_bytes or not all(weight.element_bytes for weight in weights):
         return None
     rows = math.prod(x.shape[:-1])
     names = " ".join(launch.kernel for launch in call.launches).lower()
     eight = any(word in names for word in _EIGHT_BITS)
-    work = moved([x, *weights], [x.sized(*x.shape[:-1], weights[-1].shape[0])])
+    work = memory_work([x, *weights], [x.sized(*x.shape[:-1], weights[-1].shape[0])])
     return replace(
         work,
-        matrix_flop=2.0 * rows * sum(one.elements for one in weights),
+        matrix_flop=2.0 * rows * sum(weight.elements for weight in weights),
         vector_flop=2.0 * x.elements,
         precision="fp8" if eight else x.precision,
         assumed="results for the backward pass are left out",
@@ -259,13 +259,13 @@ def batch_norm(call: CallArguments, given: Tensor) -> Work | None:
         return None
     weight, bias = call.tensor("weight"), call.tensor("bias")
     mean, variance = call.tensor("mean"), call.tensor("variance")
-    out, found = given.sized(*given.shape), _statistics(given, given.shape[1])
+    out, statistics = given.sized(*given.shape), _statistics(given, given.shape[1])
     read = [given, weight, bias, mean, variance]
     # Without statistics of its own it must make them from what it is given.
     is_training = call.flag("training") if mean else True
     if is_training is False:
         return _work(_SCALE_AND_SHIFT, given, read, [out])
-    work = _work(_WITH_STATISTICS, given, read, [out, found, found, mean, variance])
+    work = _work(_WITH_STATISTICS, given, read, [out, statistics, statistics, mean, variance])
     is_told = is_training or "training" not in call.places
     return work if is_told else replace(work, assumed="in training")
 
@@ -281,9 +281,9 @@ def channel_statistics(call: CallArguments, given: Tensor) -> Work | None:
     grad = call.tensor("grad")
     if len(given.shape) < 2:
         return None
-    found = _statistics(given, given.shape[1])
+    statistics = _statistics(given, given.shape[1])
     read = [given, grad, call.tensor("mean"), call.tensor("variance")]
-    return _work(_STATISTICS, given, read, [found, found])
+    return _work(_STATISTICS, given, read, [statistics, statistics])
 
 
 def gathered_statistics(call: CallArguments, mean: Tensor) -> Work | None:
@@ -291,8 +291,10 @@ def gathered_statistics(call: CallArguments, mean: Tensor) -> Work | None:
     variance = call.tensor("variance")
     if not mean.shape:
         return None
-    found = _statistics(mean, mean.shape[-1])
-    return _work(_WITH_STATISTICS, mean, [mean, variance, call.tensor("counts")], [found, found])
+    statistics = _statistics(mean, mean.shape[-1])
+    return _work(
+        _WITH_STATISTICS, mean, [mean, variance, call.tensor("counts")], [statistics, statistics]
+    )
 
 
 def scaled_gradient(call: CallArguments, grad: Tensor, given: Tensor) -> Work | None:
@@ -311,9 +313,9 @@ def row_norm(call: CallArguments, given: Tensor, *, statistics: int) -> Work | N
         return None
     weight, sizes = call.tensor("weight"), call.integers("shape")
     width = math.prod(sizes) if sizes else weight.elements if weight else given.shape[-1]
-    found = _statistics(given, statistics * given.elements / max(width, 1))
+    row_statistics = _statistics(given, statistics * given.elements / max(width, 1))
     read = [given, weight, call.tensor("bias")]
-    work = _work(_WITH_STATISTICS, given, read, [given.sized(*given.shape), found])
+    work = _work(_WITH_STATISTICS, given, read, [given.sized(*given.shape), row_statistics])
     return work if sizes or weight else replace(work, assumed="over the last dimension")
 
 
@@ -322,18 +324,23 @@ def group_norm(call: CallArguments, given: Tensor) -> Work | None:
     groups = call.integer("groups")
     if not given.shape:
         return None
-    found = given.sized(given.shape[0] * (groups or 1))
+    group_statistics = given.sized(given.shape[0] * (groups or 1))
     read = [given, call.tensor("weight"), call.tensor("bias")]
-    return _work(_WITH_STATISTICS, given, read, [given.sized(*given.shape), found, found])
+    return _work(
+        _WITH_STATISTICS,
+        given,
+        read,
+        [given.sized(*given.shape), group_statistics, group_statistics],
+    )
 
 
 def normalisation_backward(call: CallArguments, grad: Tensor, given: Tensor) -> Work | None:
     """Gradients of input, weight and bias as far as `mask` asks; all where there is none."""
     weight = call.tensor("weight")
     parameters = [weight, weight] if call.tensor("mean") else [weight]
-    asked = call.flags("mask") or (True,) * 3
-    made = [given.sized(*given.shape), *parameters]
-    written = [one for one, is_asked in zip(made, asked, strict=False) if is_asked]
+    wanted = call.flags("mask") or (True,) * 3
+    results = [given.sized(*given.shape), *parameters]
+    written = [tensor for tensor, is_asked in zip(results, wanted, strict=False) if is_asked]
     read = [grad, given, weight, call.tensor("mean"), call.tensor("deviation")]
     return _work(_WITH_STATISTICS, given, read, written)
 
@@ -347,19 +354,19 @@ def softmax(call: CallArguments, given: Tensor) -> Work | None:
 
 def softmax_backward(call: CallArguments, grad: Tensor, output: Tensor) -> Work | None:
     """Multiply, sum, subtract, multiply: four per element."""
-    made = Tensor(output.shape, call.type_of("type") or grad.type)
-    return _work(_SOFTMAX_BACKWARD, output, [grad, output, call.tensor("mask")], [made])
+    result = Tensor(output.shape, call.type_of("type") or grad.type)
+    return _work(_SOFTMAX_BACKWARD, output, [grad, output, call.tensor("mask")], [result])
 
 
 def weight_norm(given: Tensor, norms: Tensor) -> Work | None:
     """A weight scaled to given norms; writes the norms it had."""
-    made = [given.sized(*given.shape), _statistics(given, norms.elements)]
-    return _work(_STATISTICS, given, [given, norms], made)
+    results = [given.sized(*given.shape), _statistics(given, norms.elements)]
+    return _work(_STATISTICS, given, [given, norms], results)
 
 
 def weight_norm_backward(
     call: CallArguments, grad: Tensor, given: Tensor, norms: Tensor
 ) -> Work | None:
     """Gradients of a weight and of its norms."""
-    made = [given.sized(*given.shape), norms.sized(*norms.shape)]
-    return _work(_WITH_STATISTICS, given, [grad, given, norms, call.tensor("found")], made)
+    results = [given.sized(*given.shape), norms.sized(*norms.shape)]
+    return _work(_WITH_STATISTICS, given, [grad, given, norms, call.tensor("found")], results)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from timesink.analyses.work import CallArguments, Tensor, Work, moved
+from timesink.analyses.work import CallArguments, Tensor, Work, memory_work
 
 
 def matmul(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:
@@ -55,14 +55,14 @@ def linear_backward(call: CallArguments, grad: Tensor, a: Tensor, b: Tensor) -> 
     if len(b.shape) != 2:
         return None
     rows, (n, k) = math.prod(grad.shape[:-1]), b.shape
-    asked = call.flags("mask") or (True, True, True)
-    if len(asked) != 3:
+    wanted = call.flags("mask") or (True, True, True)
+    if len(wanted) != 3:
         return None
-    work = moved(
-        [grad, a if asked[1] else None, b if asked[0] else None],
-        [one for one, is_asked in zip((a, b, b.sized(n)), asked, strict=True) if is_asked],
+    work = memory_work(
+        [grad, a if wanted[1] else None, b if wanted[0] else None],
+        [tensor for tensor, is_asked in zip((a, b, b.sized(n)), wanted, strict=True) if is_asked],
     )
-    flop = 2.0 * rows * n * k * (asked[0] + asked[1]) + rows * n * asked[2]
+    flop = 2.0 * rows * n * k * (wanted[0] + wanted[1]) + rows * n * wanted[2]
     return replace(work, matrix_flop=flop, precision=a.precision)
 
 
@@ -76,20 +76,22 @@ def scaled_matmul(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:
     is_older = call.name == "aten::_scaled_mm" and call.tensor("scale_b") is None
     bias = call.tensor("scale_a" if is_older else "bias")
     out_type = call.type_of("scale_b" if is_older else "out_type")
-    scales = [one for name in ("scale_a", "scale_b") for one in _scales(call, name)]
+    scales = [scale for name in ("scale_a", "scale_b") for scale in _scales(call, name)]
     if is_older:
-        scales = [one for place in (4, 5) if (one := call.tensor(place))]
+        scales = [scale for place in (4, 5) if (scale := call.tensor(place))]
     product = Tensor((a.shape[0], b.shape[1]), out_type or "c10::BFloat16")
     k = a.shape[1] * (2 if a.type.endswith("_x2") else 1)
     work = _product(a, b, product, k, bias)
-    work = replace(work, read_bytes=work.read_bytes + sum(one.bytes for one in scales))
+    work = replace(work, read_bytes=work.read_bytes + sum(scale.bytes for scale in scales))
     return work if out_type else replace(work, assumed="the product has two bytes per element")
 
 
 def _scales(call: CallArguments, name: str) -> tuple[Tensor, ...]:
-    one = call.tensor(name)
+    scale = call.tensor(name)
     # Types within a list are not recorded; such scales have one byte per block of elements.
-    return (one,) if one else tuple(replace(s, type="signed char") for s in call.tensor_list(name))
+    return (
+        (scale,) if scale else tuple(replace(s, type="signed char") for s in call.tensor_list(name))
+    )
 
 
 def grouped_matmul(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:
@@ -109,7 +111,7 @@ def grouped_matmul(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:
     kind = call.type_of("out_type") or ("c10::BFloat16" if a.element_bytes < 2 else a.type)
     bias = call.tensor("bias")
     scales = [*_scales(call, "scale_a"), *_scales(call, "scale_b")]
-    work = moved([a, b, bias, ends, *scales], [Tensor(shape, kind)])
+    work = memory_work([a, b, bias, ends, *scales], [Tensor(shape, kind)])
     flop *= 2 if a.type.endswith("_x2") else 1
     return replace(
         work,
@@ -134,7 +136,7 @@ def packed_matmul(a: Tensor, b: Tensor, scales: Tensor) -> Work | None:
     if len(a.shape) != 2 or not scales.shape:
         return None
     (m, k), n = a.shape, scales.shape[1 if len(scales.shape) == 3 else 0]
-    work = moved([a, b, scales], [a.sized(m, n)])
+    work = memory_work([a, b, scales], [a.sized(m, n)])
     return replace(work, matrix_flop=2.0 * m * n * k, precision=a.precision)
 
 
@@ -148,7 +150,7 @@ def transformer_engine_gemm(call: CallArguments, a: Tensor, b: Tensor, out: Tens
         across, along = bool(call.integer("transpose_a")), bool(call.integer("transpose_b"))
     n, k = a.shape if across else a.shape[::-1]
     m = b.shape[1] if along else b.shape[0]
-    work = moved([a, b, call.tensor("bias")], [out])
+    work = memory_work([a, b, call.tensor("bias")], [out])
     is_fp8 = a.type == "unsigned char"
     return replace(work, matrix_flop=2.0 * m * n * k, precision="fp8" if is_fp8 else a.precision)
 
@@ -158,7 +160,7 @@ def outer_product(call: CallArguments, a: Tensor, b: Tensor) -> Work | None:
     bias = call.tensor("bias")
     product = a.sized(a.elements, b.elements)
     flop = product.elements * (2.0 if bias else 1.0)
-    return replace(moved([a, b, bias], [product]), vector_flop=flop, precision=a.precision)
+    return replace(memory_work([a, b, bias], [product]), vector_flop=flop, precision=a.precision)
 
 
 def _product(a: Tensor, b: Tensor, product: Tensor, k: int, bias: Tensor | None) -> Work:
@@ -166,8 +168,8 @@ def _product(a: Tensor, b: Tensor, product: Tensor, k: int, bias: Tensor | None)
     flop = 2.0 * product.elements * k * (4 if "complex" in a.type else 1)
     flop += product.elements if bias else 0
     # What is computed with is the wider operand: rows of two bytes times weights of one.
-    precision = max((a, b), key=lambda one: one.element_bytes).precision
-    return replace(moved([a, b, bias], [product]), matrix_flop=flop, precision=precision)
+    precision = max((a, b), key=lambda tensor: tensor.element_bytes).precision
+    return replace(memory_work([a, b, bias], [product]), matrix_flop=flop, precision=precision)
 
 
 # -- weights of fewer bits, and numbers to fewer bits and back -------------------------------------
@@ -196,7 +198,7 @@ def scaled_product(call: CallArguments, a: Tensor, b: Tensor, packed: int = 0) -
         return None
     # Two numbers of four bits share a byte, or an element of that type.
     packed = packed or a.precision == "fp4"
-    work = _scaled(call, (a, b), (n, k * 2 if packed else k), out)
+    work = _scaled_product(call, (a, b), (n, k * 2 if packed else k), out)
     return replace(work, precision="fp4") if packed else work
 
 
@@ -208,7 +210,7 @@ def fused_linear(call: CallArguments, x: Tensor, w: Tensor) -> Work | None:
     packed = w.element_bytes == 1 and 2 * w.shape[1] == k
     if w.shape[1] != k and not packed:
         return None
-    work = _scaled(call, (x, w), (n, k), x.sized(*x.shape[:-1], n))
+    work = _scaled_product(call, (x, w), (n, k), x.sized(*x.shape[:-1], n))
     return replace(work, precision="fp4") if packed else work
 
 
@@ -220,24 +222,24 @@ def packed_product(call: CallArguments, x: Tensor) -> Work | None:
     """
     if not x.shape or not x.shape[-1]:
         return None
-    flat = [one if isinstance(one, Tensor) else None for one in call.inputs]
+    flat = [entry if isinstance(entry, Tensor) else None for entry in call.inputs]
     places = [
         place
-        for place, one in enumerate(flat)
-        if place and one and _is_integer(one) and len(one.shape) == 2 and one.elements
+        for place, tensor in enumerate(flat)
+        if place and tensor and _is_integer(tensor) and len(tensor.shape) == 2 and tensor.elements
     ]
     if not places:
         return None
     weights = flat[places[0]]
-    after = [one for one in flat[places[0] + 1 :] if one and len(one.shape) == 2]
-    scales = next((one for one in after if not _is_integer(one)), None)
+    after = [tensor for tensor in flat[places[0] + 1 :] if tensor and len(tensor.shape) == 2]
+    scales = next((tensor for tensor in after if not _is_integer(tensor)), None)
     if weights is None:
         return None
     k, n = x.shape[-1], scales.shape[-1] if scales else weights.shape[-1]
     if not n or not _BITS[0] <= 8 * weights.bytes / (k * n) <= _BITS[1]:
         return None
     rows = x.elements // k
-    work = moved([x, weights, *after], [x.sized(rows, n)])
+    work = memory_work([x, weights, *after], [x.sized(rows, n)])
     return replace(work, matrix_flop=2.0 * rows * n * k, precision=x.precision)
 
 
@@ -248,7 +250,7 @@ def codebook_product(call: CallArguments, x: Tensor, w: Tensor) -> Work | None:
         return None
     n, k = shape
     rows = x.elements // k if k else 0
-    work = moved([x, w, call.tensor("scale"), call.tensor("code")], [x.sized(rows, n)])
+    work = memory_work([x, w, call.tensor("scale"), call.tensor("code")], [x.sized(rows, n)])
     return replace(work, matrix_flop=2.0 * rows * n * k, precision=x.precision)
 
 
@@ -259,7 +261,7 @@ def block_format_product(call: CallArguments, x: Tensor, w: Tensor) -> Work | No
         return None
     k = x.shape[-1]
     rows = x.elements // k if k else 0
-    work = moved([x, w], [x.sized(rows, n)])
+    work = memory_work([x, w], [x.sized(rows, n)])
     return replace(work, matrix_flop=2.0 * rows * n * k, precision=x.precision)
 
 
@@ -274,7 +276,7 @@ def quantisation(call: CallArguments, x: Tensor, out: Tensor, *, per_element: in
     # Versions order arguments differently: a scale in the place of `x` is no such call.
     if not x.elements // 8 <= out.elements <= 2 * x.elements:
         return None
-    work = moved([x, call.tensor("scale")], [out, call.tensor("new_scale")])
+    work = memory_work([x, call.tensor("scale")], [out, call.tensor("new_scale")])
     return replace(work, vector_flop=float(per_element * x.elements), precision=x.precision)
 
 
@@ -286,7 +288,7 @@ def blockwise_quantisation(call: CallArguments, x: Tensor) -> Work | None:
     return Work(
         vector_flop=2.0 * x.elements,
         precision=x.precision,
-        read_bytes=x.bytes + moved([call.tensor("code")], []).read_bytes,
+        read_bytes=x.bytes + memory_work([call.tensor("code")], []).read_bytes,
         written_bytes=share * x.elements + scales,
         assumed="" if block else "scales are left out",
     )
@@ -294,8 +296,8 @@ def blockwise_quantisation(call: CallArguments, x: Tensor) -> Work | None:
 
 def dequantisation(call: CallArguments, x: Tensor) -> Work | None:
     """`x` to the type that `type` names, one operation an element; as many as `shape` says."""
-    told = call.type_of("type")
-    written = Tensor((), told or call.facts.usual_type)
+    type_name = call.type_of("type")
+    written = Tensor((), type_name or call.facts.usual_type)
     if not written.element_bytes:
         return None
     elements = x.elements
@@ -307,9 +309,9 @@ def dequantisation(call: CallArguments, x: Tensor) -> Work | None:
     return Work(
         vector_flop=float(elements),
         precision=written.precision,
-        read_bytes=moved([x, call.tensor("scale"), call.tensor("code")], []).read_bytes,
+        read_bytes=memory_work([x, call.tensor("scale"), call.tensor("code")], []).read_bytes,
         written_bytes=elements * written.element_bytes,
-        assumed="" if told else f"result is {written.precision}",
+        assumed="" if type_name else f"result is {written.precision}",
     )
 
 
@@ -318,11 +320,11 @@ def unpacked_weights(call: CallArguments, x: Tensor, scale: Tensor) -> Work | No
     if x.element_bytes != 4:
         return None
     elements = x.elements * 8
-    work = moved([x, scale, call.tensor("zeros")], [scale.sized(elements)])
+    work = memory_work([x, scale, call.tensor("zeros")], [scale.sized(elements)])
     return replace(work, vector_flop=2.0 * elements, precision=scale.precision)
 
 
-def _scaled(
+def _scaled_product(
     call: CallArguments, factors: tuple[Tensor, Tensor], size: tuple[int, ...], out: Tensor | None
 ) -> Work:
     a, b = factors
@@ -334,10 +336,10 @@ def _scaled(
         out = Tensor((rows, n), kind or "c10::BFloat16")
     bias = call.tensor("bias")
     scales = [call.tensor(name) for name in ("scale_a", "scale_b")]
-    work = moved([a, b, bias, *scales], [out])
+    work = memory_work([a, b, bias, *scales], [out])
     flop = 2.0 * rows * n * k + (rows * n if bias else 0)
     return replace(work, matrix_flop=flop, precision=a.precision, assumed=assumed)
 
 
-def _is_integer(one: Tensor) -> bool:
-    return one.precision in ("int", "int8")
+def _is_integer(tensor: Tensor) -> bool:
+    return tensor.precision in ("int", "int8")

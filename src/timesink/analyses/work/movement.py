@@ -17,8 +17,8 @@ from operator import attrgetter
 import polars as pl
 
 from timesink.analyses.communication_calls import bus_share, collective_kind, element_bytes
-from timesink.analyses.work import CallArguments, Tensor, Work, moved
-from timesink.analyses.work.pointwise import LONG, broadcast, promoted
+from timesink.analyses.work import CallArguments, Tensor, Work, memory_work
+from timesink.analyses.work.pointwise import LONG, broadcast, promote_types
 
 _OPAQUE = re.compile(r"OpaqueType<\(?(?:unsigned int\)?)?\s*(\d+)u?>")
 _COPIED = re.compile(r"CatArrayBatchedCopy\w*<([\w:]+)")
@@ -31,28 +31,28 @@ def type_of_list(call: CallArguments) -> tuple[str, str]:
     Kernels that copy lists say in their names how wide an element is.
     """
     for launch in call.launches:
-        if found := _OPAQUE.search(launch.kernel):
-            return _PLAIN.get(int(found[1]), ""), ""
-        found = _COPIED.search(launch.kernel)
-        if found and Tensor((), found[1]).element_bytes:
-            return found[1], ""
+        if match := _OPAQUE.search(launch.kernel):
+            return _PLAIN.get(int(match[1]), ""), ""
+        match = _COPIED.search(launch.kernel)
+        if match and Tensor((), match[1]).element_bytes:
+            return match[1], ""
     return call.facts.usual_type, "type of the list's members: the usual one"
 
 
 def copied(source: Tensor, target: Tensor) -> Work | None:
     """`source` is read and `target` written, each at its own type and size."""
-    return moved([source], [target])
+    return memory_work([source], [target])
 
 
 def duplicated(call: CallArguments, given: Tensor) -> Work | None:
     """A tensor is read and written elsewhere, in another order or with the type of `dtype`."""
     kind = call.type_of("dtype") or given.type
-    return moved([given], [Tensor(given.shape, kind)])
+    return memory_work([given], [Tensor(given.shape, kind)])
 
 
 def looked_at(given: Tensor) -> Work | None:
     """One tensor is read, and next to nothing written."""
-    return moved([given], [])
+    return memory_work([given], [])
 
 
 def concatenated(call: CallArguments) -> Work | None:
@@ -61,9 +61,11 @@ def concatenated(call: CallArguments) -> Work | None:
     if not members and out is not None and out.elements:
         members = (out,)
     widest = max(
-        (one for one in members if one.element_bytes), default=None, key=attrgetter("element_bytes")
+        (member for member in members if member.element_bytes),
+        default=None,
+        key=attrgetter("element_bytes"),
     )
-    untold = any(not one.element_bytes for one in members)
+    untold = any(not member.element_bytes for member in members)
     kind, assumed = type_of_list(call)
     usual = kind
     if out is not None:
@@ -73,9 +75,9 @@ def concatenated(call: CallArguments) -> Work | None:
         kind, assumed = widest.type, "types of some members of the list: the usual one" * untold
     if not Tensor((), kind).element_bytes or not members:
         return None
-    read = [one if one.element_bytes else replace(one, type=usual) for one in members]
-    written = Tensor((sum(one.elements for one in members),), kind)
-    return replace(moved(read, [written]), assumed=assumed)
+    read = [member if member.element_bytes else replace(member, type=usual) for member in members]
+    written = Tensor((sum(member.elements for member in members),), kind)
+    return replace(memory_work(read, [written]), assumed=assumed)
 
 
 # -- collectives -----------------------------------------------------------------------------------
@@ -95,31 +97,31 @@ def sent_share(kind: str, devices: int) -> float | None:
     >>> sent_share("all_reduce", 8)
     1.75
     """
-    asked = pl.DataFrame({"collective": [kind], "group_size": [devices]})
-    share = asked.select(bus_share()).item()
+    group = pl.DataFrame({"collective": [kind], "group_size": [devices]})
+    share = group.select(bus_share()).item()
     return None if share is None else float(share)
 
 
 def _kind(call: CallArguments) -> str | None:
     """Which collective it is: by what it says, by its name, by what it launched."""
-    told = call.extra.get("collective", "")
-    names = (told, call.name.rpartition(":")[2], *(one.kernel for one in call.launches))
+    collective = call.extra.get("collective", "")
+    names = (collective, call.name.rpartition(":")[2], *(launch.kernel for launch in call.launches))
     return next((kind for kind in map(collective_kind, names) if kind), None)
 
 
 def _devices(call: CallArguments) -> int | None:
-    told = call.extra.get("group_size", "")
-    if told.isdigit():
-        return int(told)
+    group_size = call.extra.get("group_size", "")
+    if group_size.isdigit():
+        return int(group_size)
     return call.integer("devices") or call.facts.world_size
 
 
 def _list_width(call: CallArguments) -> tuple[float, str]:
     """Bytes of an element of a list: kernels say it in their names."""
     for launch in call.launches:
-        if found := _KERNEL_TYPE.search(launch.kernel):
-            short = _SHORT_TYPE.match(found[1])
-            spelled = _LETTERS[short[1]] + short[2] if short else found[1]
+        if match := _KERNEL_TYPE.search(launch.kernel):
+            short = _SHORT_TYPE.match(match[1])
+            spelled = _LETTERS[short[1]] + short[2] if short else match[1]
             if width := element_bytes(spelled):
                 return float(width), ""
     return Tensor((), call.facts.usual_type).element_bytes, "type: the usual one"
@@ -127,22 +129,22 @@ def _list_width(call: CallArguments) -> tuple[float, str]:
 
 def _size(call: CallArguments, name: str) -> tuple[float, str]:
     """Bytes of a tensor, or of a list of them, and what was taken for granted."""
-    if given := call.tensor(name):
-        return given.elements * given.element_bytes, ""
+    if tensor := call.tensor(name):
+        return tensor.elements * tensor.element_bytes, ""
     members = call.tensor_list(name)
-    if all(one.element_bytes for one in members):
-        return sum(one.elements * one.element_bytes for one in members), ""
+    if all(member.element_bytes for member in members):
+        return sum(member.elements * member.element_bytes for member in members), ""
     width, assumed = _list_width(call)
-    return sum(one.elements for one in members) * width, assumed
+    return sum(member.elements for member in members) * width, assumed
 
 
-def _recorded(call: CallArguments) -> tuple[float, float]:
+def _recorded_bytes(call: CallArguments) -> tuple[float, float]:
     """Bytes put in and taken out, from the numbers that go with a call."""
-    told = call.extra
-    width = element_bytes(told.get("dtype", "")) or 0
-    counts = (told.get(column, "") for column in ("in_elements", "out_elements"))
-    given, taken = (int(text) * width if text.isdigit() else 0 for text in counts)
-    return given, taken
+    extra = call.extra
+    width = element_bytes(extra.get("dtype", "")) or 0
+    counts = (extra.get(column, "") for column in ("in_elements", "out_elements"))
+    sent_bytes, taken = (int(text) * width if text.isdigit() else 0 for text in counts)
+    return sent_bytes, taken
 
 
 def collective(call: CallArguments) -> Work | None:
@@ -151,27 +153,30 @@ def collective(call: CallArguments) -> Work | None:
     share = sent_share(kind, devices or _MANY) if kind else None
     if kind is None or share is None:
         return None
-    given, taken = _recorded(call)
+    sent_bytes, taken = _recorded_bytes(call)
     notes = [] if devices else ["devices not recorded: taken as many"]
-    if not given and not taken:
-        given, assumed = _size(call, "given")
+    if not sent_bytes and not taken:
+        sent_bytes, assumed = _size(call, "given")
         taken, also = _size(call, "output")
         notes += [note for note in (assumed or also,) if note]
     # With one of the two sizes the other follows.
     count = devices or 1
     if kind in _GATHERED:
-        taken = taken or given * count
-        given, volume = given or taken / count, taken
+        taken = taken or sent_bytes * count
+        sent_bytes, volume = sent_bytes or taken / count, taken
     elif kind in _SCATTERED:
-        given = given or taken * count
-        taken, volume = taken or given / count, given
+        sent_bytes = sent_bytes or taken * count
+        taken, volume = taken or sent_bytes / count, sent_bytes
     else:
-        given = volume = given or taken
-        taken = taken or given
+        sent_bytes = volume = sent_bytes or taken
+        taken = taken or sent_bytes
     if not volume:
         return None
     return Work(
-        read_bytes=given, written_bytes=taken, wire_bytes=volume * share, assumed="; ".join(notes)
+        read_bytes=sent_bytes,
+        written_bytes=taken,
+        wire_bytes=volume * share,
+        assumed="; ".join(notes),
     )
 
 
@@ -183,28 +188,28 @@ _ELEMENTS_KERNEL = re.compile(r"index_elementwise_kernel<(\d+), (\d+)")
 """Threads of a block, and elements of a thread."""
 
 
-def _along(call: CallArguments, given: Tensor) -> tuple[int, str]:
+def _along(call: CallArguments, tensor: Tensor) -> tuple[int, str]:
     """How long a tensor is along `dim`, and what was taken for granted."""
-    size, dim = len(given.shape), call.integer("dim")
+    size, dim = len(tensor.shape), call.integer("dim")
     if not size:
         return 1, ""
     if dim is None or not -size <= dim < size:
         first = call.places.get("usual", -1)
-        told = size == 1 or "dim" not in call.places
-        return given.shape[first], "" if told else "dimension not recorded"
-    return given.shape[dim], ""
+        is_certain = size == 1 or "dim" not in call.places
+        return tensor.shape[first], "" if is_certain else "dimension not recorded"
+    return tensor.shape[dim], ""
 
 
-def _touched(table: Tensor, taken: Tensor) -> Tensor:
+def _touched_part(table: Tensor, taken: Tensor) -> Tensor:
     """What moves of a table from which, or to which, so much is taken: no element twice."""
-    return min((taken, table), key=lambda one: one.bytes)
+    return min((taken, table), key=lambda tensor: tensor.bytes)
 
 
 def rows_taken(call: CallArguments, table: Tensor, index: Tensor) -> Work | None:
     """Slices of `table` along `dim` (the first where none is recorded), one for each index."""
     length, assumed = _along(replace(call, places={"usual": 0, **call.places}), table)
     taken = table.sized(table.elements // length * index.elements if length else 0)
-    work = moved([_touched(table, taken), index], [taken])
+    work = memory_work([_touched_part(table, taken), index], [taken])
     out = call.tensor("out")
     return replace(work, assumed="" if out or len(table.shape) == 2 else assumed)
 
@@ -212,26 +217,30 @@ def rows_taken(call: CallArguments, table: Tensor, index: Tensor) -> Work | None
 def elements_taken(table: Tensor, index: Tensor) -> Work | None:
     """One element of `table` for each of `index`."""
     taken = table.sized(*index.shape)
-    return moved([_touched(table, taken), index], [taken])
+    return memory_work([_touched_part(table, taken), index], [taken])
 
 
-def _indexed(table: Tensor, indices: tuple[Tensor, ...]) -> tuple[int, Tensor | None, str] | None:
+def _indexed_elements(
+    table: Tensor, indices: tuple[Tensor, ...]
+) -> tuple[int, Tensor | None, str] | None:
     """How many elements a list of indices picks, those indices, and what was taken for granted."""
-    used = [one for one in indices if one.shape]
+    used = [tensor for tensor in indices if tensor.shape]
     if not used:
         return None
     masks = [
-        one for one in used if len(one.shape) > 1 and one.shape == table.shape[: len(one.shape)]
+        tensor
+        for tensor in used
+        if len(tensor.shape) > 1 and tensor.shape == table.shape[: len(tensor.shape)]
     ]
     if masks and len(indices) == 1:
         mask = Tensor(masks[0].shape, "bool")
         return table.elements, mask, "mask: all elements taken"
-    shape = broadcast(one.shape for one in used)
+    shape = broadcast(tensor.shape for tensor in used)
     if shape is None or len(indices) > len(table.shape):
         return None
-    kept = [extent for place, extent in enumerate(table.shape) if not _is_index(indices, place)]
-    lists = Tensor((sum(one.elements for one in used),), LONG)
-    return math.prod(shape) * math.prod(kept), lists, "indices: 64 bit, no masks"
+    extents = [extent for place, extent in enumerate(table.shape) if not _is_index(indices, place)]
+    lists = Tensor((sum(tensor.elements for tensor in used),), LONG)
+    return math.prod(shape) * math.prod(extents), lists, "indices: 64 bit, no masks"
 
 
 def _is_index(indices: tuple[Tensor, ...], place: int) -> bool:
@@ -249,35 +258,35 @@ def _from_blocks(call: CallArguments, table: Tensor) -> tuple[int, Tensor | None
             continue
         if _ROWS_KERNEL in launch.kernel:
             return launch.grid[0] * row, None, "indices not recorded: one block a row"
-        if found := _ELEMENTS_KERNEL.search(launch.kernel):
-            most = launch.grid[0] * int(found[1]) * int(found[2])
-            whole = most // row * row if row else 0
-            return whole or most, None, "indices not recorded: one thread an element"
+        if match := _ELEMENTS_KERNEL.search(launch.kernel):
+            most = launch.grid[0] * int(match[1]) * int(match[2])
+            row_elements = most // row * row if row else 0
+            return row_elements or most, None, "indices not recorded: one thread an element"
     return None
 
 
 def indexed(call: CallArguments, table: Tensor) -> Work | None:
     """Elements that a list of indices picks; a dimension without an index is taken whole."""
-    found = _indexed(table, call.tensor_list(1)) or _from_blocks(call, table)
-    if found is None:
+    elements_read = _indexed_elements(table, call.tensor_list(1)) or _from_blocks(call, table)
+    if elements_read is None:
         return None
-    elements, lists, assumed = found
+    elements, lists, assumed = elements_read
     taken = table.sized(elements)
-    return replace(moved([_touched(table, taken), lists], [taken]), assumed=assumed)
+    return replace(memory_work([_touched_part(table, taken), lists], [taken]), assumed=assumed)
 
 
 def index_put(call: CallArguments, table: Tensor, values: Tensor) -> Work | None:
     """`values` are set where a list of indices says, or added to what is there."""
-    found = _indexed(table, call.tensor_list(1))
-    if found is None and values.elements > 1:
-        found = values.elements, None, "indices not recorded: one for each value"
-    found = found or _from_blocks(call, table)
-    if found is None:
+    elements_read = _indexed_elements(table, call.tensor_list(1))
+    if elements_read is None and values.elements > 1:
+        elements_read = values.elements, None, "indices not recorded: one for each value"
+    elements_read = elements_read or _from_blocks(call, table)
+    if elements_read is None:
         return None
-    elements, lists, assumed = found
-    placed = _touched(table, table.sized(elements))
+    elements, lists, assumed = elements_read
+    placed = _touched_part(table, table.sized(elements))
     adds = call.flag(3) is True
-    work = moved([values, lists, placed if adds else None], [placed])
+    work = memory_work([values, lists, placed if adds else None], [placed])
     added = float(elements) if adds else 0.0
     return replace(work, vector_flop=added, precision=table.precision, assumed=assumed)
 
@@ -286,11 +295,11 @@ def scattered(
     call: CallArguments, table: Tensor, index: Tensor, *, adds: bool = False
 ) -> Work | None:
     """One element is set for each of `index`; with `adds` that there is read and added to."""
-    given, source = table.sized(*index.shape), call.tensor("source")
-    placed = _touched(table, given)
-    read = [index, _touched(source, given) if source else None, placed if adds else None]
-    added = float(given.elements) if adds else 0.0
-    return replace(moved(read, [placed]), vector_flop=added, precision=table.precision)
+    rows, source = table.sized(*index.shape), call.tensor("source")
+    placed = _touched_part(table, rows)
+    read = [index, _touched_part(source, rows) if source else None, placed if adds else None]
+    added = float(rows.elements) if adds else 0.0
+    return replace(memory_work(read, [placed]), vector_flop=added, precision=table.precision)
 
 
 def rows_set(
@@ -308,8 +317,8 @@ def rows_set(
     else:
         placed = table.sized(*source.shape)
     added = float(placed.elements) if adds else 0.0
-    placed = _touched(table, placed)
-    work = moved([index, source, placed if adds else None], [placed])
+    placed = _touched_part(table, placed)
+    work = memory_work([index, source, placed if adds else None], [placed])
     return replace(work, vector_flop=added, precision=table.precision, assumed=assumed)
 
 
@@ -318,8 +327,8 @@ def gradient_of_rows(call: CallArguments, grad: Tensor, index: Tensor) -> Work |
     if not grad.shape:
         return None
     width, rows = grad.shape[-1], call.integer("rows")
-    made = grad.sized(index.elements if rows is None else rows, width)
-    work = moved([grad, index, call.tensor("bag")], [made])
+    result = grad.sized(index.elements if rows is None else rows, width)
+    work = memory_work([grad, index, call.tensor("bag")], [result])
     flop = float(index.elements * width)
     assumed = "rows not recorded: taken as many as indices" if rows is None else ""
     return replace(work, vector_flop=flop, precision=grad.precision, assumed=assumed)
@@ -332,16 +341,20 @@ def bags(call: CallArguments, table: Tensor, index: Tensor, starts: Tensor) -> W
     width = table.shape[1]
     count = starts.elements - (1 if call.flag("last") else 0)
     taken, written = table.sized(index.elements, width), table.sized(count, width)
-    work = moved([_touched(table, taken), index, starts, call.tensor("weights")], [written])
+    work = memory_work(
+        [_touched_part(table, taken), index, starts, call.tensor("weights")], [written]
+    )
     return replace(work, vector_flop=float(taken.elements), precision=table.precision)
 
 
 def selected(call: CallArguments) -> Work | None:
     """Elements that a mask picks, or where they are; how many is not recorded."""
-    read = [one for one in call.inputs[: call.places["end"]] if isinstance(one, Tensor)]
+    read = [tensor for tensor in call.inputs[: call.places["end"]] if isinstance(tensor, Tensor)]
     if not read:
         return None
-    work = replace(moved(read, []), vector_flop=float(max(one.elements for one in read)))
+    work = replace(
+        memory_work(read, []), vector_flop=float(max(tensor.elements for tensor in read))
+    )
     return replace(work, precision="int", assumed="result not recorded: taken as small")
 
 
@@ -356,7 +369,7 @@ def sorted_rows(call: CallArguments, given: Tensor) -> Work | None:
     length, assumed = _along(replace(call, places={"dim": place}), given)
     if not call.values:
         assumed = assumed and "dimension not recorded, the last taken"
-    work = moved([given], [given, Tensor(given.shape, LONG)])
+    work = memory_work([given], [given, Tensor(given.shape, LONG)])
     flop = given.elements * _logarithm(length)
     return replace(work, vector_flop=flop, precision=given.precision, assumed=assumed)
 
@@ -369,12 +382,12 @@ def top(
     count = 1 if one else call.integer("count")
     if count is None:
         count, assumed = 1, "count not recorded: the result taken as small"
-    kept = given.elements / length * min(count, length) if length else 0
+    top_elements = given.elements / length * min(count, length) if length else 0
     return replace(
-        moved([given], []),
+        memory_work([given], []),
         vector_flop=float(given.elements),
         precision=given.precision,
-        written_bytes=kept * (8 + (given.element_bytes if values else 0)),
+        written_bytes=top_elements * (8 + (given.element_bytes if values else 0)),
         assumed=assumed,
     )
 
@@ -383,6 +396,6 @@ def searched(call: CallArguments, borders: Tensor, values: Tensor) -> Work | Non
     """Each of `values` is looked for in `borders`, in log2 n steps."""
     length = borders.shape[-1] if borders.shape else 1
     narrow = call.flag("narrow") is True
-    work = moved([borders, values], [Tensor(values.shape, "int" if narrow else LONG)])
+    work = memory_work([borders, values], [Tensor(values.shape, "int" if narrow else LONG)])
     flop = values.elements * _logarithm(length)
-    return replace(work, vector_flop=flop, precision=Tensor((), promoted([values])).precision)
+    return replace(work, vector_flop=flop, precision=Tensor((), promote_types([values])).precision)

@@ -36,7 +36,7 @@ _SUMS = {"matrix_flop": "", "vector_flop": "", "read_bytes": "read", "written_by
 _KEYS = {"tensors", "numbers", *_SUMS, *filter(None, _SUMS.values()), "precision"}
 _KEYS |= {"family", "whole"}
 
-PRECISIONS = {one.precision for one in ELEMENT_TYPES.values()} | {"tf32"}
+PRECISIONS = {element_type.precision for element_type in ELEMENT_TYPES.values()} | {"tf32"}
 _BINARY: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -73,19 +73,19 @@ def formula(
         @wraps(function)
         def checked(call: CallArguments) -> Work | None:
             try:
-                found = function(call)
+                result = function(call)
             except Exception as error:
-                said = f"{type(error).__name__}: {error}".rstrip(": ")
+                message = f"{type(error).__name__}: {error}".rstrip(": ")
                 raise UsageError(
-                    f"formula of {name}: {said}", "return None for such calls"
+                    f"formula of {name}: {message}", "return None for such calls"
                 ) from error
-            amounts = [] if found is None else [getattr(found, one, "") for one in AMOUNTS]
-            if not all(isinstance(one, int | float) for one in amounts):
+            amounts = [] if result is None else [getattr(result, amount, "") for amount in AMOUNTS]
+            if not all(isinstance(amount, int | float) for amount in amounts):
                 raise UsageError(
-                    f"formula of {name}: gives {type(found).__name__}, no timesink.Work",
+                    f"formula of {name}: gives {type(result).__name__}, no timesink.Work",
                     "return a timesink.Work, or None where the arguments do not tell",
                 )
-            return found
+            return result
 
         REGISTERED[name] = OperatorFormula(name, checked, family, whole, {})
         formula_of.cache_clear()
@@ -116,7 +116,7 @@ def load_formulas(path: Path | str) -> FormulaRegistry:
             f'{_OPTION}: {path} holds {other} where [operators."NAME"] is expected', _HINT
         )
     return FormulaRegistry.of(
-        _operator(_Entry(path, name), given) for name, given in operators.items()
+        _operator(_Entry(path, name), definition) for name, definition in operators.items()
     )
 
 
@@ -139,21 +139,21 @@ class _NamedArguments:
     numbers: Mapping[str, int] = field(default_factory=dict)
 
 
-def _operator(entry: _Entry, given: Any) -> OperatorFormula:
-    if not isinstance(given, dict):
+def _operator(entry: _Entry, definition: Any) -> OperatorFormula:
+    if not isinstance(definition, dict):
         entry.refuse("is no table")
-    if unknown := sorted(given.keys() - _KEYS):
+    if unknown := sorted(definition.keys() - _KEYS):
         entry.refuse(f"{unknown[0]!r} is none of {', '.join(sorted(_KEYS))}")
     for key, kind in (("family", str), ("precision", str), ("whole", bool)):
-        if not isinstance(given.get(key, kind()), kind):
+        if not isinstance(definition.get(key, kind()), kind):
             entry.refuse(f"{key!r} must be {'a text' if kind is str else 'true or false'}")
-    sizes = _sizes(entry, given)
-    if not given.keys() & (_SUMS.keys() | set(_SUMS.values())):
+    sizes = _sizes(entry, definition)
+    if not definition.keys() & (_SUMS.keys() | set(_SUMS.values())):
         entry.refuse("has neither operations nor bytes")
-    parts = {key: _part(entry, given, key, sizes) for key in _SUMS}
-    if given.get("precision", "fp32") not in PRECISIONS:
+    parts = {key: _part(entry, definition, key, sizes) for key in _SUMS}
+    if definition.get("precision", "fp32") not in PRECISIONS:
         entry.refuse(f"precision is one of {', '.join(sorted(PRECISIONS))}")
-    first, precision = next(iter(sizes.tensors.values())), given.get("precision", "")
+    first, precision = next(iter(sizes.tensors.values())), definition.get("precision", "")
 
     def evaluated(call: CallArguments) -> Work | None:
         matrix, vector, read, written = (_amount(parts[key], call) for key in _SUMS)
@@ -162,21 +162,23 @@ def _operator(entry: _Entry, given: Any) -> OperatorFormula:
             return None
         return Work(matrix, vector, precision or x.precision, read, written)
 
-    family, whole = given.get("family", _FAMILY), given.get("whole", False)
+    family, whole = definition.get("family", _FAMILY), definition.get("whole", False)
     return OperatorFormula(entry.name, evaluated, family, whole, {})
 
 
-def _sizes(entry: _Entry, given: Mapping[str, Any]) -> _NamedArguments:
-    found = _NamedArguments(_places(entry, given, "tensors"), _places(entry, given, "numbers"))
-    if not found.tensors:
+def _sizes(entry: _Entry, definition: Mapping[str, Any]) -> _NamedArguments:
+    arguments_by_name = _NamedArguments(
+        _places(entry, definition, "tensors"), _places(entry, definition, "numbers")
+    )
+    if not arguments_by_name.tensors:
         entry.refuse("needs  tensors = { x = 0 }: names of tensors by position")
-    if shared := found.tensors.keys() & found.numbers.keys():
+    if shared := arguments_by_name.tensors.keys() & arguments_by_name.numbers.keys():
         entry.refuse(f"{min(shared)!r} is both a tensor and a number")
-    return found
+    return arguments_by_name
 
 
-def _places(entry: _Entry, given: Mapping[str, Any], key: str) -> dict[str, int]:
-    places = given.get(key, {})
+def _places(entry: _Entry, definition: Mapping[str, Any], key: str) -> dict[str, int]:
+    places = definition.get(key, {})
     if not isinstance(places, dict):
         entry.refuse(f"{key!r} must be names and positions, as in  {{ x = 0 }}")
     for name, place in places.items():
@@ -191,20 +193,20 @@ _Part = Callable[[CallArguments], Any]
 """A number, or, of a root of something negative, what is none."""
 
 
-def _part(entry: _Entry, given: Mapping[str, Any], key: str, sizes: _NamedArguments) -> _Part:
+def _part(entry: _Entry, definition: Mapping[str, Any], key: str, sizes: _NamedArguments) -> _Part:
     """An expression, or a list of tensors in its place; nothing is zero."""
     listed = _SUMS[key]
-    if key in given and listed in given:
+    if key in definition and listed in definition:
         entry.refuse(f"has both {key!r} and {listed!r}")
-    if listed in given:
-        names = given[listed]
+    if listed in definition:
+        names = definition[listed]
         if not isinstance(names, list) or not all(
             name in sizes.tensors for name in map(str, names)
         ):
             entry.refuse(f"{listed!r} must be a list of names that 'tensors' has")
         places = [sizes.tensors[name] for name in names]
         return lambda call: sum(_tensor(call, place).bytes for place in places)
-    text = given.get(key, 0)
+    text = definition.get(key, 0)
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         entry.refuse(f"{key!r} must be an expression")
     text = str(text)
@@ -212,7 +214,7 @@ def _part(entry: _Entry, given: Mapping[str, Any], key: str, sizes: _NamedArgume
         if len(text) > _LONGEST:
             entry.refuse(f"{key!r} is longer than {_LONGEST} characters")
         tree = ast.parse(text.strip(), mode="eval").body
-        return _compiled(tree, sizes)
+        return _compile(tree, sizes)
     except _ExpressionError as error:
         entry.refuse(f"{key}: {error}")
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
@@ -222,11 +224,11 @@ def _part(entry: _Entry, given: Mapping[str, Any], key: str, sizes: _NamedArgume
 def _amount(part: _Part, call: CallArguments) -> float | None:
     """What an expression gives for a call; None where that is no amount, or cannot be told."""
     try:
-        found = part(call)
+        value = part(call)
     except (_UntoldError, ArithmeticError, RecursionError):
         return None
-    good = isinstance(found, float | int) and math.isfinite(found) and found >= 0
-    return float(found) if good else None
+    good = isinstance(value, float | int) and math.isfinite(value) and value >= 0
+    return float(value) if good else None
 
 
 # -- expressions -----------------------------------------------------------------------------------
@@ -241,10 +243,10 @@ class _UntoldError(LookupError):
 
 
 def _tensor(call: CallArguments, place: int) -> Tensor:
-    found = call.tensor(place)
-    if found is None or not found.element_bytes:
+    tensor = call.tensor(place)
+    if tensor is None or not tensor.element_bytes:
         raise _UntoldError
-    return found
+    return tensor
 
 
 _FUNCTIONS: Mapping[str, Callable[..., float]] = {"min": min, "max": max}
@@ -254,7 +256,7 @@ _OF_TENSORS: Mapping[str, Callable[[Tensor], float]] = {
 }
 
 
-def _compiled(node: ast.expr, sizes: _NamedArguments) -> _Part:
+def _compile(node: ast.expr, sizes: _NamedArguments) -> _Part:
     """The function of an expression: numbers, sizes and arithmetic; anything else is refused."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         # Powers of whole numbers may take for ever; those of floats overflow.
@@ -266,34 +268,36 @@ def _compiled(node: ast.expr, sizes: _NamedArguments) -> _Part:
     if isinstance(node, ast.Subscript):
         return _dimension(node, sizes)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _compiled(node.operand, sizes)
+        inner = _compile(node.operand, sizes)
         return lambda call: -inner(call)
     if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
-        left, right = _compiled(node.left, sizes), _compiled(node.right, sizes)
+        left, right = _compile(node.left, sizes), _compile(node.right, sizes)
         apply = _BINARY[type(node.op)]
         return lambda call: apply(left(call), right(call))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         return _function(node.func.id, node.args, sizes)
-    raise _ExpressionError(f"{_shown(node)!r} is not allowed; {_allowed(sizes)}")
+    raise _ExpressionError(f"{_source_of(node)!r} is not allowed; {_allowed_names(sizes)}")
 
 
 def _function(name: str, arguments: list[ast.expr], sizes: _NamedArguments) -> _Part:
     if name in _OF_TENSORS and len(arguments) == 1:
-        place, of_tensor = _named(arguments[0], sizes), _OF_TENSORS[name]
+        place, of_tensor = _named_index(arguments[0], sizes), _OF_TENSORS[name]
         return lambda call: of_tensor(_tensor(call, place))
     if name in _FUNCTIONS and len(arguments) > 1:
-        parts, function = [_compiled(one, sizes) for one in arguments], _FUNCTIONS[name]
+        parts, function = [_compile(argument, sizes) for argument in arguments], _FUNCTIONS[name]
         return lambda call: function(*(part(call) for part in parts))
-    raise _ExpressionError(f"{name}() with {len(arguments)} is not allowed; {_allowed(sizes)}")
+    raise _ExpressionError(
+        f"{name}() with {len(arguments)} is not allowed; {_allowed_names(sizes)}"
+    )
 
 
 def _dimension(node: ast.Subscript, sizes: _NamedArguments) -> _Part:
-    place = _named(node.value, sizes)
+    place = _named_index(node.value, sizes)
     index, sign = node.slice, 1
     if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub):
         index, sign = index.operand, -1
     if not isinstance(index, ast.Constant) or type(index.value) is not int:
-        raise _ExpressionError(f"{_shown(node)!r}: a dimension is a number, as in  x[0]")
+        raise _ExpressionError(f"{_source_of(node)!r}: a dimension is a number, as in  x[0]")
     at = sign * index.value
 
     def size(call: CallArguments) -> float:
@@ -305,23 +309,23 @@ def _dimension(node: ast.Subscript, sizes: _NamedArguments) -> _Part:
     return size
 
 
-def _named(node: ast.expr, sizes: _NamedArguments) -> int:
+def _named_index(node: ast.expr, sizes: _NamedArguments) -> int:
     if isinstance(node, ast.Name) and node.id in sizes.tensors:
         return sizes.tensors[node.id]
-    raise _ExpressionError(f"{_shown(node)!r} is no tensor; {_allowed(sizes)}")
+    raise _ExpressionError(f"{_source_of(node)!r} is no tensor; {_allowed_names(sizes)}")
 
 
 def _number(call: CallArguments, place: int) -> float:
-    found = call.number(place)
-    if found is None:
+    number = call.number(place)
+    if number is None:
         raise _UntoldError
-    return found
+    return number
 
 
-def _shown(node: ast.expr) -> str:
+def _source_of(node: ast.expr) -> str:
     return ast.unparse(node)[:60]
 
 
-def _allowed(sizes: _NamedArguments) -> str:
+def _allowed_names(sizes: _NamedArguments) -> str:
     tensors = ", ".join(sizes.tensors)
     return f"there are numbers, + - * / // % **, min, max, size(), numel() and sizes of {tensors}"

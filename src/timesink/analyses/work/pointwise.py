@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import zip_longest
 
-from timesink.analyses.work import CallArguments, Tensor, Work, moved
+from timesink.analyses.work import CallArguments, Tensor, Work, memory_work
 
 FLOAT, LONG, BOOL = "float", "long int", "bool"
 _COMPLEX = {"double": "c10::complex<double>", "c10::Half": "c10::complex<c10::Half>"}
@@ -26,29 +26,29 @@ def _rank(kind: str) -> int:
     return 1 if Tensor((), kind).precision in ("int", "int8") else 2
 
 
-def promoted(tensors: Iterable[Tensor]) -> str:
+def promote_types(tensors: Iterable[Tensor]) -> str:
     """The type of a result: that of the highest sort, and among those the widest.
 
     Tensors without dimensions only count where they are of a higher sort than all others.
 
-    >>> promoted([Tensor((2,), "c10::BFloat16"), Tensor((), "double")])
+    >>> promote_types([Tensor((2,), "c10::BFloat16"), Tensor((), "double")])
     'c10::BFloat16'
-    >>> promoted([Tensor((2,), "c10::BFloat16"), Tensor((2,), "c10::Half")])
+    >>> promote_types([Tensor((2,), "c10::BFloat16"), Tensor((2,), "c10::Half")])
     'float'
     """
     every = tuple(tensors)
     if not every:
         return ""
-    sized = [one for one in every if one.shape] or list(every)
-    highest = max(_rank(one.type) for one in sized)
-    if max(_rank(one.type) for one in every) > highest:
+    sized = [tensor for tensor in every if tensor.shape] or list(every)
+    highest = max(_rank(tensor.type) for tensor in sized)
+    if max(_rank(tensor.type) for tensor in every) > highest:
         # A number of Python has the default type, whatever it is recorded as.
-        lone = next(one for one in every if _rank(one.type) > highest).type
+        lone = next(tensor for tensor in every if _rank(tensor.type) > highest).type
         return FLOAT if lone == "double" else lone
-    kinds = {one.type: one.element_bytes for one in sized if _rank(one.type) == highest}
+    kinds = {tensor.type: tensor.element_bytes for tensor in sized if _rank(tensor.type) == highest}
     widest = max(kinds.values())
-    found = [kind for kind, size in kinds.items() if size == widest]
-    return FLOAT if {"c10::Half", "c10::BFloat16"} <= set(found) else found[0]
+    widest_kinds = [kind for kind, size in kinds.items() if size == widest]
+    return FLOAT if {"c10::Half", "c10::BFloat16"} <= set(widest_kinds) else widest_kinds[0]
 
 
 def broadcast(shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...] | None:
@@ -57,13 +57,13 @@ def broadcast(shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...] | None:
     >>> broadcast([(8, 1, 3), (4, 1)])
     (8, 4, 3)
     """
-    found = []
+    extents = []
     for sizes in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1):
         apart = set(sizes) - {1}
         if len(apart) > 1:
             return None
-        found.append(apart.pop() if apart else 1)
-    return tuple(found[::-1])
+        extents.append(apart.pop() if apart else 1)
+    return tuple(extents[::-1])
 
 
 def is_in_place(name: str) -> bool:
@@ -80,12 +80,14 @@ def elementwise(call: CallArguments, gives: str = "promoted", operations: float 
     input, of the `last` two, `complex`, or `flags`.
     """
     end = call.places.get("end", len(call.inputs))
-    read = [one for one in call.inputs[:end] if isinstance(one, Tensor)]
-    given = next((one for one in call.inputs[end:] if isinstance(one, Tensor)), None)
-    shape = broadcast(one.shape for one in read)
+    read = [tensor for tensor in call.inputs[:end] if isinstance(tensor, Tensor)]
+    destination = next((tensor for tensor in call.inputs[end:] if isinstance(tensor, Tensor)), None)
+    shape = broadcast(tensor.shape for tensor in read)
     if not read or shape is None:
         return None
-    kind = read[0].type if gives == "first" else promoted(read[-2:] if gives == "last" else read)
+    kind = (
+        read[0].type if gives == "first" else promote_types(read[-2:] if gives == "last" else read)
+    )
     if _rank(kind) < 2 and gives == "promoted":
         # A plain value among the inputs may be a floating number.
         plain = call.values[: call.places.get("end", 9)]
@@ -97,22 +99,26 @@ def elementwise(call: CallArguments, gives: str = "promoted", operations: float 
         kind = _COMPLEX.get(kind, "c10::complex<float>")
     elif gives == "floating" and _rank(kind) < 2:
         kind, precision = FLOAT, "fp32"
-    written = read[0] if is_in_place(call.name) else Tensor(shape, given.type if given else kind)
-    work = moved(read, [written])
+    written = (
+        read[0]
+        if is_in_place(call.name)
+        else Tensor(shape, destination.type if destination else kind)
+    )
+    work = memory_work(read, [written])
     return replace(work, vector_flop=operations * written.elements, precision=precision)
 
 
 def gated(given: Tensor) -> Work | None:
     """Half of a tensor times a function of the other half, which is one operation more."""
     half = given.elements / 2
-    work = moved([given], [])
+    work = memory_work([given], [])
     written = half * given.element_bytes
     return replace(work, vector_flop=2 * half, precision=given.precision, written_bytes=written)
 
 
 def gated_backward(grad: Tensor, given: Tensor) -> Work | None:
     """Both halves of the gradient from the gradient of the product and both halves: five each."""
-    work = moved([grad, given], [given])
+    work = memory_work([grad, given], [given])
     return replace(work, vector_flop=5.0 * grad.elements, precision=given.precision)
 
 
@@ -129,18 +135,18 @@ def two_results(call: CallArguments, given: Tensor) -> Work | None:
 def generated(call: CallArguments, operations: float = 0) -> Work | None:
     """A tensor is filled, with numbers that take `operations` each; what was in it is not read."""
     # A tensor given for the result comes last.
-    every = [one for one in call.inputs if isinstance(one, Tensor)]
+    every = [tensor for tensor in call.inputs if isinstance(tensor, Tensor)]
     target = call.tensor(0) if is_in_place(call.name) else next(reversed(every), None)
     if target is None:
         return None
-    work = moved([], [target])
+    work = memory_work([], [target])
     return replace(work, vector_flop=operations * target.elements, precision=target.precision)
 
 
 def quantized(call: CallArguments, given: Tensor) -> Work | None:
     """To or from numbers of few bits: a product and a rounding for each."""
     kind = call.type_of("dtype") or (FLOAT if "q" in given.type else "c10::qint8")
-    work = moved(call.tensors, [Tensor(given.shape, kind)])
+    work = memory_work(call.tensors, [Tensor(given.shape, kind)])
     return replace(work, vector_flop=2.0 * given.elements, precision="fp32")
 
 
@@ -150,7 +156,7 @@ def quantized(call: CallArguments, given: Tensor) -> Work | None:
 _UNTOLD = "dimensions not recorded: the result taken as small"
 
 
-def reduced_elements(call: CallArguments, given: Tensor) -> tuple[int, str]:
+def reduced_elements(call: CallArguments, tensor: Tensor) -> tuple[int, str]:
     """How many elements remain of a tensor, and what was taken for granted.
 
     `dims` names the dimensions that vanish; without any, all do.
@@ -163,23 +169,28 @@ def reduced_elements(call: CallArguments, given: Tensor) -> tuple[int, str]:
     if "[" not in call.values[place] and len(call.inputs) == place + 1:
         # Overloads for whole tensors have a type or a flag in this place, and nothing after it.
         return 1, ""
-    size = len(given.shape)
+    size = len(tensor.shape)
     gone = {dim % size for dim in call.integers(place) if size and -size <= dim < size}
     remaining = 1
-    for dim, extent in enumerate(given.shape):
+    for dim, extent in enumerate(tensor.shape):
         remaining *= 1 if dim in gone or not gone else extent
     return remaining, ""
 
 
-def _result_type(call: CallArguments, given: Tensor, gives: str) -> str:
-    asked = call.type_of("dtype")
-    whole = given.precision in ("int", "int8")
-    kinds = {"flags": BOOL, "indices": LONG, "sum": LONG if whole else given.type}
-    kinds["mean"] = FLOAT if whole else given.type
+def _result_type(call: CallArguments, tensor: Tensor, gives: str) -> str:
+    requested = call.type_of("dtype")
+    is_integer = tensor.precision in ("int", "int8")
+    kinds = {"flags": BOOL, "indices": LONG, "sum": LONG if is_integer else tensor.type}
+    kinds["mean"] = FLOAT if is_integer else tensor.type
     # Of a whole tensor the type stands where dimensions would.
-    if not asked and "dims" in call.places and gives in ("sum", "mean") and len(call.inputs) == 2:
-        asked = call.type_of(1)
-    return asked or kinds.get(gives, given.type)
+    if (
+        not requested
+        and "dims" in call.places
+        and gives in ("sum", "mean")
+        and len(call.inputs) == 2
+    ):
+        requested = call.type_of(1)
+    return requested or kinds.get(gives, tensor.type)
 
 
 def reduction(
@@ -198,7 +209,7 @@ def reduction(
     if gives == "found":
         width += 8
     return replace(
-        moved([given], []),
+        memory_work([given], []),
         vector_flop=float(given.elements),
         precision=given.precision,
         written_bytes=remaining * width,
@@ -210,8 +221,8 @@ def extremum(call: CallArguments) -> Work | None:
     """`max` and the like: of a whole tensor, along a dimension with indices, or of two tensors."""
     if call.tensor(1) is not None and len(call.inputs) <= 3:
         return elementwise(call)
-    given, gives = call.tensor("given"), "found" if len(call.inputs) >= 3 else "same"
-    return None if given is None else reduction(call, given, gives)
+    tensor, gives = call.tensor("given"), "found" if len(call.inputs) >= 3 else "same"
+    return None if tensor is None else reduction(call, tensor, gives)
 
 
 def scan(call: CallArguments, given: Tensor, gives: str = "sum") -> Work | None:
@@ -220,5 +231,5 @@ def scan(call: CallArguments, given: Tensor, gives: str = "sum") -> Work | None:
     if gives == "found":
         written.append(Tensor(given.shape, LONG))
     return replace(
-        moved([given], written), vector_flop=float(given.elements), precision=given.precision
+        memory_work([given], written), vector_flop=float(given.elements), precision=given.precision
     )

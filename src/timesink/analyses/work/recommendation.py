@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from timesink.analyses.work import CallArguments, Tensor, Work, formula_of, moved
+from timesink.analyses.work import CallArguments, Tensor, Work, formula_of, memory_work
 
 _EVEN = "tables are asked equally often"
 _SIZES = "rows are as wide as the tables' mean"
@@ -52,22 +52,22 @@ def embedding_lookup(call: CallArguments) -> Work | None:
 
     Without pooling rows are copied.  Written in single precision, unless `out_type` says half.
     """
-    found = _lookup(call)
-    if found is None:
+    lookup = _lookup(call)
+    if lookup is None:
         return None
     pooling = _NOT_POOLED if "nobag" in call.name else call.integer("pooling")
     pooled = pooling != _NOT_POOLED
     weighted = call.tensor("index_weights")
-    elements = found.bags * found.width if pooled else found.looked_up
+    elements = lookup.bags * lookup.width if pooled else lookup.looked_up
     kinds = {0: "float", 1: "c10::Half", 5: "c10::BFloat16"}
     kind = kinds.get(call.integer("out_type") or 0, "float")
-    read = moved([found.indices, call.tensor("ends"), weighted], []).read_bytes
+    read = memory_work([lookup.indices, call.tensor("ends"), weighted], []).read_bytes
     return Work(
-        vector_flop=found.looked_up * ((1.0 if pooled else 0.0) + (1.0 if weighted else 0.0)),
+        vector_flop=lookup.looked_up * ((1.0 if pooled else 0.0) + (1.0 if weighted else 0.0)),
         precision="fp32",
-        read_bytes=read + found.table_bytes,
+        read_bytes=read + lookup.table_bytes,
         written_bytes=elements * Tensor((), kind).element_bytes,
-        assumed=found.assumed if pooling is not None else f"{found.assumed}; rows are added up",
+        assumed=lookup.assumed if pooling is not None else f"{lookup.assumed}; rows are added up",
     )
 
 
@@ -77,8 +77,8 @@ def embedding_update(call: CallArguments) -> Work | None:
     Read: the gradient, the indices, the rows and the optimizer's `state`; written: rows and state.
     An addition per element that was looked up; five operations per element of a row that is moved.
     """
-    found, gradient = _lookup(call), call.tensor("gradient")
-    return None if found is None or gradient is None else _update(call, found, gradient)
+    lookup, gradient = _lookup(call), call.tensor("gradient")
+    return None if lookup is None or gradient is None else _update(call, lookup, gradient)
 
 
 def lookup_backward(call: CallArguments, gradient: Tensor) -> Work | None:
@@ -90,48 +90,48 @@ def lookup_backward(call: CallArguments, gradient: Tensor) -> Work | None:
         return None
     batch, width = gradient.shape
     fitting = []
-    for one in call.facts.lookups:
-        row = formula_of(one.name)
-        made = replace(one, places=row.places) if row else one
-        found = _lookup(made)
-        if found is not None and found.bags == batch * found.tables:
-            fitting.append((abs(found.tables * found.width / width - 1), made, found))
+    for call_before in call.facts.lookups:
+        row = formula_of(call_before.name)
+        placed_call = replace(call_before, places=row.places) if row else call_before
+        lookup = _lookup(placed_call)
+        if lookup is not None and lookup.bags == batch * lookup.tables:
+            fitting.append((abs(lookup.tables * lookup.width / width - 1), placed_call, lookup))
     if not fitting:
         return None
-    apart, made, found = min(fitting, key=lambda one: one[0])
+    apart, placed_call, lookup = min(fitting, key=lambda candidate: candidate[0])
     if apart > _NEARLY:
         return None
-    found = replace(found, width=width / found.tables, assumed=_OF_LOOKUP)
-    return _update(made, found, gradient)
+    lookup = replace(lookup, width=width / lookup.tables, assumed=_OF_LOOKUP)
+    return _update(placed_call, lookup, gradient)
 
 
-def _update(call: CallArguments, found: _Lookup, gradient: Tensor) -> Work:
+def _update(call: CallArguments, lookup: _Lookup, gradient: Tensor) -> Work:
     weighted, state = call.tensor("index_weights"), call.tensor("state")
-    share = found.table_bytes / found.weights.bytes if found.weights.bytes else 0.0
-    moved_rows = moved([found.weights, state], [found.weights, state])
-    read = moved([gradient, found.indices, call.tensor("ends"), weighted], []).read_bytes
+    share = lookup.table_bytes / lookup.weights.bytes if lookup.weights.bytes else 0.0
+    moved_rows = memory_work([lookup.weights, state], [lookup.weights, state])
+    read = memory_work([gradient, lookup.indices, call.tensor("ends"), weighted], []).read_bytes
     return Work(
-        vector_flop=found.looked_up * (2.0 if weighted else 1.0)
-        + 5.0 * share * found.weights.elements,
+        vector_flop=lookup.looked_up * (2.0 if weighted else 1.0)
+        + 5.0 * share * lookup.weights.elements,
         precision="fp32",
         read_bytes=read + share * moved_rows.read_bytes,
         written_bytes=share * moved_rows.written_bytes,
-        assumed=found.assumed,
+        assumed=lookup.assumed,
     )
 
 
 def index_weight_gradient(call: CallArguments, gradient: Tensor) -> Work | None:
     """Gradient of each index's weight: its row times the gradient of its bag, 2 an element."""
-    found = _lookup(call)
-    if found is None:
+    lookup = _lookup(call)
+    if lookup is None:
         return None
-    read = moved([gradient, found.indices, call.tensor("ends")], []).read_bytes
+    read = memory_work([gradient, lookup.indices, call.tensor("ends")], []).read_bytes
     return Work(
-        vector_flop=2.0 * found.looked_up,
+        vector_flop=2.0 * lookup.looked_up,
         precision="fp32",
-        read_bytes=read + found.table_bytes,
-        written_bytes=4.0 * found.indices.elements,
-        assumed=found.assumed,
+        read_bytes=read + lookup.table_bytes,
+        written_bytes=4.0 * lookup.indices.elements,
+        assumed=lookup.assumed,
     )
 
 
@@ -142,21 +142,23 @@ def quantised_lookup(call: CallArguments) -> Work | None:
     """
     names = {"bits2": 0.25, "bits4": 0.5, "bits8": 1.0, "bits16": 2.0, "bits32": 4.0}
     used = [size for name, size in names.items() if call.integer(name)]
-    found, width = _lookup(call), call.integer("width")
-    if found is None or not width or len(used) != 1:
+    lookup, width = _lookup(call), call.integer("width")
+    if lookup is None or not width or len(used) != 1:
         return None
-    row = found.width * used[0] + (4.0 if used[0] <= 1 else 0.0)
+    row = lookup.width * used[0] + (4.0 if used[0] <= 1 else 0.0)
     # Tables on the device or beyond it, in bytes.
-    held = sum(one.bytes for name in ("tables", "more_tables") if (one := call.tensor(name)))
+    table_bytes = sum(
+        tensor.bytes for name in ("tables", "more_tables") if (tensor := call.tensor(name))
+    )
     weighted = call.tensor("index_weights")
     kind = {1: 2.0, 5: 2.0}.get(call.integer("out_type") or 0, 4.0)
-    read = moved([found.indices, call.tensor("ends"), weighted], []).read_bytes
+    read = memory_work([lookup.indices, call.tensor("ends"), weighted], []).read_bytes
     return Work(
-        vector_flop=found.looked_up * (3.0 if weighted else 2.0),
+        vector_flop=lookup.looked_up * (3.0 if weighted else 2.0),
         precision="fp32",
-        read_bytes=read + min(found.indices.elements * row, held),
-        written_bytes=found.bags * found.width * kind,
-        assumed=found.assumed,
+        read_bytes=read + min(lookup.indices.elements * row, table_bytes),
+        written_bytes=lookup.bags * lookup.width * kind,
+        assumed=lookup.assumed,
     )
 
 
@@ -211,7 +213,7 @@ def permuted_features(
     else:
         chosen_share = share
         assumed = "" if share == 1 else "features have equally many values"
-    moving = moved([values, call.tensor("weights")], []).read_bytes
+    moving = memory_work([values, call.tensor("weights")], []).read_bytes
     return Work(
         read_bytes=order.bytes + min(1.0, share) * lengths.bytes + min(1.0, chosen_share) * moving,
         written_bytes=share * lengths.bytes + chosen_share * moving,
@@ -221,13 +223,13 @@ def permuted_features(
 
 def reordered(call: CallArguments) -> Work | None:
     """All tensors of floating types read and written once: columns put in another order."""
-    moving = [one for one in call.tensors if one.precision not in ("", "int")]
-    return moved(moving, moving) if moving else None
+    moving = [tensor for tensor in call.tensors if tensor.precision not in ("", "int")]
+    return memory_work(moving, moving) if moving else None
 
 
 def checked_indices(call: CallArguments, indices: Tensor, ends: Tensor) -> Work | None:
     """Indices compared with the rows of their tables: two comparisons each."""
-    work = moved([call.tensor("rows"), indices, ends], [])
+    work = memory_work([call.tensor("rows"), indices, ends], [])
     return replace(work, vector_flop=2.0 * indices.elements, precision="int")
 
 
@@ -236,7 +238,7 @@ def running_sum(x: Tensor) -> Work | None:
     if not x.shape:
         return None
     longer = x.sized(*x.shape[:-1], x.shape[-1] + 1)
-    return replace(moved([x], [longer]), vector_flop=float(x.elements), precision=x.precision)
+    return replace(memory_work([x], [longer]), vector_flop=float(x.elements), precision=x.precision)
 
 
 # -- rows of several lengths -----------------------------------------------------------------------
@@ -248,7 +250,7 @@ def padded(call: CallArguments, values: Tensor) -> Work | None:
     bags = _bags(call)
     if not values.shape or bags is None or longest is None:
         return None
-    return moved([values], [values.sized(bags, longest, *values.shape[1:])])
+    return memory_work([values], [values.sized(bags, longest, *values.shape[1:])])
 
 
 def unpadded(call: CallArguments, dense: Tensor) -> Work | None:
@@ -256,33 +258,33 @@ def unpadded(call: CallArguments, dense: Tensor) -> Work | None:
     rows = call.integer("rows")
     if rows is None or len(dense.shape) < 2:
         return None
-    kept = dense.sized(rows, *dense.shape[2:])
-    return moved([kept], [kept])
+    rows_kept = dense.sized(rows, *dense.shape[2:])
+    return memory_work([rows_kept], [rows_kept])
 
 
 def with_dense(values: Tensor, dense: Tensor) -> Work | None:
     """Rows and what a dense tensor has in their places, one operation an element; rows come out."""
-    work = moved([values, dense.sized(*values.shape)], [values])
+    work = memory_work([values, dense.sized(*values.shape)], [values])
     return replace(work, vector_flop=float(values.elements), precision=values.precision)
 
 
 def rows_by_bag(call: CallArguments, values: Tensor) -> Work | None:
     """Rows of each bag (`values`, n x K) times the bag's matrix (`dense`, bags x K x N): 2 n K N.
 
-    With `others` (n x N) instead: the products of both, added up by bag.
+    With `other` (n x N) instead: the products of both, added up by bag.
     """
-    dense, others = call.tensor("dense"), call.tensor("others")
+    dense, other = call.tensor("dense"), call.tensor("others")
     bags = _bags(call)
     if len(values.shape) != 2:
         return None
     rows, k = values.shape
     if dense is not None and len(dense.shape) == 3 and dense.shape[1] == k:
         n, read, out = dense.shape[2], dense, values.sized(rows, dense.shape[2])
-    elif others is not None and len(others.shape) == 2 and bags and others.shape[0] == rows:
-        n, read, out = others.shape[1], others, values.sized(bags, k, others.shape[1])
+    elif other is not None and len(other.shape) == 2 and bags and other.shape[0] == rows:
+        n, read, out = other.shape[1], other, values.sized(bags, k, other.shape[1])
     else:
         return None
-    work = moved([values, read], [out])
+    work = memory_work([values, read], [out])
     return replace(work, matrix_flop=2.0 * rows * k * n, precision=values.precision)
 
 

@@ -21,7 +21,7 @@ BEYOND = ("below_ns", "unmodelled_ns", "communication_ns", "copies_ns", "idle_ns
 """What a step takes beyond the ideal, as `StepEfficiency` calls it."""
 COLLECTIVE = "collective"
 """The family of operators that wait for other devices: their time tells little of their roof."""
-_MOST_LACKING = 0.01
+_MAX_MISSING_SHARE = 0.01
 """Of the matrix operations: so few without a known peak leave the others theirs."""
 
 
@@ -57,7 +57,7 @@ class Utilisation:
 
 
 def utilisation(
-    rows: pl.DataFrame, each: float, length_ns: float, peaks: DevicePeaks | None
+    rows: pl.DataFrame, count: float, length_ns: float, peaks: DevicePeaks | None
 ) -> Utilisation:
     """That of a step, of all steps' `matrix_flop`, `peak_ns`, `recomputed_ns` and `memory_ns`.
 
@@ -65,19 +65,19 @@ def utilisation(
     """
     flop = float(rows["matrix_flop"].sum() or 0.0)
     untold = rows.filter(pl.col("peak_ns").is_null())["matrix_flop"].sum() or 0.0
-    known = peaks is not None and float(untold) <= _MOST_LACKING * flop
+    is_known = peaks is not None and float(untold) <= _MAX_MISSING_SHARE * flop
     memory = peaks is not None and peaks.dram_bytes_per_s
     return Utilisation(
         length_ns=length_ns,
-        peak_ns=added(rows, "peak_ns", each) if known else None,
-        recomputed_ns=added(rows, "recomputed_ns", each),
-        memory_ns=added(rows, "memory_ns", each) if memory else None,
+        peak_ns=per_step(rows, "peak_ns", count) if is_known else None,
+        recomputed_ns=per_step(rows, "recomputed_ns", count),
+        memory_ns=per_step(rows, "memory_ns", count) if memory else None,
     )
 
 
-def added(rows: pl.DataFrame, column: str, each: float) -> float:
+def per_step(rows: pl.DataFrame, column: str, count: float) -> float:
     """A column of an average step."""
-    return float(rows[column].sum() or 0.0) / each
+    return float(rows[column].sum() or 0.0) / count
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,36 +130,36 @@ def step_efficiency(
     if steps.is_empty() or kernels.is_empty():
         return None
     devices = kernels["device"].n_unique()
-    each = steps.height * devices
+    count = steps.height * devices
     length = float((steps["end_ns"] - steps["start_ns"]).sum()) / steps.height
     kernels = _with_recomputed(kernels, calls)
-    parts = _parts(trace, kernels, bounds_of(steps), each)
+    parts = _parts(trace, kernels, bounds_of(steps), count)
     computing = kernels.filter(
         "is_kernel", pl.col("family").fill_null("") != COLLECTIVE, ~pl.col("communicates")
     )
-    summed = added(computing, "dur_ns", each)
+    summed = per_step(computing, "dur_ns", count)
     # Kernels side by side take less than their sum: all parts shrink alike.
     shrink = min(1.0, parts["kernel"] / summed) if summed else 1.0
     at_roof = pl.min_horizontal("roof_ns", pl.col("dur_ns").cast(pl.Float64()))
     ideal = computing.select("bound", at=at_roof).drop_nulls().group_by("bound").agg(pl.sum("at"))
-    known = dict(ideal.iter_rows())
-    ideal_ns = {name: shrink * known.get(name, 0.0) / each for name in BOUNDS}
-    unmodelled = shrink * added(computing.filter(pl.col("roof_ns").is_null()), "dur_ns", each)
+    known_ns = dict(ideal.iter_rows())
+    ideal_ns = {name: shrink * known_ns.get(name, 0.0) / count for name in BOUNDS}
+    unmodelled = shrink * per_step(computing.filter(pl.col("roof_ns").is_null()), "dur_ns", count)
     matrix = kernels.filter(pl.col("matrix_flop") > 0)
-    by_precision = matrix.group_by("precision").agg(pl.col("matrix_flop").sum() / each)
+    by_precision = matrix.group_by("precision").agg(pl.col("matrix_flop").sum() / count)
     return StepEfficiency(
         steps=steps.height,
         devices=devices,
         step_ns=length,
-        matrix_flop=added(kernels, "matrix_flop", each),
-        vector_flop=added(kernels, "vector_flop", each),
-        recomputed_flop=added(kernels, "recomputed_flop", each),
-        bytes=added(kernels, "bytes", each),
-        wire_bytes=added(kernels, "wire_bytes", each),
+        matrix_flop=per_step(kernels, "matrix_flop", count),
+        vector_flop=per_step(kernels, "vector_flop", count),
+        recomputed_flop=per_step(kernels, "recomputed_flop", count),
+        bytes=per_step(kernels, "bytes", count),
+        wire_bytes=per_step(kernels, "wire_bytes", count),
         matrix_flop_by_precision=dict(
             by_precision.sort("matrix_flop", "precision", descending=True).iter_rows()
         ),
-        use=utilisation(kernels, each, length, peaks),
+        use=utilisation(kernels, count, length, peaks),
         ideal_ns=ideal_ns,
         below_ns=max(0.0, parts["kernel"] - sum(ideal_ns.values()) - unmodelled),
         unmodelled_ns=unmodelled,
@@ -172,15 +172,15 @@ def step_efficiency(
 def _with_recomputed(kernels: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     """Kernels of calls that are done again do all of their work again."""
     again = calls.select("recomputed").with_row_index("call").cast({"call": pl.Int64})
-    found = kernels.join(again, on="call", how="left", maintain_order="left")
-    whole = {"recomputed_flop": "matrix_flop", "recomputed_ns": "peak_ns"}
-    return found.with_columns(
+    joined = kernels.join(again, on="call", how="left", maintain_order="left")
+    columns = {"recomputed_flop": "matrix_flop", "recomputed_ns": "peak_ns"}
+    return joined.with_columns(
         pl.when(pl.col("recomputed")).then(all_).otherwise(part).alias(part)
-        for part, all_ in whole.items()
+        for part, all_ in columns.items()
     )
 
 
-def _parts(trace: Trace, kernels: pl.DataFrame, bounds: Ints, each: int) -> dict[str, float]:
+def _parts(trace: Trace, kernels: pl.DataFrame, bounds: Ints, count: int) -> dict[str, float]:
     """Time of steps by what runs on a device: computation, else communication, else copies."""
     events, every = device_columns(trace), {"kernel": 0.0, "communication": 0.0, "copy": 0.0}
     kinds = pl.Series(events["kind"]).cast(pl.String)
@@ -194,6 +194,8 @@ def _parts(trace: Trace, kernels: pl.DataFrame, bounds: Ints, each: int) -> dict
             "communication": event_ranges(events, mine.filter(talking)["row"].to_numpy()),
             "copy": event_ranges(events, copying[numbers[copying] == device]),
         }
-        found, _ = intervals.waterfall(layers, bounds)
-        every = {name: time + float(found[name].sum()) / each for name, time in every.items()}
+        layer_times, _ = intervals.waterfall(layers, bounds)
+        every = {
+            name: time + float(layer_times[name].sum()) / count for name, time in every.items()
+        }
     return every

@@ -43,7 +43,7 @@ from timesink.output.names import told_apart
 
 _EMPTY = "No rule found anything to gain."
 _DAMAGED = "No findings: the file is damaged, so its times say nothing about the program."
-_MOST_LINKS, _MOST_EVIDENCE = 4, 3
+_MAX_LINKS, _MAX_EVIDENCE = 4, 3
 _MORE = 1.01
 """By how much more findings save together than one alone, to be told."""
 _SAME = ("rule", "severity", "title", "sentence", "advice")
@@ -53,35 +53,35 @@ _SAME = ("rule", "severity", "title", "sentence", "advice")
 def findings_section(run: Analysed) -> Section:
     """Every finding, the gravest first; that a trace without steps has none is not good news."""
     cards = tuple(_card(finding, run) for finding in run.analysis.findings)
-    found: Block = Findings(cards, _EMPTY)
+    block: Block = Findings(cards, _EMPTY)
     if refusing_damage(run.analysis.fitness) is not None:
         return Section("findings", "Findings", (Text(_DAMAGED, "warning"),))
     damage = grave_entries(run.analysis.health)
     if not cards and not average_step(run.trace).get("total_ns"):
-        found = Text(sentence(NO_STEPS), "notice")
+        block = Text(sentence(NO_STEPS), "notice")
     elif not cards and not damage and not has_device_work(run.trace):
         # What was not recorded cannot stand still.
-        found = Text(f"{_EMPTY} {sentence(NO_DEVICE_WORK)}", "notice")
+        block = Text(f"{_EMPTY} {sentence(NO_DEVICE_WORK)}", "notice")
     if not damage:
-        return Section("findings", "Findings", (found,))
-    told = Text(f"The recording is not whole: {'; '.join(damage)}.", "warning")
+        return Section("findings", "Findings", (block,))
+    warning = Text(f"The recording is not whole: {'; '.join(damage)}.", "warning")
     # That nothing was found in what is left is no good news.
-    says = bool(cards) or isinstance(found, Text)
-    return Section("findings", "Findings", (told, found) if says else (told,))
+    says = bool(cards) or isinstance(block, Text)
+    return Section("findings", "Findings", (warning, block) if says else (warning,))
 
 
 def _card(finding: Finding, run: Analysed) -> FindingCard:
     links = dict.fromkeys(link for item in finding.evidence for link in _places(item, run))
-    gain = _saving(finding)
+    gain = _saving_words(finding)
     return FindingCard(
         **{name: getattr(finding, name) for name in _SAME},
         gain=gain,
         evidence=tuple(_evidence_lines(finding)),
-        links=tuple(links)[:_MOST_LINKS],
+        links=tuple(links)[:_MAX_LINKS],
     )
 
 
-def _saving(finding: Finding) -> str:
+def _saving_words(finding: Finding) -> str:
     """What mending it saves, as a replay says; nothing where that cannot be said."""
     step, gains = " a step" if finding.marked else "", []
     if finding.gain_ns:
@@ -128,8 +128,8 @@ def _places(item: Evidence, run: Analysed) -> Iterator[Link]:
     elif kind == "step":
         # A recording without marks is one step, which no table has.
         steps = find_steps(run.trace).filter("marked")
-        found = steps.filter(steps["name"] == name).select("start_ns", "end_ns") - run.start_ns
-        for start, end in found.rows()[:1]:
+        spans = steps.filter(steps["name"] == name).select("start_ns", "end_ns") - run.start_ns
+        for start, end in spans.rows()[:1]:
             yield Link(f"step {name}", "steps", from_ns=start, to_ns=end)
 
 
@@ -138,17 +138,17 @@ def _places(item: Evidence, run: Analysed) -> Iterator[Link]:
 
 def _evidence_lines(finding: Finding) -> list[str]:
     """The first pieces of evidence, a line each."""
-    shown = finding.evidence[:_MOST_EVIDENCE]
+    evidence = finding.evidence[:_MAX_EVIDENCE]
     names = told_apart(
         [
             f"{item.kind} {short_kernel_name(item.name) if item.kind == 'kernel' else item.name}"
-            for item in shown
+            for item in evidence
         ]
     )
     lines = []
-    for name, item in zip(names, shown, strict=True):
+    for name, item in zip(names, evidence, strict=True):
         numbers = ", ".join(
-            _numbered(key, value, marked=finding.marked)
+            _number_phrase(key, value, marked=finding.marked)
             for key, value in item.numbers.items()
             if key != "start_ns"
         )
@@ -166,19 +166,19 @@ _UNITS: Mapping[str, Callable[[float], str]] = {
 }
 
 
-def _numbered(key: str, value: float, *, marked: bool) -> str:
+def _number_phrase(key: str, value: float, *, marked: bool) -> str:
     """A number with its unit in words; those of a step are all there is where none is marked."""
     name = key.removesuffix("_per_step")
-    each = " a step" if marked and name != key else ""
+    per_step = " a step" if marked and name != key else ""
     unit = next((ending for ending in _UNITS if f"_{name}".endswith(ending)), "")
-    shown = _UNITS[unit](value) if unit else units.count(round(value))
+    number_text = _UNITS[unit](value) if unit else units.count(round(value))
     spoken = name.removesuffix(unit).replace("_", " ")
-    return f"{spoken} {shown}{each}"
+    return f"{spoken} {number_text}{per_step}"
 
 
 # -- sections, pages and documents -----------------------------------------------------------------
 
-_MOST_ROWS = 1000
+_MAX_ROWS = 1000
 _TONES: Mapping[str, Tone] = {"high": "warning", "medium": "notice", "low": "plain"}
 
 _MATCHED = tables.tables_section(
@@ -198,7 +198,7 @@ _CLOCKS = tables.tables_section(
 _GROUPS = tables.tables_section(
     "Process groups", "process-groups", lead="Who communicates with whom.", of_set=True
 )
-SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.Made]] = {
+SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.SectionResult]] = {
     "findings": findings_section,
     "stragglers": ranks.who_holds_up_section,
     "ranks": ranks.ranks_section,
@@ -232,7 +232,7 @@ SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.Made]] = {
 }
 """What makes each section, in the order of the report."""
 
-_BRIEF: tuple[Callable[[tables.Analysed], tables.Made], ...] = (
+_BRIEF: tuple[Callable[[tables.Analysed], tables.SectionResult], ...] = (
     ranks.who_holds_up_section,
     ranks.ranks_section,
     _MATCHED,
@@ -290,47 +290,47 @@ def analysis_document(
     run = tables.Analysed(analysis, rows, start_ns, brief)
     wanted = PAGES[page] if page else SECTIONS
     if brief:
-        found = (make(run) for make in _BRIEF)
+        results = (make(run) for make in _BRIEF)
     else:
-        found = (one for name in wanted for one in _on_clocks(run, name))
-    made = [one for one in found if one is not None]
-    shown = [one if isinstance(one, Section) else one.section for one in made]
+        results = (result for name in wanted for result in _on_clocks(run, name))
+    parts = [result for result in results if result is not None]
+    sections = [part if isinstance(part, Section) else part.section for part in parts]
     if page is None:
-        shown = [one for one in made if isinstance(one, Section)]
+        sections = [part for part in parts if isinstance(part, Section)]
     if page is None and not brief:
         # A line per reason; that nothing is amiss needs no line.
         by_reason: dict[str, list[str]] = {}
-        for one in made:
-            if isinstance(one, tables.Empty) and one.absent.hint:
-                by_reason.setdefault(sentence(one.absent), []).append(one.title)
+        for part in parts:
+            if isinstance(part, tables.Empty) and part.absent.hint:
+                by_reason.setdefault(sentence(part.absent), []).append(part.title)
         lines = tuple((", ".join(titles), reason) for reason, titles in by_reason.items())
         if lines:
-            shown.append(Section("not-recorded", "Not in this recording", (Facts(lines),)))
+            sections.append(Section("not-recorded", "Not in this recording", (Facts(lines),)))
     name = Path(analysis.path or analysis.trace.metadata.source).resolve().name
     return Document(
         kind="analysis",
         title=name,
         subject=", ".join([_subject(analysis), *([] if brief else [_clock_words(analysis)])]),
         headline=analysis.headline,
-        sections=(*fitness_sections(analysis.fitness), *shown),
+        sections=(*fitness_sections(analysis.fitness), *sections),
         tone=_tone(analysis),
         notes=analysis.told_notes if brief else (),
-        clock=run.clock if analysis.own is not None else "",
+        clock=run.clock if analysis.corrected_trace is not None else "",
     )
 
 
-def _on_clocks(run: tables.Analysed, name: str) -> Iterator[tables.Made]:
+def _on_clocks(run: tables.Analysed, name: str) -> Iterator[tables.SectionResult]:
     """A section; on both clocks, that of the answer first, where there are two."""
     make = SECTIONS[name]
-    if run.analysis.own is None or name not in _OF_EACH_CLOCK:
+    if run.analysis.corrected_trace is None or name not in _OF_EACH_CLOCK:
         yield make(run)
         return
-    for one in (run, run.on_other_clock()):
-        made = make(one)
-        if not isinstance(made, Section):
-            yield made if one is run else None
+    for clock_run in (run, run.on_other_clock()):
+        result = make(clock_run)
+        if not isinstance(result, Section):
+            yield result if clock_run is run else None
             return
-        yield structs.replace(made, clock=one.clock)
+        yield structs.replace(result, clock=clock_run.clock)
 
 
 def view_document(
@@ -347,9 +347,9 @@ def view_document(
     every = analysis.table(view, clock=clock)
     frame = tables.in_words(chosen_rows(every, sort, fits), view)
     # Shares of some rows are still of all, and of the same.
-    whole, of = tables.whole_of(analysis, view, every), every if fits else None
+    total_ns, of = tables.whole_of(analysis, view, every), every if fits else None
     block = table_block(
-        frame, view, start_ns=start_ns, rows=rows, whole=whole, of=of, ordered=False
+        frame, view, start_ns=start_ns, rows=rows, full_total=total_ns, of=of, ordered=False
     )
     if every.is_empty() and find_view(view).is_of_roofs:
         block = structs.replace(block, note=sentence(absence(view, analysis.efficiency)))
@@ -361,15 +361,17 @@ def analysis_report(analysis: Analysis, *, rows: int | None = None) -> str:
 
     A report about a trace in the cache is kept beside it.
     """
-    most = rows or _MOST_ROWS
-    kept = None if analysis.kept is None else analysis.kept.as_form(f"report-{most}")
-    known = None if kept is None else kept.load()
-    if known is not None:
-        return known.decode()
+    most = rows or _MAX_ROWS
+    cache = (
+        None if analysis.answer_cache is None else analysis.answer_cache.as_form(f"report-{most}")
+    )
+    content = None if cache is None else cache.load()
+    if content is not None:
+        return content.decode()
     start_side_by_side(analysis.trace, analysis.timeline)
     report = report_html(analysis_document(analysis, rows=most))
-    if kept is not None:
-        kept.save(report.encode())
+    if cache is not None:
+        cache.save(report.encode())
     return report
 
 
@@ -379,7 +381,7 @@ def _subject(analysis: Analysis) -> str:
     name = Path(analysis.path or metadata.source).resolve().name
     pieces = [name]
     if analysis.ranks is not None and analysis.is_set:
-        pieces.append(units.counted(len(analysis.ranks.ranks), "ranks"))
+        pieces.append(units.count_noun(len(analysis.ranks.ranks), "ranks"))
         pieces.append(f"{metadata.worker} in detail" if metadata.worker else "one in detail")
     elif metadata.worker and metadata.worker not in name:
         pieces.append(metadata.worker)

@@ -20,7 +20,7 @@ _MOST_EVIDENCE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StragglerGroup:
     """Ranks that hold the others up for one cause."""
 
     cause: str
@@ -38,8 +38,8 @@ class Held:
     @property
     def who(self) -> str:
         """The ranks at the beginning of a sentence."""
-        told = the_ranks(self.ranks)
-        return f"{told[0].upper()}{told[1:]}"
+        text = the_ranks(self.ranks)
+        return f"{text[0].upper()}{text[1:]}"
 
     @property
     def advice(self) -> str:
@@ -47,47 +47,51 @@ class Held:
         return advice_on(self.cause, the_ranks(self.ranks), several=len(self.ranks) > 1)
 
 
-def held_up(stragglers: Sequence[Finding], panel: Panel) -> list[Held]:
+def held_up(stragglers: Sequence[Finding], panel: Panel) -> list[StragglerGroup]:
     """Stragglers, the costliest first; many with the same cause together."""
     by_cause: dict[str, list[Finding]] = {}
-    for one in stragglers:
-        by_cause.setdefault(one.cause, []).append(one)
-    found = []
+    for finding in stragglers:
+        by_cause.setdefault(finding.cause, []).append(finding)
+    groups = []
     for members in by_cause.values():
         together = len(members) > _TOGETHER
-        found += [_held(members, panel)] if together else [_held([one], panel) for one in members]
-    return sorted(found, key=lambda one: -one.cost_ns)
+        groups += (
+            [_straggler_group(members, panel)]
+            if together
+            else [_straggler_group([member], panel) for member in members]
+        )
+    return sorted(groups, key=lambda group: -group.cost_ns)
 
 
-def _held(members: Sequence[Finding], panel: Panel) -> Held:
-    steps = {step for one in members for step in one.steps}
+def _straggler_group(members: Sequence[Finding], panel: Panel) -> StragglerGroup:
+    steps = {step for member in members for step in member.steps}
     # Nobody reads the same sentence about each of many ranks.
-    others = [one.rank for one in members[1:]]
-    likewise = [f"Likewise {the_ranks(others)}."] if others else []
-    return Held(
+    other_ranks = [member.rank for member in members[1:]]
+    likewise = [f"Likewise {the_ranks(other_ranks)}."] if other_ranks else []
+    return StragglerGroup(
         members[0].cause,
-        tuple(sorted(one.rank for one in members)),
+        tuple(sorted(member.rank for member in members)),
         *cost_together(members, panel),
         tuple(step for step in panel.steps if step in steps),
         (*members[0].proofs[:_MOST_EVIDENCE], *likewise),
     )
 
 
-def cost_a_step(one: Held, panel: Panel) -> float:
+def cost_a_step(group: StragglerGroup, panel: Panel) -> float:
     """The one figure of a straggler: what it costs the run in a mean step, in ns."""
-    return one.cost_ns / max(len(panel.steps), 1)
+    return group.cost_ns / max(len(panel.steps), 1)
 
 
-def held_sentence(one: Held, panel: Panel) -> str:
+def held_sentence(group: StragglerGroup, panel: Panel) -> str:
     """Who holds the others up, how often and how much."""
-    verb = "holds" if len(one.ranks) == 1 else "hold"
-    many, steps = len(one.steps), len(panel.steps)
-    often = f"in {many} of {units.counted(steps, 'steps')}"
+    verb = "holds" if len(group.ranks) == 1 else "hold"
+    many, steps = len(group.steps), len(panel.steps)
+    often = f"in {many} of {units.count_noun(steps, 'steps')}"
     if many == steps:
         often = "in every step" if many > 1 else "in the one step there is"
     mean = "" if steps == 1 else " a step"
-    cost = f"{units.brief_ns(cost_a_step(one, panel))}{mean} ({units.share(one.share, 1)})"
-    return f"{one.who} {verb} the others up {often}: {cost}."
+    cost = f"{units.brief_ns(cost_a_step(group, panel))}{mean} ({units.share(group.share, 1)})"
+    return f"{group.who} {verb} the others up {often}: {cost}."
 
 
 def straggler_headline(ranks: RankSet) -> str:
@@ -95,15 +99,17 @@ def straggler_headline(ranks: RankSet) -> str:
 
     Who is odd without a certain cost is named as well.
     """
-    held = held_up(ranks.analysis.stragglers, ranks.analysis.panel)
-    if not held:
+    groups = held_up(ranks.analysis.stragglers, ranks.analysis.panel)
+    if not groups:
         return odd_rank(ranks)
-    first = held[0]
-    one = len(first.ranks) == 1
-    why = why_late(first.cause, several=not one)
-    also = f"; {the_ranks([r for one in held[1:] for r in one.ranks])} too" if held[1:] else ""
+    first = groups[0]
+    is_one_rank = len(first.ranks) == 1
+    why = why_late(first.cause, several=not is_one_rank)
+    also = (
+        f"; {the_ranks([r for group in groups[1:] for r in group.ranks])} too" if groups[1:] else ""
+    )
     return (
-        f"{first.who} {'makes' if one else 'make'} the others wait, "
+        f"{first.who} {'makes' if is_one_rank else 'make'} the others wait, "
         f"{units.brief_ns(cost_a_step(first, ranks.analysis.panel))} a step "
         f"({units.share(first.share, 1)}): {why}{also}."
     )

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from timesink.analyses.columns import once_per_trace
+from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.damage import refusing_damage
 from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
@@ -64,15 +64,15 @@ from timesink.model.trace import Trace, why_no_calls
 from timesink.rules.communication import stragglers
 from timesink.rules.efficiency import proven_findings
 from timesink.runtime.engine import Engine, engine_of
-from timesink.sources import Recording, place_of, shown
+from timesink.sources import Recording, display_place, place_of
 from timesink.sources.cache import Cache
 from timesink.sources.discovery import one_run
 from timesink.sources.kept_answers import KeptAnswer
 from timesink.sources.opening import find_chosen, key_of, open_recording, open_trace
 
 SCHEMA = "timesink/analysis/1"
-OWN, RECORDED = ("own", "recorded")
-CLOCKS = {"corrected": OWN, "own": OWN, "recorded": RECORDED}
+CORRECTED, RECORDED = ("own", "recorded")
+CLOCKS = {"corrected": CORRECTED, "own": CORRECTED, "recorded": RECORDED}
 """Clocks as people call them; `own` is the word of JSON for times without profiler overhead."""
 """Times of the program by itself, or as its profiler has them."""
 _OVERHEAD = ("heavy_profiling", "profiler_overhead")
@@ -82,7 +82,7 @@ _FOR_PANDAS = ("pandas", "pyarrow")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RooflineOptions:
     """What efficiency is told against, where the user says it."""
 
     device: str | None = None
@@ -112,13 +112,13 @@ class Analysis:
     """What the rows of the operator table stand for."""
     chosen: tuple[str, ...] = ()
     """What was chosen on the user's behalf, in sentences."""
-    kept: KeptAnswer | None = None
+    answer_cache: KeptAnswer | None = None
     """Where the whole answer is kept, so that it need not be found again."""
-    clock: str = OWN
+    clock: str = CORRECTED
     """On which clock the answer is: the program's own, where that is known, or as recorded."""
-    whole: Trace | None = None
+    full_trace: Trace | None = None
     """The recording, where `trace` has some of its steps."""
-    limits: Limits = Limits()
+    limits: RooflineOptions = RooflineOptions()
 
     @property
     def is_set(self) -> bool:
@@ -134,7 +134,7 @@ class Analysis:
     def told_notes(self) -> tuple[str, ...]:
         """The same, and on which clock times are; what that makes needless is left out."""
         on_own = self.timeline is not self.trace
-        overhead = (one for one in self.health if on_own and one.code in _OVERHEAD)
+        overhead = (entry for entry in self.health if on_own and entry.code in _OVERHEAD)
         needless = set(recording_notes(overhead))
         notes = (*self.notes, self.clock_note)
         return tuple(note for note in notes if note and note not in needless)
@@ -149,54 +149,58 @@ class Analysis:
     @cached_property
     def fitness(self) -> Fitness:
         """What the recording can answer, and why it cannot answer the rest."""
-        own = recording_fitness(self.recording)
+        rank_reasons_ = recording_fitness(self.recording)
         if self.ranks is None:
-            return own
-        return set_fitness(self.ranks, self.trace.metadata.worker).joined(own.reasons)
+            return rank_reasons_
+        return set_fitness(self.ranks, self.trace.metadata.worker).joined(rank_reasons_.reasons)
 
     @cached_property
     def own_clock(self) -> OwnClock:
         """How long a cycle of the whole recording takes by itself, and how that is known."""
         if self.ranks is None:
             return own_clock(self.recording)
-        whole = find_steps(self.recording).filter("complete")
-        length: Any = (whole["end_ns"] - whole["start_ns"]).median()
+        complete_steps = find_steps(self.recording).filter("complete")
+        length: Any = (complete_steps["end_ns"] - complete_steps["start_ns"]).median()
         return OwnClock(length or 0.0, None, None, NONE, _OF_RANKS, 0.0, None)
 
     @property
     def step_time(self) -> StepTime:
         """The step time of the answer, on both clocks: the mean of the complete steps."""
-        return StepTime.of(self.own_clock, self.trace, self.own)
+        return StepTime.of(self.own_clock, self.trace, self.corrected_trace)
 
     @property
     def recording(self) -> Trace:
         """All steps, as recorded."""
-        return self.trace if self.whole is None else self.whole
+        return self.trace if self.full_trace is None else self.full_trace
 
     @cached_property
-    def own(self) -> Trace | None:
+    def corrected_trace(self) -> Trace | None:
         """The trace as its program runs when nobody records it; None where that is not known."""
         if not self.own_clock.is_known:
             return None
-        own = own_timeline(self.recording)
-        if self.whole is None:
-            return own
-        return carry_fitness(within_steps(own, ",".join(self._steps)), self.recording)
+        timeline = own_timeline(self.recording)
+        if self.full_trace is None:
+            return timeline
+        return carry_fitness(within_steps(timeline, ",".join(self._steps)), self.recording)
 
     @property
     def timeline(self) -> Trace:
         """The trace on the clock of the answer."""
-        return self.trace if self.clock == RECORDED or self.own is None else self.own
+        return (
+            self.trace
+            if self.clock == RECORDED or self.corrected_trace is None
+            else self.corrected_trace
+        )
 
-    def begun(self, clock: str) -> Trace:
+    def origin_trace(self, clock: str) -> Trace:
         """The trace with whose beginning moments on a clock begin: of whole ones it is the same."""
-        is_own = CLOCKS.get(clock) == OWN and self.whole is not None
-        return self.own if is_own and self.own else self.trace
+        is_own = CLOCKS.get(clock) == CORRECTED and self.full_trace is not None
+        return self.corrected_trace if is_own and self.corrected_trace else self.trace
 
     @cached_property
     def played(self) -> PlayedRun:
         """The run played again, on the clock of the answer."""
-        steps = None if self.whole is None else self._steps
+        steps = None if self.full_trace is None else self._steps
         return played_run(self.recording, steps, recorded=self.timeline is self.trace)
 
     @property
@@ -212,12 +216,12 @@ class Analysis:
             return FormulaRegistry.of(REGISTERED.values()) if REGISTERED else None
         return load_formulas(path)
 
-    @once_per_trace
+    @memoize_per_trace
     def efficiency_of(self, timeline: Trace) -> Efficiency:
         """The same on a clock."""
         chosen = choose_peaks(self.recording, device=self.limits.device, peaks=self.limits.peaks)
-        own = self._own_formulas
-        return Efficiency(timeline, chosen, modelled_calls(timeline, own), own)
+        formulas = self._own_formulas
+        return Efficiency(timeline, chosen, modelled_calls(timeline, formulas), formulas)
 
     @property
     def _steps(self) -> list[str]:
@@ -226,37 +230,38 @@ class Analysis:
     @property
     def clock_note(self) -> str:
         """On which clock times are, and how that is known; nothing where both are alike."""
-        told = self.own_clock
-        if self.trace.metadata.extra.get(CLOCK_KEY) == OWN:
+        clock = self.own_clock
+        if self.trace.metadata.extra.get(CLOCK_KEY) == CORRECTED:
             return "times are without profiler overhead, as they were exported"
         if self.fitness.fit == "no":
             return ""
-        if not told.is_known:
-            return f"times are as recorded, with what recording costs: {told.why}"
-        if not tells_clocks_apart(told):
+        if not clock.is_known:
+            return f"times are as recorded, with what recording costs: {clock.why}"
+        if not tells_clocks_apart(clock):
             return ""
         times = self.step_time
         corrected, recorded = map(units.duration_ns, (times.corrected_ns or 0.0, times.recorded_ns))
         source = "measured"
-        if told.source != MEASURED:
-            source = f"estimated, {interval(told, times.corrected_ns or 0.0, times.recorded_ns)}"
-        outside = f"; {told.outside}" * bool(told.outside)
+        if clock.source != MEASURED:
+            source = f"estimated, {interval(clock, times.corrected_ns or 0.0, times.recorded_ns)}"
+        outside = f"; {clock.outside}" * bool(clock.outside)
         steps = find_steps(self.trace)
         subject = "the one step takes" if int(steps["complete"].sum()) == 1 else "a step takes"
         subject = subject if steps["marked"].any() else "all this takes"
         if self.clock == RECORDED:
             without = f"{corrected} without profiler overhead ({source})"
             return f"times are as recorded: {subject} {recorded}, {without}{outside}"
-        known = f"{subject} {corrected} ({source}), {recorded} as recorded"
+        lengths_text = f"{subject} {corrected} ({source}), {recorded} as recorded"
         return (
-            f"times are without profiler overhead: {known}; --clock recorded shows these{outside}"
+            f"times are without profiler overhead: {lengths_text}; --clock recorded shows "
+            f"these{outside}"
         )
 
     @property
     def headline(self) -> str:
         """The answer in a sentence: of a set of ranks, who holds the others up comes before all."""
-        told = "" if self.ranks is None else straggler_headline(self.ranks)
-        return told or self.rank_headline
+        straggler_text = "" if self.ranks is None else straggler_headline(self.ranks)
+        return straggler_text or self.rank_headline
 
     @property
     def rank_headline(self) -> str:
@@ -271,14 +276,20 @@ class Analysis:
         """What costs time and what to try, the gravest first."""
         if refusing_damage(self.fitness) is not None:
             return ()
-        others = list(proven_findings(self.timeline, self.efficiency))
+        other_findings = list(proven_findings(self.timeline, self.efficiency))
         held_up = [] if self.ranks is None else stragglers(self.ranks)
         if self.ranks is not None and not self.fitness.answers(COMMUNICATION):
             # Of one rank alone, what it waits for a profiler to start looks like communication.
-            others = [finding for finding in others if finding.rule != "exposed-communication"]
+            other_findings = [
+                finding for finding in other_findings if finding.rule != "exposed-communication"
+            ]
         # Of equally grave ones a rank that holds up all the others comes before what each of them
         # could do better.
-        return tuple(sorted((*held_up, *others), key=lambda one: SEVERITIES.index(one.severity)))
+        return tuple(
+            sorted(
+                (*held_up, *other_findings), key=lambda finding: SEVERITIES.index(finding.severity)
+            )
+        )
 
     def table(
         self, view: str, group_by: str | None = None, *, clock: str = RECORDED
@@ -300,13 +311,13 @@ class Analysis:
             return about.analysis(self.played)
         if about.is_of_roofs:
             return about.analysis(self.efficiency)
-        if clock == OWN:
-            return about.table(self.own or self.trace, chosen, self.ranks)
+        if clock == CORRECTED:
+            return about.table(self.corrected_trace or self.trace, chosen, self.ranks)
         table = about.table(self.trace, chosen, self.ranks)
         return table if view not in BOTH_CLOCKS else self._with_own(table, about, chosen)
 
     def clock_of(self, view: str, clock: str = RECORDED) -> str:
-        """On which clock a table is, if this one is asked for: `own` or `recorded`.
+        """On which clock a table is, if this one is asked for: `corrected_trace` or `recorded`.
 
         >>> import timesink
         >>> analysis = timesink.analyze(timesink.sample())
@@ -315,8 +326,12 @@ class Analysis:
         """
         about = find_view(view)
         if about.is_played or about.is_of_roofs:
-            return RECORDED if self.timeline is self.trace else OWN
-        return OWN if CLOCKS.get(clock) == OWN and self.own is not None else RECORDED
+            return RECORDED if self.timeline is self.trace else CORRECTED
+        return (
+            CORRECTED
+            if CLOCKS.get(clock) == CORRECTED and self.corrected_trace is not None
+            else RECORDED
+        )
 
     def clock_caption(self, view: str, clock: str = RECORDED) -> str:
         """Whether the times of a table hold profiler overhead; nothing where no clock matters.
@@ -328,7 +343,7 @@ class Analysis:
         has_times = any(name.endswith("_ns") for name in find_view(view).columns)
         if view in _OF_DEVICE_WORK or not has_times:
             return ""
-        if self.clock_of(view, clock) == OWN:
+        if self.clock_of(view, clock) == CORRECTED:
             return "Times are without profiler overhead."
         if not tells_clocks_apart(self.own_clock):
             return "Times are as recorded."
@@ -342,10 +357,12 @@ class Analysis:
         if self.timeline is self.trace:
             nothing = (pl.lit(None, table.schema[name]).alias(f"own_{name}") for name in values)
             return table.with_columns(nothing)
-        own = about.table(self.timeline, group_by).select(
+        corrected_columns = about.table(self.timeline, group_by).select(
             *keys, *(pl.col(name).alias(f"own_{name}") for name in values)
         )
-        return table.join(own, on=keys, how="left", nulls_equal=True, maintain_order="left")
+        return table.join(
+            corrected_columns, on=keys, how="left", nulls_equal=True, maintain_order="left"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/analysis.md` describes every key."""
@@ -354,12 +371,12 @@ class Analysis:
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
-        known = self.kept.load() if self.kept is not None else None
-        if known is not None:
-            return known
+        cached_answer = self.answer_cache.load() if self.answer_cache is not None else None
+        if cached_answer is not None:
+            return cached_answer
         answer = encode_json(self._find())
-        if self.kept is not None:
-            self.kept.save(answer)
+        if self.answer_cache is not None:
+            self.answer_cache.save(answer)
         return answer
 
     def _find(self) -> dict[str, Any]:
@@ -378,7 +395,7 @@ class Analysis:
             "kernels": sections.kernels(trace),
             "memory": sections.memory(trace),
             "modules": sections.modules(self.table("modules")),
-            "distributed": sections.distributed(trace, self.ranks),
+            "distributed": sections.distributed_values(trace, self.ranks),
             "findings": [finding.to_dict() for finding in self.findings],
             "clock": self._clock_values(),
             "own": None if timeline is trace else self._on_own_clock(timeline),
@@ -394,8 +411,8 @@ class Analysis:
     def _on_own_clock(self, timeline: Trace) -> dict[str, Any]:
         """What depends on the clock, of the program by itself; what kernels take does not."""
         step = self.efficiency_of(timeline).step
-        told = None if step is None else step_values(step)
-        return {**sections.on_own_clock(timeline), "efficiency": {"step": told}}
+        step_figures = None if step is None else step_values(step)
+        return {**sections.on_own_clock(timeline), "efficiency": {"step": step_figures}}
 
     def to_pandas(self, view: str = "operators", group_by: str | None = None) -> Any:
         """One of the tables as a pandas frame; needs pandas and pyarrow."""
@@ -410,7 +427,7 @@ class Analysis:
     def __repr__(self) -> str:
         """One line: what was analysed, and the answer."""
         name = Path(self.path or self.trace.metadata.source).name
-        steps = units.counted(find_steps(self.trace).height, "steps")
+        steps = units.count_noun(find_steps(self.trace).height, "steps")
         return f"<Analysis of {name}, {steps}: {self.headline}>"
 
     def _repr_html_(self) -> str:
@@ -450,7 +467,7 @@ def analyze(
     rank: int | None = None,
     steps: Steps | None = None,
     group_by: str = "",
-    clock: str = OWN,
+    clock: str = CORRECTED,
     device: str | None = None,
     peaks: str | None = None,
     formulas: str | None = None,
@@ -492,20 +509,23 @@ def analyze(
         raise UsageError(f"there is no clock {clock!r}", "choose corrected or recorded")
     clock = CLOCKS[clock]
     wanted = None if steps is None else step_choice(steps)
-    limits = Limits(device, peaks, formulas)
-    opened = _opened(source)
+    limits = RooflineOptions(device, peaks, formulas)
+    opened = _trace_of(source)
     if opened is not None:
         _check_timeline(opened, source)
         # There is nothing to choose from, but what was asked for must be what is there.
         about = opened.metadata
-        held = about.worker, about.span, about.distributed.rank
+        actual = about.worker, about.span, about.distributed.rank
         if any(
-            wish not in (None, one) for wish, one in zip((worker, span, rank), held, strict=True)
+            wish not in (None, value)
+            for wish, value in zip((worker, span, rank), actual, strict=True)
         ):
             label = Recording(Path(about.source), about.worker or "one trace", about.span).label
             raise UnreadableError.none_fits(_path_of(source), [label])
-        given = Analysis(opened, _path_of(source), None, group_by, clock=clock, limits=limits)
-        return _of_steps(given, wanted)
+        trace_analysis = Analysis(
+            opened, _path_of(source), None, group_by, clock=clock, limits=limits
+        )
+        return _of_steps(trace_analysis, wanted)
     place = place_of(_path_of(source))
     recordings, notes = one_run(find_chosen(place, worker=worker, span=span, rank=rank), place)
     if len(recordings) > 1:
@@ -514,22 +534,24 @@ def analyze(
             recordings, engine=how, steps=wanted, cache=cache, progress=progress
         )
         if len(ranks.runs) > 1:
-            raise UnrelatedRunsError(shown(place), recordings, ranks)
+            raise UnrelatedRunsError(display_place(place), recordings, ranks)
         # One rank in detail, all of them where they are compared.
-        _check_timeline(trace, shown(place))
-        whole = Analysis(trace, shown(place), ranks, group_by, tuple(notes), limits=limits)
-        many = units.counted(len(ranks.ranks), "ranks")
+        _check_timeline(trace, display_place(place))
+        full_analysis = Analysis(
+            trace, display_place(place), ranks, group_by, tuple(notes), limits=limits
+        )
+        many = units.count_noun(len(ranks.ranks), "ranks")
         note = f"{many}: {detailed} in detail; --worker NAME shows another one alone"
-        analysis = _of_steps(whole, steps_in_detail(ranks, detailed, wanted))
+        analysis = _of_steps(full_analysis, steps_in_detail(ranks, detailed, wanted))
         return replace(analysis, chosen=(*analysis.chosen, note))
     store = Cache.default() if cache else None
     trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
     _check_timeline(trace, source)
-    whole = Analysis(
-        *(trace, shown(place), None, group_by, tuple(notes)), clock=clock, limits=limits
+    full_analysis = Analysis(
+        *(trace, display_place(place), None, group_by, tuple(notes)), clock=clock, limits=limits
     )
-    analysis = _of_steps(whole, wanted)
-    return _keeping(analysis, recordings[0], wanted) if cache else analysis
+    analysis = _of_steps(full_analysis, wanted)
+    return _with_cache(analysis, recordings[0], wanted) if cache else analysis
 
 
 def analyze_opened(
@@ -543,7 +565,7 @@ def analyze_opened(
     return _of_steps(Analysis(trace, path, ranks=ranks), wanted)
 
 
-def _opened(source: str | Path | Trace) -> Trace | None:
+def _trace_of(source: str | Path | Trace) -> Trace | None:
     """The trace, where none has to be looked for: it is given, or was exported."""
     if isinstance(source, Trace):
         return source
@@ -566,7 +588,7 @@ def _check_timeline(trace: Trace, source: str | Path | Trace) -> None:
     raise UnreadableError.no_timeline(_path_of(source))
 
 
-def _keeping(analysis: Analysis, recording: Recording, wanted: str | None) -> Analysis:
+def _with_cache(analysis: Analysis, recording: Recording, wanted: str | None) -> Analysis:
     """The analysis with a place for its answer."""
     store = Cache.default()
     key = key_of(recording, store)
@@ -577,16 +599,16 @@ def _keeping(analysis: Analysis, recording: Recording, wanted: str | None) -> An
     # In another folder, `.` is called otherwise.
     name = Path(analysis.path).resolve().name
     question = (SCHEMA, analysis.path, name, about.source, about.worker, about.span)
-    asked = (wanted, analysis.group_by, analysis.notes, analysis.clock, _limits_of(analysis))
-    return replace(analysis, kept=KeptAnswer.about(store, key, [*question, *asked]))
+    options = (wanted, analysis.group_by, analysis.notes, analysis.clock, _limits_of(analysis))
+    return replace(analysis, answer_cache=KeptAnswer.about(store, key, [*question, *options]))
 
 
 def _limits_of(analysis: Analysis) -> dict[str, Any]:
     """What efficiency is told against: files of peaks and formulas may change."""
     limits = analysis.limits
     peaks = choose_peaks(analysis.trace, device=limits.device, peaks=limits.peaks).peaks
-    told = "" if limits.formulas is None else formula_text(limits.formulas)
-    return {"formulas": told, **({} if peaks is None else peaks.to_dict())}
+    formulas_text = "" if limits.formulas is None else formula_text(limits.formulas)
+    return {"formulas": formulas_text, **({} if peaks is None else peaks.to_dict())}
 
 
 def _of_steps(analysis: Analysis, wanted: str | None) -> Analysis:
@@ -603,4 +625,4 @@ def _of_steps(analysis: Analysis, wanted: str | None) -> Analysis:
     if missing:
         word = "step" if len(missing) == 1 and missing[0].isdigit() else "steps"
         note += f"; no {word} {', '.join(missing)}"
-    return replace(analysis, trace=part, whole=analysis.trace, chosen=(*chosen, note))
+    return replace(analysis, trace=part, full_trace=analysis.trace, chosen=(*chosen, note))

@@ -12,7 +12,7 @@ from timesink.analyses.work.efficiency import Efficiency, operator_efficiency
 from timesink.analyses.work.steps import StepEfficiency
 from timesink.answers.analysis.headline import efficiency_sentences, notes_of
 from timesink.answers.analysis.sections import absence
-from timesink.answers.analysis.tables import Analysed, Empty, Made
+from timesink.answers.analysis.tables import Analysed, Empty, SectionResult
 from timesink.answers.tables import sentence
 from timesink.answers.views import NO_KERNELS, parts_of
 from timesink.model import units
@@ -39,47 +39,49 @@ _BEYOND = parts_of("beyond-roofs")
 """What a step takes beyond the ideal: the colour, the words and the meaning of each part."""
 
 
-def efficiency_section(run: Analysed) -> Made:
+def efficiency_section(run: Analysed) -> SectionResult:
     """What a step computes and moves, how long that takes at the roofs, who is far from them."""
-    found = run.efficiency
-    if found.modelled.kernels.is_empty():
+    efficiency = run.efficiency
+    if efficiency.modelled.kernels.is_empty():
         return Empty("efficiency", _TITLE, NO_KERNELS)
-    if not found.modelled.modelled_share:
+    if not efficiency.modelled.modelled_share:
         if run.brief:
             # One line, where there is something to gain from recording more.
-            return Section("efficiency", _TITLE, (Text(sentence(absence("efficiency", found))),))
-        return Empty("efficiency", _TITLE, absence("efficiency", found))
-    lines = [*efficiency_sentences(found), *notes_of(found)]
-    said = tuple(Text(f"{line[0].upper()}{line[1:]}.") for line in lines)
+            return Section(
+                "efficiency", _TITLE, (Text(sentence(absence("efficiency", efficiency))),)
+            )
+        return Empty("efficiency", _TITLE, absence("efficiency", efficiency))
+    lines = [*efficiency_sentences(efficiency), *notes_of(efficiency)]
+    texts = tuple(Text(f"{line[0].upper()}{line[1:]}.") for line in lines)
     if run.brief:
-        return Section("efficiency", _TITLE, (*said, run.table("efficiency")))
-    made: list[Block] = list(said)
-    step = found.step
+        return Section("efficiency", _TITLE, (*texts, run.table("efficiency")))
+    blocks: list[Block] = list(texts)
+    step = efficiency.step
     if step is not None:
-        made += [_tiles(found, step), _waterfall(step)]
-    made += _roofline(found)
-    made += [run.table(view) for view in ("efficiency", "efficiency-families")]
+        blocks += [_tiles(efficiency, step), _waterfall(step)]
+    blocks += _roofline(efficiency)
+    blocks += [run.table(view) for view in ("efficiency", "efficiency-families")]
     modules = run.table("efficiency-modules")
-    made += [modules] if modules.rows else []
-    return Section("efficiency", _TITLE, tuple(made))
+    blocks += [modules] if modules.rows else []
+    return Section("efficiency", _TITLE, tuple(blocks))
 
 
-def efficiency_tiles(found: Efficiency) -> Iterator[Tile]:
+def efficiency_tiles(efficiency: Efficiency) -> Iterator[Tile]:
     """What the overview has of it, where it is known."""
-    step = found.step
-    if step is None or found.peaks is None:
+    step = efficiency.step
+    if step is None or efficiency.peaks is None:
         return
     ideal = sum(step.ideal_ns.values())
     share = ideal / step.step_ns if step.step_ns else None
-    said = "what a step takes with all kernels at their roofs"
-    yield Tile("Speed of light", ideal, "time_ns", said, share, section="efficiency")
+    meaning = "what a step takes with all kernels at their roofs"
+    yield Tile("Speed of light", ideal, "time_ns", meaning, share, section="efficiency")
     if step.mfu is not None:
-        said = "matrix operations of the model, of what the device can do in a step"
-        yield Tile("MFU", step.mfu, "share", said, step.mfu, section="efficiency")
+        meaning = "matrix operations of the model, of what the device can do in a step"
+        yield Tile("MFU", step.mfu, "share", meaning, step.mfu, section="efficiency")
 
 
-def _tiles(found: Efficiency, step: StepEfficiency) -> Tiles:
-    peaks = found.peaks
+def _tiles(efficiency: Efficiency, step: StepEfficiency) -> Tiles:
+    peaks = efficiency.peaks
     main = next(iter(step.matrix_flop_by_precision), "")
     peak = peaks.peak(f"{main}_tensor") or peaks.peak(main) if peaks else None
     of = f" of {peak / _TERA:,.1f} TFLOP/s {main}" if peak else ""
@@ -94,10 +96,10 @@ def _tiles(found: Efficiency, step: StepEfficiency) -> Tiles:
             Tile("MBU", step.mbu, "share", "compulsory bytes at the memory's bandwidth", step.mbu),
             Tile(
                 "Modelled",
-                found.step_modelled_share,
+                efficiency.step_modelled_share,
                 "share",
                 "part of the kernel time whose work is known",
-                found.step_modelled_share,
+                efficiency.step_modelled_share,
             ),
         )
     )
@@ -117,28 +119,28 @@ def _waterfall(step: StepEfficiency) -> Parts:
     return Parts("From the ideal step to the real one", "time_ns", step.step_ns, tuple(parts))
 
 
-_MOST_POINTS = 300
-_LEAST_TOLD = 0.0005
+_MAX_POINTS = 300
+_MIN_SHARE_SHOWN = 0.0005
 _FIGURES = {"tflops": "TFLOP/s", "tb_per_s": "TB/s", "roof_pct": "of the roof"}
 
 
-def _roofline(found: Efficiency) -> list[Scatter]:
+def _roofline(efficiency: Efficiency) -> list[Scatter]:
     """Operators by what they compute per byte and how fast, below the roofs of their device."""
-    peaks, rows = found.peaks, operator_efficiency(found)
+    peaks, rows = efficiency.peaks, operator_efficiency(efficiency)
     if peaks is None:
         return []
     by_step = float(rows["step_ns"].sum()) > 0
     time = "step_ns" if by_step else "device_ns"
     placed = rows.filter(pl.all_horizontal(pl.col(time, "flop_per_byte", "tflops") > 0))
     roofed = placed.filter(pl.col("roof_pct").is_not_null()).sort(time, descending=True)
-    shown = roofed.head(_MOST_POINTS).with_columns(
+    point_rows = roofed.head(_MAX_POINTS).with_columns(
         pl.col("flop_per_byte", *_FIGURES).round_sig_figs(4), pl.col(time).round()
     )
-    if shown.is_empty():
+    if point_rows.is_empty():
         return []
     points = tuple(
         Point(name, shape, x, _TERA * y, size, _PARTS[bound].colour)
-        for name, shape, x, y, size, bound in shown.select(
+        for name, shape, x, y, size, bound in point_rows.select(
             "operator", "shape", "flop_per_byte", "tflops", time, "bound"
         ).iter_rows()
     )
@@ -156,36 +158,38 @@ def _roofline(found: Efficiency) -> list[Scatter]:
                 for colour, words, _ in _PARTS.values()
                 if any(point.group == colour for point in points)
             ),
-            tuple(_roofs(found, peaks)),
+            tuple(_roofs(efficiency, peaks)),
             tuple(
-                Detail(title, "percent" if name == "roof_pct" else "number", tuple(shown[name]))
+                Detail(
+                    title, "percent" if name == "roof_pct" else "number", tuple(point_rows[name])
+                )
                 for name, title in _FIGURES.items()
             ),
             "operator",
             "operators",
-            _not_shown(rows[time], shown[time], roofed.height - shown.height),
+            _not_shown(rows[time], point_rows[time], roofed.height - point_rows.height),
         )
     ]
 
 
-def _roofs(found: Efficiency, peaks: DevicePeaks) -> Iterator[Roof]:
+def _roofs(efficiency: Efficiency, peaks: DevicePeaks) -> Iterator[Roof]:
     """The slope of the memory, and peaks of what occurs."""
     if peaks.dram_bytes_per_s:
-        said = f"memory {units.rate(peaks.dram_bytes_per_s, 'B')}"
-        yield Roof(said, peaks.dram_bytes_per_s, slopes=True)
-    sets = found.sets
+        label = f"memory {units.rate(peaks.dram_bytes_per_s, 'B')}"
+        yield Roof(label, peaks.dram_bytes_per_s, slopes=True)
+    sets = efficiency.sets
     precisions = set(sets["peak"].drop_nulls()) - {""}
     vector = sets.filter(pl.col("vector_flop") > 0)["precision"]
-    precisions |= {"fp64" if one == "fp64" else "fp32" for one in vector}
+    precisions |= {"fp64" if precision == "fp64" else "fp32" for precision in vector}
     for peak, name in named_roofs(peaks, sorted(precisions)).items():
         yield Roof(f"{name} {units.rate(peak, 'FLOP')}", peak)
 
 
-def _not_shown(times: pl.Series, shown: pl.Series, smaller: int) -> str:
-    whole = float(times.sum())
-    lost = whole - float(shown.sum())
-    if lost < _LEAST_TOLD * whole:
+def _not_shown(times: pl.Series, point_times: pl.Series, smaller: int) -> str:
+    total = float(times.sum())
+    lost = total - float(point_times.sum())
+    if lost < _MIN_SHARE_SHOWN * total:
         return ""
     which = "operators without arithmetic, such as copies, or without a roof"
     more = f", and in the {smaller} smallest" if smaller else ""
-    return f"Not shown: {units.share(lost, whole)} of their time, in {which}{more}."
+    return f"Not shown: {units.share(lost, total)} of their time, in {which}{more}."

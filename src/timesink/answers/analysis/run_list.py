@@ -16,9 +16,9 @@ from timesink.answers.rank_reading import UnrelatedRunsError, open_set
 from timesink.errors import SeveralRunsError, TimesinkError
 from timesink.model import units
 from timesink.output import blocks
-from timesink.recorder.processes import sayable, sayable_values
+from timesink.recorder.processes import safe_text, sayable_values
 from timesink.runtime.engine import Engine, engine_of
-from timesink.sources import Place, Recording, place_of, shown
+from timesink.sources import Place, Recording, display_place, place_of
 from timesink.sources.discovery import one_run, runs_among
 from timesink.sources.opening import find_chosen
 
@@ -47,10 +47,10 @@ class RunList:
     @property
     def headline(self) -> str:
         """How many runs there are, and that they are not compared."""
-        many = units.counted(self.recordings, "recordings")
+        many = units.count_noun(self.recordings, "recordings")
         of = "different runs"
         if self.recordings > len(self.runs):
-            of = units.counted(len(self.runs), "runs")
+            of = units.count_noun(len(self.runs), "runs")
         return f"{many} of {of}: one answer each, none is compared with another."
 
     @property
@@ -64,7 +64,7 @@ class RunList:
             {
                 "schema": SCHEMA,
                 "headline": self.headline,
-                "path": sayable(self.path),
+                "path": safe_text(self.path),
                 "runs": [_values(run) for run in self.runs],
             }
         )
@@ -77,8 +77,8 @@ class RunList:
 
 def _values(run: ListedRun) -> dict[str, Any]:
     answer = None if run.analysis is None else msgspec.Raw(run.analysis.to_json())
-    told = {"name": run.name, "path": run.path, "reason": run.reason}
-    return {**sayable_values(told), "recordings": run.recordings, "answer": answer}
+    facts = {"name": run.name, "path": run.path, "reason": run.reason}
+    return {**sayable_values(facts), "recordings": run.recordings, "answer": answer}
 
 
 def analyze_place(source: str | Path, **options: Any) -> Analysis | RunList:
@@ -91,17 +91,18 @@ def analyze_place(source: str | Path, **options: Any) -> Analysis | RunList:
     except SeveralRunsError:
         place = place_of(str(source))
         chosen = {name: options.get(name) for name in _CHOICES}
-        found = runs_among(find_chosen(place, **chosen))
+        runs_by_name = runs_among(find_chosen(place, **chosen))
         runs = [
             run
-            for name in sorted(found, key=units.natural)
-            for run in _runs(name, found[name], place, options)
+            for name in sorted(runs_by_name, key=units.natural)
+            for run in _runs(name, runs_by_name[name], place, options)
         ]
-        return RunList(shown(place), tuple(runs))
+        return RunList(display_place(place), tuple(runs))
     except UnrelatedRunsError as several:
-        runs = [_listed(recordings, options) for recordings in several.runs]
+        runs = [_listed_run(recordings, options) for recordings in several.runs]
         damaged = [
-            ListedRun(each.worker, each.source, None, each.reason) for each in several.damaged
+            ListedRun(recording.worker, recording.source, None, recording.reason)
+            for recording in several.damaged
         ]
         return RunList(several.place, (*runs, *damaged))
 
@@ -124,13 +125,13 @@ def _runs(
     yield ListedRun(name, path, answer, recordings=len(members))
 
 
-def _listed(recordings: Sequence[Recording], options: dict[str, Any]) -> ListedRun:
+def _listed_run(recordings: Sequence[Recording], options: dict[str, Any]) -> ListedRun:
     first = recordings[0]
     source = first.source if first.remote is None else first.remote.url
-    alone = {name: value for name, value in options.items() if name not in _CHOICES}
+    run_options = {name: value for name, value in options.items() if name not in _CHOICES}
     try:
         if len(recordings) == 1:
-            return ListedRun(first.worker, first.source, analyze(source, **alone))
+            return ListedRun(first.worker, first.source, analyze(source, **run_options))
         return ListedRun(
             first.worker,
             first.source,
@@ -156,7 +157,7 @@ def _analyze_ranks(recordings: Sequence[Recording], options: dict[str, Any]) -> 
         cache=options.get("cache", True),
         progress=options.get("progress"),
     )
-    note = f"{units.counted(len(ranks.ranks), 'ranks')}: {detailed} in detail"
+    note = f"{units.count_noun(len(ranks.ranks), 'ranks')}: {detailed} in detail"
     analysis = Analysis(trace, recordings[0].source, ranks, chosen=(note,))
     return replace(analysis, group_by=options.get("group_by", ""))
 

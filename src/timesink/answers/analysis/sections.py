@@ -59,8 +59,8 @@ _DIGITS = 6
 
 def to_rows(frame: pl.DataFrame, top: int | None = None) -> list[dict[str, Any]]:
     """Rows with the unit of each number in its key."""
-    shown = frame if top is None else frame.head(top)
-    return in_microseconds(shown).to_dicts()
+    rows = frame if top is None else frame.head(top)
+    return in_microseconds(rows).to_dicts()
 
 
 def in_microseconds(frame: pl.DataFrame) -> pl.DataFrame:
@@ -68,7 +68,7 @@ def in_microseconds(frame: pl.DataFrame) -> pl.DataFrame:
 
     A device that the recording does not name is null.
     """
-    return frame.select(_converted(name, dtype) for name, dtype in frame.schema.items())
+    return frame.select(_json_column(name, dtype) for name, dtype in frame.schema.items())
 
 
 def chosen_rows(frame: pl.DataFrame, sort: str | None, fits: str | None) -> pl.DataFrame:
@@ -80,22 +80,24 @@ def chosen_rows(frame: pl.DataFrame, sort: str | None, fits: str | None) -> pl.D
         texts = (pl.String, pl.Categorical, pl.Enum)
         named = [name for name, dtype in frame.schema.items() if isinstance(dtype, texts)]
         holds = (pl.col(name).cast(pl.String).str.to_lowercase() for name in named)
-        wanted = pl.any_horizontal(one.str.contains(fits.lower(), literal=True) for one in holds)
-        found = frame.filter(wanted.fill_null(value=False)) if named else frame.clear()
-        if found.is_empty() and not frame.is_empty():
+        wanted = pl.any_horizontal(
+            column.str.contains(fits.lower(), literal=True) for column in holds
+        )
+        fitting_rows = frame.filter(wanted.fill_null(value=False)) if named else frame.clear()
+        if fitting_rows.is_empty() and not frame.is_empty():
             raise UsageError(f"no row holds {fits!r}", "try a part of the name with --filter")
-        frame = found
+        frame = fitting_rows
     if not sort:
         return frame
-    known = {name: name for name in frame.columns}
-    known |= {user_name(name): name for name in known} | {
-        _UNIT.sub("", name): name for name in known
+    column_of = {name: name for name in frame.columns}
+    column_of |= {user_name(name): name for name in column_of} | {
+        _UNIT.sub("", name): name for name in column_of
     }
-    if sort not in known:
-        told = ", ".join(map(user_name, frame.columns))
-        raise UsageError(f"the table has no column {sort!r}", f"sort by one of {told}")
-    largest = frame.schema[known[sort]].is_numeric()
-    return frame.sort(known[sort], descending=largest, nulls_last=True, maintain_order=True)
+    if sort not in column_of:
+        column_names = ", ".join(map(user_name, frame.columns))
+        raise UsageError(f"the table has no column {sort!r}", f"sort by one of {column_names}")
+    largest = frame.schema[column_of[sort]].is_numeric()
+    return frame.sort(column_of[sort], descending=largest, nulls_last=True, maintain_order=True)
 
 
 def lists_as_text(frame: pl.DataFrame) -> pl.DataFrame:
@@ -119,7 +121,7 @@ def percent(ratio: float | None) -> float | None:
     return None if ratio is None else round(100 * ratio, _DIGITS)
 
 
-def _converted(name: str, dtype: pl.DataType) -> pl.Expr:
+def _json_column(name: str, dtype: pl.DataType) -> pl.Expr:
     column = pl.col(name)
     if isinstance(dtype, pl.Categorical | pl.Enum):
         return column.cast(pl.String)
@@ -136,7 +138,7 @@ def _converted(name: str, dtype: pl.DataType) -> pl.Expr:
 
 # The long analyses of a large trace, started at once: what they share is found by the first.
 
-FEWEST_EVENTS = 100_000
+MIN_EVENTS = 100_000
 """Below this, starting threads takes longer than they save."""
 
 
@@ -146,7 +148,7 @@ def start_side_by_side(trace: Trace, timeline: Trace) -> None:
     The work is NumPy and Polars on whole columns, which runs outside the interpreter's lock.  What
     is found on the clock of the answer is found in its `timeline`.
     """
-    if trace.metadata.events < FEWEST_EVENTS:
+    if trace.metadata.events < MIN_EVENTS:
         return
     work = [(trace, _HOST_SIDE), (trace, _DEVICE_SIDE), (timeline, (find_all,))]
     if timeline is not trace:
@@ -169,28 +171,28 @@ _DEVICE_SIDE: Sequence[Callable[[Trace], object]] = (
 )
 
 
-def distributed(trace: Trace, ranks: RankSet | None) -> dict[str, Any]:
+def distributed_values(trace: Trace, ranks: RankSet | None) -> dict[str, Any]:
     """How much of the steps is communication; of a set, who waits for whom and why."""
     name = trace.metadata.worker or "worker0"
     summaries = {name: summarise_worker(trace)} if ranks is None else ranks.summaries
-    told = {} if ranks is None else _of_set(ranks)
-    if not any(one.records.height for one in summaries.values()):
-        return {**NO_COMMUNICATION.to_dict(), **told}
-    found = compare_workers(summaries) if ranks is None else ranks.communication
+    set_values = {} if ranks is None else _of_set(ranks)
+    if not any(summary.records.height for summary in summaries.values()):
+        return {**NO_COMMUNICATION.to_dict(), **set_values}
+    comparison = compare_workers(summaries) if ranks is None else ranks.communication
     return {
         "workers": list(summaries),
         "overlap": _overlap(summaries),
-        "steps": to_rows(found.by_step),
-        "collectives": to_rows(found.by_name),
-        "mismatched_calls": to_rows(found.mismatches),
-        **told,
+        "steps": to_rows(comparison.by_step),
+        "collectives": to_rows(comparison.by_name),
+        "mismatched_calls": to_rows(comparison.mismatches),
+        **set_values,
     }
 
 
 def _overlap(workers: Mapping[str, WorkerSummary]) -> dict[str, Any]:
     # One table for all: with a thousand ranks, a query for each would take most of the time.
     rows = iter(to_rows(pl.concat([summary.steps for summary in workers.values()])))
-    return {name: [*islice(rows, each.steps.height)] for name, each in workers.items()}
+    return {name: [*islice(rows, worker.steps.height)] for name, worker in workers.items()}
 
 
 def _of_set(ranks: RankSet) -> dict[str, Any]:
@@ -204,8 +206,8 @@ def _of_set(ranks: RankSet) -> dict[str, Any]:
         "rank_groups": to_rows(views.rank_groups(ranks)),
         "missing_ranks": list(ranks.missing),
         "damaged": [
-            {"worker": each.worker, "source": each.source, "reason": each.reason}
-            for each in ranks.damaged
+            {"worker": recording.worker, "source": recording.source, "reason": recording.reason}
+            for recording in ranks.damaged
         ],
     }
 
@@ -260,7 +262,7 @@ def device(trace: Trace) -> list[dict[str, Any]]:
     streams = _by_device(to_rows(idle_breakdown(trace)))
     usage = _by_device(to_rows(device_utilisation.device_utilisation(trace)))
     # One that the recording does not name comes last.
-    known = sorted({*times, *usage}, key=lambda number: (number is None, number or 0))
+    numbers = sorted({*times, *usage}, key=lambda number: (number is None, number or 0))
     return [
         {
             "device": number,
@@ -271,16 +273,16 @@ def device(trace: Trace) -> list[dict[str, Any]]:
             "idle_in_steps": _without_device(*causes.get(number, [{}])),
             "streams": streams.get(number, []),
         }
-        for number in known
+        for number in numbers
         for used in usage.get(number, [{}])
     ]
 
 
 def _by_device(rows: Sequence[Row]) -> dict[int | None, list[Row]]:
-    found: defaultdict[int | None, list[Row]] = defaultdict(list)
+    by_device: defaultdict[int | None, list[Row]] = defaultdict(list)
     for row in rows:
-        found[row["device"]].append(row)
-    return found
+        by_device[row["device"]].append(row)
+    return by_device
 
 
 _OF_DEVICE = ("name", "memory_bytes", "compute_capability", "multiprocessors")
@@ -299,14 +301,14 @@ def _without_device(row: Row) -> Row:
 
 def steps(trace: Trace) -> dict[str, Any]:
     """Every step with its parts, and how much they vary."""
-    found = find_steps(trace)
-    table = step_breakdown(trace).hstack(found.select("start_ns", "end_ns", "device_events"))
-    whole = table.filter("complete")["total_ns"]
-    figures = {name: getattr(whole, name)() for name in ("mean", "median", "std", "min", "max")}
+    all_steps = find_steps(trace)
+    table = step_breakdown(trace).hstack(all_steps.select("start_ns", "end_ns", "device_events"))
+    total_ns = table.filter("complete")["total_ns"]
+    figures = {name: getattr(total_ns, name)() for name in ("mean", "median", "std", "min", "max")}
     return {
-        "marked": bool(found["marked"].any()),
-        "count": found.height,
-        "complete": whole.len(),
+        "marked": bool(all_steps["marked"].any()),
+        "count": all_steps.height,
+        "complete": total_ns.len(),
         **{f"{name}_us": microseconds(figure) for name, figure in figures.items()},
         "rows": to_rows(table),
         "repetitions": _repetitions(trace),
@@ -421,17 +423,17 @@ def modules(table: pl.DataFrame) -> dict[str, Any]:
     return {"rows": to_rows(table)}
 
 
-def absence(view: str, found: Efficiency) -> Absent:
+def absence(view: str, efficiency: Efficiency) -> Absent:
     """Why a table is empty, and what to record instead: never what is recorded already."""
     about = find_view(view)
-    if not about.is_of_roofs or found.modelled.kernels.is_empty():
+    if not about.is_of_roofs or efficiency.modelled.kernels.is_empty():
         return about.absent
-    times = known_times(found.modelled.kernels)
+    times = known_times(efficiency.modelled.kernels)
     total = sum(times.values())
     is_unlinked = 2 * times.get(NO_CALL, 0) > total
     is_shapeless = 2 * times.get(NO_SHAPES, 0) > total
-    if not is_shapeless and "graphs" in program_traits(found.trace):
+    if not is_shapeless and "graphs" in program_traits(efficiency.trace):
         return NO_SHAPES_IN_GRAPHS
-    if not has_shapes(found.trace):
+    if not has_shapes(efficiency.trace):
         return about.absent
     return NO_SHAPES_LINKED if is_unlinked else NO_SHAPES_HERE

@@ -11,7 +11,7 @@ from timesink.analyses.steps import step_ranges
 
 Steps: TypeAlias = "int | str | Iterable[int]"
 
-_MOST_NAMED = 6
+_MAX_NAMED = 6
 
 
 def step_choice(wanted: Steps) -> str:
@@ -19,15 +19,15 @@ def step_choice(wanted: Steps) -> str:
     if isinstance(wanted, str):
         return ",".join(_as_text(bounds) for bounds in step_ranges(wanted))
     numbers = list(wanted) if isinstance(wanted, Iterable) else [wanted]
-    if not all(hasattr(one, "__index__") and not isinstance(one, bool) for one in numbers):
+    if not all(hasattr(number, "__index__") and not isinstance(number, bool) for number in numbers):
         # What is no number is no choice, and is refused as such.
         return step_choice(str(wanted))
     return step_choice(",".join(str(index(number)) for number in numbers))
 
 
-def missing_steps(wanted: str, held: Iterable[str]) -> list[str]:
+def missing_steps(wanted: str, names: Iterable[str]) -> list[str]:
     """Parts of a choice of which the trace holds nothing, the first of them."""
-    numbers = sorted(int(name) for name in held if name.isdecimal())
+    numbers = sorted(int(name) for name in names if name.isdecimal())
     gaps = []
     for first, last in step_ranges(wanted):
         # The stretches of a range in which no number lies.
@@ -35,7 +35,7 @@ def missing_steps(wanted: str, held: Iterable[str]) -> list[str]:
         edges = pairwise([first - 1, *held_here, last + 1])
         gaps += [(low + 1, high - 1) for low, high in edges if high - low > 1]
     texts = list(dict.fromkeys(map(_as_text, gaps)))
-    return texts if len(texts) <= _MOST_NAMED else [*texts[:_MOST_NAMED], "..."]
+    return texts if len(texts) <= _MAX_NAMED else [*texts[:_MAX_NAMED], "..."]
 
 
 def _as_text(bounds: tuple[int, int]) -> str:

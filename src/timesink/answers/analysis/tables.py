@@ -48,9 +48,9 @@ _KINDS: Mapping[str | None, str] = {
     "world": "all ranks",
     None: "-",
 }
-_KEPT = {"efficiency": 6}
+_FIXED_COLUMNS = {"efficiency": 6}
 """How many of them stay however narrow the text is: names are cut before."""
-_MOST_RANGES, _MOST_NAMED = 6, 8
+_MAX_RANGES, _MAX_NAMED = 6, 8
 _OF_MEMORY = ("memory-curve", "memory-peaks", "memory", "memory-live")
 """Tables of memory: the moment of a peak is that of the recording in every answer."""
 AS_RECORDED = "Moments are as recorded."
@@ -82,8 +82,12 @@ class Analysed:
     @property
     def trace(self) -> Trace:
         """The trace that is described in detail."""
-        own = self.analysis.own
-        return own if own is not None and self.clock == "own" else self.analysis.trace
+        corrected_trace = self.analysis.corrected_trace
+        return (
+            corrected_trace
+            if corrected_trace is not None and self.clock == "own"
+            else self.analysis.trace
+        )
 
     @property
     def efficiency(self) -> Efficiency:
@@ -99,7 +103,7 @@ class Analysed:
         """What points in time are counted from."""
         if self.from_ns is not None:
             return self.from_ns
-        return recording_start(self.analysis.begun(self.clock))
+        return recording_start(self.analysis.origin_trace(self.clock))
 
     def start_of(self, view: str) -> int:
         """What points in time of a table are counted from."""
@@ -122,18 +126,22 @@ class Analysed:
             # People with a page see both clocks of these side by side.
             both = view in BOTH_CLOCKS and not self.brief
             frame = self.analysis.table(view) if both else self.frame(view)
-        shown, whole = in_words(frame, view), whole_of(self.analysis, view, frame)
+        text_frame, total_ns = in_words(frame, view), whole_of(self.analysis, view, frame)
         start_ns = self.start_of(view)
-        block = table_block(shown, view, start_ns=start_ns, rows=self.rows, whole=whole)
+        block = table_block(
+            text_frame, view, start_ns=start_ns, rows=self.rows, full_total=total_ns
+        )
         if find_view(view).is_of_roofs and not frame.height:
             block = replace(block, note=sentence(absence(view, self.efficiency)))
-        told = find_view(view).brief
-        if not self.brief or not told:
+        keys = find_view(view).brief
+        if not self.brief or not keys:
             return block
-        known = {one.key: one for one in block.columns}
-        columns = [known[key] for key in told if key in known]
-        kept = _KEPT.get(view, 2)
-        ordered = (replace(one, spare=max(at + 1 - kept, 0)) for at, one in enumerate(columns))
+        column_by_key = {column.key: column for column in block.columns}
+        columns = [column_by_key[key] for key in keys if key in column_by_key]
+        fixed_count = _FIXED_COLUMNS.get(view, 2)
+        ordered = (
+            replace(column, spare=max(at + 1 - fixed_count, 0)) for at, column in enumerate(columns)
+        )
         return replace(block, columns=tuple(ordered))
 
 
@@ -151,26 +159,26 @@ class Empty:
         return blocks.Section(self.id, self.title, (blocks.Text(sentence(self.absent)),))
 
 
-Made: TypeAlias = blocks.Section | Empty | None
+SectionResult: TypeAlias = blocks.Section | Empty | None
 """None where there is nothing to be said, not even why."""
 
 
 def tables_section(
     title: str, *views: str, lead: str = "", of_set: bool = False
-) -> Callable[[Analysed], Made]:
+) -> Callable[[Analysed], SectionResult]:
     """What makes a section of tables alone, named after the first; it is empty where that is.
 
     A section `of_set` is about several ranks: of a single trace there is nothing to be said.
     """
     section = views[0]
 
-    def make(run: Analysed) -> Made:
+    def make(run: Analysed) -> SectionResult:
         if of_set and run.ranks is None:
             return None
-        made = [run.table(view) for view in views]
-        if not made[0].rows:
+        tables = [run.table(view) for view in views]
+        if not tables[0].rows:
             return None if of_set else Empty(section, title, why_empty(section, run))
-        return blocks.Section(section, title, tuple(block for block in made if block.rows), lead)
+        return blocks.Section(section, title, tuple(block for block in tables if block.rows), lead)
 
     return make
 
@@ -211,7 +219,7 @@ def _kinds_in_words(column_name: str) -> pl.Expr:
 
 
 def _groups_in_words(frame: pl.DataFrame) -> pl.DataFrame:
-    members = [ranges_of(ranks, _MOST_RANGES) for ranks in frame["ranks"].to_list()]
+    members = [ranges_of(ranks, _MAX_RANGES) for ranks in frame["ranks"].to_list()]
     return frame.with_columns(
         _kinds_in_words("kind"),
         pl.Series("ranks", members, pl.String),
@@ -224,15 +232,17 @@ def _once_per_clock(frame: pl.DataFrame) -> pl.DataFrame:
     if frame["clock"].n_unique() == frame.height:
         return frame
     members = frame.group_by("clock", maintain_order=True).agg(pl.col("rank"))
-    ranks = [ranges_of(each, _MOST_RANGES) for each in members["rank"].to_list()]
-    one = frame.unique("clock", keep="first", maintain_order=True)
-    return one.with_columns(pl.Series("rank", ranks, pl.String)).drop("worker")
+    ranks = [ranges_of(clock_ranks, _MAX_RANGES) for clock_ranks in members["rank"].to_list()]
+    clock_rows = frame.unique("clock", keep="first", maintain_order=True)
+    return clock_rows.with_columns(pl.Series("rank", ranks, pl.String)).drop("worker")
 
 
 def _ranks_listed(frame: pl.DataFrame) -> pl.DataFrame:
     """Of many ranks the first are named."""
     return frame.with_columns(
-        pl.Series(side, [units.listed(names or [], _MOST_NAMED) for names in frame[side].to_list()])
+        pl.Series(
+            side, [units.join_names(names or [], _MAX_NAMED) for names in frame[side].to_list()]
+        )
         for side in ("present", "missing")
     )
 
@@ -260,7 +270,7 @@ _IN_WORDS: Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 _BY_OPERATORS = "operator"
 
 
-def operators_section(run: Analysed) -> Made:
+def operators_section(run: Analysed) -> SectionResult:
     """The table of operators; work that others launched is told where there is any."""
     sites = run.analysis.table("launch-sites")
     operators = run.table("operators")
@@ -298,7 +308,7 @@ def whole_of(analysis: Analysis, view: str, frame: pl.DataFrame) -> int | None:
     return int(analysis.table("launch-sites")["device_ns"].sum())
 
 
-MOST_NODES = 1000
+MAX_NODES = 1000
 _DETAILS: Mapping[str, tuple[str, blocks.Kind]] = {
     "occurrences": ("calls", "count"),
     "calls": ("calls", "count"),
@@ -309,7 +319,7 @@ _DETAILS: Mapping[str, tuple[str, blocks.Kind]] = {
 }
 
 
-def modules_section(run: Analysed) -> Made:
+def modules_section(run: Analysed) -> SectionResult:
     """Nested bars by device time, by host time where no device worked; then the table."""
     frame = run.frame("modules")
     if frame.is_empty():
@@ -324,7 +334,7 @@ def modules_section(run: Analysed) -> Made:
     return blocks.Section("modules", "Modules", (tree, run.table("modules")), lead)
 
 
-def python_section(run: Analysed) -> Made:
+def python_section(run: Analysed) -> SectionResult:
     """Python functions by caller and host time: a flame graph that hangs from its top."""
     title, frame = "Python functions", run.frame("python")
     if frame.is_empty():
@@ -341,8 +351,8 @@ def _left_out(frame: pl.DataFrame, tree: blocks.Icicle, what: str) -> str:
 def icicle(frame: pl.DataFrame, view: str, side: str) -> blocks.Icicle:
     """Modules or functions as a tree, parents before children; of very many the largest."""
     measure = f"{side}_total_ns"
-    if frame.height > MOST_NODES:
-        frame = frame.sort(measure, descending=True, maintain_order=True).head(MOST_NODES)
+    if frame.height > MAX_NODES:
+        frame = frame.sort(measure, descending=True, maintain_order=True).head(MAX_NODES)
     tree = _in_order(frame)
     place = {number: row for row, number in enumerate(tree["id"].to_list())}
     named = words(tree["name"].to_list())
@@ -377,11 +387,11 @@ def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
     return frame[order]
 
 
-_LEAST_SHARE = 0.001
+_MIN_SHARE = 0.001
 """Of the largest peak: less than this is no picture."""
 
 
-def memory_curve_section(run: Analysed) -> Made:
+def memory_curve_section(run: Analysed) -> SectionResult:
     """What was allocated and reserved, a picture per device, the host last; peaks are marked."""
     title, apart, run = "Memory over time", run.clock != RECORDED, run.as_recorded
     if run.trace.lazy("memory").head(1).collect().is_empty():
@@ -390,22 +400,25 @@ def memory_curve_section(run: Analysed) -> Made:
     peaks = {row["device"]: row for row in memory_peaks(run.trace).to_dicts()}
     # Devices before the host, without those that hold next to nothing.
     sizes = {name: row["peak_allocated_bytes"] for name, row in peaks.items()}
-    least = _LEAST_SHARE * max(sizes.values(), default=0)
+    least = _MIN_SHARE * max(sizes.values(), default=0)
     large = [name for name, size in sizes.items() if size >= least]
     drawn = sorted(large, key=lambda name: name == CPU)
     pictures = [
         _curves(name, curve.filter(curve["device"] == name), peaks[name], run.start_ns)
         for name in drawn
     ]
-    made: tuple[blocks.Block, ...] = (*pictures, run.table("memory-peaks"))
-    shown = curve.filter(curve["device"].is_in(drawn))
-    before, kept = int(shown.unique("device")["points_before"].sum()), units.count(shown.height)
-    exact = f"{kept} of {units.count(before)} points are drawn; the peaks are exact."
-    leads = (AS_RECORDED if apart else "", exact if before > shown.height else "")
-    return blocks.Section("memory-curve", title, made, " ".join(filter(None, leads)))
+    parts: tuple[blocks.Block, ...] = (*pictures, run.table("memory-peaks"))
+    drawn_curve = curve.filter(curve["device"].is_in(drawn))
+    before, drawn_count = (
+        int(drawn_curve.unique("device")["points_before"].sum()),
+        units.count(drawn_curve.height),
+    )
+    exact = f"{drawn_count} of {units.count(before)} points are drawn; the peaks are exact."
+    leads = (AS_RECORDED if apart else "", exact if before > drawn_curve.height else "")
+    return blocks.Section("memory-curve", title, parts, " ".join(filter(None, leads)))
 
 
-def memory_section(run: Analysed) -> Made:
+def memory_section(run: Analysed) -> SectionResult:
     """The peaks of each device, for the short answer."""
     peaks = run.table("memory-peaks")
     if not peaks.rows:
@@ -424,13 +437,13 @@ def _curves(name: str, line: pl.DataFrame, peak: dict[str, Any], start_ns: int) 
     return blocks.Curves(f"memory-curve-{name}", name, "bytes", moments, tuple(series), marks)
 
 
-def kernels_section(run: Analysed) -> Made:
+def kernels_section(run: Analysed) -> SectionResult:
     """The table of kernels; in text, those that look alike are numbered."""
     table = run.table("kernels")
     if not table.rows:
         return Empty("kernels", "Kernels", NO_KERNELS)
     if run.brief:
-        first, *others = table.columns
+        first, *other_columns = table.columns
         named = replace(first, data=words(told_apart(cells(first))))
-        table = replace(table, columns=(named, *others))
+        table = replace(table, columns=(named, *other_columns))
     return blocks.Section("kernels", "Kernels", (table,))

@@ -18,7 +18,7 @@ from timesink.analyses.names import device_word, short_kernel_name
 from timesink.analyses.replay.critical_path import path_kinds
 from timesink.analyses.steps import PARTS, average_step, cut_steps, find_steps, step_breakdown
 from timesink.answers.analysis.roofs import efficiency_tiles
-from timesink.answers.analysis.tables import Analysed, Empty, Made, neighbours, together
+from timesink.answers.analysis.tables import Analysed, Empty, SectionResult, neighbours, together
 from timesink.answers.tables import sentence
 from timesink.answers.views import (
     NO_COMMUNICATION,
@@ -35,15 +35,15 @@ from timesink.model.fitness import CRITICAL_PATH, IDLE, STEP_TIME
 from timesink.model.trace import Trace
 from timesink.output.blocks import Block, Part, Parts, Section, StackPart, Stacks, Text, Tile, Tiles
 from timesink.output.names import cut_middle
-from timesink.output.numbers import worded
+from timesink.output.numbers import number_text
 
 _STEP = parts_of("steps")
 _UNMARKED = Absent("no steps are marked", "call step() of the profiler after each one")
-MOST_BARS = 200
+MAX_BARS = 200
 """More than this cannot be told apart side by side."""
 
 
-def breakdown_section(run: Analysed) -> Made:
+def breakdown_section(run: Analysed) -> SectionResult:
     """The average step and its parts, which add up to it."""
     if refusing_damage(run.analysis.fitness) is not None:
         return None
@@ -62,7 +62,7 @@ def breakdown_section(run: Analysed) -> Made:
     return Section("breakdown", title, (bar,), f"{_steps_sentence(run)}.")
 
 
-def steps_section(run: Analysed) -> Made:
+def steps_section(run: Analysed) -> SectionResult:
     """Each step as a bar of its parts; many steps in groups of neighbours."""
     if refusing_damage(run.analysis.fitness) is not None:
         return None
@@ -80,11 +80,11 @@ def steps_section(run: Analysed) -> Made:
 
 PATH_KINDS = parts_of("critical-path")
 _ONE_THING = ("communication", "host", "data_loading", "hand_over")
-_LEAST_TOLD = 0.01
+_MIN_SHARE_SHOWN = 0.01
 """Of a step: what decides less is not named."""
 
 
-def critical_path_section(run: Analysed) -> Made:
+def critical_path_section(run: Analysed) -> SectionResult:
     """Which chain of work and waits decides how long a step takes, by kind and name."""
     marked = bool(find_steps(run.trace)["marked"].any())
     title = "What decides a step" if marked else "What decides how long it takes"
@@ -96,12 +96,12 @@ def critical_path_section(run: Analysed) -> Made:
         if run.brief and find_steps(run.trace).height:
             return Section("critical-path", title, (Text(sentence(NO_PATH)),))
         return Empty("critical-path", title, NO_PATH)
-    first, *others = (
-        f"{PATH_KINDS[kind].words} {'decide ' * (not told)}{units.share(ns, cycle)}"
-        for told, (kind, ns) in enumerate(kinds.items())
-        if not told or ns >= _LEAST_TOLD * cycle
+    first, *other_parts = (
+        f"{PATH_KINDS[kind].words} {'decide ' * (not place)}{units.share(ns, cycle)}"
+        for place, (kind, ns) in enumerate(kinds.items())
+        if not place or ns >= _MIN_SHARE_SHOWN * cycle
     )
-    line = f"{first[0].upper()}{first[1:]} of it{''.join(f', {one}' for one in others)}."
+    line = f"{first[0].upper()}{first[1:]} of it{''.join(f', {part}' for part in other_parts)}."
     if next(iter(kinds)) in _ONE_THING:
         line = line.replace("decide", "decides", 1)
     if run.brief:
@@ -118,54 +118,60 @@ def critical_path_section(run: Analysed) -> Made:
 
 def _grouped_lead(steps: int) -> str:
     """What to say where a bar stands for several steps."""
-    size = -(-steps // MOST_BARS)
-    said = f"Each bar is the mean of {size} neighbouring steps of {units.count(steps)}."
-    return said if size > 1 else ""
+    size = -(-steps // MAX_BARS)
+    text = f"Each bar is the mean of {size} neighbouring steps of {units.count(steps)}."
+    return text if size > 1 else ""
 
 
 def _stacks(title: str, frame: pl.DataFrame, label: str, named: NamedParts) -> Stacks:
     """One bar per row, or per group of neighbours where there are too many; parts by column."""
-    groups = neighbours(frame.height, MOST_BARS)
+    groups = neighbours(frame.height, MAX_BARS)
     starts, ends = np.array(groups).T
-    made = []
+    parts = []
     for column, (colour, words, _) in named.items():
         sums = np.add.reduceat(frame[column].cast(pl.Float64).fill_null(0).to_numpy(), starts)
         means = tuple((sums / (ends - starts)).round(1).tolist())
-        made.append(StackPart(colour, words, means))
+        parts.append(StackPart(colour, words, means))
     names = frame[label].cast(pl.String).to_list()
-    return Stacks(title, "time_ns", together(names, groups), tuple(made))
+    return Stacks(title, "time_ns", together(names, groups), tuple(parts))
 
 
 def _steps_sentence(run: Analysed) -> str:
     """How many steps there are and how much they vary."""
-    found = find_steps(run.trace)
-    whole = step_breakdown(run.trace).filter("complete")["total_ns"]
-    if whole.is_empty():
+    all_steps = find_steps(run.trace)
+    lengths_ns = step_breakdown(run.trace).filter("complete")["total_ns"]
+    if lengths_ns.is_empty():
         return "no steps"
-    if not found["marked"][0]:
+    if not all_steps["marked"][0]:
         what = "" if run.clock == "own" else "recorded "
-        said = f"no steps are marked; the {what}{units.duration_ns(int(whole[0]))} count as one"
-        return said + _repetitions(run)
-    left = ~found["complete"].to_numpy()
+        unmarked_text = (
+            f"no steps are marked; the {what}{units.duration_ns(int(lengths_ns[0]))} count as one"
+        )
+        return unmarked_text + _repetitions(run)
+    left = ~all_steps["complete"].to_numpy()
     cut = int((left & cut_steps(run.trace)).sum())
     rest = {"cut by the end": cut, "without device work at the end": int(left.sum()) - cut}
-    text = units.counted(whole.len(), "steps")
-    if whole.len() > 1:
-        shortest, longest = int(whole.to_numpy().min()), int(whole.to_numpy().max())
+    text = units.count_noun(lengths_ns.len(), "steps")
+    if lengths_ns.len() > 1:
+        shortest, longest = int(lengths_ns.to_numpy().min()), int(lengths_ns.to_numpy().max())
         text += f", {units.duration_ns(shortest)} to {units.duration_ns(longest)}"
-    more = (f", {units.counted(count, 'more steps')} {why}" for why, count in rest.items() if count)
+    more = (
+        f", {units.count_noun(count, 'more steps')} {why}" for why, count in rest.items() if count
+    )
     return text + "".join(more)
 
 
 def _repetitions(run: Analysed) -> str:
     """What repeats in a recording whose steps nobody marked, if it tells how long that takes."""
-    found = unmarked_repetitions(run.analysis.recording)
-    if found is None or not run.analysis.fitness.answers(STEP_TIME):
+    repetitions = unmarked_repetitions(run.analysis.recording)
+    if repetitions is None or not run.analysis.fitness.answers(STEP_TIME):
         return ""
-    name = short_kernel_name(found.anchor) if found.on_device else found.anchor
-    many = units.counted(found.count, "repetitions")
-    where = f" in {found.processes} processes" * (found.processes > 1)
-    length = f"{units.duration_ns(found.median_ns)} as recorded" + " (median)" * (found.count > 1)
+    name = short_kernel_name(repetitions.anchor) if repetitions.on_device else repetitions.anchor
+    many = units.count_noun(repetitions.count, "repetitions")
+    where = f" in {repetitions.processes} processes" * (repetitions.processes > 1)
+    length = f"{units.duration_ns(repetitions.median_ns)} as recorded" + " (median)" * (
+        repetitions.count > 1
+    )
     return f"; timesink steps finds {many} of {cut_middle(name, _ANCHOR)}{where}, {length}"
 
 
@@ -181,7 +187,7 @@ _DID, _IDLE = "What {} did, from its first activity to its last", "Why {} was id
 _BUSY = ("utilisation", "any_activity", "sm_efficiency", "occupancy_pct", "tensor_core_ratio")
 
 
-def devices_section(run: Analysed) -> Made:
+def devices_section(run: Analysed) -> SectionResult:
     """What each device did and why it was idle; of several, tables too."""
     if refusing_damage(run.analysis.fitness) is not None:
         return None
@@ -217,21 +223,22 @@ from those of the time a device worked in at all."""
 def _device_line(word: str, row: Mapping[str, Any], span: Mapping[str, Any] | None) -> str:
     """How busy a device was; also inside steps, and where it worked, where that is not alike."""
     about = columns_of("devices")
-    said = [
-        f"{about[name].title} {worded(row[name], 'percent' if name.endswith('_pct') else 'share')}"
+    phrases = [
+        f"{about[name].title} "
+        f"{number_text(row[name], 'percent' if name.endswith('_pct') else 'share')}"
         for name in _BUSY
         if row[name] is not None or name == "utilisation"
     ]
     in_steps, steps_ns = row["within_steps"], row["steps_ns"]
     if in_steps and abs(in_steps - (row["utilisation"] or 0.0)) >= _TOLD_APART:
         inside, steps = units.share(in_steps, 1), units.duration_ns(steps_ns)
-        said.append(f"kernels {inside} of the steps ({steps}) without the gaps between them")
+        phrases.append(f"kernels {inside} of the steps ({steps}) without the gaps between them")
     within = span["busy_ns"] / span["span_ns"] if span and span["span_ns"] else None
     if within is not None and abs(within - (row["any_activity"] or 0.0)) >= _OTHERWISE:
         length = units.duration_ns(span["span_ns"]) if span else ""
         share = units.share(within, 1)
-        said.append(f"busy {share} of the {length} from its first activity to its last")
-    return f"{_device(word, row['device'])}: {', '.join(said)}"
+        phrases.append(f"busy {share} of the {length} from its first activity to its last")
+    return f"{_device(word, row['device'])}: {', '.join(phrases)}"
 
 
 def _work_line(word: str, row: Mapping[str, Any], span: Mapping[str, Any] | None) -> str:
@@ -242,32 +249,34 @@ def _work_line(word: str, row: Mapping[str, Any], span: Mapping[str, Any] | None
 
 def _picture(title: str, word: str, frame: pl.DataFrame, view: str) -> Block:
     """One device as a whole and its parts, several as bars side by side."""
-    shown = {column: said for column, said in parts_of(view).items() if frame[column].sum()}
+    drawn_parts = {
+        column: words_row for column, words_row in parts_of(view).items() if frame[column].sum()
+    }
     names = [_device(word, number) for number in frame["device"].to_list()]
     if len(names) > 1:
         parts = tuple(
             StackPart(colour, words, tuple(frame[column].fill_null(0).to_list()))
-            for column, (colour, words, _) in shown.items()
+            for column, (colour, words, _) in drawn_parts.items()
         )
         return Stacks(title.format("each device"), "time_ns", tuple(names), parts)
     about = columns_of(view)
-    whole = tuple(
+    slices = tuple(
         Part(colour, words, frame[column][0], about[column].meaning)
-        for column, (colour, words, _) in shown.items()
+        for column, (colour, words, _) in drawn_parts.items()
     )
-    return Parts(title.format(names[0]), "time_ns", sum(part.value for part in whole), whole)
+    return Parts(title.format(names[0]), "time_ns", sum(part.value for part in slices), slices)
 
 
 def _device(word: str, number: int | None) -> str:
-    known = number is not None and number >= 0
-    return f"{word} {number}" if known else f"{word} without number"
+    has_number = number is not None and number >= 0
+    return f"{word} {number}" if has_number else f"{word} without number"
 
 
-_MOST_WORKERS = 64
+_MAX_WORKERS = 64
 """Workers beyond this are told by tables."""
 
 
-def workers_section(run: Analysed) -> Made:
+def workers_section(run: Analysed) -> SectionResult:
     """How much of a step each worker transfers and waits."""
     steps = run.frame("workers")
     if steps.is_empty():
@@ -278,13 +287,13 @@ def workers_section(run: Analysed) -> Made:
         return Section("workers", "Workers", tables, lead)
     # Steps come by worker, in the order of ranks.
     means = mean_over_steps(steps, "transfer_ns", "waiting_ns")
-    if means.height > _MOST_WORKERS:
+    if means.height > _MAX_WORKERS:
         return Section("workers", "Workers", tables)
     bars = _stacks("Communication of an average step", means, "worker", parts_of("workers"))
     return Section("workers", "Workers", (bars, *tables), "Who waits least is mostly waited for.")
 
 
-def overlap_section(run: Analysed) -> Made:
+def overlap_section(run: Analysed) -> SectionResult:
     """How much communication each step hides behind computation."""
     title = "Communication and computation"
     steps = step_communication(run.trace)
@@ -314,8 +323,8 @@ def figures_section(run: Analysed) -> Section:
     marked = steps.height if steps.height and steps["marked"][0] else None
     step = Tile("Step", length, "time_ns", "mean of the complete steps")
     if steps.height and marked is None:
-        said = "no steps are marked: all of it counts as one"
-        step = Tile("All" if run.clock == "own" else "Recorded", length, "time_ns", said)
+        hint = "no steps are marked: all of it counts as one"
+        step = Tile("All" if run.clock == "own" else "Recorded", length, "time_ns", hint)
     kernels = int((device_columns(trace)["kind"] == "kernel").sum())
     tiles = (
         step,
@@ -334,11 +343,11 @@ def _of_devices(trace: Trace, *, knows_idle: bool) -> Iterator[Tile]:
     rows = device_utilisation(trace)
     word = device_word(trace) if rows.height else "Device"
     several = f"; mean of {rows.height} devices" if rows.height > 1 else ""
-    for name, (label, said) in _RATIOS.items():
+    for name, (label, meaning) in _RATIOS.items():
         mean: Any = rows[name].mean() if knows_idle or name not in _OF_TIME else None
         share = mean / 100 if name.endswith("_pct") and mean is not None else mean
         unknown = "" if mean is not None else "; this recording does not tell"
-        about = f"{said}{several}{unknown}"
+        about = f"{meaning}{several}{unknown}"
         yield Tile(label.format(word=word), share, "share", about, share)
 
 

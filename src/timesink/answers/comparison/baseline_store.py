@@ -24,15 +24,15 @@ import polars as pl
 
 from timesink import __version__
 from timesink.analyses.statistics.repeats import TimedRun
-from timesink.answers.ahead import CycleSearch
-from timesink.answers.comparison.kept_runs import run_of_tables, tables_of
-from timesink.answers.comparison.sides import LEFT_OUT, RunSide, SideRun, SideSource
+from timesink.answers.comparison.run_store import run_of_tables, tables_of
+from timesink.answers.comparison.sides import LEFT_OUT, ProcessedRun, RecordingRef, RunInput
+from timesink.answers.prefetch import CycleSearch
 from timesink.errors import OutputError, TimesinkError, UnreadableError, UsageError, reason_of
 from timesink.formats import BASELINE_ENDING, SERIES, STORE
 from timesink.formats.small_files import small_content
 from timesink.sources import Recording, without_password
 from timesink.sources.kept_answers import Tables, from_bytes, to_bytes
-from timesink.sources.remote import connected, saying
+from timesink.sources.remote import connect, wrap_errors
 
 VARIABLE = "TIMESINK_BASELINES"
 """Names another store for all commands."""
@@ -43,7 +43,7 @@ _REFERENCE = "@"
 _RENAMING = frozenset({"file", "local", "sftp", "ssh", "smb", "hdfs", "dir", "memory"})
 """File systems that show a file while it is written; others show whole objects only."""
 _MISSING = (FileNotFoundError, NotADirectoryError)
-_MOST_BYTES = 2 << 30
+_MAX_BYTES = 2 << 30
 """Baselines hold tables; this one is of thousands of ranks."""
 _MARK = b"timesink baseline "
 _DIGEST_BYTES = 16
@@ -143,13 +143,13 @@ class FolderStore:
 
     def _ending_in(self, ending: str) -> list[str]:
         try:
-            found = list(self._files())
+            files = list(self._files())
         except _MISSING:
             return []
         return sorted(
-            one.removesuffix(ending)
-            for one in found
-            if one.endswith(ending) and not one.startswith(".")
+            file.removesuffix(ending)
+            for file in files
+            if file.endswith(ending) and not file.startswith(".")
         )
 
     def remove(self, name: str) -> bool:
@@ -180,29 +180,33 @@ class FolderStore:
                 aside.unlink()
 
     def _read(self, file: str) -> bytes:
-        with _refused(lambda why: UnreadableError.denied(self._folder / file, why)):
-            return small_content(self._folder / file, most_bytes=_MOST_BYTES)
+        with _refusals_as(lambda why: UnreadableError.denied(self._folder / file, why)):
+            return small_content(self._folder / file, most_bytes=_MAX_BYTES)
 
     def _files(self) -> Iterable[str]:
-        with _refused(lambda why: UnreadableError.denied(self._folder, why)):
-            shown = (one for one in self._folder.iterdir() if one.is_file() or one.suffix == SERIES)
-            return [one.name for one in shown]
+        with _refusals_as(lambda why: UnreadableError.denied(self._folder, why)):
+            paths = (
+                path for path in self._folder.iterdir() if path.is_file() or path.suffix == SERIES
+            )
+            return [path.name for path in paths]
 
     def _remove(self, file: str) -> None:
         message, hint = f"{self._folder / file}: cannot be removed", "the permissions of the folder"
-        with _refused(lambda why: OutputError(f"{message} ({reason_of(why)})", f"check {hint}")):
+        with _refusals_as(
+            lambda why: OutputError(f"{message} ({reason_of(why)})", f"check {hint}")
+        ):
             (self._folder / file).unlink()
 
 
 @contextmanager
-def _refused(said: Callable[[OSError], TimesinkError]) -> Iterator[None]:
+def _refusals_as(error_for: Callable[[OSError], TimesinkError]) -> Iterator[None]:
     """What the file system refuses, in words; that something is missing is no refusal."""
     try:
         yield
     except _MISSING:
         raise
     except OSError as error:
-        raise said(error) from None
+        raise error_for(error) from None
 
 
 def _link(aside: Path, file: Path) -> None:
@@ -222,7 +226,7 @@ class RemoteStore(FolderStore):
 
     def __init__(self, url: str) -> None:
         self.place = without_password(url)
-        self._system, self._root = connected(url, otherwise="name a folder with --store")
+        self._system, self._root = connect(url, otherwise="name a folder with --store")
 
     def _move(self, folder: str) -> None:
         self.place, self._root = f"{self.place}/{folder}", f"{self._root}/{folder}"
@@ -230,7 +234,7 @@ class RemoteStore(FolderStore):
     def write(self, name: str, content: bytes) -> None:
         file = f"{self._root}/{name}{self.ending}"
         names = self._system.protocol
-        with saying(self.place, "cannot be written", OutputError):
+        with wrap_errors(self.place, "cannot be written", OutputError):
             self._system.makedirs(self._root, exist_ok=True)
             if _RENAMING.isdisjoint({names} if isinstance(names, str) else names):
                 self._system.pipe_file(file, content)
@@ -252,18 +256,18 @@ class RemoteStore(FolderStore):
         return True
 
     def _read(self, file: str) -> bytes:
-        with saying(self.place, "cannot be read"):
+        with wrap_errors(self.place, "cannot be read"):
             content: bytes = self._system.cat_file(f"{self._root}/{file}")
         return content
 
     def _files(self) -> Iterable[str]:
-        with saying(self.place, "cannot be listed"):
+        with wrap_errors(self.place, "cannot be listed"):
             self._system.invalidate_cache()
-            found = self._system.ls(self._root, detail=False)
-        return [str(path).rstrip("/").rpartition("/")[2] for path in found]
+            paths = self._system.ls(self._root, detail=False)
+        return [str(path).rstrip("/").rpartition("/")[2] for path in paths]
 
     def _remove(self, file: str) -> None:
-        with saying(self.place, "cannot be removed", OutputError):
+        with wrap_errors(self.place, "cannot be removed", OutputError):
             if not self._system.exists(f"{self._root}/{file}"):
                 raise FileNotFoundError(file)
             self._system.rm_file(f"{self._root}/{file}")
@@ -277,7 +281,7 @@ class Baseline:
     """What recordings of a run say cycle by cycle, under a name; their files may be gone."""
 
     name: str
-    runs: tuple[SideRun, ...]
+    runs: tuple[ProcessedRun, ...]
     """One per recording, such as a rank; none has a trace, and their paths begin with `@NAME`."""
     finding: CycleSearch
     """How cycles were asked for."""
@@ -294,7 +298,7 @@ class Baseline:
     """Cycles of every run, where several were kept; everything else is of one of them."""
 
     @cached_property
-    def side(self) -> RunSide:
+    def side(self) -> RunInput:
         """All of it as a side of a comparison."""
         sources = tuple(run.source for run in self.runs)
         notes = self.notes
@@ -307,44 +311,44 @@ class Baseline:
             for note in self.notes
             if note.startswith(LEFT_OUT)
         )
-        return RunSide(Path(reference(self.name)), sources, notes, lost)
+        return RunInput(Path(reference(self.name)), sources, notes, lost)
 
-    def finding_for(self, asked: CycleSearch) -> CycleSearch:
+    def finding_for(self, search: CycleSearch) -> CycleSearch:
         """How cycles of other recordings are found beside this one.
 
         What the user asks for counts, and is refused where this has other cycles; else they are
         found as those of this one were.
         """
-        if asked.metric_map is not None:
+        if search.metric_map is not None:
             raise UsageError(
                 f"{reference(self.name)}: counters were given to functions when it was saved, "
                 "--map cannot change that",
                 "leave out --map, or compare the recordings themselves",
             )
-        if not asked.says_unit:
+        if not search.says_unit:
             return self.finding
         as_asked = all(
-            asked.marker in (None, run.unit.anchor) and asked.by in (None, run.unit.method)
+            search.marker in (None, run.unit.anchor) and search.by in (None, run.unit.method)
             for run in self.runs
         )
-        if asked != self.finding and not as_asked:
-            option = "--by" if asked.marker is None else "--marker"
+        if search != self.finding and not as_asked:
+            option = "--by" if search.marker is None else "--marker"
             raise UsageError(
                 f"{reference(self.name)}: has the cycles it was saved with ({self.units_said}), "
                 f"{option} finds no others",
                 f"leave out {option}, or save it again with {option}",
             )
-        return asked
+        return search
 
     @property
     def units_said(self) -> str:
         """What its cycles are, in words."""
-        known = {run.unit.anchor or run.unit.method or "those of a table" for run in self.runs}
-        return ", ".join(sorted(known))
+        unit_names = {run.unit.anchor or run.unit.method or "those of a table" for run in self.runs}
+        return ", ".join(sorted(unit_names))
 
 
 def content_of(
-    runs: Sequence[SideRun],
+    runs: Sequence[ProcessedRun],
     root: Path,
     finding: CycleSearch,
     notes: Iterable[str],
@@ -354,16 +358,16 @@ def content_of(
     plain: list[dict[str, Any]] = []
     tables: dict[str, pl.DataFrame] = {}
     for number, run in enumerate(runs):
-        own = tuple(_without_place(note, root) for note in run.notes)
-        kept = tables_of(replace(run, notes=own))
+        run_notes = tuple(_without_place(note, root) for note in run.notes)
+        run_tables = tables_of(replace(run, notes=run_notes))
         # A file by its place below what was given; where that is, is nobody's business.
         path = run.source.path
         is_below = root != path and path.is_relative_to(root)
         facts = {"file": (path.relative_to(root) if is_below else Path(path.name)).as_posix()}
         facts |= {name: getattr(run.source.recording, name) for name in _RECORDING}
         facts |= {name: getattr(run.source, name) for name in _SOURCE}
-        plain.append({"source": facts, "run": kept.about})
-        tables |= {f"{number}{_BETWEEN}{name}": table for name, table in kept.tables.items()}
+        plain.append({"source": facts, "run": run_tables.about})
+        tables |= {f"{number}{_BETWEEN}{name}": table for name, table in run_tables.tables.items()}
     about = {
         "timesink": __version__,
         "saved_us": time.time_ns() // 1000,
@@ -373,8 +377,9 @@ def content_of(
         "notes": [_without_place(note, root) for note in notes],
         "runs": plain,
         "timed": [
-            {name: getattr(one, name) for name in _TIMED} | {"cycles_ns": one.cycles_ns.tolist()}
-            for one in timed
+            {name: getattr(timed_run, name) for name in _TIMED}
+            | {"cycles_ns": timed_run.cycles_ns.tolist()}
+            for timed_run in timed
         ],
     }
     packed = to_bytes(about, tables, small=True)
@@ -392,14 +397,14 @@ def baseline_of(content: bytes, name: str, place: str) -> Baseline:
     if int(version[:9]) != FORMAT:
         other = f"baseline of format {int(version[:9])}, this timesink has {FORMAT}"
         raise UnreadableError(f"{where}: {other}", _AGAIN)
-    kept = from_bytes(packed) if rest[:_DIGEST_BYTES] == _digest(packed) else None
-    if kept is None:
+    tables = from_bytes(packed) if rest[:_DIGEST_BYTES] == _digest(packed) else None
+    if tables is None:
         raise damaged
     try:
-        about = kept.about
+        about = tables.about
         return Baseline(
             name=name,
-            runs=tuple(_runs(kept, name)),
+            runs=tuple(_runs(tables, name)),
             finding=CycleSearch(about["marker"], about["by"]),
             saved_us=int(about["saved_us"]),
             timesink=str(about["timesink"]),
@@ -407,14 +412,16 @@ def baseline_of(content: bytes, name: str, place: str) -> Baseline:
             notes=tuple(about["notes"]),
             size_bytes=len(content),
             timed=tuple(
-                TimedRun("", np.array(one["cycles_ns"]), *(one[name] for name in _TIMED))
-                for one in about.get("timed", ())  # older ones have one run
+                TimedRun(
+                    "", np.array(timed_run["cycles_ns"]), *(timed_run[name] for name in _TIMED)
+                )
+                for timed_run in about.get("timed", ())  # older ones have one run
             ),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         # Whole, but not what this version writes: a field more, or less.
-        said = f"saved by timesink {kept.about.get('timesink')}, which this one cannot read"
-        raise UnreadableError(f"{where}: {said}", _AGAIN) from error
+        reason = f"saved by timesink {tables.about.get('timesink')}, which this one cannot read"
+        raise UnreadableError(f"{where}: {reason}", _AGAIN) from error
 
 
 def _digest(packed: bytes) -> bytes:
@@ -428,37 +435,37 @@ def _without_place(note: str, root: Path) -> str:
     return re.sub(rf"{_BEGIN}{re.escape(str(root))}{_END}", lambda _: root.name or ".", below)
 
 
-def _runs(kept: Tables, name: str) -> Iterator[SideRun]:
-    for number, plain in enumerate(kept.about["runs"]):
+def _runs(tables: Tables, name: str) -> Iterator[ProcessedRun]:
+    for number, plain in enumerate(tables.about["runs"]):
         start = f"{number}{_BETWEEN}"
-        own = {
+        run_tables = {
             table.removeprefix(start): rows
-            for table, rows in kept.tables.items()
+            for table, rows in tables.tables.items()
             if table.startswith(start)
         }
         facts = plain["source"]
         path = Path(reference(name)) / facts["file"]
         recording = Recording(path, **{key: facts[key] for key in _RECORDING})
-        source = SideSource(recording, **{key: facts[key] for key in _SOURCE})
-        yield run_of_tables(Tables(plain["run"], own), source)
+        source = RecordingRef(recording, **{key: facts[key] for key in _SOURCE})
+        yield run_of_tables(Tables(plain["run"], run_tables), source)
 
 
-def facts_of(runs: Sequence[SideRun]) -> dict[str, Any]:
+def facts_of(runs: Sequence[ProcessedRun]) -> dict[str, Any]:
     """Devices and versions the recordings and their recorder name, each once."""
     traces = [run.trace.metadata for run in runs if run.trace is not None]
     recorders = [run.recorded for run in runs if run.recorded is not None]
-    named = [one.versions for one in traces] + [one.versions for one in recorders]
-    devices = {device.name for one in traces for device in one.devices}
-    devices |= {device.name for one in recorders for device in one.devices if device.name}
-    sizes = [one.distributed.world_size for one in traces if one.distributed.world_size]
+    named = [trace.versions for trace in traces] + [recorder.versions for recorder in recorders]
+    devices = {device.name for trace in traces for device in trace.devices}
+    devices |= {device.name for recorder in recorders for device in recorder.devices if device.name}
+    sizes = [trace.distributed.world_size for trace in traces if trace.distributed.world_size]
     return {
         "devices": sorted(devices),
-        "processor": next((one.host.cpu for one in recorders if one.host.cpu), None),
+        "processor": next((recorder.host.cpu for recorder in recorders if recorder.host.cpu), None),
         # Traces say `torch_version`, the recorder says `torch`: the same thing is named once.
         "versions": {
             str(name).removesuffix("_version"): str(value)
-            for each in named
-            for name, value in each.items()
+            for versions in named
+            for name, value in versions.items()
         },
         "world_size": max(sizes, default=None),
     }

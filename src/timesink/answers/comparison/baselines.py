@@ -14,11 +14,11 @@ from timesink.analyses.names import short_kernel_name
 from timesink.analyses.statistics.repeats import TimedRun
 from timesink.answers.comparison import baseline_store
 from timesink.answers.comparison.gate_result import doubts_of
-from timesink.answers.comparison.kept_runs import Runs, read_sides
-from timesink.answers.comparison.repeated import RepeatedSide, distinct, expanded, timed_side
-from timesink.answers.comparison.sides import SideReadOptions, SideRun, find_cases, find_side
+from timesink.answers.comparison.repeated import RepeatedSide, distinct, expand_paths, timed_side
+from timesink.answers.comparison.run_store import Runs, read_sides
+from timesink.answers.comparison.sides import ProcessedRun, SideReadOptions, find_cases, find_side
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UsageError
-from timesink.model.units import brief_ns, counted, from_to, listed, size_bytes
+from timesink.model.units import brief_ns, count_noun, from_to, join_names, size_bytes
 
 StorePlace = str | Path | None
 """A folder, a URL, or None for the usual one."""
@@ -48,10 +48,10 @@ def save_baseline(
     """
     name, place = baseline_store.checked_name(name), baseline_store.store_at(store)
     runs = [run] if isinstance(run, str | Path) else list(run)
-    for one in runs:
-        _check_run(one)
+    for path in runs:
+        _check_run(path)
     if not force and name in place.names():
-        raise _taken(name, place.place)
+        raise _name_taken_error(name, place.place)
     content = _content(runs, rank, reading or SideReadOptions())
     # What cannot be read again must not take the place of what can.
     baseline = baseline_store.baseline_of(content, name, place.place)
@@ -59,11 +59,11 @@ def save_baseline(
         place.write(name, content)
     elif not place.add(name, content):
         # Somebody else saved one while the run was read.
-        raise _taken(name, place.place)
+        raise _name_taken_error(name, place.place)
     return baseline
 
 
-def _taken(name: str, place: str) -> OutputError:
+def _name_taken_error(name: str, place: str) -> OutputError:
     return OutputError(
         f"{baseline_store.reference(name)}: already in {place}",
         "add --force to replace it, or choose another name",
@@ -79,8 +79,8 @@ def unsaved_baseline(
     return baseline_store.baseline_of(content, "run", str(run))
 
 
-def _content(given: Sequence[str | Path], rank: int | None, reading: SideReadOptions) -> bytes:
-    sides = tuple(find_side(path, rank) for path in distinct(expanded(given)))
+def _content(paths: Sequence[str | Path], rank: int | None, reading: SideReadOptions) -> bytes:
+    sides = tuple(find_side(path, rank) for path in distinct(expand_paths(paths)))
     runs, side, timed, notes = Runs(reading), sides[0], tuple[TimedRun, ...](), tuple[str, ...]()
     if len(sides) > 1:
         several = timed_side(RepeatedSide(sides), runs)
@@ -112,10 +112,10 @@ def load_baseline(name: str, store: StorePlace = None) -> baseline_store.Baselin
 
 def list_baselines(store: StorePlace = None) -> tuple[Listed, ...]:
     """All baselines of a store, in the order of names."""
-    return tuple(_listed(name, store) for name in baseline_store.store_at(store).names())
+    return tuple(_list_entry(name, store) for name in baseline_store.store_at(store).names())
 
 
-def _listed(name: str, store: StorePlace) -> Listed:
+def _list_entry(name: str, store: StorePlace) -> Listed:
     try:
         return Listed(name, load_baseline(name, store))
     except TimesinkError as error:
@@ -129,10 +129,11 @@ def remove_baseline(name: str, store: StorePlace = None) -> None:
         raise _none_there(name, place.place, place.names())
 
 
-def _none_there(name: str, place: str, known: list[str]) -> NotFoundError:
+def _none_there(name: str, place: str, names: list[str]) -> NotFoundError:
     hint = (
-        f"there are {listed([baseline_store.reference(one) for one in known])}"
-        if known
+        "there are "
+        f"{join_names([baseline_store.reference(baseline_name) for baseline_name in names])}"
+        if names
         else (f"save one with  timesink baseline save {name} RUN, or name its store with --store")
     )
     return NotFoundError(f"{baseline_store.reference(name)}: no such baseline in {place}", hint)
@@ -143,25 +144,25 @@ def _none_there(name: str, place: str, known: list[str]) -> NotFoundError:
 SCHEMA = "timesink/baseline/1"
 
 
-def plain(one: baseline_store.Baseline) -> dict[str, Any]:
+def plain(baseline: baseline_store.Baseline) -> dict[str, Any]:
     """All that is known of a baseline but its rows, ready for JSON."""
     return {
         "schema": SCHEMA,
-        "name": one.name,
-        "saved": _moment(one).isoformat(timespec="seconds"),
-        "timesink": one.timesink,
-        "bytes": one.size_bytes,
-        "timed_runs": max(len(one.timed), 1),
-        "marker": one.finding.marker,
-        "by": one.finding.by,
-        "command": next(iter(_commands(one)), []),
-        **one.facts,
-        "recordings": [_plain_run(run) for run in one.runs],
-        "notes": list(one.side.notes),
+        "name": baseline.name,
+        "saved": _moment(baseline).isoformat(timespec="seconds"),
+        "timesink": baseline.timesink,
+        "bytes": baseline.size_bytes,
+        "timed_runs": max(len(baseline.timed), 1),
+        "marker": baseline.finding.marker,
+        "by": baseline.finding.by,
+        "command": next(iter(_commands(baseline)), []),
+        **baseline.facts,
+        "recordings": [_plain_run(run) for run in baseline.runs],
+        "notes": list(baseline.side.notes),
     }
 
 
-def _plain_run(run: SideRun) -> dict[str, Any]:
+def _plain_run(run: ProcessedRun) -> dict[str, Any]:
     calls = [anatomy.calls.select("kind", "name").unique() for anatomy in run.anatomies.values()]
     return {
         "file": run.source.path.as_posix(),
@@ -171,91 +172,107 @@ def _plain_run(run: SideRun) -> dict[str, Any]:
         "cycles": _cycles(run),
         "mean_cycle_ns": _mean_ns(run),
         "devices": sorted(run.behaviour["device"].drop_nulls().cast(str).unique()),
-        "operators": sum(each.filter(kind="operator").height for each in calls),
-        "modules": sum(each.filter(kind="module").height for each in calls),
+        "operators": sum(call_table.filter(kind="operator").height for call_table in calls),
+        "modules": sum(call_table.filter(kind="module").height for call_table in calls),
         "notes": list(run.notes),
     }
 
 
-def _cycles(run: SideRun) -> int:
+def _cycles(run: ProcessedRun) -> int:
     return run.behaviour.select("host", "pid", "cycle").n_unique()
 
 
-def _mean_ns(run: SideRun) -> float | None:
+def _mean_ns(run: ProcessedRun) -> float | None:
     mean = cycle_lengths(run.behaviour).mean()
     return mean if isinstance(mean, float) else None
 
 
-def _moment(one: baseline_store.Baseline) -> datetime:
-    return datetime.fromtimestamp(one.saved_us / 1e6, tz=timezone.utc)
+def _moment(baseline: baseline_store.Baseline) -> datetime:
+    return datetime.fromtimestamp(baseline.saved_us / 1e6, tz=timezone.utc)
 
 
-def saved(one: baseline_store.Baseline, place: str, store: str | None = None) -> str:
+def saved_text(baseline: baseline_store.Baseline, place: str, store: str | None = None) -> str:
     """That it was saved, how large it is, and what to do with it; `store` was asked for."""
     where = f" --store {shlex.quote(store)}" if store else ""
-    doubts = doubts_of(note for run in one.runs for note in run.notes)
-    name, size = baseline_store.reference(one.name), size_bytes(one.size_bytes)
+    doubts = doubts_of(note for run in baseline.runs for note in run.notes)
+    name, size = baseline_store.reference(baseline.name), size_bytes(baseline.size_bytes)
     lines = [
-        f"Saved {name} in {place}: {_held(one)}, {size}",
+        f"Saved {name} in {place}: {_content_line(baseline)}, {size}",
         *(f"note: {doubt}" for doubt in doubts),
         f"Compare with it:  timesink compare {name} RUN{where}",
     ]
     return "\n".join(lines)
 
 
-def _held(one: baseline_store.Baseline) -> str:
+def _content_line(baseline: baseline_store.Baseline) -> str:
     """Recordings, cycles and their length."""
-    cycles = [_cycles(run) for run in one.runs]
-    many = f"{counted(len(one.timed), 'runs')}, one kept in full: " if one.timed else ""
-    many += f"{counted(len(one.runs), 'recordings')} of " if len(one.runs) > 1 else ""
+    cycles = [_cycles(run) for run in baseline.runs]
+    many = (
+        f"{count_noun(len(baseline.timed), 'runs')}, one kept in full: " if baseline.timed else ""
+    )
+    many += f"{count_noun(len(baseline.runs), 'recordings')} of " if len(baseline.runs) > 1 else ""
     least, most = min(cycles), max(cycles)
-    count = counted(most, "cycles") if least == most else f"{least} to {most} cycles"
-    means = [mean for run in one.runs if (mean := _mean_ns(run)) is not None]
+    count = count_noun(most, "cycles") if least == most else f"{least} to {most} cycles"
+    means = [mean for run in baseline.runs if (mean := _mean_ns(run)) is not None]
     if not means:
         return f"{many}{count}"
     low, high = brief_ns(min(means)), brief_ns(max(means))
     span = low if low == high else from_to(low, high).replace("→", "to")
-    anchors = {short_kernel_name(run.unit.anchor) for run in one.runs if run.unit.anchor}
-    unit = f" ({listed(sorted(anchors), 2)})" if anchors else ""
+    anchors = {short_kernel_name(run.unit.anchor) for run in baseline.runs if run.unit.anchor}
+    unit = f" ({join_names(sorted(anchors), 2)})" if anchors else ""
     return f"{many}{count} of {span}{unit}"
 
 
-def row(one: Listed) -> tuple[str, str, str, str]:
+def row(entry: Listed) -> tuple[str, str, str, str]:
     """Name, moment, size and content for a list; or why it cannot be read."""
-    if one.baseline is None:
-        problem = "" if one.problem is None else one.problem.message
-        return baseline_store.reference(one.name), "", "", problem
-    kept = one.baseline
-    moment = f"{_moment(kept):%Y-%m-%d %H:%M} UTC"
-    return baseline_store.reference(one.name), moment, size_bytes(kept.size_bytes), _held(kept)
+    if entry.baseline is None:
+        problem = "" if entry.problem is None else entry.problem.message
+        return baseline_store.reference(entry.name), "", "", problem
+    baseline = entry.baseline
+    moment = f"{_moment(baseline):%Y-%m-%d %H:%M} UTC"
+    return (
+        baseline_store.reference(entry.name),
+        moment,
+        size_bytes(baseline.size_bytes),
+        _content_line(baseline),
+    )
 
 
-def shown(one: baseline_store.Baseline) -> list[str]:
+def baseline_lines(baseline: baseline_store.Baseline) -> list[str]:
     """What a baseline holds, line by line."""
-    facts, size = one.facts, size_bytes(one.size_bytes)
+    facts, size = baseline.facts, size_bytes(baseline.size_bytes)
     versions = [f"{name} {version}" for name, version in facts["versions"].items()]
-    asked = [f"--marker {one.finding.marker}"] if one.finding.marker else []
-    asked += [f"--by {one.finding.by}"] if one.finding.by else []
+    options = [f"--marker {baseline.finding.marker}"] if baseline.finding.marker else []
+    options += [f"--by {baseline.finding.by}"] if baseline.finding.by else []
     devices = [*facts["devices"], *filter(None, [facts["processor"]])]
     lines = [
-        f"{baseline_store.reference(one.name)}: {_held(one)}",
-        f"saved {_moment(one):%Y-%m-%d %H:%M:%S} UTC by timesink {one.timesink}, {size}",
-        f"devices: {listed(devices) or 'not recorded'}",
-        *(f"command: {shlex.join(command)}" for command in _commands(one)[:1]),
+        f"{baseline_store.reference(baseline.name)}: {_content_line(baseline)}",
+        f"saved {_moment(baseline):%Y-%m-%d %H:%M:%S} UTC by timesink {baseline.timesink}, {size}",
+        f"devices: {join_names(devices) or 'not recorded'}",
+        *(f"command: {shlex.join(command)}" for command in _commands(baseline)[:1]),
         *([f"versions: {', '.join(versions)}"] if versions else []),
-        *([f"cycles asked for with {' '.join(asked)}"] if asked else []),
+        *([f"cycles asked for with {' '.join(options)}"] if options else []),
     ]
-    for run in one.runs:
-        known = _plain_run(run)
+    for run in baseline.runs:
+        plain_run = _plain_run(run)
         rank = "" if run.rank is None else f"rank {run.rank}, "
-        mean = "" if known["mean_cycle_ns"] is None else f" of {brief_ns(known['mean_cycle_ns'])}"
-        cycles, *calls = (counted(known[one], one) for one in ("cycles", "operators", "modules"))
-        lines.append(f"  {known['file']}: {rank}{cycles}{mean}, {', '.join(calls)}")
-    notes = (*one.side.notes, *dict.fromkeys(note for run in one.runs for note in run.notes))
+        mean = (
+            ""
+            if plain_run["mean_cycle_ns"] is None
+            else f" of {brief_ns(plain_run['mean_cycle_ns'])}"
+        )
+        cycles, *calls = (
+            count_noun(plain_run[kind], kind) for kind in ("cycles", "operators", "modules")
+        )
+        lines.append(f"  {plain_run['file']}: {rank}{cycles}{mean}, {', '.join(calls)}")
+    notes = (
+        *baseline.side.notes,
+        *dict.fromkeys(note for run in baseline.runs for note in run.notes),
+    )
     return [*lines, *(f"note: {note}" for note in notes)]
 
 
-def _commands(one: baseline_store.Baseline) -> list[list[str]]:
+def _commands(baseline: baseline_store.Baseline) -> list[list[str]]:
     """What was run, as the recorder says it: without words that are secret."""
-    recorders = [run.recorded for run in one.runs if run.recorded is not None]
-    return [list(each.command) for each in recorders if each.command]
+    recorders = [run.recorded for run in baseline.runs if run.recorded is not None]
+    return [list(recorder.command) for recorder in recorders if recorder.command]

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.behaviour import once_per_cycle, plain_texts
-from timesink.analyses.comparison import Role, cycle_lengths
+from timesink.analyses.comparison import ProcessSteps, cycle_lengths
 from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.kernels.families import OTHER
 from timesink.analyses.statistics.drift import warm_up
@@ -23,7 +23,7 @@ from timesink.answers.comparison.baseline_store import Baseline
 from timesink.answers.comparison.report import members_of
 from timesink.errors import UnreadableError, UsageError, own_text
 from timesink.formats.small_files import DamagedError, decode_small_toml
-from timesink.model.units import brief_ns, counted, signed_ns, size_bytes
+from timesink.model.units import brief_ns, count_noun, signed_ns, size_bytes
 from timesink.rules.case_functions import family_of
 
 _NS_OF = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
@@ -58,7 +58,7 @@ class Increase:
     size: float | None = None
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """As people read it: `+10 %`, `+200.0 us`, `+3`, `+4.0 KiB`."""
         if self.pct is not None:
             return f"+{self.pct:g} %"
@@ -110,7 +110,7 @@ class Budget:
         """A limit as people read it; empty where there is none."""
         if rule == "max":
             return "" if self.max_ns is None else brief_ns(self.max_ns)
-        return "" if self.max_increase is None else self.max_increase.said
+        return "" if self.max_increase is None else self.max_increase.text
 
 
 # -- times and percentages as people write them ----------------------------------------------------
@@ -122,20 +122,20 @@ class AmountError(ValueError):
 
 def increase(value: object, form: str = _INCREASE) -> Increase:
     """A percentage or a time."""
-    found = _AMOUNT.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is None or found[2] not in (*_NS_OF, "%"):
+    match = _AMOUNT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None or match[2] not in (*_NS_OF, "%"):
         raise AmountError(form)
     # Exact: 1.13 us are 1130 ns, and no part of one less.
-    number, unit = Decimal(found[1]), found[2]
+    number, unit = Decimal(match[1]), match[2]
     return Increase(float(number)) if unit == "%" else Increase(ns=float(number * _NS_OF[unit]))
 
 
 def time_ns(value: object) -> float:
     """A time in ns."""
-    found = increase(value, _TIME).ns
-    if found is None:
+    ns = increase(value, _TIME).ns
+    if ns is None:
         raise AmountError(_TIME)
-    return found
+    return ns
 
 
 def _same_program(value: object) -> None:
@@ -145,13 +145,13 @@ def _same_program(value: object) -> None:
 
 def _more(value: object, form: str, scales: Mapping[str, int], field: str) -> Increase:
     """A percentage, or an amount with one of these units."""
-    found = _PLAIN.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is None or found[2] not in (*scales, "%"):
+    match = _PLAIN.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None or match[2] not in (*scales, "%"):
         raise AmountError(form)
-    number = Decimal(found[1])
-    if found[2] == "%":
+    number = Decimal(match[1])
+    if match[2] == "%":
         return Increase(float(number))
-    return Increase(**{field: float(number * scales[found[2]])})
+    return Increase(**{field: float(number * scales[match[2]])})
 
 
 SIGNALS: Mapping[str, Callable[[object], Increase | None]] = {
@@ -185,8 +185,10 @@ def load_budgets(path: str | Path) -> tuple[Budget, ...]:
             entries.append(_signal(str(path), kind, content))
             continue
         if kind not in KINDS:
-            known = ", ".join(f"[{name}]" for name in KINDS)
-            raise UsageError(f"{path}: unknown table [{kind}]", _meant(kind, KINDS, known))
+            table_names = ", ".join(f"[{name}]" for name in KINDS)
+            raise UsageError(
+                f"{path}: unknown table [{kind}]", _suggestion(kind, KINDS, table_names)
+            )
         if not isinstance(content, dict):
             raise UsageError(f"{path}: [{kind}] is no table", _FORM)
         if kind == "cycle":
@@ -202,13 +204,13 @@ def load_budgets(path: str | Path) -> tuple[Budget, ...]:
 def _signal(path: str, key: str, value: object) -> Budget:
     """A limit on what single runs tell."""
     if key not in SIGNALS:
-        hint = _meant(key, (*SIGNALS, *KINDS), ", ".join(SIGNALS))
+        hint = _suggestion(key, (*SIGNALS, *KINDS), ", ".join(SIGNALS))
         raise UsageError(f"{path}: unknown key {key!r}", hint)
     try:
         return Budget(SIGNAL, key, max_increase=SIGNALS[key](value))
     except AmountError as error:
-        shown = f'"{value}"' if isinstance(value, str) else str(value)
-        raise UsageError(f"{path}: {key} = {shown}: {error}", _HELP) from None
+        text = f'"{value}"' if isinstance(value, str) else str(value)
+        raise UsageError(f"{path}: {key} = {text}: {error}", _HELP) from None
 
 
 def _flag(value: object) -> bool:
@@ -231,7 +233,7 @@ _READERS: dict[str, tuple[str, Callable[[object], Any]]] = {
     "optional": ("optional", _flag),
 }
 _LIMITS = ("max", "max_increase")
-_KNOWN = {
+_ENTRY_KEYS = {
     "cycle": _LIMITS,
     "operators": (*_LIMITS, "of", "ignore_below", "optional"),
     "modules": (*_LIMITS, "of", "ignore_below", "optional"),
@@ -244,26 +246,30 @@ def _budget(place: str, kind: str, name: str, entry: object) -> Budget:
     """One entry; `place` is where it stands, for words about what is wrong."""
     if not isinstance(entry, dict):
         raise UsageError(f"{place}: is no table", _ABOVE if name in SIGNALS else _FORM)
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key, value in entry.items():
-        if key not in _KNOWN[kind]:
-            hint = _ABOVE if key in SIGNALS else _meant(key, _KNOWN[kind], ", ".join(_KNOWN[kind]))
+        if key not in _ENTRY_KEYS[kind]:
+            hint = (
+                _ABOVE
+                if key in SIGNALS
+                else _suggestion(key, _ENTRY_KEYS[kind], ", ".join(_ENTRY_KEYS[kind]))
+            )
             raise UsageError(f"{place}: unknown key {key!r}", hint)
         field, read = _READERS[key]
-        shown = f'"{value}"' if isinstance(value, str) else str(value)
+        text = f'"{value}"' if isinstance(value, str) else str(value)
         try:
-            found[field] = read(value)
+            fields[field] = read(value)
         except AmountError as error:
-            raise UsageError(f"{place}: {key} = {shown}: {error}", _HELP) from None
+            raise UsageError(f"{place}: {key} = {text}: {error}", _HELP) from None
     if not any(key in entry for key in _LIMITS):
         raise UsageError(f"{place}: has no limit", f"add {' or '.join(_LIMITS)}")
     if not name.strip():
         raise UsageError(f"{place}: has no name", _FORM)
-    return Budget(kind, name, **found)
+    return Budget(kind, name, **fields)
 
 
-def _meant(word: str, known: tuple[str, ...], listed: str) -> str:
-    close = get_close_matches(word, known, 1)
+def _suggestion(word: str, words: tuple[str, ...], listed: str) -> str:
+    close = get_close_matches(word, words, 1)
     return f"did you mean {close[0]}? there are {listed}" if close else f"there are {listed}"
 
 
@@ -277,9 +283,9 @@ LACKED_TIME = "time on a device"
 """What recordings lack in which nothing tells of work on devices, or of who launched it."""
 _DIGITS = 3
 _UNITS = ((10**9, "s"), (10**6, "ms"), (1000, "us"))
-_MOST = 10
+_MAX_ENTRIES = 10
 """Entries of a table."""
-_LEAST_SHARE = 0.02
+_MIN_SHARE = 0.02
 """Part of the longest entry of its table from which on one is worth a budget."""
 _TIMES = {"name": pl.String(), "cycle": pl.Int64(), "ns": pl.Int64(), "inner_ns": pl.Int64()}
 _ENGINE = "autograd::engine::evaluate_function: "
@@ -296,7 +302,7 @@ def fits(pattern: str, name: str) -> bool:
     return name == pattern or re.fullmatch(expression, name, re.DOTALL) is not None
 
 
-def measured(role: Role, budget: Budget, of: str) -> tuple[pl.DataFrame, pl.Series]:
+def matching_times(role: ProcessSteps, budget: Budget, of: str) -> tuple[pl.DataFrame, pl.Series]:
     """What an entry matches in a role, as `name`, `cycle` and `ns`; `of` is the sort of time.
 
     Beside it is every cycle, in order: what has no row there took no time.
@@ -316,12 +322,12 @@ def measured(role: Role, budget: Budget, of: str) -> tuple[pl.DataFrame, pl.Seri
     return rows, anatomy.cycles["cycle"].sort()
 
 
-def has_device_work(role: Role) -> bool:
+def has_device_work(role: ProcessSteps) -> bool:
     """Whether any operator of a role launched work on a device."""
     return role.anatomy is not None and bool((role.anatomy.calls["device_ns"] > 0).any())
 
 
-def lacking(role: Role, kind: str, of: str) -> str | None:
+def missing_part(role: ProcessSteps, kind: str, of: str) -> str | None:
     """What a role does not tell of: a kind at all, or its time on a device; None where it does."""
     if kind == "kernels":
         return kind if device_work(role).is_empty() else None
@@ -330,7 +336,7 @@ def lacking(role: Role, kind: str, of: str) -> str | None:
     return LACKED_TIME if of == "device" and not has_device_work(role) else None
 
 
-def _kernels(role: Role, pattern: str) -> tuple[pl.DataFrame, pl.Series]:
+def _kernels(role: ProcessSteps, pattern: str) -> tuple[pl.DataFrame, pl.Series]:
     """What kernels count for: their family where that is the entry, else their short names."""
     work = device_work(role)
     names = {}
@@ -342,11 +348,11 @@ def _kernels(role: Role, pattern: str) -> tuple[pl.DataFrame, pl.Series]:
     rows = work.filter(pl.col("function").is_in(list(names))).select(
         pl.col("function").replace(names).alias("name"), "cycle", ns="dur_ns"
     )
-    known = role.behaviour.filter(pl.col("cycle_dur_ns") > 0)
-    return rows, (known if known.height else role.behaviour)["cycle"].unique().sort()
+    timed_rows = role.behaviour.filter(pl.col("cycle_dur_ns") > 0)
+    return rows, (timed_rows if timed_rows.height else role.behaviour)["cycle"].unique().sort()
 
 
-def device_work(role: Role) -> pl.DataFrame:
+def device_work(role: ProcessSteps) -> pl.DataFrame:
     """What ran on devices: one row per cycle, function and device."""
     once = once_per_cycle(plain_texts(role.behaviour))
     return once.filter(pl.col("function_class").cast(pl.String).str.starts_with(_ON_DEVICE))
@@ -360,19 +366,19 @@ def starting_budgets(run: Baseline, headroom_pct: float = 10.0) -> str:
 
     Of several ranks the longest mean counts; warm-up does not.
     """
-    roles = [one.role for one in members_of(run.runs)]
-    warm = [warm_up(cycle_lengths(one.behaviour).cast(pl.Float64).to_numpy()) for one in roles]
+    roles = [member.role for member in members_of(run.runs)]
+    warm = [warm_up(cycle_lengths(role.behaviour).cast(pl.Float64).to_numpy()) for role in roles]
     means = [
         cycle_lengths(role.behaviour)[skip:].mean() for role, skip in zip(roles, warm, strict=True)
     ]
-    cycle_ns = max((one for one in means if isinstance(one, float)), default=0.0)
+    cycle_ns = max((mean for mean in means if isinstance(mean, float)), default=0.0)
     tables = {
         "operators": [_calls(role, "operator") for role in roles],
         "modules": [_calls(role, "module") for role in roles],
         "kernels": [_families(role) for role in roles],
     }
     factor, increase = 1 + headroom_pct / 100, f'max_increase = "{headroom_pct:g}%"'
-    cycles = counted(max(one.behaviour["cycle"].n_unique() for one in run.runs), "cycles")
+    cycles = count_noun(max(run.behaviour["cycle"].n_unique() for run in run.runs), "cycles")
     lines = [
         f"# Times per cycle of {cycles}, with {headroom_pct:g} % headroom.",
         "# Edit freely: docs/budgets.md says what each key means.",
@@ -395,12 +401,12 @@ def _amount(ns: float) -> str:
     exact = Decimal(ns)
     step = Decimal(10) ** (exact.adjusted() - _DIGITS + 1)
     rounded = (exact / step).to_integral_value(ROUND_CEILING) * step
-    size, unit = next((one for one in _UNITS if rounded >= one[0]), (1, "ns"))
+    size, unit = next((scale for scale in _UNITS if rounded >= scale[0]), (1, "ns"))
     return f"{(rounded / size).normalize():f} {unit}"
 
 
 def _longest(
-    roles: Sequence[Role], warm: Sequence[int], times: Sequence[pl.DataFrame]
+    roles: Sequence[ProcessSteps], warm: Sequence[int], times: Sequence[pl.DataFrame]
 ) -> dict[str, float]:
     """Names by mean time per cycle, the longest of all roles; of equal ones the innermost.
 
@@ -409,8 +415,8 @@ def _longest(
     longest: dict[str, tuple[float, float]] = {}
     for role, skip, table in zip(roles, warm, times, strict=True):
         cycles = role.behaviour["cycle"].unique().sort()[skip:]
-        kept = table.filter(pl.col("cycle").is_in(cycles.implode()))
-        sums = kept.group_by("name").agg(pl.col("ns", "inner_ns").sum() / max(len(cycles), 1))
+        cycle_rows = table.filter(pl.col("cycle").is_in(cycles.implode()))
+        sums = cycle_rows.group_by("name").agg(pl.col("ns", "inner_ns").sum() / max(len(cycles), 1))
         for name, ns, inner_ns in sums.filter(pl.col("ns") > 0).iter_rows():
             if name not in longest or longest[name][0] < ns:
                 longest[name] = ns, inner_ns
@@ -418,21 +424,21 @@ def _longest(
     ordered = sorted((-ns, inner_ns, name) for name, (ns, inner_ns) in longest.items())
     chosen: dict[float, str] = {}
     for less_ns, _, name in ordered:
-        if less_ns <= _LEAST_SHARE * ordered[0][0]:
+        if less_ns <= _MIN_SHARE * ordered[0][0]:
             chosen.setdefault(-less_ns, name)
-    return {name: ns for ns, name in list(chosen.items())[:_MOST]}
+    return {name: ns for ns, name in list(chosen.items())[:_MAX_ENTRIES]}
 
 
-def _calls(role: Role, kind: str) -> pl.DataFrame:
+def _calls(role: ProcessSteps, kind: str) -> pl.DataFrame:
     if role.anatomy is None:
         return pl.DataFrame(schema=_TIMES)
     calls = role.anatomy.calls
-    own = calls.filter(pl.col("kind") == kind, ~pl.col("name").str.starts_with(_ENGINE))
+    program_calls = calls.filter(pl.col("kind") == kind, ~pl.col("name").str.starts_with(_ENGINE))
     time = "device_ns" if has_device_work(role) else "host_ns"
-    return own.select("name", "cycle", ns=time, inner_ns="host_ns")
+    return program_calls.select("name", "cycle", ns=time, inner_ns="host_ns")
 
 
-def _families(role: Role) -> pl.DataFrame:
+def _families(role: ProcessSteps) -> pl.DataFrame:
     work = device_work(role)
     names = {name: family_of(name) for name in work["function"].unique()}
     family = pl.col("function").replace(names)

@@ -17,10 +17,10 @@ from timesink.answers.comparison.budget_file import (
     Budget,
     Increase,
     has_device_work,
-    lacking,
-    measured,
+    matching_times,
+    missing_part,
 )
-from timesink.answers.comparison.changes import Told
+from timesink.answers.comparison.changes import PairView
 from timesink.answers.comparison.gate_result import (
     EXACT,
     FAILED,
@@ -44,7 +44,7 @@ from timesink.answers.comparison.report import Comparison
 from timesink.model.diagnosis import SIDES, SteadyTimes
 from timesink.model.findings import Finding, Interval
 from timesink.model.intervals import Floats
-from timesink.model.units import brief_ns, change, counted, interval_pct, signed_ns, times
+from timesink.model.units import brief_ns, change, count_noun, interval_pct, signed_ns, times
 from timesink.output.names import cut_middle
 from timesink.rules.case import known_interval
 from timesink.rules.case_functions import cycle_matrices
@@ -73,7 +73,7 @@ class BudgetMatch:
     """The same of both sides, with cycles that hold the same work."""
     incomparable: str | None
     """Why nothing can be said about a change."""
-    lacking: tuple[str | None, str | None]
+    missing: tuple[str | None, str | None]
     """What of this kind the base, and the new side, do not tell of; None where they do."""
 
 
@@ -108,40 +108,46 @@ def evaluate(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Finding
     `max` is of the new side, `max_increase` of the change; warm-up counts for neither.  Of many
     names or ranks that an entry matches each has the limit to itself, and the worst is told.
     """
-    found = list(signal_checks([one for one in budgets if one.kind == SIGNAL], comparison))
-    for one in (one for one in budgets if one.kind != SIGNAL):
-        found += (_of_cycle if one.kind == "cycle" else _of_names)(one, comparison)
-    return tuple(found)
+    checks = list(
+        signal_checks([budget for budget in budgets if budget.kind == SIGNAL], comparison)
+    )
+    for budget in (budget for budget in budgets if budget.kind != SIGNAL):
+        checks += (_of_cycle if budget.kind == "cycle" else _of_names)(budget, comparison)
+    return tuple(checks)
 
 
 def _unless_the_host(result: Finding, comparison: Comparison) -> Finding:
     """A longer time of the host is not decided where only the pace of the host changed."""
-    known = [(case, case.diagnosis) for case in comparison.cases]
-    same = ["" if why is None else same_program(case, why, Limit()) for case, why in known]
+    diagnoses = [(case, case.diagnosis) for case in comparison.cases]
+    same = ["" if why is None else same_program(case, why, Limit()) for case, why in diagnoses]
     if result.outcome != FAILED or not all(same):
         return result
-    said = result.sentence.rstrip(".")
-    return replace(result, outcome=UNJUDGED, sentence=f"{said}. {same[0]}")
+    sentence = result.sentence.rstrip(".")
+    return replace(result, outcome=UNJUDGED, sentence=f"{sentence}. {same[0]}")
 
 
 def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
     """How long cycles are, and how much longer: of all ranks of a run together."""
     if budget.max_ns is not None:
         lengths = []
-        for one in comparison.pairs:
+        for compared in comparison.pairs:
             # The mean cycle of the new side after warm-up: of plain cycles where these are judged.
-            pair = one.whole or one.pair
+            pair = compared.full_pair or compared.pair
             after: Sequence[float] = pair.cycle_times.new_ns[pair.cycle_times.warm_up[1] :]
             if pair.plain is not None:
-                own = [run.cycles_ns for run in pair.plain.runs if run.side == SIDES[1]]
-                after = np.concatenate(own).tolist()
-            where = ", ".join(filter(None, (one.cycles, processes(pair))))
+                run_cycles_ns = [run.cycles_ns for run in pair.plain.runs if run.side == SIDES[1]]
+                after = np.concatenate(run_cycles_ns).tolist()
+            where = ", ".join(filter(None, (compared.cycles, processes(pair))))
             if after:
                 mean = fmean(after)
                 lengths.append(Amount("cycle", where, "cycle", 0.0, mean, mean > budget.max_ns))
-        known = sorted(lengths, key=lambda one: -one.new_ns)
+        longest_first = sorted(lengths, key=lambda amount: -amount.new_ns)
         why = "How long cycles take is not recorded."
-        yield _judged(budget, "max", known[0], known, 1) if known else _unjudged(budget, "max", why)
+        yield (
+            _limit_result(budget, "max", longest_first[0], longest_first, 1)
+            if longest_first
+            else _undecided_result(budget, "max", why)
+        )
     if budget.max_increase is not None:
         yield _cycle_increase(budget, budget.max_increase, comparison)
 
@@ -150,30 +156,30 @@ def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -
     """As the verdict goes: of each run and sort of cycle the ranks together."""
     amounts, reason, doubts = [], None, []
     for case in comparison.cases:
-        found = case.diagnosis
-        if found is None or found.verdict == "incomparable":
-            reason = reason or ("" if found is None else found.reason)
+        diagnosis = case.diagnosis
+        if diagnosis is None or diagnosis.verdict == "incomparable":
+            reason = reason or ("" if diagnosis is None else diagnosis.reason)
             continue
         # What was tested: without warm-up and isolated outliers, or without profiler overhead.
-        cycle = found.cycle_time
-        without = found.corrected if found.is_without_overhead else None
+        cycle = diagnosis.cycle_time
+        without = diagnosis.corrected if diagnosis.is_without_overhead else None
         tested = without or cycle.steady or SteadyTimes(cycle.base_ns, cycle.new_ns)
         base, new, interval = tested.base_ns, tested.new_ns, tested.interval_ns
         # A run that is compared with itself has no scatter to test against, and no change.
-        certain = found.verdict == "regression" if interval is None else interval[0] > 0
+        certain = diagnosis.verdict == "regression" if interval is None else interval[0] > 0
         where = case.pairs[0].title if len(comparison.cases) > 1 else ""
         beyond = allowed.is_below(new - base, base)
         amount = Amount("cycle", where, "cycle", base, new, beyond, certain, interval)
         limit = Limit(100 * (allowed.most(base) / base - 1) if base else 0.0)
-        open_ = same_program(case, found, limit) if amount.is_over else doubt(found, limit)
+        open_ = same_program(case, diagnosis, limit) if amount.is_over else doubt(diagnosis, limit)
         doubts += [open_] if open_ else []
         amounts.append(replace(amount, is_certain=False) if open_ else amount)
-    ordered = sorted(amounts, key=lambda one: (not one.is_beyond, -one.delta_ns))
+    ordered = sorted(amounts, key=lambda amount: (not amount.is_beyond, -amount.delta_ns))
     result = _increase_result(budget, 1, ordered, reason)
     if not doubts or result.outcome != PASSED:
         return result
-    said = result.sentence.removesuffix(", which may be noise.").rstrip(".")
-    return replace(result, outcome=UNJUDGED, sentence=f"{said}. {doubts[0]}")
+    sentence = result.sentence.removesuffix(", which may be noise.").rstrip(".")
+    return replace(result, outcome=UNJUDGED, sentence=f"{sentence}. {doubts[0]}")
 
 
 # -- operators, modules and kernels ----------------------------------------------------------------
@@ -181,33 +187,35 @@ def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -
 
 def _of_names(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
     # Processes of which neither side tells anything, as helpers without a device, are none of it.
-    everything = [_match(one, budget) for one in comparison.pairs]
-    found = [one for one in everything if not all(one.lacking)]
-    matched = len({name for one in found for name in one.names})
-    missing = next((one.lacking[1] for one in everything), budget.kind)
-    why = "matches nothing in either run" if found else _MISSING[missing or budget.kind]
+    everything = [_match(pair, budget) for pair in comparison.pairs]
+    matches = [match for match in everything if not all(match.missing)]
+    matched = len({name for match in matches for name in match.names})
+    missing = next((match.missing[1] for match in everything), budget.kind)
+    why = "matches nothing in either run" if matches else _MISSING[missing or budget.kind]
     for rule in budget.rules:
         if matched:
-            result = _of_rule(budget, rule, matched, found)
-            of_host = rule == "max_increase" and all(one.of == "host" for one in found)
+            result = _of_rule(budget, rule, matched, matches)
+            of_host = rule == "max_increase" and all(match.of == "host" for match in matches)
             yield _unless_the_host(result, comparison) if of_host else result
         elif budget.optional:
             yield _check(budget, rule, PASSED, f"{why}; it is optional", is_empty=True)
         else:
-            yield _unjudged(budget, rule, why)
+            yield _undecided_result(budget, rule, why)
 
 
 def _match(compared: Compared, budget: Budget) -> BudgetMatch:
     """What an entry matches in a pair."""
-    whole, kind = compared.whole or compared.pair, budget.kind
-    on_device = kind == "kernels" or has_device_work(whole.new) or has_device_work(whole.base)
-    equal, of = Told(whole).pair, budget.of or ("device" if on_device else "host")
+    full_pair, kind = compared.full_pair or compared.pair, budget.kind
+    on_device = (
+        kind == "kernels" or has_device_work(full_pair.new) or has_device_work(full_pair.base)
+    )
+    equal, of = PairView(full_pair).pair, budget.of or ("device" if on_device else "host")
     unequal = None
-    if not whole.workload.comparable and whole.equal_work is None:
-        unequal = " ".join(["Cycles do not hold the same work.", *whole.workload.reasons[:1]])
-    roles = (whole.new, equal.base, equal.new)
-    warm = (whole.cycle_times.warm_up[1], *equal.cycle_times.warm_up)
-    times = [measured(role, budget, of) for role in roles]
+    if not full_pair.workload.comparable and full_pair.equal_work is None:
+        unequal = " ".join(["Cycles do not hold the same work.", *full_pair.workload.reasons[:1]])
+    roles = (full_pair.new, equal.base, equal.new)
+    warm = (full_pair.cycle_times.warm_up[1], *equal.cycle_times.warm_up)
+    times = [matching_times(role, budget, of) for role in roles]
     names = sorted(set().union(*(rows["name"] for rows, _ in times)))
     columns = pl.DataFrame({"name": names}, {"name": pl.String})
     new, *sides = (
@@ -215,48 +223,52 @@ def _match(compared: Compared, budget: Budget) -> BudgetMatch:
         for (rows, cycles), skip in zip(times, warm, strict=True)
     )
     return BudgetMatch(
-        where=processes(whole),
+        where=processes(full_pair),
         of=of,
         names=names,
         new=new,
         sides=(sides[0], sides[1]),
         incomparable=unequal,
-        lacking=(lacking(whole.base, kind, of), lacking(whole.new, kind, of)),
+        missing=(missing_part(full_pair.base, kind, of), missing_part(full_pair.new, kind, of)),
     )
 
 
-def _of_rule(budget: Budget, rule: str, matched: int, found: Sequence[BudgetMatch]) -> Finding:
+def _of_rule(budget: Budget, rule: str, matched: int, matches: Sequence[BudgetMatch]) -> Finding:
     """What is beyond the limit counts in any case; else every side asked about has to tell.
 
     Of `max` that is the new side, else both.
     """
     silent = [
-        one for one in found if one.lacking[1] is not None or (rule != "max" and any(one.lacking))
+        match
+        for match in matches
+        if match.missing[1] is not None or (rule != "max" and any(match.missing))
     ]
-    telling = [one for one in found if one not in silent]
+    telling = [match for match in matches if match not in silent]
     judged = None
     if telling and rule == "max":
         # Mean time per cycle of every name on the new side, longest first.
         amounts = [
-            Amount(name, one.where, one.of, 0.0, mean, mean > (budget.max_ns or 0))
-            for one in telling
-            for name, mean in zip(one.names, column_means(one.new).tolist(), strict=True)
+            Amount(name, match.where, match.of, 0.0, mean, mean > (budget.max_ns or 0))
+            for match in telling
+            for name, mean in zip(match.names, column_means(match.new).tolist(), strict=True)
         ]
-        ordered = sorted(amounts, key=lambda one: (-one.new_ns, one.name))
-        judged = _judged(budget, "max", ordered[0], ordered, matched)
+        ordered = sorted(amounts, key=lambda amount: (-amount.new_ns, amount.name))
+        judged = _limit_result(budget, "max", ordered[0], ordered, matched)
     elif telling:
-        comparable = [one for one in telling if one.incomparable is None]
-        reason = next((one.incomparable for one in telling if one.incomparable is not None), None)
+        comparable = [match for match in telling if match.incomparable is None]
+        reason = next(
+            (match.incomparable for match in telling if match.incomparable is not None), None
+        )
         judged = _increase_result(budget, matched, _beyond_increase(budget, comparable), reason)
     if judged is not None and (judged.outcome == FAILED or not silent):
         return judged
-    base, new = silent[0].lacking
+    base, new = silent[0].missing
     side, missing = ("the new run", new) if new is not None else ("the base", base or budget.kind)
     where = f" ({silent[0].where})" if silent[0].where else ""
-    return _unjudged(budget, rule, f"in {side}{where} {_MISSING[missing]}")
+    return _undecided_result(budget, rule, f"in {side}{where} {_MISSING[missing]}")
 
 
-def _beyond_increase(budget: Budget, found: Sequence[BudgetMatch]) -> list[Amount]:
+def _beyond_increase(budget: Budget, matches: Sequence[BudgetMatch]) -> list[Amount]:
     """Change of the mean time per cycle of every name, those beyond the limit and longest first.
 
     Many names differ by chance somewhere: what is certain is what is left after Benjamini and
@@ -264,22 +276,22 @@ def _beyond_increase(budget: Budget, found: Sequence[BudgetMatch]) -> list[Amoun
     """
     amounts: list[Amount] = []
     p_values: list[float] = []
-    for one in found:
-        changes = mean_changes(*one.sides)
-        before, after = map(column_means, one.sides)
+    for match in matches:
+        changes = mean_changes(*match.sides)
+        before, after = map(column_means, match.sides)
         p_values += changes.p.tolist()
-        for place, name in enumerate(one.names):
+        for place, name in enumerate(match.names):
             interval = known_interval(changes.low[place], changes.high[place])
             means = float(before[place]), float(after[place])
-            amounts.append(Amount(name, one.where, one.of, *means, False, interval_ns=interval))
+            amounts.append(Amount(name, match.where, match.of, *means, False, interval_ns=interval))
     allowed = budget.max_increase or Increase(pct=0.0)
     judged = []
-    for each, chance in zip(amounts, false_discovery(np.array(p_values)).tolist(), strict=True):
-        delta, interval = each.delta_ns, each.interval_ns
-        beyond = allowed.is_below(delta, each.base_ns) and delta >= budget.ignore_below_ns
+    for amount, chance in zip(amounts, false_discovery(np.array(p_values)).tolist(), strict=True):
+        delta, interval = amount.delta_ns, amount.interval_ns
+        beyond = allowed.is_below(delta, amount.base_ns) and delta >= budget.ignore_below_ns
         certain = None if interval is None else interval[0] > 0 and chance < ALPHA
-        judged.append(replace(each, is_beyond=beyond, is_certain=certain))
-    return sorted(judged, key=lambda each: (not each.is_beyond, -each.delta_ns, each.name))
+        judged.append(replace(amount, is_beyond=beyond, is_certain=certain))
+    return sorted(judged, key=lambda amount: (not amount.is_beyond, -amount.delta_ns, amount.name))
 
 
 def _increase_result(
@@ -287,20 +299,20 @@ def _increase_result(
 ) -> Finding:
     """The result of `max_increase`: amounts are those of all that matches, worst first."""
     rule = "max_increase"
-    worst = next((one for one in amounts if one.is_over), None)
+    worst = next((amount for amount in amounts if amount.is_over), None)
     if worst is None:
         if incomparable is not None or not amounts:
-            return _unjudged(budget, rule, incomparable or "")
-        untested = [one for one in amounts if one.is_beyond and one.is_certain is None]
+            return _undecided_result(budget, rule, incomparable or "")
+        untested = [amount for amount in amounts if amount.is_beyond and amount.is_certain is None]
         if untested:
             lengths = times(untested[0].base_ns, untested[0].new_ns)
             why = f"one cycle on a side cannot be told from noise ({lengths})"
-            return _unjudged(budget, rule, why)
+            return _undecided_result(budget, rule, why)
         worst = amounts[0]
-    return _judged(budget, rule, worst, amounts, matched)
+    return _limit_result(budget, rule, worst, amounts, matched)
 
 
-def _judged(
+def _limit_result(
     budget: Budget, rule: str, worst: Amount, amounts: Sequence[Amount], matched: int
 ) -> Finding:
     """What the worst took and what is allowed; its name and place where there are others.
@@ -319,40 +331,40 @@ def _judged(
             more = f"{more}, 95 % interval {bounds}"
         more = f" ({more})"
     if budget.kind != "cycle" and (worst.name != budget.name or matched != 1):
-        most = f" (of {counted(matched, 'names')})" if matched > 1 else ""
+        most = f" (of {count_noun(matched, 'names')})" if matched > 1 else ""
         name = f"{cut_middle(worst.name, _NAMED)}{most}: "
     per = "per cycle" if worst.of == "cycle" else f"of {worst.of} time per cycle"
-    several = len({one.where for one in amounts}) > 1
+    several = len({amount.where for amount in amounts}) > 1
     where = f" in {worst.where}" if several and worst.where else ""
-    said = f"{name}{took} {per}{more}{where}, {budget.limit(rule)} allowed"
+    text = f"{name}{took} {per}{more}{where}, {budget.limit(rule)} allowed"
     if worst.is_beyond and not worst.is_over:
-        said += ", which may be noise"
-    over = sum(one.is_over for one in amounts)
-    said += f"; {over - 1} more beyond it" if over > 1 else ""
-    return _check(budget, rule, FAILED if over else PASSED, said)
+        text += ", which may be noise"
+    over = sum(amount.is_over for amount in amounts)
+    text += f"; {over - 1} more beyond it" if over > 1 else ""
+    return _check(budget, rule, FAILED if over else PASSED, text)
 
 
-def _unjudged(budget: Budget, rule: str, why: str) -> Finding:
+def _undecided_result(budget: Budget, rule: str, why: str) -> Finding:
     """The result of what is not decided; `why` is said as the end of a sentence."""
     text = why.strip().rstrip(".") or "there is nothing to compare"
-    said = f"{rule} not decided: {text[:1].lower()}{text[1:]}"
-    return _check(budget, rule, UNJUDGED, said)
+    sentence = f"{rule} not decided: {text[:1].lower()}{text[1:]}"
+    return _check(budget, rule, UNJUDGED, sentence)
 
 
 def _check(
-    budget: Budget, rule: str, outcome: str, said: str, *, is_empty: bool = False
+    budget: Budget, rule: str, outcome: str, sentence: str, *, is_empty: bool = False
 ) -> Finding:
     """A check, whose name is unlike that of any other limit: `operators "aten::mm" max`."""
     entry, name = "cycle", f"cycle {rule}"
     if budget.kind != "cycle":
         entry = f'{budget.kind} "{cut_middle(budget.name, _NAMED)}"'
         name = f'{budget.kind} "{budget.name}" {rule}'
-    return Finding("budget", f"{entry}: {said}.", name=name, outcome=outcome, is_empty=is_empty)
+    return Finding("budget", f"{entry}: {sentence}.", name=name, outcome=outcome, is_empty=is_empty)
 
 
 # -- limits on what single runs tell for sure, or nearly -------------------------------------------
 
-_MOST_EDITS = 2
+_MAX_EDITS = 2
 _ORDER = (PROGRAM, *AMOUNTS, DEVICE_TIME)
 _NO_TIMELINE = "no timeline tells it: compare recordings, as timesink record makes them"
 _NO_HOST = "kernels are the same, but calls of the host were not recorded: use timesink record"
@@ -365,46 +377,48 @@ def signal_checks(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Fi
 
     Of several ranks each has the limit to itself, and the worst is told.
     """
-    found = []
-    for one in sorted(budgets, key=lambda budget: _ORDER.index(budget.name)):
-        if one.name == PROGRAM:
-            found.append(_program_check(comparison.pairs))
+    results = []
+    for budget in sorted(budgets, key=lambda budget: _ORDER.index(budget.name)):
+        if budget.name == PROGRAM:
+            results.append(_program_check(comparison.pairs))
             continue
-        judge = _device_time if one.name == DEVICE_TIME else _amount
+        judge = _device_time if budget.name == DEVICE_TIME else _amount
         every = comparison.pairs
-        checks = [judge(pair, one, _where(pair, every)) for pair in every]
-        found.append(min(checks, key=lambda check: (check.urgency, -check.new)))
-    return tuple(found)
+        checks = [judge(pair, budget, _where(pair, every)) for pair in every]
+        results.append(min(checks, key=lambda check: (check.urgency, -check.new)))
+    return tuple(results)
 
 
-def _signal_check(name: str, outcome: str, said: str, beyond: float = 0.0) -> Finding:
+def _signal_check(name: str, outcome: str, sentence: str, beyond: float = 0.0) -> Finding:
     """`beyond` orders those of several ranks."""
-    said = f"{name} not decided: {said}" if outcome == UNJUDGED else said
+    sentence = f"{name} not decided: {sentence}" if outcome == UNJUDGED else sentence
     kind = PRECISE if name == DEVICE_TIME else EXACT
-    return Finding(kind, f"{said}.", name=name, outcome=outcome, new=beyond)
+    return Finding(kind, f"{sentence}.", name=name, outcome=outcome, new=beyond)
 
 
 def _where(pair: Compared, pairs: Sequence[Compared]) -> str:
     """Which processes, where there are others."""
     if len(pairs) == 1:
         return ""
-    place = ", ".join(filter(None, (pair.cycles, processes(pair.whole or pair.pair))))
+    place = ", ".join(filter(None, (pair.cycles, processes(pair.full_pair or pair.pair))))
     return f" in {place}" if place else ""
 
 
 def _program_check(pairs: Sequence[Compared]) -> Finding:
-    found = [one.diagnosis.program for one in pairs]
-    known = [one for one in found if one is not None]
+    programs = [pair.diagnosis.program for pair in pairs]
+    recorded_programs = [program for program in programs if program is not None]
     # Who asks for the same program asks for the same kernels as well, whatever they take.
-    edits = max((one.edits or one.choices for one in known), key=len, default=())
+    edits = max(
+        (program.edits or program.choices for program in recorded_programs), key=len, default=()
+    )
     if edits:
-        first = "; ".join(map(edit_told, edits[:_MOST_EDITS]))
-        more = len(edits) - _MOST_EDITS
-        rest = f"; and {counted(more, 'more edits')}" if more > 0 else ""
+        first = "; ".join(map(edit_told, edits[:_MAX_EDITS]))
+        more = len(edits) - _MAX_EDITS
+        rest = f"; and {count_noun(more, 'more edits')}" if more > 0 else ""
         return _signal_check(PROGRAM, FAILED, f"The program changed: {first}{rest}")
-    if not known or len(known) < len(found):
+    if not recorded_programs or len(recorded_programs) < len(programs):
         return _signal_check(PROGRAM, UNJUDGED, _NO_TIMELINE)
-    if not all(one.certain for one in known):
+    if not all(program.certain for program in recorded_programs):
         return _signal_check(PROGRAM, UNJUDGED, _NO_HOST)
     return _signal_check(PROGRAM, PASSED, "The recorded calls are the same")
 
@@ -413,26 +427,28 @@ def _amount(pair: Compared, budget: Budget, where: str) -> Finding:
     """Beyond where all cycles are; not decided where some are, as counts differ among cycles."""
     name, what, allowed = budget.name, AMOUNTS[budget.name], budget.max_increase or Increase(0.0)
     sides = signals_of_pair(pair)
-    base, new = (getattr(one, what.signal) for one in sides)
+    base, new = (getattr(signals, what.signal) for signals in sides)
     if base is None or new is None:
         side = "the base" if base is None else "the new run"
         return _signal_check(name, UNJUDGED, f"in {side}{where} {what.missing}")
     spans = [
-        one.ranges.get(what.signal, (middle, middle))
-        for one, middle in zip(sides, (base, new), strict=True)
+        signals.ranges.get(what.signal, (middle, middle))
+        for signals, middle in zip(sides, (base, new), strict=True)
     ]
     (_, usual), (least, most) = spans
-    may = "" if base == new else f"; {allowed.said} allowed"
-    said = f"{what.of(base, new)}{where}{may}"
+    may = "" if base == new else f"; {allowed.text} allowed"
+    sentence = f"{what.of(base, new)}{where}{may}"
     grew = allowed.is_below(new - base, base)
     if not allowed.is_below(most - usual, usual) and not grew:
-        return _signal_check(name, PASSED, said, new - base)
+        return _signal_check(name, PASSED, sentence, new - base)
     if not allowed.is_below(least - usual, usual):
-        told = " and ".join(f"{what.said(low)} to {what.said(high)}" for low, high in spans)
-        return _signal_check(name, UNJUDGED, f"{said}, and cycles differ ({told})", new - base)
-    if (pair.whole or pair.pair).equal_work is not None:
-        return _signal_check(name, UNJUDGED, f"{said}, {_OTHER_WORK}", new - base)
-    return _signal_check(name, FAILED, said, new - base)
+        spans_text = " and ".join(f"{what.text(low)} to {what.text(high)}" for low, high in spans)
+        return _signal_check(
+            name, UNJUDGED, f"{sentence}, and cycles differ ({spans_text})", new - base
+        )
+    if (pair.full_pair or pair.pair).equal_work is not None:
+        return _signal_check(name, UNJUDGED, f"{sentence}, {_OTHER_WORK}", new - base)
+    return _signal_check(name, FAILED, sentence, new - base)
 
 
 def _device_time(pair: Compared, budget: Budget, where: str) -> Finding:
@@ -446,15 +462,15 @@ def _device_time(pair: Compared, budget: Budget, where: str) -> Finding:
         return _signal_check(DEVICE_TIME, UNJUDGED, _NO_TIMELINE, delta)
     low, high = took.interval_ns
     scale = took.base_ns / 100
-    said = (
+    sentence = (
         f"Device time: {times(took.base_ns, took.new_ns)} per cycle "
         f"({change(took.base_ns, took.new_ns)}, 95 % interval "
-        f"{interval_pct(low / scale, high / scale)}){where}; {allowed.said} allowed"
+        f"{interval_pct(low / scale, high / scale)}){where}; {allowed.text} allowed"
     )
     if allowed.is_below(low, took.base_ns):
-        return _signal_check(DEVICE_TIME, FAILED, said, delta)
+        return _signal_check(DEVICE_TIME, FAILED, sentence, delta)
     if not allowed.is_below(high, took.base_ns):
-        return _signal_check(DEVICE_TIME, PASSED, said, delta)
+        return _signal_check(DEVICE_TIME, PASSED, sentence, delta)
     room = allowed.most(took.base_ns) - took.new_ns
     runs = runs_told((high - low) / 2, room).removesuffix(".")
-    return _signal_check(DEVICE_TIME, UNJUDGED, f"{said}. {runs}", delta)
+    return _signal_check(DEVICE_TIME, UNJUDGED, f"{sentence}. {runs}", delta)

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.behaviour import STEP_MARK, STEP_MARK_TOLD
-from timesink.analyses.comparison import Pair, Role
-from timesink.analyses.comparison.verdict import LEAST_SHARE, PairVerdict, either_p, verdict
+from timesink.analyses.comparison import Pair, ProcessSteps
+from timesink.analyses.comparison.verdict import MIN_SHARE, PairChanges, either_p, judge_pair
 from timesink.analyses.statistics import ALPHA
 from timesink.answers.causes import told_counters
 from timesink.answers.comparison.pairing import Compared
@@ -69,8 +69,8 @@ def counters_meanwhile(
         mean = pl.when(weight.sum() > 0).then(weighted).otherwise(value.mean())
         same = value.n_unique() == 1
         # Whether the counter is known on a side; the other has zeros there.
-        known = (pl.col(f"cycles_{side}") > 0) & value.is_finite()
-        means = here.filter(pl.col("function").is_in(names), known).group_by("metric")
+        has_counter = (pl.col(f"cycles_{side}") > 0) & value.is_finite()
+        means = here.filter(pl.col("function").is_in(names), has_counter).group_by("metric")
         sides.append(
             means.agg(
                 pl.when(same).then(value.first()).otherwise(mean).alias(f"mu_{side}"),
@@ -82,22 +82,22 @@ def counters_meanwhile(
 
 
 @dataclass(frozen=True)
-class Told:
+class PairView:
     """A pair with what is to be said of it."""
 
-    whole: Pair
+    full_pair: Pair
     as_recorded: bool = False
 
     @property
     def pair(self) -> Pair:
         """The pair whose numbers are told: of equal work where cycles do not hold the same."""
-        equal = self.whole.equal_work
-        return self.whole if equal is None or self.as_recorded else equal
+        equal = self.full_pair.equal_work
+        return self.full_pair if equal is None or self.as_recorded else equal
 
     @cached_property
-    def verdict(self) -> PairVerdict:
+    def verdict(self) -> PairChanges:
         """What differs by more than noise."""
-        return verdict(self.pair)
+        return judge_pair(self.pair)
 
     @cached_property
     def counters(self) -> list[dict[str, Any]]:
@@ -114,30 +114,36 @@ class Told:
         """
         p, pair = either_p("welch_p", "rank_p"), self.pair
         rows = pair.times[list(self.verdict.functions)].with_columns(p=p).to_dicts()
-        alone = {(row["function"], row["device"]) for row in rows if row["runs_on"] != _BOTH}
+        single_sided = {(row["function"], row["device"]) for row in rows if row["runs_on"] != _BOTH}
         shared = (pl.col("names_base").list.len() > 0) & (pl.col("names_new").list.len() > 0)
         every: list[Change] = []
         for row in pair.families.filter(shared).with_columns(p=p).iter_rows(named=True):
             sides = tuple(row["names_base"]), tuple(row["names_new"])
-            if alone & {(name, row["device"]) for side in sides for name in side}:
+            if single_sided & {(name, row["device"]) for side in sides for name in side}:
                 level = "family" if row["name"] is None else "normalised"
                 name = row["family"] if row["name"] is None else row["name"]
                 amounts = {key: row[key] for key in _AMOUNTS}
                 every.append(Change(name, _BOTH, *sides, level=level, **amounts))
-        told = {(name, one.device) for one in every for name in (*one.names_base, *one.names_new)}
+        family_functions = {
+            (name, change.device)
+            for change in every
+            for name in (*change.names_base, *change.names_new)
+        }
         every += (
             Change(name, row["runs_on"], (name,), (name,), **{key: row[key] for key in _AMOUNTS})
             for row in rows
-            if ((name := row["function"]), row["device"]) not in told
+            if ((name := row["function"]), row["device"]) not in family_functions
         )
-        return sorted(every, key=lambda one: (-abs(one.delta_ns), one.name, one.device))
+        return sorted(every, key=lambda change: (-abs(change.delta_ns), change.name, change.device))
 
     @property
     def comparable(self) -> bool:
         """Whether the numbers that are told are of the same work, or of one run."""
-        whole = self.whole
+        full_pair = self.full_pair
         return (
-            whole.workload.comparable or whole.equal_work is not None or whole.cycle_times.one_run
+            full_pair.workload.comparable
+            or full_pair.equal_work is not None
+            or full_pair.cycle_times.one_run
         )
 
     @property
@@ -159,34 +165,36 @@ class Told:
 
         Nor callers of such functions that one side lacks: their own time is what was not recorded.
         """
-        lacking = self.verdict.unrecorded
-        alone = pl.col("runs_on").cast(pl.String) != _BOTH
-        return self.pair.times.filter(~(lacking.of_these() | (lacking.call_these() & alone)))
+        unrecorded = self.verdict.unrecorded
+        is_single_sided = pl.col("runs_on").cast(pl.String) != _BOTH
+        return self.pair.times.filter(
+            ~(unrecorded.of_these() | (unrecorded.call_these() & is_single_sided))
+        )
 
     @cached_property
     def families(self) -> pl.DataFrame:
         """`Pair.families` without those that hold nothing else than such functions."""
-        table, known = self.pair.families, self.times.select("function", "device")
-        if known.height == self.pair.times.height:
+        table, functions = self.pair.families, self.times.select("function", "device")
+        if functions.height == self.pair.times.height:
             return table
         names = pl.concat_list("names_base", "names_new").alias("function")
         listed = table.with_row_index("place").select("place", "device", names)
         single = listed.explode("function", empty_as_null=True, keep_nulls=True)
-        kept = single.join(known, ["function", "device"], "semi")
-        return table[kept["place"].unique().sort()]
+        family_rows = single.join(functions, ["function", "device"], "semi")
+        return table[family_rows["place"].unique().sort()]
 
     @property
     def unrecorded(self) -> str:
         """Why functions are left out of these; empty where none are."""
-        lacking, count = self.verdict.unrecorded, self.pair.times.height - self.times.height
+        unrecorded, count = self.verdict.unrecorded, self.pair.times.height - self.times.height
         if not count:
             return ""
-        said = []
-        for side, sorts in (("base", lacking.base), ("new", lacking.new)):
+        phrases = []
+        for side, sorts in (("base", unrecorded.base), ("new", unrecorded.new)):
             if sorts:
                 which = " and ".join(filter(None, (", ".join(sorts[:-1]), sorts[-1])))
-                said.append(f"{self.side_name(side)} did not record {which}")
-        why = "; ".join(said) or "only one side tells what threads did outside of recorded calls"
+                phrases.append(f"{self.side_name(side)} did not record {which}")
+        why = "; ".join(phrases) or "only one side tells what threads did outside of recorded calls"
         return f"left out here: {count} {'functions' if count > 1 else 'function'}, as {why}"
 
     # -- names -------------------------------------------------------------------------------------
@@ -223,19 +231,19 @@ class Told:
 
 def known_load(pair: Pair, place: int) -> dict[str, Any]:
     """A row of a pair, the counter None on a side that does not know it."""
-    row, known = (table.row(place, named=True) for table in (pair.rows, pair.loads))
-    counter = {name: known[name] for name in known if "mu_" in name}
+    row, load = (table.row(place, named=True) for table in (pair.rows, pair.loads))
+    counter = {name: load[name] for name in load if "mu_" in name}
     for side, other in (("base", "new"), ("new", "base")):
-        if other in (known["runs_on"], row["runs_on"]):
+        if other in (load["runs_on"], row["runs_on"]):
             counter[f"mu_{side}"] = None
     return {**row, **counter}
 
 
 # -- the tables of pairs and of roles as blocks: numbers stay numbers ------------------------------
 
-MOST_ROWS = 500
+MAX_ROWS = 500
 """Rows of a table; few readers look at more, and a file holds them all."""
-_FEW = 5
+_MAX_ROWS_WITHOUT_METRICS = 5
 """Rows of functions without metrics."""
 NO_FAMILIES = "All names meet: no function is on one side only."
 """Why the table of families has no rows."""
@@ -249,7 +257,7 @@ _VERDICTS = {
     "unknown": "too few cycles",
 }
 _CHANGED = (
-    f"yes: beyond noise; little: beyond noise, by less than {LEAST_SHARE:.0%} of a cycle; noise: "
+    f"yes: beyond noise; little: beyond noise, by less than {MIN_SHARE:.0%} of a cycle; noise: "
     "by no more than noise may do."
 )
 _COMPARED = meanings_of("compared")
@@ -258,93 +266,103 @@ CYCLES = meanings_of("roles", "cycles")
 
 
 def pair_blocks(
-    told: Told, rows: int, id_: str = "", *, brief: Diagnosis | None = None, scores: bool = True
+    report: PairView,
+    rows: int,
+    id_: str = "",
+    *,
+    brief: Diagnosis | None = None,
+    scores: bool = True,
 ) -> Iterator[Table]:
     """The tables of a pair; of a `brief` answer without counters that its diagnosis names."""
-    measured = told.pair.rows.height > 0
-    yield times_block(told, rows, f"{id_}functions")
-    if brief and measured and not told.times["measured"].all():
-        few = min(rows, _FEW)
-        yield times_block(told, few, f"{id_}functions-without-metrics", unmeasured=True)
-    if not told.families.is_empty():
-        yield families_block(told, rows, f"{id_}families")
-    counters = counters_block(told, rows, f"{id_}counters", told_counters(brief))
+    measured = report.pair.rows.height > 0
+    yield times_block(report, rows, f"{id_}functions")
+    if brief and measured and not report.times["measured"].all():
+        few = min(rows, _MAX_ROWS_WITHOUT_METRICS)
+        yield times_block(report, few, f"{id_}functions-without-metrics", unmeasured=True)
+    if not report.families.is_empty():
+        yield families_block(report, rows, f"{id_}families")
+    counters = counters_block(report, rows, f"{id_}counters", told_counters(brief))
     if counters.rows:
         yield counters
     if measured and scores:
-        yield scores_block(told, rows, f"{id_}scores")
+        yield scores_block(report, rows, f"{id_}scores")
 
 
 def times_block(
-    told: Told, most: int, id_: str = "functions", *, unmeasured: bool = False
+    report: PairView, most: int, id_: str = "functions", *, unmeasured: bool = False
 ) -> Table:
     """Time per cycle of every function, or those without a metric; the largest change first."""
-    every = told.times.filter(~pl.col("measured")) if unmeasured else told.times
+    every = report.times.filter(~pl.col("measured")) if unmeasured else report.times
     rows = every.head(most).with_columns(p=either_p("welch_p", "rank_p"))
     calls = zip(map(per_cycle, rows["calls_base"]), map(per_cycle, rows["calls_new"]), strict=True)
     what = "Functions without metrics" if unmeasured else "Time per cycle"
     values = {
-        "function": map(told.label, rows["function"]),
-        "verdict": _outcomes(told, rows),
+        "function": map(report.label, rows["function"]),
+        "verdict": _outcomes(report, rows),
         "calls": [" → ".join(dict.fromkeys(both)) for both in calls],
         "class": rows["function_class"],
         # Names as they were recorded, which a search finds as well.
         "name": rows["function"],
-        **_of_sides(told, rows),
+        **_of_sides(report, rows),
     }
     return listed_table(
         "function-times", id_, f"{what}, largest changes", rows, values,
-        titles=_side_titles(told), total_rows=every.height,
-        note="" if unmeasured else told.unrecorded, meanings={**_COMPARED, "verdict": _CHANGED},
+        titles=_side_titles(report), total_rows=every.height,
+        note="" if unmeasured else report.unrecorded, meanings={**_COMPARED, "verdict": _CHANGED},
     )  # fmt: skip
 
 
-def _outcomes(told: Told, rows: pl.DataFrame) -> Iterator[str | None]:
+def _outcomes(report: PairView, rows: pl.DataFrame) -> Iterator[str | None]:
     """Whether a function changed, and by how much of a cycle, or runs on one side only."""
-    moved = told.pair.times[list(told.verdict.functions)].select("function", "device")
-    changed, cycles = set(moved.iter_rows()), told.pair.cycle_times
-    least = LEAST_SHARE * min(cycles.base_mean_ns, cycles.new_mean_ns)
+    moved = report.pair.times[list(report.verdict.functions)].select("function", "device")
+    changed, cycles = set(moved.iter_rows()), report.pair.cycle_times
+    least = MIN_SHARE * min(cycles.base_mean_ns, cycles.new_mean_ns)
     for row in rows.iter_rows(named=True):
         if row["runs_on"] != "both":
-            yield f"only in {told.side_name(row['runs_on'])}"
+            yield f"only in {report.side_name(row['runs_on'])}"
         elif (row["function"], row["device"]) in changed:
             yield "yes"
-        elif not told.tested or row["p"] is None:
+        elif not report.tested or row["p"] is None:
             yield None
         else:
             yield "little" if row["p"] < ALPHA and abs(row["delta_ns"]) < least else "noise"
 
 
-def families_block(told: Told, most: int, id_: str = "families", *, alone: bool = False) -> Table:
+def families_block(
+    report: PairView, most: int, id_: str = "families", *, is_only_table: bool = False
+) -> Table:
     """Functions whose exact names are on one side only, brought together by what they are.
 
-    Where this table is `alone`, it says itself what is left out.
+    Where this table is `is_only_table`, it says itself what is left out.
     """
-    rows = told.families.head(most).with_columns(p=either_p("welch_p", "rank_p"))
+    rows = report.families.head(most).with_columns(p=either_p("welch_p", "rank_p"))
     values = {
         "function": family_names(rows),
         **{name: rows[name].list.len() for name in ("names_base", "names_new")},
-        **_of_sides(told, rows),
+        **_of_sides(report, rows),
     }
     return listed_table(
         "name-families", id_, "Names that do not meet, by what they are", rows, values,
-        titles=_side_titles(told), total_rows=told.families.height,
+        titles=_side_titles(report), total_rows=report.families.height,
         note="" if rows.height else NO_FAMILIES, meanings=_COMPARED,
-        rest=told.unrecorded if alone else "",
+        rest=report.unrecorded if is_only_table else "",
     )  # fmt: skip
 
 
 def counters_block(
-    told: Told, most: int, id_: str = "counters", before: Collection[tuple[str, str]] = ()
+    report: PairView, most: int, id_: str = "counters", before: Collection[tuple[str, str]] = ()
 ) -> Table:
     """Counters that changed beyond noise, each once; not those of a device told `before`."""
-    every = [row for row in told.counters if (row["metric"], row["device"]) not in before]
-    which, rows = "Counters" if len(every) == len(told.counters) else "Other counters", every[:most]
+    every = [row for row in report.counters if (row["metric"], row["device"]) not in before]
+    which, rows = (
+        "Counters" if len(every) == len(report.counters) else "Other counters",
+        every[:most],
+    )
     values = {
         "counter": [row["metric"] for row in rows],
-        "value": [counter_values(told, row) for row in rows],
+        "value": [counter_values(report, row) for row in rows],
         "change": [worded_change(row["mu_base"], row["mu_new"]) for row in rows],
-        "function": [told.label(row["function"]) for row in rows],
+        "function": [report.label(row["function"]) for row in rows],
     }
     return listed_table(
         "counter-changes",
@@ -357,17 +375,19 @@ def counters_block(
     )
 
 
-def scores_block(told: Told, most: int, id_: str = "scores") -> Table:
+def scores_block(report: PairView, most: int, id_: str = "scores") -> Table:
     """Functions with their counters, the highest score first."""
-    rows = [known_load(told.pair, place) for place in range(min(most, told.pair.rows.height))]
-    tested = [told.is_tested(row) for row in rows]
+    rows = [known_load(report.pair, place) for place in range(min(most, report.pair.rows.height))]
+    tested = [report.is_tested(row) for row in rows]
 
     def chances(key: str) -> list[float | None]:
-        return [row[key] if known else None for row, known in zip(rows, tested, strict=True)]
+        return [
+            row[key] if is_tested else None for row, is_tested in zip(rows, tested, strict=True)
+        ]
 
     values = {
-        "function": [told.label(row["function"]) for row in rows],
-        "counter": [counter_values(told, row) for row in rows],
+        "function": [report.label(row["function"]) for row in rows],
+        "counter": [counter_values(report, row) for row in rows],
         **{f"beta_{side}": [row[f"beta_{side}_pct"] for row in rows] for side in SIDES},
         "share": [shares(row["beta_base_pct"], row["beta_new_pct"]) for row in rows],
         "digits": [digits(row["score"]) for row in rows],
@@ -377,40 +397,44 @@ def scores_block(told: Told, most: int, id_: str = "scores") -> Table:
     }
     title = "Functions whose share and counter changed most (score: in spreads of the base)"
     return listed_table(
-        "function-scores", id_, title, rows, values, total_rows=told.pair.rows.height,
+        "function-scores", id_, title, rows, values, total_rows=report.pair.rows.height,
         meanings={**_COMPARED, "score": _COMPARED["digits"]},
     )  # fmt: skip
 
 
 def pairs_block(
-    pairs: Sequence[tuple[Compared, Told]], names: Sequence[str], most: int | None = None
+    pairs: Sequence[tuple[Compared, PairView]], names: Sequence[str], most: int | None = None
 ) -> Table:
     """One row per pair: how cycle time changed, and what changed most."""
     every, pairs, names = len(pairs), pairs[:most], names[:most]
-    cycles = [told.pair.cycle_times for _, told in pairs]
+    cycles = [report.pair.cycle_times for _, report in pairs]
     values = {
         "pair": names,
-        "base_ns": [one.base_mean_ns for one in cycles],
-        "new_ns": [one.new_mean_ns for one in cycles],
-        "delta_ns": [one.new_mean_ns - one.base_mean_ns for one in cycles],
+        "base_ns": [cycle_times.base_mean_ns for cycle_times in cycles],
+        "new_ns": [cycle_times.new_mean_ns for cycle_times in cycles],
+        "delta_ns": [cycle_times.new_mean_ns - cycle_times.base_mean_ns for cycle_times in cycles],
         "verdict": [
-            _VERDICTS[told.verdict.cycles] if told.comparable else "unequal work"
-            for _, told in pairs
+            _VERDICTS[report.verdict.cycles] if report.comparable else "unequal work"
+            for _, report in pairs
         ],
-        "most": [_most_changed(told) for _, told in pairs],
+        "most": [_most_changed(report) for _, report in pairs],
     }
     return listed_table(
         "pairs", "pairs", "Cycle time", cycles, values, total_rows=every, meanings=_COMPARED
     )
 
 
-def sides_block(pairs: Sequence[tuple[Compared, Told]]) -> Table:
+def sides_block(pairs: Sequence[tuple[Compared, PairView]]) -> Table:
     """One row per side and pair: file, process, cycles and how these were found."""
-    roles = [(one.title, role) for one, told in pairs for role in (told.whole.base, told.whole.new)]
+    roles = [
+        (pair.title, role)
+        for pair, report in pairs
+        for role in (report.full_pair.base, report.full_pair.new)
+    ]
     return roles_block(roles, several=len({title for title, _ in roles}) > 1)
 
 
-def roles_block(roles: Sequence[tuple[str, Role]], *, several: bool = False) -> Table:
+def roles_block(roles: Sequence[tuple[str, ProcessSteps]], *, several: bool = False) -> Table:
     """One row per process; with what it belongs to where there are `several` such."""
     every = [role for _, role in roles]
     values = {
@@ -418,37 +442,37 @@ def roles_block(roles: Sequence[tuple[str, Role]], *, several: bool = False) -> 
         "side": [role.label for role in every],
         "mean_ns": [role.mean_cycle_ns or None for role in every],
     }
-    note = units.counted(len(every), "processes") if len(every) > 2 else ""
+    note = units.count_noun(len(every), "processes") if len(every) > 2 else ""
     return listed_table(
         "compared-processes", "roles", "Processes", every, values, note=note, meanings=ROLES
     )
 
 
-def _side_titles(told: Told) -> dict[str, str]:
+def _side_titles(report: PairView) -> dict[str, str]:
     """What columns of times of both sides are called."""
-    return {f"{side}_ns": told.side_name(side) for side in SIDES}
+    return {f"{side}_ns": report.side_name(side) for side in SIDES}
 
 
-def _of_sides(told: Told, rows: pl.DataFrame) -> dict[str, Any]:
+def _of_sides(report: PairView, rows: pl.DataFrame) -> dict[str, Any]:
     """Shares of both sides, and chances: of one cycle on a side there is no test."""
-    chances = rows["p"].to_list() if told.tested else [None] * rows.height
+    chances = rows["p"].to_list() if report.tested else [None] * rows.height
     return {**{f"beta_{side}": rows[f"beta_{side}_pct"] for side in SIDES}, "p": chances}
 
 
-def _most_changed(told: Told) -> str:
+def _most_changed(report: PairView) -> str:
     """The function whose time changed most, or else the counter."""
-    for one in told.changes[:1]:
-        return f"{cut_middle(told.name(one))} {times(one.base_ns, one.new_ns)}"
-    for row in told.counters[:1]:
-        return f"{row['metric']} {counter_values(told, row)}"
+    for change in report.changes[:1]:
+        return f"{cut_middle(report.name(change))} {times(change.base_ns, change.new_ns)}"
+    for row in report.counters[:1]:
+        return f"{row['metric']} {counter_values(report, row)}"
     return _ABSENT
 
 
-def counter_values(told: Told, row: Mapping[str, Any]) -> str:
+def counter_values(report: PairView, row: Mapping[str, Any]) -> str:
     """The counter on both sides; a side on which the function did not run has none."""
     if row["runs_on"] == "both":
         return known_amounts(row)
-    return f"only in {told.side_name(row['runs_on'])}"
+    return f"only in {report.side_name(row['runs_on'])}"
 
 
 def known_amounts(row: Mapping[str, Any]) -> str:
@@ -456,7 +480,7 @@ def known_amounts(row: Mapping[str, Any]) -> str:
     sides = (row["mu_base"], row["mu_new"])
     if sides == (None, None):
         return _ABSENT
-    return from_to(*(_ABSENT if one is None else amount(one, row["unit"]) for one in sides))
+    return from_to(*(_ABSENT if level is None else amount(level, row["unit"]) for level in sides))
 
 
 def family_names(families: pl.DataFrame) -> list[str]:

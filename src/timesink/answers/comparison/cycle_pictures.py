@@ -11,7 +11,7 @@ from statistics import fmean
 
 import numpy as np
 
-from timesink.analyses.comparison import ComparedRuns, Role
+from timesink.analyses.comparison import ComparedRuns, ProcessSteps
 from timesink.analyses.statistics.repeats import Decision, TimedRun, neighbours
 from timesink.answers.views import listed_table, meanings_of
 from timesink.model import units
@@ -25,7 +25,7 @@ WIDTH = 1008
 _HEIGHT = 170
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 20, 46, 46
 _BETWEEN = 28
-_LEAST_BAR = 3.0
+_MIN_BAR = 3.0
 """Pixels of a bar; of more cycles than fit, some share one."""
 _SCALES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 USUAL, OTHER = draw.Colour("#5f9fd0", "#5f9fd0"), draw.Colour("#d55e00", "#d55e00")
@@ -51,7 +51,7 @@ class CycleBars:
 
 def scale_of(longest_ns: float) -> tuple[float, str]:
     """The unit that suits times up to this one, and its nanoseconds."""
-    return next((found for found in _SCALES if longest_ns >= found[0]), _SCALES[-1])
+    return next((scale for scale in _SCALES if longest_ns >= scale[0]), _SCALES[-1])
 
 
 def side(
@@ -63,13 +63,13 @@ def side(
 
 def cycle_picture(sides: Sequence[CycleBars]) -> draw.Drawing:
     """A bar for every cycle; each side is as wide as it has cycles."""
-    longest = max(length for one in sides for length in one.lengths_ns)
+    longest = max(length for side in sides for length in side.lengths_ns)
     scale, unit = scale_of(longest)
     ticks = draw.nice_ticks(0, 1.08 * longest / scale, 5)
     # Sides from left to right; none is too narrow for its name.
     room = WIDTH - _LEFT - _RIGHT - _BETWEEN * (len(sides) - 1)
-    least = sum(len(one.lengths_ns) for one in sides) / 3
-    shares = [max(len(one.lengths_ns), least) for one in sides]
+    least = sum(len(side.lengths_ns) for side in sides) / 3
+    shares = [max(len(side.lengths_ns), least) for side in sides]
     wide = [room * share / sum(shares) for share in shares]
     starts = accumulate((w + _BETWEEN for w in wide[:-1]), initial=float(_LEFT))
     frames = [
@@ -79,58 +79,60 @@ def cycle_picture(sides: Sequence[CycleBars]) -> draw.Drawing:
     shapes: list[draw.Shape] = [
         *draw.y_axis(frames[0], upwards, ticks, f"cycle time, {unit}", room=44)
     ]
-    said = []
-    for frame, one in zip(frames, sides, strict=True):
-        count = len(one.lengths_ns)
+    phrases = []
+    for frame, side in zip(frames, sides, strict=True):
+        count = len(side.lengths_ns)
         # From numbers of cycles, which begin with 1, to the middles of bars.
         across = frame.across(0.5, count + 0.5)
         numbers = [
             tick for tick in draw.nice_ticks(1, count, 7) if tick == round(tick) and tick >= 1
         ]
         shapes += draw.grid(frame, upwards=[upwards(tick) for tick in ticks])
-        shapes += _bars(frame, one, scale, upwards, across)
-        shapes += _heading(frame, one)
+        shapes += _bars(frame, side, scale, upwards, across)
+        shapes += _heading(frame, side)
         shapes += draw.x_axis(frame, across, numbers or [1], "cycle")
-        mean = units.brief_ns(one.mean_ns)
-        said.append(f"{one.name} ({units.counted(count, 'cycles')}, {mean} on average)")
-    about = f"Length of every cycle: {'; '.join(said)}."
+        mean = units.brief_ns(side.mean_ns)
+        phrases.append(f"{side.name} ({units.count_noun(count, 'cycles')}, {mean} on average)")
+    about = f"Length of every cycle: {'; '.join(phrases)}."
     height = _TOP + _HEIGHT + _BOTTOM
     return draw.Drawing(WIDTH, height, tuple(shapes), "Length of every cycle", about)
 
 
 def _bars(
-    frame: draw.Frame, one: CycleBars, scale: float, upwards: draw.Scale, across: draw.Scale
+    frame: draw.Frame, bars: CycleBars, scale: float, upwards: draw.Scale, across: draw.Scale
 ) -> Iterator[draw.Shape]:
-    together = ceil(len(one.lengths_ns) * _LEAST_BAR / frame.width)
-    for first in range(0, len(one.lengths_ns), together):
-        lengths = one.lengths_ns[first : first + together]
+    together = ceil(len(bars.lengths_ns) * _MIN_BAR / frame.width)
+    for first in range(0, len(bars.lengths_ns), together):
+        lengths = bars.lengths_ns[first : first + together]
         left, right = across(first + 0.5), across(first + len(lengths) + 0.5)
         top = upwards(fmean(lengths) / scale)
         gap = min(1.5, (right - left) / 5)
         yield draw.Rect(
             left + gap, top, right - left - 2 * gap, frame.bottom - top,
-            fill=one.colours[first], hatch=_WARM_UP if first < one.warm_up else None,
+            fill=bars.colours[first], hatch=_WARM_UP if first < bars.warm_up else None,
         )  # fmt: skip
-    mean = upwards(one.mean_ns / scale)
+    mean = upwards(bars.mean_ns / scale)
     yield draw.Line(frame.left, mean, frame.right, mean, draw.INK, dash=(5, 4))
     yield draw.Line(frame.left, frame.bottom, frame.right, frame.bottom, draw.QUIET)
 
 
-def _heading(frame: draw.Frame, one: CycleBars) -> Iterator[draw.Shape]:
+def _heading(frame: draw.Frame, bars: CycleBars) -> Iterator[draw.Shape]:
     """The name of a side, its mean, and what is hatched."""
-    warm = f", {units.counted(one.warm_up, 'cycles')} of warm-up hatched" if one.warm_up else ""
-    more = f"mean {units.brief_ns(one.mean_ns)}{warm}"
-    name = draw.cut_text(one.name, 13, frame.width / 2, bold=True)
+    warm = (
+        f", {units.count_noun(bars.warm_up, 'cycles')} of warm-up hatched" if bars.warm_up else ""
+    )
+    more = f"mean {units.brief_ns(bars.mean_ns)}{warm}"
+    name = draw.cut_text(bars.name, 13, frame.width / 2, bold=True)
     yield draw.Label(frame.left, _TOP - 16, name, 13, bold=True)
     start = draw.text_width(name, 13, bold=True) + 10
-    told = draw.cut_text(more, 12, frame.width - start)
-    yield draw.Label(frame.left + start, _TOP - 16, told, 12, fill=draw.QUIET)
+    note = draw.cut_text(more, 12, frame.width - start)
+    yield draw.Label(frame.left + start, _TOP - 16, note, 12, fill=draw.QUIET)
 
 
 # -- cycles of one process, split into typical and slow ones ---------------------------------------
 
 
-def split_blocks(role: Role, split: CycleSplit, id_: str) -> Iterator[Block]:
+def split_blocks(role: ProcessSteps, split: CycleSplit, id_: str) -> Iterator[Block]:
     """Every cycle as a picture, the slow ones in another colour, and as a table with its side.
 
     There is no picture where a length is not known.
@@ -140,8 +142,8 @@ def split_blocks(role: Role, split: CycleSplit, id_: str) -> Iterator[Block]:
     if lengths and all(lengths.values()):
         colours = tuple(OTHER if cycle in slow else USUAL for cycle in lengths)
         name = "all cycles, slow ones in orange" if slow else "all cycles"
-        shown = CycleBars(name, tuple(map(float, lengths.values())), colours, len(split.warm_up))
-        yield picture(cycle_picture([shown]))
+        bars = CycleBars(name, tuple(map(float, lengths.values())), colours, len(split.warm_up))
+        yield picture(cycle_picture([bars]))
     sides = {
         **dict.fromkeys(split.typical, "typical"),
         **dict.fromkeys(split.warm_up, "warm-up"),
@@ -193,12 +195,14 @@ def run_sections(plain: ComparedRuns | None, *, brief: bool) -> Iterator[Section
     yield Section("runs", "Runs", blocks, _LEAD)
 
 
-def _figures(found: Decision, id_: str, title: str) -> Block:
-    changes = (found.typical, found.fast, found.mean)
-    bounds = [(None, None) if one.interval_pct is None else one.interval_pct for one in changes]
+def _figures(decision: Decision, id_: str, title: str) -> Block:
+    changes = (decision.typical, decision.fast, decision.mean)
+    bounds = [
+        (None, None) if change.interval_pct is None else change.interval_pct for change in changes
+    ]
     lows, highs = zip(*bounds, strict=True)
     values = {
-        "figure": [_FIGURES[one.statistic] for one in changes],
+        "figure": [_FIGURES[change.statistic] for change in changes],
         "low_pct": lows,
         "high_pct": highs,
     }
@@ -214,9 +218,11 @@ def _names(ordered: Sequence[TimedRun]) -> list[str]:
     """Names of runs without the folders that all of them are in."""
     every = [PurePath(run.name).parts for run in ordered]
     same = 0
-    while all(len(one) > same + 1 for one in every) and len({one[same] for one in every}) == 1:
+    while (
+        all(len(parts) > same + 1 for parts in every) and len({parts[same] for parts in every}) == 1
+    ):
         same += 1
-    return ["/".join(one[same:]) for one in every]
+    return ["/".join(parts[same:]) for parts in every]
 
 
 def run_picture(ordered: Sequence[TimedRun]) -> draw.Drawing:
@@ -225,7 +231,7 @@ def run_picture(ordered: Sequence[TimedRun]) -> draw.Drawing:
     The dashed line is the mean of each pair of neighbours: where that moves, the machine drifts.
     """
     spans = [(run.fast_ns, float(np.quantile(run.cycles_ns, _SLOW))) for run in ordered]
-    low, high = _shown(ordered, spans)
+    low, high = _visible_range(ordered, spans)
     scale, unit = scale_of(high)
     room = 0.08 * (high - low) or 0.01 * high
     frame = draw.Frame(_RUNS_LEFT, _RUNS_TOP, WIDTH - _RUNS_LEFT - _RUNS_RIGHT, _RUNS_HEIGHT)
@@ -255,24 +261,27 @@ def run_picture(ordered: Sequence[TimedRun]) -> draw.Drawing:
             shapes.append(draw.Circle(place, height(run.typical_ns), _ROUND, fill=colour))
         else:
             shapes += _beyond(frame, place, run.typical_ns, colour, is_up=run.typical_ns > high)
-    numbers = [one for one in draw.nice_ticks(1, len(ordered), 10) if one == round(one) and one]
+    numbers = [
+        tick for tick in draw.nice_ticks(1, len(ordered), 10) if tick == round(tick) and tick
+    ]
     shapes += draw.x_axis(frame, across, numbers or [1], "run")
     shapes += _legend(ordered)
-    said = [
-        f"{side}: {units.counted(sum(run.side == side for run in ordered), 'runs')}"
+    phrases = [
+        f"{side}: {units.count_noun(sum(run.side == side for run in ordered), 'runs')}"
         for side in SIDES
     ]
     about = (
-        f"Cycle time of every run in the order they ran ({', '.join(said)}): a dot at the typical "
+        f"Cycle time of every run in the order they ran ({', '.join(phrases)}): a dot at the "
+        "typical "
         "cycle, a line from fast to slow cycles, dashed the mean of neighbours."
-        f"{_BEYOND if any(isinstance(one, draw.Polygon) for one in shapes) else ''}"
+        f"{_BEYOND if any(isinstance(shape, draw.Polygon) for shape in shapes) else ''}"
     )
     return draw.Drawing(
         WIDTH, _RUNS_TOP + _RUNS_HEIGHT + _RUNS_BOTTOM, tuple(shapes), "Every run", about
     )
 
 
-def _shown(
+def _visible_range(
     ordered: Sequence[TimedRun], spans: Sequence[tuple[float, float]]
 ) -> tuple[float, float]:
     """Which times fit: few runs that were held up must not press all others together."""
@@ -300,7 +309,7 @@ def _beyond(
 def _legend(ordered: Sequence[TimedRun]) -> Iterator[draw.Shape]:
     left = float(_RUNS_LEFT)
     for side, colour in zip(SIDES, (USUAL, OTHER), strict=True):
-        name = f"{side}, {units.counted(sum(run.side == side for run in ordered), 'runs')}"
+        name = f"{side}, {units.count_noun(sum(run.side == side for run in ordered), 'runs')}"
         yield draw.Circle(left + _ROUND, _RUNS_TOP - 20, _ROUND, fill=colour)
         yield draw.Label(left + 14, _RUNS_TOP - 16, name, 13, bold=True)
         left += draw.text_width(name, 13, bold=True) + 40

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from timesink.answers import causes
 from timesink.answers.comparison import changes, sentences
-from timesink.answers.comparison.changes import Told
+from timesink.answers.comparison.changes import PairView
 from timesink.answers.comparison.cycle_pictures import (
     OTHER,
     USUAL,
@@ -40,17 +40,17 @@ from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.output.blocks import Block, Document, Picture, Section, Table, Text, Tone
-from timesink.output.json import frame_csv, indented
+from timesink.output.json import frame_csv, indent_json
 from timesink.output.names import short_names
 from timesink.output.pictures import picture
-from timesink.recorder.processes import sayable
+from timesink.recorder.processes import safe_text
 
 TOP = 10
 """Rows of a table in text unless more are asked for."""
-TABLES: dict[str, Callable[[Told, int, str], Table]] = {
+TABLES: dict[str, Callable[[PairView, int, str], Table]] = {
     "rows": changes.scores_block,
     "times": changes.times_block,
-    "families": partial(changes.families_block, alone=True),
+    "families": partial(changes.families_block, is_only_table=True),
 }
 """Tables that can be asked for alone."""
 _VERDICT = "What changed, and why"
@@ -84,37 +84,40 @@ def comparison_document(
         sections = _of_one(comparison, comparison.pairs[0], gate, top)
     else:
         sections = _of_several(comparison, gate, top)
-    found = comparison.diagnosis
-    if gate is not None and gate.asked:
+    diagnosis = comparison.diagnosis
+    if gate is not None and gate.options:
         lead, meaning = outcome(gate), TONES[gate.outcome]
     else:
-        lead, meaning = verdict_of(comparison), "plain" if found is None else causes.tone(found)
-    said = f"{lead}. {comparison.headline}" if lead else comparison.headline
-    return _document(comparison, said, sections, meaning)
+        lead, meaning = (
+            verdict_of(comparison),
+            "plain" if diagnosis is None else causes.tone(diagnosis),
+        )
+    headline = f"{lead}. {comparison.headline}" if lead else comparison.headline
+    return _document(comparison, headline, sections, meaning)
 
 
 def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Document:
     """One table of every pair that is told in full, below the answer."""
-    told, names = [Told(one.pair) for one in comparison.pairs], comparison.pair_names
+    reports, names = [PairView(pair.pair) for pair in comparison.pairs], comparison.pair_names
     if comparison.exploration is not None:
-        found = comparison.exploration
-        explored = explored_sections(found, comparison.notes, top, TABLES[table])
+        exploration = comparison.exploration
+        explored = explored_sections(exploration, comparison.notes, top, TABLES[table])
         return _document(comparison, comparison.headline, explored)
-    if len(told) == 1:
-        block = TABLES[table](told[0], top, table)
+    if len(reports) == 1:
+        block = TABLES[table](reports[0], top, table)
         sections = [Section(table, block.title, (block,)), *causes.note_sections(comparison.notes)]
         # One table is not asked for to read all the rest, which takes longer.
-        return _document(comparison, " ".join(sentences.answer(told[0])), sections)
-    summary = changes.pairs_block(list(zip(comparison.pairs, told, strict=True)), names)
+        return _document(comparison, " ".join(sentences.summary_sentences(reports[0])), sections)
+    summary = changes.pairs_block(list(zip(comparison.pairs, reports, strict=True)), names)
     sections = [Section("pairs", summary.title, (summary,))]
-    shown = in_full(told, _IN_FULL_BRIEFLY)
-    for place in shown:
-        block = TABLES[table](told[place], top, f"pair-{place + 1}-{table}")
-        lead = short_names(sentences.subject(told[place], comparison.pairs[place].title))
-        said = causes.paragraphs(sentences.answer(told[place]))
-        sections.append(Section(f"pair-{place + 1}", names[place], (*said, block), lead))
+    places = in_full(reports, _IN_FULL_BRIEFLY)
+    for place in places:
+        block = TABLES[table](reports[place], top, f"pair-{place + 1}-{table}")
+        lead = short_names(sentences.subject(reports[place], comparison.pairs[place].title))
+        paragraphs = causes.paragraphs(sentences.summary_sentences(reports[place]))
+        sections.append(Section(f"pair-{place + 1}", names[place], (*paragraphs, block), lead))
     sections += causes.note_sections(
-        [*_not_shown(len(told) - len(shown), comparison), *comparison.notes]
+        [*_not_shown(len(reports) - len(places), comparison), *comparison.notes]
     )
     return _document(comparison, comparison.headline, sections)
 
@@ -122,14 +125,14 @@ def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Do
 def program_document(comparison: Comparison, view: str, top: int | None = None) -> Document:
     """One table of the programs below the answer, once for all pairs that differ alike."""
     groups: dict[object, list[int]] = {}
-    for number, one in enumerate(comparison.pairs):
-        program = one.diagnosis.program
-        told = () if program is None else program.edits
-        edits = tuple((edit.cause, edit.sentence, edit.place) for edit in told)
+    for number, pair in enumerate(comparison.pairs):
+        program = pair.diagnosis.program
+        program_edits = () if program is None else program.edits
+        edits = tuple((edit.cause, edit.sentence, edit.place) for edit in program_edits)
         groups.setdefault((program is None, edits), []).append(number)
     sections = []
     for numbers in groups.values():
-        name = units.listed([comparison.pair_names[number] for number in numbers], 4)
+        name = units.join_names([comparison.pair_names[number] for number in numbers], 4)
         program = comparison.pairs[numbers[0]].diagnosis.program
         if program is None:
             blocks: tuple[Block, ...] = tuple(causes.paragraphs([NO_PROGRAM]))
@@ -139,9 +142,9 @@ def program_document(comparison: Comparison, view: str, top: int | None = None) 
     return _document(comparison, comparison.headline, sections)
 
 
-def program_csv(one: Compared, view: str, top: int | None = None) -> str:
+def program_csv(pair: Compared, view: str, top: int | None = None) -> str:
     """One table of the programs of a pair as CSV."""
-    program = one.diagnosis.program
+    program = pair.diagnosis.program
     if program is None:
         raise NotFoundError(NO_PROGRAM, "compare recordings with a timeline, not behaviour tables")
     frame = program_frame(program, view)
@@ -149,19 +152,21 @@ def program_csv(one: Compared, view: str, top: int | None = None) -> str:
 
 
 def _document(
-    comparison: Comparison, said: str, sections: Iterable[Section], meaning: Tone = "plain"
+    comparison: Comparison, headline: str, sections: Iterable[Section], meaning: Tone = "plain"
 ) -> Document:
-    names = list(dict.fromkeys(one.title for one in comparison.pairs))
+    names = list(dict.fromkeys(pair.title for pair in comparison.pairs))
     sources = _names(comparison.sources)
     if len(comparison.pairs) == 1:
-        one = comparison.pairs[0]
-        about = short_names(sentences.subject(Told(one.pair), one.title))
+        pair = comparison.pairs[0]
+        about = short_names(sentences.subject(PairView(pair.pair), pair.title))
     else:
-        what = units.counted(len(comparison.all_pairs), "pairs")
-        about = f"{units.listed(sources, 4, ' and ')}: {what}"
-    title = units.listed(names or sources, 3, "; ")
-    shown = (*fitness_of_sides(comparison.fitness), *sections)
-    return Document("comparison", title, about, short_names(said), sections=shown, tone=meaning)
+        what = units.count_noun(len(comparison.all_pairs), "pairs")
+        about = f"{units.join_names(sources, 4, ' and ')}: {what}"
+    title = units.join_names(names or sources, 3, "; ")
+    all_sections = (*fitness_of_sides(comparison.fitness), *sections)
+    return Document(
+        "comparison", title, about, short_names(headline), sections=all_sections, tone=meaning
+    )
 
 
 def _names(sources: Sequence[str]) -> Sequence[str]:
@@ -175,110 +180,124 @@ def verdict_of(comparison: Comparison) -> str:
 
     Where the program changed, and cycle time not for sure, sentences say both in their order.
     """
-    found = comparison.diagnosis
-    if found is None or len(comparison.cases) > 1 or only_edited(found):
+    diagnosis = comparison.diagnosis
+    if diagnosis is None or len(comparison.cases) > 1 or only_edited(diagnosis):
         return ""
-    verdicts = Counter(causes.verdict(one.diagnosis) for one in comparison.pairs)
+    verdicts = Counter(causes.verdict_sentence(pair.diagnosis) for pair in comparison.pairs)
     if len(verdicts) == 1:
-        return causes.verdict(found)
-    many = units.counted(len(comparison.pairs), "processes")
-    (first, count), *others = verdicts.most_common()
-    said = [f"{count} of {many}: {first.lower()}", *(f"{n}: {w.lower()}" for w, n in others)]
-    return f"{causes.verdict(found)} ({', '.join(said)})"
+        return causes.verdict_sentence(diagnosis)
+    many = units.count_noun(len(comparison.pairs), "processes")
+    (first, count), *other_verdicts = verdicts.most_common()
+    phrases = [
+        f"{count} of {many}: {first.lower()}",
+        *(f"{n}: {w.lower()}" for w, n in other_verdicts),
+    ]
+    return f"{causes.verdict_sentence(diagnosis)} ({', '.join(phrases)})"
 
 
 def _of_one(
-    comparison: Comparison, one: Compared, gate: Gate | None, top: int | None
+    comparison: Comparison, pair: Compared, gate: Gate | None, top: int | None
 ) -> Iterator[Section]:
     """Verdict and causes, what a gate says, and every table."""
-    told, found, brief = Told(one.pair), one.diagnosis, top is not None
-    link = causes.links_to(_TIMES, told.label)
-    word = f"Cycle time: {causes.verdict(found).lower()}" if only_edited(found) else ""
-    why = causes.why_blocks(found, _sides(one, told), found.notes, link, word=word, brief=brief)
-    opening = (*edits_blocks(found.program), *why, *_warnings(told, found))
+    report, diagnosis, brief = PairView(pair.pair), pair.diagnosis, top is not None
+    link = causes.links_to(_TIMES, report.label)
+    word = (
+        f"Cycle time: {causes.verdict_sentence(diagnosis).lower()}"
+        if only_edited(diagnosis)
+        else ""
+    )
+    why = causes.why_blocks(
+        diagnosis, _sides(pair, report), diagnosis.notes, link, word=word, brief=brief
+    )
+    opening = (*edits_blocks(diagnosis.program), *why, *_warnings(report, diagnosis))
     yield Section("verdict", _VERDICT, opening)
     yield from () if gate is None else (gate_section(gate),)
-    yield from run_sections(one.pair.plain, brief=brief)
+    yield from run_sections(pair.pair.plain, brief=brief)
     yield from rank_sections(comparison.ranks, top)
-    yield from causes.next_sections(found)
-    yield from program_section(found.program, top, _sides(one, told))
-    yield from efficiency_section(one.efficiency, top, _sides(one, told))
-    pictures = tuple(_cycles(one, told))
+    yield from causes.next_sections(diagnosis)
+    yield from program_section(diagnosis.program, top, _sides(pair, report))
+    yield from efficiency_section(pair.efficiency, top, _sides(pair, report))
+    pictures = tuple(_cycles(pair, report))
     if pictures and not brief:
         yield Section("cycles", "Cycles", pictures)
     # Each table under a heading for menus; in text, where there are none, under its own title.
-    tables = list(changes.pair_blocks(told, top or changes.MOST_ROWS, brief=found if top else None))
+    tables = list(
+        changes.pair_blocks(report, top or changes.MAX_ROWS, brief=diagnosis if top else None)
+    )
     functions = [block for block in tables if block.id.startswith("functions")]
-    if one.pair.times.height:
+    if pair.pair.times.height:
         yield Section(
-            _TIMES, "Functions", (*_changed(told, found, top), *functions),
+            _TIMES, "Functions", (*_change_lines(report, diagnosis, top), *functions),
             "Time per cycle, over all cycles; a cycle in which a function did not run counts as "
             "zero.",
         )  # fmt: skip
     for block in tables[len(functions) :]:
         yield Section(block.id, block.title if top else _HEADINGS[block.id], (block,))
     if not brief:
-        yield Section("sides", "What was compared", (changes.sides_block([(one, told)]),))
+        yield Section("sides", "What was compared", (changes.sides_block([(pair, report)]),))
     yield from causes.note_sections(
-        [*_own_notes(told), *(found.notes if brief else ()), *comparison.notes]
+        [*_own_notes(report), *(diagnosis.notes if brief else ()), *comparison.notes]
     )
 
 
-def _sides(one: Compared, told: Told) -> tuple[str, str]:
+def _sides(pair: Compared, report: PairView) -> tuple[str, str]:
     """What both sides are called: as the runs are, where the title names two."""
-    names = one.identifier.split(VERSUS)
-    roles = told.pair.base.label, told.pair.new.label
+    names = pair.identifier.split(VERSUS)
+    roles = report.pair.base.label, report.pair.new.label
     if len(names) != len(roles) or roles != ("base", "new") or tuple(names) == roles:
         return roles
     return f"base: {names[0]}", f"new: {names[1]}"
 
 
-def _cycles(one: Compared, told: Told) -> Iterator[Picture]:
+def _cycles(pair: Compared, report: PairView) -> Iterator[Picture]:
     """Every cycle of both sides, where all lengths are known."""
-    times = told.pair.cycle_times
+    times = report.pair.cycle_times
     if not (times.base_ns and times.new_ns and min(*times.base_ns, *times.new_ns) > 0):
         return
-    base, new = _sides(one, told)
-    shown = [
+    base, new = _sides(pair, report)
+    bars = [
         side(base, times.base_ns, USUAL, times.warm_up[0]),
         side(new, times.new_ns, OTHER, times.warm_up[1]),
     ]
-    yield picture(cycle_picture(shown))
+    yield picture(cycle_picture(bars))
 
 
-def _warnings(told: Told, found: Diagnosis) -> Iterator[Text]:
+def _warnings(report: PairView, diagnosis: Diagnosis) -> Iterator[Text]:
     """That the work is not the same, and how far from it; a verdict may have said so."""
-    workload = told.whole.workload
+    workload = report.full_pair.workload
     if workload.comparable:
         return
-    lines = [] if found.verdict == "incomparable" else sentences.answer(told)[:1]
+    lines = [] if diagnosis.verdict == "incomparable" else sentences.summary_sentences(report)[:1]
     yield from causes.paragraphs([" ".join([*lines, *workload.reasons[1:]])], "warning")
 
 
-def _own_notes(told: Told) -> list[str]:
+def _own_notes(report: PairView) -> list[str]:
     """What to know of a pair and no warning told."""
-    workload = told.whole.workload
+    workload = report.full_pair.workload
     warned = () if workload.comparable else workload.reasons
-    every = [*sentences.notes(told), *(() if told.pair is told.whole else (_OF_EQUAL_WORK,))]
+    every = [
+        *sentences.notes(report),
+        *(() if report.pair is report.full_pair else (_OF_EQUAL_WORK,)),
+    ]
     return [note for note in every if note not in warned]
 
 
-def _changed(told: Told, found: Diagnosis, top: int | None) -> Iterator[Text]:
+def _change_lines(report: PairView, diagnosis: Diagnosis, top: int | None) -> Iterator[Text]:
     """What the table of functions does not show: families, and how counters moved meanwhile.
 
     In text every function that changed, and how many more there are.
     """
-    told_apart = top or not told.families.is_empty()
-    for line, meanwhile in sentences.findings(told, causes.told_counters(found)):
+    told_apart = top or not report.families.is_empty()
+    for line, meanwhile in sentences.findings(report, causes.told_counters(diagnosis)):
         if meanwhile or told_apart:
             yield from causes.paragraphs(["; ".join(filter(None, (line, meanwhile)))])
-    yield from causes.paragraphs([sentences.findings_left(told)] if top else [])
+    yield from causes.paragraphs([sentences.findings_left(report)] if top else [])
 
 
 def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> Iterator[Section]:
     """The answer over all, a row for each pair, and some in full."""
     brief = top is not None
-    pairs = [(one, Told(one.pair)) for one in comparison.pairs]
+    pairs = [(pair, PairView(pair.pair)) for pair in comparison.pairs]
     names = comparison.pair_names
     together = comparison.diagnosis if len(comparison.cases) == 1 else None
     summary = changes.pairs_block(pairs, names)
@@ -291,30 +310,30 @@ def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> I
         yield from program_section(together.program, top, _sides(*pairs[0]), placed=False)
         yield Section("pairs", "All pairs", (summary,))
     yield from () if gate is None else (gate_section(gate),)
-    shown = in_full([told for _, told in pairs], _IN_FULL_BRIEFLY if brief else _IN_FULL)
-    for place in shown:
-        own = (f"pair-{place + 1}", names[place])
-        yield from _pair_sections(*pairs[place], own, together, top)
+    places = in_full([report for _, report in pairs], _IN_FULL_BRIEFLY if brief else _IN_FULL)
+    for place in places:
+        label = (f"pair-{place + 1}", names[place])
+        yield from _pair_sections(*pairs[place], label, together, top)
     if not brief:
         yield Section("sides", "What was compared", (changes.sides_block(pairs),))
-    left = _not_shown(len(pairs) - len(shown), comparison) if brief else []
+    left = _not_shown(len(pairs) - len(places), comparison) if brief else []
     common = together.notes if together is not None and brief else ()
     noted = sentences.notes_of_many(
-        [(names[place], _own_notes(pairs[place][1])) for place in shown]
+        [(names[place], _own_notes(pairs[place][1])) for place in places]
     )
     yield from causes.note_sections([*left, *common, *noted, *comparison.notes])
 
 
-def in_full(pairs: Sequence[Told], most: int) -> list[int]:
+def in_full(pairs: Sequence[PairView], most: int) -> list[int]:
     """Places of the pairs that are told in full: the largest changes.
 
     One that stands out comes first, or else the one with the largest change of a function.
     """
-    moved = [abs(told.pair.cycle_times.change_pct or 0.0) for told in pairs]
-    one = sentences.standing_out(pairs)
-    alone = sentences.changed_most(pairs) if one is None else one[0]
-    order = sorted(range(len(pairs)), key=lambda place: (place != alone, -moved[place], place))
-    return sorted(order[:most], key=lambda place: (place != alone, place))
+    moved = [abs(report.pair.cycle_times.change_pct or 0.0) for report in pairs]
+    outlier = sentences.standing_out(pairs)
+    foremost = sentences.changed_most(pairs) if outlier is None else outlier[0]
+    order = sorted(range(len(pairs)), key=lambda place: (place != foremost, -moved[place], place))
+    return sorted(order[:most], key=lambda place: (place != foremost, place))
 
 
 def _not_shown(count: int, comparison: Comparison) -> list[str]:
@@ -322,29 +341,42 @@ def _not_shown(count: int, comparison: Comparison) -> list[str]:
         return []
     options = as_options(comparison.choices)
     choose = f"{options} chooses one, " if options else ""
-    return [f"{units.counted(count, 'more pairs')} in full: {choose}-o DIR writes all"]
+    return [f"{units.count_noun(count, 'more pairs')} in full: {choose}-o DIR writes all"]
 
 
 def _pair_sections(
-    one: Compared, told: Told, named: tuple[str, str], together: Diagnosis | None, top: int | None
+    pair: Compared,
+    report: PairView,
+    named: tuple[str, str],
+    together: Diagnosis | None,
+    top: int | None,
 ) -> Iterator[Section]:
     """One of several pairs: its own verdict where there is none over all, and its tables."""
-    (id_, name), found = named, one.diagnosis
-    brief = (together or found) if top else None
-    lead = short_names(sentences.subject(told, one.title))
+    (id_, name), diagnosis = named, pair.diagnosis
+    brief = (together or diagnosis) if top else None
+    lead = short_names(sentences.subject(report, pair.title))
     tables = (
-        *efficiency_blocks(one.efficiency, top, names=_sides(one, told), id_=f"{id_}-efficiency"),
-        *(_cycles(one, told) if top is None else ()),
-        *_changed(told, brief or found, top),
-        *changes.pair_blocks(told, top or _ROWS_OF_MANY, f"{id_}-", brief=brief),
+        *efficiency_blocks(
+            pair.efficiency, top, names=_sides(pair, report), id_=f"{id_}-efficiency"
+        ),
+        *(_cycles(pair, report) if top is None else ()),
+        *_change_lines(report, brief or diagnosis, top),
+        *changes.pair_blocks(report, top or _ROWS_OF_MANY, f"{id_}-", brief=brief),
     )
     if together is not None:
-        said = (*causes.paragraphs(sentences.answer(told)), *_warnings(told, found))
-        yield Section(id_, name, (*said, *tables), lead)
+        paragraphs = (
+            *causes.paragraphs(sentences.summary_sentences(report)),
+            *_warnings(report, diagnosis),
+        )
+        yield Section(id_, name, (*paragraphs, *tables), lead)
         return
-    link = causes.links_to(f"{id_}-tables", told.label)
-    why = causes.why_blocks(found, _sides(one, told), found.notes, link)
-    opening = (*edits_blocks(found.program, f"{id_}-edits"), *why, *_warnings(told, found))
+    link = causes.links_to(f"{id_}-tables", report.label)
+    why = causes.why_blocks(diagnosis, _sides(pair, report), diagnosis.notes, link)
+    opening = (
+        *edits_blocks(diagnosis.program, f"{id_}-edits"),
+        *why,
+        *_warnings(report, diagnosis),
+    )
     yield Section(id_, name, opening, lead)
     yield Section(f"{id_}-tables", "Functions and counters", tables)
 
@@ -363,11 +395,11 @@ def files_of(
     gate: Gate | None = None,
 ) -> Iterator[tuple[str, Callable[[], str]]]:
     """One CSV and one Markdown file per pair, and everything as JSON."""
-    for one in comparison.all_pairs:
+    for pair in comparison.all_pairs:
         if "csv" in formats:
-            yield f"{one.file_stem}.csv", partial(table_csv, one.pair, table, top)
+            yield f"{pair.file_stem}.csv", partial(table_csv, pair.pair, table, top)
         if "report" in formats and comparison.exploration is None:
-            yield f"{one.file_stem}.md", partial(_pair_md, one)
+            yield f"{pair.file_stem}.md", partial(_pair_md, pair)
     if "report" in formats and comparison.ranks is not None:
         yield "ranks.md", partial(ranks_md, comparison)
     if "report" in formats and comparison.exploration is not None:
@@ -376,18 +408,18 @@ def files_of(
         yield "comparison.json", partial(indented_json, comparison, gate)
 
 
-def _pair_md(one: Compared) -> str:
-    return pair_md(one.pair, one.title, one.diagnosis)
+def _pair_md(pair: Compared) -> str:
+    return pair_md(pair.pair, pair.title, pair.diagnosis)
 
 
 def error_json(gate: Gate, error: TimesinkError) -> str:
     """What JSON says of runs that could not be compared."""
-    said = {"message": sayable(error.message), "hint": sayable(error.hint)}
-    whole = {"schema": SCHEMA, "error": said, "gate": gate.to_dict()}
-    return indented(encode_json(whole))
+    error_values = {"message": safe_text(error.message), "hint": safe_text(error.hint)}
+    document = {"schema": SCHEMA, "error": error_values, "gate": gate.to_dict()}
+    return indent_json(encode_json(document))
 
 
 def indented_json(comparison: Comparison, gate: Gate | None = None) -> str:
     """The whole answer as JSON for a person to look at; with what a gate says of it."""
     judged = {} if gate is None else {"gate": gate.to_dict()}
-    return indented(encode_json({**comparison.to_dict(), **judged}))
+    return indent_json(encode_json({**comparison.to_dict(), **judged}))

@@ -25,7 +25,7 @@ from timesink.output.blocks import Block, Section, Table, Text
 
 _TITLE = "How near to the limit"
 _NS_PER_US = 1000.0
-_MOST = 5
+_MAX_ROWS = 5
 """Rows of the table in text."""
 _OTHER_SHARE = 0.1
 """Modelled parts of the kernel time that are further apart are told."""
@@ -34,57 +34,61 @@ _LIKE = 0.05
 _FIGURES = {name: name.upper() for name in ("mfu", "hfu", "mbu")}
 
 
-def efficiency_lines(found: EfficiencyChange, names: tuple[str, str] = SIDES) -> list[str]:
+def efficiency_lines(change: EfficiencyChange, names: tuple[str, str] = SIDES) -> list[str]:
     """What is exact first: the work.  Then how near both sides come to their limits."""
-    base, new = found.base, found.new
+    base, new = change.base, change.new
     if base is None or new is None:
-        return [_without_shapes(found, names)]
-    shares = [one.modelled_share for one in (base, new)]
-    told = _once(units.share(one, 1) for one in shares)
-    if found.reason == TOO_LITTLE:
-        return [f"Only {told} of the kernel time is modelled: work is not compared."]
-    lines = [_work_line(found, base, new), _share_line(found, base, new)]
+        return [_without_shapes(change, names)]
+    shares = [efficiency.modelled_share for efficiency in (base, new)]
+    share_text = _once(units.share(share, 1) for share in shares)
+    if change.reason == TOO_LITTLE:
+        return [f"Only {share_text} of the kernel time is modelled: work is not compared."]
+    lines = [_work_line(change, base, new), _share_line(change, base, new)]
     if abs(shares[0] - shares[1]) > _OTHER_SHARE:
-        lines.append(f"Of the kernel time {told} is modelled, which these figures are of.")
+        lines.append(f"Of the kernel time {share_text} is modelled, which these figures are of.")
     if max(base.like_share, new.like_share) > _LIKE:
-        like = _once(units.share(one.like_share, 1) for one in (base, new))
+        like = _once(units.share(efficiency.like_share, 1) for efficiency in (base, new))
         lines.append(f"Of {like} of the kernel time the launch is not known: estimated.")
     return [line for line in lines if line]
 
 
-def _without_shapes(found: EfficiencyChange, names: tuple[str, str]) -> str:
+def _without_shapes(change: EfficiencyChange, names: tuple[str, str]) -> str:
     """Which side lacks shapes, and what the other one does."""
-    one, lacking = (found.base, names[1]) if found.new is None else (found.new, names[0])
-    other = names[0] if found.new is None else names[1]
-    said = f"{lacking} has no shapes (record_shapes=True): its work is not known"
-    if one is None or one.mfu is None or one.peaks is None:
-        return f"{said}."
-    figures = ", ".join(_of_side(one))
-    return f"{said}. {other}: {figures} of {one.peaks.device}."
+    efficiency, shapeless_side = (
+        (change.base, names[1]) if change.new is None else (change.new, names[0])
+    )
+    other = names[0] if change.new is None else names[1]
+    text = f"{shapeless_side} has no shapes (record_shapes=True): its work is not known"
+    if efficiency is None or efficiency.mfu is None or efficiency.peaks is None:
+        return f"{text}."
+    figures = ", ".join(_of_side(efficiency))
+    return f"{text}. {other}: {figures} of {efficiency.peaks.device}."
 
 
-def _of_side(one: CycleEfficiency) -> Iterator[str]:
+def _of_side(efficiency: CycleEfficiency) -> Iterator[str]:
     for name, word in _FIGURES.items():
-        value = getattr(one, name)
-        if value is not None and (name != "hfu" or _recomputes(one)):
+        value = getattr(efficiency, name)
+        if value is not None and (name != "hfu" or _recomputes(efficiency)):
             yield f"{word} {units.share(value, 1)}"
 
 
-def _recomputes(one: CycleEfficiency | None) -> bool:
-    return one is not None and one.amount("matrix_flop", "recomputed") > 0
+def _recomputes(efficiency: CycleEfficiency | None) -> bool:
+    return efficiency is not None and efficiency.amount("matrix_flop", "recomputed") > 0
 
 
-def _work_line(found: EfficiencyChange, base: CycleEfficiency, new: CycleEfficiency) -> str:
-    flop, moved = ([one.amount(name) for one in (base, new)] for name in ("matrix_flop", "bytes"))
+def _work_line(change: EfficiencyChange, base: CycleEfficiency, new: CycleEfficiency) -> str:
+    flop, moved = (
+        [efficiency.amount(name) for efficiency in (base, new)] for name in ("matrix_flop", "bytes")
+    )
     products = [f"{units.digits(value / 1e9)} GFLOP" for value in flop]
     sizes = [units.size_bytes(value) for value in moved]
-    changes = Counter(found.operators["change"])
+    changes = Counter(change.operators["change"])
     timed = (changes[SLOWER], changes[FASTER])
     rounded, other = changes[PRECISION], changes.total() - sum(timed) - changes[PRECISION]
-    before, now = (", ".join(one.matrix_flop_by_precision) for one in (base, new))
+    before, now = (", ".join(efficiency.matrix_flop_by_precision) for efficiency in (base, new))
     precision = f" ({before} → {now})" if before != now else ""
     # Work whose launch is not known is estimated, and no change by itself.
-    if found.same_work or (products[0] == products[1] and sizes[0] == sizes[1]):
+    if change.same_work or (products[0] == products[1] and sizes[0] == sizes[1]):
         lead = "About the same work" if other else "The same work"
         lead += " in another precision" if rounded and not other else ""
         amounts = f"{products[1]} of matrix products{precision} and {sizes[1]} per cycle"
@@ -93,60 +97,62 @@ def _work_line(found: EfficiencyChange, base: CycleEfficiency, new: CycleEfficie
         amounts = f"{_both(products, flop)} of matrix products{precision}, {_both(sizes, moved)}"
         amounts += " per cycle"
     counts = [
-        f"{units.counted(rounded, 'operators')} in another precision" if rounded else "",
-        f"{units.counted(other, 'operators')} with other work" if other else "",
-        _timed(*timed) if any(timed) else "",
+        f"{units.count_noun(rounded, 'operators')} in another precision" if rounded else "",
+        f"{units.count_noun(other, 'operators')} with other work" if other else "",
+        _timing_words(*timed) if any(timed) else "",
     ]
     return f"{lead}: {'; '.join([amounts, *filter(None, counts)])}."
 
 
-def _timed(slower: int, faster: int) -> str:
+def _timing_words(slower: int, faster: int) -> str:
     """How many operators take another time for the same work."""
-    told = {"slower": slower, "faster": faster}
-    said = [f"{word}: {units.counted(many, 'operators')}" for word, many in told.items() if many]
-    return f"same work but {', '.join(said)}"
+    counts = {"slower": slower, "faster": faster}
+    phrases = [
+        f"{word}: {units.count_noun(many, 'operators')}" for word, many in counts.items() if many
+    ]
+    return f"same work but {', '.join(phrases)}"
 
 
-def _both(said: list[str], values: list[float]) -> str:
-    if said[0] == said[1]:
-        return said[1]
-    return f"{from_to(*said)} ({units.change(*values)})"
+def _both(texts: list[str], values: list[float]) -> str:
+    if texts[0] == texts[1]:
+        return texts[1]
+    return f"{from_to(*texts)} ({units.change(*values)})"
 
 
-def _share_line(found: EfficiencyChange, base: CycleEfficiency, new: CycleEfficiency) -> str:
+def _share_line(change: EfficiencyChange, base: CycleEfficiency, new: CycleEfficiency) -> str:
     """Shares of peaks; of different devices both are named."""
-    devices = [_device(one.peaks) for one in (base, new)]
+    devices = [_device(efficiency.peaks) for efficiency in (base, new)]
     if base.peaks is None and new.peaks is None:
         return ""
-    told = []
+    phrases = []
     for name, word in {**_FIGURES, "roof_share": "operators at"}.items():
-        values = [getattr(one, name) for one in (base, new)]
+        values = [getattr(efficiency, name) for efficiency in (base, new)]
         if name == "hfu" and not (_recomputes(base) or _recomputes(new)):
             continue
         if all(value is not None for value in values):
-            said = _once(units.share(value, 1) for value in values)
-            told.append(f"{word} {said}" + (" of their roofs" if name == "roof_share" else ""))
-    if found.same_device:
-        ideal = _once(units.brief_ns(one.ideal_ns or 0.0) for one in (base, new))
-        cycle = _once(units.brief_ns(one.cycle_ns) for one in (base, new))
-        told.append(f"at the roofs of {devices[0]} a cycle would take {ideal} of {cycle}")
-        return f"{', '.join(told)}."
+            shares = _once(units.share(value, 1) for value in values)
+            phrases.append(f"{word} {shares}" + (" of their roofs" if name == "roof_share" else ""))
+    if change.same_device:
+        ideal = _once(units.brief_ns(efficiency.ideal_ns or 0.0) for efficiency in (base, new))
+        cycle = _once(units.brief_ns(efficiency.cycle_ns) for efficiency in (base, new))
+        phrases.append(f"at the roofs of {devices[0]} a cycle would take {ideal} of {cycle}")
+        return f"{', '.join(phrases)}."
     apart = f"Different devices, {devices[0]} → {devices[1]}: shares are of their own peaks"
-    return f"{apart}: {', '.join(told)}." if told else f"{apart}."
+    return f"{apart}: {', '.join(phrases)}." if phrases else f"{apart}."
 
 
 def _device(peaks: DevicePeaks | None) -> str:
     """A device, and which of its peaks are not the published ones."""
     if peaks is None:
         return "a device without peaks"
-    others = {"measured": peaks.measured, "given": peaks.given}
-    told = [f"{how}: {' '.join(names)}" for how, names in others.items() if names]
-    return f"{peaks.device} ({'; '.join(told)})" if told else peaks.device
+    sources = {"measured": peaks.measured, "given": peaks.stated}
+    phrases = [f"{how}: {' '.join(names)}" for how, names in sources.items() if names]
+    return f"{peaks.device} ({'; '.join(phrases)})" if phrases else peaks.device
 
 
-def _once(said: Iterable[str]) -> str:
+def _once(texts: Iterable[str]) -> str:
     """What both sides say, once where it is the same."""
-    before, now = said
+    before, now = texts
     return now if before == now else from_to(before, now)
 
 
@@ -154,32 +160,32 @@ def _once(said: Iterable[str]) -> str:
 
 
 def efficiency_blocks(
-    found: EfficiencyChange | None,
+    change: EfficiencyChange | None,
     top: int | None = None,
     *,
     names: tuple[str, str] = SIDES,
     id_: str = "efficiency",
 ) -> Iterator[Block]:
     """A few sentences, and a table where operators changed; nothing without shapes."""
-    if found is None:
+    if change is None:
         return
-    yield from (Text(f"{line[0].upper()}{line[1:]}") for line in efficiency_lines(found, names))
-    if found.operators.height:
-        yield operators_block(found, None if top is None else min(top, _MOST), id_)
+    yield from (Text(f"{line[0].upper()}{line[1:]}") for line in efficiency_lines(change, names))
+    if change.operators.height:
+        yield operators_block(change, None if top is None else min(top, _MAX_ROWS), id_)
 
 
 def efficiency_section(
-    found: EfficiencyChange | None, top: int | None, names: tuple[str, str] = SIDES
+    change: EfficiencyChange | None, top: int | None, names: tuple[str, str] = SIDES
 ) -> Iterator[Section]:
     """The same under a heading."""
-    blocks = tuple(efficiency_blocks(found, top, names=names, id_="efficiency-operators"))
+    blocks = tuple(efficiency_blocks(change, top, names=names, id_="efficiency-operators"))
     if blocks:
         yield Section("efficiency", _TITLE, blocks)
 
 
-def operators_block(found: EfficiencyChange, most: int | None, id_: str) -> Table:
+def operators_block(change: EfficiencyChange, most: int | None, id_: str) -> Table:
     """Operators whose work, precision or time changed."""
-    every = found.operators
+    every = change.operators
     rows = every.head(most or every.height)
     values = {
         name: [_of_both(row, name) for row in rows.iter_rows(named=True)]
@@ -191,48 +197,49 @@ def operators_block(found: EfficiencyChange, most: int | None, id_: str) -> Tabl
 
 def _of_both(row: dict[str, Any], name: str) -> str:
     """A figure of both sides, once where it is the same."""
-    said = []
+    texts = []
     for value in (row[f"base_{name}"], row[f"new_{name}"]):
-        known = value if isinstance(value, str) else "-" if value is None else units.digits(value)
-        said.append(known or "-")
-    return said[0] if said[0] == said[1] else f"{said[0]} → {said[1]}"
+        text = value if isinstance(value, str) else "-" if value is None else units.digits(value)
+        texts.append(text or "-")
+    return texts[0] if texts[0] == texts[1] else f"{texts[0]} → {texts[1]}"
 
 
-def efficiency_values(found: EfficiencyChange | None) -> dict[str, Any]:
+def efficiency_values(change: EfficiencyChange | None) -> dict[str, Any]:
     """The key `efficiency` of the JSON; null where neither side recorded shapes."""
-    if found is None:
+    if change is None:
         return {"efficiency": None}
-    operators = found.operators.with_columns(
+    operators = change.operators.with_columns(
         (pl.col(f"{side}_time_ns") / _NS_PER_US).alias(f"{side}_time_us") for side in SIDES
     ).drop(f"{side}_time_ns" for side in SIDES)
     return {
         "efficiency": {
-            "same_work": found.same_work,
-            "reason": found.reason or None,
-            "same_device": found.same_device,
-            "sentences": efficiency_lines(found),
-            "base": _side_values(found.base),
-            "new": _side_values(found.new),
+            "same_work": change.same_work,
+            "reason": change.reason or None,
+            "same_device": change.same_device,
+            "sentences": efficiency_lines(change),
+            "base": _side_values(change.base),
+            "new": _side_values(change.new),
             "operators": operators.to_dicts(),
         }
     }
 
 
-def _side_values(one: CycleEfficiency | None) -> dict[str, Any] | None:
-    if one is None:
+def _side_values(efficiency: CycleEfficiency | None) -> dict[str, Any] | None:
+    if efficiency is None:
         return None
     return {
-        "device": one.peaks.device if one.peaks else None,
-        "cycle_us": one.cycle_ns / _NS_PER_US,
-        "ideal_us": None if one.ideal_ns is None else one.ideal_ns / _NS_PER_US,
+        "device": efficiency.peaks.device if efficiency.peaks else None,
+        "cycle_us": efficiency.cycle_ns / _NS_PER_US,
+        "ideal_us": None if efficiency.ideal_ns is None else efficiency.ideal_ns / _NS_PER_US,
         **{
             f"{name}_pct": None if value is None else 100 * value
             for name in ("mfu", "hfu", "mbu", "roof_share", "modelled_share")
-            for value in [getattr(one, name)]
+            for value in [getattr(efficiency, name)]
         },
         **{
-            name: one.amount(name) for name in ("matrix_flop", "vector_flop", "bytes", "wire_bytes")
+            name: efficiency.amount(name)
+            for name in ("matrix_flop", "vector_flop", "bytes", "wire_bytes")
         },
-        "recomputed_flop": one.amount("matrix_flop", "recomputed"),
-        "matrix_flop_by_precision": dict(one.matrix_flop_by_precision),
+        "recomputed_flop": efficiency.amount("matrix_flop", "recomputed"),
+        "matrix_flop_by_precision": dict(efficiency.matrix_flop_by_precision),
     }

@@ -16,7 +16,7 @@ from rich.cells import cell_len, chop_cells
 from timesink.analyses.comparison.role_groups import Exploration
 from timesink.answers import causes
 from timesink.answers.causes import paragraphs
-from timesink.answers.comparison.changes import Told, pairs_block, times_block
+from timesink.answers.comparison.changes import PairView, pairs_block, times_block
 from timesink.answers.comparison.efficiency import efficiency_section
 from timesink.answers.comparison.gate_result import (
     CYCLE_TIME,
@@ -35,8 +35,8 @@ from timesink.answers.comparison.program import (
 )
 from timesink.answers.comparison.rank_sets import APART, apart_lines, groups_block, threshold
 from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.sentences import notes, slower_lines, subject
-from timesink.answers.comparison.sides import ALONE, LEFT_OUT
+from timesink.answers.comparison.sentences import notes, slowdown_sentences, subject
+from timesink.answers.comparison.sides import LEFT_OUT, UNPAIRED
 from timesink.answers.views import listed_table
 from timesink.errors import TimesinkError
 from timesink.model import units
@@ -46,43 +46,44 @@ from timesink.output.blocks import Block, Causes, Document, Facts, Section, Text
 from timesink.output.junit import junit_xml
 from timesink.output.markdown import to_comment
 from timesink.output.names import as_code, printable, short_names
-from timesink.output.terminal import wrapped
+from timesink.output.terminal import wrap_line
 
 OUTCOMES = {PASSED: "Passed", FAILED: "Failed", UNJUDGED: "Not decided"}
 TONES: dict[str, Tone] = {PASSED: "good", FAILED: "bad", UNJUDGED: "warning"}
 """Outcomes in words, and what they mean for the reader."""
 _WIDTH, _HEIGHT = 80, 24
 _IN_A_LOG = {PASSED: "passed", FAILED: "FAILED", UNJUDGED: "NOT DECIDED"}
-_MOST_PARTS = 3
-_MOST_DOUBTS = 2
-_MOST_ROWS = 5
-_MOST_LINES = 58
+_MAX_PARTS = 3
+_MAX_DOUBTS = 2
+_MAX_ROWS = 5
+_MAX_LINES = 58
 """With the line by which docs/ci/gate.sh marks it, below 60."""
-_MOST_REASONS, _MOST_REASONS_IN_LOG = 6, 4
-_MOST_CAUSES = 3
-_MOST_GROUPS, _MOST_APART = 12, 8
-_MOST_PAIRS = 8
-_MOST_FUNCTIONS = 5
-_MOST_OPERATORS = 3
-_MOST_NOTES = 3
+_MAX_REASONS, _MAX_REASONS_IN_LOG = 6, 4
+_MAX_CAUSES = 3
+_MAX_GROUPS, _MAX_APART = 12, 8
+_MAX_PAIRS = 8
+_MAX_FUNCTIONS = 5
+_MAX_OPERATORS = 3
+_MAX_NOTES = 3
 _LONGEST_COMMAND = 400
 _LONGEST_HEADLINE = 600
-_NOT_COMPARED = (LEFT_OUT, ALONE)
+_NOT_COMPARED = (LEFT_OUT, UNPAIRED)
 """What notes hold that say so."""
-_KEPT = ("checks", "subject", "command")
+_REQUIRED_SECTIONS = ("checks", "subject", "command")
 """Sections for which there is always room."""
 
 
 def outcome(gate: Gate) -> str:
     """What became of it, and what was asked."""
-    return f"{OUTCOMES[gate.outcome]} ({gate.asked})" if gate.asked else OUTCOMES[gate.outcome]
+    return f"{OUTCOMES[gate.outcome]} ({gate.options})" if gate.options else OUTCOMES[gate.outcome]
 
 
 def gate_section(gate: Gate) -> Section:
     """Every check, those that do not pass first, and what these runs cannot show."""
-    checks = sorted(gate.checks, key=lambda one: one.urgency)
+    checks = sorted(gate.checks, key=lambda check: check.urgency)
     words = [
-        OUTCOMES[one.outcome].lower() + " (not asked for)" * (not one.counts) for one in checks
+        OUTCOMES[check.outcome].lower() + " (not asked for)" * (not check.counts)
+        for check in checks
     ]
     blocks: list[Block] = [
         Text(f"{outcome(gate)}.", TONES[gate.outcome]),
@@ -91,7 +92,7 @@ def gate_section(gate: Gate) -> Section:
             "checks",
             "Checks",
             checks,
-            {"outcome": words, "why": [one.sentence for one in checks]},
+            {"outcome": words, "why": [check.sentence for check in checks]},
         ),
         *paragraphs([gate.unseen, *(f"{doubt}." for doubt in gate.doubts)]),
     ]
@@ -118,31 +119,31 @@ def screen(gate: Gate) -> str:
 
     The command that says it again is one line, however many rows it takes: it can be copied.
     """
-    asked = f" ({gate.asked})" if gate.asked else ""
-    head = _lines([f"timesink: {_IN_A_LOG[gate.outcome]}{asked}: {gate.subject}"], 0, 3)
-    doubts = [f"{doubt}." for doubt in gate.doubts[:_MOST_DOUBTS]]
-    said, first = gate.reasons, _lines([" ".join(gate.leading)], 2, 5) if gate.leading else []
+    options_text = f" ({gate.options})" if gate.options else ""
+    head = _lines([f"timesink: {_IN_A_LOG[gate.outcome]}{options_text}: {gate.subject}"], 0, 3)
+    doubts = [f"{doubt}." for doubt in gate.doubts[:_MAX_DOUBTS]]
+    sentences, first = gate.reasons, _lines([" ".join(gate.leading)], 2, 5) if gate.leading else []
     if gate.outcome == PASSED:
-        said = [one.sentence for one in gate.of_kind(CYCLE_TIME)]
-        said += [gate.kept] if gate.kept else []
+        sentences = [check.sentence for check in gate.of_kind(CYCLE_TIME)]
+        sentences += [gate.budgets_line] if gate.budgets_line else []
     # Of many reasons, how many more there are.
-    more = len(said) - _MOST_REASONS_IN_LOG
+    more = len(sentences) - _MAX_REASONS_IN_LOG
     rest = [f"And {units.count(more)} more."] if more > 0 else []
-    reasons = [*said[:_MOST_REASONS_IN_LOG], *rest]
+    reasons = [*sentences[:_MAX_REASONS_IN_LOG], *rest]
     if gate.outcome == PASSED:
         unseen = [gate.unseen] if gate.unseen else []
         return "\n".join(
-            fitted([([*head, *first, *_lines([*reasons, *unseen, *doubts], 2, 14)], 0)], _HEIGHT)
+            fit_lines([([*head, *first, *_lines([*reasons, *unseen, *doubts], 2, 14)], 0)], _HEIGHT)
         )
     # A line for a shell; none where a terminal does not show all of it, or it leaves no room.
     command = f"  {shlex.join(gate.command)}" if gate.command else ""
-    if not command.isprintable() or cell_len(command) > _MOST_ROWS * _WIDTH:
+    if not command.isprintable() or cell_len(command) > _MAX_ROWS * _WIDTH:
         command = ""
     parts: list[_Lines] = [([*head, *first, *_lines(reasons, 2, 10), *_lines(doubts, 2, 3)], 0)]
     parts += _why_lines(gate.why) if gate.outcome == FAILED else ()
     parts.append((("Reproduce", command) if command else (), 1))
     more_rows = max(0, cell_len(command) - 1) // _WIDTH
-    return "\n".join(fitted(parts, _HEIGHT - more_rows))
+    return "\n".join(fit_lines(parts, _HEIGHT - more_rows))
 
 
 def _why_lines(why: Diagnosis | None) -> Iterator[_Lines]:
@@ -153,21 +154,21 @@ def _why_lines(why: Diagnosis | None) -> Iterator[_Lines]:
     if why is None or why.verdict == "incomparable":
         return
     # What made cycles shorter is no reason to fail.
-    slower = [one for one in why.causes if one.explained_ns > 0]
+    slower = [cause for cause in why.causes if cause.explained_ns > 0]
     is_longer = why.verdict == "regression"
     if slower:
-        others = len(slower) - 1
-        more = f" ({units.counted(others, 'more causes')})" if others else ""
-        said = _lines([causes.cause_line(slower[0])], 2, 5)
-        rest = _lines([causes.unexplained(why)], 2, 2) if is_longer else ()
-        yield (f"First cause{more}", *said, *rest), 2
+        more_causes = len(slower) - 1
+        more = f" ({units.count_noun(more_causes, 'more causes')})" if more_causes else ""
+        lines = _lines([causes.cause_line(slower[0])], 2, 5)
+        rest = _lines([causes.unexplained_line(why)], 2, 2) if is_longer else ()
+        yield (f"First cause{more}", *lines, *rest), 2
     elif is_longer:
-        yield _lines([f"{causes.no_cause(why)} {causes.unexplained(why)}".strip()], 0, 4), 2
+        yield _lines([f"{causes.no_cause(why)} {causes.unexplained_line(why)}".strip()], 0, 4), 2
     if is_longer:
-        rows = causes.attribution_block(why, attributed=True).rows[:_MOST_PARTS]
+        rows = causes.attribution_block(why, attributed=True).rows[:_MAX_PARTS]
         parts = [f"{row.name}: {signed_ns(row.change)}" for row in rows]
-        told = ("Where the change is, per cycle", *_lines(parts, 2, _MOST_PARTS))
-        yield told if parts else (), 4
+        part_lines = ("Where the change is, per cycle", *_lines(parts, 2, _MAX_PARTS))
+        yield part_lines if parts else (), 4
     checks = causes.checks(replace(why, causes=tuple(slower)))[:2] if slower or is_longer else []
     yield ("What to check next", *_lines(checks, 2, 5)) if checks else (), 3
 
@@ -177,11 +178,11 @@ def _lines(sentences: Iterable[str], indent: int, most: int) -> list[str]:
     lines = [
         part
         for sentence in sentences
-        for text in wrapped(short_names(sentence), _WIDTH, indent=indent)
+        for text in wrap_line(short_names(sentence), _WIDTH, indent=indent)
         # Characters may be two columns wide.
         for part in chop_cells(text.plain, _WIDTH) or [""]
     ]
-    return _clipped(lines, most)
+    return _clip_lines(lines, most)
 
 
 _Lines: TypeAlias = "tuple[Sequence[str], int]"
@@ -189,18 +190,18 @@ _Lines: TypeAlias = "tuple[Sequence[str], int]"
 no room, those with 0 stay."""
 
 
-def fitted(parts: Iterable[_Lines], most_lines: int) -> list[str]:
+def fit_lines(parts: Iterable[_Lines], most_lines: int) -> list[str]:
     """The lines of all parts for which there is room, with an empty one between two parts."""
-    kept = [part for part in parts if part[0]]
-    while sum(len(lines) + 1 for lines, _ in kept) - 1 > most_lines:
-        least = max(range(len(kept)), key=lambda place: (kept[place][1], place))
-        if not kept[least][1]:
+    remaining = [part for part in parts if part[0]]
+    while sum(len(lines) + 1 for lines, _ in remaining) - 1 > most_lines:
+        least = max(range(len(remaining)), key=lambda place: (remaining[place][1], place))
+        if not remaining[least][1]:
             break
-        del kept[least]
-    return _clipped([line for lines, _ in kept for line in ("", *lines)][1:], most_lines)
+        del remaining[least]
+    return _clip_lines([line for lines, _ in remaining for line in ("", *lines)][1:], most_lines)
 
 
-def _clipped(lines: Sequence[str], most: int) -> list[str]:
+def _clip_lines(lines: Sequence[str], most: int) -> list[str]:
     """The first lines, the last of which says that there are more."""
     if len(lines) <= most:
         return list(lines)
@@ -219,74 +220,81 @@ def comment_md(
     explored = comparison.exploration
     if explored is not None or why is None:
         title, headline = "many processes", comparison.headline
-        sections = [] if explored is None else list(_explored(explored))
+        sections = [] if explored is None else list(_exploration_sections(explored))
     else:
-        word = causes.verdict(why)
+        word = causes.verdict_sentence(why)
         title = "the program changed" if only_edited(why) else word.lower()
-        title = _judged(gate) if gate is not None and gate.asked else title
-        found = [] if gate is None else gate.of_kind(CYCLE_TIME)
-        reason = found[0].sentence if found else why.reason
+        title = _outcome_words(gate) if gate is not None and gate.options else title
+        checks = [] if gate is None else gate.of_kind(CYCLE_TIME)
+        reason = checks[0].sentence if checks else why.reason
         # What is certain, what is precise, then cycle time; of several cases that told first.
         certain = (
-            [*slower_lines(why), *opening_lines(why)]
+            [*slowdown_sentences(why), *opening_lines(why)]
             if gate is None
             else [*_failed_first(gate), *gate.leading]
         )
         headline = " ".join(certain or [f"{word}."])
-        told = f"{headline} {reason}"
+        full_headline = f"{headline} {reason}"
         # A long one loses its end: why cycles pass or not then stands in a paragraph of its own.
-        if len(told) <= _LONGEST_HEADLINE or not certain or gate is None or not gate.asked:
-            headline = told
+        if (
+            len(full_headline) <= _LONGEST_HEADLINE
+            or not certain
+            or gate is None
+            or not gate.options
+        ):
+            headline = full_headline
         sections = [*_checks(gate, headline), _subject(comparison), *_why(why)]
     sections += _rest(comparison, gate, command)
-    shown = _document(title, short_names(headline), sections)
-    return to_comment(shown, _MOST_LINES, _KEPT)
+    document = _document(title, short_names(headline), sections)
+    return to_comment(document, _MAX_LINES, _REQUIRED_SECTIONS)
 
 
 def gate_md(gate: Gate) -> str:
     """The comment of runs that could not be compared."""
-    reasons = tuple(paragraphs(gate.reasons[:_MOST_REASONS]))
+    reasons = tuple(paragraphs(gate.reasons[:_MAX_REASONS]))
     sections = (
         Section("checks", "", reasons),
         Section("subject", "", (Text(as_code(gate.subject)),)),
     )
-    return to_comment(_document(_judged(gate), "", sections), _MOST_LINES, _KEPT)
+    return to_comment(_document(_outcome_words(gate), "", sections), _MAX_LINES, _REQUIRED_SECTIONS)
 
 
 def _document(title: str, headline: str, sections: Sequence[Section]) -> Document:
     return Document("comparison", f"timesink: {title}", "", headline, sections=tuple(sections))
 
 
-def _judged(gate: Gate) -> str:
-    asked = f" ({as_code(gate.asked)})" if gate.asked else ""
-    return f"{OUTCOMES[gate.outcome].lower()}{asked}"
+def _outcome_words(gate: Gate) -> str:
+    options_text = f" ({as_code(gate.options)})" if gate.options else ""
+    return f"{OUTCOMES[gate.outcome].lower()}{options_text}"
 
 
 def _failed_first(gate: Gate) -> list[str]:
     """What is certain, or precise, and fails."""
-    checks = [one for kind in (EXACT, PRECISE) for one in gate.of_kind(kind)]
-    return [one.sentence for one in checks if one.outcome == FAILED]
+    checks = [check for kind in (EXACT, PRECISE) for check in gate.of_kind(kind)]
+    return [check.sentence for check in checks if check.outcome == FAILED]
 
 
-def _checks(gate: Gate | None, told: str) -> Iterator[Section]:
+def _checks(gate: Gate | None, headline: str) -> Iterator[Section]:
     """What does not pass and was not told, budgets that are kept, and what cannot be seen."""
-    if gate is None or not gate.asked:
+    if gate is None or not gate.options:
         return
-    cycles = [] if gate.outcome != PASSED else [one.sentence for one in gate.of_kind(CYCLE_TIME)]
-    lines = [line for line in [*gate.reasons, *cycles[:1]] if line not in told]
-    more = len(lines) - _MOST_REASONS
-    lines = lines[:_MOST_REASONS] + ([f"and {units.count(more)} more"] if more > 0 else [])
-    lines += [gate.kept, gate.unseen if gate.outcome == PASSED else ""]
+    cycles = (
+        [] if gate.outcome != PASSED else [check.sentence for check in gate.of_kind(CYCLE_TIME)]
+    )
+    lines = [line for line in [*gate.reasons, *cycles[:1]] if line not in headline]
+    more = len(lines) - _MAX_REASONS
+    lines = lines[:_MAX_REASONS] + ([f"and {units.count(more)} more"] if more > 0 else [])
+    lines += [gate.budgets_line, gate.unseen if gate.outcome == PASSED else ""]
     yield Section("checks", "", tuple(paragraphs(lines)))
 
 
 def _subject(comparison: Comparison) -> Section:
     """What was compared: names of files and processes, in which a backtick begins no code."""
-    pairs = [(one, Told(one.pair)) for one in comparison.pairs]
+    pairs = [(pair, PairView(pair.pair)) for pair in comparison.pairs]
     if len(pairs) == 1:
-        said = subject(pairs[0][1], pairs[0][0].title)
-        return Section("subject", "", (Text(short_names(said).replace("`", "'")),))
-    table = pairs_block(pairs, comparison.pair_names, _MOST_PAIRS)
+        line = subject(pairs[0][1], pairs[0][0].title)
+        return Section("subject", "", (Text(short_names(line).replace("`", "'")),))
+    table = pairs_block(pairs, comparison.pair_names, _MAX_PAIRS)
     return Section("pairs", table.title, (table,))
 
 
@@ -297,17 +305,17 @@ def _why(why: Diagnosis) -> Iterator[Section]:
     """
     every = causes.causes_block(without_edits(why, 1) if opening_lines(why) else why, brief=True)
     for role, title in (("cause", causes.why_title(why)), ("anomaly", causes.AROUND)):
-        own = [card for card in every.items if card.role == role]
-        more = len(own) - _MOST_CAUSES
+        cards = [card for card in every.items if card.role == role]
+        more = len(cards) - _MAX_CAUSES
         empty = every.empty if role == "cause" else ""
-        blocks: list[Block] = [Causes(tuple(own[:_MOST_CAUSES]), empty)] if own or empty else []
-        said = [f"and {units.counted(more, 'more')} such"] if more > 0 else []
-        said.append(causes.unexplained(why) if role == "cause" else causes.symptoms(why))
-        blocks += paragraphs(said)
+        blocks: list[Block] = [Causes(tuple(cards[:_MAX_CAUSES]), empty)] if cards or empty else []
+        lines = [f"and {units.count_noun(more, 'more')} such"] if more > 0 else []
+        lines.append(causes.unexplained_line(why) if role == "cause" else causes.symptoms(why))
+        blocks += paragraphs(lines)
         if blocks:
             yield Section(role, title, tuple(blocks))
     for edits in edits_blocks(why.program):
-        if edits.rows > _MOST_CAUSES:
+        if edits.rows > _MAX_CAUSES:
             yield Section("edits", edits.title, (edits,))
     yield from causes.next_sections(why)
     parts = causes.attribution_block(why)
@@ -315,31 +323,37 @@ def _why(why: Diagnosis) -> Iterator[Section]:
         yield Section("parts", parts.title, (parts,))
 
 
-def _explored(found: Exploration) -> Iterator[Section]:
+def _exploration_sections(exploration: Exploration) -> Iterator[Section]:
     """The groups, and what sets them apart."""
-    table = groups_block(found, _MOST_GROUPS)
-    yield Section("groups", "Groups of roles that behave alike", (Text(threshold(found)), table))
-    apart = [f"group {number}: {line}" for number, line in apart_lines(found)[:_MOST_APART]]
+    table = groups_block(exploration, _MAX_GROUPS)
+    yield Section(
+        "groups", "Groups of roles that behave alike", (Text(threshold(exploration)), table)
+    )
+    apart = [f"group {number}: {line}" for number, line in apart_lines(exploration)[:_MAX_APART]]
     if apart:
         yield Section("apart", APART.format("group 1"), tuple(paragraphs(apart)))
 
 
 def _rest(comparison: Comparison, gate: Gate | None, command: Sequence[str]) -> Iterator[Section]:
     """The largest changes of functions, notes, and how to have all of it."""
-    own: list[str] = []
+    pair_notes: list[str] = []
     if len(comparison.pairs) == 1:
-        told = Told(comparison.pairs[0].pair)
-        yield from efficiency_section(comparison.pairs[0].efficiency, _MOST_OPERATORS)
-        table = times_block(told, _MOST_FUNCTIONS)
-        if told.comparable and (told.times["base_ns"] != told.times["new_ns"]).any():
+        report = PairView(comparison.pairs[0].pair)
+        yield from efficiency_section(comparison.pairs[0].efficiency, _MAX_OPERATORS)
+        table = times_block(report, _MAX_FUNCTIONS)
+        if report.comparable and (report.times["base_ns"] != report.times["new_ns"]).any():
             yield Section("times", table.title, (table,))
-        own = notes(told)
+        pair_notes = notes(report)
     of_test = () if comparison.diagnosis is None else comparison.diagnosis.notes
-    every = dict.fromkeys([*(gate.doubts if gate else ()), *of_test, *comparison.notes, *own])
+    every = dict.fromkeys(
+        [*(gate.doubts if gate else ()), *of_test, *comparison.notes, *pair_notes]
+    )
     # What was not compared first; of many notes, how many more there are.
-    lines = sorted(every, key=lambda note: not any(said in note for said in _NOT_COMPARED))
-    more = len(lines) - _MOST_NOTES
-    lines = lines[:_MOST_NOTES] + ([f"and {units.counted(more, 'more notes')}"] if more > 0 else [])
+    lines = sorted(every, key=lambda note: not any(phrase in note for phrase in _NOT_COMPARED))
+    more = len(lines) - _MAX_NOTES
+    lines = lines[:_MAX_NOTES] + (
+        [f"and {units.count_noun(more, 'more notes')}"] if more > 0 else []
+    )
     yield from causes.note_sections(lines)
     line = shlex.join(command)
     if line and line == printable(line) and len(line) <= _LONGEST_COMMAND:
@@ -348,7 +362,7 @@ def _rest(comparison: Comparison, gate: Gate | None, command: Sequence[str]) -> 
 
 def gate_xml(gate: Gate, when: datetime, host: str) -> str:
     """What it says as test results, with a case per check."""
-    known = {"outcome": gate.outcome, "asked": gate.asked, "command": shlex.join(gate.command)}
-    known["unseen"] = gate.unseen
+    values = {"outcome": gate.outcome, "asked": gate.options, "command": shlex.join(gate.command)}
+    values["unseen"] = gate.unseen
     why, notes = screen(gate), gate.notes
-    return junit_xml(gate.subject, gate.checks, why, when, host, notes=notes, **known)
+    return junit_xml(gate.subject, gate.checks, why, when, host, notes=notes, **values)

@@ -10,7 +10,7 @@ from typing import Any
 from timesink.analyses.comparison.recorded import only_the_host_is_slower
 from timesink.analyses.comparison.verdict import NARROW
 from timesink.analyses.statistics.repeats import Decision
-from timesink.answers.comparison.changes import Told
+from timesink.answers.comparison.changes import PairView
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.program import AMOUNTS, COUNTS, DEVICE_TIME, PROGRAM, certain_lines
 from timesink.answers.comparison.report import Comparison
@@ -20,7 +20,7 @@ from timesink.model.diagnosis import CORRECTED, PLAIN, RECORDED, CycleTime, Diag
 from timesink.model.findings import Finding
 from timesink.model.health import RULES
 from timesink.model.units import change, interval_pct, times
-from timesink.recorder.processes import sayable
+from timesink.recorder.processes import safe_text
 
 REGRESSION = "regression"
 PASSED, FAILED, UNJUDGED = "passed", "failed", "unjudged"
@@ -75,7 +75,7 @@ class Gate:
 
     subject: str
     """What was compared: `normal vs python_stall`."""
-    asked: str
+    options: str
     """Options that ask for it: `--fail-on 5% --budget limits.toml`; empty where none do."""
     checks: tuple[Finding, ...]
     """What is certain first, then what is precise, then cycle time and all else."""
@@ -95,8 +95,8 @@ class Gate:
     @property
     def outcome(self) -> str:
         """`passed`, `failed` or `unjudged`; a failure is said whatever else is not decided."""
-        found = {check.outcome for check in self.checks if check.counts}
-        return next((one for one in (FAILED, UNJUDGED) if one in found), PASSED)
+        outcomes = {check.outcome for check in self.checks if check.counts}
+        return next((outcome for outcome in (FAILED, UNJUDGED) if outcome in outcomes), PASSED)
 
     @property
     def exit_code(self) -> int:
@@ -106,54 +106,56 @@ class Gate:
     @property
     def leading(self) -> list[str]:
         """What is certain, then what is precise, where that does not fail."""
-        told = dict(self.certain)
-        for one in self.checks:
-            if one.kind in (EXACT, PRECISE) and one.outcome == PASSED:
-                told[one.name] = one.sentence
-        return [told[name] for name in sorted(told, key=_LEADING.index)]
+        sentences = dict(self.certain)
+        for check in self.checks:
+            if check.kind in (EXACT, PRECISE) and check.outcome == PASSED:
+                sentences[check.name] = check.sentence
+        return [sentences[name] for name in sorted(sentences, key=_LEADING.index)]
 
     @property
     def reasons(self) -> list[str]:
         """Why it does not pass: what failed, then what is not decided; empty where it does."""
         return [
-            one.sentence
+            check.sentence
             for outcome in (FAILED, UNJUDGED)
-            for one in self.checks
-            if one.counts and one.outcome == outcome
+            for check in self.checks
+            if check.counts and check.outcome == outcome
         ]
 
     @property
-    def kept(self) -> str:
+    def budgets_line(self) -> str:
         """How many budgets are kept, and how many had nothing to keep; empty without any."""
-        passed = [one for one in self.of_kind("budget") if one.outcome == PASSED]
-        empty = sum(one.is_empty for one in passed)
-        kept = len(passed) - empty
-        told = [f"{units.counted(kept, 'budgets')} kept"] if kept else []
+        passed = [check for check in self.of_kind("budget") if check.outcome == PASSED]
+        empty = sum(check.is_empty for check in passed)
+        budget_count = len(passed) - empty
+        phrases = [f"{units.count_noun(budget_count, 'budgets')} kept"] if budget_count else []
         if empty:
-            number = units.count(empty) if told else units.counted(empty, "budgets")
-            told.append(f"{number} matched nothing (optional)")
-        return f"{'; '.join(told)}." if told else ""
+            number = units.count(empty) if phrases else units.count_noun(empty, "budgets")
+            phrases.append(f"{number} matched nothing (optional)")
+        return f"{'; '.join(phrases)}." if phrases else ""
 
     def of_kind(self, kind: str) -> list[Finding]:
         """Checks of one kind, those that do not pass first."""
-        return sorted((one for one in self.checks if one.kind == kind), key=lambda one: one.urgency)
+        return sorted(
+            (check for check in self.checks if check.kind == kind), key=lambda check: check.urgency
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         return {
             "outcome": self.outcome,
-            "asked": sayable(self.asked),
-            "unseen": sayable(self.unseen),
-            "certain": [sayable(one) for one in self.leading],
+            "asked": safe_text(self.options),
+            "unseen": safe_text(self.unseen),
+            "certain": [safe_text(sentence) for sentence in self.leading],
             "checks": [
                 {
-                    "kind": one.kind,
-                    "name": sayable(one.name),
-                    "outcome": one.outcome,
-                    "counts": one.counts,
-                    "sentence": sayable(one.sentence),
+                    "kind": check.kind,
+                    "name": safe_text(check.name),
+                    "outcome": check.outcome,
+                    "counts": check.counts,
+                    "sentence": safe_text(check.sentence),
                 }
-                for one in self.checks
+                for check in self.checks
             ],
         }
 
@@ -163,21 +165,23 @@ _ENDED_EARLY = tuple(RULES[code].title for code in ("lost_recording", "partial_r
 
 def doubts_of(notes: Iterable[str]) -> tuple[str, ...]:
     """The notes that say a recording ended early and holds less than was asked, each once."""
-    return tuple(dict.fromkeys(one for one in notes if any(said in one for said in _ENDED_EARLY)))
+    return tuple(
+        dict.fromkeys(note for note in notes if any(phrase in note for phrase in _ENDED_EARLY))
+    )
 
 
 # -- from a comparison and budgets to a gate -------------------------------------------------------
 
-_MOST_NAMED = 4
+_MAX_NAMED = 4
 _INTERVAL = "95 % interval"
 _WHAT_TO_DO = (
     "Record the same program with the same inputs, two cycles or more; where the new run is meant "
     "to do other work, compare it with a new base."
 )
 _SLOW_FIRST = "Skip warm-up when recording (--skip)."
-_FEWEST_RUNS = 5
+_MIN_RUNS = 5
 """Runs of each side that decide anything in turn."""
-_MOST_RUNS = 200
+_MAX_RUNS = 200
 _IN_TURN = "timesink ab --base '...' --new '...'"
 _SHOWN_PCT = 50.0
 """A mean of all cycles that grew by more does not pass, where nothing but a regression fails."""
@@ -194,7 +198,7 @@ def gate_of(
     limit: Limit | None = None,
     budgets: Sequence[Finding] = (),
     *,
-    asked: str = "",
+    options: str = "",
     command: Sequence[str] = (),
 ) -> Gate:
     """Whether a comparison of pairs passes.
@@ -202,49 +206,49 @@ def gate_of(
     Without a `limit` cycle time is shown, and fails nothing; budgets do.  Of several ranks or
     processes the run as a whole counts; cases and sorts of cycles each for itself.
     """
-    cases = [(one, one.diagnosis) for one in comparison.cases if one.diagnosis is not None]
+    cases = [(case, case.diagnosis) for case in comparison.cases if case.diagnosis is not None]
     if not cases:
         raise NotFoundError("there is no pair of processes to judge", "give BASE and NEW, two runs")
     several = len(cases) > 1
-    is_budgeted = any(one.name == "cycle max_increase" for one in budgets)
+    is_budgeted = any(budget.name == "cycle max_increase" for budget in budgets)
     checks = []
     for case, why in cases:
-        title, said = case.pairs[0].title, sentence(why, limit, is_budgeted=is_budgeted)
+        title, text = case.pairs[0].title, sentence(why, limit, is_budgeted=is_budgeted)
         outcome = _outcome(why, limit)
         plain = case.pairs[0].pair.plain
         if plain is not None and plain.decision is not None and why.cycle_time.outcome:
-            outcome, said = _of_several_runs(why, plain.decision, limit)
+            outcome, text = _of_several_runs(why, plain.decision, limit)
         elif limit is not None and (unequal := _unequal(case)) and why.verdict != "incomparable":
-            outcome, said = UNJUDGED, f"{unequal} {said} {_WHAT_TO_DO}"
+            outcome, text = UNJUDGED, f"{unequal} {text} {_WHAT_TO_DO}"
         elif limit is not None and outcome == FAILED and (same := same_program(case, why, limit)):
-            outcome, said = UNJUDGED, f"{said} {same}"
+            outcome, text = UNJUDGED, f"{text} {same}"
         checks.append(
             Finding(
                 CYCLE_TIME,
-                f"{title}: {said}" if several else said,
+                f"{title}: {text}" if several else text,
                 cost_ns=why.judged_time.new_ns,
                 name=f"cycle time of {title}" if several else "cycle time",
                 outcome=outcome,
                 counts=limit is not None,
             )
         )
-    first = min(zip(checks, cases, strict=True), key=lambda one: one[0].urgency)[1]
-    signals = [one for one in budgets if one.kind in (EXACT, PRECISE)]
-    others = [one for one in budgets if one.kind not in (EXACT, PRECISE)]
-    told = frozenset(one.name for one in signals)
+    first = min(zip(checks, cases, strict=True), key=lambda entry: entry[0].urgency)[1]
+    signals = [budget for budget in budgets if budget.kind in (EXACT, PRECISE)]
+    other_budgets = [budget for budget in budgets if budget.kind not in (EXACT, PRECISE)]
+    signal_names = frozenset(signal.name for signal in signals)
     # What is known of the test, of what was left out, and of the recordings.
     notes = [*(note for _, why in cases for note in why.notes), *comparison.notes]
-    for one in comparison.pairs:
-        for role in (one.pair.base, one.pair.new):
+    for pair in comparison.pairs:
+        for role in (pair.pair.base, pair.pair.new):
             notes += [f"{role.label}: {note}" for note in role.notes]
     doubts = doubts_of(notes)
     return Gate(
-        subject=units.listed([one.pairs[0].title for one, _ in cases], _MOST_NAMED, "; "),
-        asked=asked,
-        checks=(*signals, *checks, *others, _recordings(comparison, doubts)),
-        certain=_certain(first, told, several=several),
+        subject=units.join_names([case.pairs[0].title for case, _ in cases], _MAX_NAMED, "; "),
+        options=options,
+        checks=(*signals, *checks, *other_budgets, _recordings(comparison, doubts)),
+        certain=_certain(first, signal_names, several=several),
         why=first[1],
-        unseen=_unseen([one for one in cases if not one[1].cycle_time.outcome], limit),
+        unseen=_unseen([entry for entry in cases if not entry[1].cycle_time.outcome], limit),
         doubts=doubts,
         notes=tuple(dict.fromkeys(notes)),
         command=tuple(command),
@@ -255,27 +259,27 @@ def _of_several_runs(why: Diagnosis, decision: Decision, limit: Limit | None) ->
     """What several runs a side say: they decide it, or need more of them."""
     allowed = None if limit is None else limit.allowed_pct or None
     beyond = decision.is_beyond(allowed)
-    said = why.reason if allowed is None else f"{why.reason} Allowed: {allowed:g} %."
+    reason = why.reason if allowed is None else f"{why.reason} Allowed: {allowed:g} %."
     if beyond is None and decision.outcome != "undecided":
-        said = f"{said} That much more is not ruled out: more runs in turn would decide."
-    return {True: FAILED, False: PASSED, None: UNJUDGED}[beyond], said
+        reason = f"{reason} That much more is not ruled out: more runs in turn would decide."
+    return {True: FAILED, False: PASSED, None: UNJUDGED}[beyond], reason
 
 
-def _certain(case: _Case, told: frozenset[str], *, several: bool) -> dict[str, str]:
+def _certain(case: _Case, signal_names: frozenset[str], *, several: bool) -> dict[str, str]:
     """What is certain of one case, with its title where there are others."""
-    lines = certain_lines(case[0].pairs[0], case[1], told)
+    lines = certain_lines(case[0].pairs[0], case[1], signal_names)
     title = case[0].pairs[0].title
     return {name: f"{title}: {line}" for name, line in lines.items()} if several else lines
 
 
 def gate_of_error(
-    error: TimesinkError, subject: str, *, asked: str = "", command: Sequence[str] = ()
+    error: TimesinkError, subject: str, *, options: str = "", command: Sequence[str] = ()
 ) -> Gate:
     """The gate of runs that could not be compared at all."""
     hint = f" (hint: {error.hint})" if error.hint else ""
-    said = f"{error.message}{hint}"
-    check = Finding(CYCLE_TIME, said, name=CYCLE_TIME, outcome=UNJUDGED)
-    return Gate(subject, asked, (check,), command=tuple(command))
+    text = f"{error.message}{hint}"
+    check = Finding(CYCLE_TIME, text, name=CYCLE_TIME, outcome=UNJUDGED)
+    return Gate(subject, options, (check,), command=tuple(command))
 
 
 def _outcome(why: Diagnosis, limit: Limit | None) -> str:
@@ -294,18 +298,19 @@ def _recordings(comparison: Comparison, doubts: Sequence[str]) -> Finding:
     and fails nothing.
     """
     lost = [*comparison.cases_left_out, *comparison.files_left_out]
-    lost += [f"{one} (it has no partner)" for one in comparison.roles_left_out]
+    lost += [f"{role} (it has no partner)" for role in comparison.roles_left_out]
     if lost:
-        said = f"Not compared: {units.listed(lost, _MOST_NAMED, '; ')}."
+        text = f"Not compared: {units.join_names(lost, _MAX_NAMED, '; ')}."
     elif doubts:
-        said = f"{units.listed(doubts, _MOST_NAMED, '; ')}."
+        text = f"{units.join_names(doubts, _MAX_NAMED, '; ')}."
     else:
-        said = (
-            f"All were read: {units.counted(len(comparison.pairs), 'pairs')} of processes compared."
+        text = (
+            f"All were read: {units.count_noun(len(comparison.pairs), 'pairs')} of processes "
+            "compared."
         )
     outcome = UNJUDGED if lost or doubts else PASSED
     counts = bool(lost) or not doubts
-    return Finding("recordings", said, name="recordings", outcome=outcome, counts=counts)
+    return Finding("recordings", text, name="recordings", outcome=outcome, counts=counts)
 
 
 # -- why cycle time passes or does not, in words --------------------------------------------------
@@ -344,32 +349,32 @@ def _is_shown_beyond(why: Diagnosis, limit: Limit) -> bool:
     lengths, allowed = why.judged_time, limit.allowed_pct or _SHOWN_PCT
     if why.verdict not in {"no_change", "regression"}:
         return False
-    shown = lengths.change_pct or 0.0
+    change_pct = lengths.change_pct or 0.0
     bounds = lengths.tested_interval_pct
-    is_open = bounds is None or bounds[1] > allowed or shown > _TWICE_PCT
-    return (lengths.tested_pct or 0.0) <= allowed < shown and is_open
+    is_open = bounds is None or bounds[1] > allowed or change_pct > _TWICE_PCT
+    return (lengths.tested_pct or 0.0) <= allowed < change_pct and is_open
 
 
 def _runs(lengths: CycleTime) -> str:
     """How many runs would decide, as far as their cycles tell."""
     if lengths.by == CORRECTED:
         return f"Steps timed without a profiler would decide: {_IN_TURN}."
-    found = lengths.tested_pct or lengths.change_pct or 0.0
-    return runs_told(unseen_pct(lengths) or 0.0, found)
+    change_pct = lengths.tested_pct or lengths.change_pct or 0.0
+    return runs_told(unseen_pct(lengths) or 0.0, change_pct)
 
 
-def runs_told(half: float, found: float) -> str:
+def runs_told(half: float, distance: float) -> str:
     """How many runs would decide, and how: by half an interval and how far off its middle is."""
-    many = max(_FEWEST_RUNS, math.ceil((half / found) ** 2) if found else 0)
-    if many > _MOST_RUNS:
+    many = max(_MIN_RUNS, math.ceil((half / distance) ** 2) if distance else 0)
+    if many > _MAX_RUNS:
         return f"More runs in turn may decide: {_IN_TURN}."
     return f"About {units.count(many)} runs of each side in turn would decide: {_IN_TURN}."
 
 
 def _unequal(case: Comparison) -> str:
     """That cycles hold other work, and could not be put together until they do; else empty."""
-    pairs = [one.pair for one in case.pairs if not one.pair.workload.comparable]
-    reasons = [one.workload.reasons[:1] for one in pairs if one.equal_work is None]
+    pairs = [pair.pair for pair in case.pairs if not pair.pair.workload.comparable]
+    reasons = [pair.workload.reasons[:1] for pair in pairs if pair.equal_work is None]
     return " ".join(["Cycles do not hold the same work.", *reasons[0]]) if reasons else ""
 
 
@@ -382,17 +387,17 @@ def same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
         # Device time says so for certain.
         return ""
     lengths = why.cycle_time
-    explained = sum(max(one.explained_ns, 0.0) for one in why.causes)
+    explained = sum(max(cause.explained_ns, 0.0) for cause in why.causes)
     least = _LITTLE * (lengths.new_ns - lengths.base_ns)
-    told = 100 * explained / lengths.base_ns if lengths.base_ns else 0.0
-    if explained > least and limit.is_exceeded(told):
+    explained_pct = 100 * explained / lengths.base_ns if lengths.base_ns else 0.0
+    if explained > least and limit.is_exceeded(explained_pct):
         return ""
-    device = [only_the_host_is_slower(Told(one.pair).pair.times) for one in case.pairs]
-    known = [one for one in device if one is not None]
-    if known and len(known) == len(device):
-        took = times(*(sum(side) / len(known) for side in zip(*known, strict=True)))
+    device = [only_the_host_is_slower(PairView(pair.pair).pair.times) for pair in case.pairs]
+    device_times = [time_pair for time_pair in device if time_pair is not None]
+    if device_times and len(device_times) == len(device):
+        took = times(*(sum(side) / len(device_times) for side in zip(*device_times, strict=True)))
         same = f"device time is the same ({took} per cycle), and so are the counts of calls"
-    elif all(_runs_on_the_host_alone(one) for one in case.pairs):
+    elif all(_runs_on_the_host_alone(pair) for pair in case.pairs):
         same = "the recorded calls are the same, one by one"
     elif lengths.by == PLAIN and why.program is None:
         return (
@@ -408,12 +413,12 @@ def same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
     )
 
 
-def _runs_on_the_host_alone(one: Compared) -> bool:
+def _runs_on_the_host_alone(pair: Compared) -> bool:
     """Whether the program is the same for sure, and nothing of it ran on a device."""
-    found = one.diagnosis.program
-    if found is None or not (found.same and found.certain):
+    program = pair.diagnosis.program
+    if program is None or not (program.same and program.certain):
         return False
-    return not found.device_time.base_ns and not found.device_time.new_ns
+    return not program.device_time.base_ns and not program.device_time.new_ns
 
 
 def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) -> str:
@@ -421,21 +426,21 @@ def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) 
 
     Without a limit a budget may judge how much longer cycles take (`is_budgeted`).
     """
-    said, bounds = why.reason, why.judged_time.interval_pct
+    reason, bounds = why.reason, why.judged_time.interval_pct
     if why.verdict == "incomparable":
-        return said if why.is_unfit else f"{said} {_WHAT_TO_DO}"
+        return reason if why.is_unfit else f"{reason} {_WHAT_TO_DO}"
     # The reason of several processes does not name the interval itself.
-    if bounds is not None and _INTERVAL not in said and said.endswith(")."):
-        said = f"{said.removesuffix(').')}, {_INTERVAL} {interval_pct(*bounds)})."
+    if bounds is not None and _INTERVAL not in reason and reason.endswith(")."):
+        reason = f"{reason.removesuffix(').')}, {_INTERVAL} {interval_pct(*bounds)})."
     if limit is not None and (open_ := doubt(why, limit)):
-        return f"{said} {open_}"
+        return f"{reason} {open_}"
     if why.verdict != "regression":
         # What passes names both figures: of all cycles, and of those that were tested.
         steady = f" {_steady_told(why)}." if limit and _differs(why.judged_time) else ""
-        return f"{said}{steady}"
+        return f"{reason}{steady}"
     if limit is None:
-        return said if is_budgeted else f"{said} Without --fail-on that fails nothing."
-    return said if limit.allowed_pct is None else f"{said} {_held(why, limit)}"
+        return reason if is_budgeted else f"{reason} Without --fail-on that fails nothing."
+    return reason if limit.allowed_pct is None else f"{reason} {_limit_words(why, limit)}"
 
 
 def doubt(why: Diagnosis, limit: Limit) -> str:
@@ -444,31 +449,31 @@ def doubt(why: Diagnosis, limit: Limit) -> str:
         return f"{_steady_told(why)}: means say the opposite of most cycles. {_SLOW_FIRST}"
     if not _is_open(why, limit):
         return ""
-    lengths, shown = why.judged_time, _is_shown_beyond(why, limit)
+    lengths, is_beyond_limit = why.judged_time, _is_shown_beyond(why, limit)
     estimate = f"{_steady_told(why)}. " if _differs(lengths) else ""
-    allowed = limit.allowed_pct or (_SHOWN_PCT if shown else 100 * NARROW)
+    allowed = limit.allowed_pct or (_SHOWN_PCT if is_beyond_limit else 100 * NARROW)
     runs = _runs(lengths)
     bounds = lengths.tested_interval_pct
-    if not shown and bounds is not None and (lengths.tested_pct or 0.0) <= allowed:
-        most = _rounded(bounds[1])
+    if not is_beyond_limit and bounds is not None and (lengths.tested_pct or 0.0) <= allowed:
+        most = _rounded_pct(bounds[1])
         ruled_out = f"{allowed:g} % more is allowed, and up to {most} cannot be ruled out"
         return f"{estimate}Not decided: {ruled_out}. {runs}"
-    what = "the mean of all cycles" if shown else "that"
+    what = "the mean of all cycles" if is_beyond_limit else "that"
     doubtful = "the estimate is too wide" if lengths.by == CORRECTED else "cycles are too uneven"
     return (
         f"{estimate}Not decided: {what} is beyond {allowed:g} %, and {doubtful} to be "
-        f"certain of it. {runs}{f' {_SLOW_FIRST}' if shown else ''}"
+        f"certain of it. {runs}{f' {_SLOW_FIRST}' if is_beyond_limit else ''}"
     )
 
 
-def _held(why: Diagnosis, limit: Limit) -> str:
+def _limit_words(why: Diagnosis, limit: Limit) -> str:
     """What was held against the limit, where that is another figure, and what is allowed."""
     allowed = f"{limit.allowed_pct:g} % more."
-    held = _steady_told(why) if _differs(why.judged_time) else ""
+    steady = _steady_told(why) if _differs(why.judged_time) else ""
     if limit.is_exceeded(why.judged_time.tested_pct):
-        return f"{held}; allowed: {allowed}" if held else f"Allowed: {allowed}"
+        return f"{steady}; allowed: {allowed}" if steady else f"Allowed: {allowed}"
     within = f"within what is allowed: {allowed}"
-    passes = f"{held}, {within}" if held else f"That is {within}"
+    passes = f"{steady}, {within}" if steady else f"That is {within}"
     return f"{passes}{_beyond(why, limit)}"
 
 
@@ -514,19 +519,22 @@ def _unseen(cases: Sequence[_Case], limit: Limit | None) -> str:
 
     What was seen needs no such sentence.
     """
-    known = [
+    candidates = [
         (smallest, case, why)
         for case, why in cases
         if why.verdict == "no_change" and (smallest := unseen_pct(why.judged_time)) is not None
     ]
-    if not known:
+    if not candidates:
         return ""
-    smallest, case, diagnosis = max(known, key=lambda one: one[0])
+    smallest, case, diagnosis = max(candidates, key=lambda candidate: candidate[0])
     # Cycles of either side, of the process that has fewest.
-    lengths = [Told(one.pair).pair.cycle_times for one in case.pairs]
-    fewest = (min(len(one.base_ns) for one in lengths), min(len(one.new_ns) for one in lengths))
-    said = unseen(smallest, limit, fewest, by=diagnosis.judged_time.by)
-    return f"{case.pairs[0].title}: {said}" if len(cases) > 1 else said
+    lengths = [PairView(pair.pair).pair.cycle_times for pair in case.pairs]
+    fewest = (
+        min(len(length.base_ns) for length in lengths),
+        min(len(length.new_ns) for length in lengths),
+    )
+    text = unseen(smallest, limit, fewest, by=diagnosis.judged_time.by)
+    return f"{case.pairs[0].title}: {text}" if len(cases) > 1 else text
 
 
 def unseen(
@@ -538,14 +546,14 @@ def unseen(
     if by == CORRECTED:
         seen_in = "estimates without profiler overhead"
         remedy = "Record with timesink record, which also times steps without a profiler."
-    said = f"Changes below about {_rounded(smallest_pct)} cannot be seen in {seen_in}"
+    text = f"Changes below about {_rounded_pct(smallest_pct)} cannot be seen in {seen_in}"
     allowed = None if limit is None else limit.allowed_pct
     if not allowed or smallest_pct <= allowed:
-        return f"{said}."
-    return f"{said}: a slow-down of {allowed:g} % may pass. {remedy}"
+        return f"{text}."
+    return f"{text}: a slow-down of {allowed:g} % may pass. {remedy}"
 
 
-def _rounded(pct: float) -> str:
+def _rounded_pct(pct: float) -> str:
     """Two digits, upward: more would claim to know it."""
     if pct >= 100:
         return f"{units.count(math.ceil(pct))} %"

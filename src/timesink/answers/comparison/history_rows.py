@@ -30,16 +30,16 @@ from timesink.answers.comparison.baseline_store import (
     reference,
     store_at,
 )
-from timesink.answers.comparison.kept_runs import Runs, read_sides
-from timesink.answers.comparison.repeated import expanded
+from timesink.answers.comparison.repeated import expand_paths
 from timesink.answers.comparison.report import members_of
+from timesink.answers.comparison.run_store import Runs, read_sides
 from timesink.answers.comparison.sides import SideReadOptions, find_side
 from timesink.errors import NotFoundError, UnreadableError, UsageError
 from timesink.formats import SERIES
 from timesink.formats.small_files import DamagedError, decode_small_json
 from timesink.model.diagnosis import PLAIN, RECORDED
 from timesink.model.recorded_run import RecordedRun
-from timesink.model.units import counted, listed
+from timesink.model.units import count_noun, join_names
 from timesink.recorder.versions import git, state_of
 from timesink.sources.ab_folder import NEW, is_ab, read_ab
 from timesink.sources.sidecars import run_file_in
@@ -122,12 +122,14 @@ class HistoryRow:
 
     def value(self, signal: str) -> float | str | None:
         """What its runs say of a signal: the middle of times, and counts that are equal in all."""
-        told = [one for one in (getattr(run, signal) for run in self.runs) if one is not None]
-        if not told:
+        values = [
+            value for value in (getattr(run, signal) for run in self.runs) if value is not None
+        ]
+        if not values:
             return None
         if signal.endswith("_ns"):
-            return float(np.median(told))
-        return told[0] if len(set(told)) == 1 else None
+            return float(np.median(values))
+        return values[0] if len(set(values)) == 1 else None
 
     def disagree(self, signal: str) -> bool:
         """Whether a count is another one from run to run."""
@@ -154,10 +156,15 @@ def add_runs(
     """Keep what runs measured as a row of a series; and whether they were not there before."""
     place = series_store(name, store)
     options = reading or SideReadOptions()
-    paths = list(expanded(runs))
-    measured = _with_devices([one for run in paths for one in measured_runs(run, options)])
+    paths = list(expand_paths(runs))
+    measured = _with_devices(
+        [measured_run for run in paths for measured_run in measured_runs(run, options)]
+    )
     chosen, dirty = (commit, False) if commit else _commit_in(paths)
-    started = min((one.started_us for one in measured if one.started_us), default=None)
+    started = min(
+        (measured_run.started_us for measured_run in measured if measured_run.started_us),
+        default=None,
+    )
     version = commit_of(chosen, time_us, started)
     version = replace(version, dirty=version.dirty or dirty)
     added = AddedRuns(SCHEMA, __version__, version, measured)
@@ -170,20 +177,22 @@ def _commit_in(paths: Sequence[Path]) -> tuple[str | None, bool]:
     """The commit that folders of `timesink ab` name, else that of the work tree; is it dirty."""
     here = state_of(Path.cwd())
     sides = [read_ab(run).new if is_ab(run) else None for run in paths]
-    known = {(one.commit, one.dirty) if one and one.commit else here for one in sides}
-    commits = sorted({commit or "no commit" for commit, _ in known})
+    states = {(side.commit, side.dirty) if side and side.commit else here for side in sides}
+    commits = sorted({commit or "no commit" for commit, _ in states})
     if len(commits) > 1:
         hint = "add them one by one, or name the commit with --commit SHA"
-        raise UsageError(f"these runs are of {' and '.join(one[:10] for one in commits)}", hint)
-    return next(iter(known))[0], any(dirty for _, dirty in known)
+        raise UsageError(
+            f"these runs are of {' and '.join(commit[:10] for commit in commits)}", hint
+        )
+    return next(iter(states))[0], any(dirty for _, dirty in states)
 
 
 def _with_devices(measured: Sequence[MeasuredRun]) -> tuple[MeasuredRun, ...]:
     """Runs with the devices that others of the same host name: without counters they name none."""
-    named = {(one.processor, one.cores): one.devices for one in measured if one.devices}
+    named = {(run.processor, run.cores): run.devices for run in measured if run.devices}
     return tuple(
-        replace(one, devices=one.devices or named.get((one.processor, one.cores), ()))
-        for one in measured
+        replace(run, devices=run.devices or named.get((run.processor, run.cores), ()))
+        for run in measured
     )
 
 
@@ -193,27 +202,27 @@ def measured_runs(run: str | Path, reading: SideReadOptions) -> Iterator[Measure
         raise UsageError(f"{run}: is a baseline", "give recordings, or a folder of  timesink ab")
     folder = Path(run)
     if not is_ab(folder):
-        yield _measured(folder, reading)
+        yield _measure_run(folder, reading)
         return
     ab = read_ab(folder)
-    timed = [one for one in ab.counted if one.side == NEW]
+    timed = [ab_run for ab_run in ab.counted if ab_run.side == NEW]
     if not timed:
         hint = f"go on with  timesink ab --resume {shlex.quote(str(folder))}"
         raise UnreadableError(f"{folder}: holds no new run that counts", hint)
-    for one in timed:
-        yield _measured(folder / one.folder, reading)
+    for ab_run in timed:
+        yield _measure_run(folder / ab_run.folder, reading)
     if NEW in ab.timelines():
         # Its cycles were not timed in turn with the others: counts alone.
-        told = _measured(folder / ab.timelines()[NEW], reading)
-        yield replace(told, cycles=0, cycle_ns=None, mean_ns=None)
+        timeline_run = _measure_run(folder / ab.timelines()[NEW], reading)
+        yield replace(timeline_run, cycles=0, cycle_ns=None, mean_ns=None)
 
 
-def _measured(folder: Path, reading: SideReadOptions) -> MeasuredRun:
+def _measure_run(folder: Path, reading: SideReadOptions) -> MeasuredRun:
     file = run_file_in(folder) if folder.is_dir() else None
     recorded = None if file is None else file.run
-    if recorded is not None and not any(one.trace for one in recorded.processes):
+    if recorded is not None and not any(process.trace for process in recorded.processes):
         if not timed_runs(recorded, folder.name):
-            ranks = counted(len(recorded.processes), "processes")
+            ranks = count_noun(len(recorded.processes), "processes")
             why = f"those it has are of one of {ranks}" if recorded.plain_ns else ""
             why = why or recorded.why_partial or "the recorder timed no cycle"
             raise UnreadableError(
@@ -223,57 +232,61 @@ def _measured(folder: Path, reading: SideReadOptions) -> MeasuredRun:
         return _with_recorded(MeasuredRun(folder.name), recorded)
     side = find_side(folder, None)
     (read,), _, _ = read_sides(Runs(reading), [side.sources])
-    found = _together([signals_of(one.role) for one in members_of(read)])
+    signals = _together([signals_of(member.role) for member in members_of(read)])
     facts = facts_of(read)
-    told = MeasuredRun(
+    measured_run = MeasuredRun(
         folder.name,
-        cycles=max((one.role.cycles for one in members_of(read)), default=0),
+        cycles=max((member.role.cycles for member in members_of(read)), default=0),
         by=RECORDED,
-        cycle_ns=found.cycle_ns,
-        mean_ns=max((one.role.mean_cycle_ns for one in members_of(read)), default=None),
-        **{name: getattr(found, name) for name in _SUMMED},
-        peak_memory_bytes=found.peak_memory_bytes,
-        program=found.program,
+        cycle_ns=signals.cycle_ns,
+        mean_ns=max((member.role.mean_cycle_ns for member in members_of(read)), default=None),
+        **{name: getattr(signals, name) for name in _SUMMED},
+        peak_memory_bytes=signals.peak_memory_bytes,
+        program=signals.program,
         processor=facts["processor"],
         devices=tuple(facts["devices"]),
         versions=facts["versions"],
     )
-    recorders = [one.recorded for one in read if one.recorded is not None]
-    return _with_recorded(told, recorders[0]) if recorders else told
+    recorders = [side_run.recorded for side_run in read if side_run.recorded is not None]
+    return _with_recorded(measured_run, recorders[0]) if recorders else measured_run
 
 
-def _with_recorded(told: MeasuredRun, recorded: RecordedRun) -> MeasuredRun:
+def _with_recorded(measured_run: MeasuredRun, recorded: RecordedRun) -> MeasuredRun:
     """A run with what its recorder says; plain cycles tell its speed, where there are any."""
-    for timed in timed_runs(recorded, told.name):
+    for timed in timed_runs(recorded, measured_run.name):
         cycles = len(timed.cycles_ns)
-        told = replace(
-            told, by=PLAIN, cycles=cycles, cycle_ns=timed.typical_ns, mean_ns=timed.mean_ns
+        measured_run = replace(
+            measured_run, by=PLAIN, cycles=cycles, cycle_ns=timed.typical_ns, mean_ns=timed.mean_ns
         )
-    devices = tuple(sorted({one.name for one in recorded.devices if one.name}))
+    devices = tuple(sorted({device.name for device in recorded.devices if device.name}))
     return replace(
-        told,
+        measured_run,
         started_us=recorded.started_us,
         processor=recorded.host.cpu,
         cores=recorded.host.cores,
-        devices=devices or told.devices,
-        versions={**told.versions, **recorded.versions},
+        devices=devices or measured_run.devices,
+        versions={**measured_run.versions, **recorded.versions},
         command=recorded.command,
     )
 
 
-def _together(found: Sequence[Signals]) -> Signals:
+def _together(signals: Sequence[Signals]) -> Signals:
     """Signals of all processes of a run: work adds up, the slowest and largest count."""
-    if len(found) == 1:
-        return found[0]
+    if len(signals) == 1:
+        return signals[0]
 
-    def known(name: str) -> list[float]:
-        return [getattr(one, name) for one in found if getattr(one, name) is not None]
+    def values(name: str) -> list[float]:
+        return [
+            getattr(process_signals, name)
+            for process_signals in signals
+            if getattr(process_signals, name) is not None
+        ]
 
     def total(name: str) -> float | None:
-        return sum(known(name)) if known(name) else None
+        return sum(values(name)) if values(name) else None
 
-    programs = "".join(one.program or "" for one in found)
-    peak = max(known("peak_memory_bytes"), default=None)
+    programs = "".join(process_signals.program or "" for process_signals in signals)
+    peak = max(values("peak_memory_bytes"), default=None)
     return Signals(
         program=hashlib.sha256(programs.encode()).hexdigest()[:16] if programs else None,
         launches=total("launches"),
@@ -281,7 +294,7 @@ def _together(found: Sequence[Signals]) -> Signals:
         copied_bytes=total("copied_bytes"),
         device_ns=total("device_ns"),
         peak_memory_bytes=None if peak is None else int(peak),
-        cycle_ns=max(known("cycle_ns"), default=None),
+        cycle_ns=max(values("cycle_ns"), default=None),
     )
 
 
@@ -289,28 +302,28 @@ def _together(found: Sequence[Signals]) -> Signals:
 
 
 def commit_of(
-    given: str | None, time_us: int | None = None, started_us: int | None = None
+    revision: str | None, time_us: int | None = None, started_us: int | None = None
 ) -> Commit:
     """The commit that was given, or that of the work tree around the current folder."""
-    found = _from_git(given or "HEAD")
-    if found is None:
-        if given is None:
+    commit = _from_git(revision or "HEAD")
+    if commit is None:
+        if revision is None:
             hint = "name the commit with --commit SHA"
             raise UsageError(f"{Path.cwd()}: not in a git work tree with a commit", hint)
-        if _COMMIT.fullmatch(given) is None:
+        if _COMMIT.fullmatch(revision) is None:
             hint = "4 to 80 letters, digits, . _ and - name one"
-            raise UsageError(f"{given!r} cannot be a commit", hint)
+            raise UsageError(f"{revision!r} cannot be a commit", hint)
         moments = (time_us, started_us, time.time_ns() // 1000)
-        return Commit(given, next(one for one in moments if one is not None))
-    if given is None:
-        found = replace(found, dirty=state_of(Path.cwd())[1])
-    return found if time_us is None else replace(found, time_us=time_us)
+        return Commit(revision, next(moment for moment in moments if moment is not None))
+    if revision is None:
+        commit = replace(commit, dirty=state_of(Path.cwd())[1])
+    return commit if time_us is None else replace(commit, time_us=time_us)
 
 
 def _from_git(revision: str) -> Commit | None:
     form = _BETWEEN.join(("%H", "%ct", "%s"))
-    told = _git("log", "-1", f"--format={form}", "--end-of-options", revision)
-    parts = told.split(_BETWEEN, 2)
+    output = _git("log", "-1", f"--format={form}", "--end-of-options", revision)
+    parts = output.split(_BETWEEN, 2)
     return Commit(parts[0], int(parts[1]) * 1_000_000, parts[2]) if len(parts) == 3 else None
 
 
@@ -347,18 +360,18 @@ def history_rows(
     files = place.names()
     if not files:
         above = store_at(store)
-        known = [reference(one) for one in above.series()]
+        references = [reference(series_name) for series_name in above.series()]
         hint = (
-            f"there are {listed(known)}"
-            if known
+            f"there are {join_names(references)}"
+            if references
             else f"timesink baseline add {name} RUN  begins it"
         )
         raise NotFoundError(f"{reference(name)}: no history in {above.place}", hint)
     notes: list[str] = []
     commits: dict[str, Commit] = {}
-    found: dict[tuple[str, str, str], dict[bytes, MeasuredRun]] = {}
+    runs_by_row: dict[tuple[str, str, str], dict[bytes, MeasuredRun]] = {}
     for file in files:
-        added = _added(place.read(file))
+        added = _added_runs(place.read(file))
         if added is None:
             notes.append(f"left out {file}{_ROW}: cannot be read by timesink {__version__}")
             continue
@@ -366,30 +379,32 @@ def history_rows(
         dirty = added.commit.dirty or (sha in commits and commits[sha].dirty)
         commits[sha] = replace(commits.get(sha, added.commit), dirty=dirty)
         for run in added.runs:
-            row = found.setdefault((sha, run.machine, _by(added, run)), {})
+            row = runs_by_row.setdefault((sha, run.machine, _by(added, run)), {})
             row[msgspec.json.encode(run)] = run
-    if not found:
+    if not runs_by_row:
         raise UnreadableError(
             f"{reference(name)} in {place.place}: {notes[0]}", "add the runs again"
         )
     rows = [
         HistoryRow(commits[sha], machine, by, tuple(runs.values()))
-        for (sha, machine, by), runs in found.items()
+        for (sha, machine, by), runs in runs_by_row.items()
     ]
-    rows.sort(key=lambda row: (row.commit.time_us, min(one.started_us or 0 for one in row.runs)))
+    rows.sort(key=lambda row: (row.commit.time_us, min(run.started_us or 0 for run in row.runs)))
     if any(row.commit.dirty for row in rows):
-        changed = listed(list(dict.fromkeys(row.commit.short for row in rows if row.commit.dirty)))
+        changed = join_names(
+            list(dict.fromkeys(row.commit.short for row in rows if row.commit.dirty))
+        )
         notes.append(f"measured with changes that are in no commit: {changed}")
     return tuple(rows), tuple(notes)
 
 
 def _by(added: AddedRuns, run: MeasuredRun) -> str:
     """A timeline beside runs in turn belongs to their row."""
-    timed = (one.by for one in added.runs if one.cycle_ns is not None)
+    timed = (run.by for run in added.runs if run.cycle_ns is not None)
     return run.by if run.cycle_ns is not None else next(timed, run.by)
 
 
-def _added(content: bytes | None) -> AddedRuns | None:
+def _added_runs(content: bytes | None) -> AddedRuns | None:
     try:
         added = decode_small_json(content or b"", "", "", AddedRuns)
     except DamagedError:
@@ -399,7 +414,7 @@ def _added(content: bytes | None) -> AddedRuns | None:
 
 def added_words(added: AddedRuns, name: str, place: str, *, new: bool) -> str:
     """That runs were added, in lines."""
-    runs, commit = counted(len(added.runs), "runs"), added.commit
+    runs, commit = count_noun(len(added.runs), "runs"), added.commit
     what = f" ({commit.subject})" if commit.subject else ""
     if not new:
         return f"{reference(name)} has this already: {runs} of {commit.short}{what}"

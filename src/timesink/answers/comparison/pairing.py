@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from timesink.analyses.comparison import Pair, Role
+from timesink.analyses.comparison import Pair, ProcessSteps
 from timesink.answers.comparison.sides import stem_of
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.units import natural
 from timesink.output.names import told_apart
-from timesink.recorder.processes import sayable
+from timesink.recorder.processes import safe_text
 
 if TYPE_CHECKING:
     from timesink.analyses.comparison.efficiency import EfficiencyChange
     from timesink.model.diagnosis import Diagnosis, Expectation
 
-MOST_CROSS_PAIRS = 64
+MAX_CROSS_PAIRS = 64
 """Pairs of unlike processes that are all compared; of more, each process has one partner."""
 
 CYCLE_TYPES = ("prefill", "decode", "layer", "generic")
@@ -38,10 +38,10 @@ _OTHER_SUFFIX = {"_decode": "", "": "_decode"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RoleMember:
+class ProcessMember:
     """A role of a side and what pairs it."""
 
-    role: Role
+    role: ProcessSteps
     job: str
     """Name of the file it comes from."""
     suffix: str
@@ -56,8 +56,8 @@ class Match:
 
     kind: str
     """`strict`: the same process or rank; `cross`: different ones."""
-    base: RoleMember
-    new: RoleMember
+    base: ProcessMember
+    new: ProcessMember
     by_rank: bool = False
 
 
@@ -66,11 +66,11 @@ class Pairing:
     """What was matched, and what was not."""
 
     matches: list[Match] = field(default_factory=list)
-    left_out: list[RoleMember] = field(default_factory=list)
+    left_out: list[ProcessMember] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-def pair_members(base: Sequence[RoleMember], new: Sequence[RoleMember]) -> Pairing:
+def pair_members(base: Sequence[ProcessMember], new: Sequence[ProcessMember]) -> Pairing:
     """Pairs of members, those of the base in order.
 
     Ranks are matched where every member has one.  Otherwise files of the same name and the same
@@ -84,17 +84,20 @@ def pair_members(base: Sequence[RoleMember], new: Sequence[RoleMember]) -> Pairi
     for by_file, sought in product((True, False), ({}, _OTHER_SUFFIX)):
         # Members of the base say which suffix they look for.
         of_base, of_new = (
-            _grouped(
+            _group_members(
                 side,
-                [(one.job if by_file else "", named.get(one.suffix, one.suffix)) for one in side],
+                [
+                    (member.job if by_file else "", named.get(member.suffix, member.suffix))
+                    for member in side
+                ],
             )
             for side, named in zip(rest, (sought, {}), strict=True)
         )
         for group in [group for group in of_base if group in of_new]:
             _match_processes(of_base.pop(group), of_new.pop(group), pairing)
         rest = (
-            [one for members in of_base.values() for one in members],
-            [one for members in of_new.values() for one in members],
+            [member for members in of_base.values() for member in members],
+            [member for members in of_new.values() for member in members],
         )
     if not pairing.matches:
         # What was given explicitly is compared, whatever its cycles are called.
@@ -104,9 +107,11 @@ def pair_members(base: Sequence[RoleMember], new: Sequence[RoleMember]) -> Pairi
     return pairing
 
 
-def _by_rank(base: Sequence[RoleMember], new: Sequence[RoleMember]) -> Pairing | None:
+def _by_rank(base: Sequence[ProcessMember], new: Sequence[ProcessMember]) -> Pairing | None:
     """Pairs of the same rank; None where ranks do not tell all members apart, or do not meet."""
-    of_base, of_new = ({(one.role.rank, one.suffix): one for one in side} for side in (base, new))
+    of_base, of_new = (
+        {(member.role.rank, member.suffix): member for member in side} for side in (base, new)
+    )
     if len(of_base) < len(base) or len(of_new) < len(new):
         return None
     if any(rank is None for rank, _ in (*of_base, *of_new)):
@@ -123,54 +128,56 @@ def _by_rank(base: Sequence[RoleMember], new: Sequence[RoleMember]) -> Pairing |
     return pairing if pairing.matches else None
 
 
-def _match_processes(base: list[RoleMember], new: list[RoleMember], pairing: Pairing) -> None:
+def _match_processes(base: list[ProcessMember], new: list[ProcessMember], pairing: Pairing) -> None:
     """The same process on both sides; of the others, each with each."""
     for with_host in (True, False):
         of_base, of_new = _once(base, with_host=with_host), _once(new, with_host=with_host)
         common = [value for value in of_base if value in of_new]
-        pairing.matches += [Match("strict", of_base[one], of_new[one]) for one in common]
-        matched = {id(side[one]) for one in common for side in (of_base, of_new)}
-        base = [one for one in base if id(one) not in matched]
-        new = [one for one in new if id(one) not in matched]
-    crossed = _crossed(base, new, pairing.notes)
+        pairing.matches += [Match("strict", of_base[key], of_new[key]) for key in common]
+        matched = {id(side[key]) for key in common for side in (of_base, of_new)}
+        base = [member for member in base if id(member) not in matched]
+        new = [member for member in new if id(member) not in matched]
+    crossed = _cross_matches(base, new, pairing.notes)
     pairing.matches += crossed
-    met = {id(side) for one in crossed for side in (one.base, one.new)}
-    pairing.left_out += [one for one in (*base, *new) if id(one) not in met]
+    met = {id(side) for match in crossed for side in (match.base, match.new)}
+    pairing.left_out += [member for member in (*base, *new) if id(member) not in met]
 
 
-def _once(members: Sequence[RoleMember], *, with_host: bool) -> dict[Hashable, RoleMember]:
+def _once(members: Sequence[ProcessMember], *, with_host: bool) -> dict[Hashable, ProcessMember]:
     """Members by host and process, or by process alone, which only one of them has."""
-    keys = [(one.role.host if with_host else "", one.role.pid) for one in members]
+    keys = [(member.role.host if with_host else "", member.role.pid) for member in members]
     return {
-        key: alone
-        for key, (alone, *others) in _grouped(members, keys).items()
-        if not others and not (with_host and alone.role.host is None)
+        key: member
+        for key, (member, *rest) in _group_members(members, keys).items()
+        if not rest and not (with_host and member.role.host is None)
     }
 
 
-def _grouped(
-    members: Iterable[RoleMember], keys: Iterable[Hashable]
-) -> dict[Hashable, list[RoleMember]]:
-    groups: defaultdict[Hashable, list[RoleMember]] = defaultdict(list)
+def _group_members(
+    members: Iterable[ProcessMember], keys: Iterable[Hashable]
+) -> dict[Hashable, list[ProcessMember]]:
+    groups: defaultdict[Hashable, list[ProcessMember]] = defaultdict(list)
     for member, key in zip(members, keys, strict=True):
         groups[key].append(member)
     return dict(groups)
 
 
-def _crossed(base: list[RoleMember], new: list[RoleMember], notes: list[str]) -> list[Match]:
+def _cross_matches(
+    base: list[ProcessMember], new: list[ProcessMember], notes: list[str]
+) -> list[Match]:
     """Every process with every other, unless that is too many: then each has one partner."""
-    if len(base) * len(new) <= MOST_CROSS_PAIRS:
-        return [Match("cross", one, other) for one in base for other in new]
+    if len(base) * len(new) <= MAX_CROSS_PAIRS:
+        return [Match("cross", member, other) for member in base for other in new]
     notes.append(
         f"{len(base)} processes of one side and {len(new)} of the other do not meet: they are "
         "compared one by one in the order of their devices and numbers, not each with each; "
         "choose two with --pid BASE,NEW"
     )
     ordered = (sorted(side, key=_device_and_pid) for side in (base, new))
-    return [Match("cross", one, other) for one, other in zip(*ordered, strict=False)]
+    return [Match("cross", member, other) for member, other in zip(*ordered, strict=False)]
 
 
-def _device_and_pid(member: RoleMember) -> tuple[list[list[tuple[int, str]]], object]:
+def _device_and_pid(member: ProcessMember) -> tuple[list[list[tuple[int, str]]], object]:
     devices = member.role.behaviour["device"].drop_nulls().cast(pl.String).unique().to_list()
     return sorted(map(natural, devices)), natural(member.role.pid)
 
@@ -178,45 +185,51 @@ def _device_and_pid(member: RoleMember) -> tuple[list[list[tuple[int, str]]], ob
 # -- which of several pairs are meant: by sort of cycle, and options that tell them apart ----------
 
 
-def check_cycle_type(asked: str | None) -> None:
+def check_cycle_type(cycle_type: str | None) -> None:
     """Refuse a sort of cycle that does not exist."""
-    if asked is not None and asked not in CYCLE_TYPES:
+    if cycle_type is not None and cycle_type not in CYCLE_TYPES:
         raise UsageError(
-            f"cycle_type {asked}: no such sort of cycle", f"there are {', '.join(CYCLE_TYPES)}"
+            f"cycle_type {cycle_type}: no such sort of cycle", f"there are {', '.join(CYCLE_TYPES)}"
         )
 
 
-def members_of_type(members: Sequence[RoleMember], asked: str | None) -> list[RoleMember]:
+def members_of_type(
+    members: Sequence[ProcessMember], cycle_type: str | None
+) -> list[ProcessMember]:
     """The roles whose cycles are of a sort; at least one."""
-    if asked is None:
+    if cycle_type is None:
         return list(members)
-    types = [_types([one.suffix], [one.role]) for one in members]
-    return [members[place] for place in _fitting(asked, types)]
+    types = [_types([member.suffix], [member.role]) for member in members]
+    return [members[place] for place in _fitting_places(cycle_type, types)]
 
 
-def pairs_of_type(pairing: Pairing, asked: str | None) -> Pairing:
+def pairs_of_type(pairing: Pairing, cycle_type: str | None) -> Pairing:
     """The pairs of a sort of cycle, and what of that sort has no partner; at least one pair."""
-    if asked is None or not pairing.matches:
+    if cycle_type is None or not pairing.matches:
         return pairing
     types = [
-        _types([one.base.suffix, one.new.suffix], [one.base.role, one.new.role])
-        for one in pairing.matches
+        _types([match.base.suffix, match.new.suffix], [match.base.role, match.new.role])
+        for match in pairing.matches
     ]
-    alone = [one for one in pairing.left_out if asked in _types([one.suffix], [one.role])]
-    matches = [pairing.matches[place] for place in _fitting(asked, types)]
-    return Pairing(matches, alone, pairing.notes)
+    unpaired = [
+        member
+        for member in pairing.left_out
+        if cycle_type in _types([member.suffix], [member.role])
+    ]
+    matches = [pairing.matches[place] for place in _fitting_places(cycle_type, types)]
+    return Pairing(matches, unpaired, pairing.notes)
 
 
-def _fitting(asked: str, types: Sequence[set[str]]) -> list[int]:
+def _fitting_places(cycle_type: str, types: Sequence[set[str]]) -> list[int]:
     """Places where a sort of cycle is among the others; refused where there is none."""
-    places = [place for place, known in enumerate(types) if asked in known]
+    places = [place for place, type_set in enumerate(types) if cycle_type in type_set]
     if not places:
         there = sorted(set[str]().union(*types), key=CYCLE_TYPES.index)
-        raise NotFoundError(f"no {asked} cycles to compare", f"there are {', '.join(there)}")
+        raise NotFoundError(f"no {cycle_type} cycles to compare", f"there are {', '.join(there)}")
     return places
 
 
-def _types(suffixes: Sequence[str], roles: Sequence[Role]) -> set[str]:
+def _types(suffixes: Sequence[str], roles: Sequence[ProcessSteps]) -> set[str]:
     """Under which sorts the cycles go; without a name of their own, decode cycles under two."""
     named = {suffix.removeprefix("_") for suffix in suffixes if suffix}
     if named:
@@ -236,7 +249,7 @@ class Compared:
     pair: Pair
     file_stem: str
     """Name of its files, without an ending."""
-    whole: Pair | None = None
+    full_pair: Pair | None = None
     """The pair of all devices, where `pair` holds the tables of one."""
     peaks: str | None = None
     """What efficiency is told against, where the user says it."""
@@ -249,14 +262,14 @@ class Compared:
         # Tables of numbers do not wait for this.
         from timesink.rules.diagnosis import diagnose  # noqa: PLC0415
 
-        return diagnose(self.whole or self.pair, self.expected)
+        return diagnose(self.full_pair or self.pair, self.expected)
 
     @cached_property
     def efficiency(self) -> EfficiencyChange | None:
         """What both sides compute and move; None where neither recorded shapes."""
         from timesink.analyses.comparison.efficiency import efficiency_change  # noqa: PLC0415
 
-        return efficiency_change(self.whole or self.pair, self.peaks)
+        return efficiency_change(self.full_pair or self.pair, self.peaks)
 
     @property
     def cycles(self) -> str:
@@ -278,30 +291,32 @@ def one_of(pairs: Sequence[Compared]) -> _Choices:
 
     Empty where none do.
     """
-    named = [_told_by(one) for one in pairs]
-    order = sorted(named, key=lambda one: "decode" not in one.get("cycles", ()))
+    named = [_told_by(pair) for pair in pairs]
+    order = sorted(named, key=lambda choices: "decode" not in choices.get("cycles", ()))
     for count in (1, 2):
         for options in combinations(("cycles", "rank", "pid"), count):
             fitting = [
-                sum(all(one[key][0] in other.get(key, ()) for key in options) for other in named)
-                for one in order
-                if all(option in one for option in options)
+                sum(
+                    all(choices[key][0] in other.get(key, ()) for key in options) for other in named
+                )
+                for choices in order
+                if all(option in choices for option in options)
             ]
             if order and fitting == [1] * len(order):
                 return {option: order[0][option][0] for option in options}
     return {}
 
 
-def _told_by(one: Compared) -> dict[str, tuple[str, ...]]:
+def _told_by(pair: Compared) -> dict[str, tuple[str, ...]]:
     """What a pair can be asked for by; the first value is the one to name."""
-    base, new = one.pair.base, one.pair.new
-    told = {
-        "cycles": tuple(sorted(_types([one.suffix], [base, new]))),
+    base, new = pair.pair.base, pair.pair.new
+    values = {
+        "cycles": tuple(sorted(_types([pair.suffix], [base, new]))),
         "pid": (base.pid if base.pid == new.pid else f"{base.pid},{new.pid}",),
     }
     if base.rank is not None and base.rank == new.rank:
-        told["rank"] = (str(base.rank),)
-    return told
+        values["rank"] = (str(base.rank),)
+    return values
 
 
 def as_options(choices: _Choices) -> str:
@@ -330,25 +345,25 @@ def case_identifier(case: Path, first: Path) -> str:
     if case.is_relative_to(first):
         # `.` has a name as well.
         name = first.resolve().name if first.name in {"", ".."} else first.name
-        return sayable((Path(name) / case.relative_to(first)).as_posix())
+        return safe_text((Path(name) / case.relative_to(first)).as_posix())
     case, root = case.resolve(), first.resolve().parent
-    return sayable(case.relative_to(root).as_posix() if case.is_relative_to(root) else case.name)
+    return safe_text(case.relative_to(root).as_posix() if case.is_relative_to(root) else case.name)
 
 
 def pair_identifier(base: Path, new: Path) -> str:
     """Two paths by the last part in which they differ."""
     ours, theirs = _parts(base), _parts(new)
     differing = [places for places in zip(ours, theirs, strict=False) if places[0] != places[1]]
-    one, other = differing[0] if differing else (ours[0], theirs[0])
-    if one == other and base.name != new.name:
-        one, other = base.name, new.name
-    return sayable(f"{one}{VERSUS}{other}")
+    name, other = differing[0] if differing else (ours[0], theirs[0])
+    if name == other and base.name != new.name:
+        name, other = base.name, new.name
+    return safe_text(f"{name}{VERSUS}{other}")
 
 
 def _parts(path: Path) -> list[str]:
     """Parts of a path from the last to the first."""
-    last, *others = reversed(path.resolve().parts)
-    return [stem_of(last) if not path.is_dir() else last, *others]
+    last, *parents = reversed(path.resolve().parts)
+    return [stem_of(last) if not path.is_dir() else last, *parents]
 
 
 def side_labels(match: Match, names: tuple[str, str]) -> tuple[str, str]:
@@ -376,21 +391,21 @@ def match_identifiers(identifier: str, matches: Sequence[Match]) -> list[str]:
     """What each of several pairs is called: with its file or host where numbers are shared."""
     names = [identifier] * len(matches)
     # The file, or those of both sides where they are called otherwise; then the host.
-    files = [VERSUS.join(dict.fromkeys((one.base.job, one.new.job))) for one in matches]
-    for told_by in (files, [one.base.role.host or "unnamed host" for one in matches]):
+    files = [VERSUS.join(dict.fromkeys((match.base.job, match.new.job))) for match in matches]
+    for told_by in (files, [match.base.role.host or "unnamed host" for match in matches]):
         stems = [file_stem(name, match) for name, match in zip(names, matches, strict=True)]
         groups: defaultdict[str, set[str]] = defaultdict(set)
-        for stem, told in zip(stems, told_by, strict=True):
-            groups[stem].add(told)
-        shared = {stem for stem, told in groups.items() if len(told) > 1}
-        if any(VERSUS in one for stem in shared for one in groups[stem]):
+        for stem, label in zip(stems, told_by, strict=True):
+            groups[stem].add(label)
+        shared = {stem for stem, labels in groups.items() if len(labels) > 1}
+        if any(VERSUS in label for stem in shared for label in groups[stem]):
             shared = set(groups)  # one pair by its files and another without would be odd
         for place, (stem, more) in enumerate(zip(stems, told_by, strict=True)):
             if stem in shared:
                 # Files of both sides say all of it, unless they are of a case.
-                alone = VERSUS in names[place] and VERSUS in more
-                names[place] = more if alone else f"{names[place]} {more}"
-    return [sayable(name) for name in names]
+                is_enough = VERSUS in names[place] and VERSUS in more
+                names[place] = more if is_enough else f"{names[place]} {more}"
+    return [safe_text(name) for name in names]
 
 
 def peers_stem(pair: Pair) -> str:
@@ -409,7 +424,7 @@ def processes(pair: Pair) -> str:
 
 def pair_names(pairs: Sequence[Compared]) -> list[str]:
     """What each pair is called among the others: by process, by what was compared, or by both."""
-    names, titles = [processes(one.pair) for one in pairs], [one.title for one in pairs]
+    names, titles = [processes(pair.pair) for pair in pairs], [pair.title for pair in pairs]
     if len(set(titles)) == 1:
         return names
     if len(set(titles)) == len(pairs):
@@ -422,18 +437,18 @@ def safe(name: str) -> str:
     return _UNSAFE.sub("_", name)
 
 
-def role_labels(members: Sequence[RoleMember]) -> list[str]:
+def role_labels(members: Sequence[ProcessMember]) -> list[str]:
     """`<file>_<host>_<pid>` for each role; files of the same name by their folders as well.
 
     Every role says which file it is of: a process number alone tells nobody where to look.
     """
-    files = _distinct_files(sorted({Path(one.role.source) for one in members}))
+    files = _distinct_files(sorted({Path(member.role.source) for member in members}))
     labels = []
-    for one in members:
-        role, file = one.role, files[Path(one.role.source)]
-        suffix = "" if file.endswith(one.suffix) else one.suffix
+    for member in members:
+        role, file = member.role, files[Path(member.role.source)]
+        suffix = "" if file.endswith(member.suffix) else member.suffix
         words = [f"{file}{suffix}", *([role.host] if role.host else []), role.pid]
-        labels.append(sayable("_".join(words)))
+        labels.append(safe_text("_".join(words)))
     return told_apart(labels, VERSION)
 
 

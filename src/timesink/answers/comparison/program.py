@@ -32,31 +32,31 @@ _NEARLY_ALL = 0.8
 """Part of the change from which on stretches of host code are all of it."""
 _OPERATORS = {"conv": "convolution", "mm": "matrix product", "linear": "matrix product"}
 """What operators are called that libraries choose kernels for, by a part of their name."""
-_MOST_NAMED = 2
+_MAX_NAMED = 2
 """Stretches of host code that a sentence names."""
 
 
 def program_lines(
-    found: ProgramChange, *, longer: bool | None = None, why: Diagnosis | None = None
+    change: ProgramChange, *, longer: bool | None = None, why: Diagnosis | None = None
 ) -> list[str]:
     """What is certain, then what is precise: the program, and the time of its device work.
 
     `longer` says whether cycles take longer or shorter for sure; `why` what explains that.
     """
-    times = found.device_time
+    times = change.device_time
     took = units.times(times.base_ns, times.new_ns)
-    if found.same and found.device_verdict == "same" and longer is not None and found.certain:
+    if change.same and change.device_verdict == "same" and longer is not None and change.certain:
         is_timed = times.base_ns or times.new_ns
         and_time = f", and so is their device time ({took})" if is_timed else ""
-        chosen = f" {_choices_told(found)}." if found.choices else ""
+        chosen = f" {_choices_told(change)}." if change.choices else ""
         return [f"{_SAME}{and_time}{_host_change(longer=longer, why=why)}{chosen}"]
-    lines = [_program_line(found)]
+    lines = [_program_line(change)]
     if not times.base_ns and not times.new_ns:
         return lines
-    if found.device_verdict == "same":
+    if change.device_verdict == "same":
         return [*lines, f"Device time per cycle is the same ({took})."]
     low, high = times.interval_pct or (0.0, 0.0)
-    if found.device_verdict == "uneven":
+    if change.device_verdict == "uneven":
         between = units.interval_pct(low, high)
         varies = f"Device time varies from step to step: {took} (95 % interval {between})."
         return [*lines, varies]
@@ -75,16 +75,16 @@ def _host_change(*, longer: bool, why: Diagnosis | None) -> str:
     ]
     if placed and why is not None:
         before, after = why.cycle_time.parted_ns
-        whole = abs(after - before)
+        total_ns = abs(after - before)
         lead = "the extra" if longer else "the saved"
-        of_it = f" of {lead} {units.brief_ns(whole)}"
+        of_it = f" of {lead} {units.brief_ns(total_ns)}"
         costs = [abs(cause.cost_ns) for cause in placed]
-        if sum(costs) >= _NEARLY_ALL * whole:
+        if sum(costs) >= _NEARLY_ALL * total_ns:
             of_it = ""
         named = [
             f"{units.brief_ns(cost)}{of_it if place == 0 else ''} "
             f"{'is host code ' if place == 0 else ''}{cause.place}"
-            for place, (cost, cause) in enumerate(zip(costs, placed[:_MOST_NAMED], strict=False))
+            for place, (cost, cause) in enumerate(zip(costs, placed[:_MAX_NAMED], strict=False))
         ]
         return f"; {'' if of_it else f'{lead} '}{', and '.join(named)}."
     pace = [] if why is None else [pace for pace in why.paces if pace.device == HOST_DEVICE]
@@ -95,44 +95,47 @@ def _host_change(*, longer: bool, why: Diagnosis | None) -> str:
     return f". {_REPEAT.format(pace='slower' if longer else 'faster')}"
 
 
-def only_edited(one: Diagnosis) -> bool:
+def only_edited(diagnosis: Diagnosis) -> bool:
     """Whether the program changed for sure, and cycle time did not."""
-    edits = () if one.program is None else one.program.edits
-    return bool(edits) and one.verdict == "no_change"
+    edits = () if diagnosis.program is None else diagnosis.program.edits
+    return bool(edits) and diagnosis.verdict == "no_change"
 
 
-def opening_lines(one: Diagnosis) -> list[str]:
+def opening_lines(diagnosis: Diagnosis) -> list[str]:
     """`program_lines` where there is something to say of the program, and cycles tell of it."""
-    if one.program is None or one.verdict == "incomparable":
+    if diagnosis.program is None or diagnosis.verdict == "incomparable":
         return []
-    longer = {"regression": True, "improvement": False}.get(one.verdict)
-    return program_lines(one.program, longer=longer, why=one)
+    longer = {"regression": True, "improvement": False}.get(diagnosis.verdict)
+    return program_lines(diagnosis.program, longer=longer, why=diagnosis)
 
 
-def without_edits(one: Diagnosis, most: int | None = None) -> Diagnosis:
+def without_edits(diagnosis: Diagnosis, most: int | None = None) -> Diagnosis:
     """The same with causes that do not say again what the first edits are."""
-    edits = () if one.program is None else one.program.edits[:most]
-    told = {f"{edit.sentence} ({edit.place})." for edit in edits}
-    causes = (replace(each, sentence="") if each.sentence in told else each for each in one.causes)
-    return replace(one, causes=tuple(causes))
+    edits = () if diagnosis.program is None else diagnosis.program.edits[:most]
+    edit_sentences = {f"{edit.sentence} ({edit.place})." for edit in edits}
+    causes = (
+        replace(cause, sentence="") if cause.sentence in edit_sentences else cause
+        for cause in diagnosis.causes
+    )
+    return replace(diagnosis, causes=tuple(causes))
 
 
-def _program_line(found: ProgramChange) -> str:
-    if found.same:
-        chosen = f" {_choices_told(found)}." if found.choices else ""
-        return f"{_SAME if found.certain else _KERNELS_ONLY}.{chosen}"
-    first, *others = found.edits
-    more = f", and {units.counted(len(others), 'more edits')} below" if others else ""
+def _program_line(change: ProgramChange) -> str:
+    if change.same:
+        chosen = f" {_choices_told(change)}." if change.choices else ""
+        return f"{_SAME if change.certain else _KERNELS_ONLY}.{chosen}"
+    first, *other_edits = change.edits
+    more = f", and {units.count_noun(len(other_edits), 'more edits')} below" if other_edits else ""
     changed = _DONE_OTHERWISE if first.cause == "kernel_choice" else "The program changed"
     return f"{changed}: {edit_told(first)}{more}."
 
 
-def _choices_told(found: ProgramChange) -> str:
+def _choices_told(change: ProgramChange) -> str:
     """Kernels that a library chose anew, of no effect: `cuDNN chose another kernel for one ...`."""
-    first, places = found.choices[0], sum(edit.places for edit in found.choices)
+    first, places = change.choices[0], sum(edit.places for edit in change.choices)
     library = library_title(f"{first.inside} {first.sentence}") or "The library"
     noun = next((noun for word, noun in _OPERATORS.items() if word in first.inside), "operator")
-    device_ns = sum(edit.device_ns for edit in found.choices)
+    device_ns = sum(edit.device_ns for edit in change.choices)
     is_timed = units.brief_ns(abs(device_ns)) != "0 ns"
     amount = f" ({units.signed_ns(device_ns)} of device work per step)" if is_timed else ""
     kernels = "another kernel" if places == 1 else "other kernels"
@@ -141,98 +144,98 @@ def _choices_told(found: ProgramChange) -> str:
     return f"{library} chose {kernels} for {number} {noun}{plural}, without effect{amount}"
 
 
-def edit_told(one: ProgramEdit) -> str:
+def edit_told(edit: ProgramEdit) -> str:
     """An edit with its place and what it adds."""
     adds = []
-    if units.brief_ns(abs(one.device_ns)) != "0 ns":
-        adds.append(f"{units.signed_ns(one.device_ns)} of device work")
-    if one.waits:
-        adds.append(f"{one.waits:+.3g} waits")
+    if units.brief_ns(abs(edit.device_ns)) != "0 ns":
+        adds.append(f"{units.signed_ns(edit.device_ns)} of device work")
+    if edit.waits:
+        adds.append(f"{edit.waits:+.3g} waits")
     cost = f" ({', '.join(adds)} per cycle)" if adds else ""
-    return f"{one.sentence}, {one.place}{cost}"
+    return f"{edit.sentence}, {edit.place}{cost}"
 
 
 # -- as blocks -------------------------------------------------------------------------------------
 
 
-def edits_blocks(found: ProgramChange | None, id_: str = "edits") -> Iterator[Table]:
+def edits_blocks(change: ProgramChange | None, id_: str = "edits") -> Iterator[Table]:
     """What opens an answer: the edits, where there are any."""
-    if found is not None and found.edits:
-        yield structs.replace(edits_block(found), id=id_)
+    if change is not None and change.edits:
+        yield structs.replace(edits_block(change), id=id_)
 
 
 def program_section(
-    found: ProgramChange | None, top: int | None, sides: tuple[str, str], *, placed: bool = True
+    change: ProgramChange | None, top: int | None, sides: tuple[str, str], *, placed: bool = True
 ) -> Iterator[Section]:
     """Both programs as a tree, for pages, and kinds of cycles where there are several.
 
     `placed` says whether moments are those of one recording on either side.
     """
-    if found is None:
+    if change is None:
         return
-    blocks: list[Block] = [kinds_block(found)] if len(found.kinds) > 1 else []
-    if top is None and found.calls.height:
-        blocks.insert(0, tree_block(found, sides=sides, placed=placed))
+    blocks: list[Block] = [kinds_block(change)] if len(change.kinds) > 1 else []
+    if top is None and change.calls.height:
+        blocks.insert(0, tree_block(change, sides=sides, placed=placed))
     if blocks:
         yield Section("program", "Both programs", tuple(blocks))
 
 
-def edits_block(found: ProgramChange, most: int | None = None) -> Table:
+def edits_block(change: ProgramChange, most: int | None = None) -> Table:
     """Every edit with its place, its calls and what it adds per cycle."""
-    rows = found.edits[:most]
+    rows = change.edits[:most]
     amounts = {
-        name: [getattr(one, name) for one in rows] for name in ("launches", "waits", "bytes")
+        name: [getattr(edit, name) for edit in rows] for name in ("launches", "waits", "bytes")
     }
     values = {
-        "edit": [short_names(one.sentence) for one in rows],
-        "cause": [cause_name(one.cause) for one in rows],
-        "place": [short_names(one.place) for one in rows],
-        "calls": [from_to(per_cycle(one.base_calls), per_cycle(one.new_calls)) for one in rows],
-        **{name: told if any(told) else None for name, told in amounts.items()},
+        "edit": [short_names(edit.sentence) for edit in rows],
+        "cause": [cause_name(edit.cause) for edit in rows],
+        "place": [short_names(edit.place) for edit in rows],
+        "calls": [from_to(per_cycle(edit.base_calls), per_cycle(edit.new_calls)) for edit in rows],
+        **{name: column if any(column) else None for name, column in amounts.items()},
     }
     return listed_table(
         "program-edits", "edits", "Edits of the program, per cycle", rows, values,
-        total_rows=len(found.edits), note=_rest(found), whole=True,
+        total_rows=len(change.edits), note=_rest(change), whole=True,
     )  # fmt: skip
 
 
-def _rest(found: ProgramChange) -> str:
+def _rest(change: ProgramChange) -> str:
     """What of the change is in calls that both programs make."""
-    device, host = (units.signed_ns(ns) for ns in (found.same_device_ns, found.same_host_ns))
-    said = f"The same calls with another duration: device {device}, host {host} per cycle."
-    varying = units.counted(found.varying, "sorts of calls")
-    return f"{said} {varying} vary from cycle to cycle." if found.varying else said
+    device, host = (units.signed_ns(ns) for ns in (change.same_device_ns, change.same_host_ns))
+    text = f"The same calls with another duration: device {device}, host {host} per cycle."
+    varying = units.count_noun(change.varying, "sorts of calls")
+    return f"{text} {varying} vary from cycle to cycle." if change.varying else text
 
 
-def kinds_block(found: ProgramChange, most: int | None = None) -> Table:
+def kinds_block(change: ProgramChange, most: int | None = None) -> Table:
     """Kinds of cycles, and how often each comes."""
-    kinds = found.kinds[:most]
+    kinds = change.kinds[:most]
     values = {
         "kind": range(1, len(kinds) + 1),
-        "base_cycles": [len(one.base_cycles) for one in kinds],
-        "new_cycles": [len(one.new_cycles) for one in kinds],
-        "operators": [one.calls for one in kinds],
-        "period": [_period(one) for one in kinds],
+        "base_cycles": [len(kind.base_cycles) for kind in kinds],
+        "new_cycles": [len(kind.new_cycles) for kind in kinds],
+        "operators": [kind.calls for kind in kinds],
+        "period": [_period(kind) for kind in kinds],
     }
     return listed_table(
-        "cycle-kinds", "kinds", "Kinds of cycles", (), values, total_rows=len(found.kinds)
+        "cycle-kinds", "kinds", "Kinds of cycles", (), values, total_rows=len(change.kinds)
     )
 
 
-def _period(one: CycleKinds) -> str:
-    periods = {period for period in (one.base_period, one.new_period) if period}
+def _period(kind: CycleKinds) -> str:
+    periods = {period for period in (kind.base_period, kind.new_period) if period}
     return ", ".join(f"one cycle in {period}" for period in sorted(periods)) or "unevenly"
 
 
 def tree_block(
-    found: ProgramChange,
+    change: ProgramChange,
     most: int | None = None,
     *,
     sides: tuple[str, str] = ("base", "new"),
     placed: bool = True,
 ) -> Tree:
     """Both programs as one tree, folded where they are equal."""
-    rows = found.calls
+    rows = change.calls
     base, new = (
         _tree_side(rows, *side, placed=placed) for side in zip(("base", "new"), sides, strict=True)
     )
@@ -276,35 +279,35 @@ VIEWS: dict[str, Callable[[ProgramChange, int | None], Block]] = {
 # -- as values -------------------------------------------------------------------------------------
 
 
-def program_values(one: Diagnosis | None) -> dict[str, Any]:
+def program_values(diagnosis: Diagnosis | None) -> dict[str, Any]:
     """The key `program` of the JSON; null where no timeline tells."""
-    found = None if one is None else one.program
-    if found is None:
+    change = None if diagnosis is None else diagnosis.program
+    if change is None:
         return {"program": None}
-    times = found.device_time
+    times = change.device_time
     return {
         "program": {
-            "same": found.same,
-            "certain": found.certain,
+            "same": change.same,
+            "certain": change.certain,
             "device_time": {
-                "verdict": found.device_verdict,
+                "verdict": change.device_verdict,
                 "base_us": _us(times.base_ns),
                 "new_us": _us(times.new_ns),
                 "change_pct": times.change_pct,
                 "ci95_pct": times.interval_pct,
             },
             "change": {
-                "device_us": _us(found.device_ns),
-                "host_us": _us(found.host_ns),
-                "same_calls_device_us": _us(found.same_device_ns),
-                "same_calls_host_us": _us(found.same_host_ns),
+                "device_us": _us(change.device_ns),
+                "host_us": _us(change.host_ns),
+                "same_calls_device_us": _us(change.same_device_ns),
+                "same_calls_host_us": _us(change.same_host_ns),
             },
-            "varying": found.varying,
-            "choices": [_edit_values(edit) for edit in found.choices],
-            "kinds": [asdict(kind) for kind in found.kinds],
+            "varying": change.varying,
+            "choices": [_edit_values(edit) for edit in change.choices],
+            "kinds": [asdict(kind) for kind in change.kinds],
             "edits": [
                 _edit_values(edit) | {"evidence": [proof.text for proof in edit.evidence]}
-                for edit in found.edits
+                for edit in change.edits
             ],
         }
     }
@@ -327,20 +330,20 @@ def _us(time_ns: float) -> float:
     return round(time_ns / _NS_PER_US, 3)
 
 
-def program_frame(found: ProgramChange, view: str) -> pl.DataFrame:
+def program_frame(change: ProgramChange, view: str) -> pl.DataFrame:
     """One of `VIEWS` with every row and column, for CSV."""
     if view == "program":
-        return found.calls
+        return change.calls
     if view == "edits":
-        return pl.DataFrame([_edit_values(edit) for edit in found.edits])
+        return pl.DataFrame([_edit_values(edit) for edit in change.edits])
     return pl.DataFrame(
         {
-            "kind": range(1, len(found.kinds) + 1),
-            "base_cycles": [len(one.base_cycles) for one in found.kinds],
-            "new_cycles": [len(one.new_cycles) for one in found.kinds],
-            "base_period": [one.base_period for one in found.kinds],
-            "new_period": [one.new_period for one in found.kinds],
-            "calls": [one.calls for one in found.kinds],
+            "kind": range(1, len(change.kinds) + 1),
+            "base_cycles": [len(kind.base_cycles) for kind in change.kinds],
+            "new_cycles": [len(kind.new_cycles) for kind in change.kinds],
+            "base_period": [kind.base_period for kind in change.kinds],
+            "new_period": [kind.new_period for kind in change.kinds],
+            "calls": [kind.calls for kind in change.kinds],
         }
     )
 
@@ -369,22 +372,22 @@ class ExactAmount:
     missing: str = _NO_DEVICE
     """What to record where it is not known."""
 
-    def said(self, value: float) -> str:
+    def text(self, value: float) -> str:
         """One side of it."""
         return size_bytes(value) if self.is_size else per_cycle(value)
 
     def of(self, base: float, new: float) -> str:
         """Both sides of it."""
         if base == new:
-            return f"{self.alone(new)}{self.per}, as before"
+            return f"{self.phrase(new)}{self.per}, as before"
         what = " ".join(filter(None, (self.things, self.rest)))
-        by = f"{'+' if new > base else '-'}{self.said(abs(new - base))}"
-        return f"{from_to(self.said(base), self.said(new))} {what}{self.per} ({by})"
+        by = f"{'+' if new > base else '-'}{self.text(abs(new - base))}"
+        return f"{from_to(self.text(base), self.text(new))} {what}{self.per} ({by})"
 
-    def alone(self, value: float) -> str:
+    def phrase(self, value: float) -> str:
         """One side and what it is."""
         things = self.things[:-1] if value == 1 else self.things
-        return " ".join(filter(None, (self.said(value), things, self.rest)))
+        return " ".join(filter(None, (self.text(value), things, self.rest)))
 
 
 AMOUNTS: Mapping[str, ExactAmount] = {
@@ -405,32 +408,32 @@ AMOUNTS: Mapping[str, ExactAmount] = {
 
 def signals_of_pair(pair: Compared) -> tuple[Signals, Signals]:
     """The signals of both sides, of all devices."""
-    whole = pair.whole or pair.pair
-    return signals_of(whole.base), signals_of(whole.new)
+    full_pair = pair.full_pair or pair.pair
+    return signals_of(full_pair.base), signals_of(full_pair.new)
 
 
-def certain_lines(pair: Compared, why: Diagnosis, asked: frozenset[str]) -> dict[str, str]:
-    """What is certain and precise of two runs, but for limits that are `asked` about."""
+def certain_lines(pair: Compared, why: Diagnosis, signal_names: frozenset[str]) -> dict[str, str]:
+    """What is certain and precise of two runs, but for limits that are `signal_names` about."""
     if why.program is None or why.verdict == "incomparable":
         return {}
     first, *rest = program_lines(why.program)
-    found = {} if PROGRAM in asked else {PROGRAM: first}
-    if told := "; ".join(_amounts_told(signals_of_pair(pair), asked)):
-        found[COUNTS] = f"{told}."
-    if rest and DEVICE_TIME not in asked:
-        found[DEVICE_TIME] = " ".join(rest)
-    return found
+    lines = {} if PROGRAM in signal_names else {PROGRAM: first}
+    if amounts_text := "; ".join(_amounts_told(signals_of_pair(pair), signal_names)):
+        lines[COUNTS] = f"{amounts_text}."
+    if rest and DEVICE_TIME not in signal_names:
+        lines[DEVICE_TIME] = " ".join(rest)
+    return lines
 
 
-def _amounts_told(sides: tuple[Signals, Signals], asked: frozenset[str]) -> Iterator[str]:
+def _amounts_told(sides: tuple[Signals, Signals], signal_names: frozenset[str]) -> Iterator[str]:
     """What changed one by one, then what is as before together."""
     same: dict[str, list[str]] = {}
     for key, what in AMOUNTS.items():
-        base, new = (getattr(one, what.signal) for one in sides)
-        if key in asked or base is None or new is None:
+        base, new = (getattr(side, what.signal) for side in sides)
+        if key in signal_names or base is None or new is None:
             continue
         if base == new:
-            same.setdefault(what.per, []).append(what.alone(new))
+            same.setdefault(what.per, []).append(what.phrase(new))
         else:
             yield what.of(base, new)
     for per, texts in same.items():

@@ -15,10 +15,10 @@ from timesink.analyses.comparison.role_groups import Exploration
 from timesink.analyses.comparison.verdict import either_p
 from timesink.answers import causes
 from timesink.answers.comparison import rank_sets, values
-from timesink.answers.comparison.changes import Told, family_names, known_amounts, known_load
+from timesink.answers.comparison.changes import PairView, family_names, known_amounts, known_load
 from timesink.answers.comparison.program import edits_blocks, opening_lines, without_edits
 from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.sentences import answer, both_labels, notes
+from timesink.answers.comparison.sentences import both_labels, notes, summary_sentences
 from timesink.answers.views import parts_of
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
@@ -30,7 +30,7 @@ from timesink.output.tables import markdown_table
 from timesink.output.terminal import FILE_WIDTH, attribution_lines, to_plain
 
 _SIGNIFICANT = 0.05
-_MOST_RANKS = 20
+_MAX_RANKS = 20
 """Rows of the tables of ranks and collectives."""
 _HEADING = re.compile(r"^(#+ )", re.MULTILINE)
 
@@ -39,15 +39,15 @@ def comparison_md(comparison: Comparison) -> str:
     """Every pair, one after the other; of many roles, who is alike and how the groups differ."""
     if comparison.exploration is not None:
         return _exploration_md(comparison, comparison.exploration)
-    whole = filter(None, [ranks_md(comparison)])
-    reports = [pair_md(one.pair, one.title, one.diagnosis) for one in comparison.pairs]
-    return "\n\n".join([*whole, *reports, *_notes(comparison)])
+    rank_reports = filter(None, [ranks_md(comparison)])
+    reports = [pair_md(pair.pair, pair.title, pair.diagnosis) for pair in comparison.pairs]
+    return "\n\n".join([*rank_reports, *reports, *_notes(comparison)])
 
 
 def ranks_md(comparison: Comparison) -> str:
     """What changed over all ranks; empty where runs have one."""
-    sections = rank_sets.rank_sections(comparison.ranks, _MOST_RANKS)
-    return "\n\n".join(section_markdown(one, "#") for one in sections)
+    sections = rank_sets.rank_sections(comparison.ranks, _MAX_RANKS)
+    return "\n\n".join(section_markdown(section, "#") for section in sections)
 
 
 def _notes(comparison: Comparison) -> list[str]:
@@ -77,7 +77,7 @@ def why_md(why: Diagnosis) -> Iterator[str]:
     first = opening_lines(why)
     if first:
         yield in_line(" ".join([f"**{first[0]}**", *first[1:]]))
-    yield f"**Verdict: {causes.verdict(why).lower()}.** {in_line(why.reason)}".rstrip()
+    yield f"**Verdict: {causes.verdict_sentence(why).lower()}.** {in_line(why.reason)}".rstrip()
     for table in edits_blocks(why.program):
         if first and table.rows > 1:
             yield section_markdown(Section("", "", (table,)))
@@ -87,10 +87,10 @@ def why_md(why: Diagnosis) -> Iterator[str]:
         bars = to_plain(Group(*attribution_lines(parts, FILE_WIDTH)), FILE_WIDTH)
         yield f"{parts.title}:"
         yield f"```\n{bars}\n```"
-    rest = " ".join(filter(None, (causes.no_cause(why), causes.unexplained(why))))
-    told = [(causes.cause_line(one), one) for one in why.causes]
-    around = [(causes.anomaly_line(one), one) for one in why.anomalies]
-    yield from _entries(causes.why_title(why), told, rest)
+    rest = " ".join(filter(None, (causes.no_cause(why), causes.unexplained_line(why))))
+    entries = [(causes.cause_line(cause), cause) for cause in why.causes]
+    around = [(causes.anomaly_line(anomaly), anomaly) for anomaly in why.anomalies]
+    yield from _entries(causes.why_title(why), entries, rest)
     yield from _entries(causes.AROUND, around, causes.below_anomalies(why))
     checks = causes.checks(why)
     if checks:
@@ -99,13 +99,13 @@ def why_md(why: Diagnosis) -> Iterator[str]:
     yield bullets(map(in_line, why.notes))
 
 
-def _entries(title: str, told: Sequence[tuple[str, Any]], below: str) -> Iterator[str]:
+def _entries(title: str, entries: Sequence[tuple[str, Any]], below: str) -> Iterator[str]:
     """Numbered sentences with the first things to look at, and what stands below them."""
-    if told or below:
+    if entries or below:
         yield f"**{title}**"
         yield "\n".join(
-            "\n   - ".join(map(in_line, [f"{number}. {line}", *causes.evidence_lines(one)]))
-            for number, (line, one) in enumerate(told, 1)
+            "\n   - ".join(map(in_line, [f"{number}. {line}", *causes.evidence_lines(finding)]))
+            for number, (line, finding) in enumerate(entries, 1)
         )
         yield in_line(below)
 
@@ -129,9 +129,9 @@ def _caveat(pair: Pair) -> str:
     """That cycles do not hold the same work, and what equal work comes to; empty where they do."""
     if pair.workload.comparable:
         return ""
-    unequal, *others = answer(Told(pair))
+    unequal, *other_lines = summary_sentences(PairView(pair))
     tables = "The tables below compare the cycles as recorded."
-    return "> " + in_line(" ".join([f"**{unequal}**", *others[:1], tables]))
+    return "> " + in_line(" ".join([f"**{unequal}**", *other_lines[:1], tables]))
 
 
 def _summary(pair: Pair) -> Iterable[str]:
@@ -151,12 +151,15 @@ def _summary(pair: Pair) -> Iterable[str]:
 
 
 def _in_depth(pair: Pair) -> Iterable[str]:
-    told = Told(pair)
+    report = PairView(pair)
     yield "## 3. In-depth Core Metric Comparison"
     yield "### Overview"
-    yield from _overview(told)
+    yield from _overview(report)
     yield "### Key Findings:"
-    yield bullets(_finding(pair, one) for one in pair.findings) or "No row has a score above 10."
+    yield (
+        bullets(_finding_line(pair, finding) for finding in pair.findings)
+        or "No row has a score above 10."
+    )
     yield "### Detailed comparison table"
     if pair.rows.is_empty():
         yield "No function of these recordings has a counter; section 4 has their times."
@@ -166,10 +169,10 @@ def _in_depth(pair: Pair) -> Iterable[str]:
     yield values.published_table(values.published_titles(pair), cells, numeric)
 
 
-def _overview(told: Told) -> Iterable[str]:
-    lines = answer(told)
+def _overview(report: PairView) -> Iterable[str]:
+    lines = summary_sentences(report)
     yield in_line(" ".join([f"**{lines[0]}**", *lines[1:]]))
-    pair = told.whole
+    pair = report.full_pair
     if pair.findings:
         row = pair.rows.row(pair.findings[0].row, named=True)
         which = "larger" if row["beta_delta_pct"] > 0 else "smaller"
@@ -179,20 +182,22 @@ def _overview(told: Told) -> Iterable[str]:
         )
     if any((pair.rows[f"beta_{side}_pct"] > 100).any() for side in ("base", "new")):
         yield "Some shares are above 100 %: what runs on several threads counts for each of them."
-    if told.pair is not pair:
+    if report.pair is not pair:
         yield "All tables below compare the cycles as recorded, without regard to their work."
-    yield bullets(map(in_line, notes(told)))
+    yield bullets(map(in_line, notes(report)))
 
 
-def _finding(pair: Pair, finding: KeyFinding) -> str:
+def _finding_line(pair: Pair, finding: KeyFinding) -> str:
     row = pair.rows.row(finding.row, named=True)
     p = row["beta_welch_p"]
     certain = "beyond chance" if p < _SIGNIFICANT else "within what chance may do"
-    said = f"{certain} (p = {p:.3f})" if Told(pair, as_recorded=True).is_tested(row) else "p = -"
+    test_text = (
+        f"{certain} (p = {p:.3f})" if PairView(pair, as_recorded=True).is_tested(row) else "p = -"
+    )
     share = (
         f"share of the cycle (β) {_direction(row['beta_delta_pct'])} from "
         f"**{row['beta_base_pct']:.2f}%** to **{row['beta_new_pct']:.2f}%** "
-        f"({row['beta_delta_pct']:+.2f} ppt), {said}"
+        f"({row['beta_delta_pct']:+.2f} ppt), {test_text}"
     )
     metrics = [_metric(known_load(pair, place)) for place in finding.metrics]
     head = f"**{as_code(finding.function)}** on **{in_line(finding.device)}**"
@@ -202,12 +207,12 @@ def _finding(pair: Pair, finding: KeyFinding) -> str:
 def _metric(row: dict[str, Any]) -> str:
     if row["mu_base"] is None or row["mu_new"] is None:
         return f"**{as_code(row['metric'])}** {known_amounts(row)} (not known)"
-    said = (
+    text = (
         f"**{as_code(row['metric'])}** {_direction(row['mu_delta'])} from {row['mu_base']:,.2f} to "
         f"{row['mu_new']:,.2f}"
     )
     return (
-        f"{said} ({amounts(row['mu_base'], row['mu_new'], row['unit'])})" if row["unit"] else said
+        f"{text} ({amounts(row['mu_base'], row['mu_new'], row['unit'])})" if row["unit"] else text
     )
 
 
@@ -218,34 +223,34 @@ def _direction(delta: float) -> str:
 def _rest(pair: Pair) -> Iterable[str]:
     yield "## 4. Functions Without Metrics"
     yield "Time per cycle, over all cycles; a cycle in which a function did not run counts as zero."
-    whole = Told(pair, as_recorded=True)
+    report = PairView(pair, as_recorded=True)
     yield in_line(
-        f"{whole.unrecorded[0].upper()}{whole.unrecorded[1:]}." if whole.unrecorded else ""
+        f"{report.unrecorded[0].upper()}{report.unrecorded[1:]}." if report.unrecorded else ""
     )
-    without = whole.times.filter(~pl.col("measured"))
-    yield _times_md(whole, without) if without.height else "Every function has a counter."
-    if not whole.families.is_empty():
+    without = report.times.filter(~pl.col("measured"))
+    yield _times_md(report, without) if without.height else "Every function has a counter."
+    if not report.families.is_empty():
         yield "### Names that do not meet"
         yield (
             "Functions that exist under their exact name on one side only, brought together by "
             "name without template arguments, tile sizes and numbers, or else by family."
         )
-        yield _times_md(whole, whole.families)
+        yield _times_md(report, report.families)
     yield "## 5. Legend"
-    yield bullets(f"**{word}**: {one.meaning}" for word, one in parts_of("published").items())
+    yield bullets(f"**{word}**: {part.meaning}" for word, part in parts_of("published").items())
 
 
-def _times_md(told: Told, table: pl.DataFrame) -> str:
+def _times_md(report: PairView, table: pl.DataFrame) -> str:
     """Functions, or families of them where the table holds their names."""
     are_families = "names_base" in table.columns
-    labels = family_names(table) if are_families else map(told.label, table["function"])
+    labels = family_names(table) if are_families else map(report.label, table["function"])
     rows = []
     for label, row in zip(
         labels,
         table.with_columns(p=either_p("welch_p", "rank_p")).iter_rows(named=True),
         strict=True,
     ):
-        p, runs_on = chance(row["p"]) if told.tested else "-", row.get("runs_on")
+        p, runs_on = chance(row["p"]) if report.tested else "-", row.get("runs_on")
         calls = map(per_cycle, (row["calls_base"], row["calls_new"]))
         last = (p, " → ".join(dict.fromkeys(calls)))
         if are_families:
@@ -261,11 +266,11 @@ def _times_md(told: Told, table: pl.DataFrame) -> str:
     return markdown_table(titles, rows, (False, False, *[True] * 4))
 
 
-def _exploration_md(comparison: Comparison, found: Exploration) -> str:
+def _exploration_md(comparison: Comparison, exploration: Exploration) -> str:
     """Roles, groups, and a report on every pair of representatives."""
     group = {
         place: str(number)
-        for number, cluster in enumerate(found.clusters, 1)
+        for number, cluster in enumerate(exploration.clusters, 1)
         for place in cluster.members
     }
     roles = [
@@ -277,20 +282,20 @@ def _exploration_md(comparison: Comparison, found: Exploration) -> str:
             role.pid,
             group.get(place, "-"),
         )
-        for place, role in enumerate(found.roles)
+        for place, role in enumerate(exploration.roles)
     ]
     clusters = [
         (
             str(number),
-            found.roles[cluster.representative].label,
+            exploration.roles[cluster.representative].label,
             str(len(cluster.members)),
-            ", ".join(found.roles[place].label for place in cluster.members),
+            ", ".join(exploration.roles[place].label for place in cluster.members),
         )
-        for number, cluster in enumerate(found.clusters, 1)
+        for number, cluster in enumerate(exploration.clusters, 1)
     ]
     apart = bullets(
         f"**Cluster {number}**: {in_line(sentence)}"
-        for number, sentence in rank_sets.apart_lines(found)
+        for number, sentence in rank_sets.apart_lines(exploration)
     )
     blocks = [
         "# Exploratory Performance Comparison",
@@ -302,16 +307,17 @@ def _exploration_md(comparison: Comparison, found: Exploration) -> str:
             (False, True, True, False, False, True),
         ),
         "## 2. Clusters",
-        rank_sets.threshold(found),
+        rank_sets.threshold(exploration),
         markdown_table(
             ("Cluster", "Representative", "Roles", "Members"), clusters, (True, False, True, False)
         ),
         f"{rank_sets.APART.format('cluster 1')}:\n\n{apart}" if apart else "",
         "## 3. Comparisons Between Clusters",
-        bullets(rank_sets.left_out(found)) or ("" if found.pairs else "All roles are alike."),
+        bullets(rank_sets.left_out(exploration))
+        or ("" if exploration.pairs else "All roles are alike."),
         *(
-            pair_md(one.pair, both_labels(one.pair), one.diagnosis, demoted=2)
-            for one in comparison.all_pairs
+            pair_md(pair.pair, both_labels(pair.pair), pair.diagnosis, demoted=2)
+            for pair in comparison.all_pairs
         ),
         *_notes(comparison),
     ]

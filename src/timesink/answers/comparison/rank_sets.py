@@ -13,16 +13,16 @@ from timesink.analyses.ranks import RankSet
 from timesink.analyses.ranks.changes import RankChanges, StragglerChange, compare_ranks
 from timesink.analyses.ranks.own_time import ranges_of, the_ranks
 from timesink.answers.causes import TONES, attributed_part, cause_name, note_sections, paragraphs
-from timesink.answers.comparison.changes import ROLES, Told, pair_blocks
+from timesink.answers.comparison.changes import ROLES, PairView, pair_blocks
 from timesink.answers.comparison.pairing import Compared
-from timesink.answers.comparison.sentences import answer, headline
-from timesink.answers.comparison.sides import RunSide
+from timesink.answers.comparison.sentences import headline, summary_sentences
+from timesink.answers.comparison.sides import RunInput
 from timesink.answers.views import listed_table, parts_of
 from timesink.errors import UnreadableError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import CAUSES, Evidence, Finding
-from timesink.model.units import brief_ns, counted, digits, signed_ns
+from timesink.model.units import brief_ns, count_noun, digits, signed_ns
 from timesink.output.blocks import Attribution, Block, Section, Table
 from timesink.output.names import short_names
 from timesink.output.tables import attribution_table
@@ -30,16 +30,16 @@ from timesink.rules.communication import advice_on, why_late
 
 ALL_PAIRS = 16
 """Ranks of a side up to which every rank is compared with itself in full ..."""
-MOST_PAIRS = 8
+MAX_PAIRS = 8
 """... and of how many that stand for the others of a larger run."""
 
 
-def may_be_sets(base: RunSide, new: RunSide) -> bool:
+def may_be_sets(base: RunInput, new: RunInput) -> bool:
     """Whether both sides are several recordings of one run, none of which is open or a table."""
     return all(
         len(side.sources) > 1
-        and len({one.recording.run for one in side.sources}) == 1
-        and not any(one.is_table or one.is_export or one.trace for one in side.sources)
+        and len({source.recording.run for source in side.sources}) == 1
+        and not any(source.is_table or source.is_export or source.trace for source in side.sources)
         for side in (base, new)
     )
 
@@ -58,7 +58,7 @@ def compared_sets(read: Callable[[], Iterable[RankSet]]) -> tuple[RankChanges | 
         many = " and ".join(f"{runs} runs" for runs in unrelated)
         why = f"they are of {many}, not ranks of one"
         return None, [f"recordings are compared one by one: {why}; name one of each side"]
-    if not all(len(each.ranks) > 1 and each.communicates for each in (base, new)):
+    if not all(len(side.ranks) > 1 and side.communicates for side in (base, new)):
         return None, []
     return compare_ranks(base, new), []
 
@@ -66,36 +66,36 @@ def compared_sets(read: Callable[[], Iterable[RankSet]]) -> tuple[RankChanges | 
 # -- those that stand for the others ---------------------------------------------------------------
 
 
-def representatives(found: RankChanges) -> list[int]:
+def representatives(changes: RankChanges) -> list[int]:
     """Ranks to be compared in full: stragglers and odd ones of both sides, then usual ones."""
-    groups = [group for side in (found.new, found.base) for group in side.groups]
+    groups = [group for side in (changes.new, changes.base) for group in side.groups]
     usual = [group.representative for group in groups if not group.odd]
     by_interest = [
         # A usual one of the new run is always there: what is odd shows beside it.
         *usual[:1],
         # Of those who are late for one reason together, one is enough.
-        *(together[0].rank for together in late_together(found)),
+        *(together[0].rank for together in late_together(changes)),
         *(group.representative for group in groups if group.odd),
         *usual,
     ]
-    common = set(found.common)
-    return sorted([rank for rank in dict.fromkeys(by_interest) if rank in common][:MOST_PAIRS])
+    common = set(changes.common)
+    return sorted([rank for rank in dict.fromkeys(by_interest) if rank in common][:MAX_PAIRS])
 
 
-def only_ranks(side: RunSide, ranks: RankSet, chosen: Sequence[int]) -> RunSide:
+def only_ranks(side: RunInput, ranks: RankSet, chosen: Sequence[int]) -> RunInput:
     """The recordings of some ranks."""
     places = {ranks.ranks[rank].about.source for rank in chosen}
-    kept = (
+    sources = (
         source
         for source in side.sources
         if places & {str(source.recording.path), source.recording.source}
     )
-    return replace(side, sources=tuple(kept))
+    return replace(side, sources=tuple(sources))
 
 
-def chosen_note(found: RankChanges, chosen: Sequence[int]) -> str:
+def chosen_note(changes: RankChanges, chosen: Sequence[int]) -> str:
     """That a few ranks stand for all of them."""
-    many = counted(len(found.common), "ranks")
+    many = count_noun(len(changes.common), "ranks")
     return (
         f"of {many}, ranks {ranges_of(chosen)} are compared in full, which stand for the others: "
         "late and odd ones first; --rank N compares another one"
@@ -106,13 +106,13 @@ def chosen_note(found: RankChanges, chosen: Sequence[int]) -> str:
 
 _EXPLAINED = 0.5
 """A straggler is known already where causes of its process explain this part of its cost."""
-_MOST = 3
+_MAX_RANKS_NAMED = 3
 _STATES = ("new", "worse")
-_TOLD = (*_STATES, "gone")
-_MOST_TOLD = 2
+_REPORTED_STATES = (*_STATES, "gone")
+_MAX_SHOWN = 2
 
 
-def with_stragglers(diagnosis: Diagnosis, found: RankChanges, *, of_all: bool) -> Diagnosis:
+def with_stragglers(diagnosis: Diagnosis, changes: RankChanges, *, of_all: bool) -> Diagnosis:
     """A diagnosis of pairs with the stragglers that came or became worse.
 
     `of_all` says that every rank was compared in full; otherwise the verdict is that of the steps
@@ -121,24 +121,24 @@ def with_stragglers(diagnosis: Diagnosis, found: RankChanges, *, of_all: bool) -
     judged = diagnosis
     if not of_all:
         judged = replace(
-            diagnosis, verdict=found.verdict, reason=found.reason, cycle_time=found.step_time,
+            diagnosis, verdict=changes.verdict, reason=changes.reason, cycle_time=changes.step_time,
             corrected=None, is_without_overhead=False,
         )  # fmt: skip
     change = judged.cycle_time.new_ns - judged.cycle_time.base_ns
-    late = [each for each in late_together(found) if each[0].state in _STATES]
-    named = {f"rank {one.rank}" for each in late for one in each}
+    late = [group for group in late_together(changes) if group[0].state in _STATES]
+    named = {f"rank {straggler.rank}" for group in late for straggler in group}
     # That somebody is late is all that pairs know of it.
-    known = [
-        each for each in judged.causes if each.cause != "straggler" or each.process not in named
+    other_causes = [
+        cause for cause in judged.causes if cause.cause != "straggler" or cause.process not in named
     ]
-    left = change - sum(each.explained_ns for each in known)
+    left = change - sum(cause.explained_ns for cause in other_causes)
     new: list[Finding] = []
-    for together in late[:_MOST]:
-        first = max(together, key=lambda one: one.new_ns)
-        names = {f"rank {one.rank}" for one in together}
-        own = sum(one.explained_ns for one in known if one.process in names)
+    for together in late[:_MAX_RANKS_NAMED]:
+        first = max(together, key=lambda straggler: straggler.new_ns)
+        names = {f"rank {straggler.rank}" for straggler in together}
+        explained_ns = sum(cause.explained_ns for cause in other_causes if cause.process in names)
         more = first.new_ns - first.base_ns
-        if own >= _EXPLAINED * more:
+        if explained_ns >= _EXPLAINED * more:
             continue
         explained = max(min(more, left), 0.0)
         left -= explained
@@ -155,62 +155,62 @@ def with_stragglers(diagnosis: Diagnosis, found: RankChanges, *, of_all: bool) -
             )
         )
     if not new:
-        return replace(judged, causes=tuple(known))
-    causes = sorted([*known, *new], key=lambda each: -abs(each.explained_ns))
-    explained = sum(each.explained_ns for each in causes)
+        return replace(judged, causes=tuple(other_causes))
+    causes = sorted([*other_causes, *new], key=lambda cause: -abs(cause.explained_ns))
+    explained = sum(cause.explained_ns for cause in causes)
     return replace(judged, causes=tuple(causes), unexplained_ns=change - explained)
 
 
 # -- in words --------------------------------------------------------------------------------------
 
 
-def rank_headline(pairs: Sequence[Compared], found: RankChanges, *, has_all_ranks: bool) -> str:
+def rank_headline(pairs: Sequence[Compared], changes: RankChanges, *, has_all_ranks: bool) -> str:
     """What became of steps, and which stragglers came, went or became worse."""
-    said = headline(pairs, None) if has_all_ranks else steps_sentence(found)
-    return " ".join([said, *list(straggler_sentences(found))[:_MOST_TOLD]])
+    lead = headline(pairs, None) if has_all_ranks else steps_sentence(changes)
+    return " ".join([lead, *list(straggler_sentences(changes))[:_MAX_SHOWN]])
 
 
-def steps_sentence(found: RankChanges) -> str:
+def steps_sentence(changes: RankChanges) -> str:
     """What became of steps; how many ranks that is about, where it is as many on both sides."""
-    before, now = (each.world for each in found.layouts)
+    before, now = (layout.world for layout in changes.layouts)
     if before != now:
-        return found.reason
-    ranks = counted(len(found.common) or len(found.new.ranks), "ranks")
-    return f"{ranks}: {found.reason[:1].lower()}{found.reason[1:]}"
+        return changes.reason
+    ranks = count_noun(len(changes.common) or len(changes.new.ranks), "ranks")
+    return f"{ranks}: {changes.reason[:1].lower()}{changes.reason[1:]}"
 
 
-def straggler_sentences(found: RankChanges) -> Iterator[str]:
+def straggler_sentences(changes: RankChanges) -> Iterator[str]:
     """Stragglers that came, went or became worse; those that one thing sets apart together."""
-    for together in late_together(found):
-        if together[0].state in _TOLD:
+    for together in late_together(changes):
+        if together[0].state in _REPORTED_STATES:
             yield _straggler_sentence(together)
 
 
-def late_together(found: RankChanges) -> list[list[StragglerChange]]:
+def late_together(changes: RankChanges) -> list[list[StragglerChange]]:
     """Stragglers in one state and for one reason, by the groups of ranks they are in."""
     groups = {
         (side, rank): group.group
-        for side, ranks in (("new", found.new), ("base", found.base))
+        for side, ranks in (("new", changes.new), ("base", changes.base))
         for group in ranks.groups
         for rank in group.ranks
     }
     parts: dict[tuple[str, str, str], list[StragglerChange]] = {}
-    for each in found.stragglers:
-        group = groups.get(("base" if each.state == "gone" else "new", each.rank), "")
-        parts.setdefault((each.state, each.cause, group), []).append(each)
+    for straggler in changes.stragglers:
+        group = groups.get(("base" if straggler.state == "gone" else "new", straggler.rank), "")
+        parts.setdefault((straggler.state, straggler.cause, group), []).append(straggler)
     return list(parts.values())
 
 
 def whose(together: Sequence[StragglerChange]) -> str:
     """The ranks in words."""
-    return the_ranks([one.rank for one in together], most=None)
+    return the_ranks([straggler.rank for straggler in together], most=None)
 
 
 def _straggler_sentence(together: Sequence[StragglerChange]) -> str:
     """Who is late, why, and what it costs."""
     first, several = together[0], len(together) > 1
     who = f"{whose(together).capitalize()} {'are' if several else 'is'}"
-    costs = max(together, key=lambda one: max(one.new_ns, one.base_ns))
+    costs = max(together, key=lambda straggler: max(straggler.new_ns, straggler.base_ns))
     if first.state == "gone":
         cost = brief_ns(costs.base_ns)
         was = f"({cause_name(first.cause)}, {cost} per step)"
@@ -229,7 +229,7 @@ def _wait(together: Sequence[StragglerChange], worst: StragglerChange) -> str:
 def cost_sentence(together: Sequence[StragglerChange]) -> str:
     """What stragglers cost now, and why, where it is said already that they are late."""
     several = len(together) > 1
-    costs = max(together, key=lambda one: one.new_ns)
+    costs = max(together, key=lambda straggler: straggler.new_ns)
     make = ("now " if costs.state == "new" else "") + ("make" if several else "makes")
     why = why_late(costs.cause, several=several)
     return f"{whose(together).capitalize()} {make} the others wait {_wait(together, costs)}: {why}."
@@ -237,7 +237,7 @@ def cost_sentence(together: Sequence[StragglerChange]) -> str:
 
 APART = "What sets each apart from {}, the largest"
 _ROWS = 100
-_MOST_PAIRS = 10
+_MAX_PAIRS = 10
 """Pairs of groups that are told in full."""
 
 
@@ -245,7 +245,7 @@ def explored_sections(
     exploration: Exploration,
     notes: Sequence[str],
     top: int | None = None,
-    table_of: Callable[[Told, int, str], Table] | None = None,
+    table_of: Callable[[PairView, int, str], Table] | None = None,
 ) -> Iterator[Section]:
     """The groups and what sets them apart, the roles, and how the groups differ.
 
@@ -259,7 +259,7 @@ def explored_sections(
         (groups_block(exploration), *paragraphs([*title, *apart])),
         short_names(threshold(exploration)),
     )
-    most = _MOST_PAIRS if top is None else top
+    most = _MAX_PAIRS if top is None else top
     for number, pair in enumerate(exploration.pairs[:most], 1):
         yield _pair_section(exploration, pair, number, top or _ROWS, table_of)
     if table_of is None:
@@ -282,30 +282,30 @@ def threshold(exploration: Exploration) -> str:
 def left_out(exploration: Exploration, most: int | None = None) -> list[str]:
     """How many comparisons are not shown."""
     more = 0 if most is None else max(len(exploration.pairs) - most, 0)
-    said = []
+    lines = []
     if more:
-        count = units.counted(more, "more comparisons")
-        said.append(f"{count} of groups: --top, or --format report")
+        count = units.count_noun(more, "more comparisons")
+        lines.append(f"{count} of groups: --top, or --format report")
     if exploration.pairs_left_out:
-        pairs = units.counted(exploration.pairs_left_out, "pairs of groups")
-        said.append(
+        pairs = units.count_noun(exploration.pairs_left_out, "pairs of groups")
+        lines.append(
             f"{pairs} were not compared in full: those with the largest group come first, then "
             "those farthest apart"
         )
-    return said
+    return lines
 
 
 def groups_block(exploration: Exploration, most: int | None = None) -> Table:
     """One row per group."""
     clusters = exploration.clusters[:most]
-    members = [[exploration.roles[place] for place in one.members] for one in clusters]
+    members = [[exploration.roles[place] for place in cluster.members] for cluster in clusters]
     lengths = [[role.mean_cycle_ns for role in roles] for roles in members]
     values = {
         "group": range(1, len(clusters) + 1),
         "roles": [len(roles) for roles in members],
         "shortest_ns": map(min, lengths),
         "longest_ns": map(max, lengths),
-        "representative": [exploration.roles[one.representative].label for one in clusters],
+        "representative": [exploration.roles[cluster.representative].label for cluster in clusters],
     }
     return listed_table(
         "role-groups",
@@ -347,15 +347,15 @@ def _pair_section(
     pair: Pair,
     number: int,
     rows: int,
-    table_of: Callable[[Told, int, str], Table] | None,
+    table_of: Callable[[PairView, int, str], Table] | None,
 ) -> Section:
-    told, id_ = Told(pair), f"groups-{number}"
+    report, id_ = PairView(pair), f"groups-{number}"
     if table_of is not None:
-        tables = [table_of(told, rows, f"{id_}-table")]
+        tables = [table_of(report, rows, f"{id_}-table")]
     else:
-        tables = [*pair_blocks(told, rows, f"{id_}-", scores=False)]
+        tables = [*pair_blocks(report, rows, f"{id_}-", scores=False)]
     # Which groups are compared, and how far apart their representatives are.
-    labels = [one.label for one in exploration.roles]
+    labels = [role.label for role in exploration.roles]
     places = [labels.index(role.label) for role in (pair.base, pair.new) if role.label in labels]
     groups = {
         place: number
@@ -368,7 +368,7 @@ def _pair_section(
         apart = digits(float(exploration.distances[base, new]))
         title = f"Group {groups[base]} → group {groups[new]} (distance {apart})"
     lead = f"{pair.base.label} and {pair.new.label}"
-    return Section(id_, title, (*paragraphs(answer(told)), *tables), short_names(lead))
+    return Section(id_, title, (*paragraphs(summary_sentences(report)), *tables), short_names(lead))
 
 
 # -- all ranks of a run ---------------------------------------------------------------------------
@@ -379,45 +379,53 @@ _SOURCE_NAMES = parts_of("rank-sources")
 """Where own time of a rank comes from, in words."""
 _NO_STRAGGLER = "No rank is a straggler on either side."
 _NOT_NEW = "No straggler is new, gone or worse."
-_MOST_ROWS = 200
+_MAX_ROWS = 200
 
 
-def rank_sections(found: RankChanges | None, top: int | None = None) -> Iterator[Section]:
+def rank_sections(changes: RankChanges | None, top: int | None = None) -> Iterator[Section]:
     """Steps, stragglers, ranks and collectives; nothing where runs have one rank.
 
     With `top`, as text: so many rows, and only ranks that changed.
     """
-    if found is None:
+    if changes is None:
         return
-    late = list(straggler_sentences(found))
-    late = late or [_NOT_NEW if found.stragglers else _NO_STRAGGLER]
-    is_late = any(each.state in {"new", "worse"} for each in found.stragglers)
+    late = list(straggler_sentences(changes))
+    late = late or [_NOT_NEW if changes.stragglers else _NO_STRAGGLER]
+    is_late = any(straggler.state in {"new", "worse"} for straggler in changes.stragglers)
     blocks: list[Block] = [
-        *paragraphs([steps_sentence(found)], TONES.get(found.verdict, "plain")),
+        *paragraphs([steps_sentence(changes)], TONES.get(changes.verdict, "plain")),
         *paragraphs(late, "bad" if is_late else "plain"),
     ]
-    if found.attribution:
-        change = found.step_time.new_ns - found.step_time.base_ns
+    if changes.attribution:
+        change = changes.step_time.new_ns - changes.step_time.base_ns
         rows = [
-            attributed_part(one, one.part, _PART_NAMES[one.part].words) for one in found.attribution
+            attributed_part(component, component.part, _PART_NAMES[component.part].words)
+            for component in changes.attribution
         ]
         title = f"The mean step of all ranks ({signed_ns(change)})"
         parts = Attribution(title, "time_ns", change, tuple(rows))
         blocks.append(parts if top is None else attribution_table(parts))
-    ranks = found.ranks if top is None else found.ranks.filter("changed")
-    blocks += [_stragglers(found)] if found.stragglers else []
-    blocks += [_ranks(ranks, top or _MOST_ROWS)] if ranks.height else []
-    blocks += [_collectives(found, top or _MOST_ROWS)] if found.collectives.height else []
+    ranks = changes.ranks if top is None else changes.ranks.filter("changed")
+    blocks += [_stragglers(changes)] if changes.stragglers else []
+    blocks += [_ranks(ranks, top or _MAX_ROWS)] if ranks.height else []
+    blocks += [_collectives(changes, top or _MAX_ROWS)] if changes.collectives.height else []
     yield Section("ranks", "Ranks", tuple(blocks))
 
 
-def _stragglers(found: RankChanges) -> Table:
+def _stragglers(changes: RankChanges) -> Table:
     """Who holds others up on either side, those of one reason together."""
-    groups = late_together(found)
-    worst = [max(one, key=lambda each: max(each.base_ns, each.new_ns)) for one in groups]
-    ranks = [ranges_of((each.rank for each in one), most=8) for one in groups]
-    steps = [len({step for each in one for step in each.steps}) for one in groups]
-    values = {"rank": ranks, "steps": steps, "evidence": [" ".join(one.evidence) for one in worst]}
+    groups = late_together(changes)
+    worst = [
+        max(group, key=lambda straggler: max(straggler.base_ns, straggler.new_ns))
+        for group in groups
+    ]
+    ranks = [ranges_of((straggler.rank for straggler in group), most=8) for group in groups]
+    steps = [len({step for straggler in group for step in straggler.steps}) for group in groups]
+    values = {
+        "rank": ranks,
+        "steps": steps,
+        "evidence": [" ".join(straggler.evidence) for straggler in worst],
+    }
     return listed_table("rank-stragglers", "rank-stragglers", "Stragglers", worst, values)
 
 
@@ -425,8 +433,8 @@ def _ranks(ranks: pl.DataFrame, most: int) -> Table:
     """What ranks took against themselves before, and beyond what their peers did."""
     rows = ranks.head(most)
     values = {
-        "source": [_SOURCE_NAMES[one].words for one in rows["source"]],
-        "changed": ["yes" if one else "" for one in rows["changed"]],
+        "source": [_SOURCE_NAMES[source].words for source in rows["source"]],
+        "changed": ["yes" if has_changed else "" for has_changed in rows["changed"]],
     }
     return listed_table(
         "rank-changes",
@@ -438,13 +446,13 @@ def _ranks(ranks: pl.DataFrame, most: int) -> Table:
     )
 
 
-def _collectives(found: RankChanges, most: int) -> Table:
+def _collectives(changes: RankChanges, most: int) -> Table:
     """Collectives by kind and size; those whose transfer changed first."""
-    rows = found.collectives.head(most)
+    rows = changes.collectives.head(most)
     values = {
         "bus_base": rows["bus_base_bytes_per_s"],
         "bus_new": rows["bus_new_bytes_per_s"],
-        "changed": ["yes" if one else "" for one in rows["changed"]],
+        "changed": ["yes" if has_changed else "" for has_changed in rows["changed"]],
     }
     return listed_table(
         "rank-collectives",
@@ -452,5 +460,5 @@ def _collectives(found: RankChanges, most: int) -> Table:
         "Collectives",
         rows,
         values,
-        total_rows=found.collectives.height,
+        total_rows=changes.collectives.height,
     )

@@ -14,12 +14,12 @@ import numpy as np
 from timesink.analyses.comparison import cycle_lengths, signals_of
 from timesink.analyses.statistics.drift import warm_up
 from timesink.analyses.statistics.repeats import TimedRun, timed_runs
-from timesink.answers.comparison.kept_runs import Runs, read_sides
 from timesink.answers.comparison.report import members_of
-from timesink.answers.comparison.sides import RunSide, find_side
+from timesink.answers.comparison.run_store import Runs, read_sides
+from timesink.answers.comparison.sides import RunInput, find_side
 from timesink.errors import UnreadableError, UsageError
 from timesink.model.diagnosis import PLAIN, RECORDED, SIDES
-from timesink.model.units import counted
+from timesink.model.units import count_noun
 from timesink.sources import place_of
 from timesink.sources.ab_folder import read_ab
 from timesink.sources.sidecars import recorded_at
@@ -34,8 +34,8 @@ ONE_PROCESS = "compare runs of one process a side, or one run a side"
 class RepeatedSide:
     """Runs of one side."""
 
-    runs: tuple[RunSide, ...]
-    leading: RunSide | None = None
+    runs: tuple[RunInput, ...]
+    leading: RunInput | None = None
     """The one that is compared in full; None where any may be."""
     timed: tuple[TimedRun, ...] = ()
     """Cycles of all of them, where these are known: those of a baseline."""
@@ -57,21 +57,21 @@ class TimedSide:
     """How long the cycles of all runs of a side are, and the run that is compared in full."""
 
     timed: tuple[TimedRun, ...]
-    leading: RunSide
+    leading: RunInput
     notes: tuple[str, ...] = ()
 
 
-def expanded(paths: Sequence[str | Path]) -> Iterator[Path]:
+def expand_paths(paths: Sequence[str | Path]) -> Iterator[Path]:
     """Paths of several runs; a pattern stands for all that it fits."""
-    for given in paths:
-        text = str(given)
+    for path in paths:
+        text = str(path)
         if not has_magic(text) or Path(text).exists():
             yield Path(text)
             continue
-        found = sorted(Path(one) for one in iglob(text))  # noqa: PTH207 - it may be absolute
-        if not found:
+        matches = sorted(Path(name) for name in iglob(text))  # noqa: PTH207 - it may be absolute
+        if not matches:
             raise UsageError(f"{text}: nothing fits this pattern", "check it with ls")
-        yield from found
+        yield from matches
 
 
 def distinct(paths: Iterable[Path]) -> list[Path]:
@@ -84,17 +84,17 @@ def runs_of_ab(folder: Path) -> RepeatedRuns:
     ab = read_ab(folder)
     lines = ab.timelines()
     wanted = [*(run.folder for run in ab.counted), *lines.values()]
-    found: dict[str, RunSide] = {}
-    for one in wanted:
+    sides: dict[str, RunInput] = {}
+    for name in wanted:
         with suppress(UnreadableError):
-            found[one] = find_side(folder / one)
-    lost = [one for one in wanted if one not in found]
+            sides[name] = find_side(folder / name)
+    lost = [name for name in wanted if name not in sides]
     base, new = (
         RepeatedSide(
             tuple(
-                found[run.folder] for run in ab.counted if run.side == side and run.folder in found
+                sides[run.folder] for run in ab.counted if run.side == side and run.folder in sides
             ),
-            found.get(lines.get(side, "")),
+            sides.get(lines.get(side, "")),
         )
         for side in SIDES
     )
@@ -108,59 +108,72 @@ def runs_of_ab(folder: Path) -> RepeatedRuns:
     return RepeatedRuns(base, new, ab.detect_pct, tuple(notes))
 
 
-def timed_sides(given: RepeatedRuns, runs: Runs) -> tuple[TimedSide, TimedSide, tuple[str, ...]]:
+def timed_sides(
+    repeated_runs: RepeatedRuns, runs: Runs
+) -> tuple[TimedSide, TimedSide, tuple[str, ...]]:
     """Cycles of every run: plain ones where all have them, else those that were recorded."""
-    every = [_timed(one) for one in (given.base, given.new)]
-    is_plain = all(one is not None and one.by == PLAIN for side in every for one in side)
-    base, new = (timed_side(one, runs, is_plain=is_plain) for one in (given.base, given.new))
+    every = [_timed_runs(side) for side in (repeated_runs.base, repeated_runs.new)]
+    is_plain = all(
+        timed_run is not None and timed_run.by == PLAIN for side in every for timed_run in side
+    )
+    base, new = (
+        timed_side(side, runs, is_plain=is_plain)
+        for side in (repeated_runs.base, repeated_runs.new)
+    )
     names = ["/".join(side.leading.path.parts[-2:]) for side in (base, new)]
-    said = (
-        f"{counted(len(base.timed), 'runs')} of base and {len(new.timed)} of new: cycle time is "
+    note = (
+        f"{count_noun(len(base.timed), 'runs')} of base and {len(new.timed)} of new: cycle time is "
         f"that of all of them, everything else is of {names[0]} and {names[1]}."
     )
-    notes = dict.fromkeys((*given.notes, *base.notes, *new.notes, said))
+    notes = dict.fromkeys((*repeated_runs.notes, *base.notes, *new.notes, note))
     return base, new, tuple(notes)
 
 
-def device_times(given: RepeatedRuns, runs: Runs) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def device_times(
+    repeated_runs: RepeatedRuns, runs: Runs
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Device time per cycle of every run with a timeline, where either side has several of them."""
     lines = [
-        [one for one in side.runs if not any(source.is_plain for source in one.sources)]
-        for side in (given.base, given.new)
+        [
+            run_side
+            for run_side in side.runs
+            if not any(source.is_plain for source in run_side.sources)
+        ]
+        for side in (repeated_runs.base, repeated_runs.new)
     ]
     if min(map(len, lines)) < 2:
         return (), ()
-    found = []
+    times = []
     for side in lines:
-        read = [read_sides(runs, [one.sources])[0][0] for one in side]
-        roles = [member.role for one in read for member in members_of(one)]
-        known = [signals_of(role).device_ns for role in roles]
-        found.append(tuple(one for one in known if one))
-    return (found[0], found[1]) if min(map(len, found)) > 1 else ((), ())
+        read = [read_sides(runs, [run_side.sources])[0][0] for run_side in side]
+        roles = [member.role for side_run in read for member in members_of(side_run)]
+        device_ns = [signals_of(role).device_ns for role in roles]
+        times.append(tuple(time_ns for time_ns in device_ns if time_ns))
+    return (times[0], times[1]) if min(map(len, times)) > 1 else ((), ())
 
 
 def timed_side(side: RepeatedSide, runs: Runs, *, is_plain: bool | None = None) -> TimedSide:
     """The same of one side."""
-    timed, notes = _timed(side), tuple[str, ...]()
+    timed, notes = _timed_runs(side), tuple[str, ...]()
     if is_plain is None:
-        is_plain = all(one is not None for one in timed)
-    if not is_plain and any(one.by == PLAIN for one in side.timed):
+        is_plain = all(run is not None for run in timed)
+    if not is_plain and any(run.by == PLAIN for run in side.timed):
         raise UsageError(
             f"{side.runs[0].path}: has plain cycles, and a run of the other side has none",
             "record that one with --plain 20, or compare recordings on both sides",
         )
     if not is_plain and not side.timed:
-        timed = [_recorded(one, runs) for one in side.runs]
+        timed = [_recorded_run(run_side, runs) for run_side in side.runs]
         notes = (_UNDER_PROFILER,)
-    known = tuple(one for one in timed if one is not None)
-    return TimedSide(known, side.leading or _leading(side.runs, known), notes)
+    complete_runs = tuple(run for run in timed if run is not None)
+    return TimedSide(complete_runs, side.leading or _leading_run(side.runs, complete_runs), notes)
 
 
-def _timed(side: RepeatedSide) -> list[TimedRun | None]:
-    return list(side.timed) or [_plain(one) for one in side.runs]
+def _timed_runs(side: RepeatedSide) -> list[TimedRun | None]:
+    return list(side.timed) or [_plain(run_side) for run_side in side.runs]
 
 
-def _plain(side: RunSide) -> TimedRun | None:
+def _plain(side: RunInput) -> TimedRun | None:
     """The plain cycles of a run; None where its recorder timed none."""
     place = place_of(side.path)
     if not isinstance(place, Path) or not place.exists():
@@ -168,13 +181,14 @@ def _plain(side: RunSide) -> TimedRun | None:
     return next(iter(timed_runs(recorded_at(place), str(side.path))), None)
 
 
-def _recorded(side: RunSide, runs: Runs) -> TimedRun:
+def _recorded_run(side: RunInput, runs: Runs) -> TimedRun:
     """The recorded cycles of a run, without warm-up."""
     ((read,), _, _) = read_sides(runs, [side.sources])
     members = members_of(read)
     if len(members) != 1:
         raise UsageError(
-            f"{side.path}: holds {counted(len(members), 'processes')}, and each run is to be one",
+            f"{side.path}: holds {count_noun(len(members), 'processes')}, and each run is to "
+            "be one",
             ONE_PROCESS,
         )
     role = members[0].role
@@ -186,12 +200,12 @@ def _recorded(side: RunSide, runs: Runs) -> TimedRun:
     return TimedRun("", lengths[warm_up(lengths) :], when_us, None, str(side.path), RECORDED)
 
 
-def _leading(sides: Sequence[RunSide], timed: Sequence[TimedRun]) -> RunSide:
+def _leading_run(sides: Sequence[RunInput], timed: Sequence[TimedRun]) -> RunInput:
     """The run with a timeline whose cycles are nearest to the middle of its side."""
-    middle = median(one.typical_ns for one in timed)
+    middle = median(run.typical_ns for run in timed)
     far = {
-        place: abs(one.typical_ns - middle)
-        for place, (side, one) in enumerate(zip(sides, timed, strict=True))
+        place: abs(run.typical_ns - middle)
+        for place, (side, run) in enumerate(zip(sides, timed, strict=True))
         if not any(source.is_plain for source in side.sources)
     }
     return sides[min(far, key=lambda place: far[place])] if far else sides[0]

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import only_cycles
-from timesink.analyses.comparison import Pair, Role, key_findings
+from timesink.analyses.comparison import Pair, ProcessSteps, key_findings
 from timesink.analyses.statistics.repeats import timed_runs
 from timesink.answers.comparison.pairing import (
     VERSION,
     Compared,
-    RoleMember,
+    ProcessMember,
     as_arguments,
     one_of,
     pair_names,
     peers_stem,
     role_labels,
 )
-from timesink.answers.comparison.sides import LEFT_OUT, SideRun
+from timesink.answers.comparison.sides import LEFT_OUT, ProcessedRun
 from timesink.errors import AmbiguousError, NotFoundError
 from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.schema import HOST_DEVICE, host_and_pid
-from timesink.model.units import listed, natural
+from timesink.model.units import join_names, natural
 from timesink.output.names import told_apart
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Comparison:
     sources: tuple[str, ...]
     """The paths that were given."""
     pairs: tuple[Compared, ...]
-    roles: tuple[Role, ...]
+    roles: tuple[ProcessSteps, ...]
     """Every role that was read; a pair holds two of them."""
     exploration: Exploration | None = None
     """Which of many roles behave alike; None where pairs were compared."""
@@ -77,7 +77,7 @@ class Comparison:
         if not self.all_pairs:
             raise NotFoundError("all roles behave alike: there is no pair", "see `exploration`")
         if len(self.all_pairs) > 1:
-            names = units.listed(self.pair_names, between="; ")
+            names = units.join_names(self.pair_names, between="; ")
             place = "pairs" if self.exploration is None else "exploration.pairs"
             more = f", or compare with {as_arguments(self.choices)}" if self.choices else ""
             raise AmbiguousError(
@@ -112,30 +112,30 @@ class Comparison:
         """Why runs differ, all pairs read together; None where roles were only told apart."""
         if not self.pairs:
             return None
-        found = self.pairs[0].diagnosis
+        diagnosis = self.pairs[0].diagnosis
         if len(self.pairs) > 1:
             from timesink.rules.diagnosis import beyond_expected  # noqa: PLC0415
             from timesink.rules.joint_diagnosis import diagnose_together  # noqa: PLC0415
 
-            pairs = [one.whole or one.pair for one in self.pairs]
-            found = diagnose_together(pairs, [one.diagnosis for one in self.pairs])
+            pairs = [pair.full_pair or pair.pair for pair in self.pairs]
+            diagnosis = diagnose_together(pairs, [pair.diagnosis for pair in self.pairs])
             if self.pairs[0].expected is not None:
                 expected = self.pairs[0].expected
-                causes = beyond_expected(found.causes, found.anomalies, expected)
-                found = replace(found, causes=causes, expected=expected)
+                causes = beyond_expected(diagnosis.causes, diagnosis.anomalies, expected)
+                diagnosis = replace(diagnosis, causes=causes, expected=expected)
         if self.ranks is None:
-            return found
+            return diagnosis
         from timesink.answers.comparison.rank_sets import with_stragglers  # noqa: PLC0415
 
-        return with_stragglers(found, self.ranks, of_all=self.has_all_ranks)
+        return with_stragglers(diagnosis, self.ranks, of_all=self.has_all_ranks)
 
     @property
     def has_all_ranks(self) -> bool:
         """Whether no rank of a run is only compared as a part of the whole."""
         if self.ranks is None:
             return True
-        before, now = (each.world for each in self.ranks.layouts)
-        compared = {one.pair.new.rank for one in self.pairs}
+        before, now = (layout.world for layout in self.ranks.layouts)
+        compared = {pair.pair.new.rank for pair in self.pairs}
         return before == now and compared.issuperset(self.ranks.common)
 
     @property
@@ -146,11 +146,11 @@ class Comparison:
     @cached_property
     def cases(self) -> tuple[Comparison, ...]:
         """Each program and sort of cycle for itself, with the pairs of all its ranks."""
-        titles = dict.fromkeys(one.title for one in self.pairs)
+        titles = dict.fromkeys(pair.title for pair in self.pairs)
         if len(titles) == 1:
             return (self,)
         return tuple(
-            replace(self, pairs=tuple(one for one in self.pairs if one.title == title))
+            replace(self, pairs=tuple(pair for pair in self.pairs if pair.title == title))
             for title in titles
         )
 
@@ -171,28 +171,28 @@ class Comparison:
         from timesink.answers.comparison import values as plain  # noqa: PLC0415
         from timesink.answers.comparison.efficiency import efficiency_values  # noqa: PLC0415
         from timesink.answers.fitness import fitness_values  # noqa: PLC0415
-        from timesink.recorder.processes import sayable  # noqa: PLC0415
+        from timesink.recorder.processes import safe_text  # noqa: PLC0415
 
         return {
             "schema": SCHEMA,
             "headline": self.headline,
             "recording": fitness_values(self.fitness),
-            "sources": [sayable(source) for source in self.sources],
+            "sources": [safe_text(source) for source in self.sources],
             **plain.diagnosis(self.diagnosis),
             # Of several pairs each has its own.
             **efficiency_values(self.pairs[0].efficiency if len(self.pairs) == 1 else None),
-            "notes": [sayable(note) for note in self.notes],
+            "notes": [safe_text(note) for note in self.notes],
             "roles": [plain.role(role) for role in self.roles],
             "pairs": [
                 {
-                    "identifier": one.identifier,
-                    "suffix": one.suffix,
-                    "file": one.file_stem,
-                    **plain.diagnosis(one.diagnosis),
-                    **plain.pair(one.pair, one.diagnosis),
-                    **efficiency_values(one.efficiency),
+                    "identifier": pair.identifier,
+                    "suffix": pair.suffix,
+                    "file": pair.file_stem,
+                    **plain.diagnosis(pair.diagnosis),
+                    **plain.pair(pair.pair, pair.diagnosis),
+                    **efficiency_values(pair.efficiency),
                 }
-                for one in self.pairs
+                for pair in self.pairs
             ],
             "exploration": None
             if self.exploration is None
@@ -203,7 +203,7 @@ class Comparison:
 
     def beyond(self, expected: Expectation) -> Comparison:
         """The same, with causes of what is slower than expected first."""
-        return replace(self, pairs=tuple(replace(one, expected=expected) for one in self.pairs))
+        return replace(self, pairs=tuple(replace(pair, expected=expected) for pair in self.pairs))
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
@@ -214,25 +214,28 @@ class Comparison:
         return f"<Comparison of {' and '.join(self.sources)}: {self.headline}>"
 
 
-def labelled(members: Sequence[RoleMember]) -> tuple[Role, ...]:
+def label_roles(members: Sequence[ProcessMember]) -> tuple[ProcessSteps, ...]:
     """The roles under names of their own, in the order of these; a role of both sides once."""
-    distinct = {(one.origin, one.role.host, one.role.pid, one.suffix): one for one in members}
+    distinct = {
+        (member.origin, member.role.host, member.role.pid, member.suffix): member
+        for member in members
+    }
     every = list(distinct.values())
     named = zip(every, role_labels(every), strict=True)
-    roles = [replace(one.role, label=label) for one, label in named]
+    roles = [replace(member.role, label=label) for member, label in named]
     return tuple(sorted(roles, key=lambda role: role.label))
 
 
-def joined(done: Sequence[Comparison], failures: Sequence[str]) -> Comparison:
+def join_cases(done: Sequence[Comparison], failures: Sequence[str]) -> Comparison:
     """Several cases as one answer; `failures` say why others could not be compared."""
     several = len(done) > 1
-    pairs = [pair for one in done for pair in one.pairs]
+    pairs = [pair for case in done for pair in case.pairs]
     stems = told_apart([pair.file_stem for pair in pairs], VERSION)
-    notes, alone = (
+    notes, left_out_roles = (
         [
-            f"{one.pairs[0].identifier}: {said}" if several else said
-            for one in done
-            for said in getattr(one, name)
+            f"{case.pairs[0].identifier}: {text}" if several else text
+            for case in done
+            for text in getattr(case, name)
         ]
         for name in ("notes", "roles_left_out")
     )
@@ -242,8 +245,8 @@ def joined(done: Sequence[Comparison], failures: Sequence[str]) -> Comparison:
         (),
         notes=(*notes, *(f"{LEFT_OUT}{failure}" for failure in failures)),
         cases_left_out=tuple(failures),
-        files_left_out=tuple(file for one in done for file in one.files_left_out),
-        roles_left_out=tuple(alone),
+        files_left_out=tuple(file for case in done for file in case.files_left_out),
+        roles_left_out=tuple(left_out_roles),
         # Of several cases each is a run of its own.
         ranks=done[0].ranks if len(done) == 1 else None,
     )
@@ -254,34 +257,36 @@ def joined(done: Sequence[Comparison], failures: Sequence[str]) -> Comparison:
 UNKNOWN_PID = "unknown"
 
 
-def members_of(runs: Sequence[SideRun], *, ignore_hosts: bool = False) -> list[RoleMember]:
+def members_of(runs: Sequence[ProcessedRun], *, ignore_hosts: bool = False) -> list[ProcessMember]:
     """Every role of a side, in the order of files, hosts and processes."""
     return [member for run in runs for member in _members(run, ignore_hosts=ignore_hosts)]
 
 
 def check_pids(
-    base: Sequence[RoleMember], new: Sequence[RoleMember], pids: tuple[str | None, str | None]
+    base: Sequence[ProcessMember], new: Sequence[ProcessMember], pids: tuple[str | None, str | None]
 ) -> None:
     """Refuse a process that is not there: one for both sides on either, one of two on its own."""
     for side, pid in zip((base, new), pids, strict=True):
-        known = {one.role.pid for one in ((*base, *new) if pids[0] == pids[1] else side)}
-        if pid is not None and pid not in known:
-            there = listed(sorted(known, key=natural))
+        side_pids = {member.role.pid for member in ((*base, *new) if pids[0] == pids[1] else side)}
+        if pid is not None and pid not in side_pids:
+            there = join_names(sorted(side_pids, key=natural))
             raise NotFoundError(f"{side[0].role.source}: no process {pid}", f"there are {there}")
 
 
-def chosen(members: Sequence[RoleMember], pid: str | None, rank: int | None) -> list[RoleMember]:
+def chosen(
+    members: Sequence[ProcessMember], pid: str | None, rank: int | None
+) -> list[ProcessMember]:
     """The members that fit, None is every one; all where the process is one of the other side."""
-    of_rank = [one for one in members if rank in (None, one.role.rank)]
+    of_rank = [member for member in members if rank in (None, member.role.rank)]
     if not of_rank:
-        ranks = sorted({one.role.rank for one in members if one.role.rank is not None})
-        known = f"it has {', '.join(map(str, ranks[:8]))}" if ranks else "no file names its rank"
-        raise NotFoundError(f"{members[0].role.source}: no rank {rank}", known)
-    of_pid = [one for one in of_rank if pid in (None, one.role.pid)]
+        ranks = sorted({member.role.rank for member in members if member.role.rank is not None})
+        hint = f"it has {', '.join(map(str, ranks[:8]))}" if ranks else "no file names its rank"
+        raise NotFoundError(f"{members[0].role.source}: no rank {rank}", hint)
+    of_pid = [member for member in of_rank if pid in (None, member.role.pid)]
     return of_pid or of_rank
 
 
-def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
+def _members(run: ProcessedRun, *, ignore_hosts: bool) -> Iterator[ProcessMember]:
     name, pid_of = pl.col("host").cast(pl.String).str.strip_chars(), pl.col("pid").cast(pl.String)
     # Empty is one host, and a process that names one host is all there.
     named = pl.when(name != "").then(name)
@@ -296,14 +301,14 @@ def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
     processes_of = {key: host_and_pid(key) for key in run.anatomies}
     for pid, host in cast("list[tuple[str, str | None]]", keys):
         # None where several processes share the number.
-        own = [
+        process_keys = [
             key
             for key, (machine, number) in processes_of.items()
             if pid in {number, number or UNKNOWN_PID} and host in (None, machine)
         ]
-        only = own[0] if len(own) == 1 else None
+        only = process_keys[0] if len(process_keys) == 1 else None
         for suffix, rows in _by_suffix(parts[pid, host], run):
-            role = Role(
+            role = ProcessSteps(
                 label="",
                 source=str(run.source.path),
                 pid=pid,
@@ -322,10 +327,10 @@ def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
                 fitness=run.fitness,
                 step_time=_step_time(run),
             )
-            yield RoleMember(role, run.source.job, suffix, run.source.key)
+            yield ProcessMember(role, run.source.job, suffix, run.source.key)
 
 
-def _step_time(run: SideRun) -> Callable[[], StepTime] | None:
+def _step_time(run: ProcessedRun) -> Callable[[], StepTime] | None:
     """How to work out the mean step of a recording without profiler overhead, on demand."""
     if run.trace is None or run.unit.method != "step":
         return None
@@ -335,7 +340,7 @@ def _step_time(run: SideRun) -> Callable[[], StepTime] | None:
     return partial(step_time, run.trace)
 
 
-def _by_suffix(rows: pl.DataFrame, run: SideRun) -> Iterator[tuple[str, pl.DataFrame]]:
+def _by_suffix(rows: pl.DataFrame, run: ProcessedRun) -> Iterator[tuple[str, pl.DataFrame]]:
     """Rows by sort of cycle, where one table holds prompts and tokens."""
     if run.source.suffix:
         yield run.source.suffix, rows
@@ -343,12 +348,12 @@ def _by_suffix(rows: pl.DataFrame, run: SideRun) -> Iterator[tuple[str, pl.DataF
     types = sorted(rows["cycle_type"].cast(pl.String).fill_null("generic").unique())
     if len(types) == 1:
         # Decode cycles without any others need no name of their own.
-        alone = "_prefill" if types[0] == "prefill" else ""
-        yield "_layer" if run.unit.method == "layer" else alone, rows
+        suffix = "_prefill" if types[0] == "prefill" else ""
+        yield "_layer" if run.unit.method == "layer" else suffix, rows
         return
     for kind in types:
-        own = pl.col("cycle_type").cast(pl.String).fill_null("generic") == kind
-        yield ("" if kind == "generic" else f"_{kind}"), rows.filter(own)
+        is_kind = pl.col("cycle_type").cast(pl.String).fill_null("generic") == kind
+        yield ("" if kind == "generic" else f"_{kind}"), rows.filter(is_kind)
 
 
 # -- of one device --------------------------------------------------------------------------------
@@ -357,18 +362,18 @@ _HOST_NAMES = ("host", "cpu")
 _VIRTUAL = re.compile(r" \(virtual\)$", re.IGNORECASE)
 
 
-def only_device(comparison: Comparison, asked: str) -> Comparison:
+def only_device(comparison: Comparison, device: str) -> Comparison:
     """The comparison with the rows of one device; what cycles and work come to is of the whole."""
-    tables = [table for one in comparison.all_pairs for table in (one.pair.rows, one.pair.times)]
-    known = {str(name) for table in tables for name in table["device"].drop_nulls().unique()}
-    wanted = [name for name in sorted(known) if is_device(name, asked)]
+    tables = [table for pair in comparison.all_pairs for table in (pair.pair.rows, pair.pair.times)]
+    device_names = {str(name) for table in tables for name in table["device"].drop_nulls().unique()}
+    wanted = [name for name in sorted(device_names) if is_device(name, device)]
     if not wanted:
         raise NotFoundError(
-            f"--device {asked}: no such device", f"there are {', '.join(sorted(known))}"
+            f"--device {device}: no such device", f"there are {', '.join(sorted(device_names))}"
         )
     pairs = tuple(
-        replace(one, pair=_of_devices(one.pair, wanted), whole=one.whole or one.pair)
-        for one in comparison.pairs
+        replace(pair, pair=_of_devices(pair.pair, wanted), full_pair=pair.full_pair or pair.pair)
+        for pair in comparison.pairs
     )
     exploration = comparison.exploration
     if exploration is not None:
@@ -391,12 +396,12 @@ def _of_devices(pair: Pair, wanted: list[str]) -> Pair:
     )
 
 
-def is_device(name: str, asked: str) -> bool:
+def is_device(name: str, device: str) -> bool:
     """Whether a device of a table is the one asked for: `0`, `gpu0` and `GPU 0` are `GPU 0`."""
-    wanted, whole, known = (
-        "".join(one.lower().split()) for one in (asked, name, _VIRTUAL.sub("", name))
+    wanted, full_name, short_name = (
+        "".join(text.lower().split()) for text in (device, name, _VIRTUAL.sub("", name))
     )
     if name == HOST_DEVICE:
         return wanted in _HOST_NAMES
-    is_number = wanted.isdigit() and known.lstrip(ascii_lowercase) == wanted
-    return wanted in {known, whole} or is_number
+    is_number = wanted.isdigit() and short_name.lstrip(ascii_lowercase) == wanted
+    return wanted in {short_name, full_name} or is_number

@@ -13,7 +13,7 @@ from timesink.analyses.comparison import Pair
 from timesink.analyses.comparison.verdict import exact_words, too_few_words
 from timesink.analyses.statistics import ALPHA
 from timesink.answers.causes import cause_name
-from timesink.answers.comparison.changes import Change, Told, counters_meanwhile
+from timesink.answers.comparison.changes import Change, PairView, counters_meanwhile
 from timesink.answers.comparison.pairing import Compared, pair_names, processes
 from timesink.answers.comparison.program import program_lines
 from timesink.model import units
@@ -24,9 +24,9 @@ from timesink.output.names import LONGEST_NAME, cut_middle
 if TYPE_CHECKING:
     from timesink.analyses.comparison.role_groups import Exploration
 
-_MOST = 2
-_MOST_FINDINGS = 5
-_MOST_COUNTERS = 3
+_MAX_CAUSES = 2
+_MAX_FINDINGS = 5
+_MAX_COUNTERS = 3
 _SURE = 0.5
 """Confidence in cycles from which on they need no remark."""
 _SAME_CALLS = 0.05
@@ -42,52 +42,56 @@ _WORDS = {
 }
 _LONGER = {"regression": True, "improvement": False}
 _UNEQUAL = "cycles that do not hold the same work"
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 _FAR = 1.5
 """A pair is told for itself whose cycle time changed by this much more than any other."""
-_FEWEST = 4
+_MIN_PAIRS_IN_COMMON = 4
 """Pairs it takes to say what the others have in common."""
 _CLEARLY_FIRST = 2.0
 """The one is this many times as far from the middle as the next."""
-_LEAST_SHARE = 0.05
+_MIN_SHARE = 0.05
 """And by this part of a cycle."""
 
 
-def of_pair(pair: Pair, why: Diagnosis | None = None) -> str:
+def pair_headline(pair: Pair, why: Diagnosis | None = None) -> str:
     """Whether the work is the same, how cycle time changed, what explains it or changed most."""
-    return " ".join(answer(Told(pair), why))
+    return " ".join(summary_sentences(PairView(pair), why))
 
 
-def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
+def summary_sentences(report: PairView, why: Diagnosis | None = None) -> list[str]:
     """The answer on one pair: unequal work if there is any, cycle time, then why or what changed.
 
     Where a diagnosis names a cause or an anomaly, that is said, and no other figure of a counter.
     """
     if why is not None and why.is_unfit:
         return [why.reason]
-    unequal = " ".join(["Cycles do not hold the same work.", *told.whole.workload.reasons[:1]])
-    if not told.comparable:
-        base, new = told.pair.cycle_times.base_mean_ns, told.pair.cycle_times.new_mean_ns
-        said = f"As recorded they take {units.times(base, new)}, which says nothing about speed."
-        lines = [unequal, said if base and new else _NO_LENGTHS]
-        return lines if why is None else [*slower_lines(why), *lines]
-    said = _cycle_words(told)
+    unequal = " ".join(
+        ["Cycles do not hold the same work.", *report.full_pair.workload.reasons[:1]]
+    )
+    if not report.comparable:
+        base, new = report.pair.cycle_times.base_mean_ns, report.pair.cycle_times.new_mean_ns
+        text = f"As recorded they take {units.times(base, new)}, which says nothing about speed."
+        lines = [unequal, text if base and new else _NO_LENGTHS]
+        return lines if why is None else [*slowdown_sentences(why), *lines]
+    text = _cycle_words(report)
     program = None if why is None else why.program
-    longer = {"longer": True, "shorter": False}.get(told.verdict.cycles)
-    if why is not None and (told.pair.plain is not None or why.corrected is not None):
-        said, longer = why.reason, _LONGER.get(why.verdict)
+    longer = {"longer": True, "shorter": False}.get(report.verdict.cycles)
+    if why is not None and (report.pair.plain is not None or why.corrected is not None):
+        text, longer = why.reason, _LONGER.get(why.verdict)
     first = [] if program is None else program_lines(program, longer=longer, why=why)
-    if told.whole.equal_work is not None:
-        said = f"Put together to equal work, {said[0].lower()}{said[1:]}"
-    lines = [*first, said] if told.whole.workload.comparable else [unequal, *first, said]
+    if report.full_pair.equal_work is not None:
+        text = f"Put together to equal work, {text[0].lower()}{text[1:]}"
+    lines = [*first, text] if report.full_pair.workload.comparable else [unequal, *first, text]
     if why is not None and why.expected is not None:
-        lines = [*slower_lines(why), *lines]
+        lines = [*slowdown_sentences(why), *lines]
     elif why is not None and (why.causes or why.anomalies):
         lines.append(_why_line(why))
-    elif not told.verdict.nothing and told.pair.times.height and not (why and why.paces):
+    elif not report.verdict.nothing and report.pair.times.height and not (why and why.paces):
         # Counters and devices that a diagnosis gives figures of.
         symptoms = () if why is None else why.symptoms
-        lines.append(_changed_line(told, {(one.metric, one.device) for one in symptoms}))
+        lines.append(
+            _changed_line(report, {(symptom.metric, symptom.device) for symptom in symptoms})
+        )
     return [*lines, *_paces_left(why, lines)]
 
 
@@ -97,7 +101,7 @@ def _paces_left(why: Diagnosis | None, lines: Sequence[str]) -> list[str]:
     return [pace.sentence for pace in paces if pace.sentence not in " ".join(lines)]
 
 
-def slower_lines(why: Diagnosis) -> list[str]:
+def slowdown_sentences(why: Diagnosis) -> list[str]:
     """How much slower cycles are than somebody expected, and why."""
     if why.expected is None:
         return []
@@ -109,23 +113,24 @@ def slower_lines(why: Diagnosis) -> list[str]:
 def _why_line(why: Diagnosis) -> str:
     """The first cause, or else the first anomaly, in a sentence."""
     seen = {
-        one.cause: f"({one.device}: {units.amounts(one.base, one.new, one.unit)})"
-        for one in reversed(why.anomalies)
+        anomaly.cause: f"({anomaly.device}: "
+        f"{units.amounts(anomaly.base, anomaly.new, anomaly.unit)})"
+        for anomaly in reversed(why.anomalies)
     }
     if not why.causes:
         first = why.anomalies[0].cause
         return f"No cause has evidence; around it: {cause_name(first)} {seen[first]}."
-    cause, *others = why.causes
+    cause, *other_causes = why.causes
     is_told = why.expected is not None or why.verdict in {"regression", "improvement"}
     lead = "First cause" if is_told else "What did change"
     named = " ".join(filter(None, (cause_name(cause.cause), seen.get(cause.cause))))
-    more = f", {units.counted(len(others), 'more causes')} below" if others else ""
+    more = f", {units.count_noun(len(other_causes), 'more causes')} below" if other_causes else ""
     cost = f", {units.signed_ns(cause.explained_ns)} per cycle" if cause.explained_ns else ""
     return f"{lead}: {named}{cost}{more}."
 
 
-def _cycle_words(told: Told) -> str:
-    cycles, state = told.pair.cycle_times, told.verdict.cycles
+def _cycle_words(report: PairView) -> str:
+    cycles, state = report.pair.cycle_times, report.verdict.cycles
     base, new = cycles.base_mean_ns, cycles.new_mean_ns
     lengths, by = units.times(base, new), units.change(base, new)
     low, high = cycles.interval_ns or (0, 0)
@@ -133,7 +138,7 @@ def _cycle_words(told: Told) -> str:
     if base:
         bounds = f"95 % interval {units.interval_pct(low / (base / 100), high / (base / 100))}"
     interval = by if cycles.interval_ns is None else f"{by}, {bounds}"
-    if told.verdict.nothing and state == "none":
+    if report.verdict.nothing and state == "none":
         return f"Both runs are the same within noise: cycles take {lengths} ({interval})."
     if state in {"longer", "shorter"}:
         how = f"{by.lstrip('+-')} {'longer' if new > base else 'less'}"
@@ -146,43 +151,43 @@ def _cycle_words(told: Told) -> str:
         return few if base and new else _NO_LENGTHS
     if state == "none":
         return f"Cycle time is the same within noise: {lengths} ({interval})."
-    said = f"Cycles take {lengths} ({interval})"
+    text = f"Cycles take {lengths} ({interval})"
     uneven = "they are too uneven to tell whether that changed"
-    return f"{said}: {uneven}.{too_few_words(cycles)}"
+    return f"{text}: {uneven}.{too_few_words(cycles)}"
 
 
 # -- what changed most -----------------------------------------------------------------------------
 
 
-def _changed_line(told: Told, named: Collection[tuple[str, str]]) -> str:
+def _changed_line(report: PairView, named: Collection[tuple[str, str]]) -> str:
     """What changed most, functions by time and counters by factor."""
-    numbers = {"functions": len(told.changes), "counters": len(told.counters)}
-    counts = [units.counted(number, things) for things, number in numbers.items() if number]
+    numbers = {"functions": len(report.changes), "counters": len(report.counters)}
+    counts = [units.count_noun(number, things) for things, number in numbers.items() if number]
     if not counts:
         return "No function or counter of its own changed beyond noise."
     most = [
-        f"{cut_middle(told.name(one))} on {one.device} ({time_per_cycle(told, one)})"
-        for one in told.changes[:1]
+        f"{cut_middle(report.name(change))} on {change.device} ({time_per_cycle(report, change)})"
+        for change in report.changes[:1]
     ]
-    others = [row for row in told.counters if (row["metric"], row["device"]) not in named]
+    other_counters = [row for row in report.counters if (row["metric"], row["device"]) not in named]
     most += [
         f"{cut_middle(row['metric'])} of {row['device']} ({counter_amounts(row)})"
-        for row in different(others)[: _MOST - len(most)]
+        for row in different(other_counters)[: _MAX_CAUSES - len(most)]
     ]
-    are_all = len(told.changes) + len(different(told.counters)) == len(most)
-    shown = f"{': ' if are_all else ', most of all '}{' and '.join(most)}" if most else ""
-    said = f"{' and '.join(counts)} changed beyond noise{shown}"
-    compared = (told.pair.loads["runs_on"].cast(pl.String) == "both").any()
-    no_counter = not told.counters and compared
-    return f"{said}; no counter did." if no_counter else f"{said}."
+    are_all = len(report.changes) + len(different(report.counters)) == len(most)
+    most_text = f"{': ' if are_all else ', most of all '}{' and '.join(most)}" if most else ""
+    line = f"{' and '.join(counts)} changed beyond noise{most_text}"
+    compared = (report.pair.loads["runs_on"].cast(pl.String) == "both").any()
+    no_counter = not report.counters and compared
+    return f"{line}; no counter did." if no_counter else f"{line}."
 
 
-def time_per_cycle(told: Told, one: Change) -> str:
+def time_per_cycle(report: PairView, change: Change) -> str:
     """Time per cycle on both sides, or on the one that has the function."""
-    if one.runs_on != "both":
-        length = units.brief_ns(one.base_ns + one.new_ns)
-        return f"only in {told.side_name(one.runs_on)}, {length} per cycle"
-    return f"{units.times(one.base_ns, one.new_ns)} per cycle"
+    if change.runs_on != "both":
+        length = units.brief_ns(change.base_ns + change.new_ns)
+        return f"only in {report.side_name(change.runs_on)}, {length} per cycle"
+    return f"{units.times(change.base_ns, change.new_ns)} per cycle"
 
 
 def counter_amounts(row: Mapping[str, Any]) -> str:
@@ -192,15 +197,17 @@ def counter_amounts(row: Mapping[str, Any]) -> str:
 
 def different(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows whose counters read differently; what reads the same is one row with all its names."""
-    alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows:
-        alike.setdefault((row["device"], counter_amounts(row)), []).append(row)
+        groups.setdefault((row["device"], counter_amounts(row)), []).append(row)
     return [
-        {**same[0], "metric": "/".join(row["metric"] for row in same)} for same in alike.values()
+        {**same[0], "metric": "/".join(row["metric"] for row in same)} for same in groups.values()
     ]
 
 
-def findings(told: Told, named: Collection[tuple[str, str]] = ()) -> Iterator[tuple[str, str]]:
+def findings(
+    report: PairView, named: Collection[tuple[str, str]] = ()
+) -> Iterator[tuple[str, str]]:
     """The functions whose time changed most of those that changed beyond noise.
 
     Each with its times, and with how counters moved meanwhile where that was not told before.  Of
@@ -208,62 +215,62 @@ def findings(told: Told, named: Collection[tuple[str, str]] = ()) -> Iterator[tu
     Counters and devices that were `named` before are not told again with other figures.
     """
     before = set()
-    changed = [(row["metric"], row["device"]) for row in told.counters]
-    for one in told.changes[:_MOST_FINDINGS] if told.comparable else ():
+    changed = [(row["metric"], row["device"]) for row in report.counters]
+    for change in report.changes[:_MAX_FINDINGS] if report.comparable else ():
         counters = [name for name, device in changed
-                    if device == one.device and (name, device) not in named]  # fmt: skip
-        rows = different(counters_meanwhile(told.pair.loads, one, counters))[:_MOST_COUNTERS]
-        shown = (
+                    if device == change.device and (name, device) not in named]  # fmt: skip
+        rows = different(counters_meanwhile(report.pair.loads, change, counters))[:_MAX_COUNTERS]
+        phrases = (
             f"{cut_middle(row['metric'], LONGEST_NAME)} {counter_amounts(row)}" for row in rows
         )
-        these = (one.device, *(row["metric"] for row in rows))
+        these = (change.device, *(row["metric"] for row in rows))
         new = rows and these not in before
-        yield _line(told, one), f"meanwhile {', '.join(shown)}" if new else ""
+        yield _line(report, change), f"meanwhile {', '.join(phrases)}" if new else ""
         before.add(these)
 
 
-def findings_left(told: Told) -> str:
+def findings_left(report: PairView) -> str:
     """How many more functions changed; empty where all are told."""
-    more = len(told.changes) - _MOST_FINDINGS if told.comparable else 0
+    more = len(report.changes) - _MAX_FINDINGS if report.comparable else 0
     return f"and {units.count(more)} more: --table times" if more > 0 else ""
 
 
-def _line(told: Told, one: Change) -> str:
+def _line(report: PairView, change: Change) -> str:
     """A function with its times; its calls and names where both sides have others."""
-    name = cut_middle(told.name(one), LONGEST_NAME)
-    said = f"{name} on {one.device}: {time_per_cycle(told, one)}"
-    if one.runs_on != "both":
-        return said
-    noise = "" if one.p < ALPHA else ", which may be noise"
-    said += f" ({units.change(one.base_ns, one.new_ns)}{noise})"
-    base, new = one.calls_base, one.calls_new
+    name = cut_middle(report.name(change), LONGEST_NAME)
+    text = f"{name} on {change.device}: {time_per_cycle(report, change)}"
+    if change.runs_on != "both":
+        return text
+    noise = "" if change.p < ALPHA else ", which may be noise"
+    text += f" ({units.change(change.base_ns, change.new_ns)}{noise})"
+    base, new = change.calls_base, change.calls_new
     if abs(new - base) > _SAME_CALLS * max(base, new):
-        said += f", {units.per_cycle(base)} → {units.per_cycle(new)} calls"
-    if one.level == "exact" or set(one.names_base) == set(one.names_new):
-        return said
-    return f"{said}, other {'functions' if one.device == HOST_DEVICE else 'kernels'}"
+        text += f", {units.per_cycle(base)} → {units.per_cycle(new)} calls"
+    if change.level == "exact" or set(change.names_base) == set(change.names_new):
+        return text
+    return f"{text}, other {'functions' if change.device == HOST_DEVICE else 'kernels'}"
 
 
 # -- what was compared, and what to know of it -----------------------------------------------------
 
 
-def subject(told: Told, identifier: str) -> str:
+def subject(report: PairView, identifier: str) -> str:
     """What was compared: names, processes, cycles."""
-    base, new = told.pair.base, told.pair.new
-    named = identifier if base.pid in base.label else f"{identifier}, {processes(told.whole)}"
+    base, new = report.pair.base, report.pair.new
+    named = identifier if base.pid in base.label else f"{identifier}, {processes(report.full_pair)}"
     sides, anchors = [], []
     for role in (base, new):
         sides.append(
-            f"{role.label} ({units.counted(role.behaviour['cycle'].n_unique(), 'cycles')})"
+            f"{role.label} ({units.count_noun(role.behaviour['cycle'].n_unique(), 'cycles')})"
         )
         # What marks its cycles, where that is a single thing.
         marks = role.behaviour["anchor"].drop_nulls().unique().to_list()
-        mark = cut_middle(told.label(str(marks[0])), LONGEST_NAME) if len(marks) == 1 else ""
+        mark = cut_middle(report.label(str(marks[0])), LONGEST_NAME) if len(marks) == 1 else ""
         anchors.append(mark or "unlike calls")
-    said = f"{named}: {' → '.join(sides)} of {' and of '.join(dict.fromkeys(anchors))}"
+    text = f"{named}: {' → '.join(sides)} of {' and of '.join(dict.fromkeys(anchors))}"
     both = (base.anatomy, new.anatomy)
-    late = any(one is not None and one.host_spans is not None for one in both)
-    return f"{said}, each until its device work is done" if late else said
+    late = any(anatomy is not None and anatomy.host_spans is not None for anatomy in both)
+    return f"{text}, each until its device work is done" if late else text
 
 
 def both_labels(pair: Pair) -> str:
@@ -271,85 +278,107 @@ def both_labels(pair: Pair) -> str:
     return f"{pair.base.label} vs {pair.new.label}"
 
 
-def notes(told: Told) -> list[str]:
+def notes(report: PairView) -> list[str]:
     """What to know before believing the numbers."""
-    reasons = told.whole.workload.reasons
-    shown = list(reasons if told.whole.workload.comparable else reasons[1:])
-    own = []
+    reasons = report.full_pair.workload.reasons
+    lines = list(reasons if report.full_pair.workload.comparable else reasons[1:])
+    side_notes = []
     # Each side as recorded, and as its numbers are told.
-    for whole, role in ((told.whole.base, told.pair.base), (told.whole.new, told.pair.new)):
-        said = [*whole.notes, *role.notes]
-        if whole.confidence is not None and whole.confidence < _SURE:
-            said.append(f"its cycles were found with a confidence of {whole.confidence:.0%} only")
-        own.append((role.label, list(dict.fromkeys(said))))
-    of_both = [note for note in own[0][1] if note in own[1][1]]
-    shown += [f"both: {note}" for note in of_both]
-    shown += [f"{label}: {note}" for label, each in own for note in each if note not in of_both]
-    if told.verdict.nothing and told.pair.findings:
+    for recorded_role, role in (
+        (report.full_pair.base, report.pair.base),
+        (report.full_pair.new, report.pair.new),
+    ):
+        role_notes = [*recorded_role.notes, *role.notes]
+        if recorded_role.confidence is not None and recorded_role.confidence < _SURE:
+            role_notes.append(
+                f"its cycles were found with a confidence of {recorded_role.confidence:.0%} only"
+            )
+        side_notes.append((role.label, list(dict.fromkeys(role_notes))))
+    of_both = [note for note in side_notes[0][1] if note in side_notes[1][1]]
+    lines += [f"both: {note}" for note in of_both]
+    lines += [
+        f"{label}: {note}" for label, texts in side_notes for note in texts if note not in of_both
+    ]
+    if report.verdict.nothing and report.pair.findings:
         # High scores where nothing differs are a matter of small spreads.
-        shown.append(
-            f"Scores reach {told.pair.rows['score'][0]:.0f} though nothing changed beyond noise: "
+        lines.append(
+            f"Scores reach {report.pair.rows['score'][0]:.0f} though nothing changed beyond noise: "
             "the score divides by the spread of few cycles, which may be close to nothing."
         )
-    return [*dict.fromkeys(shown)]
+    return [*dict.fromkeys(lines)]
 
 
 def notes_of_many(pairs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
     """Notes of several pairs under their names; what is said of all of them is said once."""
     every = list(pairs)
-    of_all = [note for note in every[0][1] if all(note in own for _, own in every)] if every else []
+    of_all = (
+        [note for note in every[0][1] if all(note in pair_notes for _, pair_notes in every)]
+        if every
+        else []
+    )
     return [
         *of_all,
-        *(f"{name}: {note}" for name, own in every for note in own if note not in of_all),
+        *(
+            f"{name}: {note}"
+            for name, pair_notes in every
+            for note in pair_notes
+            if note not in of_all
+        ),
     ]
 
 
 def headline(pairs: Sequence[Compared], exploration: Exploration | None) -> str:
     """What changed, over all pairs."""
     if exploration is not None:
-        roles, ways = units.counted(len(exploration.roles), "roles"), len(exploration.clusters)
+        roles, ways = units.count_noun(len(exploration.roles), "roles"), len(exploration.clusters)
         return f"All {roles} behave alike." if ways == 1 else f"{roles} behave in {ways} ways."
     if len(pairs) == 1:
-        return of_pair(pairs[0].pair, pairs[0].diagnosis)
+        return pair_headline(pairs[0].pair, pairs[0].diagnosis)
     return " ".join(_of_many_pairs(pairs))
 
 
 def _of_many_pairs(pairs: Sequence[Compared]) -> Iterator[str]:
     """What pairs have in common, and the one that stands out where one does."""
-    told = [Told(one.pair) for one in pairs]
+    reports = [PairView(pair.pair) for pair in pairs]
     names = pair_names(pairs)
-    states = [_WORDS[one.verdict.cycles] if one.comparable else _UNEQUAL for one in told]
-    are_ranks = all(processes(one.whole).startswith("rank ") for one in told)
-    things = units.counted(len(told), "ranks" if are_ranks else "pairs")
+    states = [
+        _WORDS[report.verdict.cycles] if report.comparable else _UNEQUAL for report in reports
+    ]
+    are_ranks = all(processes(report.full_pair).startswith("rank ") for report in reports)
+    things = units.count_noun(len(reports), "ranks" if are_ranks else "pairs")
     if len(set(states)) == 1:
-        every = f"Both {things.rpartition(' ')[2]}" if len(told) == 2 else f"All {things}"
-        yield f"{every} have {states[0]}{_range(told, states[0])}."
+        every = f"Both {things.rpartition(' ')[2]}" if len(reports) == 2 else f"All {things}"
+        yield f"{every} have {states[0]}{_range(reports, states[0])}."
     else:
         yield f"{things}: {', '.join(_groups(states, names))}."
     # Pairs that would not be comparable as recorded.
-    unlike = [name for one, name in zip(told, names, strict=True) if one.pair is not one.whole]
+    unlike = [
+        name
+        for report, name in zip(reports, names, strict=True)
+        if report.pair is not report.full_pair
+    ]
     if unlike:
-        which = units.listed(unlike, _MOST_NAMED)
+        which = units.join_names(unlike, _MAX_NAMED)
         yield f"In {which} cycles do not hold the same work and were put together until they do."
-    common = _of_all(told)
+    common = _of_all(reports)
     if common:
-        lengths = _ranges(*((one.base_ns, one.new_ns) for one in common))
-        yield f"In all of them {cut_middle(told[0].name(common[0]))} takes {lengths} per cycle."
+        lengths = _ranges(*((change.base_ns, change.new_ns) for change in common))
+        yield f"In all of them {cut_middle(reports[0].name(common[0]))} takes {lengths} per cycle."
     # The largest change over all pairs, where nothing else that is said names it.
-    place, apart = changed_most(told), standing_out(told)
+    place, apart = changed_most(reports), standing_out(reports)
     if place is not None and (apart is None or apart[0] != place):
-        one = told[place].changes[0]
-        if not common or (common[0].name, common[0].level) != (one.name, one.level):
-            what = f"{cut_middle(told[place].name(one))} on {one.device}"
-            took = time_per_cycle(told[place], one)
+        change = reports[place].changes[0]
+        if not common or (common[0].name, common[0].level) != (change.name, change.level):
+            what = f"{cut_middle(reports[place].name(change))} on {change.device}"
+            took = time_per_cycle(reports[place], change)
             yield f"The largest change is {what} in {names[place]}: {took}."
     if apart is not None:
         place, function = apart
         name = names[place]
         # Names of files are as they are, at the start of a sentence too.
         who = name.capitalize() if name.startswith("rank ") else name
-        said = function or " ".join(answer(told[place], pairs[place].diagnosis))
-        yield f"{who} stands out: {said}"
+        text = function or " ".join(summary_sentences(reports[place], pairs[place].diagnosis))
+        yield f"{who} stands out: {text}"
 
 
 def _groups(states: Sequence[str], names: Sequence[str]) -> Iterator[str]:
@@ -359,18 +388,26 @@ def _groups(states: Sequence[str], names: Sequence[str]) -> Iterator[str]:
     largest = max(groups.values(), key=len)
     for state, members in groups.items():
         if members:
-            which = "" if members is largest else f" ({units.listed(members, _MOST_NAMED)})"
+            which = "" if members is largest else f" ({units.join_names(members, _MAX_NAMED)})"
             yield f"{len(members)} with {state}{which}"
 
 
-def _range(told: Sequence[Told], state: str) -> str:
+def _range(reports: Sequence[PairView], state: str) -> str:
     """By how much cycles changed, where all of them did; what they take."""
-    cycles = [one.pair.cycle_times for one in told]
-    lengths = _ranges(*((one.base_mean_ns, one.new_mean_ns) for one in cycles))
+    cycles = [report.pair.cycle_times for report in reports]
+    lengths = _ranges(
+        *((cycle_times.base_mean_ns, cycle_times.new_mean_ns) for cycle_times in cycles)
+    )
     if state not in (_WORDS["longer"], _WORDS["shorter"]):
         return "" if state == _UNEQUAL else f": {lengths}"
-    known = sorted(one.change_pct for one in cycles if one.change_pct is not None)
-    by = f", {_between(units.signed_pct(known[0]), units.signed_pct(known[-1]))}" if known else ""
+    change_pcts = sorted(
+        cycle_times.change_pct for cycle_times in cycles if cycle_times.change_pct is not None
+    )
+    by = (
+        f", {_between(units.signed_pct(change_pcts[0]), units.signed_pct(change_pcts[-1]))}"
+        if change_pcts
+        else ""
+    )
     return f"{by}: {lengths}"
 
 
@@ -388,61 +425,69 @@ def _between(low: str, high: str) -> str:
     return low if low == high else units.from_to(low, high).replace(" → ", " to ")
 
 
-def _of_all(told: Sequence[Told]) -> list[Change]:
+def _of_all(reports: Sequence[PairView]) -> list[Change]:
     """What changed most of what changed in every pair; empty without any."""
-    if not all(one.comparable for one in told):
+    if not all(report.comparable for report in reports):
         return []
-    changed = [{(one.name, one.level): one for one in each.changes} for each in told]
+    changed = [
+        {(change.name, change.level): change for change in report.changes} for report in reports
+    ]
     common = set(changed[0]).intersection(*changed[1:])
     if not common:
         return []
-    name = min(common, key=lambda key: (-sum(abs(each[key].delta_ns) for each in changed), key))
-    return [each[name] for each in changed]
+    name = min(
+        common, key=lambda key: (-sum(abs(by_name[key].delta_ns) for by_name in changed), key)
+    )
+    return [by_name[name] for by_name in changed]
 
 
-def changed_most(told: Sequence[Told]) -> int | None:
+def changed_most(reports: Sequence[PairView]) -> int | None:
     """The pair with the largest change of a function's time; None where none changed."""
-    known = [place for place, one in enumerate(told) if one.comparable and one.changes]
-    return max(known, key=lambda place: abs(told[place].changes[0].delta_ns), default=None)
+    places = [place for place, report in enumerate(reports) if report.comparable and report.changes]
+    return max(places, key=lambda place: abs(reports[place].changes[0].delta_ns), default=None)
 
 
 # -- the one that stands out -----------------------------------------------------------------------
 
 
-def standing_out(pairs: Sequence[Told]) -> tuple[int, str] | None:
+def standing_out(pairs: Sequence[PairView]) -> tuple[int, str] | None:
     """The place of the pair that is not as the others are, and the function that sets it apart.
 
     Its cycle time changed by far the most, and no function is named; or one of its functions did.
     """
-    changes = [_cycle_change(one) for one in pairs]
+    changes = [_cycle_change(report) for report in pairs]
     order = sorted(range(len(pairs)), key=lambda place: -changes[place])
     if len(order) > 1 and changes[order[0]] > _FAR * changes[order[1]]:
         return order[0], ""
-    comparable = [place for place, one in enumerate(pairs) if one.comparable]
-    found = outlier([pairs[place] for place in comparable])
-    return None if found is None else (comparable[found[0]], found[1])
+    comparable = [place for place, report in enumerate(pairs) if report.comparable]
+    result = outlier([pairs[place] for place in comparable])
+    return None if result is None else (comparable[result[0]], result[1])
 
 
-def _cycle_change(told: Told) -> float:
+def _cycle_change(report: PairView) -> float:
     """How much cycle time changed either way, where that is certain."""
-    cycles = told.pair.cycle_times
-    if not told.comparable or told.verdict.cycles not in {"longer", "shorter"}:
+    cycles = report.pair.cycle_times
+    if not report.comparable or report.verdict.cycles not in {"longer", "shorter"}:
         return 0.0
-    known = cycles.base_mean_ns > 0 and cycles.new_mean_ns > 0
-    return abs(log(cycles.new_mean_ns / cycles.base_mean_ns)) if known else 0.0
+    has_lengths = cycles.base_mean_ns > 0 and cycles.new_mean_ns > 0
+    return abs(log(cycles.new_mean_ns / cycles.base_mean_ns)) if has_lengths else 0.0
 
 
-def outlier(pairs: Sequence[Told]) -> tuple[int, str] | None:
+def outlier(pairs: Sequence[PairView]) -> tuple[int, str] | None:
     """The pair that the time of a function sets apart most clearly, and this in words."""
-    if len(pairs) < _FEWEST:
+    if len(pairs) < _MIN_PAIRS_IN_COMMON:
         return None
     # Time of functions that changed beyond noise in one of the pairs, on any device.
-    moved = {one.pair.times["function"][place] for one in pairs for place in one.verdict.functions}
+    moved = {
+        report.pair.times["function"][place]
+        for report in pairs
+        for place in report.verdict.functions
+    }
     tables = [
-        one.times.select("function", "base_ns", "new_ns")
+        report.times.select("function", "base_ns", "new_ns")
         .filter(pl.col("function").is_in(sorted(moved)))
         .with_columns(pair=pl.lit(place))
-        for place, one in enumerate(pairs)
+        for place, report in enumerate(pairs)
     ]
     took = pl.concat(tables).group_by("function", "pair").sum().sort("function", "pair")
     if took.is_empty():
@@ -454,15 +499,15 @@ def outlier(pairs: Sequence[Told]) -> tuple[int, str] | None:
         values[rows.to_numpy(), took["pair"].to_numpy()] = took[column].to_numpy()
     apart = np.abs((new - base) - np.median(new - base, axis=1, keepdims=True))
     ordered = np.sort(apart, axis=1)
-    cycle = min(one.pair.cycle_times.base_mean_ns for one in pairs)
+    cycle = min(report.pair.cycle_times.base_mean_ns for report in pairs)
     clear = (ordered[:, -1] > _CLEARLY_FIRST * ordered[:, -2]) & (
-        ordered[:, -1] > _LEAST_SHARE * cycle
+        ordered[:, -1] > _MIN_SHARE * cycle
     )
     if not clear.any():
         return None
     place = int(np.argmax(np.where(clear, ordered[:, -1], -1)))
     who = int(np.argmax(apart[place]))
     lengths = list(zip(base[place].tolist(), new[place].tolist(), strict=True))
-    own = units.from_to(*map(units.brief_ns, lengths.pop(who)))
+    times_text = units.from_to(*map(units.brief_ns, lengths.pop(who)))
     function = cut_middle(pairs[who].in_words(names[place]))
-    return who, f"{function} takes {own} per cycle, elsewhere {_ranges(*lengths)}."
+    return who, f"{function} takes {times_text} per cycle, elsewhere {_ranges(*lengths)}."

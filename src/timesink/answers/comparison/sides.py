@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from timesink.analyses.behaviour import mended
+from timesink.analyses.behaviour import mend_table
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.answers.ahead import CycleSearch
+from timesink.answers.prefetch import CycleSearch
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 from timesink.formats import Progress, is_folder
 from timesink.formats.counters import read_counters
@@ -23,8 +23,8 @@ from timesink.model.fitness import FIT, Fitness
 from timesink.model.health import behaviour_notes
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.trace import Trace
-from timesink.model.units import counted
-from timesink.sources import Recording, folders_below, place_of, shown
+from timesink.model.units import count_noun
+from timesink.sources import Recording, display_place, folders_below, place_of
 from timesink.sources.ab_folder import refuse_ab
 from timesink.sources.discovery import find_recordings, recordings_in
 from timesink.sources.run_facts import (
@@ -54,7 +54,7 @@ _TIMESTAMP = re.compile(r"(?<=[^.])\.\d{9,}$")
 _TABLE_WORD = re.compile(r"[_.-](?:perf_data|behaviour)$", re.IGNORECASE)
 LEFT_OUT = "left out: "
 """How notes begin that say why something is not compared ..."""
-ALONE = "without a partner on the other side, and not compared"
+UNPAIRED = "without a partner on the other side, and not compared"
 """... and those that say which processes are not."""
 WHAT_COMPARES = "give two recordings, folders or behaviour tables, or a folder with both sides"
 """What to give instead of what cannot be compared."""
@@ -70,7 +70,7 @@ class CaseFolder:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SideSource:
+class RecordingRef:
     """One file of a side, or one exported trace."""
 
     recording: Recording
@@ -97,17 +97,17 @@ class SideSource:
 
 
 @dataclass(frozen=True, slots=True)
-class RunSide:
+class RunInput:
     """The files of one side, and what to know about them."""
 
     path: Path
-    sources: tuple[SideSource, ...]
+    sources: tuple[RecordingRef, ...]
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     """Why files that are named as tables are not compared; notes name them as well."""
 
 
-GivenSide = Path | Trace | RunSide
+GivenSide = Path | Trace | RunInput
 """A source: where it lies, a trace that is open, or the side that a baseline is."""
 
 
@@ -116,142 +116,144 @@ def find_cases(path: Path) -> list[CaseFolder]:
     cases = []
     for folder in folders_below(path):
         both = ((folder / base, folder / new) for base, new in CASE_SIDES)
-        found = next((one for one in both if all(side.is_dir() for side in one)), None)
-        if found is not None:
-            cases.append(CaseFolder(folder, *found))
+        sides = next((pair for pair in both if all(side.is_dir() for side in pair)), None)
+        if sides is not None:
+            cases.append(CaseFolder(folder, *sides))
     return cases
 
 
-def check_given(given: Sequence[GivenSide]) -> None:
+def check_given(sides: Sequence[GivenSide]) -> None:
     """Refuse what is not there before anything is read."""
-    if not given:
+    if not sides:
         raise UsageError("nothing to compare", WHAT_COMPARES)
-    for one in given:
+    for side in sides:
         # A pattern and a URL are looked for when they are read.
-        if isinstance(one, Path) and place_of(one) == one and not one.exists():
-            raise UnreadableError.missing(one)
+        if isinstance(side, Path) and place_of(side) == side and not side.exists():
+            raise UnreadableError.missing(side)
 
 
-def path_of(given: GivenSide) -> Path:
+def path_of(side: GivenSide) -> Path:
     """Where a source is, or was read from."""
-    if isinstance(given, Path):
-        return given
-    return Path(given.metadata.source) if isinstance(given, Trace) else given.path
+    if isinstance(side, Path):
+        return side
+    return Path(side.metadata.source) if isinstance(side, Trace) else side.path
 
 
-def source_of(given: GivenSide) -> str:
+def source_of(side: GivenSide) -> str:
     """Where it lies, as it may be shown: a URL without its password."""
-    return shown(place_of(path_of(given)))
+    return display_place(place_of(path_of(side)))
 
 
-def side_of(given: GivenSide, rank: int | None) -> RunSide:
+def side_of(side: GivenSide, rank: int | None) -> RunInput:
     """What a source has to compare."""
-    if isinstance(given, Path):
-        return find_side(given, rank)
-    return side_of_trace(given) if isinstance(given, Trace) else _of_rank(given, rank)
+    if isinstance(side, Path):
+        return find_side(side, rank)
+    return side_of_trace(side) if isinstance(side, Trace) else _of_rank(side, rank)
 
 
-def side_of_trace(trace: Trace) -> RunSide:
+def side_of_trace(trace: Trace) -> RunInput:
     """A trace that is open already as a side."""
     about = trace.metadata
     path = Path(about.source)
     recording = Recording(path, about.worker or path.name, about.span, about.distributed.rank)
-    return RunSide(
-        path, (SideSource(recording, is_table=False, job=stem_of(path.name), trace=trace),)
+    return RunInput(
+        path, (RecordingRef(recording, is_table=False, job=stem_of(path.name), trace=trace),)
     )
 
 
-def _of_rank(side: RunSide, rank: int | None) -> RunSide:
+def _of_rank(side: RunInput, rank: int | None) -> RunInput:
     """The files of a side that may be of a rank, or leave it open; at least one."""
     fitting = tuple(
-        one for one in side.sources if rank is None or one.recording.rank in (None, rank)
+        source for source in side.sources if rank is None or source.recording.rank in (None, rank)
     )
     if not fitting:
-        raise UnreadableError.none_fits(side.path, [one.recording.label for one in side.sources])
+        raise UnreadableError.none_fits(
+            side.path, [source.recording.label for source in side.sources]
+        )
     return replace(side, sources=fitting)
 
 
-def find_side(path: Path, rank: int | None = None) -> RunSide:
+def find_side(path: Path, rank: int | None = None) -> RunInput:
     """Every recording or behaviour table at a path, or those that may be of a rank; never none."""
     place = place_of(path)
     refuse_ab(path)
     if not isinstance(place, Path):
         # Recordings that a pattern fits, or that are behind a URL.
-        found = find_recordings(place)
-        root = Path(os.path.commonpath([one.path.parent for one in found]))
-        side = _first_spans(Path(shown(place)), found, root)
+        recordings = find_recordings(place)
+        root = Path(os.path.commonpath([recording.path.parent for recording in recordings]))
+        side = _first_spans(Path(display_place(place)), recordings, root)
     elif is_folder(path):
         recording = Recording(path, path.name, None, rank_in_name(path.name))
-        export = SideSource(recording, is_table=False, job=path.name, is_export=True)
-        side = RunSide(path, (export,))
+        export = RecordingRef(recording, is_table=False, job=path.name, is_export=True)
+        side = RunInput(path, (export,))
     elif is_plain_recording(path):
         described = path / RUN_FILE
         recording = Recording(described, path.name, None, None)
-        side = RunSide(path, (SideSource(recording, False, path.name, is_plain=True),))
+        side = RunInput(path, (RecordingRef(recording, False, path.name, is_plain=True),))
     elif path.is_dir():
         side = _side_in_folder(path)
     elif is_behaviour_table(path):
-        side = RunSide(path, _tables([path], path.parent))
+        side = RunInput(path, _tables([path], path.parent))
     else:
-        traces = tuple(_trace(one, path.parent) for one in find_recordings(path))
-        side = RunSide(path, traces)
+        traces = tuple(_trace(recording, path.parent) for recording in find_recordings(path))
+        side = RunInput(path, traces)
     return _of_rank(side, rank)
 
 
 def is_plain_recording(folder: Path) -> bool:
     """Whether a folder holds plain cycles of a whole run, and no timeline."""
-    found = plain_run_in(folder)
-    return found is not None and found.run is not None and bool(found.run.own_plain_ns)
+    file = plain_run_in(folder)
+    return file is not None and file.run is not None and bool(file.run.own_plain_ns)
 
 
-def _side_in_folder(folder: Path) -> RunSide:
+def _side_in_folder(folder: Path) -> RunInput:
     """Tables of the folder itself before its traces, and both before what lies deeper."""
-    found = _found_in_folder(folder)
-    lost = _left_out(folder, found.sources)
-    notes = (*found.notes, *(f"{LEFT_OUT}{why}" for why in lost.values()))
+    side = _found_in_folder(folder)
+    lost = _left_out(folder, side.sources)
+    notes = (*side.notes, *(f"{LEFT_OUT}{why}" for why in lost.values()))
     # Other tables may lie there for other reasons.
-    meant = [why for path, why in lost.items() if is_named_as_table(path.name)]
-    return replace(found, notes=notes, left_out=tuple(meant))
+    reasons = [why for path, why in lost.items() if is_named_as_table(path.name)]
+    return replace(side, notes=notes, left_out=tuple(reasons))
 
 
-def _found_in_folder(folder: Path) -> RunSide:
+def _found_in_folder(folder: Path) -> RunInput:
     tables = _distinct(find_behaviour_tables(folder))
     traces = len(recordings_in(folder))
-    own = [path for path in tables if path.parent == folder]
-    if own:
+    direct_tables = [path for path in tables if path.parent == folder]
+    if direct_tables:
         beside = f"{folder}: the behaviour table is compared, not the trace beside it"
-        return RunSide(folder, _tables(own, folder), (beside,) if traces else ())
+        return RunInput(folder, _tables(direct_tables, folder), (beside,) if traces else ())
     if tables and not traces:
         # And recordings below it of which there is no behaviour table beside them.
         places = {path.resolve().parent for path in tables}
         sources = [*_tables(tables, folder)]
         with suppress(UnreadableError):
             below = _traces(folder).sources
-            sources += [one for one in below if one.path.resolve().parent not in places]
-        return RunSide(folder, tuple(sources))
+            sources += [source for source in below if source.path.resolve().parent not in places]
+        return RunInput(folder, tuple(sources))
     return _traces(folder) if traces else _by_content(folder)
 
 
-def _by_content(folder: Path) -> RunSide:
+def _by_content(folder: Path) -> RunInput:
     """What a folder without traces, and without tables named so, holds: tables of any name."""
     # Looked for last: every file has to be opened for it.
     tables = _distinct([path for path in _loose_files(folder) if is_behaviour_table(path)])
-    own = [path for path in tables if path.parent == folder]
+    direct_tables = [path for path in tables if path.parent == folder]
     try:
         below = _traces(folder)
     except UnreadableError as error:
         if tables:
-            return RunSide(folder, _tables(tables, folder))
+            return RunInput(folder, _tables(tables, folder))
         # Its only table, where there is one, says why there is nothing to compare.
         reasons = list(_left_out(folder, ()).values())
         if not reasons:
             raise
-        more = f" (and {counted(len(reasons) - 1, 'other files')})" if len(reasons) > 1 else ""
+        more = f" (and {count_noun(len(reasons) - 1, 'other files')})" if len(reasons) > 1 else ""
         raise UnreadableError(f"{reasons[0]}{more}", error.hint) from None
-    if not own:
+    if not direct_tables:
         return below
     note = f"{folder}: its behaviour tables are compared, not the recordings in folders below"
-    return RunSide(folder, _tables(own, folder), (note,))
+    return RunInput(folder, _tables(direct_tables, folder), (note,))
 
 
 def _loose_files(folder: Path) -> list[Path]:
@@ -259,7 +261,7 @@ def _loose_files(folder: Path) -> list[Path]:
     return [path for path in may_be_tables(folder) if not is_folder(path.parent)]
 
 
-def _left_out(folder: Path, sources: Sequence[SideSource]) -> dict[Path, str]:
+def _left_out(folder: Path, sources: Sequence[RecordingRef]) -> dict[Path, str]:
     """Why files are not compared that are meant as tables, by their name or their place.
 
     Among tables every CSV and Parquet file is; elsewhere only what is named as a table.
@@ -267,14 +269,14 @@ def _left_out(folder: Path, sources: Sequence[SideSource]) -> dict[Path, str]:
     taken = {source.path.resolve() for source in sources}
     by_place = {source.path.resolve().parent for source in sources if source.is_table}
     by_place |= set() if sources else {folder.resolve()}
-    meant = [
+    candidates = [
         path
         for path in _loose_files(folder)
         if path.resolve() not in taken
         and (is_named_as_table(path.name) or path.resolve().parent in by_place)
     ]
     lost = {}
-    for path in meant:
+    for path in candidates:
         if not is_behaviour_table(path):
             lost[path] = why_no_table(path)
         elif not is_named_as_table(path.name):
@@ -289,29 +291,31 @@ def _distinct(paths: Sequence[Path]) -> list[Path]:
     return sorted({path.resolve(): path for path in nearest}.values())
 
 
-def _tables(paths: Sequence[Path], root: Path) -> tuple[SideSource, ...]:
+def _tables(paths: Sequence[Path], root: Path) -> tuple[RecordingRef, ...]:
     sources = []
     for path in paths:
         job, suffix = _job(path, root)
         recording = Recording(path, path.name, None, rank_in_name(path.name))
-        sources.append(SideSource(recording, is_table=True, job=job, suffix=suffix))
+        sources.append(RecordingRef(recording, is_table=True, job=job, suffix=suffix))
     return tuple(sources)
 
 
-def _traces(folder: Path) -> RunSide:
+def _traces(folder: Path) -> RunInput:
     return _first_spans(folder, find_recordings(folder), folder)
 
 
-def _first_spans(path: Path, found: Sequence[Recording], root: Path) -> RunSide:
-    first = [one for one in found if one.span in (None, 1)]
-    more = len(found) - len(first)
+def _first_spans(path: Path, recordings: Sequence[Recording], root: Path) -> RunInput:
+    first = [recording for recording in recordings if recording.span in (None, 1)]
+    more = len(recordings) - len(first)
     note = f"{path}: the first span of each worker is compared; name a file for another ({more})"
-    return RunSide(path, tuple(_trace(one, root) for one in first), (note,) if more else ())
+    return RunInput(
+        path, tuple(_trace(recording, root) for recording in first), (note,) if more else ()
+    )
 
 
-def _trace(recording: Recording, root: Path) -> SideSource:
+def _trace(recording: Recording, root: Path) -> RecordingRef:
     job, suffix = _job(recording.path, root)
-    return SideSource(recording, is_table=False, job=f"{job}{suffix}")
+    return RecordingRef(recording, is_table=False, job=f"{job}{suffix}")
 
 
 def _job(path: Path, root: Path) -> tuple[str, str]:
@@ -358,10 +362,10 @@ class CycleUnit:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SideRun:
+class ProcessedRun:
     """One file of a side: what it says, cycle by cycle."""
 
-    source: SideSource
+    source: RecordingRef
     behaviour: pl.DataFrame
     unit: CycleUnit
     trace: Trace | None = None
@@ -389,7 +393,7 @@ class SideRun:
 class Failure:
     """One file of a side of which there is no behaviour."""
 
-    source: SideSource
+    source: RecordingRef
     error: TimesinkError
     trace: Trace | None = None
     """The recording, where only its cycles were not found."""
@@ -405,7 +409,9 @@ class SideReadOptions:
     finding: CycleSearch = field(default_factory=CycleSearch)
 
 
-def run_or_failure(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun | Failure:
+def run_or_failure(
+    source: RecordingRef, trace: Trace, finding: CycleSearch
+) -> ProcessedRun | Failure:
     """What a trace says, cycle by cycle, or why it says nothing."""
     try:
         return run_of(source, trace, finding)
@@ -415,7 +421,7 @@ def run_or_failure(source: SideSource, trace: Trace, finding: CycleSearch) -> Si
         return Failure(source, error)
 
 
-def run_of(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun:
+def run_of(source: RecordingRef, trace: Trace, finding: CycleSearch) -> ProcessedRun:
     """What a trace says, cycle by cycle."""
     if trace.behaviour.height:
         return _of_table(source, trace)
@@ -438,8 +444,8 @@ def with_faults(trace: Trace, notes: Sequence[str] = ()) -> tuple[str, ...]:
     return (*notes, *behaviour_notes(trace.health, of_table=trace.has_behaviour))
 
 
-def _of_table(source: SideSource, trace: Trace) -> SideRun:
-    table, notes = mended(trace.behaviour)
+def _of_table(source: RecordingRef, trace: Trace) -> ProcessedRun:
+    table, notes = mend_table(trace.behaviour)
     beside = trace.counters if trace.counters.height else None
     path = find_beside(source.path) if beside is None else None
     if path is not None:
@@ -448,7 +454,7 @@ def _of_table(source: SideSource, trace: Trace) -> SideRun:
         except TimesinkError as error:
             notes = (*notes, f"counters beside the table were not read: {error.message}")
     anchors = table["anchor"].drop_nulls().cast(pl.String).unique().to_list()
-    return SideRun(
+    return ProcessedRun(
         source,
         table,
         CycleUnit(None, anchors[0] if len(anchors) == 1 else None),
@@ -458,7 +464,7 @@ def _of_table(source: SideSource, trace: Trace) -> SideRun:
     )
 
 
-def _refuse_damage(source: SideSource, trace: Trace) -> None:
+def _refuse_damage(source: RecordingRef, trace: Trace) -> None:
     """Raise where no cycle can be found in what a damaged file has left, with the damage."""
     from timesink.analyses.damage import without_order  # noqa: PLC0415
 
@@ -467,13 +473,13 @@ def _refuse_damage(source: SideSource, trace: Trace) -> None:
         raise UnreadableError(f"{source.path} cannot be judged: {reason.sentence}", reason.record)
 
 
-def _rank(source: SideSource, trace: Trace) -> int | None:
+def _rank(source: RecordingRef, trace: Trace) -> int | None:
     """The rank the recording states, else that of its name."""
     stated = trace.metadata.distributed.rank
     return source.recording.rank if stated is None else stated
 
 
-def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun:
+def _of_timeline(source: RecordingRef, trace: Trace, finding: CycleSearch) -> ProcessedRun:
     from timesink.analyses.behaviour import load_classes  # noqa: PLC0415
     from timesink.analyses.behaviour.calls import without_recorders_ranges  # noqa: PLC0415
     from timesink.analyses.behaviour.recorded_anatomy import anatomies  # noqa: PLC0415
@@ -488,21 +494,21 @@ def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> Side
     _refuse_damage(source, trace)
     cycles = find_cycles(trace, marker=finding.marker, by=finding.by)
     program = without_recorders_ranges(trace, cycles)
-    found = behaviour_table(program, cycles, load_classes(finding.metric_map))
-    if found.table.is_empty():
+    result = behaviour_table(program, cycles, load_classes(finding.metric_map))
+    if result.table.is_empty():
         raise UnreadableError(
             f"{source.path}: nothing was recorded inside its {cycles.table.height} cycles",
             "choose other cycles with --marker or --by",
         )
-    return SideRun(
+    return ProcessedRun(
         source,
-        found.table,
+        result.table,
         CycleUnit(cycles.method, cycles.anchor, mark_note(cycles.anchor) in cycles.notes),
         # A fresh one: the tables it has loaded go, and are loaded again should they be needed.
         trace=replace(trace),
         rank=_rank(source, trace),
         confidence=cycles.confidence,
-        notes=with_faults(trace, [*cycles.notes, *found.notes]),
+        notes=with_faults(trace, [*cycles.notes, *result.notes]),
         anatomies=anatomies(program, cycles),
         programs=programs(program, cycles, recording_start(trace)),
         recorded=trace.metadata.run,

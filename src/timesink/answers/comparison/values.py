@@ -17,19 +17,19 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.behaviour import distinct_texts
-from timesink.analyses.comparison import ComparedRuns, CycleTimes, Pair, Role
+from timesink.analyses.comparison import ComparedRuns, CycleTimes, Pair, ProcessSteps
 from timesink.analyses.comparison.role_groups import Exploration
-from timesink.analyses.comparison.verdict import verdict
+from timesink.analyses.comparison.verdict import judge_pair
 from timesink.analyses.ranks import rank_groups
 from timesink.analyses.ranks.changes import RankChanges
 from timesink.answers.comparison.program import program_values
-from timesink.answers.comparison.sentences import of_pair
+from timesink.answers.comparison.sentences import pair_headline
 from timesink.model import csv_rows
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import Evidence
 from timesink.output.json import cell_csv
 from timesink.output.names import in_published_cell
-from timesink.recorder.processes import sayable
+from timesink.recorder.processes import safe_text
 from timesink.rules.diagnosis import diagnose
 
 _NS_PER_US = 1000.0
@@ -46,9 +46,9 @@ _CYCLE_TIME = ("base_ns", "new_ns", "change_pct", "interval_pct")
 _COUNTER = ("device", "metric", "unit", "base", "new")
 
 
-def _told(one: object, *names: str) -> dict[str, Any]:
+def _values_of(record: object, *names: str) -> dict[str, Any]:
     """Some attributes as JSON has them: times in microseconds, numbers finite."""
-    return {_KEYS.get(name) or _key(name): _value(name, getattr(one, name)) for name in names}
+    return {_KEYS.get(name) or _key(name): _value(name, getattr(record, name)) for name in names}
 
 
 def _key(name: str) -> str:
@@ -57,7 +57,7 @@ def _key(name: str) -> str:
 
 def _value(name: str, value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_value(name, each) for each in value]
+        return [_value(name, item) for item in value]
     if name.endswith("_ns"):
         return _us(value)
     return _finite(value) if name in _NUMBERS else value
@@ -77,150 +77,173 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))
     if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, tuple | list) else value
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
 
 
-def diagnosis(one: Diagnosis | None) -> dict[str, Any]:
+def diagnosis(diagnosis: Diagnosis | None) -> dict[str, Any]:
     """The verdict and all behind it; `docs/comparison_json.md` describes every key.
 
     The same keys where nothing was diagnosed, as of many roles that were only told apart.
     """
-    if one is None:
+    if diagnosis is None:
         lists = (
             *("attribution", "anomalies", "causes", "unexplained"),
             *("symptoms", "paces", "diagnosis_notes"),
         )
         single = ("verdict", "reason", "cycle_time", "unexplained_us")
-        return {**dict.fromkeys(single), **{name: [] for name in lists}, **program_values(one)}
-    steady, corrected = one.cycle_time.steady, one.corrected
-    told = ("process", "sentence", "advice")
+        return {
+            **dict.fromkeys(single),
+            **{name: [] for name in lists},
+            **program_values(diagnosis),
+        }
+    steady, corrected = diagnosis.cycle_time.steady, diagnosis.corrected
+    text_names = ("process", "sentence", "advice")
     return {
-        "verdict": one.verdict,
-        "reason": one.reason,
+        "verdict": diagnosis.verdict,
+        "reason": diagnosis.reason,
         "cycle_time": {
-            **_told(one.cycle_time, *_CYCLE_TIME, "p_value", "by", "runs", "outcome", "more_runs"),
-            "recorded_us": [ns / 1000 for ns in one.cycle_time.recorded_ns or ()] or None,
-            "steady": None if steady is None else _told(steady, *_CYCLE_TIME),
+            **_values_of(
+                diagnosis.cycle_time, *_CYCLE_TIME, "p_value", "by", "runs", "outcome", "more_runs"
+            ),
+            "recorded_us": [ns / 1000 for ns in diagnosis.cycle_time.recorded_ns or ()] or None,
+            "steady": None if steady is None else _values_of(steady, *_CYCLE_TIME),
             "corrected": None
             if corrected is None
-            else {**_told(corrected, *_CYCLE_TIME), "decides": one.is_without_overhead},
+            else {**_values_of(corrected, *_CYCLE_TIME), "decides": diagnosis.is_without_overhead},
         },
         "attribution": [
             {
-                "component": each.name,
-                **_told(each, "part", "family", "base_ns", "new_ns", "delta_ns", "interval_ns"),
-                **_told(each, "p_value", "same_launches_ns"),
+                "component": component.name,
+                **_values_of(
+                    component, "part", "family", "base_ns", "new_ns", "delta_ns", "interval_ns"
+                ),
+                **_values_of(component, "p_value", "same_launches_ns"),
             }
-            for each in one.attribution
+            for component in diagnosis.attribution
         ],
         "anomalies": [
             {
                 "rank": rank,
-                **_told(each, "id", *_COUNTER, "share", "q_value", "cost_ns", *told),
-                "evidence": [_evidence(proof) for proof in each.evidence],
+                **_values_of(anomaly, "id", *_COUNTER, "share", "q_value", "cost_ns", *text_names),
+                "evidence": [_evidence(proof) for proof in anomaly.evidence],
             }
-            for rank, each in enumerate(one.anomalies, 1)
+            for rank, anomaly in enumerate(diagnosis.anomalies, 1)
         ],
         "causes": [
             {
                 "rank": rank,
-                **_told(each, "id", "cost_ns", "interval_ns", *told),
+                **_values_of(cause, "id", "cost_ns", "interval_ns", *text_names),
                 "components": [
-                    {"component": name, "explained_us": _us(ns)} for name, ns in each.claims
+                    {"component": name, "explained_us": _us(ns)} for name, ns in cause.claims
                 ],
-                "evidence": [_evidence(proof) for proof in each.evidence],
+                "evidence": [_evidence(proof) for proof in cause.evidence],
             }
-            for rank, each in enumerate(one.causes, 1)
+            for rank, cause in enumerate(diagnosis.causes, 1)
         ],
-        "unexplained_us": _us(one.unexplained_ns),
-        "unexplained": [{"component": name, "delta_us": _us(ns)} for name, ns in one.unexplained],
-        "symptoms": [_told(each, *_COUNTER, "process", "sentence") for each in one.symptoms],
-        "paces": [_told(pace, "device", "factor", "sentence", "advice") for pace in one.paces],
-        "diagnosis_notes": list(one.notes),
-        **program_values(one),
+        "unexplained_us": _us(diagnosis.unexplained_ns),
+        "unexplained": [
+            {"component": name, "delta_us": _us(ns)} for name, ns in diagnosis.unexplained
+        ],
+        "symptoms": [
+            _values_of(symptom, *_COUNTER, "process", "sentence") for symptom in diagnosis.symptoms
+        ],
+        "paces": [
+            _values_of(pace, "device", "factor", "sentence", "advice") for pace in diagnosis.paces
+        ],
+        "diagnosis_notes": list(diagnosis.notes),
+        **program_values(diagnosis),
     }
 
 
-def _evidence(one: Evidence) -> dict[str, Any]:
+def _evidence(evidence: Evidence) -> dict[str, Any]:
     """What is known of it; times of the recording and amounts of time in microseconds."""
-    told: dict[str, Any] = {}
-    for name in (field.name for field in fields(one) if field.name != "numbers"):
-        value = getattr(one, name)
+    values: dict[str, Any] = {}
+    for name in (field.name for field in fields(evidence) if field.name != "numbers"):
+        value = getattr(evidence, name)
         if isinstance(value, float) and not name.endswith("_ns"):
-            value = _us(value) if one.unit == "ns" else _finite(value)
-        told |= {_key(name): _us(value) if name.endswith("_ns") else value}
-    told["unit"] = "us" if one.unit == "ns" else one.unit
-    return {name: value for name, value in told.items() if value is not None}
+            value = _us(value) if evidence.unit == "ns" else _finite(value)
+        values |= {_key(name): _us(value) if name.endswith("_ns") else value}
+    values["unit"] = "us" if evidence.unit == "ns" else evidence.unit
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def role(one: Role) -> dict[str, Any]:
+def role(role: ProcessSteps) -> dict[str, Any]:
     """A role without its rows; see `docs/comparison_json.md`."""
     distinct = {
-        name: list(distinct_texts(one.behaviour[name]))
+        name: list(distinct_texts(role.behaviour[name]))
         for name in ("cycle_type", "anchor", "device", "metric")
     }
     return {
-        "label": one.label,
-        "source": sayable(one.source),
-        "pid": one.pid,
-        "host": one.host,
-        "rank": one.rank,
-        "cycles": one.behaviour["cycle"].n_unique(),
+        "label": role.label,
+        "source": safe_text(role.source),
+        "pid": role.pid,
+        "host": role.host,
+        "rank": role.rank,
+        "cycles": role.behaviour["cycle"].n_unique(),
         **{f"{name}s": values for name, values in distinct.items()},
-        "method": one.method,
-        "confidence": one.confidence,
-        "notes": [sayable(note) for note in one.notes],
+        "method": role.method,
+        "confidence": role.confidence,
+        "notes": [safe_text(note) for note in role.notes],
     }
 
 
-def pair(one: Pair, found: Diagnosis | None = None) -> dict[str, Any]:
+def pair(compared_pair: Pair, diagnosis: Diagnosis | None = None) -> dict[str, Any]:
     """A pair with all its tables, and what was found of it.
 
     Numbers of `changes` and `findings` are places in its `times` and `rows`.
     """
-    lengths = _plain(one.cycle_times)
+    lengths = _plain(compared_pair.cycle_times)
     return {
-        "kind": one.kind,
-        "headline": of_pair(one, found),
-        "base": role(one.base),
-        "new": role(one.new),
-        "workload": _plain(one.workload),
+        "kind": compared_pair.kind,
+        "headline": pair_headline(compared_pair, diagnosis),
+        "base": role(compared_pair.base),
+        "new": role(compared_pair.new),
+        "workload": _plain(compared_pair.workload),
         "cycle_times": {
             "warm_up_cycles" if name == "warm_up" else name: value
             for name, value in lengths.items()
             if name != "steady"
         },
         # Only where cycles without the profiler were timed: everything else has no such key.
-        **({} if one.plain is None else {"plain": _plain_times(one.plain)}),
-        "changes": _plain(verdict(one)),
-        "findings": _plain(one.findings),
-        "rows": rows(one.rows),
-        "times": rows(one.times),
-        "families": rows(one.families),
-        "equal_work": None if one.equal_work is None else pair(one.equal_work),
+        **({} if compared_pair.plain is None else {"plain": _plain_times(compared_pair.plain)}),
+        "changes": _plain(judge_pair(compared_pair)),
+        "findings": _plain(compared_pair.findings),
+        "rows": rows(compared_pair.rows),
+        "times": rows(compared_pair.times),
+        "families": rows(compared_pair.families),
+        "equal_work": None if compared_pair.equal_work is None else pair(compared_pair.equal_work),
     }
 
 
 def _plain_times(plain: ComparedRuns) -> dict[str, Any]:
     """Every run in the order in which they ran, and what all of them say."""
-    found = plain.decision
+    decision = plain.decision
     ordered = sorted(plain.runs, key=lambda run: run.started_us)
-    told = ("side", "name", "started_us", "by", "typical_ns", "fast_ns", "mean_ns", "probe_ns")
+    run_fields = (
+        "side",
+        "name",
+        "started_us",
+        "by",
+        "typical_ns",
+        "fast_ns",
+        "mean_ns",
+        "probe_ns",
+    )
     return {
         "decision": None
-        if found is None
+        if decision is None
         else {
-            **_told(found, "outcome", "pairs", "more_runs", "detect_pct"),
+            **_values_of(decision, "outcome", "pairs", "more_runs", "detect_pct"),
             **{
-                one.statistic: {
-                    **_told(one, "base_ns", "new_ns", "change_pct"),
-                    "ci99_pct": _plain(one.interval_pct),
+                change.statistic: {
+                    **_values_of(change, "base_ns", "new_ns", "change_pct"),
+                    "ci99_pct": _plain(change.interval_pct),
                 }
-                for one in (found.typical, found.fast, found.mean)
+                for change in (decision.typical, decision.fast, decision.mean)
             },
         },
-        "runs": [{**_told(run, *told), "cycles": len(run.cycles_ns)} for run in ordered],
+        "runs": [{**_values_of(run, *run_fields), "cycles": len(run.cycles_ns)} for run in ordered],
     }
 
 
@@ -231,43 +254,46 @@ def rows(table: pl.DataFrame) -> list[dict[str, Any]]:
     ).to_dicts()
 
 
-def exploration(one: Exploration) -> dict[str, Any]:
+def exploration(exploration: Exploration) -> dict[str, Any]:
     """Clusters, the distances they come from, and the pairs of representatives."""
-    pairs = [(each, diagnose(each)) for each in one.pairs]
+    pairs = [(compared_pair, diagnose(compared_pair)) for compared_pair in exploration.pairs]
     return {
-        "roles": [role(each) for each in one.roles],
-        "distances": one.distances.tolist(),
-        "threshold": one.threshold,
-        "threshold_reason": one.threshold_reason,
-        "clusters": _plain(one.clusters),
-        "pairs": [{**diagnosis(found), **pair(each, found)} for each, found in pairs],
-        "pairs_left_out": one.pairs_left_out,
+        "roles": [role(member) for member in exploration.roles],
+        "distances": exploration.distances.tolist(),
+        "threshold": exploration.threshold,
+        "threshold_reason": exploration.threshold_reason,
+        "clusters": _plain(exploration.clusters),
+        "pairs": [
+            {**diagnosis(verdict), **pair(compared_pair, verdict)}
+            for compared_pair, verdict in pairs
+        ],
+        "pairs_left_out": exploration.pairs_left_out,
     }
 
 
-def ranks(found: RankChanges) -> dict[str, Any]:
+def ranks(changes: RankChanges) -> dict[str, Any]:
     """What changed between two runs of many ranks; see `docs/comparison_json.md`."""
-    sides = zip(("base", "new"), (found.base, found.new), found.layouts, strict=True)
+    sides = zip(("base", "new"), (changes.base, changes.new), changes.layouts, strict=True)
     times = ("base_ns", "new_ns")
     return {
-        "verdict": found.verdict,
-        "reason": found.reason,
-        "step_time": _told(found.step_time, *_CYCLE_TIME, "p_value"),
+        "verdict": changes.verdict,
+        "reason": changes.reason,
+        "step_time": _values_of(changes.step_time, *_CYCLE_TIME, "p_value"),
         "attribution": [
-            _told(each, "part", *times, "delta_ns", "interval_ns", "p_value")
-            for each in found.attribution
+            _values_of(component, "part", *times, "delta_ns", "interval_ns", "p_value")
+            for component in changes.attribution
         ],
         "stragglers": [
             {
-                **_told(each, "state", "rank", "cause", *times, "base_rank"),
-                "steps": len(each.steps),
-                "step_names": list(each.steps),
-                "evidence": list(each.evidence),
+                **_values_of(straggler, "state", "rank", "cause", *times, "base_rank"),
+                "steps": len(straggler.steps),
+                "step_names": list(straggler.steps),
+                "evidence": list(straggler.evidence),
             }
-            for each in found.stragglers
+            for straggler in changes.stragglers
         ],
-        "collectives": _in_us(found.collectives),
-        "changes": _in_us(found.ranks),
+        "collectives": _in_us(changes.collectives),
+        "changes": _in_us(changes.ranks),
         "sides": {
             name: {
                 "ranks": len(run.ranks),
@@ -277,17 +303,17 @@ def ranks(found: RankChanges) -> dict[str, Any]:
                 "missing_ranks": list(run.missing),
                 "damaged": [
                     {
-                        "worker": each.worker,
-                        "source": sayable(each.source),
-                        "reason": sayable(each.reason),
+                        "worker": recording.worker,
+                        "source": safe_text(recording.source),
+                        "reason": safe_text(recording.reason),
                     }
-                    for each in run.damaged
+                    for recording in run.damaged
                 ],
                 "groups": rank_groups(run).to_dicts(),
             }
             for name, run, layout in sides
         },
-        "notes": [sayable(note) for note in found.notes],
+        "notes": [safe_text(note) for note in changes.notes],
     }
 
 

@@ -13,15 +13,13 @@ from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.kernels.peaks import peaks_named
 from timesink.analyses.ranks import RankSet
 from timesink.analyses.statistics.repeats import TimedRun, timed_runs
-from timesink.answers.ahead import CycleSearch
 from timesink.answers.comparison import rank_sets, sides
 from timesink.answers.comparison.baseline_store import is_reference
-from timesink.answers.comparison.kept_runs import Runs, read_sides, recorded_otherwise
 from timesink.answers.comparison.pairing import (
     VERSION,
     Compared,
     Match,
-    RoleMember,
+    ProcessMember,
     case_identifier,
     check_cycle_type,
     file_stem,
@@ -38,7 +36,7 @@ from timesink.answers.comparison.repeated import (
     RepeatedSide,
     device_times,
     distinct,
-    expanded,
+    expand_paths,
     runs_of_ab,
     timed_sides,
 )
@@ -46,18 +44,20 @@ from timesink.answers.comparison.report import (
     Comparison,
     check_pids,
     chosen,
-    joined,
-    labelled,
+    join_cases,
+    label_roles,
     members_of,
     only_device,
 )
-from timesink.answers.comparison.sides import SideReadOptions, SideRun
+from timesink.answers.comparison.run_store import Runs, read_sides, recorded_otherwise
+from timesink.answers.comparison.sides import ProcessedRun, SideReadOptions
+from timesink.answers.prefetch import CycleSearch
 from timesink.answers.rank_reading import read_ranks, set_of_traces
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.formats import Progress
 from timesink.model.diagnosis import SIDES
 from timesink.model.trace import Trace
-from timesink.model.units import listed
+from timesink.model.units import join_names
 from timesink.output.names import told_apart
 from timesink.runtime.engine import Engine, engine_of
 from timesink.sources.ab_folder import is_ab, read_ab
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from timesink.answers.comparison.baseline_store import Baseline
 
 
-_Case = tuple[Comparison, list[RoleMember]]
+_Case = tuple[Comparison, list[ProcessMember]]
 """What came of some of the sources, and every role that was read for it."""
 
 
@@ -94,66 +94,69 @@ class ComparisonWork:
     def compared_cases(self, cases: Sequence[sides.CaseFolder], first: Path) -> _Case:
         """Every case; one that cannot be compared is named, and the others stand."""
         done: list[Comparison] = []
-        roles: list[RoleMember] = []
+        roles: list[ProcessMember] = []
         failures: list[TimesinkError] = []
         for case in cases:
             identifier = case_identifier(case.folder, first)
             try:
                 base, new = (sides.find_side(side, self.rank) for side in (case.base, case.new))
-                found, members = self.compared(base, new, ("normal", "abnormal"), identifier)
+                comparison, members = self.compared(base, new, ("normal", "abnormal"), identifier)
             except TimesinkError as error:
                 failures.append(error)
             else:
-                done.append(found)
+                done.append(comparison)
                 roles += members
         if not done:
             raise failures[0]
-        return joined(done, [error.message for error in failures]), roles
+        return join_cases(done, [error.message for error in failures]), roles
 
-    def explored(self, given: Sequence[sides.RunSide]) -> Comparison:
+    def explored(self, run_sides: Sequence[sides.RunInput]) -> Comparison:
         """Every role of every path, told apart by how it behaves."""
         # Only many roles need this.
         from timesink.analyses.comparison.role_groups import explore  # noqa: PLC0415
 
-        sources = {source.key: source for side in given for source in side.sources}
+        sources = {source.key: source for side in run_sides for source in side.sources}
         (runs,), noted, _ = read_sides(self.runs, [list(sources.values())])
         every = members_of(runs, ignore_hosts=self.ignore_hosts)
         wanted = set(self.pids) - {None}
         members = [
-            one
-            for one in chosen(every, self.pids[0], self.rank)
-            if not wanted or one.role.pid in wanted
+            member
+            for member in chosen(every, self.pids[0], self.rank)
+            if not wanted or member.role.pid in wanted
         ]
         members = members_of_type(members, self.cycle_type)
         if len(members) < 2:
             raise UsageError(
-                f"{given[0].path}: holds one role, and there is nothing to compare it with",
+                f"{run_sides[0].path}: holds one role, and there is nothing to compare it with",
                 sides.WHAT_COMPARES,
             )
-        notes = (*(note for side in given for note in side.notes), *noted)
-        found = explore(labelled(members))
-        return Comparison((), (), found.roles, found, notes)
+        notes = (*(note for side in run_sides for note in side.notes), *noted)
+        exploration = explore(label_roles(members))
+        return Comparison((), (), exploration.roles, exploration, notes)
 
     def compared(
-        self, base: sides.RunSide, new: sides.RunSide, names: tuple[str, str], identifier: str
+        self, base: sides.RunInput, new: sides.RunInput, names: tuple[str, str], identifier: str
     ) -> _Case:
         """Two runs, and what their sides are called."""
-        whole, noted = None, list[str]()
+        rank_changes, noted = None, list[str]()
         are_sets = self._are_sets(base, new)
         large = max(len(base.sources), len(new.sources)) > rank_sets.ALL_PAIRS
         if are_sets and large:
             # So many ranks that only some of them are compared in full.
-            whole, noted = rank_sets.compared_sets(lambda: map(self._ranks, (base, new)))
-        if whole is not None:
-            few = rank_sets.representatives(whole)
+            rank_changes, noted = rank_sets.compared_sets(lambda: map(self._ranks, (base, new)))
+        if rank_changes is not None:
+            few = rank_sets.representatives(rank_changes)
             base, new = (
-                rank_sets.only_ranks(base, whole.base, few),
-                rank_sets.only_ranks(new, whole.new, few),
+                rank_sets.only_ranks(base, rank_changes.base, few),
+                rank_sets.only_ranks(new, rank_changes.new, few),
             )
-            noted.append(rank_sets.chosen_note(whole, few))
+            noted.append(rank_sets.chosen_note(rank_changes, few))
         (ours, theirs), of_reading, unread = read_sides(self.runs, [base.sources, new.sources])
         of_base, of_new = (
-            [self._program_of(one) for one in members_of(runs, ignore_hosts=self.ignore_hosts)]
+            [
+                self._program_of(member)
+                for member in members_of(runs, ignore_hosts=self.ignore_hosts)
+            ]
             for runs in (ours, theirs)
         )
         check_pids(of_base, of_new, self.pids)
@@ -162,7 +165,7 @@ class ComparisonWork:
             for members, pid in zip((of_base, of_new), self.pids, strict=True)
         )
         are_single = all(
-            len({(one.role.host, one.role.pid) for one in members}) == 1
+            len({(member.role.host, member.role.pid) for member in members}) == 1
             for members in (pick_base, pick_new)
         )
         if self.timed is not None:
@@ -171,9 +174,10 @@ class ComparisonWork:
             pick_base, pick_new = (
                 [
                     replace(
-                        one, role=replace(one.role, plain=tuple(timed), device_runs_ns=device_ns)
+                        member,
+                        role=replace(member.role, plain=tuple(timed), device_runs_ns=device_ns),
                     )
-                    for one in members
+                    for member in members
                 ]
                 for members, timed, device_ns in zip(
                     (pick_base, pick_new), self.timed, self.device_ns, strict=True
@@ -186,12 +190,14 @@ class ComparisonWork:
                 "compare two files, or try --explore",
             )
         if are_sets and not large:
-            whole, noted = rank_sets.compared_sets(
+            rank_changes, noted = rank_sets.compared_sets(
                 lambda: map(self._ranks, (base, new), (ours, theirs))
             )
-        alone = sorted({f"{one.job}{one.suffix} pid {one.role.pid}" for one in pairing.left_out})
+        unpaired = sorted(
+            {f"{member.job}{member.suffix} pid {member.role.pid}" for member in pairing.left_out}
+        )
         plain = names == SIDES and are_single
-        found = Comparison(
+        comparison = Comparison(
             (),
             tuple(_pairs(pairing.matches, names, identifier, self.detect_pct, plain=plain)),
             (),
@@ -202,23 +208,23 @@ class ComparisonWork:
                 *recorded_otherwise(ours, theirs),
                 *pairing.notes,
                 *noted,
-                *(() if whole is None else whole.notes),
-                *([f"{sides.ALONE}: {listed(alone)}"] if alone else []),
+                *(() if rank_changes is None else rank_changes.notes),
+                *([f"{sides.UNPAIRED}: {join_names(unpaired)}"] if unpaired else []),
             ),
             files_left_out=(*base.left_out, *new.left_out, *unread),
-            roles_left_out=tuple(alone),
-            ranks=whole,
+            roles_left_out=tuple(unpaired),
+            ranks=rank_changes,
         )
-        return found, [*of_base, *of_new]
+        return comparison, [*of_base, *of_new]
 
-    def _program_of(self, member: RoleMember) -> RoleMember:
+    def _program_of(self, member: ProcessMember) -> ProcessMember:
         """A member whose program lacks what is to be ignored."""
         program = member.role.program
         if self.ignore is None or program is None:
             return member
         return replace(member, role=replace(member.role, program=program.without(self.ignore)))
 
-    def _ranks(self, side: sides.RunSide, runs: Sequence[SideRun] = ()) -> RankSet:
+    def _ranks(self, side: sides.RunInput, runs: Sequence[ProcessedRun] = ()) -> RankSet:
         """The ranks of a side, each summarised where the engine says.
 
         Of recordings that were opened and are not in the cache, nobody reads them twice.
@@ -232,10 +238,10 @@ class ComparisonWork:
             recordings, engine=self.engine(), cache=reading.cache, progress=reading.progress
         )
 
-    def _are_sets(self, base: sides.RunSide, new: sides.RunSide) -> bool:
+    def _are_sets(self, base: sides.RunInput, new: sides.RunInput) -> bool:
         one_is_meant = self.rank is not None or any(pid is not None for pid in self.pids)
-        kept = any(map(self.runs.was_kept, (*base.sources, *new.sources)))
-        return not one_is_meant and not kept and rank_sets.may_be_sets(base, new)
+        has_baseline = any(map(self.runs.was_kept, (*base.sources, *new.sources)))
+        return not one_is_meant and not has_baseline and rank_sets.may_be_sets(base, new)
 
 
 def _pairs(
@@ -248,8 +254,11 @@ def _pairs(
 ) -> Iterator[Compared]:
     """Every pair compared; `plain` names of sides do not say the process."""
     names_of = match_identifiers(identifier, matches)
-    stems = told_apart([file_stem(*one) for one in zip(names_of, matches, strict=True)], VERSION)
-    for match, own, stem in zip(matches, names_of, stems, strict=True):
+    stems = told_apart(
+        [file_stem(*name_and_match) for name_and_match in zip(names_of, matches, strict=True)],
+        VERSION,
+    )
+    for match, pair_name, stem in zip(matches, names_of, stems, strict=True):
         base, new = names if plain else side_labels(match, names)
         pair = compare_roles(
             replace(match.base.role, label=base),
@@ -257,7 +266,7 @@ def _pairs(
             match.kind,
             detect_pct=detect_pct,
         )
-        yield Compared(own, match.base.suffix, pair, stem)
+        yield Compared(pair_name, match.base.suffix, pair, stem)
 
 
 # -- which runs are meant, and what changed between them ------------------------------------------
@@ -311,99 +320,114 @@ def compare(
     if peaks is not None:
         # What cannot be read is said before all the rest is.
         peaks_named("", peaks)
-    opened = [_opened(one, store) for one in sources]
-    several = [_opened(one, store) for one in against]
-    repeated = _repeated(opened, several, rank)
+    opened = [_open_source(source, store) for source in sources]
+    several = [_open_source(source, store) for source in against]
+    repeated = _repeated_runs(opened, several, rank)
     opened += several
-    kept = [one for one in opened if not isinstance(one, Path | Trace)]
-    given = [one if isinstance(one, Path | Trace) else one.side for one in opened]
-    sides.check_given(given)
+    baselines = [source for source in opened if not isinstance(source, Path | Trace)]
+    inputs = [source if isinstance(source, Path | Trace) else source.side for source in opened]
+    sides.check_given(inputs)
     check_cycle_type(cycle_type)
-    finding = _finding(kept, CycleSearch(marker, by, metric_map), alone=len(kept) == len(given))
-    known: dict[object, SideRun] = {run.source.key: run for one in kept for run in one.runs}
+    finding = _cycle_search(
+        baselines, CycleSearch(marker, by, metric_map), only_baselines=len(baselines) == len(inputs)
+    )
+    runs_by_key: dict[object, ProcessedRun] = {
+        run.source.key: run for baseline in baselines for run in baseline.runs
+    }
     work = ComparisonWork(
-        Runs(SideReadOptions(cache, jobs, progress, finding), known),
+        Runs(SideReadOptions(cache, jobs, progress, finding), runs_by_key),
         _pids(pid),
         rank,
         ignore_hosts,
         cycle_type,
         lambda: engine_of(engine, jobs=jobs, address=ray_address),
-        _ignored(ignore),
+        _ignore_pattern(ignore),
     )
-    cases = [sides.find_cases(one) if isinstance(one, Path) else [] for one in given]
+    cases = [
+        sides.find_cases(run_input) if isinstance(run_input, Path) else [] for run_input in inputs
+    ]
     if repeated is not None:
-        found = _compared_repeats(work, repeated)
-    elif explore or (len(given) != 2 and not all(cases)):
-        found = work.explored([sides.side_of(one, rank) for one in given])
+        comparison = _compared_repeats(work, repeated)
+    elif explore or (len(inputs) != 2 and not all(cases)):
+        comparison = work.explored([sides.side_of(run_input, rank) for run_input in inputs])
     else:
         if any(cases):
-            for one, own in zip(given, cases, strict=True):
-                if not own:
+            for run_input, input_cases in zip(inputs, cases, strict=True):
+                if not input_cases:
                     raise UsageError(
-                        f"{sides.path_of(one)}: no case, but the other path holds a normal and an "
+                        f"{sides.path_of(run_input)}: no case, but the other path holds a "
+                        "normal and an "
                         "abnormal run",
                         "give two runs, or only cases; --explore takes everything together",
                     )
-            distinct = {case.folder.resolve(): case for own in cases for case in own}
-            found, members = work.compared_cases(list(distinct.values()), sides.path_of(given[0]))
+            distinct = {
+                case.folder.resolve(): case for input_cases in cases for case in input_cases
+            }
+            comparison, members = work.compared_cases(
+                list(distinct.values()), sides.path_of(inputs[0])
+            )
         else:
-            base, new = (sides.side_of(one, rank) for one in given)
+            base, new = (sides.side_of(run_input, rank) for run_input in inputs)
             identifier = pair_identifier(base.path, new.path)
-            found, members = work.compared(base, new, SIDES, identifier)
-        found = replace(found, roles=labelled(members))
-    whole = replace(
-        found,
-        pairs=tuple(replace(one, peaks=peaks) for one in found.pairs),
-        sources=tuple(sides.source_of(one) for one in given),
-        notes=tuple(dict.fromkeys(found.notes)),
-        files_left_out=tuple(dict.fromkeys(found.files_left_out)),
-        roles_left_out=tuple(dict.fromkeys(found.roles_left_out)),
+            comparison, members = work.compared(base, new, SIDES, identifier)
+        comparison = replace(comparison, roles=label_roles(members))
+    result = replace(
+        comparison,
+        pairs=tuple(replace(pair, peaks=peaks) for pair in comparison.pairs),
+        sources=tuple(sides.source_of(run_input) for run_input in inputs),
+        notes=tuple(dict.fromkeys(comparison.notes)),
+        files_left_out=tuple(dict.fromkeys(comparison.files_left_out)),
+        roles_left_out=tuple(dict.fromkeys(comparison.roles_left_out)),
     )
-    return whole if device is None else only_device(whole, str(device))
+    return result if device is None else only_device(result, str(device))
 
 
-def _repeated(
-    given: Sequence[Path | Trace | Baseline],
+def _repeated_runs(
+    sources: Sequence[Path | Trace | Baseline],
     against: Sequence[Path | Trace | Baseline],
     rank: int | None,
 ) -> RepeatedRuns | None:
     """Several runs of either side, where such are given."""
-    first = given[0] if given else None
-    if len(given) == 1 and not against and isinstance(first, Path) and is_ab(first):
+    first = sources[0] if sources else None
+    if len(sources) == 1 and not against and isinstance(first, Path) and is_ab(first):
         return runs_of_ab(first)
     if against:
-        base, new = _side_of(given, rank), _side_of(against, rank)
-        shared = {one.path.resolve() for one in base.runs} & {
-            one.path.resolve() for one in new.runs
+        base, new = _side_of(sources, rank), _side_of(against, rank)
+        shared = {run.path.resolve() for run in base.runs} & {
+            run.path.resolve() for run in new.runs
         }
         if shared:
             raise UsageError(f"{min(shared)}: is on both sides", "give each run once")
         # Runs that were made until they decided are judged so, however they are named.
-        folders = {one.path.resolve().parents[1] for one in (*base.runs, *new.runs)}
-        made = folders.pop() if len(folders) == 1 else None
-        detect = read_ab(made).detect_pct if made is not None and is_ab(made) else None
+        folders = {run.path.resolve().parents[1] for run in (*base.runs, *new.runs)}
+        ab_folder = folders.pop() if len(folders) == 1 else None
+        detect = (
+            read_ab(ab_folder).detect_pct if ab_folder is not None and is_ab(ab_folder) else None
+        )
         return RepeatedRuns(base, new, detect)
-    kept = [one for one in given if not isinstance(one, Path | Trace) and one.timed]
-    if len(given) == 2 and kept:
-        return RepeatedRuns(_side_of(given[:1], rank), _side_of(given[1:], rank))
+    baselines = [
+        source for source in sources if not isinstance(source, Path | Trace) and source.timed
+    ]
+    if len(sources) == 2 and baselines:
+        return RepeatedRuns(_side_of(sources[:1], rank), _side_of(sources[1:], rank))
     return None
 
 
-def _side_of(given: Sequence[Path | Trace | Baseline], rank: int | None) -> RepeatedSide:
+def _side_of(sources: Sequence[Path | Trace | Baseline], rank: int | None) -> RepeatedSide:
     """Runs of one side: recordings, or a baseline."""
-    paths = [one for one in given if isinstance(one, Path)]
-    if len(paths) == len(given):
-        runs = distinct(expanded(paths))
-        return RepeatedSide(tuple(sides.find_side(one, rank) for one in runs))
-    if len(given) > 1 or isinstance(given[0], Path):
+    paths = [source for source in sources if isinstance(source, Path)]
+    if len(paths) == len(sources):
+        runs = distinct(expand_paths(paths))
+        return RepeatedSide(tuple(sides.find_side(path, rank) for path in runs))
+    if len(sources) > 1 or isinstance(sources[0], Path):
         raise UsageError(
             "a side is one baseline or open trace, or paths of recordings",
             "give BASE runs, then --against and NEW runs",
         )
-    if isinstance(given[0], Trace):
-        return RepeatedSide((sides.side_of_trace(given[0]),))
-    side, recorded = given[0].side, given[0].runs[0].recorded
-    timed = given[0].timed or timed_runs(recorded, str(side.path))
+    if isinstance(sources[0], Trace):
+        return RepeatedSide((sides.side_of_trace(sources[0]),))
+    side, recorded = sources[0].side, sources[0].runs[0].recorded
+    timed = sources[0].timed or timed_runs(recorded, str(side.path))
     return RepeatedSide((side,), side, timed)
 
 
@@ -416,11 +440,11 @@ def _compared_repeats(work: ComparisonWork, repeated: RepeatedRuns) -> Compariso
         detect_pct=repeated.detect_pct,
     )
     identifier = pair_identifier(base.leading.path, new.leading.path)
-    found, members = work.compared(base.leading, new.leading, SIDES, identifier)
-    return replace(found, roles=labelled(members), notes=(*notes, *found.notes))
+    comparison, members = work.compared(base.leading, new.leading, SIDES, identifier)
+    return replace(comparison, roles=label_roles(members), notes=(*notes, *comparison.notes))
 
 
-def _ignored(pattern: str | None) -> re.Pattern[str] | None:
+def _ignore_pattern(pattern: str | None) -> re.Pattern[str] | None:
     """Names that are no part of the program."""
     try:
         return None if pattern is None else re.compile(pattern)
@@ -430,7 +454,7 @@ def _ignored(pattern: str | None) -> re.Pattern[str] | None:
         ) from error
 
 
-def _opened(
+def _open_source(
     source: str | Path | Trace | Baseline, store: str | Path | None
 ) -> Path | Trace | Baseline:
     """What a source is: a path, something that is open already, or a baseline of a store."""
@@ -442,21 +466,26 @@ def _opened(
     return Path(source) if isinstance(source, (str, Path)) else source
 
 
-def _finding(kept: Sequence[Baseline], asked: CycleSearch, *, alone: bool) -> CycleSearch:
+def _cycle_search(
+    baselines: Sequence[Baseline], search: CycleSearch, *, only_baselines: bool
+) -> CycleSearch:
     """How cycles are looked for: as asked, which baselines must fit, else as baselines were.
 
     Nothing can be looked for in baselines again: those of other cycles than the first are refused.
     """
-    ways = [one.finding_for(asked) for one in kept]
-    for other in kept[1:]:
-        pairs = product(kept[0].runs, other.runs)
-        if not all(one.unit.is_that_of(another.unit) for one, another in pairs):
-            named = [f"{one.side.path} ({one.units_said})" for one in (kept[0], other)]
+    ways = [baseline.finding_for(search) for baseline in baselines]
+    for other in baselines[1:]:
+        pairs = product(baselines[0].runs, other.runs)
+        if not all(run.unit.is_that_of(another.unit) for run, another in pairs):
+            named = [
+                f"{baseline.side.path} ({baseline.units_said})"
+                for baseline in (baselines[0], other)
+            ]
             raise UsageError(
                 f"{' and '.join(named)}: these baselines were saved with other cycles",
                 "save one of them again, with the --marker or --by of the other",
             )
-    return CycleSearch() if alone else next((way for way in ways if way.says_unit), asked)
+    return CycleSearch() if only_baselines else next((way for way in ways if way.says_unit), search)
 
 
 def _pids(pid: str | int | None) -> tuple[str | None, str | None]:

@@ -10,7 +10,7 @@ import msgspec
 from timesink.analyses.kernels.usage import CLASSES, DeviceUse, of_device
 from timesink.analyses.names import cut_name
 from timesink.answers.info import health_section
-from timesink.answers.kernels import words
+from timesink.answers.kernels import kernel_labels
 from timesink.answers.kernels.pictures import class_picture, device_pictures
 from timesink.answers.kernels.report import KernelReport, headroom_sentence
 from timesink.answers.kernels.roof_pictures import Subject
@@ -19,10 +19,10 @@ from timesink.answers.kernels.tables import (
     MAIN,
     SUMMARY,
     KernelChoice,
+    column_meaning,
     groups_of_runs_table,
     groups_table,
     launches_block,
-    meaning,
     roofline_table,
     runs_block,
     runs_tables,
@@ -44,7 +44,7 @@ from timesink.output.blocks import (
     Tile,
     Tiles,
 )
-from timesink.output.numbers import known
+from timesink.output.numbers import finite_or_none
 
 _TOP, _TOP_OF_MANY = 10, 5
 """Rows of a table of text unless asked for: of one device, and of each of several."""
@@ -62,8 +62,8 @@ def kernels_document(
     else:
         sections = _run(reports[0], choice, brief=brief)
     health = merge_entries([entry for report in reports for entry in report.trace.health])
-    shown = () if brief and len(reports) > 1 else (health_section(health, brief=brief),)
-    return _document(reports, (*sections, *shown))
+    health_sections = () if brief and len(reports) > 1 else (health_section(health, brief=brief),)
+    return _document(reports, (*sections, *health_sections))
 
 
 def groups_document(reports: Sequence[KernelReport], by: str, choice: KernelChoice) -> Document:
@@ -74,13 +74,15 @@ def groups_document(reports: Sequence[KernelReport], by: str, choice: KernelChoi
 
 
 def _document(reports: Sequence[KernelReport], sections: tuple[Section, ...]) -> Document:
-    one = len(reports) == 1
-    title = words.subject(reports[0]) if one else units.counted(len(reports), "runs")
+    is_single = len(reports) == 1
+    title = (
+        kernel_labels.subject(reports[0]) if is_single else units.count_noun(len(reports), "runs")
+    )
     return Document(
         "kernels",
         title,
-        title if one else ", ".join(words.run_names(reports)),
-        reports[0].headline if one else words.runs_headline(reports),
+        title if is_single else ", ".join(kernel_labels.run_names(reports)),
+        reports[0].headline if is_single else kernel_labels.runs_headline(reports),
         sections=sections,
     )
 
@@ -88,15 +90,19 @@ def _document(reports: Sequence[KernelReport], sections: tuple[Section, ...]) ->
 def _runs(reports: Sequence[KernelReport], choice: KernelChoice) -> Iterator[Section]:
     """What sets runs apart, then each by itself, then what holds for all."""
     yield Section("runs", "Runs side by side", (*class_picture(reports), runs_block(reports)))
-    common = [note for note in reports[0].notes if all(note in one.notes for one in reports)]
-    for place, (name, report) in enumerate(zip(words.run_names(reports), reports, strict=True)):
+    common = [note for note in reports[0].notes if all(note in report.notes for report in reports)]
+    for place, (name, report) in enumerate(
+        zip(kernel_labels.run_names(reports), reports, strict=True)
+    ):
         id_ = f"run-{place + 1}"
         blocks: list[Block] = []
         for part in _run(report, choice, f"{id_}-"):
             blocks += [Text(part.lead)] if part.lead else []
             blocks += part.blocks
-        own = [block for block in blocks if not (isinstance(block, Text) and block.text in common)]
-        yield Section(id_, name, tuple(own), report.headline)
+        run_blocks = [
+            block for block in blocks if not (isinstance(block, Text) and block.text in common)
+        ]
+        yield Section(id_, name, tuple(run_blocks), report.headline)
     if common:
         yield _notes_section(common)
 
@@ -106,19 +112,19 @@ def _runs_briefly(reports: Sequence[KernelReport]) -> Iterator[Section]:
     use, *classes = runs_tables(reports)
     yield Section("runs", use.title, (use,))
     for table in classes:
-        yield Section("classes", table.title, (table,), words.what_is_low(reports[0]))
+        yield Section("classes", table.title, (table,), kernel_labels.what_is_low(reports[0]))
     yield from _notes_of_runs(reports)
 
 
 def _notes_of_runs(reports: Sequence[KernelReport]) -> Iterator[Section]:
     """What to know of the numbers, once; with the runs it holds for where these are not all."""
-    told: dict[str, list[str]] = {}
-    for name, report in zip(words.run_names(reports), reports, strict=True):
+    names_by_note: dict[str, list[str]] = {}
+    for name, report in zip(kernel_labels.run_names(reports), reports, strict=True):
         for note in report.notes:
-            told.setdefault(note, []).append(name)
+            names_by_note.setdefault(note, []).append(name)
     notes = [
         note if len(names) == len(reports) else f"{', '.join(names)}: {note}"
-        for note, names in told.items()
+        for note, names in names_by_note.items()
     ]
     if notes:
         yield _notes_section(notes)
@@ -135,7 +141,7 @@ def _run(
         mark = f"{prefix}device-{place + 1}-" if several else prefix
         yield from _device(report, use, choice, mark, brief=brief)
     yield from _roofline(report, choice, prefix, brief=brief)
-    yield from _joined(report, choice, prefix, brief=brief)
+    yield from _origin_sections(report, choice, prefix, brief=brief)
     if not brief:
         yield Section(
             f"{prefix}launches", "Launches", (launches_block(report, choice, f"{prefix}calls"),)
@@ -151,21 +157,28 @@ def _notes_section(notes: Sequence[str], prefix: str = "") -> Section:
 def _device(
     report: KernelReport, use: DeviceUse, choice: KernelChoice, mark: str, *, brief: bool
 ) -> Iterator[Section]:
-    of = "" if len(report.devices) == 1 else f"{words.device_name(report, use)}: "
+    of = "" if len(report.devices) == 1 else f"{kernel_labels.device_name(report, use)}: "
     main = SUMMARY if brief else MAIN
-    about, classes = list(words.device_lines(report, use)), list(_classes(report, use, brief=brief))
+    about, classes = (
+        list(kernel_labels.device_lines(report, use)),
+        list(_classes(report, use, brief=brief)),
+    )
     capability = use.compute_capability and f"capability {use.compute_capability}"
     model = ", ".join(filter(None, (use.name, capability)))
-    title = f"{words.device_name(report, use)}{f' ({model})' if model else ''}"
+    title = f"{kernel_labels.device_name(report, use)}{f' ({model})' if model else ''}"
     if brief:
         yield Section(f"{mark}use", title, tuple(map(Text, about)))
-        yield from (Section(f"{mark}classes", f"{of}{one.title}", (one,)) for one in classes)
+        yield from (Section(f"{mark}classes", f"{of}{block.title}", (block,)) for block in classes)
     else:
-        shown: tuple[Block, ...] = (_tiles(use), *classes, *device_pictures(Subject(report, use)))
-        yield Section(f"{mark}use", title, shown, "; ".join(about))
+        blocks: tuple[Block, ...] = (_tiles(use), *classes, *device_pictures(Subject(report, use)))
+        yield Section(f"{mark}use", title, blocks, "; ".join(about))
     section = f"{mark}kernels"
-    advice = [one for one in report.advice if (one.host, one.device) == (use.host, use.device)]
-    cards = tuple(_card(one, section, brief=brief) for one in advice)
+    advice = [
+        finding
+        for finding in report.advice
+        if (finding.host, finding.device) == (use.host, use.device)
+    ]
+    cards = tuple(_card(finding, section, brief=brief) for finding in advice)
     if cards:
         yield Section(f"{mark}findings", f"{of}What to try", (Findings(cards, ""),))
     kernels = of_device(report.groups("name"), use)
@@ -175,7 +188,7 @@ def _device(
         f"{of}Kernels",
         (
             groups_table(report, kernels, "name", choice, f"{mark}names", main=main),
-            *map(Text, words.namesakes(kernels)),
+            *map(Text, kernel_labels.namesakes(kernels)),
         ),
         "" if brief else headroom,
     )
@@ -193,7 +206,9 @@ def _device(
 
 def _tiles(use: DeviceUse) -> Tiles:
     """What one sees first: time, calls, and how much of each unit was used."""
-    time = Tile("kernel time", use.total_ns if use.timed else None, "time_ns", meaning("total_ns"))
+    time = Tile(
+        "kernel time", use.total_ns if use.timed else None, "time_ns", column_meaning("total_ns")
+    )
     left = use.headroom_ns
     share = left / use.measured_ns if left is not None and use.measured_ns else None
     return Tiles(
@@ -202,10 +217,10 @@ def _tiles(use: DeviceUse) -> Tiles:
             Tile("launches", use.launches, "count", f"{units.count(use.names)} kernels"),
             *(
                 Tile(
-                    title, known(value), "percent", "Of peak, weighted by time.",
-                    None if known(value) is None else value / 100,
+                    title, finite_or_none(value), "percent", "Of peak, weighted by time.",
+                    None if finite_or_none(value) is None else value / 100,
                 )
-                for metric, title in words.METRICS.items()
+                for metric, title in kernel_labels.METRICS.items()
                 if (value := getattr(use, f"{metric}_pct")) is not None
             ),
             Tile("headroom", left, "time_ns",
@@ -216,33 +231,37 @@ def _tiles(use: DeviceUse) -> Tiles:
 
 def _classes(report: KernelReport, use: DeviceUse, *, brief: bool) -> Iterator[Parts]:
     """The time by class, as one bar; none without utilisation."""
-    if not words.has_utilisation(use):
+    if not kernel_labels.has_utilisation(use):
         return
     parts = tuple(
         Part(
             key,
-            f"{words.class_title(key, use.axis)}{brief * words.interval(use, f'{key}_share', 100)}",
+            kernel_labels.class_title(key, use.axis)
+            + brief * kernel_labels.interval(use, f"{key}_share", 100),
             use.class_share[key] * use.total_ns,
-            words.MEANINGS[key],
+            kernel_labels.MEANINGS[key],
         )
         for key in CLASSES
         if key != "unknown" or use.class_share[key]
     )
-    title = f"Share of time by class ({words.what_is_low(report)})"
+    title = f"Share of time by class ({kernel_labels.what_is_low(report)})"
     yield Parts(title, "time_ns", use.total_ns, parts)
 
 
-def _card(one: Finding, section: str, *, brief: bool) -> FindingCard:
-    title, named = one.rule.replace("-", " ").capitalize(), ", ".join(map(cut_name, one.kernels))
+def _card(finding: Finding, section: str, *, brief: bool) -> FindingCard:
+    title, named = (
+        finding.rule.replace("-", " ").capitalize(),
+        ", ".join(map(cut_name, finding.kernels)),
+    )
     return FindingCard(
-        one.rule,
-        one.severity,
+        finding.rule,
+        finding.severity,
         title,
-        f"{one.sentence.removesuffix('.')} ({named})." if brief and named else one.sentence,
-        one.advice,
-        words.gain(one),
+        f"{finding.sentence.removesuffix('.')} ({named})." if brief and named else finding.sentence,
+        finding.advice,
+        kernel_labels.gain(finding),
         (),
-        tuple(Link(name, section, name) for name in one.kernels),
+        tuple(Link(name, section, name) for name in finding.kernels),
     )
 
 
@@ -257,24 +276,24 @@ def _roofline(
     if roofs.reason:
         blocks.append(Text(f"no roofs: {roofs.reason}", "notice"))
     for use in report.devices:
-        of = "" if len(report.devices) == 1 else f"{words.device_name(report, use)}: "
-        lines = words.roof_lines(roofs.of(use), roofs.peaks, use)
+        of = "" if len(report.devices) == 1 else f"{kernel_labels.device_name(report, use)}: "
+        lines = kernel_labels.roof_lines(roofs.of(use), roofs.peaks, use)
         blocks += (Text(f"{of}{line}") for line in lines)
         table = roofline_table(report, roofs, use, choice, brief=brief)
         named = {"id": f"{prefix}{table.id}", "title": f"{of}{table.title}"}
         blocks.append(msgspec.structs.replace(table, **named))
-    yield Section(f"{prefix}roofline", words.roofline_title(roofs), tuple(blocks))
+    yield Section(f"{prefix}roofline", kernel_labels.roofline_title(roofs), tuple(blocks))
 
 
-def _joined(
+def _origin_sections(
     report: KernelReport, choice: KernelChoice, prefix: str, *, brief: bool
 ) -> Iterator[Section]:
     """What a timeline adds: the operators and modules that launched the kernels."""
-    lead = ". ".join(words.join_lines(report))
-    if lead and not words.origins(report):
+    lead = ". ".join(kernel_labels.join_lines(report))
+    if lead and not kernel_labels.origins(report):
         yield Section(f"{prefix}joined", "Joined with a timeline", (Text(lead),))
     main = (*SUMMARY, "headroom_ns") if brief else MAIN
-    for by in words.origins(report):
+    for by in kernel_labels.origins(report):
         # A network repeats its layers: in text their class says enough.
         every = [(rows, report.groups(rows)) for rows in _ORIGINS[by][: 1 if brief else None]]
         tables: list[Block] = [
@@ -283,7 +302,7 @@ def _joined(
             if not frame["label"].drop_nulls().is_empty()
         ]
         if brief:
-            tables += map(Text, words.instances(report, every[0][1], by))
+            tables += map(Text, kernel_labels.instances(report, every[0][1], by))
         yield Section(f"{prefix}{by}s", f"{by.capitalize()}s", tuple(tables), lead)
         lead = ""
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from timesink.analyses.kernels.calls import UTILISATIONS, has_counters
 from timesink.analyses.kernels.groups import Density, Strip, density, strip
 from timesink.analyses.kernels.usage import CLASSES
-from timesink.answers.kernels import words
+from timesink.answers.kernels import kernel_labels
+from timesink.answers.kernels.kernel_labels import UNIT, class_title
 from timesink.answers.kernels.report import KernelReport, no_counters
 from timesink.answers.kernels.roof_pictures import (
     CLASS_FILL,
@@ -32,7 +33,6 @@ from timesink.answers.kernels.roof_pictures import (
     roofline_picture,
     some_percent,
 )
-from timesink.answers.kernels.words import UNIT, class_title
 from timesink.errors import NotFoundError
 from timesink.model import units
 from timesink.output import drawing
@@ -53,18 +53,18 @@ def draw(reports: Sequence[KernelReport], name: str | None = None) -> drawing.Dr
     Without a name several runs are compared by their classes, and one run is shown by where its
     time lies and how it changes.
     """
-    shown = [Subject(report, use) for report in reports for use in report.devices]
-    if not shown:
-        raise NotFoundError(f"{words.run_name(reports[0])}: has no kernels to draw")
-    counted = [subject for subject in shown if words.has_utilisation(subject.use)]
+    subjects = [Subject(report, use) for report in reports for use in report.devices]
+    if not subjects:
+        raise NotFoundError(f"{kernel_labels.run_name(reports[0])}: has no kernels to draw")
+    counted = [subject for subject in subjects if kernel_labels.has_utilisation(subject.use)]
     if name is None and counted and len(reports) == 1:
-        return drawing.stacked([_overview(subject) for subject in counted])
+        return drawing.stack_drawings([_overview(subject) for subject in counted])
     name = name or ("classes" if counted else "strip")
-    known = counted or (name == "strip" and any(map(_has_occupancy, shown)))
-    if name != "roofline" and not known:
-        trace = shown[0].report.trace
+    can_draw = counted or (name == "strip" and any(map(_has_occupancy, subjects)))
+    if name != "roofline" and not can_draw:
+        trace = subjects[0].report.trace
         hint = _WITH_TIMES if has_counters(trace) else no_counters(trace)
-        raise NotFoundError(f"{shown[0].run}: has no utilisation to draw", hint)
+        raise NotFoundError(f"{subjects[0].run}: has no utilisation to draw", hint)
     if name == "classes":
         return class_bars(reports)
     # Of one device each, and how many stand in a row.
@@ -74,9 +74,9 @@ def draw(reports: Sequence[KernelReport], name: str | None = None) -> drawing.Dr
         "roofline": (roofline_picture, 2),
     }
     drawn, in_a_row = of_one[name]
-    made = list(map(drawn, shown))
-    rows = [made[start : start + in_a_row] for start in range(0, len(made), in_a_row)]
-    return drawing.stacked([drawing.side_by_side(row) for row in rows])
+    pictures = list(map(drawn, subjects))
+    rows = [pictures[start : start + in_a_row] for start in range(0, len(pictures), in_a_row)]
+    return drawing.stack_drawings([drawing.side_by_side(row) for row in rows])
 
 
 def _overview(subject: Subject) -> drawing.Drawing:
@@ -95,7 +95,7 @@ def _has_occupancy(subject: Subject) -> bool:
 
 def device_pictures(subject: Subject) -> Iterator[Picture]:
     """What can be drawn of a device: where its time lies, against roofs, and along the run."""
-    if not words.has_utilisation(subject.use):
+    if not kernel_labels.has_utilisation(subject.use):
         if _has_occupancy(subject):
             yield picture(strip_picture(subject, _FULL))
         return
@@ -110,7 +110,7 @@ def device_pictures(subject: Subject) -> Iterator[Picture]:
 
 def class_picture(reports: Sequence[KernelReport]) -> Iterator[Picture]:
     """The classes of several runs, a bar each; nothing where no run has counters."""
-    if any(words.has_utilisation(use) for report in reports for use in report.devices):
+    if any(kernel_labels.has_utilisation(use) for report in reports for use in report.devices):
         yield picture(class_bars(reports, _FULL))
 
 
@@ -147,8 +147,8 @@ def density_picture(subject: Subject) -> drawing.Drawing:
         name: (class_title(name, subject.use.axis), units.share(share, 1))
         for name, share in subject.use.class_share.items()
     }
-    told = [" ".join(shares[name]) for name, field in fields.items() if _is_narrow(*field)]
-    notes = [f"In the narrow fields: {', '.join(told)}."] if told else []
+    narrow_texts = [" ".join(shares[name]) for name, field in fields.items() if _is_narrow(*field)]
+    notes = [f"In the narrow fields: {', '.join(narrow_texts)}."] if narrow_texts else []
     if spread.missing:
         notes.append(f"{some_percent(spread.missing)} of the time has no counters.")
     if spread.beyond:
@@ -300,12 +300,12 @@ def _legend(frame: drawing.Frame, spread: Density, low: float) -> Iterator[drawi
                 start, top, end - start, 11, drawing.ramp(step / (drawing.RAMP_STEPS - 1))
             )
         # Round shares far enough apart on the scale, the largest first.
-        kept: list[float] = []
+        shades: list[float] = []
         for share in _ROUND_SHARES:
             shade = _shade(share, most)
-            if share > most or any(other - shade <= 0.3 for other in kept):
+            if share > most or any(other - shade <= 0.3 for other in shades):
                 continue
-            kept.append(shade)
+            shades.append(shade)
             x = place(shade)
             yield drawing.Line(x, top + 11, x, top + 14, drawing.QUIET)
             yield drawing.Label(x, top + 25, units.share(share, 1), 10.5, "middle", drawing.QUIET)
@@ -323,7 +323,7 @@ _GAP, _LANE = 14, 36
 _ROW_LEFT, _ROW_RIGHT = 84, 70
 """Room for titles and for the means beside the rows."""
 _ALL = 1 - 1e-6
-_WHOLE = "kernels follow each other without the gaps between them"
+_WITHOUT_GAPS = "kernels follow each other without the gaps between them"
 _SAMPLED = "launches between the measured ones are not shown, so this is not the course of the run"
 _OCCUPANCY = ("occupancy_pct",)
 _TITLES = {
@@ -355,7 +355,7 @@ def strip_picture(subject: Subject, width: float = 1000, row: float = 84) -> dra
         notes.append(
             f"Each of {units.count(along.stretches)} columns is the mean of"
             f" {units.brief_ns(along.total_ns / along.stretches)}, weighted by time;"
-            f" {_SAMPLED if subject.is_sample else _WHOLE}."
+            f" {_SAMPLED if subject.is_sample else _WITHOUT_GAPS}."
         )
     missing = subject.use.class_share["unknown"]
     if missing and metrics != _OCCUPANCY:
@@ -380,15 +380,15 @@ def strip_picture(subject: Subject, width: float = 1000, row: float = 84) -> dra
 
 def metrics_of(subject: Subject) -> tuple[str, ...]:
     """The metrics that have rows: utilisations, else the occupancy a timeline knows."""
-    known = tuple(name for name in UTILISATIONS if getattr(subject.use, name) is not None)
-    return known or _OCCUPANCY
+    names = tuple(name for name in UTILISATIONS if getattr(subject.use, name) is not None)
+    return names or _OCCUPANCY
 
 
 def _classes(subject: Subject, along: Strip, width: float) -> tuple[list[drawing.Shape], float]:
     """The classes of this run along it, with their shares of its time; where the rows begin."""
-    if not words.has_utilisation(subject.use):
+    if not kernel_labels.has_utilisation(subject.use):
         return [], HEAD + 14
-    legend = class_legend(words.class_shares(subject.use), HEAD + 18, width - MARGIN)
+    legend = class_legend(kernel_labels.class_shares(subject.use), HEAD + 18, width - MARGIN)
     top = max(legend_bottom(legend), HEAD) + 12
     lane = drawing.Frame(_ROW_LEFT, top, width - _ROW_LEFT - _ROW_RIGHT, _LANE)
     return [*legend, *_class_lane(lane, along)], lane.bottom + _GAP
@@ -396,8 +396,8 @@ def _classes(subject: Subject, along: Strip, width: float) -> tuple[list[drawing
 
 def _class_lane(lane: drawing.Frame, along: Strip) -> Iterator[drawing.Shape]:
     """Classes on top of each other by their share of each stretch; what is left has no counters."""
-    known = along.class_shares[:, : CLASSES.index("unknown")]
-    reached = np.cumsum(known, axis=1)
+    shares = along.class_shares[:, : CLASSES.index("unknown")]
+    reached = np.cumsum(shares, axis=1)
     hatch = CLASS_HATCH["unknown"] if (reached[:, -1:] < _ALL).any() else None
     yield drawing.Label(lane.left - 7, lane.top + lane.height / 2 + 4, "class", 12, "end")
     yield drawing.Label(lane.right + 8, lane.bottom - 4, "mean", 11.5, fill=drawing.QUIET)
@@ -405,8 +405,8 @@ def _class_lane(lane: drawing.Frame, along: Strip) -> Iterator[drawing.Shape]:
         lane.left, lane.top, lane.width, lane.height, CLASS_FILL["unknown"], hatch=hatch
     )
     # The last class is drawn first and reaches down behind the others.
-    for place in reversed(range(known.shape[1])):
-        if known[:, place].any():
+    for place in reversed(range(shares.shape[1])):
+        if shares[:, place].any():
             for points in _areas(lane, 100 * reached[:, place]):
                 yield drawing.Polygon(points, CLASS_FILL[CLASSES[place]])
     yield lane.outline()
@@ -442,11 +442,11 @@ def _areas(
 ) -> Iterator[tuple[drawing.Point, ...]]:
     """Outlines of the stretches in a row that have a value, as steps."""
     across, upwards = frame.across(0, max(len(values), 1)), frame.upwards()
-    shown = values.tolist()
+    heights = values.tolist()
     for start, end in _spans(~np.isnan(values)):
         points: list[drawing.Point] = [(across(start), frame.bottom)]
         place = start
-        for y, run in groupby(round(upwards(min(value, 100.0)), 1) for value in shown[start:end]):
+        for y, run in groupby(round(upwards(min(value, 100.0)), 1) for value in heights[start:end]):
             after = place + len(list(run))
             points += [(across(place), y), (across(after), y)]
             place = after

@@ -70,16 +70,18 @@ def kernels(
     rules = () if families is None else (load_families(families),)
     reading: dict[str, Any] = {"cache": cache, "jobs": jobs, "progress": progress}
     chosen = reading | {"worker": worker, "span": span, "rank": rank}
-    opened = _opened(source, chosen if trace is None else reading)
-    timeline = None if trace is None else _timeline(opened, _opened(trace, chosen))
-    sampling = _sampling(opened, every)
+    opened = _open_source(source, chosen if trace is None else reading)
+    timeline = None if trace is None else _timeline(opened, _open_source(trace, chosen))
+    sampling = _launch_sampling(opened, every)
     calls = with_class(with_weights(kernel_calls(opened, *rules), sampling), thresholds)
-    join = None if timeline is None else _joined(calls, timeline, rules, sampling, min_aligned)
+    join = (
+        None if timeline is None else _join_timeline(calls, timeline, rules, sampling, min_aligned)
+    )
     calls = _with_origins(calls, timeline or opened, join)
     same = None if join is None or join.refused else timeline
     best = choose_peaks(opened, timeline=same, device=device, peaks=peaks)
     roofs = roofline(opened, calls, best)
-    devices = _named(device_use(calls, opened, thresholds, sampling), same)
+    devices = _with_names(device_use(calls, opened, thresholds, sampling), same)
     return KernelReport(
         trace=opened,
         source=_path_of(source),
@@ -98,7 +100,7 @@ def _path_of(source: str | Path | Trace) -> str:
     return source.metadata.source if isinstance(source, Trace) else str(source)
 
 
-def _opened(source: str | Path | Trace, options: Mapping[str, Any]) -> Trace:
+def _open_source(source: str | Path | Trace, options: Mapping[str, Any]) -> Trace:
     if isinstance(source, Trace):
         opened = source
     elif not str(source):
@@ -119,8 +121,8 @@ def _files_to_name(folder: Path) -> str:
     if not folder.is_dir():
         return ""
     endings = [end for end in _PROFILER_FILES if any(folder.glob(f"*{end}"))]
-    shown = shlex.quote(str(folder))
-    return f"name the files: timesink kernels {shown}/*{endings[0]}" if endings else ""
+    folder_text = shlex.quote(str(folder))
+    return f"name the files: timesink kernels {folder_text}/*{endings[0]}" if endings else ""
 
 
 def _timeline(measured: Trace, timeline: Trace) -> Trace:
@@ -140,7 +142,7 @@ def _timeline(measured: Trace, timeline: Trace) -> Trace:
     return timeline
 
 
-def _sampling(trace: Trace, every: int | None) -> Sampling | None:
+def _launch_sampling(trace: Trace, every: int | None) -> Sampling | None:
     """How the launches were chosen, as the file or else the user says."""
     stated = sampling_of(trace.metadata)
     if every is None or (stated is not None and stated.every == every):
@@ -153,7 +155,7 @@ def _sampling(trace: Trace, every: int | None) -> Sampling | None:
     return None if every == 1 else Sampling(every, "launch")
 
 
-def _joined(
+def _join_timeline(
     calls: pl.DataFrame,
     timeline: Trace,
     rules: tuple[Families, ...],
@@ -166,8 +168,8 @@ def _joined(
     if join.aligned or join.refused:
         return join
     # Without a single launch in common there is nothing to join, however little was asked for.
-    found = f"none of the {units.counted(join.calls, 'kernels')} was found in the timeline"
-    return replace(join, reason=f"{found}: another program?")
+    problem = f"none of the {units.count_noun(join.calls, 'kernels')} was found in the timeline"
+    return replace(join, reason=f"{problem}: another program?")
 
 
 def _with_origins(calls: pl.DataFrame, timeline: Trace, join: Join | None) -> pl.DataFrame:
@@ -175,16 +177,16 @@ def _with_origins(calls: pl.DataFrame, timeline: Trace, join: Join | None) -> pl
     if has_counters(timeline) or (join is not None and join.refused):
         return calls
     origins = launch_origins(timeline)
-    known = [column for column in ("operator", "module") if origins[column].is_not_null().any()]
-    of_calls = origins.select(known) if join is None else origins.select(known)[join.rows]
+    columns = [column for column in ("operator", "module") if origins[column].is_not_null().any()]
+    of_calls = origins.select(columns) if join is None else origins.select(columns)[join.rows]
     joined = calls.hstack(of_calls)
-    return joined.with_columns(_module_class()) if "module" in known else joined
+    return joined.with_columns(_module_class()) if "module" in columns else joined
 
 
-def _named(devices: tuple[DeviceUse, ...], timeline: Trace | None) -> tuple[DeviceUse, ...]:
+def _with_names(devices: tuple[DeviceUse, ...], timeline: Trace | None) -> tuple[DeviceUse, ...]:
     """The devices with the name a timeline of the same program knows, where theirs is missing."""
-    known = () if timeline is None else timeline.metadata.devices
-    names = {one.name for one in known if one.name}
+    timeline_devices = () if timeline is None else timeline.metadata.devices
+    names = {device.name for device in timeline_devices if device.name}
     if len(names) != 1:
         return devices
     return tuple(use if use.name else replace(use, name=next(iter(names))) for use in devices)

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.kernels.calls import Sampling, has_counters
-from timesink.analyses.kernels.families import distinguishing
+from timesink.analyses.kernels.families import distinguish_names
 from timesink.analyses.kernels.groups import call_groups
 from timesink.analyses.kernels.join import Join
 from timesink.analyses.kernels.roofline import Roofline
@@ -29,7 +29,7 @@ from timesink.rules.kernel_use import advise
 _REMEDY = ": `timesink ncu` measures how well each uses the hardware"
 _DURATIONS = "; collect gpu__time_duration.sum as well, as `timesink ncu` does"
 _AXES = {"sm": "SM", "tensor": "the tensor pipe"}
-_WHOLE = 0.995
+_NEARLY_ALL = 0.995
 
 
 def can_be_measured(trace: Trace) -> bool:
@@ -41,33 +41,33 @@ def _amount(use: DeviceUse, sampling: Sampling | None) -> str:
     time = units.brief_ns(use.total_ns)
     if sampling is None:
         more = f" ({units.count(use.untimed)} more without a duration)" if use.untimed else ""
-        return f"{units.counted(use.timed, 'kernels')}{more} took {time}"
+        return f"{units.count_noun(use.timed, 'kernels')}{more} took {time}"
     low, high = (use.intervals or {}).get("total_ns", (use.total_ns, use.total_ns))
     between = f"{units.brief_ns(low)} to {units.brief_ns(high)}"
     return (
-        f"about {units.counted(use.launches, 'kernels')} took {time} "
+        f"about {units.count_noun(use.launches, 'kernels')} took {time} "
         f"({between}, estimated from {units.count(use.calls)}: {sampling})"
     )
 
 
-def _unused(use: DeviceUse, thresholds: Thresholds) -> str:
+def _unused_text(use: DeviceUse, thresholds: Thresholds) -> str:
     third = abs(thresholds.low - 1 / 3) < 0.005
     limit = "a third" if third else f"{units.share(thresholds.low, 1)}"
     share = units.share(use.class_share["both_low"], 1)
-    said = (
+    text = (
         f"{share} of the time in kernels that use less than {limit} of both {_AXES[use.axis]} "
         "and DRAM"
     )
     unknown = use.class_share["unknown"]
-    return f"{said} ({units.share(unknown, 1)} not measured)" if unknown > 1 - _WHOLE else said
+    return f"{text} ({units.share(unknown, 1)} not measured)" if unknown > 1 - _NEARLY_ALL else text
 
 
 def headroom_sentence(use: DeviceUse) -> str:
     """What is left to gain on a device, of the time of launches with any utilisation."""
-    saved, whole = (units.brief_ns(ns) for ns in (use.headroom_ns or 0, use.measured_ns))
-    same_unit = saved.rsplit(" ", 1)[-1] == whole.rsplit(" ", 1)[-1]
-    shown = saved.rsplit(" ", 1)[0] if same_unit else saved
-    return f"{shown} of {whole} would vanish if every kernel ran at its nearest roof"
+    saved, total = (units.brief_ns(ns) for ns in (use.headroom_ns or 0, use.measured_ns))
+    same_unit = saved.rsplit(" ", 1)[-1] == total.rsplit(" ", 1)[-1]
+    saved_text = saved.rsplit(" ", 1)[0] if same_unit else saved
+    return f"{saved_text} of {total} would vanish if every kernel ran at its nearest roof"
 
 
 SCHEMA = "timesink/kernels/1"
@@ -115,10 +115,10 @@ class KernelReport:
             return "No kernel was recorded."
         if not timed:
             remedy = _DURATIONS if can_be_measured(trace) else ""
-            calls = units.counted(len(self.calls), "kernels")
+            calls = units.count_noun(len(self.calls), "kernels")
             return f"{calls} without a duration: nothing to weigh{remedy}."
         longest = max(timed, key=lambda use: use.total_ns)
-        said = _amount(longest, self.sampling)
+        text = _amount(longest, self.sampling)
         if len(devices) > 1:
             # Which device is spoken of.
             word = device_word(trace)
@@ -126,27 +126,31 @@ class KernelReport:
             hosts = {use.host for use in devices}
             host = f" of {longest.host}" if len(hosts) > 1 and longest.host else ""
             many = f"{units.count(len(devices))} {word}s"
-            said = f"{many}; on {place}{host}, the one that worked longest, {said}"
-        said = f"{said[0].upper()}{said[1:]}"
+            text = f"{many}; on {place}{host}, the one that worked longest, {text}"
+        text = f"{text[0].upper()}{text[1:]}"
         if not longest.total_ns:
-            return f"{said}: nothing to weigh."
+            return f"{text}: nothing to weigh."
         if longest.headroom_ns is not None:
-            return f"{said}: {_unused(longest, self.thresholds)}; {headroom_sentence(longest)}."
+            return (
+                f"{text}: {_unused_text(longest, self.thresholds)}; {headroom_sentence(longest)}."
+            )
         why = f"no hardware counters{_REMEDY if can_be_measured(trace) else ''}"
         if trace.metadata.format == "ncu":
             why = "no metric that was measured says how well they use the hardware"
         by_family = call_groups(of_device(self.calls, longest), "family")
         family, share = by_family.select("group", "share_pct").row(0)
-        told = share and family != "other"
-        largest = f", {units.share(share, 100)} of it {family}" if told else ""
-        return f"{said}{largest}; {why}."
+        has_family = share and family != "other"
+        largest = f", {units.share(share, 100)} of it {family}" if has_family else ""
+        return f"{text}{largest}; {why}."
 
     @cached_property
     def advice(self) -> tuple[Finding, ...]:
         """What to try on each device, first what may bring most."""
         about = self.trace.metadata.devices
-        known = {one.id: one.multiprocessors for one in about if one.multiprocessors}
-        return advise(self.calls, self.devices, self.thresholds, known)
+        multiprocessors = {
+            device.id: device.multiprocessors for device in about if device.multiprocessors
+        }
+        return advise(self.calls, self.devices, self.thresholds, multiprocessors)
 
     def groups(self, by: str = "name") -> pl.DataFrame:
         """One row per device and group, the longest first; see `call_groups`.
@@ -168,27 +172,31 @@ class KernelReport:
             # Short names, with what tells namesakes apart in angle brackets.
             labels = {
                 name: f"{short_name(name)}<{mark}>" if mark else short_name(name)
-                for name, mark in distinguishing(
+                for name, mark in distinguish_names(
                     groups["group"].drop_nulls().unique().to_list()
                 ).items()
             }
             label = label.replace_strict(labels, default=None, return_dtype=pl.String())
-        return _labelled(groups, label)
+        return _with_label(groups, label)
 
     def _by_origin(self, column: str) -> pl.DataFrame:
         """Launches by what launched them; those without it by why that is, where it is known.
 
         They are not in the timeline, or their operator is in no module.
         """
-        found = pl.lit(value=True) if self.join is None else pl.lit(self.join.rows.is_not_null())
-        lost = pl.when(~found).then(pl.lit(NOT_ALIGNED))
+        is_aligned = (
+            pl.lit(value=True) if self.join is None else pl.lit(self.join.rows.is_not_null())
+        )
+        lost = pl.when(~is_aligned).then(pl.lit(NOT_ALIGNED))
         why: pl.Expr = lost
         if column != "operator" and "operator" in self.calls.columns:
             why = lost.when(pl.col("operator").is_not_null()).then(pl.lit(OUTSIDE_MODULES))
-        known = pl.col(column).cast(pl.String())
-        groups = call_groups(self.calls.with_columns(pl.coalesce(known, why).alias(column)), column)
+        origin = pl.col(column).cast(pl.String())
+        groups = call_groups(
+            self.calls.with_columns(pl.coalesce(origin, why).alias(column)), column
+        )
         named = pl.when(~pl.col("group").is_in([OUTSIDE_MODULES, NOT_ALIGNED])).then("group")
-        return _labelled(groups, pl.col("group")).with_columns(named)
+        return _with_label(groups, pl.col("group")).with_columns(named)
 
     def _column(self, by: str) -> str:
         if by not in BY:
@@ -215,13 +223,13 @@ class KernelReport:
     @property
     def join_remedy(self) -> str:
         """How a refused join may be had all the same: not at all where nothing was found."""
-        found = self.join is not None and self.join.aligned > 0
-        return ", or lower --min-aligned" if found else ""
+        has_aligned = self.join is not None and self.join.aligned > 0
+        return ", or lower --min-aligned" if has_aligned else ""
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/kernels.md` describes every key."""
         about = self.trace.metadata
-        alone = self.devices[0] if len(self.devices) == 1 else None
+        device = self.devices[0] if len(self.devices) == 1 else None
         return {
             "schema": SCHEMA,
             "headline": self.headline,
@@ -230,7 +238,7 @@ class KernelReport:
             "layout": about.extra.get("layout"),
             "calls": self.calls.height,
             "kernels": self.calls["short_name"].n_unique(),
-            "total_ns": alone.total_ns if alone and alone.timed else None,
+            "total_ns": device.total_ns if device and device.timed else None,
             "sampled": None
             if self.sampling is None
             else {
@@ -241,11 +249,11 @@ class KernelReport:
                 "launches_estimated": sum(use.launches for use in self.devices),
             },
             "thresholds": {
-                "low_pct": _rounded(100 * self.thresholds.low),
-                "high_pct": _rounded(100 * self.thresholds.high),
+                "low_pct": _round_value(100 * self.thresholds.low),
+                "high_pct": _round_value(100 * self.thresholds.high),
             },
             "devices": [_device(use) for use in self.devices],
-            "advice": [one.to_advice() for one in self.advice],
+            "advice": [finding.to_advice() for finding in self.advice],
             "groups": {
                 by: without_noise(self.groups(by)).to_dicts()
                 for by in _IN_JSON
@@ -276,12 +284,12 @@ class KernelReport:
 def runs_dict(runs: Sequence[KernelReport]) -> dict[str, Any]:
     """The answers of several runs; each has the keys of a single one, less the schema."""
     every = [run.to_dict() for run in runs]
-    for one in every:
-        del one["schema"]
+    for run in every:
+        del run["schema"]
     return {"schema": SCHEMA, "runs": every}
 
 
-def _labelled(groups: pl.DataFrame, label: pl.Expr) -> pl.DataFrame:
+def _with_label(groups: pl.DataFrame, label: pl.Expr) -> pl.DataFrame:
     place = groups.columns.index("group") + 1
     return groups.insert_column(place, groups.select(label.alias("label")).to_series())
 
@@ -300,15 +308,15 @@ def _device(use: DeviceUse) -> dict[str, Any]:
         "total_ns": use.total_ns if use.timed else None,
         "min_ns": use.min_ns,
         "max_ns": use.max_ns,
-        **{name: _rounded(getattr(use, name)) for name in ("tensor_pct", "dram_pct", "sm_pct")},
+        **{name: _round_value(getattr(use, name)) for name in ("tensor_pct", "dram_pct", "sm_pct")},
         "measured_ns": use.measured_ns,
         "missing_ns": dict(use.missing_ns),
         "axis": use.axis,
-        "class_pct": {name: _rounded(100 * part) for name, part in use.class_share.items()},
-        "bins_pct": [[_rounded(100 * cell) for cell in row] for row in use.bins],
-        "above_low_pct": {name: _rounded(100 * part) for name, part in use.above.items()},
+        "class_pct": {name: _round_value(100 * part) for name, part in use.class_share.items()},
+        "bins_pct": [[_round_value(100 * cell) for cell in row] for row in use.bins],
+        "above_low_pct": {name: _round_value(100 * part) for name, part in use.above.items()},
         "headroom_ns": use.headroom_ns,
-        "headroom_pct": _rounded(100 * (use.headroom_ns or 0) / use.measured_ns)
+        "headroom_pct": _round_value(100 * (use.headroom_ns or 0) / use.measured_ns)
         if of_measured
         else None,
         "intervals_95": None if use.intervals is None else _intervals(use.intervals),
@@ -319,14 +327,14 @@ def _intervals(intervals: Mapping[str, tuple[float, float]]) -> dict[str, list[f
     """Shares in percent, under names that say so."""
     return {
         f"{name.removesuffix('_share')}_pct" if is_share else name: [
-            _rounded(100 * end if is_share else end) for end in ends
+            _round_value(100 * end if is_share else end) for end in ends
         ]
         for name, ends in intervals.items()
         for is_share in (name.endswith("_share"),)
     }
 
 
-def _rounded(value: float | None) -> float | None:
+def _round_value(value: float | None) -> float | None:
     return None if value is None else round(value, _DIGITS)
 
 
@@ -346,7 +354,7 @@ def find_notes(
     elif any(use.timed for use in devices):
         yield "durations are of kernels replayed one by one, not of the program's own run"
     if sampling is not None:
-        yield from _sampled(calls, sampling)
+        yield from _sampling_notes(calls, sampling)
     if any(use.axis == "tensor" and use.headroom_ns is not None for use in devices):
         yield (
             "no SM counter: the tensor pipe stands in for it, which overstates `both low` and the "
@@ -354,32 +362,33 @@ def find_notes(
         )
     if len(devices) > 1:
         yield f"{len(devices)} {device_word(trace)}s: their times are not added up"
-    said = trace.metadata.extra.get("profiler_notes")
-    known = [entry.example for entry in trace.health if entry.example]
-    for note in said if isinstance(said, list | tuple) else ():
+    profiler_notes = trace.metadata.extra.get("profiler_notes")
+    examples = [entry.example for entry in trace.health if entry.example]
+    for note in profiler_notes if isinstance(profiler_notes, list | tuple) else ():
         text = str(note).removeprefix("Note: ")
-        if not any(example.endswith(text) for example in known):
+        if not any(example.endswith(text) for example in examples):
             yield f"the profiler says: {text}"
 
 
 def no_counters(trace: Trace) -> str:
     """Why nothing is known of how well kernels use the hardware, and what to do about it."""
-    said = "a timeline has no hardware counters"
+    reason = "a timeline has no hardware counters"
     if not can_be_measured(trace):
-        return said
+        return reason
     return (
-        f"{said}: record them with `timesink ncu -- PROGRAM`, then "
+        f"{reason}: record them with `timesink ncu -- PROGRAM`, then "
         f"`timesink kernels COUNTERS --trace {Path(trace.metadata.source).name}`"
     )
 
 
-def _sampled(calls: pl.DataFrame, sampling: Sampling) -> Iterator[str]:
+def _sampling_notes(calls: pl.DataFrame, sampling: Sampling) -> Iterator[str]:
     seen, names = calls.height, calls["short_name"].n_unique()
     # Of each kernel the first launch is measured, however rarely it runs.
     missing = "kernels that run rarely may be missing, and " if sampling.per == "launch" else ""
     yield (
-        f"a sample: {sampling} was measured, {units.counted(seen, 'launches')} of "
-        f"{units.counted(names, 'kernels')} seen; totals are scaled, intervals hold in 95 of 100 "
+        f"a sample: {sampling} was measured, {units.count_noun(seen, 'launches')} of "
+        f"{units.count_noun(names, 'kernels')} seen; totals are scaled, intervals hold in 95 "
+        "of 100 "
         f"cases; {missing}the order of launches cannot be rebuilt"
     )
     if sampling.per == "launch":

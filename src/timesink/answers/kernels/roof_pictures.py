@@ -15,7 +15,7 @@ import polars as pl
 from timesink.analyses.kernels.peaks import DevicePeaks
 from timesink.analyses.kernels.roofline import Roofline, named_roofs, why_no_roofline
 from timesink.analyses.kernels.usage import CLASSES, DeviceUse, of_device
-from timesink.answers.kernels import words
+from timesink.answers.kernels import kernel_labels
 from timesink.answers.kernels.report import KernelReport
 from timesink.errors import NotFoundError
 from timesink.model import units
@@ -55,7 +55,7 @@ class Subject:
     @property
     def run(self) -> str:
         """Name of the recording."""
-        return words.run_name(self.report)
+        return kernel_labels.run_name(self.report)
 
     @property
     def is_sample(self) -> bool:
@@ -66,9 +66,9 @@ class Subject:
         """What the device is, which of several, and how much was measured."""
         device = self.use.name
         if len(self.report.devices) > 1:
-            number = words.device_name(self.report, self.use)
+            number = kernel_labels.device_name(self.report, self.use)
             device = f"{number} ({device})" if device else number
-        calls = units.counted(self.use.calls, "kernel calls")
+        calls = units.count_noun(self.use.calls, "kernel calls")
         time = units.brief_ns(self.use.total_ns)
         facts = f"{calls} seen, about {time} in all" if self.is_sample else f"{calls}, {time}"
         return ", ".join(filter(None, (device, facts)))
@@ -80,7 +80,7 @@ class Subject:
             which = "launches of each kernel" if sampling.per == "kernel" else "launches"
             yield f"A sample: 1 in {sampling.every} {which}; times are estimates."
         if self.use.untimed:
-            yield f"{units.counted(self.use.untimed, 'calls')} without a duration left out."
+            yield f"{units.count_noun(self.use.untimed, 'calls')} without a duration left out."
 
 
 def device_sheet(
@@ -97,9 +97,9 @@ def device_sheet(
     room, about = width - 2 * MARGIN, subject.about()
     run = draw.cut_middle(subject.run, 12, max(room - draw.text_width(f": {about}", 12), room / 3))
     under = draw.Label(MARGIN, 48, draw.cut_text(f"{run}: {about}", 12, room), 12, fill=draw.QUIET)
-    told = (*notes, *subject.notes())
+    all_notes = (*notes, *subject.notes())
     named = f"{title}; {subject.run}"
-    return sheet(title, size, (under, *shapes), told, description=description, named=named)
+    return sheet(title, size, (under, *shapes), all_notes, description=description, named=named)
 
 
 def sheet(
@@ -116,7 +116,7 @@ def sheet(
     `named` is what it is called where that is more than its title.
     """
     width, foot = size
-    lines = [line for note in notes for line in _wrapped(note, width - 2 * MARGIN)]
+    lines = [line for note in notes for line in _wrap_text(note, width - 2 * MARGIN)]
     small = (
         draw.Label(MARGIN, foot + _LINE * number + 11, line, 11, fill=draw.QUIET)
         for number, line in enumerate(lines)
@@ -130,7 +130,7 @@ def sheet(
     )
 
 
-def _wrapped(text: str, room: float) -> Iterator[str]:
+def _wrap_text(text: str, room: float) -> Iterator[str]:
     line = ""
     for word in text.split():
         longer = f"{line} {word}".strip()
@@ -149,14 +149,14 @@ def class_legend(entries: Mapping[str, str], line: float, right: float) -> list[
     """A box and words for each class, in as many lines of text as it takes from `line` on."""
     shapes: list[draw.Shape] = []
     x: float = MARGIN
-    for name, told in entries.items():
-        width = 17 + draw.text_width(told, 11.5)
+    for name, entry in entries.items():
+        width = 17 + draw.text_width(entry, 11.5)
         if x > MARGIN and x + width > right:
             x, line = MARGIN, line + 20
         shapes.append(
             draw.Rect(x, line - 10, 11, 11, CLASS_FILL[name], draw.FAINT, CLASS_HATCH[name])
         )
-        shapes.append(draw.Label(x + 17, line, told, 11.5))
+        shapes.append(draw.Label(x + 17, line, entry, 11.5))
         x += width + 16
     return shapes
 
@@ -180,17 +180,17 @@ _NAME_ROOM, _TIME_ROOM = 230, 84
 
 def class_bars(reports: Sequence[KernelReport], width: float = 900) -> draw.Drawing:
     """Which share of its kernel time each run spends in each class: one bar each."""
-    rows = words.device_rows(reports)
+    rows = kernel_labels.device_rows(reports)
     names = draw.telling_parts([name for name, _ in rows], 12, _NAME_ROOM)
     bars = [(name, use) for name, (_, use) in zip(names, rows, strict=True)]
-    axis = words.axis_of_all(reports)
+    axis = kernel_labels.axis_of_all(reports)
     entries = {
-        name: f"{words.class_title(name, axis)} ({words.MEANINGS[name]})"
+        name: f"{kernel_labels.class_title(name, axis)} ({kernel_labels.MEANINGS[name]})"
         for name in CLASSES
         if name != "unknown"
     }
     if any(use.class_share["unknown"] for report in reports for use in report.devices):
-        entries["unknown"] = words.class_title("unknown", axis)
+        entries["unknown"] = kernel_labels.class_title("unknown", axis)
     legend = class_legend(entries, 54, width - MARGIN)
     left = MARGIN + max(draw.text_width(name, 12) for name in names) + 10
     height = len(bars) * (_BAR + _GAP) - _GAP
@@ -204,12 +204,12 @@ def class_bars(reports: Sequence[KernelReport], width: float = 900) -> draw.Draw
             f"{which} without a counter of the SM: the tensor pipe stands for it, so both low is"
             " too large."
         )
-    run_names = zip(words.run_names(reports), reports, strict=True)
+    run_names = zip(kernel_labels.run_names(reports), reports, strict=True)
     sampled = [name for name, report in run_names if report.sampling]
     if sampled:
         notes.append(f"Samples, so their shares are estimates: {', '.join(sampled)}.")
-    told = [
-        f"{name}: {', '.join(words.class_shares(use).values()) or 'no kernel time'}."
+    sentences = [
+        f"{name}: {', '.join(kernel_labels.class_shares(use).values()) or 'no kernel time'}."
         for name, use in bars
     ]
     return sheet(
@@ -226,7 +226,7 @@ def class_bars(reports: Sequence[KernelReport], width: float = 900) -> draw.Draw
             *draw.x_axis(frame, across, marks, "share of the kernel time, %"),
         ),
         notes,
-        description=" ".join(told),
+        description=" ".join(sentences),
     )
 
 
@@ -240,12 +240,12 @@ def _bar(frame: draw.Frame, place: int, name: str, use: DeviceUse) -> Iterator[d
         share = use.class_share[key]
         if share:
             left, width = frame.left + reached * frame.width, share * frame.width
-            fill, hatch, shown = CLASS_FILL[key], CLASS_HATCH[key], units.share(share, 1)
-            tip = f"{words.class_title(key, use.axis)}: {shown}"
+            fill, hatch, share_text = CLASS_FILL[key], CLASS_HATCH[key], units.share(share, 1)
+            tip = f"{kernel_labels.class_title(key, use.axis)}: {share_text}"
             yield draw.Rect(left, top, width, _BAR, fill, hatch=hatch, tip=tip)
             # As precise as there is room for.
-            labels = (shown, f"{100 * share:.0f} %")
-            fitting = (one for one in labels if draw.text_width(one, 12, bold=True) + 6 <= width)
+            labels = (share_text, f"{100 * share:.0f} %")
+            fitting = (text for text in labels if draw.text_width(text, 12, bold=True) + 6 <= width)
             colour, halo = (draw.INK, draw.PAPER) if hatch else (draw.on_top_of(fill), None)
             for label in islice(fitting, 1):
                 middle = left + width / 2
@@ -264,7 +264,7 @@ _LEFT, _HIGH = 84, 340
 _LABEL_ROOM = 168
 """Pixels to the right of the plot for the names of the roofs."""
 _SMALLEST, _LARGEST = 3.0, 20.0
-_LEAST, _DECADES = 2, 7
+_MIN_DECADES, _DECADES = 2, 7
 """Powers of ten an axis covers; kernels beyond are drawn at its end."""
 _BOUND_FILL = {"compute": CLASS_FILL["low_dram"], "memory": CLASS_FILL["low_sm"]}
 _NO_ROOF = draw.Colour("#c9ced6", "#6b7280")
@@ -327,9 +327,9 @@ def roofline_picture(subject: Subject, width: float = 760) -> draw.Drawing:
     if of_roof is not None:
         described.insert(0, f"At the roofs the work takes {of_roof:.0f} % of the time")
     notes = [f"No roofs: {roofline.reason}."] if roofline.reason else []
-    shown = sum(dot.share for dot in dots)
-    if subject.use.total_ns and shown < 0.9995:
-        left = units.share(1 - shown, 1)
+    total_share = sum(dot.share for dot in dots)
+    if subject.use.total_ns and total_share < 0.9995:
+        left = units.share(1 - total_share, 1)
         notes.append(f"Not shown: {left} of the time, in kernels without counted FLOP.")
     notes += (f"{note[:1].upper()}{note[1:]}." for note in roofline.notes)
     return device_sheet(
@@ -344,7 +344,7 @@ def roofline_picture(subject: Subject, width: float = 760) -> draw.Drawing:
             *_circles(dots, numbered, across, upwards),
             frame.outline(),
             *draw.x_axis(frame, across, x_marks, "FLOP per byte of DRAM traffic"),
-            *draw.y_axis(frame, upwards, y_marks, "FLOP/s", label=_prefixed, room=50),
+            *draw.y_axis(frame, upwards, y_marks, "FLOP/s", label=_power_label, room=50),
             *_key(numbered, key, width),
         ),
         notes,
@@ -357,10 +357,10 @@ def _dots(subject: Subject, roofline: Roofline) -> list[_Dot]:
     groups = roofline.groups(subject.calls, "short_name").filter(
         pl.col("group").is_not_null(), pl.col("intensity") > 0, pl.col("achieved_flop_per_s") > 0
     )
-    whole = subject.use.total_ns
-    known = ("intensity", "achieved_flop_per_s", "roof_share_pct", "bound")
-    rows = groups.select("group", "total_ns", *known).iter_rows()
-    return [_Dot(name, time / whole if whole else 0.0, *more) for name, time, *more in rows]
+    total_ns = subject.use.total_ns
+    columns = ("intensity", "achieved_flop_per_s", "roof_share_pct", "bound")
+    rows = groups.select("group", "total_ns", *columns).iter_rows()
+    return [_Dot(name, time / total_ns if total_ns else 0.0, *more) for name, time, *more in rows]
 
 
 def _around(values: Sequence[float]) -> tuple[float, float]:
@@ -368,12 +368,12 @@ def _around(values: Sequence[float]) -> tuple[float, float]:
     if not values:
         return 1.0, 1000.0
     low, high = min(values) / 2, max(values) * 2
-    widen = max(1.0, math.sqrt(10**_LEAST / (high / low)))
+    widen = max(1.0, math.sqrt(10**_MIN_DECADES / (high / low)))
     low, high = low / widen, high * widen
     return max(low, high / 10**_DECADES), high
 
 
-def _prefixed(value: float) -> str:
+def _power_label(value: float) -> str:
     """A power of ten with its prefix: `10 T`."""
     number, unit = units.rate(value, "").split(" ")
     return f"{draw.tick_label(float(number))} {unit.removesuffix('/s')}".strip()
@@ -410,11 +410,11 @@ def _roof_lines(
     x1, y1 = across(start), upwards(start * bandwidth)
     x2, y2 = across(end), upwards(end * bandwidth)
     yield draw.Line(x1, y1, x2, y2, draw.INK, 1.5)
-    told = f"DRAM {units.rate(bandwidth, 'B')}"
+    label = f"DRAM {units.rate(bandwidth, 'B')}"
     # Above the slope there is nothing; the label ends where the line is some way up.
-    place = max(0.62, min(0.95, (draw.text_width(told, 11.5) + 20) / max(x2 - x1, 1.0)))
+    place = max(0.62, min(0.95, (draw.text_width(label, 11.5) + 20) / max(x2 - x1, 1.0)))
     x, y = x1 + place * (x2 - x1), y1 + place * (y2 - y1)
-    yield draw.Label(x - 10, y, told, 11.5, "end", halo=draw.WASH)
+    yield draw.Label(x - 10, y, label, 11.5, "end", halo=draw.WASH)
 
 
 def _circles(
@@ -466,11 +466,11 @@ def _key(numbered: Sequence[_Dot], top: float, width: float) -> Iterator[draw.Sh
     """The numbered kernels by name."""
     for number, dot in enumerate(numbered, 1):
         y = top + 19 * (number - 1) + 12
-        told = f"{units.share(dot.share, 1)} of the time{dot.of_roof}"
-        room = width - _LEFT - 10 - MARGIN - draw.text_width(told, 12) - 16
+        label = f"{units.share(dot.share, 1)} of the time{dot.of_roof}"
+        room = width - _LEFT - 10 - MARGIN - draw.text_width(label, 12) - 16
         yield draw.Label(_LEFT, y, str(number), 12, "end", bold=True)
         yield draw.Label(_LEFT + 10, y, draw.cut_text(dot.name, 12, room), 12)
-        yield draw.Label(width - MARGIN, y, told, 12, "end", draw.QUIET)
+        yield draw.Label(width - MARGIN, y, label, 12, "end", draw.QUIET)
 
 
 def _legend(dots: Sequence[_Dot]) -> Iterator[draw.Shape]:

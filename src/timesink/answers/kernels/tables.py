@@ -13,8 +13,7 @@ from timesink.analyses.columns import encode
 from timesink.analyses.kernels.roofline import Roofline
 from timesink.analyses.kernels.usage import CLASSES, Axis, DeviceUse, headroom, of_device
 from timesink.analyses.names import cut_name
-from timesink.answers.kernels.report import KernelReport, without_noise
-from timesink.answers.kernels.words import (
+from timesink.answers.kernels.kernel_labels import (
     MEANINGS,
     METRICS,
     axis_of_all,
@@ -24,11 +23,12 @@ from timesink.answers.kernels.words import (
     run_names,
     three_digits,
 )
+from timesink.answers.kernels.report import KernelReport, without_noise
 from timesink.answers.views import Columns, ColumnSpec, columns_of
 from timesink.model import units
 from timesink.output.blocks import CellLink, Column, Kind, Sort, Table
 from timesink.output.names import NO_NAME, printable
-from timesink.output.numbers import column, joined, kind_of, table
+from timesink.output.numbers import column, join_cells, kind_of, table
 
 SORTS = {
     "time": "total_ns",
@@ -91,10 +91,10 @@ def choose(groups: pl.DataFrame, choice: KernelChoice, left_of: str = "time") ->
     if choice.top is not None:
         rows = rows.head(choice.top)
     # Where rows belong, as far as they differ in it.
-    known = [name for name in ("host", "device") if name in groups.columns]
-    places = tuple(name for name in known if groups[name].n_unique() > 1)
-    whole, shown = (float(part[_AMOUNTS[left_of]].sum() or 0) for part in (groups, rows))
-    left_pct = 100 * (whole - shown) / whole if whole and not places else None
+    names = [name for name in ("host", "device") if name in groups.columns]
+    places = tuple(name for name in names if groups[name].n_unique() > 1)
+    total, rows_total = (float(part[_AMOUNTS[left_of]].sum() or 0) for part in (groups, rows))
+    left_pct = 100 * (total - rows_total) / total if total and not places else None
     left = groups.height - rows.height
     return KernelExcerpt(rows, left, left_pct, places, left_of, choice.min_share_pct)
 
@@ -146,7 +146,7 @@ def rest_line(excerpt: KernelExcerpt, word: str) -> str:
         return ""
     if excerpt.rows.is_empty():
         return f"no {word} has {excerpt.min_share_pct:g} % of the time or more"
-    count = units.counted(excerpt.left, f"more {_PLURALS[word]}")
+    count = units.count_noun(excerpt.left, f"more {_PLURALS[word]}")
     if excerpt.left_pct is None:
         return f"... {count}"
     return f"... {count}: {units.share(excerpt.left_pct, 100)} of the {excerpt.left_of}"
@@ -170,14 +170,14 @@ _MISSING = "-"
 def to_lines(calls: pl.DataFrame) -> str:
     """The table, each line with its line feed: latency in ns, utilisation as fractions."""
     codes, texts = encode(calls["short_name"])
-    shown = [cut_name(printable(text or NO_NAME), _NAME).ljust(_NAME) for text in texts]
+    padded_names = [cut_name(printable(text or NO_NAME), _NAME).ljust(_NAME) for text in texts]
     cells = (
         (pl.col("dur_ns").cast(pl.String), _LATENCY),
         (_fraction("tensor_pct"), _SHARE),
         (_fraction("dram_pct"), _SHARE),
     )
     right = (cell.fill_null(_MISSING).str.pad_start(width) for cell, width in cells)
-    names = pl.Series("name", shown, dtype=pl.String).gather(codes)
+    names = pl.Series("name", padded_names, dtype=pl.String).gather(codes)
     lines = calls.select(pl.concat_str(names + "|", *right, separator=" ")).to_series()
     return "\n".join([_HEADER, *lines.to_list(), ""])
 
@@ -232,11 +232,13 @@ def _with_runs(reports: Sequence[KernelReport], tables: Sequence[pl.DataFrame]) 
     return pl.concat(rows, how="diagonal_relaxed")
 
 
-MOST_ROWS = 500
+MAX_ROWS = 500
 """Rows of a table unless others were asked for."""
 _COLUMNS: Columns = {
     **columns_of("kernel-use"),
-    **{f"{one}_share_pct": ColumnSpec(f"Part of the time: {of}.") for one, of in MEANINGS.items()},
+    **{
+        f"{name}_share_pct": ColumnSpec(f"Part of the time: {of}.") for name, of in MEANINGS.items()
+    },
 }
 MAIN = (
     *("share_pct", "total_ns", "tensor_pct", "dram_pct", "sm_pct", "class"),
@@ -250,7 +252,7 @@ SUMMARY = (
 """The same in text, where the headroom has a table of its own ..."""
 LEFT_ON = ("headroom_ns", "headroom_share_pct", "total_ns", "nearest")
 """... with these columns."""
-WHOLE = (*SUMMARY, "headroom_ns", "variants")
+FULL_COLUMNS = (*SUMMARY, "headroom_ns", "variants")
 """Columns of a table on its own."""
 ROOFLINE = (
     *("share_pct", "intensity", "achieved_flop_per_s", "achieved_bytes_per_s", "roof_share_pct"),
@@ -274,7 +276,7 @@ _BAR = 24
 _LEFT_OUT = ("host", "device", "group", "label", "calls", "launches")
 
 
-def meaning(name: str) -> str:
+def column_meaning(name: str) -> str:
     """What the numbers of a column mean."""
     return _COLUMNS[name].meaning
 
@@ -293,7 +295,7 @@ def groups_table(
 
     `left_of` says what the rows that are not shown have a part of: `time` or `headroom`.
     """
-    excerpt = choose(with_nearest(groups), replace(choice, top=choice.top or MOST_ROWS), left_of)
+    excerpt = choose(with_nearest(groups), replace(choice, top=choice.top or MAX_ROWS), left_of)
     brief = main is not MAIN
     return _excerpt_table([report], excerpt, by, choice.sort, id_=id_, main=main, brief=brief)
 
@@ -301,7 +303,7 @@ def groups_table(
 def groups_of_runs_table(reports: Sequence[KernelReport], by: str, choice: KernelChoice) -> Table:
     """The groups of one run or of several, in one table."""
     excerpt = choose_of_runs(reports, by, choice)
-    return _excerpt_table(reports, excerpt, by, choice.sort, id_=by, main=WHOLE, brief=True)
+    return _excerpt_table(reports, excerpt, by, choice.sort, id_=by, main=FULL_COLUMNS, brief=True)
 
 
 def roofline_table(
@@ -312,7 +314,7 @@ def roofline_table(
         pl.col("group").alias("label"),
         share_pct=100 * pl.col("total_ns") / pl.col("total_ns").sum(),
     )
-    excerpt = choose(groups, replace(choice, sort="time", top=choice.top or MOST_ROWS))
+    excerpt = choose(groups, replace(choice, sort="time", top=choice.top or MAX_ROWS))
     id_ = f"roofs-{report.devices.index(use) + 1}"
     return _excerpt_table([report], excerpt, "name", "time", id_=id_, main=ROOFLINE, brief=brief)
 
@@ -325,8 +327,8 @@ def with_nearest(groups: pl.DataFrame) -> pl.DataFrame:
              if value is not None), default=None)
         for row in values
     ]  # fmt: skip
-    told = [one and f"{METRICS[one[1]]} {peak_share(one[0])}" for one in nearest]
-    return groups.with_columns(pl.Series("nearest", told, dtype=pl.String))
+    texts = [entry and f"{METRICS[entry[1]]} {peak_share(entry[0])}" for entry in nearest]
+    return groups.with_columns(pl.Series("nearest", texts, dtype=pl.String))
 
 
 def _excerpt_table(
@@ -360,13 +362,13 @@ def _excerpt_table(
         spec = _COLUMNS[name]
         title, spare = titles.get(name, spec.title), spares.get(name, spec.spare)
         if brief and name in _SHORT:
-            told = [None if value is None else _SHORT[name](value) for value in rows[name]]
-            columns.append(column(name, title, "text", told, spare=spare, right=True))
+            texts = [None if value is None else _SHORT[name](value) for value in rows[name]]
+            columns.append(column(name, title, "text", texts, spare=spare, right=True))
         else:
             columns.append(_column(rows, name, title, axis=axis, spare=spare))
-    known = {*first, *excerpt.places, *_LEFT_OUT}
+    used_names = {*first, *excerpt.places, *_LEFT_OUT}
     for name in () if brief else rows.columns:
-        if name not in known:
+        if name not in used_names:
             spelled = name.removesuffix("_ns").removesuffix("_pct").replace("_", " ")
             columns.append(_column(rows, name, spelled, axis=axis, main=False))
     note = rest_line(excerpt, word)
@@ -397,7 +399,7 @@ def _column(
     values = rows[name]
     kind: Kind = kind_of(name, values.dtype)
     if name == "class":
-        words = {one: class_title(one, axis) for one in CLASSES}
+        words = {kernel_class: class_title(kernel_class, axis) for kernel_class in CLASSES}
         values = values.cast(pl.String).replace(words)
     elif kind == "text":
         values = values.cast(pl.String)
@@ -413,12 +415,12 @@ def launches_block(report: KernelReport, choice: KernelChoice, id_: str) -> Tabl
     """Launches in launch order, or the first ones of another order that was asked for."""
     sort = None if choice.sort in {"time", "calls"} else choice.sort
     calls = chosen_calls(report.calls, sort, replace(choice, top=None))
-    rows = calls.head(choice.top or MOST_ROWS)
+    rows = calls.head(choice.top or MAX_ROWS)
     axis = axis_of_all([report])
     sizes = [(what, [rows[f"{what}_{side}"] for side in "xyz"]) for what in ("grid", "block")]
     rows = rows.with_columns(
         pl.col("stream").cast(pl.String),
-        *(pl.Series(name, joined(of), pl.String) for name, of in sizes),
+        *(pl.Series(name, join_cells(of), pl.String) for name, of in sizes),
     )
     places = ["device"] if rows.select("host", "device").n_unique() > 1 else []
     origins = [name for name in ("operator", "module") if name in rows.columns]
@@ -460,28 +462,38 @@ def runs_block(reports: Sequence[KernelReport]) -> Table:
 
 def runs_tables(reports: Sequence[KernelReport]) -> tuple[Table, ...]:
     """The same as two tables, which fit a line of text: how much ran and how well, then classes."""
-    whole = runs_block(reports)
-    named = [one for one in whole.columns if one.key in {"run", "device"}]
-    shares = [one for one in whole.columns if one.key.removesuffix("_share_pct") in CLASSES]
-    use = [one for one in whole.columns if one not in shares and one.key != "device_name"]
+    runs_table = runs_block(reports)
+    named = [
+        table_column for table_column in runs_table.columns if table_column.key in {"run", "device"}
+    ]
+    shares = [
+        table_column
+        for table_column in runs_table.columns
+        if table_column.key.removesuffix("_share_pct") in CLASSES
+    ]
+    use = [
+        table_column
+        for table_column in runs_table.columns
+        if table_column not in shares and table_column.key != "device_name"
+    ]
     uses = [use for report in reports for use in report.devices]
     if not any(map(has_utilisation, uses)):
-        return (table("runs", whole.title, use),)
-    glyphs = [_GLYPHS[one.key.removesuffix("_share_pct")] for one in shares]
+        return (table("runs", runs_table.title, use),)
+    glyphs = [_GLYPHS[table_column.key.removesuffix("_share_pct")] for table_column in shares]
     marked = [
-        msgspec.structs.replace(one, title=f"{glyph} {one.title}")
-        for one, glyph in zip(shares, glyphs, strict=True)
+        msgspec.structs.replace(table_column, title=f"{glyph} {table_column.title}")
+        for table_column, glyph in zip(shares, glyphs, strict=True)
     ]
     bars = []
-    for one in uses:
+    for device_use in uses:
         # Classes one after the other; each ends where its share of all before it does.
         bar, reached = "", 0.0
         for key in CLASSES:
-            reached += one.class_share[key]
+            reached += device_use.class_share[key]
             bar += _GLYPHS[key] * (round(_BAR * reached) - len(bar))
         bars.append(bar)
     return (
-        table("runs", whole.title, use),
+        table("runs", runs_table.title, use),
         table(
             "classes",
             "Share of time by class",

@@ -34,7 +34,7 @@ class Query:
             )
         return value
 
-    def whole(self, name: str) -> int | None:
+    def integer(self, name: str) -> int | None:
         value = self.params.get(name)
         if value is None or value == "":
             return None
@@ -48,5 +48,5 @@ class Query:
 
 def microseconds(ns: int) -> int | float:
     """Nanoseconds as microseconds; whole ones stay whole numbers."""
-    whole, rest = divmod(int(ns), 1000)
-    return ns / 1000 if rest else whole
+    quotient, rest = divmod(int(ns), 1000)
+    return ns / 1000 if rest else quotient

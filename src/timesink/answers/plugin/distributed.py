@@ -12,7 +12,7 @@ from timesink.analyses.call_tree import Cost, Stretch, TreeSection, compare_tree
 from timesink.analyses.communication_workers import WorkerComparison, mean_over_steps
 from timesink.analyses.ranks import RankSet
 from timesink.answers.plugin import Query, microseconds
-from timesink.answers.plugin.operators import nested
+from timesink.answers.plugin.operators import nest_rows
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.trace import Device, Trace
 
@@ -60,30 +60,33 @@ def wait_time(ranks: RankSet, _query: Query) -> dict[str, Any]:
     Of a single worker nobody can tell how long it waited, so all of it is communication.
     """
     _check_communication(ranks)
-    found = ranks.communication
+    communication = ranks.communication
     parts = _WAITING_PARTS if len(ranks.ranks) > 1 else _PARTS_OF_ONE_WORKER
     title = "Synchronizing/Communication Overview"
-    return _chart(title, found.by_step, parts, **_mismatches(found))
+    return _chart(title, communication.by_step, parts, **_mismatches(communication))
 
 
 def communication_operations(ranks: RankSet, _query: Query) -> dict[str, Any]:
     """The response to `/distributed/commops`: what every worker spent on each collective."""
     _check_communication(ranks)
-    found = ranks.communication
+    communication = ranks.communication
     names = _COLUMNS if len(ranks.ranks) > 1 else _COLUMNS_OF_ONE_WORKER
     columns = [{"type": "string" if name == "Name" else "number", "name": name} for name in names]
     rows: dict[str, list[list[Any]]] = {worker: [] for worker in ranks.names}
-    for operation in found.by_name.iter_rows(named=True):
+    for operation in communication.by_name.iter_rows(named=True):
         calls, size = operation["calls"], operation["size_bytes"]
         row = [operation["name"], calls, size, None if size is None else round(size / calls)]
         for column in ("latency_ns", "transfer_ns"):
             time = operation[column]
-            told = None if time is None else microseconds(time)
-            row += [told, None if time is None else round(time / calls / 1000)]
+            time_us = None if time is None else microseconds(time)
+            row += [time_us, None if time is None else round(time / calls / 1000)]
         rows[operation["worker"]].append(row[: len(names)])
     return {
-        "metadata": {"title": "Communication Operations Stats"} | _mismatches(found),
-        "data": {worker: {"columns": columns, "rows": own} for worker, own in rows.items()},
+        "metadata": {"title": "Communication Operations Stats"} | _mismatches(communication),
+        "data": {
+            worker: {"columns": columns, "rows": worker_rows}
+            for worker, worker_rows in rows.items()
+        },
     }
 
 
@@ -112,14 +115,14 @@ def _check_communication(ranks: RankSet) -> None:
         )
 
 
-def _mismatches(found: WorkerComparison) -> dict[str, Any]:
+def _mismatches(comparison: WorkerComparison) -> dict[str, Any]:
     """How many calls some worker lacks; nothing where all is well."""
-    count = found.mismatches.height
+    count = comparison.mismatches.height
     return {"mismatched_calls": count} if count else {}
 
 
 def _chart(
-    title: str, steps: pl.DataFrame, parts: Mapping[str, str], **known: Any
+    title: str, steps: pl.DataFrame, parts: Mapping[str, str], **extra: Any
 ) -> dict[str, Any]:
     """Values in us: the mean of each worker under `all`, then every step by its name.
 
@@ -132,19 +135,19 @@ def _chart(
     }
     for step, worker, *values in steps.select("step", "worker", *columns).iter_rows():
         chart.setdefault(step, {})[worker] = [microseconds(value) for value in values]
-    metadata = {"title": title, "legends": list(parts), "units": "us", **known}
+    metadata = {"title": title, "legends": list(parts), "units": "us", **extra}
     return {"metadata": metadata, "data": chart}
 
 
 def _description(device: Device) -> dict[str, Any]:
     memory = device.memory_bytes
-    known = {
+    fields = {
         "Name": device.name,
         "Memory": None if memory is None else f"{round(memory / _GIGABYTE, 2)} GB",
         "Memory Raw": memory,
         "Compute Capability": device.compute_capability,
     }
-    return {key: value for key, value in known.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 # `/diff` and `/diffnode`: the call trees of two runs side by side.
@@ -156,13 +159,13 @@ def diff(left: Trace, right: Trace, _query: Query) -> dict[str, Any]:
     """The response to `/diff`: every section with all sections inside it."""
     # Every section with the place of the one around it, which comes before it.
     every: list[tuple[TreeSection, int | None]] = []
-    waiting: list[tuple[TreeSection, int | None]] = [(_compared(left, right), None)]
+    waiting: list[tuple[TreeSection, int | None]] = [(_compare_traces(left, right), None)]
     while waiting:
         section, around = waiting.pop()
         waiting.extend((child, len(every)) for child in reversed(section.children))
         every.append((section, around))
-    (whole,) = nested(every, _section)
-    return whole
+    (root,) = nest_rows(every, _section)
+    return root
 
 
 def diff_node(left: Trace, right: Trace, query: Query) -> dict[str, Any]:
@@ -171,7 +174,7 @@ def diff_node(left: Trace, right: Trace, query: Query) -> dict[str, Any]:
     A path gives the places to go down, separated by hyphens, and starts with `0`, the whole.
     """
     path = query.text("path", ROOT_PATH)
-    section = _at(_compared(left, right), path)
+    section = _at(_compare_traces(left, right), path)
     children = [
         _section(child) | {"path": f"{path}-{place}", "children": []}
         for place, child in enumerate(section.children)
@@ -179,11 +182,11 @@ def diff_node(left: Trace, right: Trace, query: Query) -> dict[str, Any]:
     return _section(section) | {"path": path, "children": children}
 
 
-def _compared(left: Trace, right: Trace) -> TreeSection:
-    whole = compare_trees(left, right)
-    if not len(whole.left.calls) and not len(whole.right.calls):
+def _compare_traces(left: Trace, right: Trace) -> TreeSection:
+    section = compare_trees(left, right)
+    if not len(section.left.calls) and not len(section.right.calls):
         raise NotFoundError("neither run has recorded calls", "record with ProfilerActivity.CPU")
-    return whole
+    return section
 
 
 def _at(section: TreeSection, path: str) -> TreeSection:
@@ -203,9 +206,9 @@ def _section(section: TreeSection) -> dict[str, Any]:
 
 def _stretch(stretch: Stretch) -> dict[str, Any]:
     """Times of the main thread; what other threads did meanwhile stands apart."""
-    others = stretch.cost_of_other_threads
-    shown = {"name": stretch.name} | _cost(stretch.cost)
-    return shown | ({"other_threads": _cost(others)} if others.host_ns else {})
+    other_cost = stretch.cost_of_other_threads
+    answer = {"name": stretch.name} | _cost(stretch.cost)
+    return answer | ({"other_threads": _cost(other_cost)} if other_cost.host_ns else {})
 
 
 def _cost(cost: Cost) -> dict[str, Any]:
@@ -215,13 +218,13 @@ def _cost(cost: Cost) -> dict[str, Any]:
         "total_duration": microseconds(cost.total_ns),
         "aggs": [
             {
-                "name": one.name,
-                "calls": one.calls,
-                "host_duration": microseconds(one.host_ns),
-                "device_duration": microseconds(one.device_ns),
-                "self_host_duration": microseconds(one.host_self_ns),
-                "self_device_duration": microseconds(one.device_self_ns),
+                "name": operator.name,
+                "calls": operator.calls,
+                "host_duration": microseconds(operator.host_ns),
+                "device_duration": microseconds(operator.device_ns),
+                "self_host_duration": microseconds(operator.host_self_ns),
+                "self_device_duration": microseconds(operator.device_self_ns),
             }
-            for one in cost.operators
+            for operator in cost.operators
         ],
     }

@@ -41,7 +41,7 @@ class Units:
     memory: str
 
     @classmethod
-    def asked(cls, query: Query, memory: str) -> Units:
+    def of_query(cls, query: Query, memory: str) -> Units:
         """Milliseconds and the given unit of memory where the request does not say."""
         return cls(
             query.choice("time_metric", *TIME_FACTORS) or "ms",
@@ -64,14 +64,14 @@ def asked_window(trace: Trace, query: Query) -> tuple[int | None, int | None]:
     to whole ones; so each end reaches half a microsecond further, lest it cut off its own point.
     """
     offset = trace.metadata.clock_offset_ns
-    start, end = query.whole("start_ts"), query.whole("end_ts")
+    start, end = query.integer("start_ts"), query.integer("end_ts")
     return (
         None if start is None else start * 1000 + offset - _HALF_MICROSECOND,
         None if end is None else end * 1000 + offset + _HALF_MICROSECOND,
     )
 
 
-def rounded(values: pl.Series) -> list[float | None]:
+def round_values(values: pl.Series) -> list[float | None]:
     """Two decimals; small numbers keep one digit that is not zero."""
     numbers = values.fill_null(0.0).to_numpy()
     hundredths = numbers * 100
@@ -92,7 +92,7 @@ def in_units(table: pl.DataFrame, units: Units) -> pl.DataFrame:
     """Sizes in the unit asked for, rounded."""
     sizes = [name for name in table.columns if name.endswith("_bytes")]
     return table.with_columns(
-        pl.Series(name, rounded(units.bytes(table[name])), dtype=pl.Float64) for name in sizes
+        pl.Series(name, round_values(units.bytes(table[name])), dtype=pl.Float64) for name in sizes
     )
 
 
@@ -154,7 +154,7 @@ _SUMMED = (
 
 def memory_table(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/memory`: memory of each operator, by device."""
-    devices, units = recorded_devices(trace), Units.asked(query, memory="KB")
+    devices, units = recorded_devices(trace), Units.of_query(query, memory="KB")
     window = asked_window(trace, query)
     table = blocks.memory_by_operator(trace, *window)
     outside = blocks.memory_outside_operators(trace, *window)
@@ -177,7 +177,7 @@ def memory_table(trace: Trace, query: Query) -> dict[str, Any]:
 
 def memory_curve(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/memory_curve`: memory in use over time, by device, as lines of steps."""
-    devices, units = recorded_devices(trace), Units.asked(query, memory="MB")
+    devices, units = recorded_devices(trace), Units.of_query(query, memory="MB")
     start = curves.recording_start(trace)
     steps = curves.as_steps(curves.memory_curve(trace))
     drawn = curves.thin_curve(steps)
@@ -194,11 +194,13 @@ def memory_curve(trace: Trace, query: Query) -> dict[str, Any]:
         pl.col("source", "points_before").first(), pl.len().alias("kept")
     )
     notes = []
-    for device, source, before, kept in lines.iter_rows():
+    for device, source, before, drawn_count in lines.iter_rows():
         if source == curves.SUMMED:
             notes.append(_SUMMED.format(device=device))
-        if kept < before:
-            notes.append(f"{device}: {kept} of {before} points are drawn; the peaks are exact.")
+        if drawn_count < before:
+            notes.append(
+                f"{device}: {drawn_count} of {before} points are drawn; the peaks are exact."
+            )
     return {
         "metadata": {
             "default_device": curves.default_device(devices),
@@ -223,7 +225,7 @@ def memory_curve(trace: Trace, query: Query) -> dict[str, Any]:
 
 def memory_events(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/memory_events`: single blocks, from taking to giving back."""
-    devices, units = recorded_devices(trace), Units.asked(query, memory="KB")
+    devices, units = recorded_devices(trace), Units.of_query(query, memory="KB")
     start = curves.recording_start(trace)
     events = blocks.memory_events(trace, *asked_window(trace, query))
     # Operators that only fetch memory are told apart by who called them.
@@ -231,14 +233,14 @@ def memory_events(trace: Trace, query: Query) -> dict[str, Any]:
     fetches = operator.str.starts_with(_FRESH_MEMORY) & caller.is_not_null()
     whose = pl.format("{} ({})", caller, operator)
     name = pl.when(fetches).then(whose).otherwise(operator.fill_null(UNNAMED))
-    shown = pl.DataFrame(
+    event_rows = pl.DataFrame(
         {
             "device": events["device"],
             "operator": events.select(operator=name).to_series(),
-            "size": rounded(units.bytes(events["bytes"])),
-            "allocated": rounded(units.ns(events["allocated_ts_ns"] - start)),
-            "released": rounded(units.ns(events["released_ts_ns"] - start)),
-            "duration": rounded(units.ns(events["duration_ns"])),
+            "size": round_values(units.bytes(events["bytes"])),
+            "allocated": round_values(units.ns(events["allocated_ts_ns"] - start)),
+            "released": round_values(units.ns(events["released_ts_ns"] - start)),
+            "duration": round_values(units.ns(events["duration_ns"])),
         }
     )
     return {
@@ -248,22 +250,22 @@ def memory_events(trace: Trace, query: Query) -> dict[str, Any]:
             "notes": address_notes(trace),
         },
         "columns": columns(units, "memory_events"),
-        "rows": rows_by_device(shown, devices),
+        "rows": rows_by_device(event_rows, devices),
     }
 
 
 def memory_peak(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/memory_peak`: the highest point of each device, and what was live then."""
-    devices, units = recorded_devices(trace), Units.asked(query, memory="MB")
+    devices, units = recorded_devices(trace), Units.of_query(query, memory="MB")
     start = curves.recording_start(trace)
     peaks = in_units(curves.memory_peaks(trace), units)
     since_start = [name for name in peaks.columns if name.endswith("_ts_ns")]
     peaks = peaks.with_columns(
-        pl.Series(name, rounded(units.ns(peaks[name] - start)), dtype=pl.Float64)
+        pl.Series(name, round_values(units.ns(peaks[name] - start)), dtype=pl.Float64)
         for name in since_start
     )
     live = blocks.live_at_peak(trace)
-    live = live.with_columns(pl.Series("bytes", rounded(units.bytes(live["bytes"]))))
+    live = live.with_columns(pl.Series("bytes", round_values(units.bytes(live["bytes"]))))
     plain = {name: name.removesuffix("_bytes").replace("_ts_ns", "_time") for name in peaks.columns}
     return {
         "metadata": {

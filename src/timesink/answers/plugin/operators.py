@@ -115,11 +115,11 @@ def shape_text(dims: str | None) -> str:
 Item = TypeVar("Item")
 Row: TypeAlias = dict[str, Any]
 
-MOST_LEVELS = 400
+MAX_LEVELS = 400
 """Each level is two brackets, and readers, Python's own among them, give up at a thousand."""
 
 
-def nested(items: Iterable[tuple[Item, int | None]], show: Callable[[Item], Row]) -> list[Row]:
+def nest_rows(items: Iterable[tuple[Item, int | None]], show: Callable[[Item], Row]) -> list[Row]:
     """Items with the places of their parents, which come before them, as rows with `children`.
 
     Below the deepest level nothing is shown; rows there tell in `truncated` how many are left out.
@@ -129,7 +129,7 @@ def nested(items: Iterable[tuple[Item, int | None]], show: Callable[[Item], Row]
     below: list[int] = []  # the level of each row's children
     for item, parent in items:
         level = 0 if parent is None else below[parent]
-        if parent is not None and level == MOST_LEVELS:
+        if parent is not None and level == MAX_LEVELS:
             bottom = rows[parent]
             bottom["truncated"] = bottom.get("truncated", 0) + 1
             rows.append(bottom)
@@ -185,7 +185,7 @@ def module_view(trace: Trace, _query: Query) -> dict[str, Any]:
     columns = _COLUMNS + (_BACKWARD_COLUMNS if backward else ())
     return {
         "columns": [{"name": name, "type": kind, "key": key} for name, kind, key in columns],
-        "data": nested(((row, row["parent_id"]) for row in table.to_dicts()), _module),
+        "data": nest_rows(((row, row["parent_id"]) for row in table.to_dicts()), _module),
     }
 
 
@@ -210,13 +210,13 @@ def tree_view(trace: Trace, query: Query) -> dict[str, Any]:
     if not order:
         raise NotFoundError("no calls were recorded", "record with ProfilerActivity.CPU")
     tid, pid = query.text("thread"), query.text("pid")
-    fitting = [one for one in order if tid in ("", one[1]) and pid in ("", one[0])]
+    fitting = [key for key in order if tid in ("", key[1]) and pid in ("", key[0])]
     if not fitting:
-        asked = " ".join(
+        request = " ".join(
             f"{key}={value}" for key, value in (("thread", tid), ("pid", pid)) if value
         )
-        known = ", ".join(f"thread={tid}&pid={pid}" for pid, tid in order[:_SHOWN_THREADS])
-        raise NotFoundError(f"the recording has no {asked}", f"it has {known}")
+        choices = ", ".join(f"thread={tid}&pid={pid}" for pid, tid in order[:_SHOWN_THREADS])
+        raise NotFoundError(f"the recording has no {request}", f"it has {choices}")
     thread = fitting[0]
     return _root(trace, call_tree(trace, thread), thread) | {
         "threads": [{"pid": pid, "tid": tid} for pid, tid in order]
@@ -238,7 +238,7 @@ def _root(trace: Trace, tree: pl.DataFrame, thread: Thread) -> dict[str, Any]:
         }
 
     rows = tree.select("name", "start_ns", "end_ns", "type", "tid").iter_rows()
-    calls = nested(zip(rows, tree["parent_id"], strict=True), call)
+    calls = nest_rows(zip(rows, tree["parent_id"], strict=True), call)
     return {
         "name": ROOT,
         "start_time": calls[0]["start_time"] if calls else 0,
@@ -300,20 +300,20 @@ def tensor_core_pie(trace: Trace, query: Query) -> dict[str, Any]:
 def kernel_table_view(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/kernel/table`: by name, or by name, operator and launch properties."""
     by_name = _kernel_group(query) == BY_KERNEL
-    known = kernel_table(trace, zeros=True)
-    table = _with_kernels(known if by_name else kernel_groups(trace, zeros=True))
+    kernels = kernel_table(trace, zeros=True)
+    table = _with_kernels(kernels if by_name else kernel_groups(trace, zeros=True))
     tips = {"Op is Tensor Cores eligible": _ELIGIBLE, _ON_SM: _BLOCKS, _IN_FLIGHT: _OCCUPANCY}
     if by_name:
-        shown = ["Name", "Tensor Cores Used"]
+        titles = ["Name", "Tensor Cores Used"]
         tips["Tensor Cores Used"] = _USES if has_tensor_cores(trace) else _NEVER
     else:
         on_mlu = "dim" in table.columns
-        shown = ["Name", "Operator", *(_MLU_LAUNCH if on_mlu else _LAUNCH)]
+        titles = ["Name", "Operator", *(_MLU_LAUNCH if on_mlu else _LAUNCH)]
         tips["Kernel Uses Tensor Cores"] = _NEVER if on_mlu else _USES
-    shown += ["Calls", *(f"{what.capitalize()} Duration (us)" for what in _LENGTHS)]
+    titles += ["Calls", *(f"{what.capitalize()} Duration (us)" for what in _LENGTHS)]
     # Estimates that some kernel states.
-    shown += [_ON_SM] if (known["blocks_per_sm"] > 0).any() else []
-    shown += [_IN_FLIGHT] if known["occupancy_pct"].is_not_null().any() else []
+    titles += [_ON_SM] if (kernels["blocks_per_sm"] > 0).any() else []
+    titles += [_IN_FLIGHT] if kernels["occupancy_pct"].is_not_null().any() else []
     rows = (_kernel_cells(kernel, by_name=by_name) for kernel in table.to_dicts())
     return {
         "metadata": {"sort": "Total Duration (us)"},
@@ -321,9 +321,9 @@ def kernel_table_view(trace: Trace, query: Query) -> dict[str, Any]:
             "columns": [
                 {"type": "string" if title in _TEXTS else "number", "name": title}
                 | ({"tooltip": tips[title]} if title in tips else {})
-                for title in shown
+                for title in titles
             ],
-            "rows": [[cells[title] for title in shown] for cells in rows],
+            "rows": [[cells[title] for title in titles] for cells in rows],
         },
     }
 
@@ -347,7 +347,10 @@ def _kernel_cells(kernel: Row, *, by_name: bool) -> Row:
         "Operator": str(kernel["operator"]) if kernel["launched"] else NO_LAUNCH,
         "DimXYZ": kernel.get("dim"),
         "Kernel Type": kernel.get("kernel_type"),
-        **{of.capitalize(): None if own == [None] * 3 else str(own) for of, own in sizes.items()},
+        **{
+            of.capitalize(): None if dimensions == [None] * 3 else str(dimensions)
+            for of, dimensions in sizes.items()
+        },
         "Register Per Thread": kernel.get("registers_per_thread"),
         "Shared Memory": kernel.get("shared_memory_bytes"),
         "Kernel Uses Tensor Cores": words[kernel["tensor_cores"]],

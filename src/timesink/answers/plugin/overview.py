@@ -56,7 +56,7 @@ def device_summary(trace: Trace) -> tuple[str, dict[str, Any]] | None:
 
 def _lines(measured: dict[str, Any], trace: Trace, word: str) -> list[Line]:
     devices = trace.metadata.devices
-    device = next((one for one in devices if one.id == measured["device"]), None)
+    device = next((candidate for candidate in devices if candidate.id == measured["device"]), None)
     facts: list[tuple[str, str | None]] = []
     if device is not None:
         memory = device.memory_bytes
@@ -86,7 +86,7 @@ def _percent(value: float | None, of: float = 1) -> str | None:
     return None if value is None else f"{round(value * (100 / of), 2)} %"
 
 
-_TITLES = {part: one.words for part, one in parts_of("former-steps").items()}
+_TITLES = {part: named_part.words for part, named_part in parts_of("former-steps").items()}
 _DEVICE_PARTS = ("kernel", "memcpy", "memset")
 _HOVER = {"type": "string", "role": "tooltip", "p": {"html": "true"}}
 
@@ -100,15 +100,15 @@ def overview(trace: Trace, query: Query) -> dict[str, Any]:
         "runtime": on_device or len(roles["runtime"]) > 0,
         "communication": len(roles["communication"]) > 0,
     }
-    shown = [part for part in PARTS if has.get(part, True)]
+    parts = [part for part in PARTS if has.get(part, True)]
     advice = [
         f"<li>{escape(finding.sentence)} {escape(finding.advice)}</li>"
         for finding in find_all(trace)
     ]
     word = device_word(trace) if on_device else "CPU"
     answer: dict[str, Any] = {
-        "steps": _steps(step_breakdown(trace), shown),
-        "performance": [_performance(average_step(trace), shown)],
+        "steps": _steps(step_breakdown(trace), parts),
+        "performance": [_performance(average_step(trace), parts)],
         "recommendations": f"<ul>{''.join(advice) or '<li>N/A</li>'}</ul>",
         "environments": [
             {"title": "Number of Worker(s)", "value": str(query.workers)},
@@ -119,31 +119,31 @@ def overview(trace: Trace, query: Query) -> dict[str, Any]:
     return answer if summary is None else answer | dict([summary])
 
 
-def _steps(steps: pl.DataFrame, shown: list[str]) -> dict[str, Any]:
+def _steps(steps: pl.DataFrame, parts: list[str]) -> dict[str, Any]:
     columns: list[dict[str, Any]] = [{"type": "string", "name": "Step"}]
-    for part in shown:
+    for part in parts:
         columns += [{"type": "number", "name": _TITLES[part]}, dict(_HOVER)]
     rows = []
     for step in steps.to_dicts():
         cells = [step["name"]]
-        for part in shown:
+        for part in parts:
             cells += [microseconds(step[f"{part}_ns"]), _hover(step, part)]
         rows.append(cells)
     return {"columns": columns, "rows": rows}
 
 
 def _hover(step: dict[str, Any], part: str) -> str:
-    own, total = step[f"{part}_ns"], step["total_ns"]
-    share = round(100 * own / total, 2) if total else 0.0
+    part_ns, total = step[f"{part}_ns"], step["total_ns"]
+    share = round(100 * part_ns / total, 2) if total else 0.0
     note = "" if step["complete"] else " (cut by the end of the recording)"
     return (
         '<div class="visualization-tooltip" style="white-space: nowrap;">'
         f"Step {escape(step['name'])}{note}: {microseconds(total)} us<br>"
-        f"<b>{_TITLES[part]}: {microseconds(own)} us</b>, {share} %</div>"
+        f"<b>{_TITLES[part]}: {microseconds(part_ns)} us</b>, {share} %</div>"
     )
 
 
-def _performance(average: dict[str, float], shown: list[str]) -> dict[str, Any]:
+def _performance(average: dict[str, float], parts: list[str]) -> dict[str, Any]:
     total = average.get("total_ns", 0.0)
     children = [
         {
@@ -152,7 +152,7 @@ def _performance(average: dict[str, float], shown: list[str]) -> dict[str, Any]:
             "value": round(average.get(f"{part}_ns", 0.0) / 1000),
             "extra": round(100 * average[f"{part}_ns"] / total, 2) if total else 0.0,
         }
-        for part in shown
+        for part in parts
     ]
     return {
         "name": "Average Step Time",

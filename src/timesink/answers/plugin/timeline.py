@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 import polars as pl
 
-from timesink.analyses.columns import once_per_trace
+from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.device_utilisation import SM_EFFICIENCY, UTILISATION, utilisation_counters
 from timesink.analyses.names import device_word
 from timesink.answers.plugin import Query
@@ -48,8 +48,8 @@ def counter_events(trace: Trace) -> Iterator[Event]:
 
 def _microseconds(ns: int) -> int | Decimal:
     """Exact: times since 1970 in microseconds with decimals do not fit a float."""
-    whole, rest = divmod(ns, 1000)
-    return Decimal(ns).scaleb(-3) if rest else whole
+    quotient, rest = divmod(ns, 1000)
+    return Decimal(ns).scaleb(-3) if rest else quotient
 
 
 # Slices that cross others of their lane, moved to lanes of their own.
@@ -120,8 +120,8 @@ def _on_lane(event: msgspec.Raw, lane: str) -> msgspec.Raw:
 def _tracks(moved: pl.DataFrame, trace: Trace) -> Iterator[Event]:
     """Names of the new lanes, and their place beside the lanes they belong to."""
     lanes = moved.select("pid", "tid", "stream", "number", "lane").unique(["pid", "lane"])
-    known = trace.tracks.select("pid", "tid", "sort_index")
-    ordered = lanes.join(known, on=["pid", "tid"], how="left").sort("number", "lane")
+    tracks = trace.tracks.select("pid", "tid", "sort_index")
+    ordered = lanes.join(tracks, on=["pid", "tid"], how="left").sort("number", "lane")
     for row in ordered.cast({pl.Categorical: pl.String}).iter_rows(named=True):
         lane = {"ph": "M", "pid": as_number(row["pid"]), "tid": row["lane"]}
         name = f"stream {row['stream'] or row['tid']} (overlap {row['number']})"
@@ -198,7 +198,7 @@ def trace_view(trace: Trace, _query: Query) -> Iterator[bytes]:
     return chain([next(blocks)], blocks)
 
 
-@once_per_trace
+@memoize_per_trace
 def _can_pass_through(trace: Trace) -> bool:
     """Whether the file is JSON as it stands; health tells only of damage that cost something."""
     return (

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import once_per_trace, remember
+from timesink.analyses.columns import memoize_per_trace, seed_memo
 from timesink.analyses.replay.own_clock import clock_values, own_timeline
 from timesink.analyses.timeline import (
     Arrows,
@@ -70,29 +70,29 @@ def to_arrays(layout: WholeLayout) -> Arrays:
         "place": lanes.place,
         "calls": layout.calls,
         "total_ns": layout.total_ns,
-        **_prefixed("arrows", layout.arrows),
+        **_prefix_arrays("arrows", layout.arrows),
         **{f"level0.{name}": getattr(lanes.slices, name) for name in _SINGLE},
     }
     for number, level in enumerate(layout.levels[1:], 1):
-        arrays.update(_prefixed(f"level{number}", level.pieces))
+        arrays.update(_prefix_arrays(f"level{number}", level.pieces))
     points = layout.curves[0].pieces
     arrays |= {"curve0.first": points.first, "curve0.x": points.x, "curve0.value": points.low}
     for number, curve in enumerate(layout.curves[1:], 1):
-        arrays.update(_prefixed(f"curve{number}", curve.pieces))
+        arrays.update(_prefix_arrays(f"curve{number}", curve.pieces))
     return Arrays(about, arrays)
 
 
-def from_arrays(kept: Arrays) -> WholeLayout:
+def from_arrays(content: Arrays) -> WholeLayout:
     """The layout that was kept; its arrays are those given."""
-    about, arrays = kept.about, kept.arrays
+    about, arrays = content.about, content.arrays
     slices = single(*(arrays[f"level0.{name}"] for name in _SINGLE))
     samples = as_points(*(arrays[f"curve0.{name}"] for name in ("first", "x", "value")))
     levels = [
-        Level(resolution, _gathered(MergedSlices, f"level{number}", arrays))
+        Level(resolution, _columns_from(MergedSlices, f"level{number}", arrays))
         for number, resolution in enumerate(about["levels"][1:], 1)
     ]
     curves = [
-        Level(resolution, _gathered(Points, f"curve{number}", arrays))
+        Level(resolution, _columns_from(Points, f"curve{number}", arrays))
         for number, resolution in enumerate(about["curves"][1:], 1)
     ]
     return WholeLayout(
@@ -111,17 +111,19 @@ def from_arrays(kept: Arrays) -> WholeLayout:
         levels=(Level(0, slices), *levels),
         curve_tracks=tuple(about["curve_tracks"]),
         curves=(Level(0, samples), *curves),
-        arrows=_gathered(Arrows, "arrows", arrays),
+        arrows=_columns_from(Arrows, "arrows", arrays),
         calls=arrays["calls"],
         total_ns=arrays["total_ns"],
     )
 
 
-def _prefixed(prefix: str, columns: MergedSlices | Points | Arrows) -> dict[str, NDArray[Any]]:
+def _prefix_arrays(prefix: str, columns: MergedSlices | Points | Arrows) -> dict[str, NDArray[Any]]:
     return {f"{prefix}.{field.name}": getattr(columns, field.name) for field in fields(columns)}
 
 
-def _gathered(sort: type[_Columns], prefix: str, arrays: Mapping[str, NDArray[Any]]) -> _Columns:
+def _columns_from(
+    sort: type[_Columns], prefix: str, arrays: Mapping[str, NDArray[Any]]
+) -> _Columns:
     return sort(**{field.name: arrays[f"{prefix}.{field.name}"] for field in fields(sort)})
 
 
@@ -137,13 +139,13 @@ class Timeline:
 
     trace: Trace
     """As recorded."""
-    own: bool = False
+    is_corrected: bool = False
     """Whether it is drawn as the program runs by itself, as far as that is known."""
 
     @property
     def drawn(self) -> Trace:
         """The trace with the times that are drawn."""
-        return own_timeline(self.trace) if self.own else self.trace
+        return own_timeline(self.trace) if self.is_corrected else self.trace
 
     @property
     def layout(self) -> Layout:
@@ -151,17 +153,17 @@ class Timeline:
         return _layout(self.drawn)
 
     @property
-    def whole(self) -> WholeLayout:
+    def full_layout(self) -> WholeLayout:
         """All there is; waits for it."""
-        return _whole(self.drawn).result()
+        return _layout_future(self.drawn).result()
 
     def finish(self) -> None:
         """Begin to lay out the rest; waits for nothing."""
-        _whole(self.drawn)
+        _layout_future(self.drawn)
 
     def overlay(self, name: str) -> Overlay:
         """One of `OVERLAYS`; the first time that takes a while."""
-        return _overlay(self.trace, own=self.own, name=name)
+        return _overlay(self.trace, is_corrected=self.is_corrected, name=name)
 
 
 OVERLAYS = ("recording", "path")
@@ -176,35 +178,35 @@ class Overlay:
     """Of a path: one after the other."""
 
 
-@once_per_trace
-def _overlay(trace: Trace, *, own: bool, name: str) -> Overlay:
-    layout = Timeline(trace, own).layout
+@memoize_per_trace
+def _overlay(trace: Trace, *, is_corrected: bool, name: str) -> Overlay:
+    layout = Timeline(trace, is_corrected).layout
     if name == "path":
-        pieces = path_pieces(trace, own=own)
+        pieces = path_pieces(trace, by_itself=is_corrected)
         return Overlay(path_levels(layout, pieces), pieces)
     # By itself the program records nothing.
     costs = recording_costs(trace)
-    costs = costs.first(0) if own else costs
+    costs = costs.first(0) if is_corrected else costs
     return Overlay(recording_levels(layout, costs))
 
 
-def open_timeline(trace: Trace, *, own: bool = False) -> Timeline:
+def open_timeline(trace: Trace, *, is_corrected: bool = False) -> Timeline:
     """The timeline of a trace; the second time it is there at once."""
-    timeline = Timeline(trace, own)
+    timeline = Timeline(trace, is_corrected)
     if len(timeline.layout.lanes.slices) < _WORTH_KEEPING:
         timeline.finish()
     return timeline
 
 
-@once_per_trace
+@memoize_per_trace
 def _layout(trace: Trace) -> Layout:
     place = _place_for(trace)
-    kept = None if place is None else _kept_at(place)
-    return kept or layout_of(trace)
+    layout = None if place is None else _kept_at(place)
+    return layout or layout_of(trace)
 
 
-@once_per_trace
-def _whole(trace: Trace) -> Future[WholeLayout]:
+@memoize_per_trace
+def _layout_future(trace: Trace) -> Future[WholeLayout]:
     layout = _layout(trace)
     if len(layout.lanes.slices) >= _WORTH_KEEPING and not isinstance(layout, WholeLayout):
         return _aside.submit(_finish, trace, layout)
@@ -217,31 +219,33 @@ def _whole(trace: Trace) -> Future[WholeLayout]:
 
 def _finish(trace: Trace, layout: Layout) -> WholeLayout:
     """Lay out the rest, and keep all of it."""
-    whole, place = whole_layout(trace, layout), _place_for(trace)
+    full_layout, place = whole_layout(trace, layout), _place_for(trace)
     if place is not None:
-        arrays = to_arrays(whole)
+        arrays = to_arrays(full_layout)
         place.save_only(array_blocks(arrays.about, arrays.arrays))
         # What is mapped can leave memory again.
-        whole = _kept_at(place) or whole
-    return _drawn_from(trace, whole)
+        full_layout = _kept_at(place) or full_layout
+    return _drawn_from(trace, full_layout)
 
 
-def _drawn_from(trace: Trace, whole: WholeLayout) -> WholeLayout:
+def _drawn_from(trace: Trace, full_layout: WholeLayout) -> WholeLayout:
     """From now on pictures of the trace are drawn from all there is."""
-    layout: Layout = whole
-    remember(trace, _layout, layout)
-    return whole
+    layout: Layout = full_layout
+    seed_memo(trace, _layout, layout)
+    return full_layout
 
 
 def _kept_at(place: KeptAnswer) -> WholeLayout | None:
     content = place.map()
-    kept = None if content is None else arrays_in(content)
-    return None if kept is None else from_arrays(kept)
+    arrays = None if content is None else arrays_in(content)
+    return None if arrays is None else from_arrays(arrays)
 
 
 def _place_for(trace: Trace) -> KeptAnswer | None:
-    kept = kept_as(trace)
-    return None if kept is None else KeptAnswer.about(*kept, ["timeline"], sort="timeline")
+    store_key = kept_as(trace)
+    return (
+        None if store_key is None else KeptAnswer.about(*store_key, ["timeline"], sort="timeline")
+    )
 
 
 Place = dict[str, Any]
@@ -277,7 +281,7 @@ _LENGTH_BYTES = 4
 _TYPES = {"<f8": "f64", "<u4": "u32", "<i4": "i32", "<u2": "u16", "|u1": "u8"}
 
 
-def packed(head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def pack_arrays(head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     r"""A head and arrays as one run of bytes, little-endian."""
     little = {
         name: np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
@@ -294,9 +298,9 @@ def packed(head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes
 
 # -- what requests say: a range, tracks, a width in pixels, a slice --------------------------------
 
-MOST_ARROWS = 500
-_MOST_PIXELS, _USUAL_PIXELS = 8192, 1920
-_MOST_TRACKS = 1024
+MAX_ARROWS = 500
+_MAX_PIXELS, _USUAL_PIXELS = 8192, 1920
+_MAX_TRACKS = 1024
 
 
 def asked_range(query: Query, timeline: Timeline) -> tuple[int, int]:
@@ -311,8 +315,8 @@ def asked_range(query: Query, timeline: Timeline) -> tuple[int, int]:
 def asked_pixels(query: Query) -> int:
     """The width of the picture; more than any screen shows is refused."""
     pixels = _moment(query, "pixels", _USUAL_PIXELS)
-    if pixels > _MOST_PIXELS:
-        raise UsageError("the picture is too wide", f"ask for at most {_MOST_PIXELS} pixels")
+    if pixels > _MAX_PIXELS:
+        raise UsageError("the picture is too wide", f"ask for at most {_MAX_PIXELS} pixels")
     return max(pixels, 1)
 
 
@@ -324,10 +328,10 @@ def asked_tracks(query: Query, timeline: Timeline, *, curves: bool) -> list[int]
         text = query.text("tracks")
         parts = [part for part in text.split(",") if part]
         most = len(tracks)
-        if len(parts) > _MOST_TRACKS:
+        if len(parts) > _MAX_TRACKS:
             raise UsageError(
                 f"the parameter 'tracks' names {len(parts)} tracks",
-                f"name at most {_MOST_TRACKS} at once",
+                f"name at most {_MAX_TRACKS} at once",
             )
         if not all(part.isascii() and part.isdigit() and int(part[:9]) < most for part in parts):
             raise UsageError(
@@ -340,7 +344,7 @@ def asked_tracks(query: Query, timeline: Timeline, *, curves: bool) -> list[int]
 
 def asked_slice(query: Query, timeline: Timeline) -> int:
     """The id of a slice that is shown."""
-    number = query.whole("id")
+    number = query.integer("id")
     if number is None:
         raise UsageError("the parameter 'id' is missing", "add id=... to the request")
     place = timeline.layout.lanes.place
@@ -377,27 +381,27 @@ def clock(timeline: Timeline, _query: Query) -> dict[str, Any]:
 
 def other_clock(timeline: Timeline, query: Query) -> dict[str, Any]:
     """Where a range is on the other clock: as far into the host call that began last before it."""
-    here, there = timeline.layout, replace(timeline, own=not timeline.own).layout
-    slices, others = here.lanes.slices, there.lanes.slices
+    here, there = timeline.layout, replace(timeline, is_corrected=not timeline.is_corrected).layout
+    slices, other_slices = here.lanes.slices, there.lanes.slices
     # What frames the recording began before anything, and tells nothing.
     of_host = np.flatnonzero((slices.id < here.host_rows) & (slices.start >= 0))
-    found = []
+    moments = []
     for moment in asked_range(query, timeline):
         before = of_host[slices.start[of_host] <= moment]
         if not len(before):
-            found.append(moment)
+            moments.append(moment)
             continue
         last = before[np.argmax(slices.start[before])]
         place = there.lanes.place[slices.id[last]]
         since, dur = moment - int(slices.start[last]), int(slices.dur[last])
-        inside = int(min(since / max(dur, 1), 1.0) * others.dur[place])
-        found.append(int(others.start[place]) + inside + max(since - dur, 0))
-    return {"from_ns": found[0], "to_ns": max(found)}
+        inside = int(min(since / max(dur, 1), 1.0) * other_slices.dur[place])
+        moments.append(int(other_slices.start[place]) + inside + max(since - dur, 0))
+    return {"from_ns": moments[0], "to_ns": max(moments)}
 
 
 def evenly_chosen(arrows: Ints) -> Ints:
     """As many of them as are drawn, spread evenly."""
-    most = min(len(arrows), MOST_ARROWS)
+    most = min(len(arrows), MAX_ARROWS)
     return np.asarray(arrows[np.linspace(0, len(arrows) - 1, most).round().astype(np.int64)])
 
 
@@ -408,20 +412,20 @@ def path(timeline: Timeline, query: Query) -> dict[str, Any]:
         return {"total": 0, "from": [], "to": []}
     first, last = asked_range(query, timeline)
     number = pieces.row + np.where(pieces.of_device, timeline.layout.host_rows, 0)
-    start, end = (one - timeline.layout.start_ns for one in (pieces.start, pieces.end))
+    start, end = (edge - timeline.layout.start_ns for edge in (pieces.start, pieces.end))
     # From one row of a stream or thread to the same, time itself leads.
     head = np.flatnonzero(pieces.way[1:] > 0) + 1
     head = head[(lanes.place[number[head]] >= 0) & (lanes.place[number[head - 1]] >= 0)]
-    tracks = (lanes.lanes_at(lanes.place[number[one]])[0] for one in (head - 1, head))
+    tracks = (lanes.lanes_at(lanes.place[number[indices]])[0] for indices in (head - 1, head))
     head = head[np.not_equal(*tracks) & (end[head] >= first) & (start[head - 1] <= last)]
     chosen = evenly_chosen(head)
 
     def places(which: Ints) -> list[Place]:
-        found = places_of(timeline, number[which])
+        slice_places = places_of(timeline, number[which])
         spans = zip(start[which].tolist(), end[which].tolist(), strict=True)
         return [
-            {**one, "from_ns": low, "dur_ns": high - low}
-            for one, (low, high) in zip(found, spans, strict=True)
+            {**place, "from_ns": low, "dur_ns": high - low}
+            for place, (low, high) in zip(slice_places, spans, strict=True)
         ]
 
     return {"total": len(head), "from": places(chosen - 1), "to": places(chosen)}

@@ -34,7 +34,7 @@ from timesink.answers.timeline import (
     clock,
     evenly_chosen,
     other_clock,
-    packed,
+    pack_arrays,
     path,
     place_of,
     places_of,
@@ -82,10 +82,10 @@ def overlay(timeline: Timeline, query: Query) -> bytes:
 def _window(timeline: Timeline, query: Query, levels: Sequence[Level[MergedSlices]]) -> bytes:
     lanes = timeline.layout.lanes
     first, last = asked_range(query, timeline)
-    shown = lanes.lanes_of(asked_tracks(query, timeline, curves=False))
-    window = visible(levels, shown, first, last, pixels=asked_pixels(query))
+    lane_ids = lanes.lanes_of(asked_tracks(query, timeline, curves=False))
+    window = visible(levels, lane_ids, first, last, pixels=asked_pixels(query))
     pieces = window.pieces
-    lane = np.repeat(shown, np.diff(pieces.first))
+    lane = np.repeat(lane_ids, np.diff(pieces.first))
     track = np.searchsorted(lanes.first_lane, lane, side="right") - 1
     codes = [code for code in np.unique(pieces.label).tolist() if code < len(lanes.names)]
     head = {
@@ -109,7 +109,7 @@ def _window(timeline: Timeline, query: Query, levels: Sequence[Level[MergedSlice
         "busy": pieces.busy.astype(np.float64),
         "id": pieces.id,
     }
-    return packed(head, arrays)
+    return pack_arrays(head, arrays)
 
 
 def counters(timeline: Timeline, query: Query) -> dict[str, Any]:
@@ -119,38 +119,38 @@ def counters(timeline: Timeline, query: Query) -> dict[str, Any]:
     pixels = asked_pixels(query)
     wanted = asked_tracks(query, timeline, curves=True)
     curve_of = {track: curve for curve, track in enumerate(layout.curve_tracks)}
-    told = []
+    tracks = []
     for track in wanted:
         points = visible_points(layout.curves, curve_of[track], first, last, pixels=pixels)
-        told.append(
+        tracks.append(
             {
                 "track": track,
                 **{of: getattr(points, of).tolist() for of in ("x", "low", "mean", "high")},
             }
         )
-    return {"tracks": told}
+    return {"tracks": tracks}
 
 
 def flows(timeline: Timeline, query: Query) -> dict[str, Any]:
     """Arrows that start or end in a range, evenly chosen where they are too many."""
-    lanes, arrows = timeline.layout.lanes, timeline.whole.arrows
-    found = arrows.between(*asked_range(query, timeline))
-    shown = np.zeros(len(lanes.tracks), dtype=np.bool_)
-    shown[asked_tracks(query, timeline, curves=False)] = True
-    if not shown.all():
+    lanes, arrows = timeline.layout.lanes, timeline.full_layout.arrows
+    arrow_ids = arrows.between(*asked_range(query, timeline))
+    is_selected = np.zeros(len(lanes.tracks), dtype=np.bool_)
+    is_selected[asked_tracks(query, timeline, curves=False)] = True
+    if not is_selected.all():
         for ends in (arrows.tail, arrows.head):
-            track, _ = lanes.lanes_at(lanes.place[ends[found]])
-            found = found[shown[track]]
-    chosen = evenly_chosen(found)
+            track, _ = lanes.lanes_at(lanes.place[ends[arrow_ids]])
+            arrow_ids = arrow_ids[is_selected[track]]
+    chosen = evenly_chosen(arrow_ids)
     return {
-        "total": len(found),
+        "total": len(arrow_ids),
         "from": places_of(timeline, arrows.tail[chosen]),
         "to": places_of(timeline, arrows.head[chosen]),
     }
 
 
-MOST_HITS = 1000
-MOST_FOUND = 200
+MAX_HITS = 1000
+MAX_FOUND = 200
 
 
 def search(timeline: Timeline, query: Query) -> dict[str, Any]:
@@ -169,11 +169,11 @@ def search(timeline: Timeline, query: Query) -> dict[str, Any]:
     if "from" in query.params or "to" in query.params:
         inside = np.flatnonzero((start >= first) & (start <= last))
         places, start = places[inside], start[inside]
-    if len(places) > MOST_HITS:
-        earliest = np.argpartition(start, MOST_HITS - 1)[:MOST_HITS]
+    if len(places) > MAX_HITS:
+        earliest = np.argpartition(start, MAX_HITS - 1)[:MAX_HITS]
         places, start = places[earliest], start[earliest]
     return {
-        "total": int(timeline.whole.calls[labels].sum()),
+        "total": int(timeline.full_layout.calls[labels].sum()),
         "names": _names(timeline, labels.tolist()),
         "hits": places_of(timeline, slices.id[places[np.argsort(start, kind="stable")]]),
     }
@@ -181,14 +181,14 @@ def search(timeline: Timeline, query: Query) -> dict[str, Any]:
 
 def _names(timeline: Timeline, labels: list[int]) -> list[dict[str, Any]]:
     """The names that match, those that take most time first; kinds of one name are one."""
-    layout = timeline.whole
-    found: dict[str, dict[str, Any]] = {}
+    layout = timeline.full_layout
+    entries: dict[str, dict[str, Any]] = {}
     for label in labels:
         name = layout.lanes.names[label]
-        entry = found.setdefault(name, {"name": name, "count": 0, "total_ns": 0})
+        entry = entries.setdefault(name, {"name": name, "count": 0, "total_ns": 0})
         entry["count"] += int(layout.calls[label])
         entry["total_ns"] += int(layout.total_ns[label])
-    return sorted(found.values(), key=lambda entry: -entry["total_ns"])[:MOST_FOUND]
+    return sorted(entries.values(), key=lambda entry: -entry["total_ns"])[:MAX_FOUND]
 
 
 # Arguments of one event as text, under the names they were recorded by.
@@ -204,8 +204,8 @@ def facts_of(timeline: Timeline, slice_id: int) -> Iterator[tuple[str, str]]:
     if row["category"]:
         yield "category", row["category"]
     if table == "host":
-        yield from _named(row, names.HOST_JSON_ARGUMENTS)
-        yield from _named(row, names.HOST_ARGUMENTS)
+        yield from _label_values(row, names.HOST_JSON_ARGUMENTS)
+        yield from _label_values(row, names.HOST_ARGUMENTS)
     else:
         if row["stream"] is not None:
             yield "stream", row["stream"]
@@ -214,15 +214,15 @@ def facts_of(timeline: Timeline, slice_id: int) -> Iterator[tuple[str, str]]:
                 yield shape, ", ".join(str(row[f"{shape}_{axis}"]) for axis in "xyz")
         if row["copy_direction"] is not None:
             yield "direction", row["copy_direction"]
-        yield from _named(row, names.DEVICE_ARGUMENTS)
+        yield from _label_values(row, names.DEVICE_ARGUMENTS)
     of_event = pl.col("index") == row["index"]
     collective = timeline.trace.lazy("collectives").filter(of_event).head(1)
-    yield from _named(_row(collective), names.COLLECTIVE_ARGUMENTS)
+    yield from _label_values(_row(collective), names.COLLECTIVE_ARGUMENTS)
     rare = timeline.trace.lazy("event_args").filter(of_event)
     yield from rare.select(pl.col("key").cast(pl.String), "value").collect().iter_rows()
 
 
-def _named(row: dict[str, Any], labels: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _label_values(row: dict[str, Any], labels: dict[str, str]) -> Iterator[tuple[str, str]]:
     for key, label in labels.items():
         value = row.get(key)
         if value is not None:
@@ -236,7 +236,7 @@ def _row(frame: pl.LazyFrame) -> dict[str, Any]:
     return next(plain.iter_rows(named=True), {})
 
 
-_MOST_FLOWS = 100
+_MAX_FLOWS = 100
 _PAGES = {"operator": "operators", "module": "modules"}
 _KERNELS = ("kernel", "collective", "memcpy", "memset")
 
@@ -245,27 +245,27 @@ def details(timeline: Timeline, query: Query) -> dict[str, Any]:
     """A slice with its arguments, what is around it, and where its arrows lead."""
     number = asked_slice(query, timeline)
     lanes = timeline.layout.lanes
-    own = place_of(timeline, number)
+    place = place_of(timeline, number)
     kind = kind_of(lanes, number)
     is_host = number < timeline.layout.host_rows
-    around = _around(timeline, own)
+    around = _around(timeline, place)
     flows: list[dict[str, Any]] = [
         {"kind": what, "direction": direction, "place": place_of(timeline, other)}
-        for what, direction, other in timeline.whole.arrows.at(number)
+        for what, direction, other in timeline.full_layout.arrows.at(number)
     ]
     callers = around
     if not is_host:
         # What was going on where the work was launched, the outermost first.
-        launches = [one["place"] for one in flows if one["direction"] == "from"]
+        launches = [flow["place"] for flow in flows if flow["direction"] == "from"]
         callers = _around(timeline, launches[0]) if launches else []
     return {
-        **own,
-        "self_ns": _self_ns(lanes, own) if is_host else own["dur_ns"],
+        **place,
+        "self_ns": _self_ns(lanes, place) if is_host else place["dur_ns"],
         "kind": kind,
-        "facts": [*_about(timeline, own, kind, callers), *facts_of(timeline, number)],
+        "facts": [*_about(timeline, place, kind, callers), *facts_of(timeline, number)],
         "around": around,
-        "flows": flows[:_MOST_FLOWS],
-        "links": list(_links(lanes, own, kind, callers)),
+        "flows": flows[:_MAX_FLOWS],
+        "links": list(_links(lanes, place, kind, callers)),
     }
 
 
@@ -273,60 +273,60 @@ def kind_of(lanes: Lanes, slice_id: int) -> str:
     return lanes.kinds[int(lanes.slices.label[lanes.place[slice_id]])]
 
 
-def _around(timeline: Timeline, own: Place) -> list[Place]:
+def _around(timeline: Timeline, place: Place) -> list[Place]:
     """Slices of the same track that hold this one, the outermost first."""
     lanes = timeline.layout.lanes
-    if lanes.tracks[own["track"]].kind != HOST:
+    if lanes.tracks[place["track"]].kind != HOST:
         return []
-    first = int(lanes.first_lane[own["track"]])
-    end = own["from_ns"] + own["dur_ns"]
-    found: list[int] = []
-    above = np.arange(first, first + own["row"])
-    for low, high in stretches(lanes.slices, above, own["from_ns"], own["from_ns"] + 1):
+    first = int(lanes.first_lane[place["track"]])
+    end = place["from_ns"] + place["dur_ns"]
+    slice_ids: list[int] = []
+    above = np.arange(first, first + place["row"])
+    for low, high in stretches(lanes.slices, above, place["from_ns"], place["from_ns"] + 1):
         places = np.arange(low, high)
         holds = lanes.slices.start[places] + lanes.slices.dur[places] >= end
-        found.extend(lanes.slices.id[places[holds]].tolist())
-    return places_of(timeline, np.array(found, dtype=np.int64))
+        slice_ids.extend(lanes.slices.id[places[holds]].tolist())
+    return places_of(timeline, np.array(slice_ids, dtype=np.int64))
 
 
-def _self_ns(lanes: Lanes, own: Place) -> int:
+def _self_ns(lanes: Lanes, place: Place) -> int:
     """Time not in the slices on the row below."""
-    track, begin = own["track"], own["from_ns"]
-    below = int(lanes.first_lane[track]) + own["row"] + 1
+    track, begin = place["track"], place["from_ns"]
+    below = int(lanes.first_lane[track]) + place["row"] + 1
     if below >= int(lanes.first_lane[track + 1]):
-        return int(own["dur_ns"])
-    end = begin + own["dur_ns"]
+        return int(place["dur_ns"])
+    end = begin + place["dur_ns"]
     [(low, high)] = stretches(lanes.slices, np.array([below]), begin, end)
     start = lanes.slices.start[low:high]
     inside = np.minimum(start + lanes.slices.dur[low:high], end) - np.maximum(start, begin)
-    return int(own["dur_ns"] - inside.sum())
+    return int(place["dur_ns"] - inside.sum())
 
 
 def _about(
-    timeline: Timeline, own: Place, kind: str, callers: list[Place]
+    timeline: Timeline, place: Place, kind: str, callers: list[Place]
 ) -> Iterator[tuple[str, str]]:
     lanes = timeline.layout.lanes
-    track = lanes.tracks[own["track"]]
+    track = lanes.tracks[place["track"]]
     yield "where", f"{track.group}, {track.name}"
     parts = ("module",) if kind == "operator" else ("operator", "module")
     for part in parts:
-        inner = [one["name"] for one in callers if kind_of(lanes, one["id"]) == part]
+        inner = [caller["name"] for caller in callers if kind_of(lanes, caller["id"]) == part]
         if inner:
             yield part, inner[-1]
 
 
-def _links(lanes: Lanes, own: Place, kind: str, callers: list[Place]) -> Iterator[dict[str, str]]:
+def _links(lanes: Lanes, place: Place, kind: str, callers: list[Place]) -> Iterator[dict[str, str]]:
     """Pages that say more: of the slice itself, and of what it is part of."""
-    if kind in _KERNELS and lanes.tracks[own["track"]].kind != HOST:
-        yield {"label": own["name"], "page": "kernels", "search": own["name"]}
-    chain = [*callers, own]
+    if kind in _KERNELS and lanes.tracks[place["track"]].kind != HOST:
+        yield {"label": place["name"], "page": "kernels", "search": place["name"]}
+    chain = [*callers, place]
     for wanted, page in _PAGES.items():
-        names = [one["name"] for one in chain if kind_of(lanes, one["id"]) == wanted]
+        names = [item["name"] for item in chain if kind_of(lanes, item["id"]) == wanted]
         if names:
             yield {"label": names[-1], "page": page, "search": names[-1]}
 
 
-MOST_NAMES = 1000
+MAX_NAMES = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -336,7 +336,7 @@ class Aggregate:
     from_ns: int
     to_ns: int
     names: int
-    """How many there are; the table holds at most `MOST_NAMES`."""
+    """How many there are; the table holds at most `MAX_NAMES`."""
     table: pl.DataFrame
     """`name`, `kind`, `calls`, `self_ns`, `total_ns`, `share_pct`, `mean_ns`, `longest_ns`."""
 
@@ -354,43 +354,43 @@ def aggregate(timeline: Timeline, query: Query) -> Aggregate:
     all_self, all_total, added_up = np.zeros((3, labels))
     for track in asked_tracks(query, timeline, curves=False):
         place = joined_ranges(stretches(slices, lanes.lanes_of([track]), first, last))
-        place = place[~_enclosing(lanes, track, place, first, last)]
+        place = place[~_is_enclosing(lanes, track, place, first, last)]
         label, start = slices.label[place], np.maximum(slices.start[place], first)
         end = np.minimum(slices.start[place] + slices.dur[place], last)
-        inside = own = once = end - start
+        inside = self_ns = once = end - start
         if lanes.tracks[track].kind == ANNOTATION:
-            own = np.zeros_like(inside)
+            self_ns = np.zeros_like(inside)
         elif lanes.tracks[track].kind == HOST and len(place):
-            own, once = own_time(lanes.lanes_at(place)[1], start, end, label.astype(np.int64))
+            self_ns, once = own_time(lanes.lanes_at(place)[1], start, end, label.astype(np.int64))
         here = np.bincount(label)
         all_calls[: len(here)] += here
-        for sums, spent in ((all_self, own), (all_total, once), (added_up, inside)):
+        for sums, spent in ((all_self, self_ns), (all_total, once), (added_up, inside)):
             sums[: len(here)] += np.bincount(label, spent)
         tracks[: len(here)] += here > 0
         np.maximum.at(longest, label, inside)
     # What frames the recording is in every range, and says nothing about any.
     tells = np.array([kind != "trace" for kind in lanes.kinds], dtype=np.bool_)
-    found = np.flatnonzero((all_calls > 0) & tells)
-    found = found[np.lexsort((-all_total[found], -all_self[found]))]
-    chosen = found[:MOST_NAMES]
-    calls, own = all_calls[chosen], all_self[chosen]
+    name_codes = np.flatnonzero((all_calls > 0) & tells)
+    name_codes = name_codes[np.lexsort((-all_total[name_codes], -all_self[name_codes]))]
+    chosen = name_codes[:MAX_NAMES]
+    calls, self_ns = all_calls[chosen], all_self[chosen]
     table = pl.DataFrame(
         {
             "name": [lanes.names[code] for code in chosen.tolist()],
             "kind": [lanes.kinds[code] for code in chosen.tolist()],
             "calls": calls,
-            "self_ns": own.astype(np.int64),
+            "self_ns": self_ns.astype(np.int64),
             "total_ns": all_total[chosen].astype(np.int64),
-            "share_pct": 100 * own / (max(last - first, 1) * tracks[chosen]),
+            "share_pct": 100 * self_ns / (max(last - first, 1) * tracks[chosen]),
             "mean_ns": added_up[chosen] / calls,
             "longest_ns": longest[chosen],
         },
         schema_overrides={"name": pl.String, "kind": pl.String},
     )
-    return Aggregate(first, last, len(found), table)
+    return Aggregate(first, last, len(name_codes), table)
 
 
-def _enclosing(lanes: Lanes, track: int, place: Ints, first: int, last: int) -> Flags:
+def _is_enclosing(lanes: Lanes, track: int, place: Ints, first: int, last: int) -> Flags:
     """Which slices only frame a range: they hold all of it, and something happens inside them."""
     start = lanes.slices.start[place]
     around = (start <= first) & (start + lanes.slices.dur[place] >= last)
@@ -431,21 +431,21 @@ def between(trace: Trace, start_ns: int, end_ns: int) -> Trace:
         },
         **{name: trace.lazy(name).filter(inside) for name in _MOMENTS},
     }
-    kept = pl.concat([frames[name].select("index") for name in _SLICES])
+    index_frame = pl.concat([frames[name].select("index") for name in _SLICES])
     for name in _ARGUMENTS:
-        frames[name] = trace.lazy(name).join(kept, on="index", how="semi")
-    of_slices = trace.lazy("counters").join(kept, on="index", how="semi")
+        frames[name] = trace.lazy(name).join(index_frame, on="index", how="semi")
+    of_slices = trace.lazy("counters").join(index_frame, on="index", how="semi")
     sampled = trace.lazy("counters").filter(inside & (pl.col("source") != "profiler_range"))
     of_slices = of_slices.filter(pl.col("source") == "profiler_range")
     frames["counters"] = pl.concat([sampled, of_slices])
     return replace(trace, frames={**trace.frames, **frames})
 
 
-def aggregate_block(found: Aggregate) -> Table:
+def aggregate_block(aggregate: Aggregate) -> Table:
     """The names in a range by the time they take, as a table."""
-    title = f"Selected: {brief_ns(found.to_ns - found.from_ns)}"
+    title = f"Selected: {brief_ns(aggregate.to_ns - aggregate.from_ns)}"
     return listed_table(
-        "range", "range", title, found.table, total_rows=found.names, sort=Sort("self_ns")
+        "range", "range", title, aggregate.table, total_rows=aggregate.names, sort=Sort("self_ns")
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 WORTH_A_WORKER = 512 * 1024
 """Packed bytes below which starting another process costs more than it saves."""
-_MOST_JOBS = 8
+_MAX_JOBS = 8
 
 
 class DecoderCrew(Workers):
@@ -29,10 +29,10 @@ class DecoderCrew(Workers):
         self, source: SourceFile, jobs: int | None = None, brief: IsChosen | None = None
     ) -> None:
         if jobs is None:
-            jobs = min(usable_cores(), _MOST_JOBS) if source.packed_size >= WORTH_A_WORKER else 1
-        first, *others = ((source, n, max(1, jobs), brief) for n in range(max(1, jobs)))
+            jobs = min(usable_cores(), _MAX_JOBS) if source.packed_size >= WORTH_A_WORKER else 1
+        first, *rest = ((source, n, max(1, jobs), brief) for n in range(max(1, jobs)))
         self._own = first
-        super().__init__("timesink.formats.chrome.decode", "decode_share", others)
+        super().__init__("timesink.formats.chrome.decode", "decode_share", rest)
 
     def decode(self, progress: Progress | None = None) -> list[Share]:
         """Decode all pieces; the share of a worker that failed is done here."""

@@ -52,7 +52,7 @@ class Argument:
 class ArgumentSet:
     """The arguments of one kind of event."""
 
-    kept: tuple[Argument, ...]
+    arguments: tuple[Argument, ...]
     rare: tuple[tuple[str, ...], ...] = ()
     """Families of keys few events carry; they become rows of `event_args` or `collectives`.
     The first key of a family is on every event that has any of them, and is no column."""
@@ -62,9 +62,9 @@ class ArgumentSet:
     """Columns that a brief reading keeps."""
 
     @property
-    def known(self) -> frozenset[str]:
-        kept = (key for argument in self.kept for key in argument.keys)
-        return frozenset((*kept, *self.rare_keys, *self.ignored))
+    def all_keys(self) -> frozenset[str]:
+        argument_keys = (key for argument in self.arguments for key in argument.keys)
+        return frozenset((*argument_keys, *self.rare_keys, *self.ignored))
 
     @property
     def rare_keys(self) -> frozenset[str]:
@@ -84,7 +84,7 @@ _INPUT_COLUMNS = ("input_dims", "input_types")
 
 def _set_of(event: str, *rare: tuple[str, ...]) -> ArgumentSet:
     """The arguments of one kind of event: its rows of the table."""
-    kept: list[Argument] = []
+    arguments: list[Argument] = []
     ignored: tuple[str, ...] = ()
     in_brief: list[str] = []
     for row in _ROWS:
@@ -92,19 +92,25 @@ def _set_of(event: str, *rare: tuple[str, ...]) -> ArgumentSet:
             continue
         keys = tuple(
             key
-            for one in row["keys"].split("|")
-            for key in (vendors.every(one.strip("{}")) if one.startswith("{") else (one,))
+            for alternative in row["keys"].split("|")
+            for key in (
+                vendors.every(alternative.strip("{}"))
+                if alternative.startswith("{")
+                else (alternative,)
+            )
         )
         if row["type"] == "ignored":
             ignored = keys
         else:
-            kept.append(Argument(row["column"], keys, cast("ValueType", row["type"])))
+            arguments.append(Argument(row["column"], keys, cast("ValueType", row["type"])))
             in_brief += [row["column"]] * (row["brief"] == "yes")
-    return ArgumentSet(tuple(kept), rare, ignored, tuple(in_brief))
+    return ArgumentSet(tuple(arguments), rare, ignored, tuple(in_brief))
 
 
 OPERATOR = _set_of("operator", _COLLECTIVE, (*_TRITON_KEYS, "stream", "grid"))
-INPUTS = ArgumentSet(tuple(one for one in OPERATOR.kept if one.column in _INPUT_COLUMNS))
+INPUTS = ArgumentSet(
+    tuple(argument for argument in OPERATOR.arguments if argument.column in _INPUT_COLUMNS)
+)
 """What a brief reading keeps of chosen operators only."""
 PYTHON = _set_of("python")
 RUNTIME = _set_of("runtime")
@@ -212,11 +218,11 @@ class ArgumentDecoder:
 
     def __init__(self, arguments: ArgumentSet, name: str, *, brief: bool = False) -> None:
         self._arguments = arguments
-        self._known = arguments.known
+        self._known = arguments.all_keys
         self._rare_keys = arguments.rare_keys
         self._kept: list[tuple[Argument, list[Callable[[Any], Any]]]] = []
         fields: list[tuple[str, Any, Any]] = []
-        for argument in arguments.kept:
+        for argument in arguments.arguments:
             named = {f"{argument.column}_{n}": key for n, key in enumerate(argument.keys)}
             kind, absent = _FIELD_TYPES[argument.type], _ABSENT[argument.type]
             if not brief or argument.column in arguments.in_brief:
@@ -257,8 +263,8 @@ class ArgumentDecoder:
     def _columns_of(self, structs: Sequence[Any], vocabularies: Vocabularies) -> Group:
         group: Group = {}
         for argument, fields in self._kept:
-            given = [list(map(field, structs)) for field in fields]
-            values = _first_given(given, _ABSENT[argument.type])
+            candidates = [list(map(field, structs)) for field in fields]
+            values = _first_given(candidates, _ABSENT[argument.type])
             if values is not None:
                 group[argument.column] = _to_column(values, argument.type, vocabularies)
         return group
@@ -269,20 +275,25 @@ class ArgumentDecoder:
         """The same for values of any type: what fits no column is counted, and all of them kept."""
         dicts = load_each(raws, tally)
         group: Group = {}
-        for argument in self._arguments.kept:
+        for argument in self._arguments.arguments:
             convert, absent = CONVERSIONS[argument.type], _ABSENT[argument.type]
             values: list[Any] = []
             for arguments in dicts:
                 value = next((arguments[k] for k in argument.keys if k in arguments), None)
-                kept = None if value is None else convert(value)
-                if kept is None and value is not None:
+                converted_value = None if value is None else convert(value)
+                if converted_value is None and value is not None:
                     tally.add("bad_value", 1, f"{argument.keys[0]}: {value!r}")
-                values.append(absent if kept is None else kept)
+                values.append(absent if converted_value is None else converted_value)
             if values.count(absent) < len(values):
                 group[argument.column] = _to_column(values, argument.type, vocabularies)
-        rare = ({k: given[k] for k in given if k in self._rare_keys} for given in dicts)
+        rare = (
+            {k: event_arguments[k] for k in event_arguments if k in self._rare_keys}
+            for event_arguments in dicts
+        )
         return group, [
-            (row, Raw(msgspec.json.encode(found))) for row, found in enumerate(rare) if found
+            (row, Raw(msgspec.json.encode(rare_arguments)))
+            for row, rare_arguments in enumerate(rare)
+            if rare_arguments
         ]
 
     def _note_unknown(self, raws: Sequence[Raw], tally: Tally) -> None:
@@ -306,13 +317,13 @@ def _rows_with(marker: Callable[[Any], Raw], structs: Sequence[Any]) -> list[int
     return [row for row, value in enumerate(values) if value is not NO_RAW]
 
 
-def _first_given(given: list[list[Any]], absent: Any) -> list[Any] | None:
+def _first_given(candidates: list[list[Any]], absent: Any) -> list[Any] | None:
     """Where an argument has several names, the first that is given; None when none ever is."""
-    present = [values for values in given if values.count(absent) < len(values)]
+    present = [values for values in candidates if values.count(absent) < len(values)]
     if len(present) <= 1:
         return present[0] if present else None
-    first, *others = present
-    for other in others:
+    first, *rest = present
+    for other in rest:
         first = [b if a is absent else a for a, b in zip(first, other, strict=True)]
     return first
 
@@ -346,17 +357,17 @@ def collective_rows(index: Int64Array, rare: Rare, texts: Vocabulary) -> Group:
         return NULL_CODE if value is UNSET else texts[msgspec.json.encode(value)]
 
     # The same few values come again and again; those of a column that are lists are told anew.
-    known = lru_cache(None, typed=True)(code_of)
+    cached_code_of = lru_cache(None, typed=True)(code_of)
     codes: dict[str, Codes] = {}
     for column in COLLECTIVE_KEYS.values():
         values = list(map(attrgetter(column), described))
         is_plain = {list, dict}.isdisjoint(map(type, values))
-        codes[column] = np.fromiter(map(known if is_plain else code_of, values), np.int32)
+        codes[column] = np.fromiter(map(cached_code_of if is_plain else code_of, values), np.int32)
     rows = np.array([row for row, _ in rare], np.intp)
-    told = np.any([column != NULL_CODE for column in codes.values()], axis=0)
+    has_value = np.any([column != NULL_CODE for column in codes.values()], axis=0)
     return {
-        "index": PieceColumn(index[rows[told]]),
-        **{column: PieceColumn(values[told], "texts") for column, values in codes.items()},
+        "index": PieceColumn(index[rows[has_value]]),
+        **{column: PieceColumn(values[has_value], "texts") for column, values in codes.items()},
     }
 
 
@@ -364,10 +375,10 @@ def other_rows(
     index: Int64Array, rare: Rare, keys: Collection[str], names: Vocabulary, texts: Vocabulary
 ) -> Group:
     """One row per other argument with one of the keys: its event, name and value as JSON."""
-    given = msgspec.json.decode(as_list(raw for _, raw in rare))
+    argument_dicts = msgspec.json.decode(as_list(raw for _, raw in rare))
     rows = [
         (row, key, msgspec.json.encode(value))
-        for (row, _), arguments in zip(rare, given, strict=True)
+        for (row, _), arguments in zip(rare, argument_dicts, strict=True)
         for key, value in arguments.items()
         if key in keys and key not in COLLECTIVE_KEYS
     ]

@@ -111,11 +111,13 @@ class Joined:
         """Those of the columns that exist."""
         return pl.DataFrame([self.series(key) for key in keys if key in self.arrays])
 
-    def kinds(self, known: Mapping[str, str], members: tuple[str, ...]) -> Array:
+    def kinds(self, kind_of_category: Mapping[str, str], members: tuple[str, ...]) -> Array:
         """Number of the member each row is of, by its category; what is not known is `other`."""
         other = members.index("other")
         return self.map_words(
-            "category", lambda text: members.index(known.get(text.lower(), "other")), other
+            "category",
+            lambda text: members.index(kind_of_category.get(text.lower(), "other")),
+            other,
         )
 
 

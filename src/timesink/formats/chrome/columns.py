@@ -53,7 +53,9 @@ class Vocabularies:
 
     def tables(self) -> dict[str, list[Any]]:
         """The words of each, in the order of their codes."""
-        return {one.name: getattr(self, one.name).words() for one in fields(self)}
+        return {
+            field_info.name: getattr(self, field_info.name).words() for field_info in fields(self)
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +89,11 @@ class Tally:
 
     def add_name(self, code: str, name: str) -> None:
         """Count a name once, however often it is met."""
-        known = self.names.setdefault(code, set())
-        if name not in known:
-            known.add(name)
-            self.counts[code] = len(known)
-            self.examples[code] = ", ".join(sorted(known))[:200]
+        names = self.names.setdefault(code, set())
+        if name not in names:
+            names.add(name)
+            self.counts[code] = len(names)
+            self.examples[code] = ", ".join(sorted(names))[:200]
 
     def update(self, other: Tally) -> None:
         for code, names in other.names.items():
@@ -131,7 +133,7 @@ NULL_INT = -(2**63)
 """Stands for a missing integer until the tables are assembled."""
 
 EXACT_FLOAT_LIMIT_US = float(2**43)
-_DIGITS_MOST = 15
+_MAX_DIGITS = 15
 """Before the point; so many surely fit 64 bits as nanoseconds."""
 _AS_PROFILERS_WRITE = re.compile(rb"(?:-?\d{1,15}\.\d{3},)*")
 _TOO_LARGE = 19
@@ -142,30 +144,30 @@ def float_us_to_ns(values_us: Float64Array) -> Int64Array:
     """Exact below 2**43 us; NaN and infinities become NULL_INT."""
     finite = np.isfinite(values_us) & (np.abs(values_us) < 9.2e15)
     safe = np.where(finite, values_us, 0.0)
-    whole = np.floor(safe)
+    floor_us = np.floor(safe)
     # The fraction is exact in float64, so only it is rounded.
-    result = whole.astype(np.int64) * 1000 + np.rint((safe - whole) * 1000).astype(np.int64)
+    result = floor_us.astype(np.int64) * 1000 + np.rint((safe - floor_us) * 1000).astype(np.int64)
     return np.where(finite, result, NULL_INT)
 
 
 def text_us_to_ns(texts: Sequence[bytes]) -> Int64Array:
     """Exact decimal conversion of many numbers at once; what is no number becomes NULL_INT."""
-    given = list(filter(None, texts))
-    joined = b",".join([*given, b""])
+    present = list(filter(None, texts))
+    joined = b",".join([*present, b""])
     if _AS_PROFILERS_WRITE.fullmatch(joined):
         # With three decimals each, all are nanoseconds once the points are gone.
-        found = np.fromstring(joined.replace(b".", b""), np.int64, sep=",")
+        times_ns = np.fromstring(joined.replace(b".", b""), np.int64, sep=",")
     else:
-        found = np.array([_one_us_to_ns(text.strip(b'"')) for text in given], np.int64)
+        times_ns = np.array([_one_us_to_ns(text.strip(b'"')) for text in present], np.int64)
     values = np.full(len(texts), NULL_INT, np.int64)
-    values[np.fromiter(map(bool, texts), bool, len(texts))] = found
+    values[np.fromiter(map(bool, texts), bool, len(texts))] = times_ns
     return values
 
 
 def _one_us_to_ns(text: bytes) -> int:
-    whole, _, decimals = text.partition(b".")
-    if len(whole) <= _DIGITS_MOST and len(decimals) <= 3 and (whole + decimals).isdigit():
-        return int(whole + decimals.ljust(3, b"0"))
+    integer, _, decimals = text.partition(b".")
+    if len(integer) <= _MAX_DIGITS and len(decimals) <= 3 and (integer + decimals).isdigit():
+        return int(integer + decimals.ljust(3, b"0"))
     try:
         number = Decimal(text.decode("ascii").strip()) * 1000
         if not number or number.adjusted() >= _TOO_LARGE:

@@ -58,12 +58,12 @@ def find_events(head: bytes | bytearray, search_from: int = 0) -> tuple[int, boo
     bare = _BARE_LIST.match(head, start)
     if bare:
         return bare.end(), True
-    found = list(_EVENTS_KEY.finditer(head, max(start, search_from)))
+    matches = list(_EVENTS_KEY.finditer(head, max(start, search_from)))
     # A field of the same name deeper down is not the list; damaged metadata proves nothing.
-    for match in found:
+    for match in matches:
         if object_in(bytes(head[start : match.end()]) + b"]}") is not None:
             return match.end(), False
-    return (found[0].end(), False) if found else None
+    return (matches[0].end(), False) if matches else None
 
 
 def object_in(text: bytes) -> dict[str, msgspec.Raw] | None:
@@ -76,11 +76,11 @@ def object_in(text: bytes) -> dict[str, msgspec.Raw] | None:
 
 def looks_like_events(head: bytes) -> bool:
     """Whether the start of a file can be the start of a trace."""
-    found = find_events(head)
-    if found is None:
+    position = find_events(head)
+    if position is None:
         # Metadata may be longer than the head; its keys give it away.
         return _METADATA_KEY.search(head) is not None
-    at, bare = found
+    at, bare = position
     if not bare:
         return True
     return _PHASE_KEY.search(head, at) is not None and head[at:].lstrip()[:1] == b"{"
@@ -93,9 +93,9 @@ def split_head(blocks: Iterable[bytes]) -> tuple[bytes, bool, Iterator[bytes]] |
     for block in stream:
         searched = len(gathered) - _LONGEST_EVENTS_KEY
         gathered += block
-        found = find_events(gathered, searched)
-        if found is not None:
-            at, bare = found
+        position = find_events(gathered, searched)
+        if position is not None:
+            at, bare = position
             return bytes(gathered[:at]), bare, itertools.chain([bytes(gathered[at:])], stream)
         if len(gathered) > HEAD_LIMIT:
             return None

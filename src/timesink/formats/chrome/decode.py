@@ -60,11 +60,19 @@ _KnownCategory: Any = Literal[_CATEGORIES]
 
 def _decoder(name: str, phase: Any, category: Any, time: Any) -> msgspec.json.Decoder[Any]:
     """A decoder of lists of events that differ from `TextEnvelope` in these types."""
-    own: dict[str, Any] = {"ph": (phase | None, None), "cat": (category | None, None)}
-    own |= {"ts": (time, _NAN), "dur": (time, _NAN)}
+    overrides: dict[str, Any] = {"ph": (phase | None, None), "cat": (category | None, None)}
+    overrides |= {"ts": (time, _NAN), "dur": (time, _NAN)}
     fields = msgspec.structs.fields(TextEnvelope)
     struct: Any = msgspec.defstruct(
-        name, [(one.name, *own.get(one.name, (one.type, one.default))) for one in fields], gc=False
+        name,
+        [
+            (
+                field_info.name,
+                *overrides.get(field_info.name, (field_info.type, field_info.default)),
+            )
+            for field_info in fields
+        ],
+        gc=False,
     )
     return msgspec.json.Decoder(list[struct])
 
@@ -88,8 +96,8 @@ def transpose(envelopes: Sequence[Any]) -> Fields:
 def exact_times(fields: Fields) -> list[Int64Array] | None:
     """Start and duration in ns, or None when digits that were written are gone."""
     exact = [_exact_ns(times) for times in fields[_TIMES]]
-    kept = [times for times in exact if times is not None]
-    return kept if len(kept) == len(exact) else None
+    present = [times for times in exact if times is not None]
+    return present if len(present) == len(exact) else None
 
 
 def _exact_ns(times: Sequence[Any]) -> Int64Array | None:
@@ -146,11 +154,11 @@ def samples(
     rows: list[tuple[int, str, float]] = []
     for row, series in enumerate(arguments.load_each(raws, tally)):
         name = str(names[codes[row]]) if codes[row] >= 0 else ""
-        known = DEVICE.known if of_ranges else _NOT_SAMPLED
-        given = {key: value for key, value in series.items() if key not in known}
-        for key, value in given.items():
-            alone = len(given) == 1 or key == "value"
-            counter = key if of_ranges else name if alone else f"{name} {key}"
+        skipped_keys = DEVICE.all_keys if of_ranges else _NOT_SAMPLED
+        series_values = {key: value for key, value in series.items() if key not in skipped_keys}
+        for key, value in series_values.items():
+            is_single = len(series_values) == 1 or key == "value"
+            counter = key if of_ranges else name if is_single else f"{name} {key}"
             try:
                 # Numbers written as text count; true and false are no measurements.
                 rows.append((row, counter, float("" if isinstance(value, bool) else value)))
@@ -169,13 +177,13 @@ def append(groups: dict[str, Group], name: str, more: Group) -> None:
     """Add rows to a group that several kinds of events feed."""
     if not len(more["index"].values):
         return
-    known = groups.get(name)
-    if known is None:
+    existing = groups.get(name)
+    if existing is None:
         groups[name] = more
         return
     groups[name] = {
         key: PieceColumn(
-            np.concatenate((known[key].values, more[key].values)), more[key].vocabulary
+            np.concatenate((existing[key].values, more[key].values)), more[key].vocabulary
         )
         for key in more
     }
@@ -395,10 +403,10 @@ class PieceDecoder:
         if rare:
             append(groups, "collectives", arguments.collective_rows(index, rare, words.texts))
         if rare and not self._brief:
-            others = arguments.other_rows(
+            other_arguments = arguments.other_rows(
                 index, rare, _ARGUMENTS[name].rare_keys, words.names, words.texts
             )
-            append(groups, "event_args", others)
+            append(groups, "event_args", other_arguments)
         if name == "ranges":
             append(groups, "samples", samples(group, raws, words, tally, of_ranges=True))
 
@@ -417,7 +425,7 @@ class Share:
     words: dict[str, list[Any]]
     head: bytes
     bare: bool
-    found: bool
+    has_events: bool
     """Whether there is an event list at all."""
     damage: list[str] = field(default_factory=list)
 
@@ -433,7 +441,7 @@ def decode_share(
     damage = Damage()
     opened = split_head(source.blocks(damage, progress))
     if opened is None:
-        return Share([], {}, source.head(), bare=False, found=False, damage=damage)
+        return Share([], {}, source.head(), bare=False, has_events=False, damage=damage)
     head, bare, stream = opened
     decoder = PieceDecoder(brief)
     # The C library hands blocks of a few MB back to the system each time they are freed, and
@@ -450,7 +458,7 @@ def decode_share(
     finally:
         if was_enabled:
             gc.enable()
-    return Share(pieces, decoder.vocabularies.tables(), head, bare, found=True, damage=damage)
+    return Share(pieces, decoder.vocabularies.tables(), head, bare, has_events=True, damage=damage)
 
 
 def _decode_cut(decoder: PieceDecoder, cut: PieceText, *, bare: bool) -> Piece:

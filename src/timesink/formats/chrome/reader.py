@@ -130,14 +130,14 @@ def distributed_of(fields: Mapping[str, Any], file_name: str) -> Distributed:
     info = info if isinstance(info, dict) else {}
     groups = info.get("pg_config")
     return Distributed(
-        rank=_whole(info.get("rank"), rank_in_name(file_name)),
-        world_size=_whole(info.get("world_size"), None),
+        rank=_natural_number(info.get("rank"), rank_in_name(file_name)),
+        world_size=_natural_number(info.get("world_size"), None),
         backend=str(info["backend"]) if info.get("backend") else None,
         groups=tuple(g for g in groups if isinstance(g, dict)) if isinstance(groups, list) else (),
     )
 
 
-def _whole(value: Any, otherwise: int | None) -> int | None:
+def _natural_number(value: Any, otherwise: int | None) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     return int(value) if isinstance(value, str) and _DIGITS.match(value) else otherwise
@@ -145,7 +145,7 @@ def _whole(value: Any, otherwise: int | None) -> int | None:
 
 def base_time_ns(fields: Mapping[str, Any]) -> int:
     """What the source's timestamps count from, in ns since 1970."""
-    base = _whole(fields.get("baseTimeNanoseconds"), 0) or 0
+    base = _natural_number(fields.get("baseTimeNanoseconds"), 0) or 0
     return base if base < _LARGEST_BASE_NS else 0
 
 
@@ -174,7 +174,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
     if not isinstance(crew, DecoderCrew):
         crew = DecoderCrew(source, options.jobs, options.brief)
     shares = crew.decode(options.progress)
-    if not shares[0].found:
+    if not shares[0].has_events:
         if shares[0].damage:
             reason, hint = shares[0].damage[0], "copy the file again, or record again"
         else:
@@ -205,7 +205,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
             tables[name] = frame.with_columns(times + offset_ns)
     metadata = _metadata(source, fields, assembly, tables, offset_ns)
     if brief:
-        tables = {name: each for name, each in tables.items() if name not in LEFT_OUT_IN_BRIEF}
+        tables = {name: table for name, table in tables.items() if name not in LEFT_OUT_IN_BRIEF}
     health = [
         HealthEntry(code, count, tally.examples.get(code, ""))
         for code, count in tally.counts.items()
@@ -231,11 +231,11 @@ def _end_of_list(source: SourceFile, shares: list[Share]) -> tuple[list[Share], 
         return shares, None
     if closing.number == pieces[-1].number:
         return shares, closing.rest
-    kept = [
+    trimmed_shares = [
         replace(share, pieces=[p for p in share.pieces if p.number <= closing.number])
         for share in shares
     ]
-    return kept, closing.rest + _text_of_pieces_after(source, closing.number)
+    return trimmed_shares, closing.rest + _text_of_pieces_after(source, closing.number)
 
 
 def _metadata(
@@ -256,7 +256,7 @@ def _metadata(
     in_use = sorted(number for number in busy.unique() if number is not None)
     groups = [assembly.join(group) for group in ("runtime", "device", "untyped")]
     vendor = recognise_vendor(
-        device_names=[*(one.name for one in listed), *labels.values()],
+        device_names=[*(listed_device.name for listed_device in listed), *labels.values()],
         metadata_keys=fields,
         categories=assembly.words.texts.get("categories", []),
         calls=[name for group in groups for name in group.distinct("name")],
@@ -269,7 +269,7 @@ def _metadata(
         framework = "PyTorch" if any(name.startswith("aten::") for name in operators) else None
     starts = [frame["ts_ns"].median() for frame in tables.values() if "ts_ns" in frame.columns]
     is_unix = any(isinstance(start, float) and start > _UNIX_SINCE_2001_NS for start in starts)
-    known = _CONSUMED | versions_of(fields).keys()
+    consumed_keys = _CONSUMED | versions_of(fields).keys()
     counts: Counter[str] = Counter()
     for piece in assembly.pieces:
         counts.update(piece.phases)
@@ -282,14 +282,15 @@ def _metadata(
         clock="unix" if is_unix else "monotonic",
         clock_offset_ns=offset_ns,
         # Devices that did something, for traces that list none.
-        devices=listed or tuple(Device(id=one, name=labels.get(one, "")) for one in in_use),
+        devices=listed
+        or tuple(Device(id=device_id, name=labels.get(device_id, "")) for device_id in in_use),
         distributed=distributed_of(fields, source.path.name),
         worker=worker,
         span=span,
         framework=framework,
         schema_version=schema_version if isinstance(schema_version, int) else None,
         versions=versions_of(fields),
-        extra={key: value for key, value in fields.items() if key not in known},
+        extra={key: value for key, value in fields.items() if key not in consumed_keys},
     )
 
 

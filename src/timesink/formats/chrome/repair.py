@@ -23,7 +23,7 @@ from timesink.formats.chrome.container import closes_document, event_starts, obj
 
 _EVENT_END = re.compile(rb'\}(?=\s*,?\s*\{\s*"|\s*,?\s*\]|\s*,?\s*$)')
 _EVENT_START = re.compile(rb'\{[^{}]{0,400}?"ph"\s*:\s*"|(?<=\})\s*,\s*(?P<next>\{)')
-_MOST_ENDS = 32
+_MAX_ENDS = 32
 """How many places an event that does not decode may end at before it is given up."""
 _LONGEST_MENDABLE = 256 * 1024
 _NESTING_WINDOW = 16 * 1024
@@ -104,8 +104,8 @@ class EventFinder:
 
     def next_after(self, at: int) -> int | None:
         """Where the next event starts, for all that can be told without what lies before it."""
-        known = self._searched_from <= at and (self._found is None or at <= self._found)
-        if not known:
+        is_cached = self._searched_from <= at and (self._found is None or at <= self._found)
+        if not is_cached:
             self._searched_from, self._found = at, self._search(at)
         return self._found
 
@@ -180,12 +180,12 @@ def _next_event(
         if envelope is not None:
             return envelope, first.end()
     limit = _end_of_damage(text, at, finder)
-    whole = _nested_end(text, at, limit)
-    if whole is not None:
-        envelope = _strict(text[at:whole], tally)
+    event_end = _nested_end(text, at, limit)
+    if event_end is not None:
+        envelope = _strict(text[at:event_end], tally)
         if envelope is not None:
-            return envelope, whole
-    for match in islice(_EVENT_END.finditer(text, at, limit), _MOST_ENDS):
+            return envelope, event_end
+    for match in islice(_EVENT_END.finditer(text, at, limit), _MAX_ENDS):
         segment = text[at : match.end()]
         if len(segment) <= _LONGEST_MENDABLE:
             envelope = _mended_by(_MENDS, segment, tally)
@@ -197,37 +197,37 @@ def _next_event(
 
 
 def _strict(segment: bytes, tally: Tally) -> TextEnvelope | None:
-    found = Tally()
-    segment = _mend_numbers(segment, found)
-    envelope = _decoded(segment, found)
+    local_tally = Tally()
+    segment = _mend_numbers(segment, local_tally)
+    envelope = _decode_segment(segment, local_tally)
     if envelope is not None:
-        tally.update(found)
+        tally.update(local_tally)
     return envelope
 
 
-def _decoded(segment: bytes, tally: Tally) -> TextEnvelope | None:
+def _decode_segment(segment: bytes, tally: Tally) -> TextEnvelope | None:
     try:
         if not segment.isascii():
             segment.decode("utf-8")  # the decoder does not look into arguments
         return _decode_envelope(segment)
     except msgspec.ValidationError:
-        return _coerced(segment, tally)
+        return _coerce_event(segment, tally)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 
-def _coerced(segment: bytes, tally: Tally) -> TextEnvelope | None:
+def _coerce_event(segment: bytes, tally: Tally) -> TextEnvelope | None:
     """An event with fields of unexpected types: keep what fits, count what does not."""
     fields = object_in(segment)
     if fields is None:
         return None
-    kept: dict[str, Any] = {
+    usable: dict[str, Any] = {
         key: _as_text_or_int(key, fields[key], tally)
         for key in ("ph", "cat", "name", "pid", "tid", "id")
         if key in fields
     }
     return TextEnvelope(
-        **kept,
+        **usable,
         ts=fields.get("ts", NO_RAW),
         dur=fields.get("dur", NO_RAW),
         args=fields.get("args", NO_ARGUMENTS),
@@ -313,7 +313,7 @@ def _mend_bare_words(segment: bytes, tally: Tally) -> bytes:
 
 
 def _mend_numbers(segment: bytes, tally: Tally) -> bytes:
-    return _replaced(segment, _numbers_out_of_range(segment, _quotes(segment), tally))
+    return _apply_mends(segment, _numbers_out_of_range(segment, _quotes(segment), tally))
 
 
 def _mend_quotes(segment: bytes, tally: Tally) -> bytes:
@@ -379,10 +379,10 @@ def mend_text(text: bytes, tally: Tally) -> bytes:
         *_control_characters(text, quotes, tally),
         *_numbers_out_of_range(text, quotes, tally),
     ]
-    return _replaced(text, mends)
+    return _apply_mends(text, mends)
 
 
-def _replaced(text: bytes, mends: list[Replacement]) -> bytes:
+def _apply_mends(text: bytes, mends: list[Replacement]) -> bytes:
     parts = []
     done = 0
     for start, end, replacement in sorted(mends):
@@ -410,9 +410,9 @@ def _is_inside(quotes: Positions, places: npt.ArrayLike) -> npt.NDArray[np.bool_
 def _bare_words(text: bytes, quotes: Positions, tally: Tally) -> list[Replacement]:
     mends: list[Replacement] = []
     for code, patterns in _WORDS.items():
-        found = [match.span() for pattern in patterns for match in pattern.finditer(text)]
-        inside = _is_inside(quotes, [start for start, _ in found])
-        for (start, end), in_string in zip(found, inside.tolist(), strict=True):
+        spans = [match.span() for pattern in patterns for match in pattern.finditer(text)]
+        inside = _is_inside(quotes, [start for start, _ in spans])
+        for (start, end), in_string in zip(spans, inside.tolist(), strict=True):
             before = _BEFORE_VALUE.search(text, max(0, start - 80), start)
             if not in_string and before is not None:
                 tally.add(code, 1, text[max(0, start - 40) : end])
@@ -423,10 +423,10 @@ def _bare_words(text: bytes, quotes: Positions, tally: Tally) -> list[Replacemen
 
 def _numbers_out_of_range(text: bytes, quotes: Positions, tally: Tally) -> list[Replacement]:
     """Numbers beyond what a float64 holds: no value of a file may cost more than its length."""
-    found = [match.span() for match in _LONG_NUMBER.finditer(text)]
-    inside = _is_inside(quotes, [start for start, _ in found])
+    spans = [match.span() for match in _LONG_NUMBER.finditer(text)]
+    inside = _is_inside(quotes, [start for start, _ in spans])
     mends: list[Replacement] = []
-    for (start, end), in_string in zip(found, inside.tolist(), strict=True):
+    for (start, end), in_string in zip(spans, inside.tolist(), strict=True):
         if not in_string and isinf(float(text[start:end])):
             tally.add("out_of_range", 1, text[max(0, start - 40) : min(end, start + 40)])
             mends.append((start, end, b"null"))

@@ -39,7 +39,7 @@ _DEVICE_IN_LANE = re.compile(r"\bdevice:?\s*(\d+)", re.IGNORECASE)
 _STREAM_IN_LANE = r"(?i)\bstream:?\s*(\w+)"
 _DEVICE_NUMBER = re.compile(r"^[0-9]{1,9}$")
 _COPY_WORD = re.compile(r"[A-Za-z0-9_]+")
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 _LARGEST_DEVICE_PID = 4096
 """Device lanes use the device number as pid; a larger pid is a process."""
 _AS_RECORDED = tuple(c for c in DEVICE.schema if c not in ("kind", "device", "stream"))
@@ -103,14 +103,14 @@ def _device_numbers(joined: Joined, tracks: pl.DataFrame, tally: Tally) -> Array
 
 def _device_of_process(tracks: pl.DataFrame) -> dict[str, int]:
     """Device numbers that process labels such as `GPU 3` name."""
-    found: dict[str, int] = {}
+    devices_by_pid: dict[str, int] = {}
     for pid, label in device_labels(tracks):
-        found.setdefault(pid, _device_number(label[2]))
+        devices_by_pid.setdefault(pid, _device_number(label[2]))
     for pid, name in process_names(tracks).items():
         if name in vendors.DEVICE_PROCESSES:
             # The pid of a process that is named for what it shows is not a device number.
-            found.setdefault(pid, NULL_INT)
-    return found
+            devices_by_pid.setdefault(pid, NULL_INT)
+    return devices_by_pid
 
 
 def device_labels(tracks: pl.DataFrame) -> Iterator[tuple[str, re.Match[str]]]:
@@ -159,7 +159,7 @@ def _geometry(joined: Joined) -> list[pl.Series]:
 
 def _coordinate(axis: int, text: str) -> int:
     numbers = re.findall(r"-?\d+", text)
-    if len(numbers) <= axis or len(numbers[axis]) > _MOST_DIGITS:
+    if len(numbers) <= axis or len(numbers[axis]) > _MAX_DIGITS:
         return NULL_INT
     return int(numbers[axis])
 
@@ -178,13 +178,16 @@ def with_launch_geometry(device: pl.DataFrame, runtime: Joined) -> pl.DataFrame:
     )
     columns = launches.columns[1:]
     # The device table may have none of its own.
-    absent = [pl.lit(None, pl.Int64).alias(one) for one in columns if one not in device.columns]
+    absent = [
+        pl.lit(None, pl.Int64).alias(column) for column in columns if column not in device.columns
+    ]
     joined = device.with_columns(absent).join(
         launches, on="correlation", how="left", suffix="_launch", maintain_order="left"
     )
     of_launch = pl.when(pl.col("kind") == "kernel")
     return joined.with_columns(
-        pl.coalesce(one, of_launch.then(pl.col(f"{one}_launch"))).alias(one) for one in columns
+        pl.coalesce(column, of_launch.then(pl.col(f"{column}_launch"))).alias(column)
+        for column in columns
     ).select(pl.exclude(r"^.*_launch$"))
 
 
@@ -257,10 +260,10 @@ def track_frame(joined: Joined) -> pl.DataFrame:
         pl.lit(None, dtype).alias(key) for key, dtype in columns.items() if key not in joined
     )
     frame = frame.with_columns(tid=pl.when(~pl.Series(of_process)).then(pl.col("tid")))
-    told = frame.group_by("pid", "tid", maintain_order=True).agg(
+    last_values = frame.group_by("pid", "tid", maintain_order=True).agg(
         pl.col(*columns).drop_nulls().last()
     )
-    return told.rename({"lane_name": "name"})
+    return last_values.rename({"lane_name": "name"})
 
 
 _KIND = {name: number for number, name in enumerate(HOST_KINDS)}
@@ -313,8 +316,8 @@ def build_tables(
 
 def _operator_kinds(joined: Joined) -> Array:
     """Kinds by category, but of ranges that say where calls come from."""
-    told = joined.map_words("name", _told_kind, -1)
-    return np.where(told >= 0, told, joined.kinds(vendors.HOST_CATEGORIES, HOST_KINDS))
+    kind_codes = joined.map_words("name", _told_kind, -1)
+    return np.where(kind_codes >= 0, kind_codes, joined.kinds(vendors.HOST_CATEGORIES, HOST_KINDS))
 
 
 def _told_kind(name: str) -> int:
@@ -375,10 +378,10 @@ def _pair_begins_and_ends(joined: Joined, tally: Tally) -> Joined:
 
 
 def _note_unknown_categories(joined: Joined, tally: Tally) -> None:
-    known = joined.map_words(
+    is_listed = joined.map_words(
         "category", lambda text: text.lower() in vendors.HOST_CATEGORIES, missing=True
     )
-    unknown = joined.take(~known) if len(joined) else joined
+    unknown = joined.take(~is_listed) if len(joined) else joined
     if len(unknown):
         tally.add("unknown_category", len(unknown), ", ".join(unknown.distinct("category")[:8]))
 

@@ -26,10 +26,12 @@ from timesink.model.schema import DEVICE, HOST, MEMORY, TraceTable
 from timesink.model.trace import Device, Trace
 
 
-def _arguments(table: TraceTable, *kept: ArgumentSet) -> dict[str, str]:
+def _arguments(table: TraceTable, *argument_sets: ArgumentSet) -> dict[str, str]:
     """Columns of a table, and what their arguments are called by who reads them back."""
-    every = (argument for one in kept for argument in one.kept)
-    return {one.column: one.keys[0] for one in every if one.column in table.schema}
+    every = (argument for argument_set in argument_sets for argument in argument_set.arguments)
+    return {
+        argument.column: argument.keys[0] for argument in every if argument.column in table.schema
+    }
 
 
 _OF_HOST = _arguments(HOST, OPERATOR, PYTHON, RUNTIME)
@@ -172,14 +174,14 @@ def _device_properties(device: Device, *, as_recorded: bool) -> dict[str, Any]:
     named = {**device.properties, "id": device.id, "name": device.name}
     if as_recorded:
         return named
-    known: dict[str, Any] = {
+    properties: dict[str, Any] = {
         "totalGlobalMem": device.memory_bytes,
         "numSms": device.multiprocessors,
     }
     major, _, minor = (device.compute_capability or "").partition(".")
     if major.isdigit() and minor.isdigit():
-        known |= {"computeMajor": int(major), "computeMinor": int(minor)}
-    return {**named, **{key: value for key, value in known.items() if value is not None}}
+        properties |= {"computeMajor": int(major), "computeMinor": int(minor)}
+    return {**named, **{key: value for key, value in properties.items() if value is not None}}
 
 
 def events(trace: Trace) -> Iterator[Event]:
@@ -205,8 +207,8 @@ def events(trace: Trace) -> Iterator[Event]:
             row["category"] = DEVICE_CATEGORIES.get(row["kind"])
         yield _device_event({**row, "tid": row["lane"]}, offset, rare)
     for row in _iterate(trace.lazy("memory")):
-        given = _given(row, MEMORY_ARGUMENTS)
-        yield {"ph": "i", "s": "t", "name": "[memory]", **_place(row, offset), "args": given}
+        arguments = _present_values(row, MEMORY_ARGUMENTS)
+        yield {"ph": "i", "s": "t", "name": "[memory]", **_place(row, offset), "args": arguments}
     # Lane of each slice that is not drawn where it was recorded, by what its arrow knows of it.
     rows = list(_iterate(beside_others))
     moved = {(r["pid"], r["tid"], r["ts_ns"], r["correlation"]): r["lane"] for r in rows}
@@ -236,8 +238,8 @@ def _iterate(frame: pl.LazyFrame) -> Iterator[Event]:
 def _extra_tracks(trace: Trace, beside_others: pl.LazyFrame) -> Iterator[Event]:
     """Rows like those of `tracks` for the lanes beside others: the same order, a telling name."""
     moved = beside_others.select("pid", "tid", "lane", "stream").unique()
-    known = trace.lazy("tracks").select("pid", "tid", "sort_index")
-    for row in _iterate(moved.join(known, on=["pid", "tid"], how="left")):
+    tracks = trace.lazy("tracks").select("pid", "tid", "sort_index")
+    for row in _iterate(moved.join(tracks, on=["pid", "tid"], how="left")):
         suffix = row["lane"].removeprefix(row["tid"])
         name = f"stream {row['stream']}{suffix}"
         yield {**row, "tid": row["lane"], "name": name, "labels": None}
@@ -247,7 +249,7 @@ def _rare_arguments(trace: Trace) -> dict[int, Event]:
     """Arguments that live in tables of their own, by event."""
     rare: dict[int, Event] = {}
     for row in _iterate(trace.lazy("collectives")):
-        rare.setdefault(row["index"], {}).update(_given(row, COLLECTIVE_ARGUMENTS))
+        rare.setdefault(row["index"], {}).update(_present_values(row, COLLECTIVE_ARGUMENTS))
     for row in _iterate(trace.lazy("event_args")):
         rare.setdefault(row["index"], {})[row["key"]] = _json_or_text(row["value"])
     ranges = trace.lazy("counters").filter(pl.col("source") == "profiler_range")
@@ -265,31 +267,31 @@ def _track_events(row: Event) -> Iterable[Event]:
 
 
 def _host_event(row: Event, offset: int, rare: Mapping[int, Event]) -> Event:
-    given = _given(row, HOST_ARGUMENTS)
+    arguments = _present_values(row, HOST_ARGUMENTS)
     for column, key in HOST_JSON_ARGUMENTS.items():
         if row[column] is not None:
-            given[key] = _json_or_text(row[column])
-    given |= rare.get(row["index"], {})
+            arguments[key] = _json_or_text(row[column])
+    arguments |= rare.get(row["index"], {})
     if row["kind"] == "instant":
-        return {"ph": "i", "s": "t", **_label(row), **_place(row, offset), "args": given}
-    return _slice(row, offset, given)
+        return {"ph": "i", "s": "t", **_label(row), **_place(row, offset), "args": arguments}
+    return _slice(row, offset, arguments)
 
 
 def _device_event(row: Event, offset: int, rare: Mapping[int, Event]) -> Event:
-    given = _given(row, DEVICE_ARGUMENTS)
+    arguments = _present_values(row, DEVICE_ARGUMENTS)
     if row["stream"] is not None:
-        given["stream"] = as_number(row["stream"])
+        arguments["stream"] = as_number(row["stream"])
     for key in ("grid", "block"):
         if row[f"{key}_x"] is not None:
-            given[key] = [row[f"{key}_{axis}"] for axis in "xyz"]
+            arguments[key] = [row[f"{key}_{axis}"] for axis in "xyz"]
     if row["kind"] == "memcpy" and row["copy_direction"] not in (None, "other"):
-        given["kind"] = row["copy_direction"]
-    return _slice(row, offset, {**given, **rare.get(row["index"], {})})
+        arguments["kind"] = row["copy_direction"]
+    return _slice(row, offset, {**arguments, **rare.get(row["index"], {})})
 
 
-def _slice(row: Event, offset: int, given: Event) -> Event:
+def _slice(row: Event, offset: int, arguments: Event) -> Event:
     dur = _microseconds(row["dur_ns"])
-    return {"ph": "X", **_label(row), **_place(row, offset), "dur": dur, "args": given}
+    return {"ph": "X", **_label(row), **_place(row, offset), "dur": dur, "args": arguments}
 
 
 def _label(row: Event) -> Event:
@@ -302,7 +304,7 @@ def _place(row: Event, offset: int) -> Event:
     return {**lane, "ts": _microseconds(row["ts_ns"] - offset)}
 
 
-def _given(row: Event, columns: Mapping[str, str]) -> Event:
+def _present_values(row: Event, columns: Mapping[str, str]) -> Event:
     return {key: row[column] for column, key in columns.items() if row[column] is not None}
 
 

@@ -41,11 +41,11 @@ from timesink.model.health import HealthEntry
 from timesink.model.schema import KERNEL_CALLS, KERNEL_METRICS
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.model.vendors import NVIDIA
-from timesink.recorder.ncu import REPORT_SUFFIX, find_ncu, import_commands, shown
+from timesink.recorder.ncu import REPORT_SUFFIX, command_line, find_ncu, import_commands
 from timesink.recorder.ncu.table import PLAIN_NUMBERS, TABLE_HEAD
 
 _SHAPE = r"(\d+)\D+(\d+)\D+(\d+)"
-_MOST_NAMED = 6
+_MAX_NAMED = 6
 
 
 def build_tables(gathered: GatheredLaunches) -> tuple[dict[str, pl.DataFrame], list[HealthEntry]]:
@@ -58,20 +58,22 @@ def build_tables(gathered: GatheredLaunches) -> tuple[dict[str, pl.DataFrame], l
         filled, best = _column(rule, values, metrics, calls.height)
         calls = calls.with_columns(filled)
         placed.append(best)
-    lacking = {
+    null_counts = {
         rule.column: calls[rule.column].null_count()
         for rule in COLUMN_RULES
-        if rule.choices(gathered.asked)
+        if rule.choices(gathered.metric_names)
     }
     # Shapes from metrics, where the page does not print them beside the name.
     for column, metric in SHAPE_METRICS.items():
         if metric in metrics and calls[column].null_count():
-            found = values.filter(_is_any("metric", [metric]))
-            sizes = _per_launch(found, calls.height, one_metric=True).cast(pl.Int64, strict=False)
+            shape_values = values.filter(_is_any("metric", [metric]))
+            sizes = _per_launch(shape_values, calls.height, one_metric=True).cast(
+                pl.Int64, strict=False
+            )
             calls = calls.with_columns(pl.col(column).fill_null(sizes))
     named = [f"{metric} is {text}" for metric, text in gathered.words.items()]
     health.append(HealthEntry("text_metrics", len(named), named[0] if named else ""))
-    health += _missing(gathered, lacking, calls.height)
+    health += _missing_metrics(gathered, null_counts, calls.height)
     tables = {
         "kernel_calls": conform(
             calls.with_columns(pl.col("device").cast(pl.String).cast(pl.Int32, strict=False)),
@@ -94,9 +96,9 @@ def _column(
     placed = None
     for names in rule.choices(metrics):
         fits = _is_any("metric", names) & _is_any("unit", rule.units)
-        found = values.lazy().filter(fits).select("index", "value").collect()
-        if found.height:
-            column = column.fill_null(_per_launch(found, launches, one_metric=len(names) == 1))
+        rows = values.lazy().filter(fits).select("index", "value").collect()
+        if rows.height:
+            column = column.fill_null(_per_launch(rows, launches, one_metric=len(names) == 1))
             placed = fits if placed is None else placed
     if rule.column == "dur_ns":
         # Nothing lasts less than no time: such a value says as little as none.
@@ -108,13 +110,13 @@ def _is_any(column: str, texts: Sequence[str]) -> pl.Expr:
     return pl.any_horizontal(pl.col(column) == text for text in texts)
 
 
-def _per_launch(found: pl.DataFrame, launches: int, *, one_metric: bool) -> pl.Series:
+def _per_launch(rows: pl.DataFrame, launches: int, *, one_metric: bool) -> pl.Series:
     """One value for every launch, null where there is none; the largest where there are several."""
     # Values are in the order of their launches.
-    if not one_metric or (found["index"].diff() == 0).any():
-        found = found.group_by("index").agg(pl.col("value").max())
+    if not one_metric or (rows["index"].diff() == 0).any():
+        rows = rows.group_by("index").agg(pl.col("value").max())
     column = pl.Series("value", [None], dtype=pl.Float64).new_from_index(0, launches)
-    return column.scatter(found["index"], found["value"])
+    return column.scatter(rows["index"], rows["value"])
 
 
 def _with_shapes(launches: pl.DataFrame) -> pl.DataFrame:
@@ -156,21 +158,28 @@ def _device(
     )
 
 
-def _missing(
-    gathered: GatheredLaunches, lacking: Mapping[str, int], launches: int
+def _missing_metrics(
+    gathered: GatheredLaunches, null_counts: Mapping[str, int], launches: int
 ) -> list[HealthEntry]:
     """Metrics that were asked for and are not there for every launch, or for none."""
     of_columns = {
-        name for rule in COLUMN_RULES for group in rule.choices(gathered.asked) for name in group
+        name
+        for rule in COLUMN_RULES
+        for group in rule.choices(gathered.metric_names)
+        for name in group
     }
-    others = {name: count for name, count in gathered.missing.items() if name not in of_columns}
-    never = [name for name, count in others.items() if count >= launches]
-    counts = {name: count for name, count in (*lacking.items(), *others.items()) if count}
+    other_metrics = {
+        name: count for name, count in gathered.missing.items() if name not in of_columns
+    }
+    never = [name for name, count in other_metrics.items() if count >= launches]
+    counts = {
+        name: count for name, count in (*null_counts.items(), *other_metrics.items()) if count
+    }
     some = [f"{name}: {counts[name]} of {launches}" for name in counts if name not in never]
     most = max((count for name, count in counts.items() if name not in never), default=0)
 
     def listed(names: list[str]) -> str:
-        return ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+        return ", ".join(names[:_MAX_NAMED]) + (", ..." if len(names) > _MAX_NAMED else "")
 
     return [
         HealthEntry("missing_metric", most, listed(some)),
@@ -201,17 +210,17 @@ def exported_blocks(source: SourceFile) -> Iterator[bytes]:
         path = source.path
         is_named = path.name.lower().endswith(REPORT_SUFFIX)
         stem = path.name[: -len(REPORT_SUFFIX)] if is_named else path.name
-        command = shown(import_commands("ncu", path.name)[0])
+        command = command_line(import_commands("ncu", path.name)[0])
         raise UnreadableError(
             f"{path}: a binary Nsight Compute report, and ncu is not installed here",
-            f"where it is, run  {command} > {shown([f'{stem}.csv'])}  and give the .csv; "
+            f"where it is, run  {command} > {command_line([f'{stem}.csv'])}  and give the .csv; "
             "or set TIMESINK_NCU to the program",
         )
     with source.plain_file(f"report{REPORT_SUFFIX}") as report:
-        yield from _printed(import_commands(program, report), source.path)
+        yield from _output_blocks(import_commands(program, report), source.path)
 
 
-def _printed(commands: Sequence[list[str]], path: Path) -> Iterator[bytes]:
+def _output_blocks(commands: Sequence[list[str]], path: Path) -> Iterator[bytes]:
     """What the first of the commands prints that knows its options."""
     environment = {**os.environ, **PLAIN_NUMBERS}
     for command in commands:
@@ -232,9 +241,9 @@ def _printed(commands: Sequence[list[str]], path: Path) -> Iterator[bytes]:
             return
         if is_passed_on:
             break
-    said = _ERROR.search(head[:_HEAD_BYTES])
+    match = _ERROR.search(head[:_HEAD_BYTES])
     code = f"exit code {process.returncode}"
-    reason = said[1].decode("utf-8", "replace").strip() if said else code
+    reason = match[1].decode("utf-8", "replace").strip() if match else code
     raise UnreadableError(
         f"{path}: ncu cannot read this report ({reason})",
         "use an ncu at least as new as the one that wrote it (TIMESINK_NCU names the program)",
@@ -326,17 +335,17 @@ def _describe(source: SourceFile, pages: Pages, layout: str, calls: pl.DataFrame
     name = collected.get("device")
     version = collected.get("ncu")
     # The devices of the launches, by number; `name` is that of an only one if no page says it.
-    known = calls.group_by("device").agg(pl.col("compute_capability").drop_nulls().first())
-    found = known.drop_nulls("device").sort("device").rows()
-    alone = (name if isinstance(name, str) else "") if len(found) == 1 else ""
+    capabilities = calls.group_by("device").agg(pl.col("compute_capability").drop_nulls().first())
+    device_rows = capabilities.drop_nulls("device").sort("device").rows()
+    only_name = (name if isinstance(name, str) else "") if len(device_rows) == 1 else ""
     return Metadata(
         source=str(source.path),
         format=NAME,
         vendor=NVIDIA.name,
         events=calls.height,
         devices=tuple(
-            _device(number, capability, pages.launches.properties.get(str(number), {}), alone)
-            for number, capability in found
+            _device(number, capability, pages.launches.properties.get(str(number), {}), only_name)
+            for number, capability in device_rows
         ),
         versions={"ncu": str(version)} if version else {},
         extra=extra,

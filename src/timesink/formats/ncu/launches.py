@@ -52,9 +52,9 @@ def _bare(name: str) -> str:
 
 def _rules() -> Iterator[ColumnRule]:
     rows = csv_rows(Path(__file__).with_name("columns.csv"))
-    for (column, units), own in groupby(rows, itemgetter("column", "units")):
+    for (column, units), group in groupby(rows, itemgetter("column", "units")):
         printed = tuple("" if unit == "none" else unit for unit in units.split())
-        yield ColumnRule(column, printed, tuple(re.compile(row["pattern"]) for row in own))
+        yield ColumnRule(column, printed, tuple(re.compile(row["pattern"]) for row in group))
 
 
 COLUMN_RULES = tuple(_rules())
@@ -103,7 +103,7 @@ class GatheredLaunches:
     """By metric: rows that say in a word that there is no value."""
     words: dict[str, str] = field(default_factory=dict)
     """Metrics with values that are no numbers, and one such value."""
-    asked: set[str] = field(default_factory=set)
+    metric_names: set[str] = field(default_factory=set)
     """Metrics the pages name, with or without values."""
     pieces: int = 0
     _launches: list[pl.DataFrame] = field(default_factory=list)
@@ -138,9 +138,9 @@ class GatheredLaunches:
         if any(power for _, power in units.values()):
             # As they are written behind a number; nothing for the base unit itself.
             written = {text: f"e{power}" if power else "" for text, (_, power) in units.items()}
-            exponents = _mapped(rows["unit"], written)
+            exponents = _map_texts(rows["unit"], written)
         numbers = to_numbers(rows["text"], self.decimal, exponents)
-        base = _mapped(rows["unit"], {text: unit for text, (unit, _) in units.items()})
+        base = _map_texts(rows["unit"], {text: unit for text, (unit, _) in units.items()})
         read = rows.select(
             (pl.col("piece") + offset).cast(pl.UInt32),
             "section",
@@ -159,7 +159,7 @@ class GatheredLaunches:
         launches, rows = part
         names = {name for name in rows["metric"].unique().to_list() if name}
         of_machine = {name for name in names if is_of_machine(name)}
-        self.asked |= names - of_machine
+        self.metric_names |= names - of_machine
         if not of_machine:
             return rows
         properties = pl.Series(sorted(of_machine), dtype=_TEXT).implode()
@@ -177,24 +177,24 @@ class GatheredLaunches:
     def _note_absent(self, rows: pl.DataFrame) -> None:
         """Count values that are missing; note metrics whose values are words."""
         absent = is_missing(rows["text"])
-        said = rows.filter(absent & (rows["text"] != ""))["metric"].drop_nulls().value_counts()
-        self.missing.update(dict(said.iter_rows()))
+        counts = rows.filter(absent & (rows["text"] != ""))["metric"].drop_nulls().value_counts()
+        self.missing.update(dict(counts.iter_rows()))
         words = rows.filter(~absent).unique("metric", keep="first", maintain_order=True)
         for metric, text in words.select("metric", "text").iter_rows():
             self.words.setdefault(metric or "", text)
 
 
-def _mapped(printed: pl.Series, meaning: dict[str | None, str]) -> pl.Series:
+def _map_texts(printed: pl.Series, meaning: dict[str | None, str]) -> pl.Series:
     """Every text replaced by what it means; there are few different ones."""
     if len(meaning) == 1:
         only = next(iter(meaning.values()))
         return pl.Series([only]).new_from_index(0, len(printed))
-    known = pl.DataFrame(
+    lookup = pl.DataFrame(
         {"printed": pl.Series(list(meaning), dtype=_TEXT), "meaning": list(meaning.values())}
     )
     return (
         pl.DataFrame({"printed": printed.cast(_TEXT)})
-        .join(known, on="printed", how="left", maintain_order="left", nulls_equal=True)
+        .join(lookup, on="printed", how="left", maintain_order="left", nulls_equal=True)
         .get_column("meaning")
     )
 
@@ -234,9 +234,9 @@ def merge_pieces(launches: pl.DataFrame, values: pl.DataFrame) -> Merged:
     # Hashes may be equal by chance, which costs a closer look and nothing else.
     if not (numbered.hash_rows().n_unique() < numbered.height):
         return launches.rename({"piece": "index"}), values.rename({"piece": "index"}), []
-    own = pl.col("launch_id").is_null()
-    first = pl.when(own).then("piece").otherwise(pl.col("piece").min().over(KEY))
-    return _merged(launches.with_columns(first=first), values)
+    is_unnumbered = pl.col("launch_id").is_null()
+    first = pl.when(is_unnumbered).then("piece").otherwise(pl.col("piece").min().over(KEY))
+    return _merge_by_key(launches.with_columns(first=first), values)
 
 
 def _split_pieces(
@@ -264,7 +264,7 @@ def _split_pieces(
     )
 
 
-def _merged(firsts: pl.DataFrame, values: pl.DataFrame) -> Merged:
+def _merge_by_key(firsts: pl.DataFrame, values: pl.DataFrame) -> Merged:
     """One row per launch, where some launches have several pieces."""
     shared = firsts.filter(pl.col("first").is_duplicated()).select("piece", "first")
     rows = values.join(shared, on="piece", how="inner", maintain_order="left").with_columns(
@@ -301,13 +301,13 @@ def _merged(firsts: pl.DataFrame, values: pl.DataFrame) -> Merged:
     )
     again = sorted_out.filter(pl.col("differs"))
     health = [
-        HealthEntry("repeated_rows", repeated.height, _named(repeated, firsts)),
-        HealthEntry("restarted_ids", again.height, _named(again, firsts)),
+        HealthEntry("repeated_rows", repeated.height, _first_piece_text(repeated, firsts)),
+        HealthEntry("restarted_ids", again.height, _first_piece_text(again, firsts)),
     ]
     return launches, joined, health
 
 
-def _named(pieces: pl.DataFrame, launches: pl.DataFrame) -> str:
+def _first_piece_text(pieces: pl.DataFrame, launches: pl.DataFrame) -> str:
     """The first of some pieces, in words."""
     if pieces.is_empty():
         return ""

@@ -74,18 +74,18 @@ class DecimalEvidence:
         rows = pl.DataFrame({"text": texts, "unit": units}).gather_every(every)
         text = _without_spaces(pl.col("text"))
         unit = pl.col("unit").cast(pl.String)
-        whole, small = unit.is_in(WHOLE_UNITS), unit.is_in(SMALL_UNITS)
+        is_integer, small = unit.is_in(WHOLE_UNITS), unit.is_in(SMALL_UNITS)
         after_point = text.str.contains(_THREE_AFTER_POINT)
         after_comma = text.str.contains(_THREE_AFTER_COMMA)
-        found = rows.select(
+        counts = rows.select(
             certain_point=text.str.contains(_CERTAIN_POINT).sum(),
             certain_comma=text.str.contains(_CERTAIN_COMMA).sum(),
-            likely_point=((whole & after_comma) | (small & after_point)).sum(),
-            likely_comma=((whole & after_point) | (small & after_comma)).sum(),
+            likely_point=((is_integer & after_comma) | (small & after_point)).sum(),
+            likely_comma=((is_integer & after_point) | (small & after_comma)).sum(),
         ).row(0, named=True)
         for mark, name in ((POINT, "point"), (COMMA, "comma")):
-            self.certain[mark] += found[f"certain_{name}"]
-            self.likely[mark] += found[f"likely_{name}"]
+            self.certain[mark] += counts[f"certain_{name}"]
+            self.likely[mark] += counts[f"likely_{name}"]
 
 
 def to_numbers(texts: pl.Series, decimal: str, exponents: pl.Series | None = None) -> pl.Series:
@@ -191,21 +191,21 @@ def stretches(blocks: Iterable[bytes], size: int = STRETCH) -> Iterator[bytes]:
     def plain_ends(text: bytes) -> bytes:
         return text.replace(b"\r\n", b"\n") if b"\r" in text else text
 
-    held: list[bytes] = []
+    chunks: list[bytes] = []
     length = 0
     for place, block in enumerate(blocks):
-        held.append(block if place else block.removeprefix(_BOM))
-        length += len(held[-1])
+        chunks.append(block if place else block.removeprefix(_BOM))
+        length += len(chunks[-1])
         if length < size:
             continue
-        text = b"".join(held)
+        text = b"".join(chunks)
         end = text.rfind(b"\n") + 1
         if end:
             yield plain_ends(text[:end])
-        held = [text[end:]] if end < len(text) else []
+        chunks = [text[end:]] if end < len(text) else []
         length = len(text) - end
-    if held:
-        yield plain_ends(b"".join(held))
+    if chunks:
+        yield plain_ends(b"".join(chunks))
 
 
 def ahead(items: Iterator[_Item]) -> Iterator[_Item]:

@@ -24,7 +24,7 @@ from timesink.recorder.ncu.table import MARK
 COLLECTED = MARK.encode()
 """How the line starts in which `timesink ncu` says what it recorded, and how."""
 _COLLECTED_LINE = re.compile(rb"^" + re.escape(COLLECTED) + rb"([^\n]*)$", re.MULTILINE)
-_SAID = re.compile(rb"==(PROF|WARNING|ERROR)== ?([^\n]*)|^ +(Warning): ([^\n]*)", re.MULTILINE)
+_MESSAGE = re.compile(rb"==(PROF|WARNING|ERROR)== ?([^\n]*)|^ +(Warning): ([^\n]*)", re.MULTILINE)
 _SPECIAL = {
     "uncontrolled_clocks": re.compile(r"unmodified GPU clocks|without fixed GPU frequencies"),
     "uncontrolled_caches": re.compile(r"(?i)uncontrolled GPU caches|without .*cache control"),
@@ -32,7 +32,7 @@ _SPECIAL = {
 """Warnings that mean something for the numbers."""
 _NOTHING = re.compile(r"No (?:kernels|ranges|results) were profiled", re.IGNORECASE)
 _REPORT = "Report: "
-_MOST_NOTES = 100
+_MAX_NOTES = 100
 _LONGEST_EXAMPLE = 160
 
 
@@ -55,22 +55,22 @@ class ProfilerLog:
             return
         if COLLECTED in text:
             text = _COLLECTED_LINE.sub(self._note_collected, text)
-        for found in _SAID.finditer(text):
-            self._note(found)
-        lines = [line for line in _SAID.sub(b"", text).split(b"\n") if line.strip()]
+        for match in _MESSAGE.finditer(text):
+            self._note(match)
+        lines = [line for line in _MESSAGE.sub(b"", text).split(b"\n") if line.strip()]
         self.program_lines += len(lines)
         if lines and not self.program_example:
-            self.program_example = shortened(lines[0].strip(), _LONGEST_EXAMPLE)
+            self.program_example = shorten(lines[0].strip(), _LONGEST_EXAMPLE)
 
-    def _note(self, found: re.Match[bytes]) -> None:
-        kind = (found[1] or found[3]).upper()
-        said = (found[2] or found[4] or b"").decode("utf-8", "replace").strip()
-        if kind == b"PROF" and said.startswith(_REPORT):
-            self.report = said.removeprefix(_REPORT).strip()
-        if kind == b"PROF" or not said:
+    def _note(self, match: re.Match[bytes]) -> None:
+        kind = (match[1] or match[3]).upper()
+        message = (match[2] or match[4] or b"").decode("utf-8", "replace").strip()
+        if kind == b"PROF" and message.startswith(_REPORT):
+            self.report = message.removeprefix(_REPORT).strip()
+        if kind == b"PROF" or not message:
             return
         notes = self.errors if kind == b"ERROR" else self.warnings
-        notes[said] = notes.get(said, 0) + 1
+        notes[message] = notes.get(message, 0) + 1
 
     def _note_collected(self, line: re.Match[bytes]) -> bytes:
         """Keep what the first recording of the file says; what is no such line stays."""
@@ -86,7 +86,7 @@ class ProfilerLog:
     @property
     def notes(self) -> list[str]:
         """Distinct warnings and errors, errors first."""
-        return [*self.errors, *self.warnings][:_MOST_NOTES]
+        return [*self.errors, *self.warnings][:_MAX_NOTES]
 
     @property
     def says_nothing_profiled(self) -> bool:
@@ -95,21 +95,21 @@ class ProfilerLog:
     def health(self) -> list[HealthEntry]:
         """The notes as health: those with a meaning of their own apart."""
         entries = [
-            HealthEntry("profiler_error", count, said) for said, count in self.errors.items()
+            HealthEntry("profiler_error", count, message) for message, count in self.errors.items()
         ]
         entries.append(HealthEntry("log_lines", self.program_lines, self.program_example))
         # Versions word the same in several ways; it is still one fact about the run.
         special: dict[str, HealthEntry] = {}
-        for said, count in self.warnings.items():
-            code = next((code for code, words in _SPECIAL.items() if words.search(said)), "")
+        for message, count in self.warnings.items():
+            code = next((code for code, words in _SPECIAL.items() if words.search(message)), "")
             if code:
-                special.setdefault(code, HealthEntry(code, 1, said))
+                special.setdefault(code, HealthEntry(code, 1, message))
             else:
-                entries.append(HealthEntry("profiler_warning", count, said))
+                entries.append(HealthEntry("profiler_warning", count, message))
         return [*entries, *special.values()]
 
 
-def shortened(line: bytes, longest: int) -> str:
+def shorten(line: bytes, longest: int) -> str:
     text = line.decode("utf-8", "replace")
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
@@ -192,19 +192,19 @@ class CsvPages:
         return b""
 
     def _take_one_by_one(self, table: CsvTable, lines: bytes) -> None:
-        rows, others = [], []
+        rows, other_lines = [], []
         for line in lines.split(b"\n"):
             if table.is_row(line):
                 rows.append(line)
             elif (start := table.row_inside(line)) >= 0:
-                others.append(line[:start])
+                other_lines.append(line[:start])
                 rows.append(line[start:])
             else:
-                others.append(line)
-        self.log.add(b"\n".join(others))
+                other_lines.append(line)
+        self.log.add(b"\n".join(other_lines))
         # Without a line end, the last line may have been cut where the file was.
         if rows and not lines.endswith(b"\n") and not table.is_whole(rows[-1]):
-            self.cut_line = shortened(rows.pop(), 120)
+            self.cut_line = shorten(rows.pop(), 120)
         if not rows:
             return
         try:
@@ -213,20 +213,20 @@ class CsvPages:
             self._take_whole_rows(table, rows)
 
     def _take_whole_rows(self, table: CsvTable, rows: list[bytes]) -> None:
-        whole = [row for row in rows if table.is_whole(row)]
+        complete_rows = [row for row in rows if table.is_whole(row)]
         self._note_bad([row for row in rows if not table.is_whole(row)])
-        text = b"\n".join(whole).decode("utf-8", "replace")
+        text = b"\n".join(complete_rows).decode("utf-8", "replace")
         self.invalid_bytes += text.count("\ufffd")
         try:
-            if whole:
+            if complete_rows:
                 self.launches.add(table.part_of(text.encode()), self.runs)
         except BadRowsError:
-            self._note_bad(whole)
+            self._note_bad(complete_rows)
 
     def _note_bad(self, rows: list[bytes]) -> None:
         self.bad_rows += len(rows)
         if rows and not self.bad_example:
-            self.bad_example = shortened(rows[0], 120)
+            self.bad_example = shorten(rows[0], 120)
 
 
 def split_at_headers(text: bytes) -> Iterator[tuple[bool, bytes]]:
@@ -249,7 +249,7 @@ def has_header(text: bytes) -> bool:
 
 def _header_starts(text: bytes) -> list[int]:
     """Where header lines begin; a program may have left its last line open before a quoted one."""
-    return sorted(found.start() for mark in _HEADER_STARTS for found in mark.finditer(text))
+    return sorted(match.start() for mark in _HEADER_STARTS for match in mark.finditer(text))
 
 
 # The pages as text: one block per launch, tables between dashed rules, advice in prose.
@@ -314,8 +314,8 @@ class TextPage:
         """Take in everything; yields after each stretch, so that a caller may stop."""
         for text in stretches(blocks):
             lines = text.decode("utf-8", "replace").removesuffix("\n").split("\n")
-            others = [line for line in lines if not self._take(line)]
-            self.log.add("\n".join(others).encode())
+            other_lines = [line for line in lines if not self._take(line)]
+            self.log.add("\n".join(other_lines).encode())
             self._hand_over(len(self._places) - 1)
             yield
         self._hand_over(len(self._places))

@@ -115,8 +115,8 @@ class CsvTable:
 
     def row_inside(self, line: bytes) -> int:
         """Where a whole row begins behind other text on its line; -1 if there is none."""
-        found = self._row_start.search(line) if self.is_quoted else None
-        return found.start() if found and self.is_whole(line[found.start() :]) else -1
+        match = self._row_start.search(line) if self.is_quoted else None
+        return match.start() if match and self.is_whole(line[match.start() :]) else -1
 
     def part_of(self, rows: bytes) -> LaunchPart:
         """The launches of some rows.  Raises BadRowsError when a line among the rows is none."""
@@ -198,7 +198,7 @@ def _with_all(frame: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
 
 def _long(frame: pl.DataFrame, metrics: list[str], units: dict[str, str]) -> pl.DataFrame:
     """One row per launch and metric, in the order of the launches."""
-    known = pl.DataFrame(
+    metric_units = pl.DataFrame(
         {
             "metric": pl.Series(metrics, dtype=pl.Categorical),
             "unit": pl.Series([units.get(name, "") for name in metrics], dtype=pl.Categorical),
@@ -209,7 +209,7 @@ def _long(frame: pl.DataFrame, metrics: list[str], units: dict[str, str]) -> pl.
         {"metric": pl.Categorical(), "text": pl.String()}
     )
     return (
-        long.join(known, on="metric", how="left", maintain_order="left")
+        long.join(metric_units, on="metric", how="left", maintain_order="left")
         .select("piece", pl.lit(None, pl.Categorical).alias("section"), "metric", "unit", "text")
         .sort("piece", maintain_order=True)
     )

@@ -51,8 +51,8 @@ SLOWNESS = tuple(
     Kind(row["name"], row["cause"], row["summary"], float(row["share_of_steps"]))
     for row in csv_rows(Path(__file__).with_name("slowness.csv"))
 )
-KIND_OF_NAME: Mapping[str, Kind] = {one.name: one for one in SLOWNESS}
-CAUSE_OF_KIND: Mapping[str, str] = {one.name: one.cause for one in SLOWNESS}
+KIND_OF_NAME: Mapping[str, Kind] = {kind.name: kind for kind in SLOWNESS}
+CAUSE_OF_KIND: Mapping[str, str] = {kind.name: kind.cause for kind in SLOWNESS}
 KINDS = tuple(CAUSE_OF_KIND)
 
 
@@ -200,9 +200,9 @@ SCHEMA = "timesink/lab-ranks/1"
 
 def truth_told(plan: Plan, truth: Truth) -> dict[str, Any]:
     """The plan and what came of it, as JSON has it."""
-    said = asdict(truth)
-    said["files"] = [Path(file).name for file in truth.files]
-    return {"schema": SCHEMA, "plan": asdict(plan), **said}
+    fields = asdict(truth)
+    fields["files"] = [Path(file).name for file in truth.files]
+    return {"schema": SCHEMA, "plan": asdict(plan), **fields}
 
 
 def write_truth(folder: Path, plan: Plan, truth: Truth) -> Path:
@@ -250,7 +250,7 @@ class Operator:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class Traffic:
     """A collective call, as PyTorch and NCCL name it in four places."""
 
     operator: str
@@ -259,9 +259,9 @@ class Talk:
     kernel: str
 
 
-def _talk(operator: str, collective: str, annotation: str, kernel: str) -> Talk:
+def _talk(operator: str, collective: str, annotation: str, kernel: str) -> Traffic:
     kernel = f"ncclDevKernel_{kernel}(ncclDevKernelArgsStorage<4096ul>)"
-    return Talk(f"c10d::{operator}", collective, f"nccl:{annotation}", kernel)
+    return Traffic(f"c10d::{operator}", collective, f"nccl:{annotation}", kernel)
 
 
 _SCATTER, _GATHER = "_reduce_scatter_base", "_allgather_base"
@@ -365,9 +365,9 @@ def stage_program(plan: Plan, stage: int, *, extra_layers: int = 0) -> StageProg
     return _Builder(plan, stage, plan.layers + extra_layers).program()
 
 
-def _operators(given: Sequence[Operator], thread: str = "main") -> Iterator[HostCall]:
-    for one in given:
-        yield HostCall("operator", one.host_us, thread, one)
+def _operators(operators: Sequence[Operator], thread: str = "main") -> Iterator[HostCall]:
+    for operator in operators:
+        yield HostCall("operator", operator.host_us, thread, operator)
 
 
 class _Builder:

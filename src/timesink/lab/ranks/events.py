@@ -72,8 +72,11 @@ class Events:
     def _bounds(self) -> tuple[Ints, Floats, Ints, Floats, Floats, Ints, Ints]:
         """Where events on the host begin and end, and the kernels of those on the device."""
         on_host = [*self.host, *self.runtime]
-        host = [(one.first, one.first_at, one.last, one.last_at, one.around_us) for one in on_host]
-        device = [(one.first, one.last) for one in self.device]
+        host = [
+            (event.first, event.first_at, event.last, event.last_at, event.around_us)
+            for event in on_host
+        ]
+        device = [(event.first, event.last) for event in self.device]
         return (*map(np.array, zip(*host, strict=True)), *map(np.array, zip(*device, strict=True)))  # type: ignore[return-value]
 
 
@@ -86,7 +89,7 @@ WAITED = (
 """Of a call that waits for a collective; nothing says which one it is."""
 
 
-def described(call: HostCall, tokens: float) -> str:
+def collective_arguments(call: HostCall, tokens: float) -> str:
     """Arguments that both a collective call and its kernel carry."""
     elements = round(call.elements * (tokens if call.per_token else 1.0))
     dtype = "Float" if call.talk == "all_reduce_small" else "BFloat16"
@@ -102,13 +105,13 @@ def described(call: HostCall, tokens: float) -> str:
     )
 
 
-def placed(call: HostCall, sequence: int | None) -> str:
+def call_arguments(call: HostCall, sequence: int | None) -> str:
     """Arguments that only the call carries: who makes it, with whom, and which it is."""
     parts = [f'"Rank": {differs("rank")}']
     if call.forward:
-        own, other = ("Src", "Dst") if call.talk == "send" else ("Dst", "Src")
+        this_end, other = ("Src", "Dst") if call.talk == "send" else ("Dst", "Src")
         neighbour = differs(f"neighbour {call.forward}")
-        parts += [f'"{own} Rank": {differs("rank")}', f'"{other} Rank": {neighbour}']
+        parts += [f'"{this_end} Rank": {differs("rank")}', f'"{other} Rank": {neighbour}']
     if sequence is not None:
         parts.append(f'"Seq": {sequence}')
     return ", ".join(parts)
@@ -178,7 +181,7 @@ class _Writer:
         first_kernel = self.kernel
         self._span(f"ProfilerStep#{step + FIRST_STEP}", offset,
                    offset + len(self.program.calls) - 1, 2.0)  # fmt: skip
-        own = self.external
+        step_external = self.external
         starts = {first: (name, last) for name, first, last in self.program.spans}
         open_spans: dict[int, tuple[str, int, int]] = {}
         for number, call in enumerate(self.program.calls):
@@ -191,22 +194,22 @@ class _Writer:
             if number in open_spans:
                 name, external, first = open_spans[number]
                 self._on_device(name, external, first)
-        self._on_device(f"ProfilerStep#{step + FIRST_STEP}", own, first_kernel)
+        self._on_device(f"ProfilerStep#{step + FIRST_STEP}", step_external, first_kernel)
 
     def _on_device(self, name: str, external: int, first: int) -> None:
         """The copy of an annotation on the device: from its first kernel to its last."""
         launches = self.program.launches
-        own = [
+        kernels = [
             kernel
             for kernel in range(first, self.kernel)
             if not self.program.calls[launches[kernel % len(launches)][0]].talks
         ]
-        if own:
-            self._annotated(name, COMPUTE_STREAM, external, own[0], own[-1])
+        if kernels:
+            self._annotated(name, COMPUTE_STREAM, external, kernels[0], kernels[-1])
 
     def _annotated(self, name: str, stream: int, external: int, first: int, last: int) -> None:
-        lane, said = str(stream), f'"External id": {external}'
-        event = WrittenEvent("gpu_user_annotation", name, "device", lane, said, first, last)
+        lane, arguments = str(stream), f'"External id": {external}'
+        event = WrittenEvent("gpu_user_annotation", name, "device", lane, arguments, first, last)
         self.events.device.append(event)
 
     # -- calls -----------------------------------------------------------------------------------
@@ -260,10 +263,14 @@ class _Writer:
         annotation = talk.annotation.replace("@P", differs(f"peers {call.talk} {call.forward}"))
         self.sequences[call.stream] = self.sequences.get(call.stream, 100 * FIRST_STEP) + 1
         sequence = self.sequences[call.stream] if self.plan.sequence_numbers else None
-        shared = described(call, self.tokens)
+        shared = collective_arguments(call, self.tokens)
         self._host("cpu_op", talk.operator)
         self._host(
-            "cpu_op", "record_param_comms", 0.1, 0.93, f", {shared}, {placed(call, sequence)}"
+            "cpu_op",
+            "record_param_comms",
+            0.1,
+            0.93,
+            f", {shared}, {call_arguments(call, sequence)}",
         )
         external = self.external
         self._host("user_annotation", annotation, 0.4, 0.91)
@@ -287,35 +294,35 @@ class _Writer:
 
     def _span(self, name: str, first: int, last: int, around_us: float) -> None:
         self.external += 1
-        said = f'"External id": {self.external},"Record function id": 0'
-        event = WrittenEvent("user_annotation", name, "pid", "tid main", said, first, last)
+        arguments = f'"External id": {self.external},"Record function id": 0'
+        event = WrittenEvent("user_annotation", name, "pid", "tid main", arguments, first, last)
         self.events.host.append(replace(event, around_us=around_us))
 
     def _host(
         self, category: str, name: str, start: float = 0.0, end: float = 1.0, arguments: str = ""
     ) -> None:
         self.external += 1
-        said = (
+        all_arguments = (
             f'"External id": {self.external},"Record function id": 0{arguments}, '
             f'"Ev Idx": {self.external - 1}'
         )
-        self.events.host.append(self._called(category, name, said, start, end))
+        self.events.host.append(self._called(category, name, all_arguments, start, end))
 
     def _called(
-        self, category: str, name: str, said: str, start: float, end: float
+        self, category: str, name: str, arguments: str, start: float, end: float
     ) -> WrittenEvent:
         lane, at = f"tid {self.call.thread}", self.number
-        return WrittenEvent(category, name, "pid", lane, said, at, at, start, end)
+        return WrittenEvent(category, name, "pid", lane, arguments, at, at, start, end)
 
     def _runtime(
         self, name: str, start: float, end: float, external: int = 0, *, launches: bool = False
     ) -> None:
         self.correlation += 1
-        said = (
+        arguments = (
             f'"External id": {external or self.external},      '
             f'"cbid": {_CALLBACK[name]}, "correlation": {self.correlation}'
         )
-        event = self._called("cuda_runtime", name, said, start, end)
+        event = self._called("cuda_runtime", name, arguments, start, end)
         self.events.runtime.append(replace(event, flow=self.correlation if launches else None))
 
     def _launch(self, name: str, place: int = 0, among: int = 1, external: int = 0) -> None:
@@ -325,13 +332,13 @@ class _Writer:
     def _device(self, category: str, name: str, stream: int, more: str, external: int = 0) -> None:
         """Work of the launch made last."""
         queued = '"queued": 0, ' if category == "kernel" else ""
-        said = (
+        arguments = (
             f'"External id": {external or self.external},      {queued}'
             f'"device": {differs("device")}, "context": 1,      '
             f'"stream": {stream}, "correlation": {self.correlation}{more}'
         )
         at, lane, flow = self.kernel, str(stream), self.correlation
-        event = WrittenEvent(category, name, "device", lane, said, at, at, flow=flow)
+        event = WrittenEvent(category, name, "device", lane, arguments, at, at, flow=flow)
         self.events.device.append(event)
         self.kernel += 1
 
@@ -343,7 +350,7 @@ def event_texts(number: int, event: WrittenEvent) -> list[str]:
     """An event that lasts, and the arrow from or to it where there is one."""
     pid, start = differs(event.process), differs(f"start {number}")
     tid = event.lane if event.lane.isdigit() else differs(event.lane)
-    made = [
+    texts = [
         f"""  {{
     "ph": "X", "cat": "{event.category}", "name": "{event.name}", "pid": {pid}, "tid": {tid},
     "ts": {start}, "dur": {differs(f"length {number}")},
@@ -354,18 +361,18 @@ def event_texts(number: int, event: WrittenEvent) -> list[str]:
     ]
     if event.flow is not None:
         phase, ends = ("f", ', "bp": "e"') if event.process == "device" else ("s", "")
-        made.append(f"""  {{
+        texts.append(f"""  {{
     "ph": "{phase}", "id": {event.flow}, "pid": {pid}, "tid": {tid}, "ts": {start},
     "cat": "ac2g", "name": "ac2g"{ends}
   }}""")
-    return made
+    return texts
 
 
 def tail_texts(events: Events) -> list[str]:
     """Names of processes and lanes, and the marks at the end of a trace."""
     main, autograd = differs("tid main"), differs("tid autograd")
     pid, device = differs("pid"), differs("device")
-    said = [
+    metadata_rows = [
         ("process_name", pid, "0", '"name": "python3"'),
         ("process_labels", pid, "0", '"labels": "CPU"'),
         ("process_sort_index", pid, "0", f'"sort_index": {pid}'),
@@ -374,14 +381,14 @@ def tail_texts(events: Events) -> list[str]:
         ("process_sort_index", device, "0", '"sort_index": 5000000'),
     ]
     for stream in sorted({int(event.lane) for event in events.device}):
-        said.append(("thread_name", device, str(stream), f'"name": "stream {stream} "'))
-        said.append(("thread_sort_index", device, str(stream), f'"sort_index": {stream}'))
+        metadata_rows.append(("thread_name", device, str(stream), f'"name": "stream {stream} "'))
+        metadata_rows.append(("thread_sort_index", device, str(stream), f'"sort_index": {stream}'))
     for tid, name in ((main, "python3"), (autograd, "pt_autograd_0")):
-        said.append(("thread_name", pid, tid, f'"name": "thread {tid} ({name})"'))
-        said.append(("thread_sort_index", pid, tid, f'"sort_index": {tid}'))
-    whole = len(events.every)
-    window = differs(f"start {whole + 2}")
-    first, length = differs(f"start {whole}"), differs(f"length {whole}")
+        metadata_rows.append(("thread_name", pid, tid, f'"name": "thread {tid} ({name})"'))
+        metadata_rows.append(("thread_sort_index", pid, tid, f'"sort_index": {tid}'))
+    trace_number = len(events.every)
+    window = differs(f"start {trace_number + 2}")
+    first, length = differs(f"start {trace_number}"), differs(f"length {trace_number}")
     named = [
         f"""  {{
     "name": "{name}", "ph": "M", "ts": {first}, "pid": {process}, "tid": {lane},
@@ -389,7 +396,7 @@ def tail_texts(events: Events) -> list[str]:
       {arguments}
     }}
   }}"""
-        for name, process, lane, arguments in said
+        for name, process, lane, arguments in metadata_rows
     ]
     return [
         *named,

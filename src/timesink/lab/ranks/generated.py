@@ -77,12 +77,12 @@ def _template_of(sort: TraceSort) -> Template:
     events = stage_events(sort.shape, program, sort.synced, sort.tokens)
     texts, event_at, lasting = [], [], events.every
     for number, event in enumerate(lasting):
-        made = event_texts(number, event)
-        texts += made
-        event_at += [number] * len(made)
+        new_texts = event_texts(number, event)
+        texts += new_texts
+        event_at += [number] * len(new_texts)
     tail = tail_texts(events)
-    whole, begins, closed = range(len(lasting), len(lasting) + _MOMENTS)
-    event_at += [whole] * (len(tail) - 2) + [begins, closed]
+    trace_number, begins, closed = range(len(lasting), len(lasting) + _MOMENTS)
+    event_at += [trace_number] * (len(tail) - 2) + [begins, closed]
     written = _HEAD + ",\n".join([*texts, *tail]) + "\n  ]\n}"
     # Times and names become places of a text that bytes are filled into.
     literals, fields = written.split(MARK)[::2], written.split(MARK)[1::2]
@@ -150,7 +150,8 @@ class Traces:
         times = self.template(rank).events.times_ns(stage, int(rank - stage.ranks[0]))
         drift, offset = truth.clock_drift_ppm[rank] * 1e-6, truth.clock_offset_ns[rank]
         start, end = (
-            START_NS + offset + one + np.rint(one * drift).astype(np.int64) for one in times
+            START_NS + offset + time_ns + np.rint(time_ns * drift).astype(np.int64)
+            for time_ns in times
         )
         begins, stops = int(start.min()) - 50_000, int(end.max()) + 80_000
         closed = stops + 60_000
@@ -160,7 +161,7 @@ class Traces:
         """The trace of a rank."""
         start, end = self.times_ns(rank)
         template, head, length = self.template(rank), self.head_of(rank), end - start
-        told = {
+        values_by_name = {
             **self.names_of(rank),
             "devices": _device_properties(self.run.plan.ranks_per_node),
             "distributed": json.dumps(head["distributedInfo"]),
@@ -168,14 +169,14 @@ class Traces:
         }
         parts = (start // 1000, start % 1000, length // 1000, length % 1000)
         pool = [value for part in parts for value in part.tolist()]
-        pool += [told[name].encode() for name in template.names]
+        pool += [values_by_name[name].encode() for name in template.names]
         return template.text % template.fill(pool)
 
     def names_of(self, rank: int) -> dict[str, str]:
         """What differs between ranks, but for times."""
         # Nodes run the same container, where processes are numbered alike.
         layout, pid = self.run.layout, 4000 + 7 * int(self.run.layout.local_rank[rank])
-        told = {
+        names = {
             "pid": str(pid),
             "tid main": str(pid),
             "tid autograd": str(pid + 3),
@@ -183,15 +184,15 @@ class Traces:
             "device": str(layout.local_rank[rank]),
         }
         for group in layout.groups_of(rank):
-            told[f"{group.role} name"] = group.name
-            told[f"{group.role} size"] = str(len(group.ranks))
-            told[f"{group.role} ranks"] = group.ranks_text
+            names[f"{group.role} name"] = group.name
+            names[f"{group.role} size"] = str(len(group.ranks))
+            names[f"{group.role} ranks"] = group.ranks_text
         for forward in (-1, 1):
             other = layout.neighbour(rank, forward)
-            told[f"neighbour {forward}"] = str(other)
-            told[f"peers send {forward}"] = f"{rank}->{other}"
-            told[f"peers recv {forward}"] = f"{rank}<-{other}"
-        return told
+            names[f"neighbour {forward}"] = str(other)
+            names[f"peers send {forward}"] = f"{rank}->{other}"
+            names[f"peers recv {forward}"] = f"{rank}<-{other}"
+        return names
 
     def head_of(self, rank: int) -> dict[str, Any]:
         """What a rank's trace says of the rank before its events."""
@@ -205,7 +206,7 @@ class Traces:
             }
             for group in self.run.layout.groups_of(rank)
         ]
-        said = {
+        distributed = {
             "backend": "nccl",
             "rank": rank,
             "world_size": self.run.plan.ranks,
@@ -214,19 +215,19 @@ class Traces:
             "nccl_version": "2.27.5",
         }
         trace_id = f"{rank + (self.run.plan.seed << 64):032X}"
-        return {"distributedInfo": said, "trace_id": trace_id}
+        return {"distributedInfo": distributed, "trace_id": trace_id}
 
 
 def _device_properties(count: int) -> str:
-    one = """    {
+    template = """    {
       "id": %d, "name": "NVIDIA H200", "totalGlobalMem": %d,
       "computeMajor": 9, "computeMinor": 0,
       "maxThreadsPerBlock": 1024, "maxThreadsPerMultiprocessor": 2048,
       "regsPerBlock": 65536, "warpSize": 32,
       "sharedMemPerBlock": 49152, "numSms": 132
     , "regsPerMultiprocessor": 65536, "sharedMemPerBlockOptin": 232448, """
-    one += '"sharedMemPerMultiprocessor": 233472\n    }'
-    return ",\n".join(one % (number, _DEVICE_MEMORY) for number in range(count))
+    template += '"sharedMemPerMultiprocessor": 233472\n    }'
+    return ",\n".join(template % (number, _DEVICE_MEMORY) for number in range(count))
 
 
 # How the files of a run are called.
@@ -264,7 +265,7 @@ def file_names(traces: Traces, naming: str) -> list[str]:
 
 _ROLE_OF = {description: role for role, description in DESCRIPTIONS.items()}
 _TIMED = ("host", "device", "flows", "steps")
-_KEPT = 32
+_MAX_MODELS = 32
 _models: dict[TraceSort, _Model] = {}
 """Ranks that were read, the one used last at the end: runs of other seeds use them too."""
 
@@ -287,7 +288,7 @@ def tables_of(run: SimulatedRun, ranks: Iterable[int] | None = None) -> Iterator
         sort = traces.sort_of(rank)
         model = _models.pop(sort, None) or _Model(traces, rank)
         _models[sort] = model
-        while len(_models) > _KEPT:
+        while len(_models) > _MAX_MODELS:
             _models.pop(next(iter(_models)))
         yield rank, model.trace_of(traces, rank)
 
@@ -334,17 +335,17 @@ class _Model:
                 for talk in ("send", "recv")
                 for key in (f"peers {talk} -1", f"peers {talk} 1")
             }
-            renamed = _replaced("name", partners)
+            renamed = _replace_texts("name", partners)
             frames |= {name: frames[name].with_columns(renamed) for name in ("host", "device")}
         frames["collectives"] = self._talking(frames["collectives"], names)
-        told, known = traces.head_of(rank), self.read.metadata
-        groups = tuple(told["distributedInfo"]["pg_config"])
+        head, read_metadata = traces.head_of(rank), self.read.metadata
+        groups = tuple(head["distributedInfo"]["pg_config"])
         metadata = replace(
-            known,
+            read_metadata,
             source=file_name(rank),
             worker=f"rank{rank}",
             distributed=Distributed(rank, traces.run.plan.ranks, "nccl", groups),
-            extra={**known.extra, "trace_id": told["trace_id"]},
+            extra={**read_metadata.extra, "trace_id": head["trace_id"]},
         )
         lazy = {name: frame.lazy() for name, frame in frames.items()}
         return Trace(metadata=metadata, health=self.read.health, frames=lazy)
@@ -352,7 +353,7 @@ class _Model:
     def _renamed(self, frame: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
         changes = {"pid": ("pid", "device"), "tid": ("tid main", "tid autograd")}
         columns = [
-            _replaced(column, {self.names[key]: names[key] for key in keys})
+            _replace_texts(column, {self.names[key]: names[key] for key in keys})
             for column, keys in changes.items()
             if column in frame.columns
         ]
@@ -369,8 +370,8 @@ class _Model:
             }
             order = {int(old[tid]): int(new[tid]) for tid in ("tid main", "tid autograd")}
             columns += [
-                _replaced("name", threads),
-                _replaced("labels", {f"GPU {old['device']}": f"GPU {new['device']}"}),
+                _replace_texts("name", threads),
+                _replace_texts("labels", {f"GPU {old['device']}": f"GPU {new['device']}"}),
                 pl.col("sort_index").replace(order),
             ]
         return frame.with_columns(columns) if columns else frame
@@ -382,23 +383,23 @@ class _Model:
             for forward in (-1, 1)
         }
         ranks = neighbours | {self.rank: int(names["rank"])}
-        said = {
+        group_texts = {
             f"group_{what}": [names[f"{role} {what}"] if role else none for role in self.roles]
             for what, none in (("name", None), ("ranks", "[]"))
         }
         return frame.with_columns(
             pl.col("rank", "src_rank", "dst_rank").replace(ranks),
-            *(pl.Series(name, texts, dtype=pl.Categorical) for name, texts in said.items()),
+            *(pl.Series(name, texts, dtype=pl.Categorical) for name, texts in group_texts.items()),
         )
 
 
-def _replaced(column: str, changes: dict[str, str]) -> pl.Expr:
+def _replace_texts(column: str, changes: dict[str, str]) -> pl.Expr:
     return pl.col(column).cast(pl.String).replace(changes).cast(pl.Categorical)
 
 
 # Files of a generated run, one per rank, written by several processes.
 
-_ALONE = 400_000
+_MAX_SERIAL_EVENTS = 400_000
 """Events below which another process is not worth its start."""
 
 
@@ -420,10 +421,12 @@ def generate_ranks(
     target.mkdir(parents=True, exist_ok=True)
     files = [str(target / name) for name in file_names(traces, naming)]
     events = sum(len(traces.template(rank).event_at) for rank in range(plan.ranks))
-    wanted = min(jobs or (usable_cores() if events > _ALONE else 1), plan.ranks)
+    wanted = min(jobs or (usable_cores() if events > _MAX_SERIAL_EVENTS else 1), plan.ranks)
     shares = [range(first, plan.ranks, wanted) for first in range(wanted)]
     # Processes share nothing: each simulates the run anew, which takes little.
-    with Workers(__name__, "write_share", [(plan, files, each) for each in shares[1:]]) as helpers:
+    with Workers(
+        __name__, "write_share", [(plan, files, share) for share in shares[1:]]
+    ) as helpers:
         for written, _ in enumerate(_write(traces, files, shares[0]), 1):
             if progress:
                 progress(min(written * wanted, plan.ranks), plan.ranks)

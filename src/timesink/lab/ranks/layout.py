@@ -56,7 +56,7 @@ class PlannedLayout:
         """For every role the groups that play it, as arrays of ranks."""
         plan, places = self.plan, self.places
         by_expert = places.reshape(plan.pipeline, -1, plan.expert, plan.tensor)
-        found: dict[str, list[Ints]] = {"world": [np.arange(plan.ranks)]}
+        members: dict[str, list[Ints]] = {"world": [np.arange(plan.ranks)]}
         split = {
             "data": places.transpose(0, 2, 1).reshape(-1, plan.data),
             "model": places.transpose(1, 0, 2).reshape(-1, plan.pipeline * plan.tensor),
@@ -65,33 +65,33 @@ class PlannedLayout:
             "expert": by_expert.transpose(0, 1, 3, 2).reshape(-1, plan.expert),
         }
         # A group of one rank has nothing to say, and a role that all play is the whole world.
-        found.update({role: list(ranks) for role, ranks in split.items() if ranks.shape[1] > 1})
+        members.update({role: list(ranks) for role, ranks in split.items() if ranks.shape[1] > 1})
         if not plan.tensor > 1 < plan.pipeline:
-            found.pop("model", None)
-        return found
+            members.pop("model", None)
+        return members
 
     @cached_property
     def groups(self) -> list[Group]:
         """All groups, named in the order in which every rank makes them."""
-        made = [(role, ranks) for role, groups in self.members.items() for ranks in groups]
+        role_groups = [(role, ranks) for role, groups in self.members.items() for ranks in groups]
         return [
             Group(str(number), role, tuple(int(rank) for rank in ranks))
-            for number, (role, ranks) in enumerate(made)
+            for number, (role, ranks) in enumerate(role_groups)
         ]
 
     @cached_property
     def _of_rank(self) -> list[dict[str, Group]]:
-        found: list[dict[str, Group]] = [{} for _ in range(self.plan.ranks)]
+        groups_by_rank: list[dict[str, Group]] = [{} for _ in range(self.plan.ranks)]
         for group in self.groups:
             for rank in group.ranks:
-                found[rank][group.role] = group
-        return found
+                groups_by_rank[rank][group.role] = group
+        return groups_by_rank
 
     def groups_of(self, rank: int) -> list[Group]:
         """The groups a rank is in, in the order they were made."""
         return list(self._of_rank[rank].values())
 
-    def alike(self, rank: int) -> set[int]:
+    def same_group_ranks(self, rank: int) -> set[int]:
         """The ranks that are in every group a rank talks in: a slow link may be any of theirs."""
         talking = [
             set(group.ranks)
@@ -156,16 +156,16 @@ class Slowness:
     def none(cls, plan: Plan) -> Slowness:
         shape = (plan.steps, plan.ranks)
         ones, zeros = np.ones(shape), np.zeros(shape)
-        each = np.ones(plan.ranks)
+        rank_ones = np.ones(plan.ranks)
         stages = (0,) * plan.pipeline
-        return cls(ones, ones, zeros, zeros, zeros, zeros, zeros, each, each, stages)
+        return cls(ones, ones, zeros, zeros, zeros, zeros, zeros, rank_ones, rank_ones, stages)
 
     def of(self, ranks: Ints) -> Slowness:
         """Those of some ranks."""
         chosen = {
-            one.name: getattr(self, one.name)[..., ranks]
-            for one in fields(self)
-            if one.name != "extra_layers"
+            field_info.name: getattr(self, field_info.name)[..., ranks]
+            for field_info in fields(self)
+            if field_info.name != "extra_layers"
         }
         return replace(self, **chosen)
 

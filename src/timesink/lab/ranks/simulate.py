@@ -137,13 +137,13 @@ class _Stage:
             if role in {"data", "tensor", "expert"}
         }
         self.groups = {
-            role: np.array(found) - self.ranks[0] for role, found in inside.items() if found
+            role: np.array(groups) - self.ranks[0] for role, groups in inside.items() if groups
         }
         rng = np.random.default_rng([plan.seed, number, 1])
         self.rng, self.count = rng, len(self.ranks)
         # No two devices are quite alike, and none is quite the same all the time.
-        alike = 0.002 * rng.standard_normal(self.count)
-        self.pace = 1.0 + alike + 0.003 * rng.standard_normal((plan.steps, self.count))
+        device_spread = 0.002 * rng.standard_normal(self.count)
+        self.pace = 1.0 + device_spread + 0.003 * rng.standard_normal((plan.steps, self.count))
         self.loading_us = 60.0 * rng.standard_exponential((plan.steps, self.count))
         self.host = 40.0 + 300.0 * rng.random(self.count)
         # For each step a call of the forward pass, before which a rank may pause.
@@ -322,7 +322,7 @@ def carry_out(plan: Plan) -> SimulatedRun:
     """Simulate a plan, and the same plan without each straggler, which tells what each costs."""
     layout = PlannedLayout(plan)
     healthy_stages = simulate(plan, layout, Slowness.none(plan))
-    healthy_us, healthy = _length(healthy_stages), _measured(plan, healthy_stages)
+    healthy_us, healthy = _length(healthy_stages), _measure_healthy(plan, healthy_stages)
 
     def slowness(stragglers: Mapping[int, PlannedStraggler]) -> Slowness:
         slow = Slowness.none(plan)
@@ -345,17 +345,17 @@ def carry_out(plan: Plan) -> SimulatedRun:
         if straggler.kind in WHOLE_LAYERS:
             return straggler
         steps = len(affected_steps(plan, straggler, place))
-        asked, given, slope = straggler.intensity, straggler.intensity, 1.0
+        target, intensity, slope = straggler.intensity, straggler.intensity, 1.0
         before: tuple[float, float] | None = None
         for _ in range(_TRIES):
-            tried = replace(straggler, intensity=given)
+            tried = replace(straggler, intensity=intensity)
             got = (_length(stages_with({place: tried})) - healthy_us) / (healthy.step_us * steps)
-            if abs(got / asked - 1.0) < _CLOSE:
+            if abs(got / target - 1.0) < _CLOSE:
                 break
-            if before is not None and given != before[0]:
-                slope = max((got - before[1]) / (given - before[0]), _FLATTEST)
-            before = (given, got)
-            given += (asked - got) / slope
+            if before is not None and intensity != before[0]:
+                slope = max((got - before[1]) / (intensity - before[0]), _FLATTEST)
+            before = (intensity, got)
+            intensity += (target - got) / slope
         return tried
 
     stragglers = {place: tuned(place) for place in range(len(plan.stragglers))}
@@ -374,7 +374,8 @@ def carry_out(plan: Plan) -> SimulatedRun:
             steps=tuple(int(step) + FIRST_STEP for step in affected_steps(plan, straggler, place)),
             cost_us=run_us
             - _length(stages_with({at: stragglers[at] for at in stragglers if at != place})),
-            separable=straggler.kind != "slow_link" or len(layout.alike(straggler.rank)) == 1,
+            separable=straggler.kind != "slow_link"
+            or len(layout.same_group_ranks(straggler.rank)) == 1,
         )
         for place, straggler in enumerate(plan.stragglers)
     ]
@@ -382,8 +383,8 @@ def carry_out(plan: Plan) -> SimulatedRun:
         answers=tuple(answers),
         run_us=run_us,
         healthy_run_us=healthy_us,
-        clock_offset_ns=tuple(int(one) for one in offset[layout.node]),
-        clock_drift_ppm=tuple(float(one) for one in drift[layout.node]),
+        clock_offset_ns=tuple(int(offset_ns) for offset_ns in offset[layout.node]),
+        clock_drift_ppm=tuple(float(drift_ppm) for drift_ppm in drift[layout.node]),
     )
     return SimulatedRun(plan, layout, slow, stages, truth)
 
@@ -393,9 +394,9 @@ def _length(stages: list[StageTimes]) -> float:
     return max(float(stage.call_end[-1].max()) for stage in stages) - first
 
 
-def _measured(plan: Plan, stages: list[StageTimes]) -> Healthy:
+def _measure_healthy(plan: Plan, stages: list[StageTimes]) -> Healthy:
     """What a step of the slowest stage is made of."""
-    stage = max(stages, key=lambda one: float(one.kernel_end[-1].max()))
+    stage = max(stages, key=lambda stage_times: float(stage_times.kernel_end[-1].max()))
     calls = stage.program.calls
     is_talk = np.array([calls[call].talks for call, _ in stage.program.launches])
     grows = np.array(

@@ -78,11 +78,11 @@ class Switches:
 def switched_on() -> Switches:
     """The switches that the environment names, such as `sleep_ms=12,full_precision=1`."""
     text = os.environ.get(VARIABLE, "")
-    told = dict(one.split("=", 1) for one in text.split(",") if one)
-    unknown = told.keys() - {one.name for one in fields(Switches)}
+    settings = dict(item.split("=", 1) for item in text.split(",") if item)
+    unknown = settings.keys() - {field_info.name for field_info in fields(Switches)}
     if unknown:
         raise SystemExit(f"{VARIABLE}: no switch is called {', '.join(sorted(unknown))}")
-    return Switches(**{name: float(value) for name, value in told.items()})
+    return Switches(**{name: float(value) for name, value in settings.items()})
 
 
 def as_text(switches: Mapping[str, float]) -> str:
@@ -98,17 +98,17 @@ def as_text(switches: Mapping[str, float]) -> str:
 FOLDER = "TIMESINK_LAB_WORDS"
 STARTER = "TIMESINK_LAB_STARTER"
 _POLL_S = 0.005
-_MOST_S = 600.0
+_MAX_S = 600.0
 """Whoever should say the word is gone by then."""
 
 
 def starter() -> int | None:
     """Number of the process that started all this; None for a program started by hand."""
-    told = os.environ.get(STARTER, "")
-    return int(told) if told.isdigit() else None
+    text = os.environ.get(STARTER, "")
+    return int(text) if text.isdigit() else None
 
 
-def say(word: str) -> None:
+def print_word(word: str) -> None:
     """Say a word to those who wait for it."""
     folder = os.environ.get(FOLDER)
     if folder:
@@ -120,7 +120,7 @@ def wait_for(word: str) -> None:
     folder = os.environ.get(FOLDER)
     if not folder:
         return
-    until, number = time.monotonic() + _MOST_S, starter()
+    until, number = time.monotonic() + _MAX_S, starter()
     while not (Path(folder) / word).exists():
         is_gone = number is not None and not is_alive(number)
         if is_gone or time.monotonic() > until:

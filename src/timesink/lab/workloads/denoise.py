@@ -88,9 +88,9 @@ class Denoiser(nn.Module):
 
     def forward(self, noisy: torch.Tensor, time: torch.Tensor) -> torch.Tensor:
         hidden = self._into(noisy) + self._places
-        told = self._time(waves(time).to(noisy.dtype))
+        time_features = self._time(waves(time).to(noisy.dtype))
         for layer in self._layers:
-            hidden = layer(hidden, told)
+            hidden = layer(hidden, time_features)
         noise: torch.Tensor = self._out(self._norm(hidden))
         return noise
 
@@ -120,11 +120,11 @@ def main() -> None:
     with torch.device(setting.device), torch.inference_mode():
         model = Denoiser(size, setting).to(setting.narrow)
         noisy = torch.randn(size.batch, size.patches, _CHANNELS, dtype=setting.narrow)
-        words.say("workload.ready")
+        words.print_word("workload.ready")
         words.wait_for("workload.go")
         for cycle in range(setting.cycles):
             noisy = denoise_step(model, noisy, 1 - cycle / setting.cycles, setting)
-        words.say("workload.done")
+        words.print_word("workload.done")
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ def train_step(
 ) -> float:
     """One step; the loss."""
     setting.switches.stall()
-    images, kinds = (one.to(setting.device, non_blocking=True) for one in batch)
+    images, kinds = (tensor.to(setting.device, non_blocking=True) for tensor in batch)
     with setting.autocast():
         guess = model(images.float() / 255)
         loss = functional.cross_entropy(guess, kinds)
@@ -146,11 +146,11 @@ def main() -> None:
     )
     model = VisionTransformer(size, setting).to(setting.device)
     optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
-    words.say("workload.ready")
+    words.print_word("workload.ready")
     words.wait_for("workload.go")
     for batch in batches:
         train_step(model, optimizer, batch, setting)
-    words.say("workload.done")
+    words.print_word("workload.done")
 
 
 if __name__ == "__main__":

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from timesink.recorder.agent.endings import versions
 from timesink.recorder.agent.engine import CycleEngine
 from timesink.recorder.agent.functions import watch_functions
 from timesink.recorder.agent.hooks import watch_annotations, watch_optimizers
 from timesink.recorder.agent.profiling import hide_from_compiler
+from timesink.recorder.agent.shutdown import versions
 from timesink.recorder.agent.watched import WatchEngine
 from timesink.recorder.agent.watched_marks import watch_cycles
 from timesink.recorder.cycle_channel import channel_in
@@ -72,12 +72,12 @@ def _begin_to_watch(plan: RecordPlan, torch: Any, control: Path) -> None:
         watch_cycles(engine, torch)
 
 
-def running() -> CycleEngine | None:
+def current_engine() -> CycleEngine | None:
     """The engine of this process that records; None where it has none."""
     return _running[0] if _running else None
 
 
-def watching() -> WatchEngine | None:
+def current_watch_engine() -> WatchEngine | None:
     """The engine of this process that tells its cycles; None where it has none."""
     return _watched[0] if _watched else None
 

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from timesink.errors import TimesinkError
-from timesink.recorder.agent.endings import (
+from timesink.recorder.agent.plain import PlainCycles, last_plain
+from timesink.recorder.agent.profiling import ForeignProfilers, RecordedWindow, Stage
+from timesink.recorder.agent.shutdown import (
     BLOCK_ENDED,
     ENDED,
     UNMARKED,
@@ -21,14 +23,12 @@ from timesink.recorder.agent.endings import (
     devices,
     identity,
 )
-from timesink.recorder.agent.plain import PlainCycles, last_plain
-from timesink.recorder.agent.profiling import ForeignProfilers, RecordedWindow, Stage
 from timesink.recorder.folder import Notebook, RecordPlan
 
 # Counting cycles, and what is due between one and the next.
 
 
-class Due(Enum):
+class NextAction(Enum):
     """What to do between two cycles."""
 
     NOTHING = "nothing"
@@ -84,7 +84,7 @@ class Counting:
         self.had_to_wait = False
         """Whether something was in the way of the recording."""
 
-    def boundary(self, now_ns: int, *, is_plain: bool = True) -> Due:
+    def boundary(self, now_ns: int, *, is_plain: bool = True) -> NextAction:
         """Count the cycle that ends now; how long it took tells something only if it is plain."""
         ended_ns = now_ns if self._rests_since_ns is None else self._rests_since_ns
         lasted_ns = ended_ns - self._last_ns if self._last_ns is not None and is_plain else None
@@ -93,8 +93,8 @@ class Counting:
             return self._before(lasted_ns, now_ns)
         self.recorded_ns.append(lasted_ns or 0)
         if len(self.recorded_ns) < self._plan.cycles:
-            return Due.NEXT
-        return Due.FINISH
+            return NextAction.NEXT
+        return NextAction.FINISH
 
     def rest(self, now_ns: int) -> bool:
         """The cycle is over before the next one begins; whether it is the last one recorded."""
@@ -117,7 +117,7 @@ class Counting:
         self._is_prepared = False
         self.had_to_wait = True
 
-    def _before(self, lasted_ns: int | None, now_ns: int) -> Due:
+    def _before(self, lasted_ns: int | None, now_ns: int) -> NextAction:
         completed, self._completed = self._completed, self._completed + 1
         # Where a profiler was on already, CUPTI stays attached.
         if lasted_ns is not None and not (self._is_prepared or self.had_to_wait):
@@ -126,27 +126,27 @@ class Counting:
             self.timed.append((lasted_ns, is_settled))
         return self.due(completed, now_ns)
 
-    def due(self, completed: int, now_ns: int) -> Due:
+    def due(self, completed: int, now_ns: int) -> NextAction:
         """What is due after so many cycles of the program."""
         plan, is_timing = self._plan, self._plan.plain > 0 or self._plan.plain_only
         if is_timing and self._plain_since_ns is None and completed >= self._warm_up:
             self._plain_since_ns = now_ns
-            return Due.TIME
+            return NextAction.TIME
         is_long = self._is_long(completed, now_ns)
         if plan.plain_only:
             is_enough = is_long and self._settled >= max(1, plan.plain)
-            return Due.FINISH if plan.stop and is_enough else Due.NOTHING
+            return NextAction.FINISH if plan.stop and is_enough else NextAction.NOTHING
         if is_timing and not (self._is_prepared or self.had_to_wait):
             # The profiler warms up in a cycle of its own, after the plain ones.
             self._is_prepared = is_long and completed >= self._warm_up + plan.plain
-            return Due.PREPARE if self._is_prepared else Due.NOTHING
+            return NextAction.PREPARE if self._is_prepared else NextAction.NOTHING
         if completed >= self._warm_up:
             self.skipped = completed
-            return Due.START
+            return NextAction.START
         if completed == self._warm_up - 1:
             self._is_prepared = True
-            return Due.PREPARE
-        return Due.NOTHING
+            return NextAction.PREPARE
+        return NextAction.NOTHING
 
     def _is_long(self, completed: int, now_ns: int) -> bool:
         since_ns, plan = self._plain_since_ns, self._plan
@@ -208,7 +208,7 @@ class MarkedCycles(Protocol):
 
 
 BY_HAND = "step()"
-WHOLE = "whole program"
+ENTIRE_PROGRAM = "whole program"
 
 
 class CycleEngine:
@@ -263,18 +263,18 @@ class CycleEngine:
             self._source = Counting(self.plan, by, name, begins=begins, last_plain=self._last_plain)
             with self.program_goes_on():
                 self._endings.watch()
-        due, is_before = Due.NOTHING, self._window.stage is Stage.AHEAD
+        due, is_before = NextAction.NOTHING, self._window.stage is Stage.AHEAD
         with self.program_goes_on():
             is_plain = not self._foreign.was_active()
             due = self._source.boundary(now_ns, is_plain=is_plain)
             if is_before:
                 self._plain.border(self._source.timed, now_ns)
-            if due is not Due.NOTHING:
+            if due is not NextAction.NOTHING:
                 self._do(due, self._source)
             self._source.resume(time.perf_counter_ns())
         if self.is_recording and self._own_thread.asked:
             self.end(self._own_thread.asked)
-        if due is Due.FINISH and self.plan.stop:
+        if due is NextAction.FINISH and self.plan.stop:
             raise SystemExit(0)
 
     @property
@@ -315,7 +315,7 @@ class CycleEngine:
 
     def begin_whole(self) -> None:
         """Record from here to the end, without cycles."""
-        self._source = Counting(self.plan, WHOLE, begins=True)
+        self._source = Counting(self.plan, ENTIRE_PROGRAM, begins=True)
         with self.program_goes_on():
             self._start(self._source)
 
@@ -345,21 +345,21 @@ class CycleEngine:
 
     # -- what is due -----------------------------------------------------------------------------
 
-    def _do(self, due: Due, source: Counting) -> None:
-        if due in (Due.PREPARE, Due.START) and self._foreign.is_active:
+    def _do(self, due: NextAction, source: Counting) -> None:
+        if due in (NextAction.PREPARE, NextAction.START) and self._foreign.is_active:
             source.wait_longer()
-        elif due is Due.TIME:
+        elif due is NextAction.TIME:
             self._begin_plain(source)
-        elif due is Due.PREPARE:
+        elif due is NextAction.PREPARE:
             self._plain.end(wait=True)
             with self._foreign.ours():
                 self._window.prepare()
-        elif due is Due.START:
+        elif due is NextAction.START:
             self._start(source)
             self._window.mark(source.number)
-        elif due is Due.NEXT:
+        elif due is NextAction.NEXT:
             self._window.mark(source.number)
-        elif due is Due.FINISH:
+        elif due is NextAction.FINISH:
             self._finish(source, "")
             self._forget()
 

@@ -34,7 +34,12 @@ class MarkedCalls:
         self._name = name
         self._open = threading.local()
 
-    def entered(self, *, shown: bool, told: Callable[[], Arguments] | None = None) -> None:  # noqa: ARG002
+    def entered(
+        self,
+        *,
+        is_visible: bool,
+        read_arguments: Callable[[], Arguments] | None = None,  # noqa: ARG002
+    ) -> None:
         """The function was called; one that is called from itself begins nothing."""
         ranges = self._ranges()
         is_outermost = not ranges
@@ -43,7 +48,7 @@ class MarkedCalls:
             # A process that only loads data for another has no cycles.
             if is_outermost and self._torch.utils.data.get_worker_info() is None:
                 self._engine.boundary(_BY, self._name, begins=True)
-            if is_outermost and shown and self._engine.is_recording:
+            if is_outermost and is_visible and self._engine.is_recording:
                 ranges[-1] = self._torch.profiler.record_function(self._name)
                 ranges[-1].__enter__()
 
@@ -60,7 +65,7 @@ class MarkedCalls:
     def _end(self) -> None:
         """The outermost call is over."""
 
-    def task_entered(self, task: int, told: Callable[[], Arguments]) -> None:
+    def task_entered(self, task: int, read_arguments: Callable[[], Arguments]) -> None:
         """A coroutine was begun; only told where ends of coroutines are asked for."""
 
     def task_left(self, task: int) -> None:
@@ -73,7 +78,7 @@ class MarkedCalls:
 
     @contextmanager
     def _call(self) -> Iterator[None]:
-        self.entered(shown=True)
+        self.entered(is_visible=True)
         try:
             yield
         finally:
@@ -85,12 +90,12 @@ class MarkedCalls:
 
     def _ranges(self) -> list[Any]:
         """Ranges of the calls this thread is in, the outermost first."""
-        found: list[Any]
+        ranges: list[Any]
         try:
-            found = self._open.ranges
+            ranges = self._open.ranges
         except AttributeError:
-            found = self._open.ranges = []
-        return found
+            ranges = self._open.ranges = []
+        return ranges
 
 
 # Whether a function is the one that was asked for by name.
@@ -118,10 +123,17 @@ class FunctionName:
     def is_it(self, module: str, qualified_name: str) -> bool:
         """Whether the function is meant: functions within functions go by their own name."""
         modules = _names_of(module)
-        if self._module and not any(fnmatch.fnmatchcase(one, self._module) for one in modules):
+        if self._module and not any(
+            fnmatch.fnmatchcase(module_name, self._module) for module_name in modules
+        ):
             return False
-        own = qualified_name.rpartition("<locals>.")[2]
-        names = {own, own.rpartition(".")[2], qualified_name, *(f"{one}.{own}" for one in modules)}
+        local_name = qualified_name.rpartition("<locals>.")[2]
+        names = {
+            local_name,
+            local_name.rpartition(".")[2],
+            qualified_name,
+            *(f"{module_name}.{local_name}" for module_name in modules),
+        }
         names |= set(_inherited_as(module, qualified_name))
         if self._is_glob:
             return any(fnmatch.fnmatchcase(name, self._name) for name in names)
@@ -154,21 +166,23 @@ def _names_of(module: str) -> set[str]:
 def functions_with(code: CodeType) -> list[FunctionType]:
     """The functions that run some code."""
     holders = gc.get_referrers(code)
-    return [held for held in holders if isinstance(held, FunctionType) and held.__code__ is code]
+    return [
+        holder for holder in holders if isinstance(holder, FunctionType) and holder.__code__ is code
+    ]
 
 
 def arguments_of(frame: FrameType) -> Arguments:
     """What a function was called with, as its first line finds it."""
-    code, held = frame.f_code, frame.f_locals
+    code, variables = frame.f_code, frame.f_locals
     names, by_place = code.co_varnames, code.co_argcount
     by_name = by_place + code.co_kwonlyargcount
-    args = tuple(held[name] for name in names[:by_place] if name in held)
-    kwargs = {name: held[name] for name in names[by_place:by_name] if name in held}
+    args = tuple(variables[name] for name in names[:by_place] if name in variables)
+    kwargs = {name: variables[name] for name in names[by_place:by_name] if name in variables}
     if code.co_flags & inspect.CO_VARARGS:
-        args += tuple(held.get(names[by_name], ()))
+        args += tuple(variables.get(names[by_name], ()))
         by_name += 1
     if code.co_flags & inspect.CO_VARKEYWORDS:
-        kwargs.update(held.get(names[by_name], {}))
+        kwargs.update(variables.get(names[by_name], {}))
     return args, kwargs
 
 
@@ -215,22 +229,22 @@ class MonitoredCalls:
         # What is raised here is raised in the function of the program.
         with self._engine.program_goes_on():
             if not self._engine.is_over and self._is_wanted(code):
-                shown = not code.co_flags & PASSES_ON
-                if (shown or self._calls.is_told_all) and id(code) not in self._followed:
+                is_visible = not code.co_flags & PASSES_ON
+                if (is_visible or self._calls.is_told_all) and id(code) not in self._followed:
                     self._followed[id(code)] = code
                     returning = self._monitoring.events.PY_RETURN
                     self._monitoring.set_local_events(self._tool, code, returning)
-                self._entered(sys._getframe(1), shown=shown)  # noqa: SLF001
+                self._entered(sys._getframe(1), is_visible=is_visible)  # noqa: SLF001
                 return None
         return self._monitoring.DISABLE
 
-    def _entered(self, frame: FrameType, *, shown: bool) -> None:
-        if shown:
-            self._calls.entered(shown=True, told=lambda: arguments_of(frame))
+    def _entered(self, frame: FrameType, *, is_visible: bool) -> None:
+        if is_visible:
+            self._calls.entered(is_visible=True, read_arguments=lambda: arguments_of(frame))
         elif self._calls.is_told_all:
             self._calls.task_entered(id(frame), lambda: arguments_of(frame))
         else:
-            self._calls.entered(shown=False)
+            self._calls.entered(is_visible=False)
             self._calls.left()
 
     def _left(self, code: CodeType, frame: FrameType) -> None:
@@ -290,7 +304,7 @@ def tell_of_calls(
     The function stays the same object, so that whoever imported or stored it is served as well;
     what it runs becomes a function of its own.
     """
-    code, own = function.__code__, vars(function).get("__signature__")
+    code, explicit_signature = function.__code__, vars(function).get("__signature__")
     signature = inspect.signature(function)
     original = FunctionType(
         code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
@@ -306,10 +320,10 @@ def tell_of_calls(
             return original(*args, **kwargs)
 
     def put_back() -> None:
-        if function.__code__ is told:
+        if function.__code__ is replacement:
             function.__code__ = code
-            vars(function).update(__signature__=own)
-            if own is None:
+            vars(function).update(__signature__=explicit_signature)
+            if explicit_signature is None:
                 del vars(function)["__signature__"]
 
     # Code that calls something else, and calls itself as the original.
@@ -318,13 +332,15 @@ def tell_of_calls(
         warnings.simplefilter("ignore")
         module = compile(f"def f(*a, **k): return {_PLACE!r}(*a, **k)", code.co_filename, "exec")
     plain = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
-    told = plain.replace(
-        co_consts=tuple(stand_in if each == _PLACE else each for each in plain.co_consts),
+    replacement = plain.replace(
+        co_consts=tuple(
+            stand_in if constant == _PLACE else constant for constant in plain.co_consts
+        ),
         co_name=code.co_name,
         co_firstlineno=code.co_firstlineno,
         co_freevars=code.co_freevars,
     )
-    function.__code__ = told
+    function.__code__ = replacement
     function.__signature__ = signature  # type: ignore[attr-defined]
     return put_back
 
@@ -393,7 +409,7 @@ class TracedCalls:
             )
             self._engine.when_over(put_back)
         # This very call is under way, and cannot be shown any more.
-        self._calls.entered(shown=False)
+        self._calls.entered(is_visible=False)
         self._calls.left()
 
     def leave(self) -> None:

@@ -100,7 +100,7 @@ def watch_optimizers(
         kind = type(optimizer)
         if not getattr(kind.step, "timesink_counts", False):
             # It stays: where a compiler has followed it, a change would have it compile again.
-            kind.step = _counted(kind.step, stepped, stepping, is_compiling)
+            kind.step = _count_steps(kind.step, stepped, stepping, is_compiling)
 
     def leave() -> None:
         if getattr(base, name) is patched:
@@ -122,13 +122,15 @@ def watch_steps(torch: Any, engine: MarkedCycles, stepped: Callable[[Any], None]
     register = getattr(base, "register_optimizer_step_post_hook", None)
     if is_late and register is not None:
         is_compiling = compiling_test(torch)
-        hook = register(lambda one, _args, _kwargs: None if is_compiling() else stepped(one))
+        hook = register(
+            lambda optimizer, _args, _kwargs: None if is_compiling() else stepped(optimizer)
+        )
         engine.when_over(hook.remove)
     else:
         watch_optimizers(torch, engine, stepped)
 
 
-def _counted(
+def _count_steps(
     step: Step, stepped: Callable[[Any], None], stepping: set[int], is_compiling: Callable[[], bool]
 ) -> Step:
     @functools.wraps(step)
@@ -148,7 +150,7 @@ def _counted(
     inner = getattr(step, "__wrapped__", None)
     if getattr(step, "hooked", False) and inner is not None:
         # Compilers of older versions take off the outermost wrapper, which must not be this one.
-        counted.__wrapped__ = _counted(inner, stepped, stepping, is_compiling)
+        counted.__wrapped__ = _count_steps(inner, stepped, stepping, is_compiling)
     return counted
 
 

@@ -9,12 +9,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from timesink.recorder.folder import MOST_PLAIN, Notebook, plain_files
+from timesink.recorder.folder import MAX_PLAIN, Notebook, plain_files
 
 PROBES_EVERY_NS = 5_000_000
 """The probe takes some 8 us: a fifth of a percent of the time at most."""
 _WRITES_EVERY_NS = 250_000_000
-_MOST_EVENTS = 4096
+_MAX_EVENTS = 4096
 _PROBED = tuple(range(110))
 
 
@@ -81,7 +81,7 @@ class PlainCycles:
         # A full disk must not stop the program.
         older, newer = plain_files(self._notebook.control, os.getpid())
         with suppress(OSError):
-            if self._written >= MOST_PLAIN:
+            if self._written >= MAX_PLAIN:
                 newer.replace(older)
                 self._dropped += self._older
                 self._older, self._written = self._written, 0
@@ -105,12 +105,12 @@ def last_plain(control: Path, completed: int, *, is_long: bool, is_alone: bool) 
     """
     if is_alone:
         return completed if is_long else None
-    agreed, own = control / "last-plain", control / f"last-plain.{os.getpid()}"
+    agreed, proposal = control / "last-plain", control / f"last-plain.{os.getpid()}"
     try:
         if is_long and not agreed.exists():
-            own.write_text(str(completed + _AHEAD))
+            proposal.write_text(str(completed + _AHEAD))
             with suppress(FileExistsError):
-                agreed.hardlink_to(own)
+                agreed.hardlink_to(proposal)
         return int(agreed.read_text()) if agreed.exists() else None
     except (OSError, ValueError):
         return completed if is_long else None
@@ -123,7 +123,7 @@ class _DeviceEvents:
         self._cuda = torch.cuda
         self._notebook = notebook
         self._last: Any = None
-        self._pairs: deque[tuple[Any, Any]] = deque(maxlen=_MOST_EVENTS)
+        self._pairs: deque[tuple[Any, Any]] = deque(maxlen=_MAX_EVENTS)
         """First and last event of each cycle; None where there was none."""
 
     def border(self, *, is_timed: bool) -> None:

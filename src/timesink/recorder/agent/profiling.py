@@ -16,8 +16,8 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from timesink.errors import CollectError
-from timesink.recorder.agent.endings import devices, identity, undisturbed
-from timesink.recorder.agent.places import Places
+from timesink.recorder.agent.shutdown import defer_signals, devices, identity
+from timesink.recorder.agent.source_locations import Places
 from timesink.recorder.folder import CLOCK_MARK, STEP_MARK, Notebook
 
 _CLOCK_MARKS = 3
@@ -119,7 +119,7 @@ class RecordedWindow:
             return
         path = self._notebook.control / f"trace-{os.getpid()}.json"
         cut, ended_us = self._open_name if why else "", time.time_ns() // 1000
-        with undisturbed():
+        with defer_signals():
             # Not before: what a signal ends is written only while this is not under way.
             self.stage = Stage.WRITING
             self._end_places()
@@ -254,7 +254,7 @@ def hide_from_compiler(torch: Any) -> None:
     """
     # Names and signatures in there change from version to version.
     with suppress(Exception):
-        skip = _skipping(torch._C._dynamo.eval_frame)  # noqa: SLF001 - its public name imports it all
+        skip = _code_skipper(torch._C._dynamo.eval_frame)  # noqa: SLF001 - its public name imports it all
         ours = [module for name, module in sys.modules.items() if name.startswith(_OURS)]
         for module in ours:
             for code in _codes_of(module):
@@ -268,7 +268,7 @@ def compiling_test(torch: Any) -> Callable[[], bool]:
     return test if test is not None else lambda: False
 
 
-def _skipping(compiler: Any) -> Callable[[CodeType], None]:
+def _code_skipper(compiler: Any) -> Callable[[CodeType], None]:
     if hasattr(compiler, "skip_code"):
         # Versions before 2.6.
         older: Callable[[CodeType], None] = compiler.skip_code
@@ -286,8 +286,8 @@ def _skipping(compiler: Any) -> Callable[[CodeType], None]:
 
 
 def _codes_of(module: ModuleType) -> Iterator[CodeType]:
-    for held in list(vars(module).values()):
-        members = vars(held).values() if isinstance(held, type) else [held]
+    for value in list(vars(module).values()):
+        members = vars(value).values() if isinstance(value, type) else [value]
         for member in members:
             # What decorators put around it is code of theirs, which the program uses as well.
             decorated: Any = member.fget if isinstance(member, property) else member

@@ -17,20 +17,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from timesink.recorder.agent.endings import ENDED, UNMARKED, ProgramGuard, identity, versions
 from timesink.recorder.agent.engine import Arguments, CycleEngine
+from timesink.recorder.agent.shutdown import ENDED, UNMARKED, ProgramGuard, identity, versions
 from timesink.recorder.agent.workloads import BatchShapes, Extractor, Values, own_extractor
 from timesink.recorder.cycle_channel import CycleSender
 from timesink.recorder.folder import Notebook, RecordPlan
 
-Told = Callable[[], Arguments]
+ArgumentReader = Callable[[], Arguments]
 CALL, LOOP = "call", "loop"
 _LOOKS_EVERY_NS = 200_000_000
-_MOST_FAILURES = 10
+_MAX_FAILURES = 10
 """Whoever fails so often in a program leaves it."""
 FUNCTION, RANGE, STEP = "function", "annotation", "optimizer step"
 """What marks cycles, as hooks call it."""
-_MOST_RECORDED = 1000
+_MAX_RECORDED = 1000
 _EARLY = 20
 """Cycles in which an optimizer that steps less often may take over."""
 
@@ -87,16 +87,16 @@ class _Order:
 
     @classmethod
     def of(cls, content: str) -> _Order:
-        told = json.loads(content)
+        fields = json.loads(content)
         return cls(
-            int(told.get("id", 0)),
-            str(told["what"]),
-            int(told.get("cycles") or 1),
-            int(told.get("plain") or 0),
-            float(told.get("plain_s") or 0.0),
-            told.get("at"),
-            str(told.get("control") or ""),
-            tuple(told.get("extras") or ()),
+            int(fields.get("id", 0)),
+            str(fields["what"]),
+            int(fields.get("cycles") or 1),
+            int(fields.get("plain") or 0),
+            float(fields.get("plain_s") or 0.0),
+            fields.get("at"),
+            str(fields.get("control") or ""),
+            tuple(fields.get("extras") or ()),
         )
 
 
@@ -189,17 +189,23 @@ class WatchEngine:
         if self.shapes is not None:
             self.shapes.leave()
 
-    def boundary(self, by: str, name: str, *, begins: bool, told: Told | None = None) -> None:
+    def boundary(
+        self, by: str, name: str, *, begins: bool, read_arguments: ArgumentReader | None = None
+    ) -> None:
         """One cycle of this thread ends and the next begins."""
         if self.source != (by, name) and not self.hears(by, name):
             return
         if self.span == CALL and begins:
-            self.stream().open = self.begun(told)
+            self.stream().open = self.new_cycle(read_arguments)
             return
-        self.next_cycle(told, is_step=not begins)
+        self.next_cycle(read_arguments, is_step=not begins)
 
     def next_cycle(
-        self, told: Told | None, extract: Extractor | None = None, *, is_step: bool = False
+        self,
+        read_arguments: ArgumentReader | None,
+        extract: Extractor | None = None,
+        *,
+        is_step: bool = False,
     ) -> None:
         """The same, where it is known what marks cycles."""
         now_ns = time.perf_counter_ns()
@@ -211,12 +217,14 @@ class WatchEngine:
             self._complete(cycle, now_ns - cycle.begun_ns)
             if now_ns < self._next_look_ns and self._recorder is None and self._order is None:
                 # The same object for most cycles: less to do.
-                cycle.values = {} if told is None else self.workload(told, extract)
+                cycle.values = (
+                    {} if read_arguments is None else self.workload(read_arguments, extract)
+                )
                 cycle.is_clear = True
                 cycle.start_us = time.time_ns() // 1000
                 cycle.begun_ns = time.perf_counter_ns()
                 return
-        stream.open = self.begun(told, extract, stream)
+        stream.open = self.new_cycle(read_arguments, extract, stream)
 
     # -- calls as cycles -------------------------------------------------------------------------
 
@@ -237,9 +245,9 @@ class WatchEngine:
         # Threads may have optimizers of their own.
         return self.source == (by, name) or by == self.source[0] == STEP
 
-    def begun(
+    def new_cycle(
         self,
-        told: Told | None,
+        read_arguments: ArgumentReader | None,
         extract: Extractor | None = None,
         stream: WatchedThread | None = None,
     ) -> WatchedCycle:
@@ -250,7 +258,7 @@ class WatchEngine:
             self._look()
         if self._recorder is not None or self._order is not None or self._leaves:
             self._record()
-        values = {} if told is None else self.workload(told, extract)
+        values = {} if read_arguments is None else self.workload(read_arguments, extract)
         is_clear = self._recorder is None or not self._recorder.slows
         return WatchedCycle((stream or self.stream()).number, values, is_clear)
 
@@ -274,27 +282,29 @@ class WatchEngine:
     def stream(self) -> WatchedThread:
         """This thread, as one that makes cycles."""
         try:
-            found: WatchedThread = self._here.stream
+            thread: WatchedThread = self._here.stream
         except AttributeError:
-            found = self._here.stream = WatchedThread(self._free, self._new)
-        return found
+            thread = self._here.stream = WatchedThread(self._free, self._new)
+        return thread
 
     def _complete(self, cycle: WatchedCycle, lasted_ns: int) -> None:
         if cycle.is_clear and (self._recorder is None or not self._recorder.slows):
             self._sender.add(cycle.stream, cycle.start_us, lasted_ns, cycle.values or {})
         else:
             self._sender.skip()
-            if len(self._recorded) < _MOST_RECORDED:
+            if len(self._recorded) < _MAX_RECORDED:
                 self._recorded.append(cycle.values or {})
 
-    def workload(self, told: Told | None, extract: Extractor | None = None) -> Values | None:
+    def workload(
+        self, read_arguments: ArgumentReader | None, extract: Extractor | None = None
+    ) -> Values | None:
         """What a call has to do; None: nothing, so that it does not count."""
         # What the user says goes first.
         extract = self._extract or extract
-        if extract is None or told is None:
+        if extract is None or read_arguments is None:
             return {}
         try:
-            return extract(*told())
+            return extract(*read_arguments())
         except Exception as error:  # noqa: BLE001 - of the user, or of another version
             self.unknown_workload(f"{type(error).__name__}: {error}")
             return {}
@@ -354,8 +364,8 @@ class WatchEngine:
         recorder.boundary(*self.source, begins=True)
         if recorder.is_over:
             self._recorder = None
-            told = _medians(self._recorded)
-            self._notebook.add("order", id=self._done_order, state="ended", workload=told)
+            medians = _medians(self._recorded)
+            self._notebook.add("order", id=self._done_order, state="ended", workload=medians)
 
     def _begin_if_due(self) -> None:
         order = self._order
@@ -420,8 +430,8 @@ class WatchEngine:
                 self._say_farewell(ENDED)
 
     def _say_farewell(self, why: str) -> None:
-        told = self._sender
-        self._notebook.add("left", why=why, cycles=told.count, dropped=told.dropped)
+        sender = self._sender
+        self._notebook.add("left", why=why, cycles=sender.count, dropped=sender.dropped)
 
     def forget_in_fork(self) -> None:
         """A copy of this process tells its own cycles, where it makes any."""
@@ -437,8 +447,8 @@ class WatchEngine:
     def _failed(self, error: Exception) -> None:
         self._failures += 1
         self.remark(f"watching failed: {type(error).__name__}: {error}")
-        if self._failures == _MOST_FAILURES:
-            self.end(f"watching failed {_MOST_FAILURES} times")
+        if self._failures == _MAX_FAILURES:
+            self.end(f"watching failed {_MAX_FAILURES} times")
 
 
 def _medians(every: list[Values]) -> dict[str, float]:

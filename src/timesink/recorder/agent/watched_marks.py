@@ -23,7 +23,7 @@ from timesink.recorder.agent.watched import (
     FUNCTION,
     LOOP,
     RANGE,
-    Told,
+    ArgumentReader,
     WatchedCycle,
     WatchEngine,
 )
@@ -71,7 +71,7 @@ def presets() -> tuple[Preset, ...]:
             Preset(
                 row["name"],
                 row["function"],
-                tuple(tuple(each.split("=")) for each in row["goes_on"].split()),
+                tuple(tuple(pair.split("=")) for pair in row["goes_on"].split()),
                 row["workload"],
                 row["span"],
                 row["extractor"],
@@ -88,7 +88,9 @@ def preset_names() -> tuple[str, ...]:
 
 def wanted_presets(name: str) -> tuple[Preset, ...]:
     """Those of a name; without one those that count by default."""
-    return tuple(one for one in presets() if (one.name == name if name else one.default))
+    return tuple(
+        preset for preset in presets() if (preset.name == name if name else preset.default)
+    )
 
 
 # Functions by their names, replaced as soon as they are there.
@@ -146,10 +148,10 @@ class NamedFunctions:
             return None
         for finder in list(sys.meta_path):
             find = None if finder is self else getattr(finder, "find_spec", None)
-            found: ModuleSpec | None = find(name, path, target) if find else None
-            if found is not None:
-                self._hear(found.loader, name)
-                return found
+            spec: ModuleSpec | None = find(name, path, target) if find else None
+            if spec is not None:
+                self._hear(spec.loader, name)
+                return spec
         return None
 
     def _hear(self, loader: Any, name: str) -> None:
@@ -191,15 +193,15 @@ def watch_cycles(engine: WatchEngine, torch: Any) -> None:
     plan, is_compiling = engine.plan, compiling_test(torch)
     if plan.marker:
         ended = functools.partial(engine.end_open, RANGE, plan.marker)
-        watch_annotations(torch, engine, plan.marker, ended if engine.span == CALL else _nothing)
+        watch_annotations(torch, engine, plan.marker, ended if engine.span == CALL else _do_nothing)
         watch_functions(torch, engine, plan.marker, WatchedCalls(torch, engine, plan.marker))
         return
     if not plan.preset:
         watch_steps(torch, engine, WatchedSteps(engine, torch).stepped)
     wanted = [
-        each
+        replacement
         for preset in wanted_presets(plan.preset)
-        for each in PresetCalls(engine, preset, is_compiling).functions()
+        for replacement in PresetCalls(engine, preset, is_compiling).functions()
     ]
     # Which versions of a program there are is nobody's business, where none was asked for.
     named = NamedFunctions(wanted, engine.remark if plan.preset else lambda _: None)
@@ -207,7 +209,7 @@ def watch_cycles(engine: WatchEngine, torch: Any) -> None:
     engine.when_over(named.leave)
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Nobody asked."""
 
 
@@ -251,18 +253,18 @@ class WatchedCalls(MarkedCalls):
         """One call, from its beginning to its end."""
         return _Call(self, (args, kwargs or {}))
 
-    def entered(self, *, shown: bool, told: Told | None = None) -> None:
+    def entered(self, *, is_visible: bool, read_arguments: ArgumentReader | None = None) -> None:
         """The function was called; of a call seen too late nobody knows how long it takes."""
         ranges, engine = self._ranges(), self._watch
         ranges.append(None)
-        if len(ranges) > 1 or not (shown or engine.span == LOOP):
+        if len(ranges) > 1 or not (is_visible or engine.span == LOOP):
             return
         with self._guard:
             # A process that only loads data for another has no cycles.
             if self._torch.utils.data.get_worker_info() is None:
-                wanted = told if self._is_told_arguments else None
-                engine.boundary(FUNCTION, self._name, begins=True, told=wanted)
-            if shown and engine.is_recording:
+                wanted = read_arguments if self._is_told_arguments else None
+                engine.boundary(FUNCTION, self._name, begins=True, read_arguments=wanted)
+            if is_visible and engine.is_recording:
                 ranges[-1] = self._torch.profiler.record_function(self._name)
                 ranges[-1].__enter__()
 
@@ -270,14 +272,14 @@ class WatchedCalls(MarkedCalls):
         if self._watch.span == CALL:
             self._watch.end_open(FUNCTION, self._name)
 
-    def task_entered(self, task: int, told: Told) -> None:
+    def task_entered(self, task: int, read_arguments: ArgumentReader) -> None:
         """A coroutine was begun: others of its thread may run before it ends."""
         engine = self._watch
         with engine.program_goes_on():
             if engine.span == LOOP:
-                engine.boundary(FUNCTION, self._name, begins=True, told=told)
+                engine.boundary(FUNCTION, self._name, begins=True, read_arguments=read_arguments)
             elif engine.hears(FUNCTION, self._name):
-                self._tasks[task] = engine.begun(told)
+                self._tasks[task] = engine.new_cycle(read_arguments)
 
     def task_left(self, task: int) -> None:
         """A coroutine has come to its end."""
@@ -292,17 +294,17 @@ class _Call:
 
     __slots__ = ("_calls", "_told")
 
-    def __init__(self, calls: WatchedCalls, told: Arguments) -> None:
-        self._calls, self._told = calls, told
+    def __init__(self, calls: WatchedCalls, arguments: Arguments) -> None:
+        self._calls, self._told = calls, arguments
 
     def __enter__(self) -> None:
-        self._calls.entered(shown=True, told=lambda: self._told)
+        self._calls.entered(is_visible=True, read_arguments=lambda: self._told)
 
     def __exit__(self, *_reason: object) -> None:
         self._calls.left()
 
 
-_MOST_WAITING = 8
+_MAX_WAITING = 8
 _NESTED = WatchedCycle(0, None, False)
 """Stands for a call within a call, which is no cycle."""
 
@@ -321,7 +323,7 @@ class PresetCalls:
         self._extract = EXTRACTORS[preset.extractor]
         self._span = engine.plan.span or preset.span
         self._waiting: list[deque[tuple[int, WatchedCycle]]] = [
-            deque(maxlen=_MOST_WAITING) for _ in preset.goes_on
+            deque(maxlen=_MAX_WAITING) for _ in preset.goes_on
         ]
         self._last_end_ns = 0
         self._key = (FUNCTION, preset.name)
@@ -330,21 +332,21 @@ class PresetCalls:
     def functions(self) -> Iterator[tuple[str, Replace]]:
         """Those to replace, by name."""
         preset = self._preset
-        yield preset.function, lambda before: self._told(before, self._begin, self._end)
+        yield preset.function, lambda before: self._wrap(before, self._begin, self._end)
         if preset.workload:
-            yield preset.workload, lambda before: self._told(before, self._tell_workload, None)
+            yield preset.workload, lambda before: self._wrap(before, self._tell_workload, None)
         for at, (_, name) in enumerate(preset.goes_on if self._span == CALL else ()):
             yield name, functools.partial(self._told_on, at)
 
     def _told_on(self, at: int, before: Any) -> Any:
-        def end(_begun: object, args: tuple[Any, ...], outcome: Any, *, is_failed: bool) -> None:
+        def end(_cycle: object, args: tuple[Any, ...], outcome: Any, *, is_failed: bool) -> None:
             cycle = self._taken(at, args)
             if cycle is not None and not is_failed:
                 self._pass_on(cycle, at + 1, outcome)
 
-        return self._told(before, lambda _args, _kwargs: None, end)
+        return self._wrap(before, lambda _args, _kwargs: None, end)
 
-    def _told(
+    def _wrap(
         self, function: Any, begin: Callable[..., Any], end: Callable[..., None] | None
     ) -> Any:
         engine, is_compiling, guard = (
@@ -358,19 +360,19 @@ class PresetCalls:
             # A compiler that follows this call must find nothing but the function.
             if engine.is_over or is_compiling():
                 return function(*args, **kwargs)
-            begun = None
+            cycle = None
             with guard:
-                begun = begin(args, kwargs)
+                cycle = begin(args, kwargs)
             if end is None:
                 return function(*args, **kwargs)
             try:
                 outcome = function(*args, **kwargs)
             except BaseException:
                 with guard:
-                    end(begun, args, None, is_failed=True)
+                    end(cycle, args, None, is_failed=True)
                 raise
             with guard:
-                end(begun, args, outcome, is_failed=False)
+                end(cycle, args, outcome, is_failed=False)
             return outcome
 
         return preset_stand_in
@@ -386,12 +388,12 @@ class PresetCalls:
         if stream.depth > 1:
             return _NESTED
         extract = None if self._preset.workload else self._extract
-        told = None if self._preset.workload else lambda: (args, kwargs)
+        read_arguments = None if self._preset.workload else lambda: (args, kwargs)
         try:
             if self._span == LOOP:
-                engine.next_cycle(told, extract)
+                engine.next_cycle(read_arguments, extract)
                 return _NESTED
-            stream.open = engine.begun(told, extract, stream)
+            stream.open = engine.new_cycle(read_arguments, extract, stream)
         except BaseException:
             # Nobody hears of the end of this call: later ones are not within it.
             stream.depth -= 1
@@ -437,8 +439,8 @@ class PresetCalls:
             return None
         if kind in ("*", "NoneType"):
             return waiting.popleft()[1]
-        own = id(args[0]) if args else 0
-        found = next((one for one in waiting if one[0] == own), None)
-        if found is not None:
-            waiting.remove(found)
-        return found[1] if found is not None else None
+        object_id = id(args[0]) if args else 0
+        entry = next((candidate for candidate in waiting if candidate[0] == object_id), None)
+        if entry is not None:
+            waiting.remove(entry)
+        return entry[1] if entry is not None else None

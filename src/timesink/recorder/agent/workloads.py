@@ -23,7 +23,7 @@ Extractor = Callable[[tuple[Any, ...], dict[str, Any]], "Values | None"]
 """From the arguments of a call; None: the call does nothing, and is no cycle."""
 
 PREFILL, DECODE, MIXED = 1.0, 2.0, 3.0
-_MOST_ASKED = 64
+_MAX_QUESTIONS = 64
 """Of more requests than these, some are asked: what they tell is a mean."""
 
 
@@ -31,10 +31,14 @@ def _argument(args: tuple[Any, ...], kwargs: dict[str, Any], place: int, name: s
     return args[place] if len(args) > place else kwargs.get(name)
 
 
-def _some(held: Any) -> Sequence[Any]:
+def _some(items: Any) -> Sequence[Any]:
     """All of a list, or some from all over it."""
-    told = held if isinstance(held, (list, tuple)) else list(held or ())
-    return told if len(told) <= _MOST_ASKED else told[:: len(told) // _MOST_ASKED + 1]
+    sequence = items if isinstance(items, (list, tuple)) else list(items or ())
+    return (
+        sequence
+        if len(sequence) <= _MAX_QUESTIONS
+        else sequence[:: len(sequence) // _MAX_QUESTIONS + 1]
+    )
 
 
 def _lengths(values: Values, kind: str, lengths: Sequence[int]) -> None:
@@ -75,13 +79,13 @@ def vllm(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Values | None:
     cached = getattr(step, "scheduled_cached_reqs", None)
     if isinstance(cached, list):
         # The first versions: one object per request.
-        computed = [one.num_computed_tokens for one in cached]
+        computed = [request.num_computed_tokens for request in cached]
         written: list[int] = []
     else:
         computed = getattr(cached, "num_computed_tokens", None) or []
         written = getattr(cached, "num_output_tokens", None) or []
     if new:
-        first = [one.num_computed_tokens + scheduled.get(one.req_id, 0) for one in new]
+        first = [request.num_computed_tokens + scheduled.get(request.req_id, 0) for request in new]
         computed = [*computed, *first]
     _lengths(values, "input", computed)
     _lengths(values, "output", written)
@@ -102,10 +106,12 @@ def vllm_before_v1(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Values | No
         return {}
     values: Values = {"batch_size": float(len(contexts))}
     _lengths(values, "input", contexts)
-    asked = getattr(step, "query_lens", None)
-    if isinstance(asked, (list, tuple)) and asked:
-        prompts = sum(number > 1 for number in asked)
-        values.update(tokens=float(sum(asked)), forward_mode=_mode(prompts, len(asked)))
+    query_lengths = getattr(step, "query_lens", None)
+    if isinstance(query_lengths, (list, tuple)) and query_lengths:
+        prompts = sum(number > 1 for number in query_lengths)
+        values.update(
+            tokens=float(sum(query_lengths)), forward_mode=_mode(prompts, len(query_lengths))
+        )
     return values
 
 
@@ -134,9 +140,9 @@ def sglang(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Values | None:
     values: Values = {"batch_size": float(len(requests))}
     if mode in _MODES:
         values["forward_mode"] = _MODES[mode]
-    asked = _some(requests)
-    _lengths(values, "input", [len(one.origin_input_ids) for one in asked])
-    _lengths(values, "output", [len(one.output_ids) for one in asked])
+    sample = _some(requests)
+    _lengths(values, "input", [len(request.origin_input_ids) for request in sample])
+    _lengths(values, "output", [len(request.output_ids) for request in sample])
     extended = getattr(batch, "extend_lens", None)
     if values.get("forward_mode") == DECODE:
         values["tokens"] = values["batch_size"]
@@ -159,13 +165,13 @@ def continuous_batching(args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Value
     if not requests:
         return {}
     values: Values = {"batch_size": float(len(requests))}
-    asked = _some(requests)
-    queries = [one.query_length for one in asked]
-    values["tokens"] = sum(queries) * len(requests) / len(asked)
+    sample = _some(requests)
+    queries = [request.query_length for request in sample]
+    values["tokens"] = sum(queries) * len(requests) / len(sample)
     prompts = sum(number > 1 for number in queries)
     values["forward_mode"] = _mode(prompts, len(queries))
-    _lengths(values, "input", [one.state.position_offset for one in asked])
-    _lengths(values, "output", [len(one.state.generated_tokens) for one in asked])
+    _lengths(values, "input", [request.state.position_offset for request in sample])
+    _lengths(values, "output", [len(request.state.generated_tokens) for request in sample])
     return values
 
 
@@ -187,7 +193,7 @@ def generate(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Values | None:
                 getattr(args[0], "generation_config", None))  # fmt: skip
     allowed = [
         kwargs.get("max_new_tokens"),
-        *(getattr(one, "max_new_tokens", 0) for one in settings),
+        *(getattr(setting, "max_new_tokens", 0) for setting in settings),
     ]
     most = next((number for number in allowed if isinstance(number, int) and number), None)
     if most is not None:
@@ -195,7 +201,7 @@ def generate(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Values | None:
     return values
 
 
-def generated(values: Values, outcome: Any) -> None:
+def add_output_length(values: Values, outcome: Any) -> None:
     """What `generate` has written: its prompts come first, and count no more."""
     shape: tuple[int, ...] = getattr(getattr(outcome, "sequences", outcome), "shape", ())
     if len(shape) > 1:
@@ -207,8 +213,8 @@ def generated(values: Values, outcome: Any) -> None:
 
 # Training: shapes of what a model is called with.
 
-_MOST_TENSORS = 4
-_MOST_LOOKED_AT = 16
+_MAX_TENSORS = 4
+_MAX_LOOKED_AT = 16
 
 
 def batch(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Values | None:
@@ -220,31 +226,31 @@ def batch(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Values | None:
     {'batch_size': 8.0, 'avg_input_length': 128.0, 'input_elements': 1024.0}
     """
     values: Values = {}
-    waiting: list[Any] = [*args[:_MOST_TENSORS], *kwargs.values()]
-    total = found = 0
-    for one in itertools.islice(_opened(waiting), _MOST_LOOKED_AT):
-        shape = getattr(one, "shape", None)
+    waiting: list[Any] = [*args[:_MAX_TENSORS], *kwargs.values()]
+    total = count = 0
+    for value in itertools.islice(_flatten(waiting), _MAX_LOOKED_AT):
+        shape = getattr(value, "shape", None)
         if shape and isinstance(shape, tuple):
             total += math.prod(shape)
-            found += 1
-            if found == 1:
-                values = _of_first(shape, one)
-            elif found == _MOST_TENSORS:
+            count += 1
+            if count == 1:
+                values = _of_first(shape, value)
+            elif count == _MAX_TENSORS:
                 break
-    if found:
+    if count:
         values["input_elements"] = float(total)
     return values
 
 
-def _opened(waiting: list[Any]) -> Iterator[Any]:
+def _flatten(waiting: list[Any]) -> Iterator[Any]:
     """What lists and dictionaries hold, in order."""
-    for one in waiting:
-        if isinstance(one, (list, tuple)):
-            waiting += one[:_MOST_TENSORS]
-        elif isinstance(one, Mapping):
-            waiting += itertools.islice(one.values(), _MOST_TENSORS)
+    for value in waiting:
+        if isinstance(value, (list, tuple)):
+            waiting += value[:_MAX_TENSORS]
+        elif isinstance(value, Mapping):
+            waiting += itertools.islice(value.values(), _MAX_TENSORS)
         else:
-            yield one
+            yield value
 
 
 def _of_first(shape: tuple[int, ...], tensor: Any) -> Values:
@@ -265,7 +271,7 @@ EXTRACTORS: dict[str, Extractor] = {
     "generate": generate,
     "batch": batch,
 }
-OUTCOMES: dict[str, Callable[[Values, Any], None]] = {"generate": generated}
+OUTCOMES: dict[str, Callable[[Values, Any], None]] = {"generate": add_output_length}
 """What the outcome of a call adds."""
 
 
@@ -274,16 +280,16 @@ OUTCOMES: dict[str, Callable[[Values, Any], None]] = {"generate": generated}
 
 def own_extractor(name: str) -> Extractor:
     """The function of this name, `package.module:function`; it is imported when first needed."""
-    found: list[Callable[..., Any]] = []
+    cache: list[Callable[..., Any]] = []
 
     def extract(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Values:
-        if not found:
+        if not cache:
             module, _, path = name.partition(":")
             owner: Any = _module(module)
             for part in path.split("."):
                 owner = getattr(owner, part)
-            found.append(owner)
-        return numbers_of(found[0](*args, **kwargs))
+            cache.append(owner)
+        return numbers_of(cache[0](*args, **kwargs))
 
     return extract
 
@@ -297,18 +303,18 @@ def _module(name: str) -> Any:
     return importlib.import_module(name)
 
 
-def numbers_of(told: Any) -> Values:
+def numbers_of(numbers: Any) -> Values:
     """What an extractor returned, if it is numbers; a tensor is none: reading it would wait.
 
     >>> numbers_of({"batch_size": 8, "ok": True})
     {'batch_size': 8.0, 'ok': 1.0}
     """
-    if not isinstance(told, Mapping):
-        raise TypeError(f"{type(told).__name__} instead of a dict of numbers")
-    wrong = next((name for name, value in told.items() if not isinstance(value, Real)), None)
+    if not isinstance(numbers, Mapping):
+        raise TypeError(f"{type(numbers).__name__} instead of a dict of numbers")
+    wrong = next((name for name, value in numbers.items() if not isinstance(value, Real)), None)
     if wrong is not None:
-        raise TypeError(f"{wrong} is no number but {type(told[wrong]).__name__}")
-    return {str(name): float(value) for name, value in told.items()}
+        raise TypeError(f"{wrong} is no number but {type(numbers[wrong]).__name__}")
+    return {str(name): float(value) for name, value in numbers.items()}
 
 
 # The batch of a training cycle: what the model of an optimizer is called with.
@@ -351,8 +357,10 @@ class BatchShapes:
         if not self._depth:
             modules = self._roots_of(optimizer)
         elif self._cycles % _CALLED_BY_NOW == 0:
-            known = [module for one in self._modules if (module := one()) is not None]
-            parts = [part for module in known for part in module.children()]
+            live_modules = [
+                module for reference in self._modules if (module := reference()) is not None
+            ]
+            parts = [part for module in live_modules for part in module.children()]
             modules = [part for part in parts if next(part.parameters(), None) is not None]
         else:
             return
@@ -375,8 +383,8 @@ class BatchShapes:
         self._cycles = self._depth = 0
 
     def _leave_modules(self) -> None:
-        heard, self._heard = self._heard, []
-        for hook in heard:
+        hooks, self._heard = self._heard, []
+        for hook in hooks:
             hook.remove()
 
     def _called(self, _module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -385,32 +393,38 @@ class BatchShapes:
             return
         try:
             self._was_called = True
-            now = self._told(args, kwargs)
+            now = self._values_of(args, kwargs)
             before = getattr(self._here, "values", None)
             self._here.values = _together(before, now) if before and now else now or before or {}
         except Exception as error:  # noqa: BLE001 - it would be the program's
             self._failed(f"{type(error).__name__}: {error}")
 
-    def _told(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Values | None:
+    def _values_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Values | None:
         """Most batches are like the one before: then nothing is computed."""
         if kwargs or len(args) != 1 or self._extract is not batch:
             return self._extract(args, kwargs)
         shape = getattr(args[0], "shape", None)
-        known, values = self._known
-        if shape is None or shape != known:
+        last_shape, values = self._known
+        if shape is None or shape != last_shape:
             values = batch(args, kwargs) or {}
             self._known = (shape, values)
         return values
 
     def _roots_of(self, optimizer: Any) -> list[Any]:
         group = next(iter(optimizer.param_groups), None) or {}
-        optimized = {id(one) for one in group.get("params", ())}
+        optimized = {id(parameter) for parameter in group.get("params", ())}
         kind = self._module_type
         # What an object says it is may be computed: its type is not.
-        modules = [one for one in gc.get_objects() if issubclass(type(one), kind)]
-        inner = {id(part) for one in modules for part in vars(one).get("_modules", {}).values()}
-        outer = [one for one in modules if id(one) not in inner]
-        return [one for one in outer if any(id(own) in optimized for own in one.parameters())][:4]
+        modules = [module for module in gc.get_objects() if issubclass(type(module), kind)]
+        inner = {
+            id(part) for module in modules for part in vars(module).get("_modules", {}).values()
+        }
+        outer = [module for module in modules if id(module) not in inner]
+        return [
+            module
+            for module in outer
+            if any(id(parameter) in optimized for parameter in module.parameters())
+        ][:4]
 
 
 def _together(first: Values, second: Values) -> Values:

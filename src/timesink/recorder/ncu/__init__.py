@@ -67,7 +67,7 @@ class LaunchPicks:
         return "|".join([*short, f"[0-9]*({padded})"])
 
 
-def sampling(every: int) -> LaunchPicks:
+def launch_picks(every: int) -> LaunchPicks:
     """How to pick one launch in `every`, 2 to 1000, to less than a hundredth."""
     period = 10
     while True:
@@ -183,7 +183,7 @@ def import_commands(
     return [*plain, "--rename-kernels", "off"], plain
 
 
-def shown(command: Sequence[str]) -> str:
+def command_line(command: Sequence[str]) -> str:
     """A command as a shell takes it."""
     return shlex.join(command)
 
@@ -192,7 +192,7 @@ def shown_briefly(command: Sequence[str]) -> str:
     """A command for the screen, without all the launches that `--every` picks."""
     words = [_LAUNCHES.sub(r"\1...", word) for word in command]
     cut = "" if words == list(command) else " (--dry-run shows it whole)"
-    return shown(words) + cut
+    return command_line(words) + cut
 
 
 # The profilers on this machine: where they are and which version they have.
@@ -218,26 +218,26 @@ def find_ncu(named: str | Path | None = None) -> Path | None:
 
     One that is named must be there; otherwise None says that there is none.
     """
-    told = str(named) if named else os.environ.get(NCU_VARIABLE, "")
-    found = shutil.which(told or "ncu")
-    if found is None and told:
+    name = str(named) if named else os.environ.get(NCU_VARIABLE, "")
+    program = shutil.which(name or "ncu")
+    if program is None and name:
         raise CollectError(
-            f"{told}: not a program that can be run", "name Nsight Compute's ncu with --ncu PATH"
+            f"{name}: not a program that can be run", "name Nsight Compute's ncu with --ncu PATH"
         )
-    if found is None:
+    if program is None:
         installed = (path for folder, pattern in _PLACES for path in Path(folder).glob(pattern))
         usable = [str(path) for path in installed if os.access(path, os.X_OK)]
         # By the version in a path such as /opt/nvidia/nsight-compute/2025.3.1/ncu.
         version = lambda path: [int(digits) for digits in re.findall(r"\d+", path)]  # noqa: E731
-        found = max(usable, key=version, default=None)
+        program = max(usable, key=version, default=None)
     # A path without its leading ./ would be looked up in PATH when it is started.
-    return Path(found).absolute() if found is not None else None
+    return Path(program).absolute() if program is not None else None
 
 
 def ncu_version(ncu: Path) -> str:
     """What `ncu --version` calls itself, e.g. 2025.3.1.0; empty when it does not say in time."""
     try:
-        told = subprocess.run(  # noqa: S603 - the program the user chose
+        process = subprocess.run(  # noqa: S603 - the program the user chose
             [ncu, "--version"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -250,15 +250,15 @@ def ncu_version(ncu: Path) -> str:
         return ""
     except OSError as error:
         raise CollectError.cannot_start(ncu, error) from None
-    said = told.stdout + told.stderr
-    if _CALLS_ITSELF not in said:
-        end = crash_of(told.returncode)
+    output = process.stdout + process.stderr
+    if _CALLS_ITSELF not in output:
+        end = crash_of(process.returncode)
         how = f" (ncu --version: {end})" if end else ""
         raise CollectError(
             f"{ncu}: is not Nsight Compute{how}",
             "name Nsight Compute's ncu with --ncu PATH or TIMESINK_NCU",
         )
-    version = re.search(r"^Version\s+([\d.]+)", said, re.MULTILINE)
+    version = re.search(r"^Version\s+([\d.]+)", output, re.MULTILINE)
     return version[1] if version else ""
 
 

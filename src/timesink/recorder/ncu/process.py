@@ -27,7 +27,7 @@ KernelMet = Callable[[int, str, int | None], None]
 
 
 @dataclass(slots=True)
-class Heard:
+class NcuLog:
     """Everything that matters later, gathered line by line."""
 
     on_kernel: KernelMet | None = None
@@ -63,8 +63,8 @@ class Heard:
     @property
     def errors(self) -> list[str]:
         """What the profiler itself complained about; the program's exit code is no such thing."""
-        own = (note.removeprefix("==ERROR== ") for note in self.notes if note.startswith("==E"))
-        return [text for text in own if not _ANSWERED.search(text)]
+        texts = (note.removeprefix("==ERROR== ") for note in self.notes if note.startswith("==E"))
+        return [text for text in texts if not _ANSWERED.search(text)]
 
 
 # Nsight Compute writes among the output of the program it runs; this takes the two apart.
@@ -81,7 +81,7 @@ _TABLE_HEAD = b'"ID","Process ID",'
 
 _ROW_START = b'"'
 
-_OTHERS = re.compile(
+_PROFILER_LINES = re.compile(
     rb"(?P<profiler>==(?:PROF|WARNING|ERROR|LOG)== [^\n]*\n)"
     rb'|^(?P<head>"ID","Process ID",[^\n]*\n)'
     rb'|^(?P<row>"\d*","\d*",[^\n]*\n)'
@@ -108,38 +108,38 @@ class Splitter:
         """The pieces that are complete; what may become a line of the profiler is held back."""
         text = self._before + self._held + data
         place = 1
-        for found in _OTHERS.finditer(text, place):
-            pieces = list(self._pieces(found))
+        for match in _PROFILER_LINES.finditer(text, place):
+            pieces = list(self._pieces(match))
             if not pieces:
                 continue
-            if found.start() > place:
-                yield "program", text[place : found.start()]
+            if match.start() > place:
+                yield "program", text[place : match.start()]
             yield from pieces
-            place = found.end()
+            place = match.end()
         passed = max(place, self._undecided(text, place))
         if passed > place:
             yield "program", text[place:passed]
         self._before, self._held = text[passed - 1 : passed], text[passed:]
 
-    def _pieces(self, found: re.Match[bytes]) -> Iterator[tuple[Origin, bytes]]:
+    def _pieces(self, match: re.Match[bytes]) -> Iterator[tuple[Origin, bytes]]:
         """A complete line that is not the program's; nothing when it is after all."""
-        if found["profiler"]:
-            interrupted = _INTERRUPTED.fullmatch(found["profiler"])
+        if match["profiler"]:
+            interrupted = _INTERRUPTED.fullmatch(match["profiler"])
             self._kernel_under_way = interrupted is not None
             if interrupted is None:
-                yield "profiler", found["profiler"]
+                yield "profiler", match["profiler"]
             else:
                 yield "profiler", interrupted[1] + b"\n"
-                own = interrupted[2].startswith(_MARKS)
-                yield "profiler" if own else "program", interrupted[2]
-        elif found["head"]:
+                is_profiler_line = interrupted[2].startswith(_MARKS)
+                yield "profiler" if is_profiler_line else "program", interrupted[2]
+        elif match["head"]:
             self._in_table = True
-            yield "table", found["head"]
-        elif found["row"] and self._in_table:
-            yield "table", found["row"]
-        elif found["rest"] and self._kernel_under_way:
+            yield "table", match["head"]
+        elif match["row"] and self._in_table:
+            yield "table", match["row"]
+        elif match["rest"] and self._kernel_under_way:
             self._kernel_under_way = False
-            yield "profiler", found["rest"]
+            yield "profiler", match["rest"]
 
     def _undecided(self, text: bytes, place: int) -> int:
         """Where the last line may turn out to be the profiler's; the end when it cannot."""
@@ -190,7 +190,9 @@ _LINE_S, _LINE_KERNELS = 10.0, 1000
 
 def _visible(text: str) -> str:
     """Names of kernels steer no terminal."""
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+    return "".join(
+        character if character.isprintable() else repr(character)[1:-1] for character in text
+    )
 
 
 class Screen:
@@ -282,7 +284,7 @@ _LEAVES_S = 5.0
 
 
 def run_profiler(
-    command: Sequence[str], screen: Screen, heard: Heard, interruptions: list[int]
+    command: Sequence[str], screen: Screen, state: NcuLog, interruptions: list[int]
 ) -> int:
     """Run to the end; an interruption lets the profiler finish, a second one kills it.
 
@@ -312,7 +314,7 @@ def run_profiler(
             reading: (stream, Splitter())
             for (reading, _), stream in zip(ends, streams, strict=True)
         }
-        _Watch(process, channels, screen, heard, interruptions).to_the_end()
+        _Watch(process, channels, screen, state, interruptions).to_the_end()
     return process.wait()
 
 
@@ -354,7 +356,7 @@ class _Watch:
     channels: dict[int, tuple[TextIO, Splitter]]
     """Where each output of the program goes."""
     screen: Screen
-    heard: Heard
+    state: NcuLog
     interruptions: list[int]
     _handled: int = 0
     _interrupted_at: float = 0.0
@@ -398,9 +400,9 @@ class _Watch:
             if origin == "program":
                 self.screen.pass_on(data, stream)
             elif origin == "profiler":
-                self.heard.line(data)
+                self.state.line(data)
             else:
-                self.heard.table.append(data)
+                self.state.table.append(data)
 
     def _wait(self) -> None:
         """Outputs may be closed before the profiler ends."""
@@ -418,13 +420,13 @@ class _Watch:
             if not self._members:
                 self._members = family(self.process.pid)
                 self._interrupted_at = self._clock()
-                kept = "; what was measured is kept" if self.heard.kernels else ""
-                self.screen.say(f"stopping{kept} (once more: stop at once)")
+                note = "; what was measured is kept" if self.state.kernels else ""
+                self.screen.say(f"stopping{note} (once more: stop at once)")
             else:
                 self._members |= family(self.process.pid)
                 self.process.kill()
                 end_family(self._members, 0)
-        reacts = self.heard.is_shutting_down or not self._interrupted_at
+        reacts = self.state.is_shutting_down or not self._interrupted_at
         if not reacts and self._clock() - self._interrupted_at > _REACTS_S:
             self._interrupted_at = 0.0
             # As a terminal would: the profiler may run below a script that starts it.

@@ -19,7 +19,7 @@ from typing import Any
 
 from timesink.errors import CollectError, OutputError, TimesinkError, UsageError
 from timesink.recorder.folder import check_room
-from timesink.recorder.ncu import DEVICE_NAME, REPORT_SUFFIX, shown
+from timesink.recorder.ncu import DEVICE_NAME, REPORT_SUFFIX, command_line
 from timesink.recorder.processes import end_family, family, interruption
 
 MARK = "# timesink-ncu "
@@ -64,7 +64,7 @@ def look_at(path: Path, metrics: Sequence[str]) -> PrintedTable | None:
         for name in metrics
         if not name.startswith(_PREFIXES)
         and name not in measured
-        and not any(found.startswith(f"{name}.") for found in measured)
+        and not any(metric.startswith(f"{name}.") for metric in measured)
     )
     return PrintedTable(path, offset, kernels, device, tuple(absent))
 
@@ -140,10 +140,10 @@ def printed_table(
     """The table that the first of the commands prints to its end."""
     complaint = ""
     for command in commands:
-        known = len(interruptions)
+        count_before = len(interruptions)
         code, complaint = _print(command, path, interruptions)
         # A terminal interrupts the profiler as well, and what it printed is not all.
-        stopped = interruption(interruptions[known:])
+        stopped = interruption(interruptions[count_before:])
         if stopped is not None:
             raise stopped
         table = look_at(path, metrics) if not code else None
@@ -166,19 +166,19 @@ def _print(command: Sequence[str], path: Path, interruptions: list[int]) -> tupl
         except OSError as error:
             raise CollectError.cannot_start(command[0], error) from None
     with process:
-        said, known = None, len(interruptions)
-        while said is None:
+        output, count_before = None, len(interruptions)
+        while output is None:
             with suppress(subprocess.TimeoutExpired):
-                said = process.communicate(timeout=_POLL_S)[1]
-            if said is None and len(interruptions) > known:
+                output = process.communicate(timeout=_POLL_S)[1]
+            if output is None and len(interruptions) > count_before:
                 end_family(family(process.pid), 0)
     code = process.returncode
     with path.open("rb") as file:
         # The start and the end of what may be very large.
         start = file.read(_EXCERPT)
         file.seek(max(file.seek(0, os.SEEK_END) - _EXCERPT, len(start)))
-        said += start + b"\n" + file.read()
-    lines = said.decode("utf-8", "replace").splitlines()
+        output += start + b"\n" + file.read()
+    lines = output.decode("utf-8", "replace").splitlines()
     errors = [line.removeprefix(_ERROR).strip() for line in lines if line.startswith(_ERROR)]
     return code, errors[-1] if errors else f"exit code {code}" if code else "no table"
 
@@ -226,13 +226,13 @@ class NcuOutputs:
         if name.endswith(REPORT_SUFFIX):
             raise UsageError(
                 f"{self.output}: -o takes the table, which is CSV",
-                f"keep the report with --keep-report {shown([str(self.output)])}",
+                f"keep the report with --keep-report {command_line([str(self.output)])}",
             )
         if name.endswith(_OF_OTHER_KINDS):
             raise UsageError(
                 f"{self.output}: timesink ncu writes CSV",
                 "write a .csv file, then  timesink kernels FILE.csv -o "
-                + shown([str(self.output)]),
+                + command_line([str(self.output)]),
             )
 
     @property
@@ -274,7 +274,7 @@ def workplace(output: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def rescued(report: Path, places: NcuOutputs, interruptions: list[int]) -> Iterator[None]:
+def rescue_report(report: Path, places: NcuOutputs, interruptions: list[int]) -> Iterator[None]:
     """Measuring may have taken hours: what was measured is not thrown away for a later error."""
     try:
         yield
@@ -282,7 +282,7 @@ def rescued(report: Path, places: NcuOutputs, interruptions: list[int]) -> Itera
         if not report.exists():
             raise
         stopped = interruption(interruptions)
-        message = _worded(error)
+        message = _error_text(error)
         if stopped is not None and not message.startswith(stopped.message):
             message = f"{stopped.message}; {message}"
         saved = CollectError(message, f"the report is kept as {_save(report, places)}")
@@ -296,13 +296,15 @@ def put_away(report: Path, places: NcuOutputs) -> CollectError | None:
         report.unlink(missing_ok=True)
     if not report.exists():
         return None
-    kept = _save(report, places)
-    if kept == places.report:
+    saved_path = _save(report, places)
+    if saved_path == places.report:
         return None
-    return CollectError(f"{places.report}: cannot be written", f"the report is kept as {kept}")
+    return CollectError(
+        f"{places.report}: cannot be written", f"the report is kept as {saved_path}"
+    )
 
 
-def _worded(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, TimesinkError):
         return error.message
     if isinstance(error, MemoryError):

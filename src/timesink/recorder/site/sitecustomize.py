@@ -53,10 +53,10 @@ class _Torch:
             return None
         for finder in list(sys.meta_path):
             find = None if finder is self else getattr(finder, "find_spec", None)
-            found = find(name, path, target) if find else None
-            if found is not None:
-                self._watch(found.loader)
-                return found
+            spec = find(name, path, target) if find else None
+            if spec is not None:
+                self._watch(spec.loader)
+                return spec
         return None
 
     def _watch(self, loader):
@@ -139,9 +139,9 @@ def _in_tree(place, top, tree, absent, suffixes=("",)):
     """
     if not isinstance(place, str):
         return place
-    for known in (place, os.path.realpath(place)):
-        if known == top or known.startswith(top + os.sep):
-            inside = known[len(top) + 1 :].rstrip(os.sep)
+    for path in (place, os.path.realpath(place)):
+        if path == top or path.startswith(top + os.sep):
+            inside = path[len(top) + 1 :].rstrip(os.sep)
             moved = os.path.join(tree, inside) if inside else tree
             if any(os.path.exists(moved + suffix) for suffix in suffixes):
                 return moved
@@ -163,8 +163,8 @@ class _Tree:
             return None
         from importlib.machinery import PathFinder
 
-        found = PathFinder.find_spec(name, self._places, target)
-        return found if found is not None and found.loader and found.origin else None
+        spec = PathFinder.find_spec(name, self._places, target)
+        return spec if spec is not None and spec.loader and spec.origin else None
 
 
 def _move_places():

@@ -14,28 +14,28 @@ from timesink.errors import NoCyclesError
 def test_the_annotation_that_holds_the_others_is_taken():
     notes = [note("decode_step", 100 * at, 95) for at in range(20)]
     layers = [note(f"layer {at % 4}", 100 * (at // 4) + 23 * (at % 4), 22) for at in range(80)]
-    found = find_cycles(trace_of([*layers, *notes, *work(0, 2_000)]))
-    assert (found.anchor, found.table.height) == ("decode_step", 20)
-    assert set(found.table["type"]) == {"decode"}
+    cycles = find_cycles(trace_of([*layers, *notes, *work(0, 2_000)]))
+    assert (cycles.anchor, cycles.table.height) == ("decode_step", 20)
+    assert set(cycles.table["type"]) == {"decode"}
 
 
 def test_numbered_annotations_are_one():
     notes = [note(f"iteration {at}", 100 * at, 95) for at in range(6)]
-    found = find_cycles(trace_of([*notes, *work(0, 600)]))
-    assert (found.anchor, found.table.height) == ("iteration #", 6)
+    cycles = find_cycles(trace_of([*notes, *work(0, 600)]))
+    assert (cycles.anchor, cycles.table.height) == ("iteration #", 6)
 
 
 def test_passes_are_told_by_what_is_in_them():
     kinds = ["execute_context_1(8)_generation_0(0)"] + ["execute_context_0(0)_generation_4(4)"] * 5
     notes = [note(name, 100 * at, 95) for at, name in enumerate(kinds)]
-    found = find_cycles(trace_of([*notes, *work(0, 600)])).table
-    assert found["type"].to_list() == ["prefill"] + ["decode"] * 5
+    table = find_cycles(trace_of([*notes, *work(0, 600)])).table
+    assert table["type"].to_list() == ["prefill"] + ["decode"] * 5
 
 
 def test_prefill_annotations_beside_the_decode_ones():
     notes = [note("decode", 1_000 + 100 * at, 95) for at in range(20)]
-    found = find_cycles(trace_of([note("prefill", 0, 990), *notes, *work(0, 3_000)])).table
-    assert found["type"].to_list() == ["prefill"] + ["decode"] * 20
+    table = find_cycles(trace_of([note("prefill", 0, 990), *notes, *work(0, 3_000)])).table
+    assert table["type"].to_list() == ["prefill"] + ["decode"] * 20
 
 
 def test_an_optimizer_step_closes_its_cycle():
@@ -61,8 +61,8 @@ def test_annotations_that_overlap_themselves_are_no_unit():
 
 def test_a_lone_pass_is_one_cycle():
     trace = trace_of([note("step[DECODE bs=32]", 0, 1_000), *work(10, 990)])
-    found = find_cycles(trace)
-    assert found.table.select("type", "start_ns", "end_ns").rows() == [("decode", 0, 1_000)]
+    cycles = find_cycles(trace)
+    assert cycles.table.select("type", "start_ns", "end_ns").rows() == [("decode", 0, 1_000)]
 
 
 def test_annotations_of_many_names_do_not_hide_the_unit():
@@ -71,8 +71,8 @@ def test_annotations_of_many_names_do_not_hide_the_unit():
     ]
     inner = [note(name, 1_000 * turn + at, 1) for turn in range(5) for at, name in enumerate(names)]
     outer = [note("turn", 1_000 * turn, 990) for turn in range(5)]
-    found = find_cycles(trace_of([*inner, *outer, *work(0, 5_000)]))
-    assert (found.anchor, found.table.height) == ("turn", 5)
+    cycles = find_cycles(trace_of([*inner, *outer, *work(0, 5_000)]))
+    assert (cycles.anchor, cycles.table.height) == ("turn", 5)
 
 
 _PASSES = ["execute_context_1(8)_generation_0(0)"] + ["execute_context_0(0)_generation_4(4)"] * 5
@@ -81,20 +81,20 @@ _PASSES = ["execute_context_1(8)_generation_0(0)"] + ["execute_context_0(0)_gene
 def test_steps_of_a_server_are_prefills_and_decodes_by_the_passes_in_them(capfd):
     passes = [note(name, 1_000 * at + 20, 800) for at, name in enumerate(_PASSES)]
     steps = [mark(at) for at in range(6)]
-    found = find_cycles(trace_of([*passes, *work(0, 6_000)], steps=steps))
-    assert found.method == "step"
-    assert found.table["type"].to_list() == ["prefill"] + ["decode"] * 5
+    cycles = find_cycles(trace_of([*passes, *work(0, 6_000)], steps=steps))
+    assert cycles.method == "step"
+    assert cycles.table["type"].to_list() == ["prefill"] + ["decode"] * 5
     assert capfd.readouterr().err == ""
 
 
 def test_passes_that_hold_little_of_the_work_tell_what_their_cycles_are():
     passes = [note(name, 1_000 * at, 300) for at, name in enumerate(_PASSES)]
-    found = find_cycles(trace_of([*passes, *work(0, 6_000)])).table
-    assert found["type"].to_list() == ["prefill"] + ["decode"] * 5
+    table = find_cycles(trace_of([*passes, *work(0, 6_000)])).table
+    assert table["type"].to_list() == ["prefill"] + ["decode"] * 5
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "pass_type"),
     [
         ("execute_32_context_0(sq0sk0)_generation_32(sq32sk55086)", "decode"),
         ("execute_context_2_generation_0", "prefill"),
@@ -103,5 +103,5 @@ def test_passes_that_hold_little_of_the_work_tell_what_their_cycles_are():
         ("execute_context_1(512)_generation_31(31)", "generic"),
     ],
 )
-def test_words_of_servers_for_their_passes(name: str, told: str):
-    assert (type_of_name(name), is_batch_name(name)) == (told, True)
+def test_words_of_servers_for_their_passes(name: str, pass_type: str):
+    assert (type_of_name(name), is_batch_name(name)) == (pass_type, True)

@@ -13,9 +13,9 @@ from timesink.errors import NoCyclesError
 @pytest.mark.parametrize("marker", ["train step", "train*", "train step 3"])
 def test_names_fit_with_and_without_numbers(marker):
     notes = [note(f"train step {at}", 100 * at, 60) for at in range(6)]
-    found = find_cycles(trace_of([*notes, *work(0, 600)]), marker=marker)
-    assert found.table.height == (1 if marker.endswith("3") else 6)
-    assert found.table["end_ns"][0] - found.table["start_ns"][0] == 60
+    cycles = find_cycles(trace_of([*notes, *work(0, 600)]), marker=marker)
+    assert cycles.table.height == (1 if marker.endswith("3") else 6)
+    assert cycles.table["end_ns"][0] - cycles.table["start_ns"][0] == 60
 
 
 def test_a_short_operator_marks_its_cycle_from_start_to_start():

@@ -17,7 +17,7 @@ def bounds(cycles: Cycles) -> list[tuple[str, str, int, int]]:
     return cycles.table.select("pid", "type", "start_ns", "end_ns").rows()
 
 
-def expected(served: Served) -> list[tuple[str, str, int, int]]:
+def expected_cycles(served: Served) -> list[tuple[str, str, int, int]]:
     return sorted(served.cycles, key=lambda cycle: (cycle[0], cycle[2]))
 
 
@@ -28,16 +28,16 @@ def expected(served: Served) -> list[tuple[str, str, int, int]]:
 )
 def test_every_batch_of_a_server_is_a_cycle(kinds, pids, framed):
     served = serve(kinds, pids=pids, framed=framed)
-    found = find_cycles(served.trace())
-    assert (found.method, found.anchor) == ("python", "Scheduler.run_batch")
-    assert bounds(found) == expected(served)
-    assert found.table["cycle"].to_list() == list(range(1, len(kinds) + 1)) * len(pids)
+    cycles = find_cycles(served.trace())
+    assert (cycles.method, cycles.anchor) == ("python", "Scheduler.run_batch")
+    assert bounds(cycles) == expected_cycles(served)
+    assert cycles.table["cycle"].to_list() == list(range(1, len(kinds) + 1)) * len(pids)
 
 
 def test_the_loop_wins_over_its_layers():
-    found = find_cycles(serve(["decode"] * 10, layers=64, framed=True).trace())
-    assert found.table.height == 10
-    assert found.table["type"].unique().to_list() == ["decode"]
+    cycles = find_cycles(serve(["decode"] * 10, layers=64, framed=True).trace())
+    assert cycles.table.height == 10
+    assert cycles.table["type"].unique().to_list() == ["decode"]
 
 
 def test_a_thread_that_only_waits_marks_nothing():
@@ -49,12 +49,12 @@ def test_a_thread_that_only_waits_marks_nothing():
 
 def test_a_pause_belongs_to_no_cycle():
     served = serve(["decode"] * 8, idle_before=(4,))
-    assert bounds(find_cycles(served.trace())) == expected(served)
+    assert bounds(find_cycles(served.trace())) == expected_cycles(served)
 
 
 def test_polling_without_work_is_not_part_of_the_first_cycle():
     served = serve(["decode"] * 4, idle_before=(0,))
-    assert bounds(find_cycles(served.trace())) == expected(served)
+    assert bounds(find_cycles(served.trace())) == expected_cycles(served)
 
 
 # -- prefill and decode ----------------------------------------------------------------------------
@@ -69,8 +69,8 @@ def test_a_prefill_function_of_its_own():
         served.call("1", "1", name, now, length)
         served.call("1", "1", "inner", now + 1, length // 2)
         now += length + 10
-    found = find_cycles(served.trace())
-    counts = dict(found.table.group_by("type").len().iter_rows())
+    cycles = find_cycles(served.trace())
+    counts = dict(cycles.table.group_by("type").len().iter_rows())
     assert counts == {"prefill": 4, "decode": 36}
 
 
@@ -85,9 +85,9 @@ def test_a_slow_cycle_is_a_prefill_only_when_it_does_something_else(inside, type
         served.call("1", "1", "Loop.turn", now, length)
         served.call("1", "1", inside if number == 7 else "step", now + 10, length - 20)
         now += length + 10
-    found = find_cycles(served.trace())
-    assert set(found.table["type"]) == types
-    assert found.table.height == 12
+    cycles = find_cycles(served.trace())
+    assert set(cycles.table["type"]) == types
+    assert cycles.table.height == 12
 
 
 def test_text_codecs_say_nothing_about_decoding():
@@ -96,8 +96,8 @@ def test_text_codecs_say_nothing_about_decoding():
         served.call("1", "1", "Server.step", number * 1_000, 900)
         served.call("1", "1", "Tokenizer.encode", number * 1_000 + 10, 100)
         served.call("1", "1", "Tokenizer.decode", number * 1_000 + 200, 100)
-    found = find_cycles(served.trace())
-    assert found.table["type"].unique().to_list() == ["generic"]
+    cycles = find_cycles(served.trace())
+    assert cycles.table["type"].unique().to_list() == ["generic"]
 
 
 # -- choosing --------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def test_a_call_can_be_asked_for(framed):
     layers = find_cycles(served.trace(), marker=LAYER).table
     assert (layers["end_ns"] - layers["start_ns"]).to_list() == [900 * US] * 10
     batches = find_cycles(served.trace(), marker="run_batch")
-    assert bounds(batches) == expected(served)
+    assert bounds(batches) == expected_cycles(served)
 
 
 def test_passes_inside_of_one_long_call_are_found():
@@ -135,8 +135,8 @@ def test_passes_inside_of_one_long_call_are_found():
         for layer in range(4):
             start = 200 + 4_900 * number + 1_000 * layer
             served.call("1", "1", f"nn.Module: LlamaDecoderLayer_{layer}", start, 900)
-    found = find_cycles(served.trace())
-    assert (found.anchor, found.table.height) == ("nn.Module: LlamaForCausalLM_0", 12)
+    cycles = find_cycles(served.trace())
+    assert (cycles.anchor, cycles.table.height) == ("nn.Module: LlamaForCausalLM_0", 12)
 
 
 def test_calls_that_never_repeat_are_refused():
@@ -168,12 +168,12 @@ def requests(inner: str) -> Served:
 
 def test_what_repeats_inside_of_the_cycles_is_listed():
     trace = requests("nn.Module: LM_0").trace()
-    found = find_cycles(trace)
-    assert (found.anchor, found.table.height) == ("serve.py(56): one_request", 3)
-    (inner,) = found.others
+    cycles = find_cycles(trace)
+    assert (cycles.anchor, cycles.table.height) == ("serve.py(56): one_request", 3)
+    (inner,) = cycles.alternatives
     assert (inner.anchor, inner.count, inner.period_ns) == ("nn.Module: LM_0", 21, 1_200 * US)
     assert find_cycles(trace, marker=inner.marker).table.height == 21
 
 
 def test_layers_of_a_pass_are_not_listed():
-    assert find_cycles(serve(["decode"] * 5, layers=8).trace()).others == ()
+    assert find_cycles(serve(["decode"] * 5, layers=8).trace()).alternatives == ()

@@ -7,8 +7,8 @@ from timesink.analyses.cycles.search import find_cycles
 
 
 def test_layers_when_asked_for():
-    found = find_cycles(serve(["decode"] * 5, layers=3, pids=("1", "2")).trace(), by="layer")
-    assert (found.method, found.anchor, found.table.height) == ("layer", LAYER, 30)
+    cycles = find_cycles(serve(["decode"] * 5, layers=3, pids=("1", "2")).trace(), by="layer")
+    assert (cycles.method, cycles.anchor, cycles.table.height) == ("layer", LAYER, 30)
 
 
 def test_a_norm_of_layers_is_no_layer():

@@ -11,25 +11,31 @@ from timesink.analyses.ranks.changes import RankChanges, compare_ranks
 from timesink.lab.ranks import Straggler
 
 
-def states(found: RankChanges) -> list[tuple[str, int, str]]:
-    return [(each.state, each.rank, each.cause) for each in found.stragglers]
+def states(rank_changes: RankChanges) -> list[tuple[str, int, str]]:
+    return [
+        (straggler.state, straggler.rank, straggler.cause) for straggler in rank_changes.stragglers
+    ]
 
 
 # -- steps -----------------------------------------------------------------------------------------
 
 
 def test_a_run_does_not_differ_from_itself():
-    found = compare_ranks(healthy_set(**TWOS), healthy_set(**TWOS))
-    assert (found.verdict, found.stragglers, found.notes) == ("no_change", (), ())
-    assert {part.delta_ns for part in found.attribution} == {0.0}
-    assert not found.ranks["changed"].sum()
-    assert not found.collectives.filter("changed").height
+    rank_changes = compare_ranks(healthy_set(**TWOS), healthy_set(**TWOS))
+    assert (rank_changes.verdict, rank_changes.stragglers, rank_changes.notes) == (
+        "no_change",
+        (),
+        (),
+    )
+    assert {part.delta_ns for part in rank_changes.attribution} == {0.0}
+    assert not rank_changes.ranks["changed"].sum()
+    assert not rank_changes.collectives.filter("changed").height
 
 
 def test_healthy_runs_do_not_differ():
-    found = compare_ranks(generated_set(seed=12, **TWOS)[0], healthy_set(**TWOS))
-    assert (found.verdict, found.stragglers) == ("no_change", ())
-    assert not found.ranks["changed"].sum()
+    rank_changes = compare_ranks(generated_set(seed=12, **TWOS)[0], healthy_set(**TWOS))
+    assert (rank_changes.verdict, rank_changes.stragglers) == ("no_change", ())
+    assert not rank_changes.ranks["changed"].sum()
 
 
 @pytest.mark.parametrize(
@@ -43,11 +49,11 @@ def test_healthy_runs_do_not_differ():
 )
 def test_a_new_straggler_is_named_with_its_cause(kind: str, layout: dict[str, int], cause: str):
     healthy, slow = healthy_set(**layout), slow_set(kind, **layout)
-    found = compare_ranks(healthy, slow)
-    assert found.verdict == "regression"
-    assert states(found) == [("new", 5, cause)]
-    assert found.stragglers[0].new_ns == pytest.approx(
-        found.step_time.new_ns - found.step_time.base_ns, rel=0.25
+    rank_changes = compare_ranks(healthy, slow)
+    assert rank_changes.verdict == "regression"
+    assert states(rank_changes) == [("new", 5, cause)]
+    assert rank_changes.stragglers[0].new_ns == pytest.approx(
+        rank_changes.step_time.new_ns - rank_changes.step_time.base_ns, rel=0.25
     )
     back = compare_ranks(slow, healthy)
     assert back.verdict == "improvement"
@@ -55,10 +61,12 @@ def test_a_new_straggler_is_named_with_its_cause(kind: str, layout: dict[str, in
 
 
 def test_parts_add_up_and_say_that_others_wait():
-    found = compare_ranks(healthy_set(**TWOS), slow_set("slow_clock", **TWOS))
-    change = found.step_time.new_ns - found.step_time.base_ns
-    assert sum(part.delta_ns for part in found.attribution) == pytest.approx(change, abs=1_000)
-    first = found.attribution[0]
+    rank_changes = compare_ranks(healthy_set(**TWOS), slow_set("slow_clock", **TWOS))
+    change = rank_changes.step_time.new_ns - rank_changes.step_time.base_ns
+    assert sum(part.delta_ns for part in rank_changes.attribution) == pytest.approx(
+        change, abs=1_000
+    )
+    first = rank_changes.attribution[0]
     assert first.part == "waiting"
     assert first.p_value is not None
     assert first.p_value < 0.05
@@ -77,15 +85,15 @@ def test_a_straggler_of_both_runs_is_not_new():
 
 
 def test_the_rank_that_changed_is_first():
-    found = compare_ranks(healthy_set(**TWOS), slow_set("slow_host", **TWOS))
-    row = found.ranks.row(0, named=True)
+    rank_changes = compare_ranks(healthy_set(**TWOS), slow_set("slow_host", **TWOS))
+    row = rank_changes.ranks.row(0, named=True)
     assert (row["rank"], row["source"], row["changed"]) == (5, "host", True)
-    assert found.ranks["changed"].sum() == 1
+    assert rank_changes.ranks["changed"].sum() == 1
 
 
 def test_slower_transfers_are_told_by_kind_of_collective():
-    found = compare_ranks(healthy_set(**FOURS), slow_set("slow_link", **FOURS))
-    changed = found.collectives.filter("changed")
+    rank_changes = compare_ranks(healthy_set(**FOURS), slow_set("slow_link", **FOURS))
+    changed = rank_changes.collectives.filter("changed")
     assert changed.height
     assert (changed["transfer_new_ns"] > changed["transfer_base_ns"]).all()
     assert (changed["bus_new_bytes_per_s"] < changed["bus_base_bytes_per_s"]).all()
@@ -95,28 +103,28 @@ def test_slower_transfers_are_told_by_kind_of_collective():
 
 
 def test_runs_of_other_sizes_are_not_judged():
-    found = compare_ranks(healthy_set(**FOURS), healthy_set(**TWOS))
-    assert found.verdict == "incomparable"
-    assert "12 ranks before and 6 now" in found.reason
-    assert "layout is another one" in found.notes[0]
-    assert found.ranks.is_empty()
+    rank_changes = compare_ranks(healthy_set(**FOURS), healthy_set(**TWOS))
+    assert rank_changes.verdict == "incomparable"
+    assert "12 ranks before and 6 now" in rank_changes.reason
+    assert "layout is another one" in rank_changes.notes[0]
+    assert rank_changes.ranks.is_empty()
 
 
 def test_another_layout_is_said_first():
-    found = compare_ranks(slow_set("slow_node"), healthy_set(**GRID))
-    assert "8 ranks (dp 8) before" in found.notes[0]
-    assert "pp 2, tp 2, mp 4, dp 2" in found.notes[0]
-    assert found.verdict != "incomparable"
+    rank_changes = compare_ranks(slow_set("slow_node"), healthy_set(**GRID))
+    assert "8 ranks (dp 8) before" in rank_changes.notes[0]
+    assert "pp 2, tp 2, mp 4, dp 2" in rank_changes.notes[0]
+    assert rank_changes.verdict != "incomparable"
 
 
 def test_missing_ranks_are_named_and_the_others_compared():
     healthy = healthy_set(**TWOS)
     some = RankSet(
-        {rank: each for rank, each in healthy.ranks.items() if rank not in {3, 4, 5}},
+        {rank: summary for rank, summary in healthy.ranks.items() if rank not in {3, 4, 5}},
         healthy.workers,
     )
-    found = compare_ranks(healthy, some)
-    assert found.verdict == "no_change"
-    assert "without a recording in the new run: ranks 3-5" in found.notes
-    assert "only in the base, and not compared: ranks 3-5" in found.notes
-    assert found.ranks.filter(pl.col("rank").is_in([3, 4, 5])).is_empty()
+    rank_changes = compare_ranks(healthy, some)
+    assert rank_changes.verdict == "no_change"
+    assert "without a recording in the new run: ranks 3-5" in rank_changes.notes
+    assert "only in the base, and not compared: ranks 3-5" in rank_changes.notes
+    assert rank_changes.ranks.filter(pl.col("rank").is_in([3, 4, 5])).is_empty()

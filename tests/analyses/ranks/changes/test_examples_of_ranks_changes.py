@@ -8,12 +8,12 @@ from timesink.analyses.ranks.changes import compare_ranks
 
 
 def test_compare_ranks() -> None:
-    alone = ranks_of_traces({"rank0": timesink.open(timesink.sample())})
-    found = compare_ranks(alone, alone)
+    single_set = ranks_of_traces({"rank0": timesink.open(timesink.sample())})
+    rank_changes = compare_ranks(single_set, single_set)
     assert (
-        found.verdict,
-        found.stragglers,
-        round(sum(part.delta_ns for part in found.attribution)),
+        rank_changes.verdict,
+        rank_changes.stragglers,
+        round(sum(part.delta_ns for part in rank_changes.attribution)),
     ) == ("no_change", (), 0)
 
 

@@ -10,17 +10,17 @@ import pytest
 from generated_sets import FOURS, GRID, TWO_REASONS, TWOS, generated_set, healthy_set, slow_set
 from timesink.analyses.ranks import rank_groups
 from timesink.analyses.ranks.analysis import analyse_ranks
-from timesink.analyses.ranks.likeness import RankGroup, cluster_ranks
+from timesink.analyses.ranks.rank_clusters import RankGroup, cluster_ranks
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.lab.ranks import Straggler
 
 
-def clustered(ranks: dict[int, RankSummary]) -> tuple[RankGroup, ...]:
+def group_ranks(ranks: dict[int, RankSummary]) -> tuple[RankGroup, ...]:
     return cluster_ranks(ranks, analyse_ranks(ranks))
 
 
 def odd_ones(groups: tuple[RankGroup, ...]) -> list[RankGroup]:
-    return [each for each in groups if each.odd]
+    return [group for group in groups if group.odd]
 
 
 def test_a_healthy_run_is_one_group():
@@ -36,7 +36,7 @@ def test_stages_of_a_pipeline_are_roles_and_not_odd():
 
 
 @pytest.mark.parametrize(
-    ("kind", "layout", "said"),
+    ("kind", "layout", "clause"),
     [
         ("slow_clock", TWOS, "longer for the same work"),
         ("slow_host", TWOS, "waits"),
@@ -46,17 +46,19 @@ def test_stages_of_a_pipeline_are_roles_and_not_odd():
         ("slow_bus", {"ranks": 6}, "Copies"),
     ],
 )
-def test_an_odd_rank_is_told_with_what_sets_it_apart(kind: str, layout: dict[str, int], said: str):
+def test_an_odd_rank_is_told_with_what_sets_it_apart(
+    kind: str, layout: dict[str, int], clause: str
+):
     (odd,) = odd_ones(slow_set(kind, **layout).groups)
     assert odd.ranks == (5,)
-    assert said in odd.apart[0]
+    assert clause in odd.apart[0]
     assert any(letter.isdigit() for letter in odd.apart[0])
 
 
 def test_those_that_are_slow_together_are_one_group_and_other_reasons_another():
-    found = odd_ones(generated_set(*TWO_REASONS, seed=3, ranks=12)[0].groups)
-    assert sorted(each.ranks for each in found) == [(4, 5, 6, 7), (10,)]
-    assert {each.representative in each.ranks for each in found} == {True}
+    odd_groups = odd_ones(generated_set(*TWO_REASONS, seed=3, ranks=12)[0].groups)
+    assert sorted(group.ranks for group in odd_groups) == [(4, 5, 6, 7), (10,)]
+    assert {group.representative in group.ranks for group in odd_groups} == {True}
 
 
 def test_half_of_the_ranks_may_be_odd():
@@ -72,17 +74,17 @@ def test_of_two_ranks_the_slower_one_is_odd():
 
 def test_a_rank_that_makes_other_calls_is_no_role():
     ranks = {**healthy_set(**FOURS).ranks}
-    alone = ranks[7]
-    fewer = alone.collectives.filter(alone.collectives["size_bytes"] > 0)[::2]
-    ranks[7] = RankSummary(alone.about, alone.steps, fewer, alone.functions, alone.worker)
-    (odd,) = odd_ones(clustered(ranks))
+    summary = ranks[7]
+    fewer = summary.collectives.filter(summary.collectives["size_bytes"] > 0)[::2]
+    ranks[7] = RankSummary(summary.about, summary.steps, fewer, summary.functions, summary.worker)
+    (odd,) = odd_ones(group_ranks(ranks))
     assert odd.ranks == (7,)
     assert odd.apart[0].startswith("Other collectives than most ranks have")
 
 
 def test_the_order_of_ranks_does_not_matter():
     run = slow_set("slow_node")
-    assert clustered(dict(reversed(run.ranks.items()))) == run.groups
+    assert group_ranks(dict(reversed(run.ranks.items()))) == run.groups
 
 
 def test_the_table_names_ranks_in_ranges():
@@ -94,16 +96,18 @@ def test_the_table_names_ranks_in_ranges():
 def test_waits_for_a_rank_without_a_recording_are_no_slow_transfers():
     ranks = {**slow_set("slow_clock", **TWOS).ranks}
     del ranks[5]
-    assert odd_ones(clustered(ranks)) == []
+    assert odd_ones(group_ranks(ranks)) == []
 
 
 def test_kernels_that_one_rank_alone_runs_are_only_here():
     """No percentage tells how much more something is than nothing."""
     kernels = pl.col("place") == "kernel"
     ranks = {
-        rank: each if rank == 5 else replace(each, functions=each.functions.filter(~kernels))
-        for rank, each in healthy_set(**TWOS).ranks.items()
+        rank: summary
+        if rank == 5
+        else replace(summary, functions=summary.functions.filter(~kernels))
+        for rank, summary in healthy_set(**TWOS).ranks.items()
     }
-    (odd,) = odd_ones(clustered(ranks))
+    (odd,) = odd_ones(group_ranks(ranks))
     assert odd.ranks == (5,)
     assert odd.apart[0].startswith("Kernels are given work that is only here.")

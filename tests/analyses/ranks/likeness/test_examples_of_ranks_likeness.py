@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import timesink
 from timesink.analyses.ranks.analysis import analyse_ranks
-from timesink.analyses.ranks.likeness import _floor, cluster_ranks
+from timesink.analyses.ranks.rank_clusters import _floor, cluster_ranks
 from timesink.analyses.ranks.summary import summarise_rank
 
 
 def test_cluster_ranks() -> None:
-    alone = {0: summarise_rank(timesink.open(timesink.sample()))}
-    assert [(one.group, one.ranks) for one in cluster_ranks(alone, analyse_ranks(alone))] == [
-        ("usual", (0,))
-    ]
+    summaries = {0: summarise_rank(timesink.open(timesink.sample()))}
+    assert [
+        (group.group, group.ranks) for group in cluster_ranks(summaries, analyse_ranks(summaries))
+    ] == [("usual", (0,))]
 
 
 def test_floor_is_higher_with_few_peers() -> None:

@@ -144,7 +144,7 @@ def nvmlDeviceGetPcieThroughput(device: Device, way: int) -> int:
 
 
 def nvmlDeviceGetFieldValues(device: Device, fields: list[tuple[int, int]]) -> list[Any]:
-    return [_field(device, *each) for each in fields]
+    return [_field(device, *query) for query in fields]
 
 
 def _field(device: Device, number: int, scope: int) -> Any:
@@ -169,7 +169,7 @@ def nvmlDeviceGetGraphicsRunningProcesses(device: Device) -> list[Any]:
 
 def nvmlDeviceGetProcessUtilization(device: Device, since_us: int) -> list[Any]:
     _check(device, "nvmlDeviceGetProcessUtilization")
-    found = [each for each in device.used if each.timeStamp > since_us]
-    if not found:
+    uses = [use for use in device.used if use.timeStamp > since_us]
+    if not uses:
         raise NVMLError(NVML_ERROR_NOT_FOUND)
-    return found
+    return uses

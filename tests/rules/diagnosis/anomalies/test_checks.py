@@ -28,13 +28,13 @@ SLOW = {"gpu_sm_frequency": (990.0, "MHz")}
 
 
 def causes(new: Side, base: Side = BASE, **more: Any) -> list[str]:
-    return [one.cause for one in anomalies(base, new, **more)]
+    return [anomaly.cause for anomaly in anomalies(base, new, **more)]
 
 
 class TestDeviceUse:
     def test_others_that_copy_do_not_compute(self):
-        found, symptoms = both(BASE, side(levels=BUSY))
-        assert found == ()
+        anomaly_list, symptoms = both(BASE, side(levels=BUSY))
+        assert anomaly_list == ()
         assert symptoms[0].metric == "gpu_usage"
         assert "neither power nor the time of own kernels rose" in symptoms[0].sentence
 
@@ -62,8 +62,10 @@ class TestDeviceUse:
             "launches": 0.0,
             "copy_calls": 0.0,
         }
-        own = {"process_gpu_usage": (10.0, "%")}
-        base = side(levels={f"GPU 0/{name}": level for name, level in own.items()}, **nothing)
+        process_use = {"process_gpu_usage": (10.0, "%")}
+        base = side(
+            levels={f"GPU 0/{name}": level for name, level in process_use.items()}, **nothing
+        )
         power = {"gpu_power_mw": (400e3, "mW")}
         busy = BUSY | power | {"GPU 0/process_gpu_usage": (98.0, "%")}
         assert causes(side(levels=busy, **nothing), base) == []
@@ -72,8 +74,8 @@ class TestDeviceUse:
 
     def test_others_by_themselves_are_believed_where_they_show(self):
         before, after = ({"gpu_others_usage": (level, "%")} for level in (0.1, 60.0))
-        found, symptoms = both(Side(before), Side(after))
-        assert found == ()
+        anomaly_list, symptoms = both(Side(before), Side(after))
+        assert anomaly_list == ()
         assert symptoms[0].metric == "gpu_others_usage"
         assert causes(Side(after, kernels=13.0), Side(before)) == ["gpu_contention"]
 
@@ -86,10 +88,10 @@ class TestDeviceUse:
         full = {"gpu_usage": (95.0, "%")}
         base = side(levels=full, kernels=95.0)
         new = side(levels=BUSY, kernels=190.0, cycle_ms=195.0)
-        found = anomalies(base, new)
-        assert [one.cause for one in found] == ["gpu_contention"]
-        assert found[0].share == pytest.approx(0.5, abs=0.05)
-        assert "by others" in found[0].sentence
+        anomaly_list = anomalies(base, new)
+        assert [anomaly.cause for anomaly in anomaly_list] == ["gpu_contention"]
+        assert anomaly_list[0].share == pytest.approx(0.5, abs=0.05)
+        assert "by others" in anomaly_list[0].sentence
 
     def test_unless_the_clock_explains_it(self):
         base = side(levels={"gpu_usage": (95.0, "%")}, kernels=95.0)
@@ -104,8 +106,8 @@ class TestDeviceUse:
 
 class TestDeviceClock:
     def test_kernels_that_stay_the_same_speak_against_it(self):
-        found, symptoms = both(BASE, side(levels=SLOW))
-        assert found == ()
+        anomaly_list, symptoms = both(BASE, side(levels=SLOW))
+        assert anomaly_list == ()
         assert "no anomaly: own kernels take as long as before" in symptoms[0].sentence
         assert symptoms[0].why == "own kernels take as long as before"
 
@@ -161,8 +163,8 @@ class TestPowerLimit:
 
 class TestProcessor:
     def test_load_beside_cores_to_spare_is_no_harm(self):
-        found, symptoms = both(Side(QUIET), Side(LOUD))
-        assert found == ()
+        anomaly_list, symptoms = both(Side(QUIET), Side(LOUD))
+        assert anomaly_list == ()
         assert "cores to spare" in symptoms[0].sentence
 
     def test_it_is_where_the_host_slows_down_as_well(self):
@@ -171,17 +173,17 @@ class TestProcessor:
 
     def test_or_where_threads_wait_for_cores(self):
         waits = {"process_runq_wait_pct": (0.0, "%")}, {"process_runq_wait_pct": (30.0, "%")}
-        found = anomalies(Side(QUIET | waits[0]), Side(LOUD | waits[1]))
-        assert [one.cause for one in found] == ["cpu_contention"]
-        assert len(found[0].evidence) == 2
+        anomaly_list = anomalies(Side(QUIET | waits[0]), Side(LOUD | waits[1]))
+        assert [anomaly.cause for anomaly in anomaly_list] == ["cpu_contention"]
+        assert len(anomaly_list[0].evidence) == 2
 
     def test_or_where_half_of_all_cores_are_taken(self):
         assert causes(Side({"host_cpu_usage": (80.0, "%")}), Side(QUIET)) == ["cpu_contention"]
 
     def test_cores_of_the_process_itself_are_scaled_where_their_number_is_unknown(self):
-        own = {"process_cpu_usage": (90.0, "% of a core")}
+        process_load = {"process_cpu_usage": (90.0, "% of a core")}
         more = {"process_cpu_usage": (900.0, "% of a core"), "host_cpu_usage": (60.0, "%")}
-        base, new = Side(QUIET | own, cores=None), Side(QUIET | more, cores=None)
+        base, new = Side(QUIET | process_load, cores=None), Side(QUIET | more, cores=None)
         assert causes(new, base) == []
 
     def test_a_clock_under_which_nothing_is_slower_saves_power(self):
@@ -208,33 +210,33 @@ class TestDisk:
 
     def test_a_host_that_waits_shows_it(self):
         waits = {"host_iowait_pct": (0.0, "%")}, {"host_iowait_pct": (40.0, "%")}
-        found = anomalies(Side(self.RATES[0] | waits[0]), Side(self.RATES[1] | waits[1]))
-        assert [one.cause for one in found] == ["disk_io"]
+        anomaly_list = anomalies(Side(self.RATES[0] | waits[0]), Side(self.RATES[1] | waits[1]))
+        assert [anomaly.cause for anomaly in anomaly_list] == ["disk_io"]
 
 
 class TestMemory:
     def test_a_process_that_is_swapped_out(self):
         before = {"process_mem_rss": (2e9, "B"), "process_mem_swap": ([0.0] * 12, "B")}
         after = {"process_mem_rss": (1e9, "B"), "process_mem_swap": (1e9, "B")}
-        found = anomalies(Side(before), Side(after))
-        assert [one.cause for one in found] == ["host_memory"]
-        assert found[0].share == pytest.approx(0.5, abs=0.01)
+        anomaly_list = anomalies(Side(before), Side(after))
+        assert [anomaly.cause for anomaly in anomaly_list] == ["host_memory"]
+        assert anomaly_list[0].share == pytest.approx(0.5, abs=0.01)
 
     def test_the_bandwidth_of_a_device_has_a_limit_of_its_own(self):
         limit = {"gpu_memory_bandwidth_limit": (2e12, "B/s")}
         before = limit | {"gpu_memory_bandwidth_used": (1e11, "B/s")}
         after = limit | {"gpu_memory_bandwidth_used": (1.1e12, "B/s")}
-        found = anomalies(Side(before), Side(after))
-        assert [one.cause for one in found] == ["hbm_contention"]
-        assert found[0].share == pytest.approx(0.5, abs=0.02)
+        anomaly_list = anomalies(Side(before), Side(after))
+        assert [anomaly.cause for anomaly in anomaly_list] == ["hbm_contention"]
+        assert anomaly_list[0].share == pytest.approx(0.5, abs=0.02)
 
 
 class TestNetwork:
     def test_a_slow_network_that_is_full(self):
         before, after = ({"net_rx_rate": (rate, "B/s")} for rate in (1e6, 1.18e9))
-        found = anomalies(Side(before), Side(after))
-        assert [one.cause for one in found] == ["network"]
-        assert found[0].share > 0.9
+        anomaly_list = anomalies(Side(before), Side(after))
+        assert [anomaly.cause for anomaly in anomaly_list] == ["network"]
+        assert anomaly_list[0].share > 0.9
 
     def test_one_that_comes_and_goes_is_not_full(self):
         bursts = [0.2e9, 1.2e9, 1.7e9] * 4

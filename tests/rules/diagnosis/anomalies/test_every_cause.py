@@ -36,7 +36,7 @@ def side(times: dict[str, float] | None = None, /, **levels: float) -> Side:
 
 SLOW_KERNELS = {"kernels": 16.0, "cycle_ms": 106.0}
 SLOW_HOST = {"host": 160.0, "cycle_ms": 180.0}
-FOUND = {
+SIDES_BY_CAUSE = {
     "gpu_clock": side(SLOW_KERNELS, gpu_sm_frequency=1200),
     "gpu_power_cap": side(SLOW_KERNELS, gpu_sm_frequency=1200, gpu_power_mw=690e3),
     "gpu_thermal": side(SLOW_KERNELS, gpu_sm_frequency=1200, gpu_temp=90),
@@ -83,23 +83,23 @@ TINY = {
 
 
 def causes(new: Side, base: Side = BASE, **more: Any) -> list[str]:
-    return [one.cause for one in anomalies(base, new, **more)]
+    return [anomaly.cause for anomaly in anomalies(base, new, **more)]
 
 
 def test_every_cause_of_the_table_is_here():
-    known = {line.cause for line in load_resources() if line.cause} | {"gpu_thermal"}
-    assert set(FOUND) == known
+    table_causes = {line.cause for line in load_resources() if line.cause} | {"gpu_thermal"}
+    assert set(SIDES_BY_CAUSE) == table_causes
 
 
-@pytest.mark.parametrize("cause", FOUND)
+@pytest.mark.parametrize("cause", SIDES_BY_CAUSE)
 def test_it_is_found_and_nothing_false_stands_beside(cause: str):
     beside = {"hbm_contention": ["gpu_contention"]}.get(cause, [])
-    assert causes(FOUND[cause]) == [cause, *beside]
+    assert causes(SIDES_BY_CAUSE[cause]) == [cause, *beside]
 
 
-@pytest.mark.parametrize("cause", [*FOUND][::3])
+@pytest.mark.parametrize("cause", [*SIDES_BY_CAUSE][::3])
 def test_it_is_found_with_few_cycles(cause: str):
-    assert causes(FOUND[cause], cycles=4)[:1] == [cause]
+    assert causes(SIDES_BY_CAUSE[cause], cycles=4)[:1] == [cause]
 
 
 @pytest.mark.parametrize("cause", SPOKEN_AGAINST)
@@ -137,7 +137,7 @@ MAKERS = {
 
 
 @pytest.mark.parametrize(
-    ("maker", "counter"), [(maker, one) for maker, them in MAKERS.items() for one in them]
+    ("maker", "counter"), [(maker, counter) for maker, them in MAKERS.items() for counter in them]
 )
 def test_counters_of_all_makers(maker: str, counter: str):
     before, after, unit, cause = MAKERS[maker][counter]
@@ -146,23 +146,23 @@ def test_counters_of_all_makers(maker: str, counter: str):
         Side({f"{name}/{counter}": (level, unit)}, device=name, hardware=None, kernels=kernels)
         for level, kernels in ((before, 10.0), (after, 14.0))
     )
-    found = anomalies(base, new)
-    assert [(one.cause, one.device) for one in found] == [(cause, name)]
+    anomaly_list = anomalies(base, new)
+    assert [(anomaly.cause, anomaly.device) for anomaly in anomaly_list] == [(cause, name)]
 
 
 class TestReasonsWithoutAClock:
     NONE = Side({"clocks_throttle_reasons": ([0.0] * 12, None)})
 
-    def said(self, *masks: float, **times: float) -> Side:
+    def side_with_masks(self, *masks: float, **times: float) -> Side:
         levels = {"clocks_throttle_reasons": (list(masks) * (12 // len(masks)), None)}
         return Side(levels, **times)
 
     @pytest.mark.parametrize(("mask", "cause"), [(4, "gpu_power_cap"), (0x48, "gpu_thermal")])
     def test_slower_kernels_show_that_it_slows_down(self, mask: int, cause: str):
-        found = anomalies(self.NONE, self.said(mask, kernels=15.0))
-        assert [one.cause for one in found] == [cause]
-        assert found[0].share == pytest.approx(1 / 3, abs=0.01)
-        assert any(one.kind == "kernel" for one in found[0].evidence)
+        anomaly_list = anomalies(self.NONE, self.side_with_masks(mask, kernels=15.0))
+        assert [anomaly.cause for anomaly in anomaly_list] == [cause]
+        assert anomaly_list[0].share == pytest.approx(1 / 3, abs=0.01)
+        assert any(evidence.kind == "kernel" for evidence in anomaly_list[0].evidence)
 
     def test_flags_of_their_own_tell_the_same(self):
         base, new = (
@@ -172,18 +172,18 @@ class TestReasonsWithoutAClock:
         assert causes(new, base) == ["gpu_power_cap"]
 
     def test_kernels_that_stay_as_they_are_speak_against_it(self):
-        found, symptoms = both(self.NONE, self.said(4))
-        assert found == ()
+        anomaly_list, symptoms = both(self.NONE, self.side_with_masks(4))
+        assert anomaly_list == ()
         assert "own kernels take as long as before" in symptoms[0].sentence
 
     def test_now_and_then_is_too_little(self):
-        assert causes(self.said(4, 0, 0, kernels=15.0), self.NONE) == []
+        assert causes(self.side_with_masks(4, 0, 0, kernels=15.0), self.NONE) == []
 
     def test_a_clock_that_stays_tells_more(self):
         clock = {"gpu_sm_frequency": (1980.0, "MHz")}
         base, new = (
-            replace(one, levels={**one.levels, **clock})
-            for one in (self.NONE, self.said(4, kernels=15.0))
+            replace(original, levels={**original.levels, **clock})
+            for original in (self.NONE, self.side_with_masks(4, kernels=15.0))
         )
         assert causes(new, base) == []
 
@@ -199,8 +199,8 @@ class TestBusyCores:
             Side(levels | {measure: ([0.1] * 12, "%")}, host=host, cycle_ms=20 + host)
             for levels, host in ((QUIET, 80.0), (LOUD, 100.0))
         )
-        found, symptoms = both(base, new)
-        assert found == ()
+        anomaly_list, symptoms = both(base, new)
+        assert anomaly_list == ()
         assert "no thread waits longer for a core" in symptoms[0].sentence
 
     def test_hurt_where_nobody_measured_waits(self):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from compared import pair_of
 from shared_resources import Side, anomalies, both
 from timesink.analyses.behaviour.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
-from timesink.analyses.comparison import Role
+from timesink.analyses.comparison import ProcessSteps
 from timesink.model.findings import CAUSES, Finding
 from timesink.model.schema import BEHAVIOUR
 from timesink.rules.environment import find_anomalies
@@ -91,42 +91,44 @@ class TestFaults:
 
     @pytest.mark.parametrize("cause", FAULTS)
     def test_it_says_so_with_numbers_and_what_to_check(self, cause: str):
-        found = found_of(cause)[0]
-        assert "→" in found.sentence
-        assert found.sentence.endswith(".")
-        assert found.advice.startswith("See ")
-        assert found.evidence[0].metric == found.metric
-        assert found.evidence[0].new == found.new
-        assert 0.1 <= found.share <= 1
-        assert found.q_value < 0.05
-        assert found.cause in CAUSES
+        anomaly = found_of(cause)[0]
+        assert "→" in anomaly.sentence
+        assert anomaly.sentence.endswith(".")
+        assert anomaly.advice.startswith("See ")
+        assert anomaly.evidence[0].metric == anomaly.metric
+        assert anomaly.evidence[0].new == anomaly.new
+        assert 0.1 <= anomaly.share <= 1
+        assert anomaly.q_value < 0.05
+        assert anomaly.cause in CAUSES
 
     def test_counters_that_tell_the_same_are_one_anomaly(self):
-        found = found_of("gpu_clock")
-        assert [one.cause for one in found] == ["gpu_clock"]
-        clocks = [one.metric for one in found[0].evidence if one.kind == "counter"]
+        anomaly_list = found_of("gpu_clock")
+        assert [anomaly.cause for anomaly in anomaly_list] == ["gpu_clock"]
+        clocks = [
+            evidence.metric for evidence in anomaly_list[0].evidence if evidence.kind == "counter"
+        ]
         assert clocks == ["gpu_frequency", "gpu_sm_frequency"]
 
     def test_the_load_comes_before_the_clock_it_lowered(self):
         new = faulty(15, gpu_usage=40, gpu_power_mw=695_000, gpu_sm_frequency=1200)
-        found = [one.cause for one in anomalies(BASE, new)]
-        assert found == ["gpu_contention", "gpu_power_cap"]
+        cause_names = [anomaly.cause for anomaly in anomalies(BASE, new)]
+        assert cause_names == ["gpu_contention", "gpu_power_cap"]
 
     def test_memory_of_a_device_comes_before_its_use(self):
-        found = [one.cause for one in found_of("hbm_contention")]
-        assert found == ["hbm_contention", "gpu_contention"]
+        cause_names = [anomaly.cause for anomaly in found_of("hbm_contention")]
+        assert cause_names == ["hbm_contention", "gpu_contention"]
 
     def test_severity_is_a_share_of_what_the_link_carries(self):
-        found = found_of("pcie_contention")
-        assert [one.cause for one in found] == ["pcie_contention"]
-        assert found[0].share == pytest.approx(32 / 63, rel=0.02)
-        assert "of 63.00 GB/s it can carry" in found[0].sentence
+        anomaly_list = found_of("pcie_contention")
+        assert [anomaly.cause for anomaly in anomaly_list] == ["pcie_contention"]
+        assert anomaly_list[0].share == pytest.approx(32 / 63, rel=0.02)
+        assert "of 63.00 GB/s it can carry" in anomaly_list[0].sentence
 
     def test_evidence_names_the_worst_cycle(self):
         levels = {"gpu_sm_frequency": ([345.0] * 11 + [300.0], "MHz")}
-        found = anomalies(BASE, Side(HEALTHY | levels, kernels=40.0))
-        assert found[0].evidence[0].cycle == 12
-        assert found[0].evidence[0].side == "new"
+        anomaly_list = anomalies(BASE, Side(HEALTHY | levels, kernels=40.0))
+        assert anomaly_list[0].evidence[0].cycle == 12
+        assert anomaly_list[0].evidence[0].side == "new"
 
 
 class TestQuiet:
@@ -173,15 +175,15 @@ class TestQuiet:
     def test_other_devices_do_not_matter(self):
         idle = {"GPU 3/gpu_usage": (0.0, "%"), "GPU 3/gpu_sm_frequency": (1980.0, "MHz")}
         busy = {"GPU 3/gpu_usage": (100.0, "%"), "GPU 3/gpu_sm_frequency": (345.0, "MHz")}
-        found, symptoms = both(Side(HEALTHY | idle), Side(HEALTHY | busy))
-        assert found == ()
-        assert {one.device for one in symptoms} == {"GPU 3"}
+        anomaly_list, symptoms = both(Side(HEALTHY | idle), Side(HEALTHY | busy))
+        assert anomaly_list == ()
+        assert {symptom.device for symptom in symptoms} == {"GPU 3"}
 
     def test_no_counters_at_all(self):
         assert both(Side({}), Side({})) == ((), ())
 
     def test_nothing_recorded_at_all(self):
-        nothing = Role("x", "x.csv", "7", BEHAVIOUR.empty())
+        nothing = ProcessSteps("x", "x.csv", "7", BEHAVIOUR.empty())
         empty = Anatomy(
             *(pl.DataFrame(schema=schema) for schema in (PART_TIMES, PLACE_TIMES, LEVELS))
         )
@@ -204,9 +206,9 @@ class TestUnits:
             Side({"gpu_sm_frequency": ([level * factor] * 12, name)}, kernels=kernels)
             for level, kernels in ((1980.0, 10.0), (990.0, 20.0))
         )
-        found = anomalies(base, new)
-        assert found[0].share == pytest.approx(0.5)
-        assert (found[0].base, found[0].unit) == (pytest.approx(1980.0), "MHz")
+        anomaly_list = anomalies(base, new)
+        assert anomaly_list[0].share == pytest.approx(0.5)
+        assert (anomaly_list[0].base, anomaly_list[0].unit) == (pytest.approx(1980.0), "MHz")
 
     def test_units_of_both_sides_may_differ(self):
         base = Side({"gpu_sm_frequency": (1980.0, "MHz")})

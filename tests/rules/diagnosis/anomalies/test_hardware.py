@@ -30,8 +30,8 @@ DRIVERS = [
 
 
 def test_devices_by_the_names_drivers_give_them():
-    found = [(name, hardware_of(name)) for name, _ in DRIVERS]
-    assert [(name, one and one.device) for name, one in found] == DRIVERS
+    hardware_by_name = [(name, hardware_of(name)) for name, _ in DRIVERS]
+    assert [(name, hardware and hardware.device) for name, hardware in hardware_by_name] == DRIVERS
 
 
 def test_unknown_devices_are_unknown():
@@ -74,10 +74,11 @@ def test_a_known_link_is_not_taken_for_a_slower_one():
 
 def test_every_kind_has_usual_rates_and_slower_ones():
     for rates in counter_names._rates().values():
-        usual, others = (
-            [most for most, known in rates if known is is_usual] for is_usual in (True, False)
+        usual, slower = (
+            [most for most, is_usual_rate in rates if is_usual_rate is is_usual]
+            for is_usual in (True, False)
         )
-        assert max(others) < min(usual)
+        assert max(slower) < min(usual)
 
 
 def test_every_line_has_a_source_and_a_name_that_can_be_found():
@@ -89,7 +90,7 @@ def test_every_line_has_a_source_and_a_name_that_can_be_found():
 
 @pytest.mark.parametrize("name", ["NVIDIA H200", "NVIDIA GB200", "AMD Instinct MI300X"])
 def test_memory_is_as_fast_as_in_the_table_of_peaks(name: str):
-    found, peaks = hardware_of(name), find_peaks(name).peaks
-    assert found is not None
+    hardware, peaks = hardware_of(name), find_peaks(name).peaks
+    assert hardware is not None
     assert peaks is not None
-    assert found.memory_bandwidth == peaks.dram_bytes_per_s
+    assert hardware.memory_bandwidth == peaks.dram_bytes_per_s

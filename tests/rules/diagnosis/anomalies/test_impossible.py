@@ -23,7 +23,7 @@ def anatomy(metric: str, unit: str | None, *values: float | None) -> Anatomy:
     return replace(NOTHING, levels=pl.DataFrame(rows, schema=LEVELS, orient="row"))
 
 
-def left(metric: str, unit: str | None, *values: float | None) -> list[float]:
+def remaining_levels(metric: str, unit: str | None, *values: float | None) -> list[float]:
     return without_impossible(anatomy(metric, unit, *values)).levels["value"].to_list()
 
 
@@ -44,18 +44,18 @@ def left(metric: str, unit: str | None, *values: float | None) -> list[float]:
 def test_only_what_cannot_be_is_left_out(
     metric: str, unit: str, possible: float, impossible: float
 ):
-    assert left(metric, unit, possible, impossible, possible) == [possible, possible]
+    assert remaining_levels(metric, unit, possible, impossible, possible) == [possible, possible]
 
 
 def test_what_is_not_known_is_not_impossible():
-    assert len(left("gpu_usage", "%", None, 5.0)) == 2
-    assert left("somebody's own counter", None, -5.0, 1e30) == [-5.0, 1e30]
+    assert len(remaining_levels("gpu_usage", "%", None, 5.0)) == 2
+    assert remaining_levels("somebody's own counter", None, -5.0, 1e30) == [-5.0, 1e30]
 
 
 def test_it_is_told_on_which_side_and_in_how_many_cycles():
     wrong = anatomy("gpu_usage", "%", 5000, 9, 500)
-    told = tuple(impossible_levels(pair(Side(), Side()), NOTHING, wrong))
-    assert told == ("gpu_usage of GPU 0 cannot be 5 000 %: left out in 2 cycles of new.",)
+    notes = tuple(impossible_levels(pair(Side(), Side()), NOTHING, wrong))
+    assert notes == ("gpu_usage of GPU 0 cannot be 5 000 %: left out in 2 cycles of new.",)
 
 
 def test_nothing_is_told_of_counters_that_can_be():
@@ -72,8 +72,8 @@ def test_they_are_neither_anomalies_nor_symptoms(name: str, value: float):
 
 
 def test_a_diagnosis_notes_them():
-    found = slowed.pair(slowed.USUAL, slowed.USUAL)
-    assert found.new.anatomy is not None
+    usual_pair = slowed.pair(slowed.USUAL, slowed.USUAL)
+    assert usual_pair.new.anatomy is not None
     levels = anatomy("gpu_usage", "%", 5000.0).levels
-    new = replace(found.new, anatomy=replace(found.new.anatomy, levels=levels))
-    assert any("cannot be 5 000 %" in note for note in diagnose(replace(found, new=new)).notes)
+    new = replace(usual_pair.new, anatomy=replace(usual_pair.new.anatomy, levels=levels))
+    assert any("cannot be 5 000 %" in note for note in diagnose(replace(usual_pair, new=new)).notes)

@@ -151,9 +151,9 @@ ROLE_OF = {
 
 
 def test_shared_resources_by_whatever_name():
-    found = {counter: resource_of(counter) for counter in CAUSE_OF}
-    assert {counter: one.cause for counter, one in found.items()} == CAUSE_OF
-    assert {one.role for one in found.values()} == {"exogenous"}
+    resources = {counter: resource_of(counter) for counter in CAUSE_OF}
+    assert {counter: resource.cause for counter, resource in resources.items()} == CAUSE_OF
+    assert {resource.role for resource in resources.values()} == {"exogenous"}
 
 
 def test_all_other_counters_accuse_nobody():
@@ -183,7 +183,7 @@ def test_more_traffic_hurts_and_fewer_lanes_do():
 def test_lines_of_the_table_hang_together():
     for line in load_resources():
         assert line.role in {"exogenous", "context", "symptom", "ignored"}
-        assert line.own in {"", *TAKEN_OFF}
+        assert line.deduction in {"", *TAKEN_OFF}
         if line.role == "exogenous":
             assert line.cause in CAUSES
             assert line.harm in {"up", "down"}

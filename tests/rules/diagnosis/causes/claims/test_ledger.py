@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from timesink.model.diagnosis import Component
 from timesink.model.findings import Evidence, Finding
-from timesink.rules.case import Claim, Demand, Ledger, mirrored
+from timesink.rules.case import Claim, Demand, Ledger, opposite_claim
 
 
 def component(name: str, delta: float, same: float | None = None) -> Component:
@@ -20,8 +20,8 @@ def claim(*demands: Demand, interval: tuple[float, float] | None = (1.0, 99.0)) 
     return Claim(Finding("host_code", "It is slow.", "Look.", interval_ns=interval), demands)
 
 
-def settle(said: Claim, ledger: Ledger, least_ns: float) -> Finding | None:
-    return ledger.settle(said, least_ns)
+def settle(new_claim: Claim, ledger: Ledger, least_ns: float) -> Finding | None:
+    return ledger.settle(new_claim, least_ns)
 
 
 def test_demands_take_what_is_left_in_their_order() -> None:
@@ -71,14 +71,17 @@ def test_the_interval_is_that_of_what_was_found() -> None:
 
 def test_what_is_gone_is_told_from_the_other_side() -> None:
     seen = Evidence("place", "here", "new", base=1.0, new=2.0)
-    found = mirrored(
+    mirror_claim = opposite_claim(
         Claim(
             Finding("host_code", "", interval_ns=(4.0, 6.0), evidence=(seen,)),
             (Demand(5.0, ("idle",)),),
         )
     )
-    assert (found.ns, found.finding.interval_ns) == (-5.0, (-6.0, -4.0))
-    assert (found.finding.evidence[0].side, found.finding.evidence[0].base) == ("base", 2.0)
+    assert (mirror_claim.ns, mirror_claim.finding.interval_ns) == (-5.0, (-6.0, -4.0))
+    assert (mirror_claim.finding.evidence[0].side, mirror_claim.finding.evidence[0].base) == (
+        "base",
+        2.0,
+    )
 
 
 def test_more_kernels_are_not_taken_twice() -> None:

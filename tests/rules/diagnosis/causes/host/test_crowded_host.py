@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 
 from slowed import MS, USUAL, Call, Program, anomaly, causes, pair
-from timesink.analyses.comparison import Role
+from timesink.analyses.comparison import ProcessSteps
 from timesink.rules.diagnosis import attribution, find_causes
 
 CROWDED = anomaly("cpu_contention", "Host", metric="process_runq_wait_pct")
 _HOST = ("idle", "host_cpu", "launch_gap")
 
 
-def waiting(role: Role, share: float) -> Role:
+def with_core_waits(role: ProcessSteps, share: float) -> ProcessSteps:
     """The same with a share of all time of the host spent on waiting for a core."""
     anatomy = role.anatomy
     assert anatomy is not None
@@ -35,19 +35,19 @@ def waiting(role: Role, share: float) -> Role:
 
 def causes_when_crowded(new: Program, share: float) -> dict[str, float]:
     both = pair(USUAL, new)
-    crowded = waiting(both.new, share)
+    crowded = with_core_waits(both.new, share)
     before, after = both.base.anatomy, crowded.anatomy
     assert before is not None
     assert after is not None
     parts = attribution(replace(both, new=crowded), before, after)
-    found = find_causes(replace(both, new=crowded), before, after, parts, (CROWDED,))
-    return {each.cause: each.explained_ns for each in found}
+    cause_list = find_causes(replace(both, new=crowded), before, after, parts, (CROWDED,))
+    return {cause.cause: cause.explained_ns for cause in cause_list}
 
 
 def test_a_pause_is_found_among_waits_for_a_core() -> None:
-    found = causes_when_crowded(replace(USUAL.slowed(2.0), gap_ms=20.0), 0.5)
-    assert list(found) == ["cpu_contention", "host_code"]
-    assert found["host_code"] == pytest.approx(20 * MS, rel=0.15)
+    explained = causes_when_crowded(replace(USUAL.slowed(2.0), gap_ms=20.0), 0.5)
+    assert list(explained) == ["cpu_contention", "host_code"]
+    assert explained["host_code"] == pytest.approx(20 * MS, rel=0.15)
 
 
 def test_waits_alone_open_no_pause() -> None:
@@ -56,10 +56,10 @@ def test_waits_alone_open_no_pause() -> None:
 
 def test_waits_for_a_core_show_though_the_pace_of_the_host_wanders() -> None:
     new = USUAL.slowed(1.02).but(waiting=Call("runq", 5, 2.0))
-    (found,) = causes(USUAL, new, CROWDED)
-    assert found.cause == "cpu_contention"
-    assert found.explained_ns == pytest.approx(2 * MS, rel=0.3)
-    assert "run_queue" in dict(found.claims)
+    (cause,) = causes(USUAL, new, CROWDED)
+    assert cause.cause == "cpu_contention"
+    assert cause.explained_ns == pytest.approx(2 * MS, rel=0.3)
+    assert "run_queue" in dict(cause.claims)
 
 
 def test_a_loader_that_waits_for_a_core_as_all_do_is_not_to_blame() -> None:

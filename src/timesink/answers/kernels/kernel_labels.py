@@ -103,40 +103,40 @@ def device_name(report: KernelReport, use: DeviceUse) -> str:
 def device_lines(report: KernelReport, use: DeviceUse) -> Iterator[str]:
     """How much ran on a device, and how well it was used."""
     sampled = report.sampling is not None
-    amount = units.counted(use.calls, "calls")
+    amount = units.count_noun(use.calls, "calls")
     if use.untimed:
         amount += f" ({units.count(use.untimed)} without a duration)"
     if sampled:
         amount += f" that stand for about {units.count(use.launches)}"
-    amount += f" of {units.counted(use.names, 'kernels')}"
+    amount += f" of {units.count_noun(use.names, 'kernels')}"
     if use.timed:
         amount += f", {units.duration_ns(use.total_ns)}"
-        found = (use.intervals or {}).get("total_ns")
-        if sampled and found is not None:
-            amount += f" ({units.duration_ns(found[0])} to {units.duration_ns(found[1])})"
+        bounds = (use.intervals or {}).get("total_ns")
+        if sampled and bounds is not None:
+            amount += f" ({units.duration_ns(bounds[0])} to {units.duration_ns(bounds[1])})"
         if use.min_ns is not None and use.max_ns is not None and use.calls > 1:
             amount += f", {units.duration_ns(use.min_ns)} to {units.duration_ns(use.max_ns)} each"
     yield amount
-    told = [
+    phrases = [
         f"{title} {units.share(value, 100)}{interval(use, f'{metric}_pct', 1)}"
         for metric, title in METRICS.items()
         if (value := getattr(use, f"{metric}_pct")) is not None
     ]
-    if told:
-        yield f"{', '.join(told)} of peak, weighted by time"
-    lacking = [
+    if phrases:
+        yield f"{', '.join(phrases)} of peak, weighted by time"
+    missing_parts = [
         f"{METRICS[metric]} for {units.share(missing, use.total_ns)} of the time"
         for metric, missing in use.missing_ns.items()
         if 0 < missing < use.total_ns and metric in METRICS
     ]
-    if lacking:
-        yield f"not measured: {', '.join(lacking)}"
+    if missing_parts:
+        yield f"not measured: {', '.join(missing_parts)}"
 
 
 def interval(use: DeviceUse, key: str, scale: float) -> str:
     """The 95 % interval of a share of a sample."""
-    found = (use.intervals or {}).get(key)
-    return "" if found is None else f" ({scale * found[0]:.1f} to {scale * found[1]:.1f} %)"
+    bounds = (use.intervals or {}).get(key)
+    return "" if bounds is None else f" ({scale * bounds[0]:.1f} to {scale * bounds[1]:.1f} %)"
 
 
 def what_is_low(report: KernelReport) -> str:
@@ -164,35 +164,35 @@ def roofline_title(roofline: Roofline) -> str:
     peaks = roofline.peaks
     if peaks is None:
         return "Roofline"
-    known = []
+    peak_texts = []
     if peaks.dram_bytes_per_s:
-        known.append(f"DRAM {units.rate(peaks.dram_bytes_per_s, 'B')}")
+        peak_texts.append(f"DRAM {units.rate(peaks.dram_bytes_per_s, 'B')}")
     for precision in roofline.precisions[:1]:
         peak = peaks.peak(precision)
         if peak:
-            known.append(f"{precision.replace('_', ' ')} {units.rate(peak, 'FLOP')}")
-    return f"Roofline of {peaks.device} ({', '.join(known)})"
+            peak_texts.append(f"{precision.replace('_', ' ')} {units.rate(peak, 'FLOP')}")
+    return f"Roofline of {peaks.device} ({', '.join(peak_texts)})"
 
 
 def roof_lines(roof: DeviceRoof, peaks: DevicePeaks | None, use: DeviceUse) -> Iterator[str]:
     """How long the work of a device takes at the roofs, and what sets these."""
     if roof.roof_ns is not None and roof.covered_ns and peaks is not None:
-        known = "measured" if peaks.measured else "data-sheet"
-        given = f"given peaks of the {peaks.device}" if peaks.source else "given peaks"
-        which = given if peaks.given else f"{known} peaks of the {peaks.device}"
-        told = (
+        peak_kind = "measured" if peaks.measured else "data-sheet"
+        user_peaks = f"given peaks of the {peaks.device}" if peaks.source else "given peaks"
+        which = user_peaks if peaks.stated else f"{peak_kind} peaks of the {peaks.device}"
+        text = (
             f"at the {which} the same work takes {units.brief_ns(roof.roof_ns)} of "
             f"{units.brief_ns(roof.covered_ns)} ({units.share(roof.roof_ns, roof.covered_ns)})"
         )
         differs = "; headroom above is against what each unit could do at the clock of the run"
-        yield told + (differs if has_utilisation(use) else "")
+        yield text + (differs if has_utilisation(use) else "")
         yield ", ".join(
             f"{units.share(time, roof.covered_ns)} of the time bound by {what}"
             for what, time in roof.bound_ns.items()
         )
     if 0 < roof.covered_ns < roof.total_ns:
-        lacking = roof.total_ns - roof.covered_ns
-        yield f"{units.share(lacking, roof.total_ns)} of the time has no roof"
+        uncovered_ns = roof.total_ns - roof.covered_ns
+        yield f"{units.share(uncovered_ns, roof.total_ns)} of the time has no roof"
 
 
 def origins(report: KernelReport) -> list[str]:
@@ -213,12 +213,16 @@ def join_lines(report: KernelReport) -> Iterator[str]:
     if join is None:
         return
     timeline = Path(report.timeline or "the timeline").name
-    calls = units.counted(join.calls, "kernels")
-    said = f"{units.share(join.aligned_share, 1)} of {calls} aligned with {timeline}"
+    calls = units.count_noun(join.calls, "kernels")
+    text = f"{units.share(join.aligned_share, 1)} of {calls} aligned with {timeline}"
     if join.steps:
-        said += f", step {join.steps[0]}" if len(join.steps) == 1 else f", {len(join.steps)} steps"
-    known = " and ".join(origins(report))
-    yield f"{said}; utilisation per {known}" if known else f"{said}, which names no operators"
+        text += f", step {join.steps[0]}" if len(join.steps) == 1 else f", {len(join.steps)} steps"
+    origin_names = " and ".join(origins(report))
+    yield (
+        f"{text}; utilisation per {origin_names}"
+        if origin_names
+        else f"{text}, which names no operators"
+    )
     if join.exact_share < join.aligned_share:
         rest = join.aligned_share - join.exact_share
         yield f"{units.share(rest, 1)} by name only: grid or block differ"
@@ -226,19 +230,21 @@ def join_lines(report: KernelReport) -> Iterator[str]:
 
 def runs_headline(reports: Sequence[KernelReport]) -> str:
     """Which run leaves the most unused, and which the least, of those that can be compared."""
-    runs, axis = units.counted(len(reports), "runs"), axis_of_all(reports)
-    known = [
+    runs, axis = units.count_noun(len(reports), "runs"), axis_of_all(reports)
+    candidates = [
         (name, use)
         for name, use in device_rows(reports)
         if use.headroom_ns is not None and use.measured_ns > 0
     ]
     # Without an SM counter kernels of ordinary pipes seem idle: such runs compare among themselves.
-    alike = [(name, use) for name, use in known if use.axis == axis]
-    left = sorted(((use.headroom_ns or 0) / use.measured_ns, name) for name, use in alike)
+    comparable = [(name, use) for name, use in candidates if use.axis == axis]
+    left = sorted(((use.headroom_ns or 0) / use.measured_ns, name) for name, use in comparable)
     if len(left) < 2 or units.share(left[0][0], 1) == units.share(left[-1][0], 1):
         return f"{runs} side by side"
     (least, best), (most, worst) = left[0], left[-1]
-    which = runs if len(alike) == len(known) else f"{runs}, as far as they have SM counters,"
+    which = (
+        runs if len(comparable) == len(candidates) else f"{runs}, as far as they have SM counters,"
+    )
     return (
         f"Of {which} {worst} leaves the most unused: {units.share(most, 1)} of its kernel time "
         f"would vanish at the nearest roofs; {best} the least, {units.share(least, 1)}"
@@ -247,4 +253,6 @@ def runs_headline(reports: Sequence[KernelReport]) -> str:
 
 def axis_of_all(reports: Sequence[KernelReport]) -> Axis:
     """What stands for the multiprocessors: the tensor pipe only where no device has better."""
-    return "sm" if any(use.axis == "sm" for one in reports for use in one.devices) else "tensor"
+    return (
+        "sm" if any(use.axis == "sm" for report in reports for use in report.devices) else "tensor"
+    )

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
-from timesink.recorder.processes import is_main_thread, noticed
+from timesink.recorder.processes import collect_signals, is_main_thread
 
 End = Callable[[str], None]
 """Told why it ends."""
@@ -92,11 +92,11 @@ class Endings:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def defer_signals() -> Iterator[None]:
     """Signals that would break off what happens within are delivered after it."""
     came: list[int] = []
     try:
-        with noticed() as came:
+        with collect_signals() as came:
             yield
     finally:
         for first in came[:1]:
@@ -179,10 +179,10 @@ def identity(torch: Any) -> dict[str, int | None]:
     distributed = getattr(torch, "distributed", None)
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         return {"rank": distributed.get_rank(), "world_size": distributed.get_world_size()}
-    return {"rank": told_number("RANK"), "world_size": told_number("WORLD_SIZE")}
+    return {"rank": env_int("RANK"), "world_size": env_int("WORLD_SIZE")}
 
 
-def told_number(variable: str) -> int | None:
+def env_int(variable: str) -> int | None:
     """What whoever started this process tells it in a variable."""
     text = os.environ.get(variable, "")
     return int(text) if text.isdigit() else None
@@ -190,15 +190,15 @@ def told_number(variable: str) -> int | None:
 
 def versions(torch: Any) -> dict[str, str | None]:
     """What the program runs on."""
-    found: dict[str, str | None] = {
+    named_versions: dict[str, str | None] = {
         "python": platform.python_version(),
         "torch": str(torch.__version__),
     }
     for name in ("cuda", "hip", "xpu"):
         version = getattr(torch.version, name, None)
         if version:
-            found[name] = str(version)
-    return found
+            named_versions[name] = str(version)
+    return named_versions
 
 
 def devices(torch: Any) -> list[str]:

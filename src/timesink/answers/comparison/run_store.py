@@ -13,17 +13,17 @@ import polars as pl
 from timesink.analyses.behaviour import of_cycles_alone
 from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.cycle_places import with_calls
-from timesink.answers.ahead import CycleSearch, Helpers
 from timesink.answers.comparison.sides import (
     LEFT_OUT,
     CycleUnit,
     Failure,
+    ProcessedRun,
+    RecordingRef,
     SideReadOptions,
-    SideRun,
-    SideSource,
     run_of,
     run_or_failure,
 )
+from timesink.answers.prefetch import CycleSearch, Helpers
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats.registry import read_trace
 from timesink.model.fitness import Fitness, Reason
@@ -53,19 +53,19 @@ _NAMED = ("function", "annotation")
 # -- a run as tables and plain data: what is kept of a recording once its trace is gone ------------
 
 
-def tables_of(run: SideRun, *, calls: bool = True) -> Tables:
+def tables_of(run: ProcessedRun, *, calls: bool = True) -> Tables:
     """All that a run says but its source and its trace; `calls` takes a while."""
     tables, plain = {_BEHAVIOUR: run.behaviour}, {}
     if run.beside is not None:
         tables[_BESIDE] = run.beside
     for pid, anatomy in run.anatomies.items():
-        values = {one.name: getattr(anatomy, one.name) for one in fields(anatomy)}
+        values = {field.name: getattr(anatomy, field.name) for field in fields(anatomy)}
         del values["find_calls"]
         if calls:
             values["calls"] = anatomy.calls
-        own = [name for name, value in values.items() if isinstance(value, pl.DataFrame)]
-        tables |= {_name(pid, name): values.pop(name) for name in own}
-        plain[pid] = {"tables": own, "values": values}
+        table_names = [name for name, value in values.items() if isinstance(value, pl.DataFrame)]
+        tables |= {_name(pid, name): values.pop(name) for name in table_names}
+        plain[pid] = {"tables": table_names, "values": values}
     programs = {}
     for pid, program in run.programs.items():
         tables |= {_name(pid, name): getattr(program, name) for name in _OF_PROGRAM}
@@ -74,7 +74,10 @@ def tables_of(run: SideRun, *, calls: bool = True) -> Tables:
         }  # fmt: skip
     for pid, work in run.work.items():
         tables |= {_name(pid, named): getattr(work, name) for name, named in _OF_WORK.items()}
-    works = {pid: {"device": one.device, "devices": one.devices} for pid, one in run.work.items()}
+    works = {
+        pid: {"device": process_work.device, "devices": process_work.devices}
+        for pid, process_work in run.work.items()
+    }
     about = asdict(run.unit) | {name: getattr(run, name) for name in _PLAIN}
     recorded = None if run.recorded is None else asdict(run.recorded)
     about |= {"recorded": recorded, "anatomies": plain, "programs": programs, "work": works}
@@ -82,38 +85,38 @@ def tables_of(run: SideRun, *, calls: bool = True) -> Tables:
     return Tables(about, tables)
 
 
-def run_of_tables(kept: Tables, source: SideSource, trace: Trace | None = None) -> SideRun:
+def run_of_tables(tables: Tables, source: RecordingRef, trace: Trace | None = None) -> ProcessedRun:
     """The run that was kept, of this source."""
-    about = kept.about
+    about = tables.about
     recorded = about.get("recorded")
     anatomies = {}
     for pid, plain in about["anatomies"].items():
         values: dict[str, Any] = {**plain["values"], "notes": tuple(plain["values"]["notes"])}
-        values |= {name: kept.tables[_name(pid, name)] for name in plain["tables"]}
+        values |= {name: tables.tables[_name(pid, name)] for name in plain["tables"]}
         calls = values.pop("calls", None)
-        found = Anatomy(**values)
-        anatomies[pid] = found if calls is None else replace(found, find_calls=calls.clone)
-    return SideRun(
+        anatomy = Anatomy(**values)
+        anatomies[pid] = anatomy if calls is None else replace(anatomy, find_calls=calls.clone)
+    return ProcessedRun(
         source,
-        kept.tables[_BEHAVIOUR],
+        tables.tables[_BEHAVIOUR],
         CycleUnit(about["method"], about["anchor"], about["between_marks"]),
         trace=trace,
         rank=about["rank"],
         confidence=about["confidence"],
         notes=tuple(about["notes"]),
         anatomies=anatomies if trace is None else with_calls(trace, anatomies),
-        programs=_programs(kept),
-        beside=kept.tables.get(_BESIDE),
+        programs=_programs(tables),
+        beside=tables.tables.get(_BESIDE),
         recorded=None if recorded is None else recorded_run(recorded)[0],
         peak_memory_bytes=about.get("peak_memory_bytes"),  # older baselines do not say
-        work=_work(kept),
-        fitness=_fitness(kept),
+        work=_work(tables),
+        fitness=_fitness(tables),
     )
 
 
-def _fitness(kept: Tables) -> Fitness:
+def _fitness(tables: Tables) -> Fitness:
     """What the recording can answer; older baselines do not say."""
-    reasons = kept.about.get("reasons", ())
+    reasons = tables.about.get("reasons", ())
     return Fitness(
         tuple(
             Reason(**{**reason, **{name: tuple(reason.get(name, ())) for name in _TUPLES}})
@@ -122,34 +125,34 @@ def _fitness(kept: Tables) -> Fitness:
     )
 
 
-def _programs(kept: Tables) -> dict[str, Program]:
+def _programs(tables: Tables) -> dict[str, Program]:
     """What the cycles of each process call; older baselines do not say."""
-    found = kept.about.get("programs", {})
-    if not found:
+    flags_by_pid = tables.about.get("programs", {})
+    if not flags_by_pid:
         return {}
     from timesink.analyses.diff import Program  # noqa: PLC0415 - tables have none
 
     return {
         pid: Program(sites, counts, nodes, **flags)
-        for pid, flags in found.items()
-        for sites, counts, nodes in [[kept.tables[_name(pid, name)] for name in _OF_PROGRAM]]
+        for pid, flags in flags_by_pid.items()
+        for sites, counts, nodes in [[tables.tables[_name(pid, name)] for name in _OF_PROGRAM]]
     }
 
 
-def _work(kept: Tables) -> dict[str, ProcessWork]:
+def _work(tables: Tables) -> dict[str, ProcessWork]:
     """What the cycles of each process compute and move; older baselines do not say."""
-    found = kept.about.get("work", {})
-    if not found:
+    values_by_pid = tables.about.get("work", {})
+    if not values_by_pid:
         return {}
     from timesink.analyses.work.cycle_work import ProcessWork  # noqa: PLC0415 - tables have none
 
     return {
         pid: ProcessWork(
-            sets=kept.tables[_name(pid, _OF_WORK["sets"])],
-            counts=kept.tables[_name(pid, _OF_WORK["counts"])],
+            sets=tables.tables[_name(pid, _OF_WORK["sets"])],
+            counts=tables.tables[_name(pid, _OF_WORK["counts"])],
             **values,
         )
-        for pid, values in found.items()
+        for pid, values in values_by_pid.items()
     }
 
 
@@ -162,7 +165,7 @@ def keep_runs(
 ) -> None:
     """Find out what recordings say and keep it; errors are left to whoever asks for it."""
     for recording in recordings:
-        source = SideSource(recording, is_table=False, job="")
+        source = RecordingRef(recording, is_table=False, job="")
         with suppress(TimesinkError):
             trace = open_recording(recording, store, jobs=cores, in_background=True)
             place = place_for(source, finding, store)
@@ -173,7 +176,7 @@ def keep_runs(
 
 
 def place_for(
-    source: SideSource, finding: CycleSearch, store: Cache | None = None
+    source: RecordingRef, finding: CycleSearch, store: Cache | None = None
 ) -> KeptAnswer | None:
     """Where the run of a recording is kept; None where it is not."""
     # A map of one's own may change at any time.
@@ -185,38 +188,41 @@ def place_for(
     return KeptAnswer.about(store, key, question) if key else None
 
 
-def _save_run(place: KeptAnswer, run: SideRun) -> None:
+def _save_run(place: KeptAnswer, run: ProcessedRun) -> None:
     """Keep the run of a recording, without the calls: only budgets and baselines need them."""
-    kept = tables_of(run, calls=False)
-    place.save(to_bytes(kept.about, kept.tables))
+    tables = tables_of(run, calls=False)
+    place.save(to_bytes(tables.about, tables.tables))
 
 
 # -- recordings as runs: several at once, and from the cache where it has them --------------------
 
 
 def recorded_runs(
-    recorded: Mapping[Recording, SideSource], how: SideReadOptions
-) -> Iterator[tuple[object, SideRun | Failure]]:
+    recorded: Mapping[Recording, RecordingRef], how: SideReadOptions
+) -> Iterator[tuple[object, ProcessedRun | Failure]]:
     """The key of each source, and what came of its recording."""
     finding = how.finding
     if not how.cache or finding.metric_map is not None:
         # What goes by a map of one's own is not kept, so nobody else can find it.
         opened = open_each(list(recorded), cache=how.cache, jobs=how.jobs, progress=how.progress)
-        for each in opened:
-            source = recorded[each.recording]
-            yield source.key, _kept_or_found(source, each, how)
+        for opened_recording in opened:
+            source = recorded[opened_recording.recording]
+            yield source.key, _kept_or_found(source, opened_recording, how)
         return
     with Helpers(list(recorded), finding, how.jobs) as helpers:
-        theirs = [source for one, source in recorded.items() if helpers.have(one)]
-        for one, source in recorded.items():
+        theirs = [source for recording, source in recorded.items() if helpers.have(recording)]
+        for recording, source in recorded.items():
             if source not in theirs:
-                yield source.key, _kept_or_found(source, _opened(one, helpers.cores, how), how)
+                yield (
+                    source.key,
+                    _kept_or_found(source, _open_source(recording, helpers.cores, how), how),
+                )
         helpers.wait()
     for source in theirs:
-        yield source.key, _kept_or_found(source, _opened(source.recording, how.jobs, how), how)
+        yield source.key, _kept_or_found(source, _open_source(source.recording, how.jobs, how), how)
 
 
-def _opened(recording: Recording, cores: int | None, how: SideReadOptions) -> Opened:
+def _open_source(recording: Recording, cores: int | None, how: SideReadOptions) -> Opened:
     """One recording, kept in the cache while its cycles are looked for."""
     store = Cache.default()
     try:
@@ -228,36 +234,38 @@ def _opened(recording: Recording, cores: int | None, how: SideReadOptions) -> Op
     return Opened(recording, trace)
 
 
-def _kept_or_found(source: SideSource, opened: Opened, how: SideReadOptions) -> SideRun | Failure:
+def _kept_or_found(
+    source: RecordingRef, opened: Opened, how: SideReadOptions
+) -> ProcessedRun | Failure:
     """The run of a recording: as it was kept, else found and kept."""
     trace = opened.trace
     if trace is None:
         return Failure(source, opened.error or UnreadableError.empty(source.path))
     place = place_for(source, how.finding) if how.cache else None
     content = None if place is None else place.load()
-    kept = None if content is None else from_bytes(content)
-    if kept is not None:
-        return run_of_tables(kept, source, replace(trace))
-    found = run_or_failure(source, trace, how.finding)
-    if place is not None and isinstance(found, SideRun) and found.trace is not None:
-        _save_run(place, found)
-    return found
+    tables = None if content is None else from_bytes(content)
+    if tables is not None:
+        return run_of_tables(tables, source, replace(trace))
+    run = run_or_failure(source, trace, how.finding)
+    if place is not None and isinstance(run, ProcessedRun) and run.trace is not None:
+        _save_run(place, run)
+    return run
 
 
 # -- what recorders say that two sides do not have in common ---------------------------------------
 
 
-def recorded_otherwise(base: Sequence[SideRun], new: Sequence[SideRun]) -> list[str]:
+def recorded_otherwise(base: Sequence[ProcessedRun], new: Sequence[ProcessedRun]) -> list[str]:
     """How the recordings of two sides differ before anything is measured, in sentences.
 
     Sides whose files disagree among themselves, or that no recorder described, say nothing.
     """
     notes = []
-    before, now = (_agreed(side, _unit) for side in (base, new))
+    before, now = (_common_value(side, _unit) for side in (base, new))
     if before and now and before != now:
         notes.append(f"cycles were recorded by {before} in base, by {now} in new")
     old, other = (
-        dict(_agreed(side, lambda one: tuple(sorted(one.versions.items()))) or ())
+        dict(_common_value(side, lambda recorder: tuple(sorted(recorder.versions.items()))) or ())
         for side in (base, new)
     )
     changed = [
@@ -268,10 +276,10 @@ def recorded_otherwise(base: Sequence[SideRun], new: Sequence[SideRun]) -> list[
     return [*notes, *([f"recorded with other versions: {', '.join(changed)}"] if changed else [])]
 
 
-def _agreed(side: Sequence[SideRun], said_by: Callable[[RecordedRun], Any]) -> Any:
+def _common_value(side: Sequence[ProcessedRun], said_by: Callable[[RecordedRun], Any]) -> Any:
     """What all recorders of a side say; None where they differ, or one file has none."""
-    said = {None if run.recorded is None else said_by(run.recorded) for run in side}
-    return said.pop() if len(said) == 1 else None
+    values = {None if run.recorded is None else said_by(run.recorded) for run in side}
+    return values.pop() if len(values) == 1 else None
 
 
 def _unit(run: RecordedRun) -> str | None:
@@ -283,7 +291,9 @@ def _unit(run: RecordedRun) -> str | None:
 # -- one unit of repetition for all runs that are set beside each other ---------------------------
 
 
-def by_units_of(failure: Failure, runs: Sequence[SideRun], finding: CycleSearch) -> SideRun | None:
+def by_units_of(
+    failure: Failure, runs: Sequence[ProcessedRun], finding: CycleSearch
+) -> ProcessedRun | None:
     """A recording in which nothing was seen to repeat, by the unit of another; None without."""
     if failure.trace is None or finding.says_unit:
         return None
@@ -293,8 +303,8 @@ def by_units_of(failure: Failure, runs: Sequence[SideRun], finding: CycleSearch)
 
 
 def with_common_unit(
-    runs: Sequence[SideRun], finding: CycleSearch
-) -> tuple[list[SideRun], list[str]]:
+    runs: Sequence[ProcessedRun], finding: CycleSearch
+) -> tuple[list[ProcessedRun], list[str]]:
     """Runs whose cycles are the same unit, where one is found that all of them have.
 
     Cycles of behaviour tables are what they are; recordings are searched again for the unit of
@@ -304,22 +314,23 @@ def with_common_unit(
     if len(units) < 2 or all(run.trace is None for run in runs):
         return list(runs), []  # of tables alone, the check of the workload says it
     for unit in units:
-        found: list[SideRun] = []
+        common_runs: list[ProcessedRun] = []
         for run in runs:
-            again: SideRun | None = run
+            again: ProcessedRun | None = run
             if not run.unit.is_that_of(unit):
                 again = (
                     None if run.trace is None else _by_unit(run.source, run.trace, unit, finding)
                 )
             if again is None:
                 break
-            found.append(again)
+            common_runs.append(again)
         else:
-            others = ", ".join(_unit_words(one) for one in units if one != unit)
-            said = (
-                f"cycles of all runs are taken as {_unit_words(unit)}; on its own, one had {others}"
+            other_units = ", ".join(_unit_words(other) for other in units if other != unit)
+            note = (
+                f"cycles of all runs are taken as {_unit_words(unit)}; on its own, one had "
+                f"{other_units}"
             )
-            return found, [said]
+            return common_runs, [note]
     listed = "; ".join(_unit_words(unit) for unit in units[:4])
     return list(runs), [f"cycles are not the same unit in all runs: {listed}"]
 
@@ -333,8 +344,8 @@ def _distinct_units(units: Sequence[CycleUnit]) -> list[CycleUnit]:
 
 
 def _by_unit(
-    source: SideSource, trace: Trace, unit: CycleUnit, finding: CycleSearch
-) -> SideRun | None:
+    source: RecordingRef, trace: Trace, unit: CycleUnit, finding: CycleSearch
+) -> ProcessedRun | None:
     """The run by its mark, and by the way it was found; None where neither gives this unit."""
     by_name = unit.anchor is not None and unit.method in (None, "marker", "python")
     ways = [replace(finding, marker=unit.anchor)] if by_name else []
@@ -359,20 +370,20 @@ class Runs:
     """Files that were read; one that is on both sides is read once."""
 
     def __init__(
-        self, reading: SideReadOptions, known: Mapping[object, SideRun] | None = None
+        self, reading: SideReadOptions, runs_by_key: Mapping[object, ProcessedRun] | None = None
     ) -> None:
         self.reading = reading
-        self._kept = frozenset(known or ())
-        self._read: dict[object, SideRun | Failure] = dict(known or {})
+        self._kept = frozenset(runs_by_key or ())
+        self._read: dict[object, ProcessedRun | Failure] = dict(runs_by_key or {})
 
-    def was_kept(self, source: SideSource) -> bool:
+    def was_kept(self, source: RecordingRef) -> bool:
         """Whether a file is one of a baseline, and is not read again."""
         return source.key in self._kept
 
-    def of(self, sources: Sequence[SideSource]) -> tuple[list[SideRun], list[Failure]]:
+    def of(self, sources: Sequence[RecordingRef]) -> tuple[list[ProcessedRun], list[Failure]]:
         """The runs of files, and what came to nothing."""
         recorded = {}
-        for source in (one for one in sources if one.key not in self._read):
+        for source in (source for source in sources if source.key not in self._read):
             if source.is_plain:
                 self._read[source.key] = _plain_run(source)
             elif source.is_table or source.is_export or source.trace is not None:
@@ -381,14 +392,14 @@ class Runs:
                 recorded[source.recording] = source
         if recorded:
             self._read.update(recorded_runs(recorded, self.reading))
-        found = [self._read[one.key] for one in sources]
+        outcomes = [self._read[source.key] for source in sources]
         return (
-            [one for one in found if isinstance(one, SideRun)],
-            [one for one in found if isinstance(one, Failure)],
+            [outcome for outcome in outcomes if isinstance(outcome, ProcessedRun)],
+            [outcome for outcome in outcomes if isinstance(outcome, Failure)],
         )
 
 
-def _from_file(source: SideSource, finding: CycleSearch) -> SideRun | Failure:
+def _from_file(source: RecordingRef, finding: CycleSearch) -> ProcessedRun | Failure:
     """What is open already, an exported trace, or a behaviour table: small, and read directly."""
     try:
         trace = source.trace
@@ -399,15 +410,15 @@ def _from_file(source: SideSource, finding: CycleSearch) -> SideRun | Failure:
     return run_or_failure(source, trace, finding)
 
 
-def _plain_run(source: SideSource) -> SideRun | Failure:
+def _plain_run(source: RecordingRef) -> ProcessedRun | Failure:
     """Plain cycles of a run as behaviour in which nothing but their length was recorded."""
-    found = run_file_in(source.path.parent)
-    if found is None or found.run is None:
+    file = run_file_in(source.path.parent)
+    if file is None or file.run is None:
         return Failure(source, UnreadableError.empty(source.path))
-    run = found.run
+    run = file.run
     lengths_ns = pl.Series(run.own_plain_ns, dtype=pl.Int64)
     start_ns = 1000 * (run.overhead.plain_started_us or run.started_us or 0)
-    pids = [str(one.pid) for one in run.processes if one.pid is not None]
+    pids = [str(process.pid) for process in run.processes if process.pid is not None]
     table = pl.DataFrame(
         {
             "cycle": pl.Series(range(len(lengths_ns)), dtype=pl.Int64),
@@ -418,12 +429,12 @@ def _plain_run(source: SideSource) -> SideRun | Failure:
         pid=pl.lit(pids[0] if pids else None, pl.String), anchor=pl.lit(run.cycles.name, pl.String)
     )
     behaviour = of_cycles_alone(table)
-    return SideRun(source, behaviour, CycleUnit(None, run.cycles.name), recorded=run)
+    return ProcessedRun(source, behaviour, CycleUnit(None, run.cycles.name), recorded=run)
 
 
 def read_sides(
-    runs: Runs, sides: Sequence[Sequence[SideSource]]
-) -> tuple[list[list[SideRun]], tuple[str, ...], tuple[str, ...]]:
+    runs: Runs, sides: Sequence[Sequence[RecordingRef]]
+) -> tuple[list[list[ProcessedRun]], tuple[str, ...], tuple[str, ...]]:
     """The runs of each side, with cycles of one unit; notes, and why files could not be read.
 
     The notes say which cycles were taken, and name the files that could not be read as well.
@@ -431,27 +442,27 @@ def read_sides(
     finding = runs.reading.finding
     runs.of([source for side in sides for source in side])  # all of them at once
     read = [runs.of(side) for side in sides]
-    everything = [run for found, _ in read for run in found]
-    given: list[list[SideRun]] = []
+    everything = [run for side_runs, _ in read for run in side_runs]
+    runs_by_side: list[list[ProcessedRun]] = []
     lost: list[str] = []
-    for found, failures in read:
-        tried = [(one, by_units_of(one, everything, finding)) for one in failures]
-        given.append([*found, *(run for _, run in tried if run is not None)])
-        lost += [one.error.message for one, run in tried if run is None]
-        if not given[-1]:
+    for side_runs, failures in read:
+        tried = [(failure, by_units_of(failure, everything, finding)) for failure in failures]
+        runs_by_side.append([*side_runs, *(run for _, run in tried if run is not None)])
+        lost += [failure.error.message for failure, run in tried if run is None]
+        if not runs_by_side[-1]:
             raise failures[0].error
-    every = [run for side in given for run in side]
+    every = [run for side in runs_by_side for run in side]
     noted: list[str] = []
     if finding.says_unit:
         check_recordings(every, finding)
     else:
         every, noted = with_common_unit(every, finding)
-    each = iter(every)
-    notes = (*(f"{LEFT_OUT}{one}" for one in lost), *noted)
-    return [list(islice(each, len(side))) for side in given], notes, tuple(lost)
+    remaining = iter(every)
+    notes = (*(f"{LEFT_OUT}{reason}" for reason in lost), *noted)
+    return [list(islice(remaining, len(side))) for side in runs_by_side], notes, tuple(lost)
 
 
-def check_recordings(runs: Sequence[SideRun], finding: CycleSearch) -> None:
+def check_recordings(runs: Sequence[ProcessedRun], finding: CycleSearch) -> None:
     """Refuse to look for cycles where all of them are given."""
     if all(run.trace is None for run in runs):
         option = "--by" if finding.marker is None else "--marker"

@@ -14,7 +14,7 @@ from timesink import __version__
 from timesink.analyses.statistics.repeats import Decision, TimedRun, decide, next_sides, timed_runs
 from timesink.errors import CollectError, TimesinkError
 from timesink.model.diagnosis import SIDES, UNDECIDED
-from timesink.recorder.counter_probes import wanted
+from timesink.recorder.counter_probes import wanted_counters
 from timesink.recorder.folder import DEFAULT_INTERVAL_MS, RecordingFolder, RecordPlan
 from timesink.recorder.recording import TIMED_OUT, Request, record_program
 from timesink.recorder.run_file import ProgramEnd
@@ -54,7 +54,7 @@ class RecordedTurn:
             command=version.command,
             plan=self._plan(timeline=timeline),
             place=RecordingFolder(place),
-            counters=wanted(self.plan.counters if timeline else "none"),
+            counters=wanted_counters(self.plan.counters if timeline else "none"),
             interval_ms=DEFAULT_INTERVAL_MS,
             timesink=__version__,
             directory=version.directory,
@@ -63,9 +63,9 @@ class RecordedTurn:
             is_alone=True,
             limit_s=self.limit_s,
         )
-        told, _, ended = record_program(request, self.say, self.interruptions)
-        why = "interrupted" if self.interruptions else _why_failed(told, ended, timeline=timeline)
-        return AbRun(side, folder, told["started_us"], told["ended_us"], ended.status, why)
+        facts, _, ended = record_program(request, self.say, self.interruptions)
+        why = "interrupted" if self.interruptions else _why_failed(facts, ended, timeline=timeline)
+        return AbRun(side, folder, facts["started_us"], facts["ended_us"], ended.status, why)
 
     def _plan(self, *, timeline: bool) -> RecordPlan:
         plan = RecordPlan(plain=self.plan.plain, marker=self.plan.marker, stop=True)
@@ -78,17 +78,17 @@ _NO_CYCLE = "no step was timed"
 _ENDLESS = f"{_NO_CYCLE} within the time for all runs"
 
 
-def _why_failed(told: Mapping[str, Any], ended: ProgramEnd, *, timeline: bool) -> str:
+def _why_failed(facts: Mapping[str, Any], ended: ProgramEnd, *, timeline: bool) -> str:
     if ended.status == TIMED_OUT and ended.code != TIMED_OUT:
-        timed = told["cycles"]["recorded" if timeline else "plain"]
+        timed = facts["cycles"]["recorded" if timeline else "plain"]
         return "took longer than the time for all runs" if timed else _ENDLESS
     if ended.status:
         return f"killed by {ended.signal}" if ended.signal else f"exit code {ended.status}"
-    if len(told["processes"]) > 1 and not timeline:
-        return f"{len(told['processes'])} processes were timed: ab needs a program of one process"
-    if told["cycles"]["recorded" if timeline else "plain"]:
+    if len(facts["processes"]) > 1 and not timeline:
+        return f"{len(facts['processes'])} processes were timed: ab needs a program of one process"
+    if facts["cycles"]["recorded" if timeline else "plain"]:
         return ""
-    return told["why_partial"] or _NO_CYCLE
+    return facts["why_partial"] or _NO_CYCLE
 
 
 # Their plain cycles.
@@ -130,7 +130,7 @@ _AT_FIRST = 2
 """So many where no run of the side has worked."""
 
 
-_FEWEST = 3
+_MIN_PAIRS = 3
 """Of fewer pairs the interval says nothing."""
 
 
@@ -181,7 +181,7 @@ class Turns:
         """A run whose neighbour would come after the pause is not compared."""
         if len(self.ab.counted) % 2:
             lone = self.ab.counted[-1]
-            runs = (replace(one, warm_up=True) if one is lone else one for one in self.ab.runs)
+            runs = (replace(run, warm_up=True) if run is lone else run for run in self.ab.runs)
             self.ab = replace(self.ab, runs=tuple(runs))
         self._write(complete=False, why_partial="it has not ended")
 
@@ -223,8 +223,8 @@ class Turns:
             is_late = what == TIMELINE and self._would_be_late(side)
             self.onlooker.begins(folder, f"{what}{', beyond the budget' * is_late}")
             begun_s = self.now_s()
-            made = self.make(side, folder, what)
-            run = replace(made, warm_up=what == WARM_UP, timeline=what == TIMELINE)
+            attempt = self.make(side, folder, what)
+            run = replace(attempt, warm_up=what == WARM_UP, timeline=what == TIMELINE)
             self._took_s.setdefault(side, []).append(self.now_s() - begun_s)
             self.ab = replace(self.ab, runs=(*self.ab.runs, run))
             timed = timed_run(run, self.folder) if run.counts else None
@@ -245,7 +245,9 @@ class Turns:
         at_first = 1 if run.failed == _ENDLESS else _AT_FIRST
         if any(worked[-_IN_A_ROW:]) or len(worked) < (_IN_A_ROW if any(worked) else at_first):
             return
-        in_a_row = len(worked) - max((n for n, one in enumerate(worked, 1) if one), default=0)
+        in_a_row = len(worked) - max(
+            (n for n, has_worked in enumerate(worked, 1) if has_worked), default=0
+        )
         log = self.folder / run.folder / LOG_FILE
         unseen = not run.exit or run.failed.startswith(_NO_CYCLE)
         hint = "name what begins a step with --marker NAME; " * unseen
@@ -257,8 +259,8 @@ class Turns:
         decision = self._decision()
         if decision is not None:
             typical = decision.typical
-            known = typical.interval_pct if self.ab.pairs >= _FEWEST else None
-            look = AbLook(self.ab.pairs, typical.change_pct, known)
+            interval_pct = typical.interval_pct if self.ab.pairs >= _MIN_PAIRS else None
+            look = AbLook(self.ab.pairs, typical.change_pct, interval_pct)
             self.ab = replace(self.ab, history=(*self.ab.history, look))
             self._write()
             self.onlooker.looked(self.ab, decision)

@@ -26,7 +26,7 @@ from timesink.sources.sidecars import TRACE_ENDINGS
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_KEEPING = "timesink.answers.comparison.kept_runs"
+_KEEPING = "timesink.answers.comparison.run_store"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,11 @@ def _second(paths: Sequence[Path]) -> Recording | None:
             # Tables go before the traces beside them.
             if any(is_named_as_table(file.name) for file in path.iterdir()):
                 return None
-            found = recordings_in(path)
+            recordings = recordings_in(path)
         else:
-            found = find_recordings(path)
-        if len(found) == 1 and found[0].path.name.lower().endswith(TRACE_ENDINGS):
-            return found[0]
+            recordings = find_recordings(path)
+        if len(recordings) == 1 and recordings[0].path.name.lower().endswith(TRACE_ENDINGS):
+            return recordings[0]
     return None
 
 
@@ -101,12 +101,12 @@ class Helpers:
                 self._of[recording.path] = early
         many = 2 if self._of else 1
         if not self._of and cores > 1 and len(recordings) > 1 and store.is_writable():
-            missing = [one for one in recordings if _is_worth_it(one, store)]
+            missing = [recording for recording in recordings if _is_worth_it(recording, store)]
             many = max(1, min(cores, len(missing)))
             for place in range(1, many):
                 share = missing[place::many]
                 worker = _helper(share, store, finding, cores // many)
-                self._of |= {one.path: worker for one in share}
+                self._of |= {recording.path: worker for recording in share}
         self.cores = jobs if many == 1 else max(1, cores // many)
         """For what this process reads itself; None is as many as there are."""
 
@@ -116,7 +116,7 @@ class Helpers:
 
     def wait(self) -> None:
         """Until all of them are done."""
-        for worker in {id(one): one for one in self._of.values()}.values():
+        for worker in {id(helper): helper for helper in self._of.values()}.values():
             worker.result()
             worker.stop()
         self._of.clear()
@@ -132,8 +132,8 @@ class Helpers:
 def _helper(
     recordings: Sequence[Recording], store: Cache, finding: CycleSearch, cores: int
 ) -> Worker:
-    given = (store, list(recordings), finding, max(1, cores))
-    return Worker(_KEEPING, "keep_runs", *given)
+    arguments = (store, list(recordings), finding, max(1, cores))
+    return Worker(_KEEPING, "keep_runs", *arguments)
 
 
 def _is_worth_it(recording: Recording, store: Cache) -> bool:

@@ -43,16 +43,16 @@ class ModuleNames:
 
     def name(self, module: Any, *, outermost: bool) -> str:
         """The path of a module; of one that belongs to none that was called, its class."""
-        known = self._known.get(id(module))
-        if known is not None and known[0]() is module:
-            return known[1]
+        cached = self._known.get(id(module))
+        if cached is not None and cached[0]() is module:
+            return cached[1]
         if not outermost:
             return type(module).__name__
         root = type(module).__name__
-        for path, one in module.named_modules():
+        for path, child in module.named_modules():
             parts = [part for part in path.split(".") if part and part not in _WRAPPED]
             name = ".".join([root, *parts])
-            self._known[id(one)] = (weakref.ref(one), name)
+            self._known[id(child)] = (weakref.ref(child), name)
         return root
 
 
@@ -82,10 +82,10 @@ class ProgramLines:
         """How far code is from the program: 0 is the program, 1 a library, `FAR` torch."""
         seen = self._seen.get(code)
         if seen is None:
-            seen = self._seen[code] = self._told(code.co_filename)
+            seen = self._seen[code] = self._describe_file(code.co_filename)
         return seen[0]
 
-    def _told(self, file: str) -> tuple[int, str]:
+    def _describe_file(self, file: str) -> tuple[int, str]:
         """How far a file is from the program, and what it is called: equal wherever it lies."""
         if file.startswith(self._passed):
             return FAR, ""
@@ -151,7 +151,7 @@ class Places:
             if frame.f_code is code:
                 running.append(frame.f_locals.get("self"))
             frame = frame.f_back
-        inside = [one for one in reversed(running) if type(one).__name__ not in _WRAPPERS]
+        inside = [module for module in reversed(running) if type(module).__name__ not in _WRAPPERS]
         for module in inside[:1]:
             self._names.name(module, outermost=True)
 
@@ -206,20 +206,20 @@ class Places:
     def _stack(self) -> list[tuple[Any, list[str], list[Any]]]:
         """Modules this thread is in, the outermost first, with their names and ranges."""
         try:
-            found: list[tuple[Any, list[str], list[Any]]] = self._open.stack
+            stack: list[tuple[Any, list[str], list[Any]]] = self._open.stack
         except AttributeError:
-            found = self._open.stack = []
-        return found
+            stack = self._open.stack = []
+        return stack
 
     def _opened(self, names: list[str]) -> tuple[list[str], list[Any]]:
         ranges = [self._range(name) for name in names]
-        for one in ranges:
-            one.__enter__()
+        for record_range in ranges:
+            record_range.__enter__()
         return names, ranges
 
     def _close(self, entry: tuple[Any, list[str], list[Any]]) -> None:
-        for one in reversed(entry[2]):
-            one.__exit__(None, None, None)
+        for record_range in reversed(entry[2]):
+            record_range.__exit__(None, None, None)
 
     # -- lines -----------------------------------------------------------------------------------
 
@@ -255,8 +255,8 @@ class Places:
             try:
                 return wait(*args, **kwargs)
             finally:
-                for one in ranges:
-                    one.__exit__(None, None, None)
+                for record_range in ranges:
+                    record_range.__exit__(None, None, None)
 
         def leave() -> None:
             if vars(owner).get(name) is told_wait:

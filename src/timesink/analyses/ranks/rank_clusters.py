@@ -18,7 +18,7 @@ from timesink.analyses.ranks.collectives import complete_transfers, slow_groups
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics import NORMAL
+from timesink.analyses.statistics import MAD_TO_SIGMA
 from timesink.model import units
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.units import brief_ns
@@ -35,7 +35,7 @@ def pace_and_amount(ranks: Mapping[int, RankSummary], places: Ints) -> tuple[Flo
     work, numbers = RankWork(ranks), places.tolist()
     usual = work.usual(some(places).tolist(), "kernel")
     expected_ns = float(usual["peer_dur_ns"].sum())
-    found: dict[int, tuple[float, ...]] = {}
+    figures: dict[int, tuple[float, ...]] = {}
     for first in range(0, len(numbers), _AT_ONCE):
         kernels = work.per_step(numbers[first : first + _AT_ONCE], "kernel")
         sums = (
@@ -43,16 +43,16 @@ def pace_and_amount(ranks: Mapping[int, RankSummary], places: Ints) -> tuple[Flo
             .group_by("rank")
             .agg(pl.col("dur_ns").sum(), pl.col("expected").sum())
         )
-        found |= {
+        figures |= {
             rank: (dur - expect, expect - expected_ns, dur, expect)
             for rank, dur, expect in sums.iter_rows()
         }
-    return tuple(np.array([found.get(rank, (0.0,) * 4) for rank in numbers], dtype=np.float64).T)
+    return tuple(np.array([figures.get(rank, (0.0,) * 4) for rank in numbers], dtype=np.float64).T)
 
 
 _NEARLY = 0.9
 """Of what the rank loses that loses most: who loses as much is told with it."""
-_MOST_TURNS = 32
+_MAX_TURNS = 32
 
 
 def transfer_excess(panel: Panel, calls: pl.DataFrame) -> Floats:
@@ -61,7 +61,7 @@ def transfer_excess(panel: Panel, calls: pl.DataFrame) -> Floats:
     Of all ranks of slow groups those that lose most are told first; groups with one of them are
     explained by it, and the others in these lose nothing by themselves.
     """
-    found = np.zeros(len(panel.ranks))
+    excess = np.zeros(len(panel.ranks))
     # By group and rank, what its slow transfers lose (`among`, `rank`, `lost`).
     met = complete_transfers(calls)
     more = (pl.col("typical_ns") - pl.col("usual_ns")) * pl.col("calls")
@@ -70,16 +70,16 @@ def transfer_excess(panel: Panel, calls: pl.DataFrame) -> Floats:
     left = (
         members.join(slow, on=["kind", "among"]).group_by("among", "rank").agg(pl.col("lost").sum())
     )
-    for _ in range(_MOST_TURNS):
+    for _ in range(_MAX_TURNS):
         if left.is_empty():
             break
         lost = left.group_by("rank").agg(pl.col("lost").sum())
         most = lost.filter(pl.col("lost") >= _NEARLY * pl.col("lost").max())
         places = np.searchsorted(panel.ranks, most["rank"].to_numpy())
-        found[places] = most["lost"].to_numpy() / max(len(panel.steps), 1)
+        excess[places] = most["lost"].to_numpy() / max(len(panel.steps), 1)
         explained = left.filter(pl.col("rank").is_in(most["rank"].to_list()))["among"].unique()
         left = left.filter(~pl.col("among").is_in(explained.to_list()))
-    return found
+    return excess
 
 
 OF_A_STEP = ("loading", "host", "copies")
@@ -88,11 +88,11 @@ FEATURES = ("pace", "amount", *OF_A_STEP, "transfer")
 """`pace` is what the same kernels take longer, `amount` what further work of kernels takes."""
 BOTH_WAYS = ("pace", "amount")
 """Who does less of these is apart as well; who has less of the others waits for somebody."""
-LEAST_SHARE = 0.015
+MIN_SHARE = 0.015
 """Of a step: what is less than this sets nobody apart."""
 
 _OUTLYING = 6.0
-_FEWEST_ALIKE = 3
+_MIN_RANKS_IN_CLUSTER = 3
 _FEW_PENALTY = 2.0
 _AS_CLOSE = 0.003
 """Of a step: ranks within this are the same."""
@@ -104,7 +104,7 @@ _RARE = 8
 
 
 def features_of(
-    ranks: Mapping[int, RankSummary], found: RanksAnalysis
+    ranks: Mapping[int, RankSummary], analysis: RanksAnalysis
 ) -> tuple[dict[str, Floats], dict[str, Flags], dict[str, Floats]]:
     """By feature, what each rank takes more per step than its peers, and where that is odd.
 
@@ -113,7 +113,7 @@ def features_of(
     Peers make the same calls.  Where these are fewer than three, all ranks are compared, in what
     unlike work has in common.  That stragglers are late is proven already.
     """
-    panel = found.panel
+    panel = analysis.panel
     places = len(panel.ranks)
     more = {name: np.zeros(places) for name in FEATURES}
     odd = {name: np.zeros(places, dtype=np.bool_) for name in FEATURES}
@@ -124,25 +124,27 @@ def features_of(
         here = np.isin(peers, judged)
         for name, values in zip(BOTH_WAYS, sums, strict=True):
             taken[name][peers[here]] = values[here]
-        steps = {name: panel.own[name][peers] for name in OF_A_STEP}
+        steps = {name: panel.time_by_source[name][peers] for name in OF_A_STEP}
         beyond = {
             "pace": pace,
             "amount": amount,
             **{name: step_mean(values - _middle(values)) for name, values in steps.items()},
         }
         for name in names:
-            from_usual, noise = _scaled(beyond[name], _wobble(panel, name, peers), panel.step_ns)
+            from_usual, noise = _distance_from_usual(
+                beyond[name], _wobble(panel, name, peers), panel.step_ns
+            )
             far = np.abs(from_usual) if name in BOTH_WAYS else from_usual
             more[name][peers[here]] = from_usual[here]
             odd[name][peers[here]] = (far > _floor(noise, len(peers), panel.step_ns))[here]
-    more["transfer"] = transfer_excess(panel, found.collectives)
-    least = LEAST_SHARE * panel.step_ns
+    more["transfer"] = transfer_excess(panel, analysis.collectives)
+    least = MIN_SHARE * panel.step_ns
     odd["transfer"] = more["transfer"] > least
     already = np.any(list(odd.values()), axis=0)
-    for each in found.stragglers:
-        place = int(np.searchsorted(panel.ranks, each.rank))
-        if each.cause == "slow_link" and not already[place]:
-            more["transfer"][place] = each.cost_ns / max(len(panel.steps), 1)
+    for straggler in analysis.stragglers:
+        place = int(np.searchsorted(panel.ranks, straggler.rank))
+        if straggler.cause == "slow_link" and not already[place]:
+            more["transfer"][place] = straggler.cost_ns / max(len(panel.steps), 1)
         first = max(FEATURES, key=lambda name: float(more[name][place]))
         if more[first][place] > least:
             odd[first][place] = True
@@ -151,19 +153,19 @@ def features_of(
 
 def _peer_groups(panel: Panel) -> Iterator[tuple[Ints, Ints, tuple[str, ...]]]:
     """Places that are compared, those of them that are judged so, and in which features."""
-    _, role, many = np.unique(panel.alike, return_inverse=True, return_counts=True)
+    _, role, many = np.unique(panel.roles, return_inverse=True, return_counts=True)
     for number, size in enumerate(many):
-        if size >= _FEWEST_ALIKE or size == len(panel.ranks):
-            alike = np.flatnonzero(role == number)
-            yield alike, alike, ("amount", *_AMONG_ALL)
-    few = np.flatnonzero(many[role] < min(_FEWEST_ALIKE, len(panel.ranks)))
-    if len(few) and len(panel.ranks) >= _FEWEST_ALIKE:
+        if size >= _MIN_RANKS_IN_CLUSTER or size == len(panel.ranks):
+            members = np.flatnonzero(role == number)
+            yield members, members, ("amount", *_AMONG_ALL)
+    few = np.flatnonzero(many[role] < min(_MIN_RANKS_IN_CLUSTER, len(panel.ranks)))
+    if len(few) and len(panel.ranks) >= _MIN_RANKS_IN_CLUSTER:
         yield np.arange(len(panel.ranks)), few, _AMONG_ALL
 
 
 def _floor(noise: float, peers: int, step_ns: float) -> float:
     """What is beyond noise; of a few ranks nobody knows how they vary."""
-    return max(_OUTLYING * noise, LEAST_SHARE * step_ns) * (1 + _FEW_PENALTY / peers)
+    return max(_OUTLYING * noise, MIN_SHARE * step_ns) * (1 + _FEW_PENALTY / peers)
 
 
 def far_from_usual(values: Floats, role: Ints, step_ns: float) -> tuple[Floats, Flags]:
@@ -172,43 +174,47 @@ def far_from_usual(values: Floats, role: Ints, step_ns: float) -> tuple[Floats, 
     Roles of fewer than three ranks are compared with everybody.
     """
     _, number, many = np.unique(role, return_inverse=True, return_counts=True)
-    few = many[number] < _FEWEST_ALIKE
+    few = many[number] < _MIN_RANKS_IN_CLUSTER
     more, odd = np.zeros(len(values)), np.zeros(len(values), dtype=np.bool_)
-    for each in range(len(many)):
-        own = number == each
-        peers = np.ones(len(values), dtype=np.bool_) if few[own].any() else own
-        from_usual, noise = _scaled(values[peers], 0.0, step_ns)
-        more[own] = from_usual[own[peers]]
-        odd[own] = np.abs(from_usual[own[peers]]) > _floor(noise, int(peers.sum()), step_ns)
+    for code in range(len(many)):
+        members = number == code
+        peers = np.ones(len(values), dtype=np.bool_) if few[members].any() else members
+        from_usual, noise = _distance_from_usual(values[peers], 0.0, step_ns)
+        more[members] = from_usual[members[peers]]
+        odd[members] = np.abs(from_usual[members[peers]]) > _floor(noise, int(peers.sum()), step_ns)
     return more, odd
 
 
 def _middle(values: Floats) -> Floats:
     """The median of every step."""
-    known = np.isfinite(values).any(axis=0)
+    has_value = np.isfinite(values).any(axis=0)
     middle = np.zeros(values.shape[1])
-    if known.any():
-        middle[known] = np.nanmedian(values[:, known], axis=0)
+    if has_value.any():
+        middle[has_value] = np.nanmedian(values[:, has_value], axis=0)
     return middle
 
 
 def step_mean(values: Floats) -> Floats:
     """The mean over the steps a rank has; none is zero."""
-    known = np.isfinite(values)
-    return np.asarray(np.where(known, values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1))
+    has_value = np.isfinite(values)
+    return np.asarray(
+        np.where(has_value, values, 0.0).sum(axis=1) / np.maximum(has_value.sum(axis=1), 1)
+    )
 
 
 def _wobble(panel: Panel, name: str, peers: Ints) -> float:
     """How sure the mean of a rank is, by what it varies from step to step."""
-    values = panel.own["kernels" if name in BOTH_WAYS else name][peers]
+    values = panel.time_by_source["kernels" if name in BOTH_WAYS else name][peers]
     if values.shape[1] < 2:
         return 0.0
     apart = np.abs(values - _middle(values) - step_mean(values - _middle(values))[:, None])
-    known = apart[np.isfinite(apart)]
-    return NORMAL * float(np.median(known)) / np.sqrt(values.shape[1]) if known.size else 0.0
+    finite = apart[np.isfinite(apart)]
+    return (
+        MAD_TO_SIGMA * float(np.median(finite)) / np.sqrt(values.shape[1]) if finite.size else 0.0
+    )
 
 
-def _scaled(values: Floats, wobble: float, step_ns: float) -> tuple[Floats, float]:
+def _distance_from_usual(values: Floats, wobble: float, step_ns: float) -> tuple[Floats, float]:
     """How far values are from the usual one, and how far that is by chance.
 
     The usual ones are the half that lies closest together, so that a half may be odd; of halves
@@ -219,12 +225,12 @@ def _scaled(values: Floats, wobble: float, step_ns: float) -> tuple[Floats, floa
     widths = ordered[half - 1 :] - ordered[: len(ordered) - half + 1]
     first = int(np.argmax(widths <= max(2 * float(widths.min()), _AS_CLOSE * step_ns)))
     usual = float(np.median(ordered[first : first + half]))
-    return values - usual, max(NORMAL * float(widths[first]) / 2, wobble)
+    return values - usual, max(MAD_TO_SIGMA * float(widths[first]) / 2, wobble)
 
 
 # What sets a group of ranks apart, in sentences with numbers.
 
-_OWN = {
+_TIME_TEXTS = {
     "loading": "Data loading holds the device up {degree} {than} on {peers}.",
     "host": "The device waits {degree} for its host {than} on {peers}.",
     "copies": "Copies take {degree} {than} on {peers}.",
@@ -239,7 +245,7 @@ class Features:
     """What sets ranks apart: a number per rank and feature, and what is to be told of it."""
 
     ranks: Mapping[int, RankSummary]
-    found: RanksAnalysis
+    analysis: RanksAnalysis
     rare: Flags
     """Which ranks make calls that few others make: a layout gives each role to many."""
     more: Mapping[str, Floats]
@@ -263,10 +269,10 @@ class Features:
 
     def apart(self, places: Ints) -> Iterator[str]:
         """What sets odd ranks apart, the most first."""
-        panel = self.found.panel
+        panel = self.analysis.panel
         if self.rare[places[0]]:
-            numbers, many = np.unique(panel.alike, return_counts=True)
-            common = int(panel.ranks[panel.alike == numbers[np.argmax(many)]][0])
+            numbers, many = np.unique(panel.roles, return_counts=True)
+            common = int(panel.ranks[panel.roles == numbers[np.argmax(many)]][0])
             mine = self._collectives(int(panel.ranks[places[0]]))
             yield (
                 f"Other collectives than most ranks have: {mine:.1f} per step, "
@@ -276,52 +282,54 @@ class Features:
             name: float(np.median(self.more[name][places]))
             for name, _ in self.leading(int(places[0]))
         }
-        for name in sorted(more, key=lambda each: -abs(more[each])):
+        for name in sorted(more, key=lambda feature: -abs(more[feature])):
             yield self._difference(name, more[name], places)
-        held = float(panel.held[places].max(axis=0, initial=0.0).mean())
+        delay = float(panel.delay[places].max(axis=0, initial=0.0).mean())
         ranks = panel.ranks[places].tolist()
-        late = [finding for finding in self.found.stragglers if finding.rank in ranks]
+        late = [finding for finding in self.analysis.stragglers if finding.rank in ranks]
         if late:
             # The figure that the rank is named with as a straggler.
             cost = cost_together(late, panel)[0] / len(panel.steps)
             who = "It costs" if len(places) == 1 else "They cost"
             yield f"{who} the run {brief_ns(cost)} a step."
-        elif held >= LEAST_SHARE * panel.step_ns:
+        elif delay >= MIN_SHARE * panel.step_ns:
             together = "it" if len(places) == 1 else "one of them"
-            yield f"Others wait {brief_ns(held)} per step for {together}."
+            yield f"Others wait {brief_ns(delay)} per step for {together}."
         yield from self._where(panel.ranks[places].tolist())
 
     def role(self, places: Ints) -> tuple[str, ...]:
         """What the ranks of a role do."""
-        calls = self._collectives(int(self.found.panel.ranks[places[0]]))
-        said = (
+        calls = self._collectives(int(self.analysis.panel.ranks[places[0]]))
+        sentence = (
             f"{calls:.0f} collectives per step, and other ones than other roles "
-            f"have; kernels take {brief_ns(self._own('kernels', places))} per step."
+            f"have; kernels take {brief_ns(self._usual_time('kernels', places))} per step."
         )
-        return (said,)
+        return (sentence,)
 
-    def _own(self, source: str, places: Ints) -> float:
+    def _usual_time(self, source: str, places: Ints) -> float:
         """What ranks take in a step themselves, usually."""
-        return float(np.median(step_mean(self.found.panel.own[source][places])))
+        return float(np.median(step_mean(self.analysis.panel.time_by_source[source][places])))
 
     def _collectives(self, rank: int) -> float:
         """How many calls a rank makes in a step."""
-        one = self.found.collectives.filter(pl.col("rank") == rank)
-        steps = max(one["step"].drop_nulls().n_unique(), 1)
-        return one.filter(pl.col("step").is_not_null()).height / steps
+        calls = self.analysis.collectives.filter(pl.col("rank") == rank)
+        steps = max(calls["step"].drop_nulls().n_unique(), 1)
+        return calls.filter(pl.col("step").is_not_null()).height / steps
 
     def _difference(self, name: str, more: float, places: Ints) -> str:
         if name in OF_A_STEP:
-            own = self._own(name, places)
-            degree, than = longer(own, max(own - more, 0.0))
-            has_device = np.nansum(self.found.panel.own["kernels"][places]) > 0
-            said = _OWN[name] if has_device or name != "host" else _HOST_ALONE
-            return said.format(degree=degree, than=than, peers=_PEERS)
+            usual_time = self._usual_time(name, places)
+            degree, than = longer(usual_time, max(usual_time - more, 0.0))
+            has_device = np.nansum(self.analysis.panel.time_by_source["kernels"][places]) > 0
+            template = _TIME_TEXTS[name] if has_device or name != "host" else _HOST_ALONE
+            return template.format(degree=degree, than=than, peers=_PEERS)
         if name == "transfer":
-            ranks = self.found.panel.ranks[places].tolist()
-            known = [each for each in self.found.stragglers if each.rank in ranks]
-            if len(places) == 1 and known and known[0].cause == "slow_link":
-                return " ".join(known[0].proofs)
+            ranks = self.analysis.panel.ranks[places].tolist()
+            stragglers = [
+                straggler for straggler in self.analysis.stragglers if straggler.rank in ranks
+            ]
+            if len(places) == 1 and stragglers and stragglers[0].cause == "slow_link":
+                return " ".join(stragglers[0].proofs)
             return (
                 f"Collectives take {brief_ns(abs(more))} per step longer to move their data than "
                 "those of other groups of the same size."
@@ -329,8 +337,8 @@ class Features:
         taken = float(np.median(self.taken[name][places]))
         usual = max(taken - more, 0.0)
         if name == "amount":
-            given = units.more(usual, taken, "work", f"on {_PEERS}")
-            return f"Kernels are given {given}."
+            amount = units.more(usual, taken, "work", f"on {_PEERS}")
+            return f"Kernels are given {amount}."
         pace = units.more(usual, taken, "for the same work", f"on {_PEERS}", time=True)
         return f"Kernels take {pace}."
 
@@ -338,11 +346,13 @@ class Features:
         """Hosts and devices that the group has for itself."""
         members = set(group)
         for what in ("host", "device"):
-            told = {rank: getattr(each.about, what) for rank, each in self.ranks.items()}
-            mine = {told[rank] for rank in members}
-            if None in mine or len(set(told.values())) < 2:
+            names_by_rank = {
+                rank: getattr(summary.about, what) for rank, summary in self.ranks.items()
+            }
+            mine = {names_by_rank[rank] for rank in members}
+            if None in mine or len(set(names_by_rank.values())) < 2:
                 continue
-            there = {rank for rank, name in told.items() if name in mine}
+            there = {rank for rank, name in names_by_rank.items() if name in mine}
             names = ", ".join(sorted(mine)[:3]) + (", ..." if len(mine) > 3 else "")
             if there == members:
                 who = "They are all ranks" if len(group) > 1 else "It is the only rank"
@@ -369,19 +379,21 @@ class RankGroup:
     """Sentences with numbers: what sets the group apart; none where nothing does."""
 
 
-def cluster_ranks(ranks: Mapping[int, RankSummary], found: RanksAnalysis) -> tuple[RankGroup, ...]:
+def cluster_ranks(
+    ranks: Mapping[int, RankSummary], analysis: RanksAnalysis
+) -> tuple[RankGroup, ...]:
     """Group ranks by how they differ from those that do the same work.
 
     Ranks that nothing sets apart are one group for each role of the layout, in the order of their
     first ranks; the odd ones follow, those that let others wait longest first.  Time grows with the
     ranks, not with their square.
     """
-    panel = found.panel
+    panel = analysis.panel
     _, first, role, many = np.unique(
-        panel.alike, return_index=True, return_inverse=True, return_counts=True
+        panel.roles, return_index=True, return_inverse=True, return_counts=True
     )
     rare = np.asarray(many[role] * _RARE <= many.max(initial=0))
-    features = Features(ranks, found, rare, *features_of(ranks, found))
+    features = Features(ranks, analysis, rare, *features_of(ranks, analysis))
     odd = np.any([rare, *features.odd.values()], axis=0)
     # Usual ranks that make the same calls; roles in the order of their first ranks.
     roles = [~odd & (role == number) for number in np.argsort(first)]
@@ -394,7 +406,7 @@ def cluster_ranks(ranks: Mapping[int, RankSummary], found: RanksAnalysis) -> tup
         ]
     apart = sorted(
         _odd(features, odd),
-        key=lambda places: (-float(panel.held[places].sum()), panel.ranks[places].tolist()),
+        key=lambda places: (-float(panel.delay[places].sum()), panel.ranks[places].tolist()),
     )
     groups += [
         _group(features, places, f"odd {number}", tuple(features.apart(places)), odd=True)
@@ -407,7 +419,7 @@ def _odd(features: Features, odd: Flags) -> Iterator[Ints]:
     """Places of odd ranks that the same sets apart, by about as much."""
     groups: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
     for place in np.flatnonzero(odd).tolist():
-        role = int(features.found.panel.alike[place]) if features.rare[place] else None
+        role = int(features.analysis.panel.roles[place]) if features.rare[place] else None
         groups[(role, *features.leading(place))].append(place)
     for members in groups.values():
         places = np.array(members, dtype=np.int64)
@@ -423,7 +435,7 @@ def _group(
     features: Features, places: Ints, name: str, apart: tuple[str, ...] = (), *, odd: bool
 ) -> RankGroup:
     # The place next to the middle of its group in all features; the first of several.
-    values = np.stack([features.more[each][places] for each in FEATURES])
+    values = np.stack([features.more[feature][places] for feature in FEATURES])
     from_middle = np.abs(values - np.median(values, axis=1, keepdims=True)).sum(axis=0)
-    ranks = features.found.panel.ranks[places].tolist()
+    ranks = features.analysis.panel.ranks[places].tolist()
     return RankGroup(name, tuple(ranks), ranks[int(np.argmin(from_middle))], odd, apart)
