@@ -137,7 +137,7 @@ def _surroundings(common_cache: Path, tmp_path_factory: pytest.TempPathFactory) 
         for module in (
             "runtime.engine",
             "formats.chrome",
-            "answers.ahead",
+            "answers.prefetch",
             "sources.opening",
         ):
             patch.setattr(f"timesink.{module}.usable_cores", lambda: 1)

@@ -105,7 +105,7 @@ def test_workers_end_with_the_same_plain_cycle(tmp_path: Path):
 
 def test_long_programs_keep_their_last_cycles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for module in (plain, folder):
-        monkeypatch.setattr(module, "MOST_PLAIN", 10)
+        monkeypatch.setattr(module, "MAX_PLAIN", 10)
     monkeypatch.setattr(plain, "_WRITES_EVERY_NS", 1)
     notebook = Notebook(tmp_path)
     cycles = PlainCycles(notebook, None, device_events=False)

@@ -175,7 +175,7 @@ class _Nodes:
 
 _ARRAYS = (
     *("lane", "start", "end", "sort", "variant", "exact", "shape"),
-    *("host_ns", "device_ns", "bytes", "blocks", "texts", "told"),
+    *("host_ns", "device_ns", "bytes", "blocks", "texts", "origin"),
 )
 
 

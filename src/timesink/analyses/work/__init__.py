@@ -425,7 +425,7 @@ def _built_in() -> FormulaRegistry:
 def formula_of(
     operator: str, user_formulas: FormulaRegistry | None = None
 ) -> OperatorFormula | None:
-    """The formula of an operator: of `user_formulas`, of the running program, else the known one."""
+    """The formula of an operator: of `user_formulas`, the running program, or else built in."""
     registries = (user_formulas, FormulaRegistry.of(REGISTERED.values()), _built_in())
     return next(
         (row for registry in registries if registry and (row := registry.find(operator))), None
