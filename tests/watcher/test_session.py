@@ -136,7 +136,7 @@ def test_slow_cycles_are_no_reference_but_the_recording_of_their_incident(watch,
     assert watcher.desk.recorder.current.incident is None
     monkeypatch.setattr(Task, "records", staticmethod(lambda: recording_of(cycles)))
     pass_on(watcher, cycles, 20, times=1.5)
-    (incident,) = watcher.desk.incidents.known
+    (incident,) = watcher.desk.incidents.entries
     assert (watcher.desk.references.taken, incident.recording["cycles"]) == ([], 20)
     assert (incident.folder / "new").is_dir()
     assert incident.recorded_as[1] == {"batch_size": 8.0}
@@ -149,7 +149,7 @@ def test_an_incident_that_has_to_wait_is_recorded_while_it_is_slow(watch, monkey
     watcher = begin(gap_s=3600)
     pass_on(watcher, cycles, 50)
     pass_on(watcher, cycles, 50, times=2)
-    (incident,) = watcher.desk.incidents.known
+    (incident,) = watcher.desk.incidents.entries
     assert incident.wants_recording
     assert "the last recording began" in watcher.desk.recorder.why_not
     watcher.desk.recorder._begun_s -= 3600
@@ -167,7 +167,7 @@ def test_a_workload_that_has_a_reference_is_waited_for(watch, monkeypatch, comes
     (reference,) = watcher.desk.references.taken
     watcher.desk.references.taken[0] = replace(reference, workload={"batch_size": 99.0})
     pass_on(watcher, cycles, 10, times=2)
-    (incident,) = watcher.desk.incidents.known
+    (incident,) = watcher.desk.incidents.entries
     assert incident.waits is not None
     if comes_back:
         watcher.desk.references.taken[0] = reference
@@ -187,14 +187,14 @@ def test_alarms_that_come_and_go_are_one_incident(watch):
         pass_on(watcher, cycles, 30, times=2, at_once=30)
     pass_on(watcher, cycles, 50, at_once=50)
     assert watcher.desk.raised == 2
-    (incident,) = watcher.desk.incidents.known
+    (incident,) = watcher.desk.incidents.entries
     assert incident.is_open
     incident.calm_since_s = time.monotonic() - 11
     pass_on(watcher, cycles, 10)
     assert sum("is over" in line for line in messages) == 1
     assert incident.ended_us < cycles.now_us - 500_000
     pass_on(watcher, cycles, 30, times=2, at_once=30)
-    assert len(watcher.desk.incidents.known) == 2
+    assert len(watcher.desk.incidents.entries) == 2
     watcher.end(None, lambda: False)
 
 
@@ -208,12 +208,12 @@ def test_an_incident_is_recorded_again_where_healthy_cycles_were(watch, monkeypa
     pass_on(watcher, cycles, 50)
     monkeypatch.setattr(Task, "records", staticmethod(lambda: recording_of(cycles)))
     pass_on(watcher, cycles, 10)
-    (incident,) = watcher.desk.incidents.known
+    (incident,) = watcher.desk.incidents.entries
     missed = incident.recording
     assert missed is not None
     pass_on(watcher, cycles, 50, times=2)
     assert incident.recording["started_us"] > missed["started_us"]
-    assert len(watcher.desk.incidents.known) == 1
+    assert len(watcher.desk.incidents.entries) == 1
     watcher.end(None, lambda: False)
 
 
@@ -348,7 +348,7 @@ def test_cycles_beside_a_recording_raise_no_alarm(watch, monkeypatch):
     # So slow cycles may have been recorded.
     assert (watcher.desk.raised, watcher.desk.references.taken) == (1, [])
     # Not even then is the profiler there twice within the gap: the incident waits.
-    (incident,) = watcher.desk.incidents.known
+    (incident,) = watcher.desk.incidents.entries
     assert (incident.wants_recording, watcher.desk.recorder.current) == (True, None)
     watcher.end(None, lambda: False)
 
@@ -437,7 +437,7 @@ def test_incidents_of_an_earlier_watch_are_not_told_again(watch):
     events = watcher.place.folder / "alarms.jsonl"
     before = events.read_text()
     assert before.count('"event":"incident"') == 1
-    watcher.desk.incidents.known[:] = program.earlier_incidents(watcher.place.incidents)
+    watcher.desk.incidents.entries[:] = program.earlier_incidents(watcher.place.incidents)
     watcher.desk.kill()
     assert events.read_text() == before
 
@@ -491,7 +491,7 @@ def test_the_quota_is_kept_without_recordings_and_cycles_are_let_go(watch):
     for _ in range(2):
         pass_on(watcher, cycles, 50, at_once=50)
         pass_on(watcher, cycles, 50, times=2, at_once=50)
-        (incident,) = watcher.desk.incidents.known
+        (incident,) = watcher.desk.incidents.entries
         assert pl.read_csv(incident.folder / "cycles.csv").height >= 50
         watcher.desk.close_open("")
         assert watcher.desk._around == []

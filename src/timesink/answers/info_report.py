@@ -350,7 +350,7 @@ def plain_text(run: RecordedRun) -> str:
 def _cycles_text(run: RecordedRun) -> str:
     cycles = run.cycles
     by = f"{cycles.by} {cycles.name}" if cycles.by and cycles.name else cycles.by or ""
-    recorded, wanted = cycles.recorded, cycles.requested
+    recorded, wanted = cycles.recorded, cycles.asked
     count = "" if recorded is None else units.count_noun(recorded, "steps")
     if recorded is not None and wanted is not None and wanted != recorded:
         count = f"{units.count(recorded)} of {units.count_noun(wanted, 'steps')}"

@@ -26,7 +26,7 @@ class RunCycles:
     """`optimizer step`, `function`, `annotation`, `step()` or `whole program`."""
     name: str | None = None
     """The optimizer, function or annotation."""
-    requested: int | None = None
+    asked: int | None = None
     skipped: int | None = None
     recorded: int | None = None
     plain: int | None = None
@@ -209,7 +209,7 @@ class RecordedRun:
     @property
     def asked_plain(self) -> bool:
         """Whether plain cycles are all that was asked for."""
-        return self.cycles.requested == 0 and bool(self.cycles.plain)
+        return self.cycles.asked == 0 and bool(self.cycles.plain)
 
     @property
     def uses_torch(self) -> bool:

@@ -72,7 +72,7 @@ def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
 
     Of cycles that are slower than expected it is known that they changed, whatever they hold.
     """
-    judged = test_step_time_change(pair)
+    judged = compare_step_times(pair)
     compared = pair.equal_work or pair
     base, new = anatomy_of_role(compared.base), anatomy_of_role(compared.new)
     # Of plain cycles alone there is nothing but their length.
@@ -251,7 +251,7 @@ def unexplained_changes(
 # -- whether cycles take longer --------------------------------------------------------------------
 
 
-def test_step_time_change(pair: Pair) -> StepTimeTest:
+def compare_step_times(pair: Pair) -> StepTimeTest:
     """The verdict on a pair; on equal work, where cycles as recorded do not hold the same."""
     unfit = _why_unfit(pair)
     if unfit:

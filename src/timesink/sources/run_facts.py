@@ -65,8 +65,8 @@ def _partial(run: RecordedRun, process: RunProcess | None) -> Iterator[HealthEnt
     elif not reason and run.exit.code:
         reason = f"the program ended with exit code {run.exit.code}"
     reason = reason or "the reason is not known"
-    if recorded and recorded < (run.cycles.requested or 0) and not _COUNTED.search(reason):
-        wanted = units.count_noun(run.cycles.requested or 0, "steps")
+    if recorded and recorded < (run.cycles.asked or 0) and not _COUNTED.search(reason):
+        wanted = units.count_noun(run.cycles.asked or 0, "steps")
         reason += f" ({units.count(recorded)} of {wanted})"
     yield HealthEntry("lost_recording" if nothing else "partial_recording", 1, reason)
 

@@ -12,7 +12,7 @@ from compared import BUSY_HOST, pair_of, two_runs
 from many_roles import one_role
 from timesink.analyses.comparison import CycleTimes, Pair, ProcessSteps, Workload
 from timesink.analyses.comparison.verdict import compare_roles
-from timesink.rules.diagnosis import test_step_time_change
+from timesink.rules.diagnosis import compare_step_times
 
 UNEQUAL = Workload(comparable=False, reasons=("Other kernels run.",), work_ratio=None)
 
@@ -30,7 +30,7 @@ def pair_with(base: tuple[int, ...], new: tuple[int, ...], **more: Any) -> Pair:
 
 class TestVerdict:
     def test_longer_cycles(self):
-        judgement = test_step_time_change(two_runs(BUSY_HOST))
+        judgement = compare_step_times(two_runs(BUSY_HOST))
         assert judgement.verdict == "regression"
         assert judgement.reason.startswith("Cycles take longer: ")
         low, high = judgement.cycle_time.interval_pct or (0, 0)
@@ -40,19 +40,19 @@ class TestVerdict:
 
     def test_shorter_cycles(self):
         pair = two_runs(BUSY_HOST)
-        judgement = test_step_time_change(compare_roles(pair.new, pair.base, "strict"))
+        judgement = compare_step_times(compare_roles(pair.new, pair.base, "strict"))
         assert judgement.verdict == "improvement"
         assert judgement.reason.startswith("Cycles take less: ")
 
     def test_a_run_against_itself(self):
         role = one_role(3)
-        judgement = test_step_time_change(compare_roles(role, role, "strict"))
+        judgement = compare_step_times(compare_roles(role, role, "strict"))
         assert (judgement.verdict, judgement.cycle_time.p_value) == ("no_change", 1)
         low, high = judgement.cycle_time.interval_pct or (1, 1)
         assert low <= 0 <= high
 
     def test_uneven_cycles_are_said_to_be(self):
-        judgement = test_step_time_change(pair_with((10,) * 5, (15,) * 5, interval_ns=(-2.0, 12.0)))
+        judgement = compare_step_times(pair_with((10,) * 5, (15,) * 5, interval_ns=(-2.0, 12.0)))
         assert judgement.verdict == "no_change"
         assert judgement.reason.startswith("Cycles are too uneven to tell a change: ")
         assert "95 % interval -20.0 to +120.0 %" in judgement.reason
@@ -60,7 +60,7 @@ class TestVerdict:
 
 class TestIncomparable:
     def test_no_lengths(self):
-        judgement = test_step_time_change(
+        judgement = compare_step_times(
             pair_with((), (10, 11), interval_ns=None, rank_p=None, p_value=None)
         )
         assert judgement.verdict == "incomparable"
@@ -68,16 +68,16 @@ class TestIncomparable:
 
     def test_one_cycle(self):
         untested = {"interval_ns": None, "rank_p": None, "p_value": None}
-        judgement = test_step_time_change(pair_with((10,), (12, 13), **untested))
+        judgement = compare_step_times(pair_with((10,), (12, 13), **untested))
         assert judgement.verdict == "incomparable"
         assert (
             judgement.reason
             == "One cycle on a side cannot be told from noise: 10 → 12 ns (+25.0 %)."
         )
-        assert test_step_time_change(pair_with((10,), (10,), **untested)).verdict == "no_change"
+        assert compare_step_times(pair_with((10,), (10,), **untested)).verdict == "no_change"
 
     def test_other_work(self):
-        judgement = test_step_time_change(
+        judgement = compare_step_times(
             replace(pair_with((10,) * 5, (90,) * 5), workload=UNEQUAL)
         )
         assert judgement.verdict == "incomparable"
@@ -89,14 +89,14 @@ class TestIncomparable:
     def test_too_few_cycles_of_equal_work(self):
         together = pair_with((640,) * 5, (900, 910), interval_ns=(200.0, 330.0), p_value=0.01)
         pair = replace(pair_with((640,) * 5, (10,) * 200), workload=UNEQUAL, equal_work=together)
-        judgement = test_step_time_change(pair)
+        judgement = compare_step_times(pair)
         assert judgement.verdict == "incomparable"
         assert "too few cycles: 5 of base and 2 of new" in judgement.reason
         assert judgement.cycle_time.change_pct == pytest.approx(41.4, abs=0.1)
 
     def test_enough_cycles_of_equal_work(self):
         pair = replace(two_runs(), workload=UNEQUAL, equal_work=two_runs(BUSY_HOST))
-        judgement = test_step_time_change(pair)
+        judgement = compare_step_times(pair)
         assert judgement.verdict == "regression"
         assert judgement.notes[0].endswith(
             "Other kernels run. They were put together until they do."
@@ -108,7 +108,7 @@ class TestNotes:
         pair = pair_with(
             (90, 10, 10, 10, 10, 10), (10,) * 6, warm_up=(1, 0), levels_ns=((), (9e6, 14e6, 8e6))
         )
-        first, second = test_step_time_change(pair).notes
+        first, second = compare_step_times(pair).notes
         assert first.startswith("The first cycle of base is warm-up (90 ns, later ones 10 ns)")
         assert (
             second == "Cycle time of new drifts: it goes through 3 levels, from 8.00 ms to 14.0 ms."
@@ -127,7 +127,7 @@ class TestNotes:
             ProcessSteps(name, f"{name}.csv", drifting_role.pid, rows.filter(chosen))
             for name, chosen in (("one", pl.col("cycle") <= 15), ("two", pl.col("cycle") > 15))
         ]
-        judgement = test_step_time_change(compare_roles(halves[0], halves[1], "strict"))
+        judgement = compare_step_times(compare_roles(halves[0], halves[1], "strict"))
         assert judgement.verdict == "no_change"
         assert (judgement.cycle_time.change_pct or 0) > 40
         assert any("parts of one run" in note for note in judgement.notes)
@@ -135,5 +135,5 @@ class TestNotes:
     def test_few_cycles_are_said(self):
         assert (
             "With 3 cycles on a side"
-            in test_step_time_change(pair_with((10, 11, 12), (10, 11, 12))).notes[0]
+            in compare_step_times(pair_with((10, 11, 12), (10, 11, 12))).notes[0]
         )

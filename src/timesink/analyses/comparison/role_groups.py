@@ -82,7 +82,7 @@ class Difference:
     """`Host`, `GPU 7`; empty for the cycle as a whole."""
     base: float
     """Mean over the cycles of the largest cluster's representative."""
-    value: float
+    own: float
     """Mean over the cycles of this cluster's representative."""
     unit: str
     """`ns` for times, empty for calls."""
@@ -322,7 +322,7 @@ def differences(
                 what=f"{what} ({phase})" if phase else what,
                 device="" if kind == CYCLE else device,
                 base=float(means[base, at]),
-                value=float(means[second, at]),
+                own=float(means[second, at]),
                 unit=base_unit,
                 distance=float(sure[at]),
             )
@@ -393,7 +393,7 @@ def sentence(setting: Setting, base: int, second: int, candidates: tuple[Differe
                 difference.base, other.base, rel_tol=_MAX_DIFFERENCE, abs_tol=_MAX_DIFFERENCE
             )
             and isclose(
-                difference.value, other.value, rel_tol=_MAX_DIFFERENCE, abs_tol=_MAX_DIFFERENCE
+                difference.own, other.own, rel_tol=_MAX_DIFFERENCE, abs_tol=_MAX_DIFFERENCE
             )
             for other in mentioned
         )
@@ -402,7 +402,7 @@ def sentence(setting: Setting, base: int, second: int, candidates: tuple[Differe
             place = f" on {difference.device}" if difference.device else ""
             parts.append(
                 f"{difference.what}{place}: "
-                f"{amounts(difference.base, difference.value, difference.unit)}"
+                f"{amounts(difference.base, difference.own, difference.unit)}"
             )
     return "; ".join(parts) or "some of its members differ from some of the largest cluster"
 
