@@ -26,7 +26,7 @@ def test_devices_are_named_as_the_counters_name_them():
     assert devices(torch_with("bb22", "aa11")) == ["GPU-bb22", "GPU-aa11"]
 
 
-@pytest.mark.parametrize("state", [{"used": False}, {"told": False}], ids=["unused", "untold"])
+@pytest.mark.parametrize("state", [{"used": False}, {"has_uuid": False}], ids=["unused", "untold"])
 def test_none_is_woken_up_or_made_up(state: dict[str, bool]):
     assert devices(torch_with("aa11", **state)) == []
 
