@@ -25,21 +25,21 @@ import sys
 from pathlib import Path
 from timesink.lab import workloads as words
 folder, told = Path(sys.argv[1]), sys.argv[2]
-words.say("workload.ready")
+words.print_word("workload.ready")
 words.wait_for("workload.go")
 if told:
     folder.mkdir()
     (folder / "trace.json.gz").touch()
     (folder / "run.json").write_text(told)
-    words.say("workload.done")
+    words.print_word("workload.done")
 else:
     words.wait_for("a word that nobody says")
 """
 LOAD = """
 from timesink.lab import workloads as words
-words.say("load.ready")
+words.print_word("load.ready")
 words.wait_for("load.go")
-words.say("load.works")
+words.print_word("load.works")
 words.wait_for("workload.go")
 """
 

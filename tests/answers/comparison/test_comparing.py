@@ -36,7 +36,7 @@ def pair_measures() -> None:
 @pytest.fixture(autouse=True)
 def _who_meets_whom(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Is what most of these ask: their pairs say nothing but that."""
-    if "measured" not in request.fixturenames:
+    if "pair_measures" not in request.fixturenames:
         monkeypatch.setattr(
             work,
             "compare_roles",
