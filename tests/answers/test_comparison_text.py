@@ -241,7 +241,7 @@ class TestUnrecorded:
     def test_they_are_in_no_table(self, text: str):
         assert "aten::mm" not in text
         assert "gone" not in text
-        assert "Names that do not meet" not in text
+        assert "Names only in one run" not in text
 
     def test_callers_of_these_have_not_gone_either(self):
         lines = {"calls_base": 1.0, "base_ns": 500.0, "device": "Host"}

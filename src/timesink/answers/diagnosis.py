@@ -466,7 +466,7 @@ def _of_one(process: SlowStepReport, brief: bool) -> Iterator[Section]:  # noqa:
     if pair_report is not None:
         yield Section(
             "times", "Functions", (times_block(pair_report, MAX_ROWS),),
-            "Time per cycle, of typical and of slow cycles.",
+            "Time per step, of typical and of slow cycles.",
         )  # fmt: skip
 
 
