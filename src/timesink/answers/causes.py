@@ -262,6 +262,11 @@ def checks(diagnosis: Diagnosis) -> list[str]:
     return [*unlike.values()][:_MAX_CHECKS]
 
 
+def lower_first(text: str) -> str:
+    """A sentence as it goes on after a colon; abbreviations and names in capitals stay."""
+    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
+
+
 def first_clause(advice: str) -> str:
     """What to do first: advice up to its first semicolon or full stop outside of brackets."""
     depth, is_code = 0, False

@@ -344,8 +344,10 @@ def step_time_sentence(lengths: CycleTimes, verdict: str) -> str:
         noise = f"{means}, within noise"
         return f"No change in step time ({noise}{f'; {interval}' if interval else ''})."
     if state == "doubtful":
-        return f"Step time drifts within the runs: {means} ({estimate}) may be noise."
-    return f"Step time varies too much to tell: {means} ({estimate}).{too_few_words(lengths)}"
+        return f"Step time drifts within the runs, so {means} ({estimate}) may be noise."
+    return (
+        f"Step time varies too much to tell a change, {means} ({estimate}).{too_few_words(lengths)}"
+    )
 
 
 def longer_by(base_ns: float, new_ns: float) -> str:

@@ -221,7 +221,7 @@ def _of_one(
     yield from efficiency_section(pair.efficiency, top, _sides(pair, report))
     pictures = tuple(_cycles(pair, report))
     if pictures and not brief:
-        yield Section("cycles", "Cycles", pictures)
+        yield Section("cycles", "Steps", pictures)
     # Each table under a heading for menus; in text, where there are none, under its own title.
     tables = list(
         changes.pair_blocks(report, top or changes.MAX_ROWS, brief=diagnosis if top else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ import polars as pl
 from msgspec import structs
 
 from timesink.analyses.comparison import Signals, signals_of
-from timesink.answers.causes import cause_name
+from timesink.answers.causes import cause_name, lower_first
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.views import listed_table
 from timesink.model import units
@@ -89,7 +90,7 @@ def _host_change(*, longer: bool, why: Diagnosis | None) -> str:
         return f"; {'' if of_it else f'{lead} '}{', and '.join(named)}."
     pace = [] if why is None else [pace for pace in why.paces if pace.device == HOST_DEVICE]
     if pace:
-        return f". Cause: {pace[0].sentence[0].lower()}{pace[0].sentence[1:]}"
+        return f". Cause: {lower_first(pace[0].sentence)}"
     if causes:
         return "."
     return f". {_REPEAT.format(pace='slower' if longer else 'faster')}"
@@ -129,9 +130,7 @@ def _program_line(change: ProgramChange) -> str:
         f", and {units.count_noun(len(other_edits), 'more changes')} below" if other_edits else ""
     )
     changed = _DONE_OTHERWISE if first.cause == "kernel_choice" else "The program changed"
-    text = edit_told(first)
-    text = text if text[1:2].isupper() else f"{text[0].lower()}{text[1:]}"
-    return f"{changed}: {text}{more}."
+    return f"{changed}: {lower_first(edit_told(first))}{more}."
 
 
 def _choices_told(change: ProgramChange) -> str:
@@ -149,14 +148,22 @@ def _choices_told(change: ProgramChange) -> str:
 
 
 def edit_told(edit: ProgramEdit) -> str:
-    """An edit with its place and what it adds."""
+    """An edit with its place and what it adds; of layers only how many there are."""
+    layers = _LAYERS.match(edit.sentence)
+    parts = [edit.sentence if layers is None else layers[0]]
+    if layers is None or not edit.place.startswith("in the step"):
+        parts.append(edit.place)
     adds = []
     if units.brief_ns(abs(edit.device_ns)) != "0 ns":
         adds.append(f"{units.signed_ns(edit.device_ns)} of device work")
     if edit.waits:
         adds.append(f"{edit.waits:+.3g} waits for the device")
-    cost = f": {', '.join(adds)} per step" if adds else ""
-    return f"{edit.sentence}, {edit.place}{cost}"
+    if adds:
+        parts.append(f"{' and '.join(adds)} per step")
+    return ", ".join(parts)
+
+
+_LAYERS = re.compile(r"\S+ (?:more|fewer) layers? \(\d+ → \d+\)")
 
 
 # -- as blocks -------------------------------------------------------------------------------------

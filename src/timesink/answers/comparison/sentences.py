@@ -17,6 +17,7 @@ from timesink.answers.causes import (
     checks,
     first_clause,
     is_open,
+    lower_first,
     verdict_sentence,
 )
 from timesink.answers.comparison.changes import Change, PairView, counters_meanwhile
@@ -114,16 +115,14 @@ def with_verdict(text: str, why: Diagnosis) -> str:
     return f"{verdict_sentence(why)}: {lower_first(text)}"
 
 
-def lower_first(text: str) -> str:
-    """A sentence as it goes on after a colon; names in capitals stay."""
-    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
-
-
 def _paces_left(why: Diagnosis | None, lines: Sequence[str]) -> list[str]:
     """What takes longer or less throughout, where no line says so."""
     paces = () if why is None else why.paces
     joined = " ".join(lines).lower()
-    return [pace.sentence for pace in paces if pace.sentence.lower() not in joined]
+    rest = [pace.sentence for pace in paces if pace.sentence.lower() not in joined]
+    if why is None or why.verdict not in _LONGER or "Cause: " in " ".join(lines):
+        return rest
+    return [f"Cause: {lower_first(sentence)}" for sentence in rest[:1]] + rest[1:]
 
 
 def _last_line(why: Diagnosis | None) -> list[str]:
@@ -154,9 +153,18 @@ def _cause_lines(why: Diagnosis, lines: Sequence[str]) -> list[str]:
     }
     if not why.causes:
         first = why.anomalies[0].cause
-        return [f"No cause found; a difference: {lower_first(cause_name(first))} {seen[first]}."]
-    cause, *other_causes = why.causes
-    has_changed = why.expected is not None or why.verdict in {"regression", "improvement"}
+        return [f"No cause found; what differs: {lower_first(cause_name(first))} {seen[first]}."]
+    has_changed = why.expected is not None or why.verdict in _LONGER
+    # What cost time is no cause of an improvement, nor the other way round.
+    is_longer = _LONGER.get(why.verdict, True)
+    causes = [
+        cause
+        for cause in why.causes
+        if not has_changed or not cause.explained_ns or (cause.explained_ns > 0) == is_longer
+    ]
+    if not causes:
+        return []
+    cause, *other_causes = causes
     is_edit = why.program is not None and any(
         edit.cause == cause.cause for edit in why.program.edits
     )
@@ -327,7 +335,7 @@ def notes(report: PairView) -> list[str]:
     if report.verdict.nothing and report.pair.findings:
         # High scores where nothing differs are a matter of small spreads.
         lines.append(
-            f"Scores reach {report.pair.rows['score'][0]:.0f} although nothing changed beyond noise: "
+            f"Scores reach {report.pair.rows['score'][0]:.0f} with no change beyond noise: "
             "the score divides by the spread of few steps, which may be close to zero."
         )
     return [*dict.fromkeys(lines)]
