@@ -57,7 +57,7 @@ class TestBar:
 
     def test_the_title_says_what_parts_add_up_to(self):
         title = attribution_block(slow_clock()).title
-        assert title == "Where the change is (+13.4 ms per cycle, 58.7 → 72.1 ms)"
+        assert title == "Where the change is (+13.4 ms per step, 58.7 → 72.1 ms)"
 
     def test_less_looks_otherwise_without_colour(self):
         copies = next(line for line in bars(slow_clock()) if "copies" in line)
@@ -67,7 +67,7 @@ class TestBar:
     def test_longer_kernels_are_told_from_others(self):
         gemm, attention = (line for line in bars(slow_clock(), 140) if "kernels   " in line)
         assert gemm.endswith("as many launches")
-        assert attention.endswith("more or other kernels")
+        assert attention.endswith("more or different kernels")
 
     def test_kernels_of_one_side_are_not_called_more(self):
         part = component("device_compute/gemm", 0, 2, same_launches_ns=0.0)
@@ -116,13 +116,13 @@ class TestCauses:
 
     def test_what_is_unexplained_is_said_with_its_place(self):
         sentence = why_sentences(slow_clock())[0]
-        assert "Unexplained: +8.10 ms per cycle, in host code (+8.00 ms)" in sentence
+        assert "Unexplained: +8.10 ms per step, in host code (+8.00 ms)" in sentence
 
     def test_without_evidence_there_is_no_cause(self):
         diagnosis = slow_clock(causes=(), anomalies=())
-        assert causes_block(diagnosis).empty == "No cause has evidence."
-        assert why_sentences(diagnosis)[-1].startswith("Symptoms, not causes: gpu_usage")
-        assert words.below_anomalies(diagnosis).startswith("None. Symptoms, not causes: gpu_usage")
+        assert causes_block(diagnosis).empty == "No cause found."
+        assert why_sentences(diagnosis)[-1].startswith("Symptoms (not causes): gpu_usage")
+        assert words.below_anomalies(diagnosis).startswith("None. Symptoms (not causes): gpu_usage")
 
     def test_without_a_change_causes_tell_what_did_change(self):
         diagnosis = unchanged_diagnosis(
@@ -133,7 +133,7 @@ class TestCauses:
         assert words.why_title(diagnosis) == "Causes: what did change"
         assert words.why_title(slow_clock()) == "Causes: what explains the change"
         assert why_sentences(diagnosis)[0] == (
-            "Unexplained: -5.20 ms per cycle, as other parts got shorter: host code (-5.10 ms), "
+            "Unexplained: -5.20 ms per step, as other parts got shorter: host code (-5.10 ms), "
             "no activity recorded (-400.0 us)."
         )
         assert not any("host code:" in line for line in checks(diagnosis))
@@ -163,7 +163,7 @@ class TestAnomalies:
         assert (card.role, card.title) == ("anomaly", "GPU clock")
         assert card.sentence.startswith("its clock fell: gpu_sm_frequency 1 980 → 345 MHz")
         assert (
-            why_sentences(slow_clock())[-1] == "Symptoms, not causes: gpu_usage of GPU 0 5 → 15 %."
+            why_sentences(slow_clock())[-1] == "Symptoms (not causes): gpu_usage of GPU 0 5 → 15 %."
         )
 
     def test_a_symptom_says_why_it_is_not_believed(self):

@@ -74,7 +74,7 @@ class TestAnswer:
         assert "95 % interval" in first
         assert re.fullmatch(
             r"What did change: GPU clock \(GPU 7: 1 \d{3} → \d{3} MHz\), "
-            r"\+\d+\.\d ms per cycle\.",
+            r"\+\d+\.\d ms per step\.",
             second,
         )
 
@@ -128,7 +128,7 @@ class TestAnswer:
 class TestUnequalWork:
     def test_it_is_said_first_and_times_are_not_believed(self):
         first, reason, second, *_ = sentences(replace(two_runs(), workload=UNEQUAL))
-        assert first == "Cycles do not hold the same work."
+        assert first == "The steps of the two runs do not do the same work."
         assert reason == "64 layers make a batch."
         assert second.endswith("which says nothing about speed.")
         assert not list(findings(PairView(replace(two_runs(), workload=UNEQUAL))))
@@ -136,7 +136,7 @@ class TestUnequalWork:
     def test_equal_work_is_told_where_it_could_be_made(self):
         pair = replace(two_runs(), workload=UNEQUAL, equal_work=two_runs(BUSY_HOST))
         first, _, second, *_ = sentences(pair)
-        assert first.startswith("Cycles do not hold the same work")
+        assert first.startswith("The steps of the two runs do not do the same work")
         assert second.startswith("Put together to equal work, cycles take 80.")
         assert "as recorded" in "".join(section(pair_text(pair), "Notes"))
 
@@ -145,7 +145,7 @@ class TestFindings:
     def test_a_function_has_its_time_and_the_counters_that_changed(self):
         ((line, meanwhile),) = findings(PairView(two_runs()))
         name = "sm80_gemm_bf16_64x5 on GPU 7"
-        assert re.fullmatch(rf"{name}: \d+\.\d → \d+\.\d ms per cycle \(3\.\d x\)", line)
+        assert re.fullmatch(rf"{name}: \d+\.\d → \d+\.\d ms per step \(3\.\d x\)", line)
         assert meanwhile.startswith("meanwhile gpu_")
         assert "gpu_mem_used" not in meanwhile
 
@@ -166,7 +166,7 @@ class TestFindings:
 
     def test_a_function_of_one_side_is_told_with_that_side(self):
         row = {"function": "f", "device": "Host", "new_ns": 5e6, "delta_ns": 5e6, "runs_on": "new"}
-        assert "only in new, 5.00 ms per cycle" in pair_text(pair_of(times=frame(TIMES, row)))
+        assert "only in new, 5.00 ms per step" in pair_text(pair_of(times=frame(TIMES, row)))
 
     def test_the_largest_changes_of_time_come_first(self):
         rows = [
@@ -190,7 +190,7 @@ class TestFindings:
         assert len(list(findings(PairView(pair)))) == 1
 
     def test_work_under_other_names_is_told_as_one_family(self):
-        sentence = "gemm family on GPU 0: 2.44 → 34.2 ms per cycle (14.0 x), 99 → 116 calls, other"
+        sentence = "gemm family on GPU 0: 2.44 → 34.2 ms per step (14.0 x), 99 → 116 calls, other"
         assert [line for line, _ in findings(PairView(other_kernels()))] == [f"{sentence} kernels"]
         document = comparison_document(comparison(other_kernels()), top=10)
         assert sentence in blocks(document, Text, "times")[0].text
@@ -301,7 +301,7 @@ class TestTables:
         row = {"function": "f", "device": "Host", "base_ns": 5e6, "new_ns": 9e6, "delta_ns": 4e6}
         calls = {"calls_base": 2.0, "calls_new": 3.5, "welch_p": 0.02, "rank_p": 0.03}
         text = pair_text(pair_of(times=frame(TIMES, {**row, **calls})))
-        head, line = section(text, "Time per cycle, largest changes (1)")
+        head, line = section(text, "Time per step, largest changes (1)")
         assert head.split()[-2:] == ["p", "calls"]
         assert line.endswith("2 → 3.5")
 
@@ -322,7 +322,7 @@ class TestTables:
 
     def test_one_table_can_be_asked_for(self):
         text = pair_text(two_runs(), top=3, table="times")
-        assert "Time per cycle, largest changes (the first 3 of 7)" in text
+        assert "Time per step, largest changes (the first 3 of 7)" in text
         assert SCORES not in text
 
     def test_names_that_do_not_meet_are_shown_by_family(self):
@@ -361,7 +361,7 @@ class TestTables:
     def test_without_counters_there_are_times_alone(self):
         text = pair_text(replace(two_runs(), rows=pair_of().rows, findings=()))
         assert SCORES not in text
-        assert "Time per cycle" in text
+        assert "Time per step" in text
 
     @pytest.mark.parametrize("width", [60, 80, 100, 140])
     def test_nothing_is_wider_than_the_terminal(self, width: int):
@@ -385,7 +385,7 @@ class TestSeveral:
 
     def test_a_verdict_that_all_pairs_share_comes_first(self):
         document = comparison_document(comparison(two_runs(BUSY_HOST), two_runs(BUSY_HOST)), top=10)
-        assert document.headline.startswith("Regression. Both pairs have longer cycles")
+        assert document.headline.startswith("Regression. Both pairs have longer steps")
 
     def test_every_pair_has_a_row(self):
         text = to_text(comparison(two_runs(), two_runs(BUSY_HOST)))
@@ -395,7 +395,7 @@ class TestSeveral:
 
     def test_of_many_pairs_those_that_changed_most_are_told_in_full(self):
         text = to_text(comparison(*[two_runs()] * 3, two_runs(BUSY_HOST)))
-        assert text.count("Time per cycle, largest changes") == 3
+        assert text.count("Time per step, largest changes") == 3
         assert "Cycles take 80." in text
         assert "1 more pair in full: -o DIR writes all" in text
 

@@ -64,8 +64,8 @@ class TestText:
     def test_every_process_of_a_table_has_its_row(self, run, tables):
         outcome = run("diagnose", tables)
         first, *_ = outcome.out.split("\n\n")
-        assert "1 of 2 processes has slow cycles, most of all pid 7" in " ".join(first.split())
-        rows = outcome.out.split("Slow cycles (2)\n")[1].splitlines()[1:3]
+        assert "1 of 2 processes has slow steps, most of all pid 7" in " ".join(first.split())
+        rows = outcome.out.split("Slow steps (2)\n")[1].splitlines()[1:3]
         assert [row.split()[:2] for row in rows] == [["pid", "7"], ["pid", "9"]]
         assert rows[1].split()[-1] == "none"
 
@@ -157,7 +157,7 @@ class TestPython:
         both = write_table(tmp_path / "both.behaviour.parquet", slow_table(7, 4), slow_table(9, 6))
         report = diagnose(both)
         assert report.diagnosis.verdict == "regression"
-        assert report.diagnosis.reason.startswith("2 of 2 processes have slow cycles")
+        assert report.diagnosis.reason.startswith("2 of 2 processes have slow steps")
 
     def test_two_sorts_of_cycles_of_a_process_are_one_process(self, tmp_path):
         parts = [slow_table(7, 4), slow_table(7)]
@@ -166,7 +166,7 @@ class TestPython:
             for part, kind in zip(parts, ("prefill", "decode"), strict=True)
         ]
         report = diagnose(write_table(tmp_path / "run.behaviour.parquet", *kinds))
-        assert report.headline.startswith("1 of 2 sorts of cycles has slow cycles, most of all ")
+        assert report.headline.startswith("1 of 2 sorts of cycles has slow steps, most of all ")
 
 
 def test_one_cycle_has_nothing_to_compare_with(tmp_path):

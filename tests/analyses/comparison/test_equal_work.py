@@ -88,7 +88,7 @@ def test_groups_do_not_reach_over_a_pause():
 
 
 def with_counter(side, values):
-    """The same role with a metric on its kernels: one value per cycle, in turns."""
+    """The same role with a metric on its kernels: one value per step, in turns."""
     value = pl.Series([float(values[number % len(values)]) for number in side.behaviour["cycle"]])
     measured = side.behaviour.with_columns(
         metric=pl.lit("gpu_sm_util", BEHAVIOUR.schema["metric"]),

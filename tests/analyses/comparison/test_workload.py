@@ -81,7 +81,7 @@ def test_cycles_without_their_device_work_do_not_matter(lost):
     workload = check_workload(BASE, without(full_role, ON_DEVICE & pl.col("cycle").is_in(lost)))
     assert workload.comparable
     assert workload.work_ratio == 1.0
-    assert f"{len(lost)} of 12 cycles of new hold no device work" in reason_text(workload)
+    assert f"{len(lost)} of 12 cycles of new have no device work" in reason_text(workload)
 
 
 @pytest.mark.parametrize(("base", "other", "ratio"), [(12, 24, 0.5), (24, 12, 2.0)])
@@ -312,7 +312,7 @@ def test_two_ratios_with_as_much_behind_them_are_none():
     workload = check_workload(role([{GEMM: 4, NORM: 16}] * 9), new([{GEMM: 16, NORM: 4}] * 9))
     assert not workload.comparable
     assert workload.work_ratio is None
-    assert "do not agree on how the work per cycle relates" in reason_text(workload)
+    assert "do not agree on how the work per step relates" in reason_text(workload)
 
 
 @pytest.mark.parametrize("unknown", [None, 0])

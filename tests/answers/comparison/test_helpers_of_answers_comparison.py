@@ -268,7 +268,7 @@ def test_as_arguments() -> None:
 def test_comparison_md() -> None:
     same = timesink.compare(timesink.sample(), timesink.sample())
     assert comparison_md(same).splitlines()[2:6:2] == [
-        "**The recorded calls are the same.** Device time per cycle is the same (20.9 → 20.9 ms).",
+        "**The recorded calls are the same.** Device time per step is the same (20.9 → 20.9 ms).",
         "**Verdict: no change.** Cycle time is the same: 27.2 ms.",
     ]
 

@@ -14,7 +14,7 @@ from timesink.analyses.comparison import CycleTimes, Pair, ProcessSteps, Workloa
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.rules.diagnosis import test_step_time_change
 
-UNEQUAL = Workload(comparable=False, reasons=("Other kernels run.",), work_ratio=None)
+UNEQUAL = Workload(comparable=False, reasons=("Different kernels run.",), work_ratio=None)
 
 
 def lengths(base: tuple[int, ...], new: tuple[int, ...], **more: Any) -> CycleTimes:
@@ -81,7 +81,7 @@ class TestIncomparable:
             replace(pair_with((10,) * 5, (90,) * 5), workload=UNEQUAL)
         )
         assert judgement.verdict == "incomparable"
-        assert judgement.reason == "Cycles do not hold the same work. Other kernels run."
+        assert judgement.reason == "The steps of the two runs do not do the same work. Different kernels run."
         # What cycles of other work take says nothing about speed.
         assert judgement.cycle_time.change_pct is None
         assert judgement.cycle_time.new_ns == 90
@@ -99,7 +99,7 @@ class TestIncomparable:
         judgement = test_step_time_change(pair)
         assert judgement.verdict == "regression"
         assert judgement.notes[0].endswith(
-            "Other kernels run. They were put together until they do."
+            "Different kernels run. They were put together until they do."
         )
 
 
@@ -111,7 +111,7 @@ class TestNotes:
         first, second = test_step_time_change(pair).notes
         assert first.startswith("The first cycle of base is warm-up (90 ns, later ones 10 ns)")
         assert (
-            second == "Cycle time of new drifts: it goes through 3 levels, from 8.00 ms to 14.0 ms."
+            second == "Step time of new drifts: it goes through 3 levels, from 8.00 ms to 14.0 ms."
         )
 
     def test_parts_of_a_run_that_drifts(self):

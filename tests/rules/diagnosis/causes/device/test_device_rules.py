@@ -18,7 +18,7 @@ def test_more_launches_of_a_family_are_found_by_name_and_precision() -> None:
     (cause,) = causes(USUAL, USUAL.but(**{FP32: Call("gpu_compute", 2, 5.0)}))
     assert cause.cause == "kernel_change"
     assert cause.explained_ns == pytest.approx(5 * MS, rel=0.05)
-    assert cause.sentence.startswith("2 more gemm launches per cycle: 0 ns → 5")
+    assert cause.sentence.startswith("2 more gemm launches per step: 0 ns → 5")
     assert f"{FP32} (fp32)" in cause.sentence
     assert cause.claims[0][0] == "device_compute/gemm"
     assert cause.evidence[0].function == FP32
@@ -96,7 +96,7 @@ def test_a_clock_that_rose_explains_what_was_gained() -> None:
     assert cause.cause == "gpu_clock"
     assert cause.explained_ns == pytest.approx(-0.8 * 22 * MS, rel=0.05)
     assert cause.sentence.startswith("The clock of GPU 0 rose: gpu_sm_frequency 1 000 → 2 000 MHz.")
-    assert "took 39.6 → 21.9 ms per cycle" in cause.sentence
+    assert "took 39.6 → 21.9 ms per step" in cause.sentence
 
 
 def test_a_clock_of_another_device_explains_nothing() -> None:

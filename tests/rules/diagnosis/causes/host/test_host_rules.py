@@ -55,7 +55,7 @@ def test_a_function_with_most_of_the_time_may_be_to_blame_too() -> None:
 def test_more_calls_are_to_blame() -> None:
     (cause,) = causes(USUAL, USUAL.but(aten__sort=Call("cpu_operator", 30, 5.0)))
     assert cause.cause == "host_code"
-    assert "aten::sort runs 0 → 30 times per cycle" in cause.sentence
+    assert "aten::sort runs 0 → 30 times per step" in cause.sentence
     assert cause.evidence[0].unit == "calls per cycle"
 
 
@@ -195,8 +195,8 @@ def test_the_mark_of_a_step_is_told_as_the_time_that_it_stands_for() -> None:
     (cause,) = causes(base, new)
     assert cause.cause == "host_code"
     sentence = (
-        "The host spends 5.06 → 45.4 ms per cycle between recorded calls, in nearly every cycle"
+        "The host spends 5.06 → 45.4 ms per step between recorded calls, in nearly every cycle"
     )
     assert cause.sentence.startswith(sentence)
-    assert cause.evidence[0].text == "time between recorded calls: 5.06 → 45.4 ms per cycle"
+    assert cause.evidence[0].text == "time between recorded calls: 5.06 → 45.4 ms per step"
     assert cause.evidence[0].function == "ProfilerStep"
