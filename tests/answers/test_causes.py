@@ -130,7 +130,7 @@ class TestCauses:
             unexplained_ns=-5.2 * MS,
             unexplained=(("host_cpu", -5.1 * MS), ("idle", -0.4 * MS), ("copies", 0.3 * MS)),
         )
-        assert words.why_title(diagnosis) == "Causes: what did change"
+        assert words.why_title(diagnosis) == "Differences"
         assert words.why_title(slow_clock()) == "Causes: what explains the change"
         assert why_sentences(diagnosis)[0] == (
             "Unexplained: -5.20 ms per step, as other parts got shorter: host code (-5.10 ms), "
@@ -140,14 +140,14 @@ class TestCauses:
 
     def test_what_may_be_noise_is_neither_a_change_nor_none(self):
         diagnosis = unchanged_diagnosis(cycle_time=UNEVEN, unexplained_ns=16.2 * MS)
-        assert words.verdict_sentence(diagnosis) == "No certain change"
+        assert words.verdict_sentence(diagnosis) == "Not decided"
         assert words.verdict_sentence(unchanged_diagnosis()) == "No change"
         assert attribution_block(diagnosis).title.endswith("16.8 → 33.0 ms, which may be noise)")
         assert "not certain" in causes_block(diagnosis).empty
 
     def test_nothing_is_to_be_explained_within_a_narrow_interval(self):
         message = causes_block(unchanged_diagnosis(anomalies=(clock_anomaly(),))).empty
-        assert message == "Cycle time is the same within noise: there is nothing to explain."
+        assert message == "No change in step time: there is nothing to explain."
 
     def test_of_several_processes_each_cause_names_its_own(self):
         card, *_ = causes_block(slow_clock(causes=(clock_cause(process="rank 3"),))).items
@@ -201,7 +201,7 @@ class TestNext:
 
     def test_a_host_that_nothing_explains_is_to_be_recorded_again(self):
         advice = " ".join(checks(slow_clock(causes=(), anomalies=())))
-        assert "machines differ from run to run: a second recording" in advice
+        assert "machines differ from run to run: record both runs" in advice
         assert "machines differ" not in " ".join(checks(slow_clock()))
 
     def test_what_causes_advise_anomalies_do_not_advise_again(self):

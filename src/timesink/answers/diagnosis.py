@@ -246,7 +246,7 @@ def _names(members: Sequence[pairing.ProcessMember]) -> list[str]:
 
 def slow_step_report(role: ProcessSteps, name: str) -> SlowStepReport:
     """What is slow in one process, and why."""
-    split = slow_cycles.split_steps(role)
+    split = slow_cycles.split_cycles(role)
     sides = slow_cycles.typical_and_outliers(role, split)
     if sides is None:
         mean = role.mean_cycle_ns
@@ -365,7 +365,7 @@ def things(processes: Sequence[SlowStepReport]) -> str:
     )
 
 
-def of_single_steps(process: SlowStepReport) -> list[str]:
+def of_single_cycles(process: SlowStepReport) -> list[str]:
     """Slow cycles that one function explains; those alike are told by the first of them."""
     by_function: dict[tuple[str, str], list[slow_cycles.SlowCycle]] = {}
     for excess in process.excesses:
@@ -509,7 +509,7 @@ def _word(processes: Sequence[SlowStepReport]) -> str:
 
 def _single(process: SlowStepReport) -> Iterator[Block]:
     """Single cycles that one function explains."""
-    lines = of_single_steps(process)
+    lines = of_single_cycles(process)
     if lines:
         yield from causes.paragraphs(["Single steps that one function explains:", *lines])
 

@@ -78,20 +78,20 @@ def test_ranks_that_are_alike_have_none_that_stands_out():
 
 def test_the_rank_whose_cycles_changed_most_by_far_is_told_in_full():
     headline = comparison(of_rank(0, 100, 105), of_rank(1, 100, 106), of_rank(2, 100, 250)).headline
-    assert "Rank 2 stands out: Cycles take 2.5 times as long" in headline
+    assert "Rank 2 stands out: Regression: steps take 2.5 times as long" in headline
 
 
 def test_ranks_that_differ_are_counted_and_the_few_are_named():
     pairs = [of_rank(rank, 100, 100) for rank in range(3)]
     headline = comparison(*pairs, of_rank(3, 100, 104), of_rank(4, 100, 105)).headline
     assert headline.startswith(
-        "5 ranks: 2 with longer steps (rank 3, rank 4), 3 with the same cycle time within noise."
+        "5 ranks: 2 with longer steps (rank 3, rank 4), 3 with no change in step time."
     )
 
 
 def test_unequal_work_is_said():
     pairs = [replace(of_rank(0, 100, 200), workload=UNEQUAL), of_rank(1, 100, 100)]
-    assert "1 with cycles that do not hold the same work" in comparison(*pairs).headline
+    assert "1 with steps that do not do the same work" in comparison(*pairs).headline
     with_equal_work = replace(pairs[0], equal_work=of_rank(0, 100, 101))
     assert (
         "In rank 0 cycles do not hold the same work"

@@ -13,6 +13,7 @@ from timesink.analyses.comparison import Pair
 from timesink.analyses.comparison.verdict import NO_LENGTHS, UNEQUAL_WORK, step_time_sentence
 from timesink.analyses.statistics import ALPHA
 from timesink.answers.causes import (
+    VERDICTS,
     cause_name,
     checks,
     first_clause,
@@ -46,6 +47,14 @@ _WORDS = {
     "cannot tell": "steps that vary too much to tell a change",
     "unknown": "too few steps to tell a change",
 }
+_STATE_VERDICTS = {
+    "longer": VERDICTS["regression"],
+    "shorter": VERDICTS["improvement"],
+    "doubtful": "Not decided",
+    "none": VERDICTS["no_change"],
+    "cannot tell": "Not decided",
+    "unknown": VERDICTS["incomparable"],
+}
 _LONGER = {"regression": True, "improvement": False}
 _UNEQUAL = "steps that do not do the same work"
 _WHAT_DECIDES = "More steps, unprofiled steps or `timesink ab` would decide."
@@ -73,7 +82,7 @@ def summary_sentences(report: PairView, why: Diagnosis | None = None) -> list[st
     that is said, and no other figure of a counter.
     """
     if why is not None and why.is_unfit:
-        return [with_verdict(why.reason, why)]
+        return [with_verdict(why.reason, verdict_sentence(why))]
     unequal = " ".join([UNEQUAL_WORK, *report.full_pair.workload.reasons[:1]])
     if not report.comparable:
         base, new = report.pair.cycle_times.base_mean_ns, report.pair.cycle_times.new_mean_ns
@@ -81,20 +90,25 @@ def summary_sentences(report: PairView, why: Diagnosis | None = None) -> list[st
         lines = [unequal, text if base and new else NO_LENGTHS]
         if why is None:
             return lines
-        return [*slowdown_sentences(why), with_verdict(unequal, why), *lines[1:]]
+        if why.expected is not None:
+            return [*slowdown_sentences(why), *lines]
+        return [with_verdict(unequal, VERDICTS["incomparable"]), *lines[1:]]
     text = _step_words(report)
     program = None if why is None else why.program
     longer = {"longer": True, "shorter": False}.get(report.verdict.cycles)
-    if why is not None and (report.pair.plain is not None or why.corrected is not None):
-        text, longer = why.reason, _LONGER.get(why.verdict)
-    if report.full_pair.equal_work is not None:
+    word, is_grouped = _STATE_VERDICTS[report.verdict.cycles], report.pair is not report.full_pair
+    is_too_few = why is not None and is_grouped and why.verdict == "incomparable"
+    if why is not None and (report.pair.plain or why.corrected or is_too_few):
+        text, word, longer = why.reason, verdict_sentence(why), _LONGER.get(why.verdict)
+    if is_grouped and not is_too_few:
         text = f"Grouped to equal work, {lower_first(text)}"
-    if why is not None:
-        text = with_verdict(text, why)
+    if why is not None and why.expected is None:
+        text = with_verdict(text, word)
     first = [] if program is None else program_lines(program, longer=longer, why=why)
     is_news = program is not None and (not program.same or program.device_verdict != "same")
     answer = [*first, text] if is_news else [text, *first]
-    lines = answer if report.full_pair.workload.comparable else [unequal, *answer]
+    is_equal = report.full_pair.workload.comparable or is_too_few
+    lines = answer if is_equal else [unequal, *answer]
     if why is not None and why.expected is not None:
         lines = [*slowdown_sentences(why), *lines]
     elif why is not None and (why.causes or why.anomalies):
@@ -108,11 +122,9 @@ def summary_sentences(report: PairView, why: Diagnosis | None = None) -> list[st
     return [*lines, *_paces_left(why, lines), *_last_line(why)]
 
 
-def with_verdict(text: str, why: Diagnosis) -> str:
+def with_verdict(text: str, word: str) -> str:
     """A sentence on step time after the word of its verdict; `No change in ...` has it already."""
-    if why.expected is not None or text.startswith("No change"):
-        return text
-    return f"{verdict_sentence(why)}: {lower_first(text)}"
+    return text if text.startswith("No change") else f"{word}: {lower_first(text)}"
 
 
 def _paces_left(why: Diagnosis | None, lines: Sequence[str]) -> list[str]:
