@@ -123,7 +123,7 @@ class TestWhatItSays:
 
     def test_symptoms_stand_below_their_heading(self):
         text = comment(comparison_of({"case": slow_clock(anomalies=())}))
-        assert "**Anomalies: what is different around it**\n\nSymptoms, " in text
+        assert "**Anomalies: other differences between the runs**\n\nSymptoms (" in text
 
     def test_what_was_left_out_is_told_before_other_notes(self):
         unpaired = "without a partner on the other side, and not compared: rank3"

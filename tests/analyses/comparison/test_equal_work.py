@@ -43,7 +43,7 @@ def test_layers_become_batches():
 def test_only_whole_batches_are_kept_and_the_rest_is_counted():
     _, new = regroup(BATCHES, layers(38, first=5))
     assert cycles_of(new).height == 4
-    assert "6 of 38 cycles are in no whole group" in new.notes[0]
+    assert "6 of 38 cycles are in no complete group" in new.notes[0]
     assert cycles_of(new)["anchor"][0] == "8 x layer"
 
 
@@ -68,7 +68,7 @@ def test_without_marks_any_consecutive_cycles_do():
     twice = role([{name: 2 * n for name, n in LAYER.items()}] * 9)
     _, new = regroup(twice, role([LAYER] * 7, "new"))
     assert cycles_of(new).height == 3
-    assert "from the first recorded one on" in new.notes[0]
+    assert "from the first recorded step on" in new.notes[0]
 
 
 def test_cycles_whose_device_work_was_not_recorded_are_left_out():

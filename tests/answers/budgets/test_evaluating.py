@@ -52,7 +52,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def slower(files: Path) -> Comparison:
-    """Kernels take half as long again: `aten::gemm` 161 → 241.5 us per step, half in a module."""
+    """Kernels take half as long again: `aten::gemm` 161 → 241.5 us per cycle, half in a module."""
     sides = (("base", 1.0), ("new", 1.5))
     paths = [write(files / f"{side}.json", with_modules(slow)) for side, slow in sides]
     return compare(*paths, cache=False)
@@ -69,10 +69,10 @@ def test_time_and_increase_of_an_operator(slower, same, tmp_path):
     assert (most.outcome, increase.outcome) == ("failed", "failed")
     assert increase.sentence.endswith(", +10 % allowed.")
     assert most.sentence == (
-        'operators "aten::gemm": 241.5 us of device time per step, 200.0 us allowed.'
+        'operators "aten::gemm": 241.5 us of device time per cycle, 200.0 us allowed.'
     )
     assert increase.sentence.startswith(
-        'operators "aten::gemm": 161.0 → 241.5 us of device time per step (+50.0 %, 95 % interval'
+        'operators "aten::gemm": 161.0 → 241.5 us of device time per cycle (+50.0 %, 95 % interval'
     )
     assert (most.name, increase.name) == (
         'operators "aten::gemm" max', 'operators "aten::gemm" max_increase')  # fmt: skip
@@ -102,7 +102,7 @@ def test_a_pattern_is_a_limit_for_each_that_it_matches(slower, tmp_path):
     )
     assert most.outcome == "failed"
     assert most.sentence == (
-        'operators "aten::*": aten::gemm (of 3 names): 241.5 us of device time per step, '
+        'operators "aten::*": aten::gemm (of 3 names): 241.5 us of device time per cycle, '
         "200.0 us allowed."
     )
     assert increase.sentence.startswith('operators "aten::*": aten::gemm (of 3 names): 161.0 →')
@@ -148,7 +148,7 @@ def test_cycle(slower, tmp_path):
     text = '[cycle]\nmax = "500 us"\nmax_increase = "5%"'
     most, increase = budgets(tmp_path, text, slower)
     assert most.outcome == "failed"
-    assert most.sentence == "cycle: 901.0 us per step, 500.0 us allowed."
+    assert most.sentence == "cycle: 901.0 us per cycle, 500.0 us allowed."
     assert increase.outcome == "passed"
     assert (most.name, increase.name) == ("cycle max", "cycle max_increase")
 
@@ -288,7 +288,7 @@ def test_cycles_put_together_are_so_for_operators(tmp_path):
     text = '[operators]\n"aten::gemm" = { max_increase = "10%" }'
     (increase,) = budgets(tmp_path, text, comparison)
     assert increase.outcome == "passed"
-    assert "322.0 → 322.0 us of device time per step" in increase.sentence
+    assert "322.0 → 322.0 us of device time per cycle" in increase.sentence
 
 
 def test_one_cycle_cannot_be_told_from_noise(tmp_path):

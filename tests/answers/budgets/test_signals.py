@@ -138,7 +138,7 @@ class TestOneEdit:
         assert gate.outcome == "passed"
         assert gate.leading[:2] == [
             "The recorded calls are the same.",
-            "2 launches per step, as before.",
+            "2 launches per step, unchanged.",
         ]
         assert [check.kind for check in gate.checks][-2:] == ["cycle time", "recordings"]
 

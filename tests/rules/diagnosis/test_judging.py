@@ -72,7 +72,7 @@ class TestIncomparable:
         assert judgement.verdict == "incomparable"
         assert (
             judgement.reason
-            == "One cycle on a side cannot be told from noise: 10 → 12 ns (+25.0 %)."
+            == "One step in a run is too few to tell a change: 10 → 12 ns (+25.0 %)."
         )
         assert test_step_time_change(pair_with((10,), (10,), **untested)).verdict == "no_change"
 
@@ -91,7 +91,7 @@ class TestIncomparable:
         pair = replace(pair_with((640,) * 5, (10,) * 200), workload=UNEQUAL, equal_work=together)
         judgement = test_step_time_change(pair)
         assert judgement.verdict == "incomparable"
-        assert "too few cycles: 5 of base and 2 of new" in judgement.reason
+        assert "too few steps: 5 of base and 2 of new" in judgement.reason
         assert judgement.cycle_time.change_pct == pytest.approx(41.4, abs=0.1)
 
     def test_enough_cycles_of_equal_work(self):
@@ -134,6 +134,6 @@ class TestNotes:
 
     def test_few_cycles_are_said(self):
         assert (
-            "With 3 cycles on a side"
+            "With 3 steps in a run"
             in test_step_time_change(pair_with((10, 11, 12), (10, 11, 12))).notes[0]
         )

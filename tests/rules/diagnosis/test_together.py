@@ -108,7 +108,7 @@ def test_several_causes_of_one_process_are_of_that_process() -> None:
     members = [member("rank 0", 0, 0, longer(10.0), longer(4.0)), member("rank 1", 0, 0)]
     (cause,) = merged_causes(members, 30.0)
     assert (cause.explained_ns, cause.process) == (14.0, "rank 0")
-    assert "One more change of this sort adds +4 ns" in cause.sentence
+    assert "One more change of this kind adds +4 ns" in cause.sentence
 
 
 def on_machines(*hosts: str) -> list[Pair]:

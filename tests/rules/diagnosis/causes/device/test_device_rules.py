@@ -132,7 +132,7 @@ def test_a_busy_processor_explains_the_host_and_its_waiting() -> None:
 def test_one_kernel_that_takes_longer_stands_out() -> None:
     (cause,) = causes(USUAL, USUAL.but(**{GEMM: Call("gpu_compute", 72, 30.0)}))
     assert cause.cause == "kernel_change"
-    assert "in as many launches, while the other kernels keep their pace" in cause.sentence
+    assert "in as many launches, while the other kernels take as long as before" in cause.sentence
 
 
 def test_larger_grids_of_most_kernels_are_another_workload() -> None:

@@ -13,7 +13,7 @@ def test_a_pause_at_the_end_of_each_cycle_is_found_with_the_stretch_to_look_at()
     (cause,) = causes(USUAL, replace(USUAL, gap_ms=10.0))
     assert cause.cause == "host_code"
     assert cause.explained_ns == pytest.approx(10 * MS, rel=0.1)
-    assert "after the last operator of the cycle (aten::cat)" in cause.sentence
+    assert "after the last operator of the step (aten::cat)" in cause.sentence
     place = cause.evidence[0]
     assert (place.kind, place.side) == ("place", "new")
     assert place.start_ns is not None
@@ -166,7 +166,7 @@ def test_gaps_that_grew_beyond_the_others_are_told_one_by_one(few: int) -> None:
 def test_many_new_gaps_are_one_cause() -> None:
     new = {f"aten::new{number}": 4.0 for number in range(5)}
     (cause,) = causes(replace(USUAL, gaps_ms=GAPS), replace(USUAL, gaps_ms={**GAPS, **new}))
-    assert "in 5 places of the cycle, most of it between aten::new" in cause.sentence
+    assert "in 5 places of the step, most of it between aten::new" in cause.sentence
     assert len(cause.evidence) == 4
     assert cause.explained_ns == pytest.approx(20 * MS, rel=0.1)
 
