@@ -73,7 +73,7 @@ class TestWhatItSays:
         cause = clock_cause(cause=edit.cause, sentence="aten::item added (in the loss).")
         text = comment(comparison_of({"case": slow_clock(program=program, causes=(cause,))}))
         first, second, *_ = text.split("\n\n")[1].split(" Device time per step: ")
-        assert first.startswith("**The program changed: aten::item added, in the loss (")
+        assert first.startswith("**The program changed: aten::item added, in the loss, ")
         assert second.startswith("1.00 → 1.10 ms (+10.0 %, 95 % interval +9.0 to +11.0 %). Cycles")
         assert text.count("aten::item added") == 1
 

@@ -191,7 +191,8 @@ class TestFindings:
 
     def test_work_under_other_names_is_told_as_one_family(self):
         sentence = "gemm family on GPU 0: 2.44 → 34.2 ms per step (14.0 x), 99 → 116 calls"
-        assert [line for line, _ in findings(PairView(other_kernels()))] == [f"{sentence}, with different kernels"]
+        lines = [line for line, _ in findings(PairView(other_kernels()))]
+        assert lines == [f"{sentence}, with different kernels"]
         document = comparison_document(comparison(other_kernels()), top=10)
         assert sentence in blocks(document, Text, "times")[0].text
         assert "most of all" not in document.headline
@@ -379,9 +380,9 @@ class TestSeveral:
 
     def test_json_and_text_give_one_answer(self):
         compared = comparison(two_runs())
-        verdict, _, rest = comparison_document(compared, top=10).headline.partition(". ")
-        assert rest == compared.headline
-        assert verdict == VERDICTS[compared.to_dict()["verdict"]]
+        headline = comparison_document(compared, top=10).headline
+        assert headline == compared.headline
+        assert headline.startswith(VERDICTS[compared.to_dict()["verdict"]])
 
     def test_a_verdict_that_all_pairs_share_comes_first(self):
         document = comparison_document(comparison(two_runs(BUSY_HOST), two_runs(BUSY_HOST)), top=10)
@@ -396,13 +397,13 @@ class TestSeveral:
     def test_of_many_pairs_those_that_changed_most_are_told_in_full(self):
         text = to_text(comparison(*[two_runs()] * 3, two_runs(BUSY_HOST)))
         assert text.count("Time per step, largest changes") == 3
-        assert "Cycles take 80." in text
+        assert "Steps take 80." in text
         assert "1 more pair in full: -o DIR writes all" in text
 
     def test_the_one_that_stands_out_comes_first(self):
         compared = comparison(*[two_runs()] * 3, two_runs(BUSY_HOST))
         first = blocks(comparison_document(compared, top=10), Text, "pair-4")[0]
-        assert first.text.startswith("Cycles take 80.")
+        assert first.text.startswith("Steps take 80.")
 
     def test_what_chooses_one_is_said_where_something_does(self):
         compared = comparison(*[two_runs()] * 4)

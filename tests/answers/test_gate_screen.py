@@ -62,7 +62,8 @@ def test_a_pass_is_told_in_a_few_lines():
 
 
 def test_what_cannot_be_judged_says_so():
-    check = gate_check("cycle time", "cycle time", "unjudged", "The steps of the two runs do not do the same work.")
+    text = "The steps of the two runs do not do the same work."
+    check = gate_check("cycle time", "cycle time", "unjudged", text)
     lines = lines_of(screen(failed_gate(checks=(check,))))
     assert lines[0].startswith("timesink: NOT DECIDED (--fail-on 5%)")
 

@@ -313,8 +313,8 @@ def test_a_kernel_that_autotuning_chose_anew_is_the_same_program():
         ("kernel_choice", "aten::cudnn_convolution")
     ]
     assert program_lines(change_)[0] == (
-        "The recorded calls are the same. cuDNN chose another kernel for one convolution, without "
-        "effect (-1.00 us of device work per step)."
+        "The recorded calls are the same. cuDNN chose another kernel for one convolution, with no "
+        "effect on time (-1.00 us of device work per step)."
     )
 
 
@@ -417,10 +417,10 @@ def test_what_takes_most_comes_first_and_choices_of_libraries_last():
         ([[NORM, *[MM, RELU, DROPOUT, SOFTMAX, FLASH] * 3]] * 3,
          [[NORM, *[MM, RELU, DROPOUT, SOFTMAX, FLASH] * 4]] * 3,
          ONE_MORE, "in the step, after aten::scaled_dot_product_attention"),
-        (every(99), every(4, *[DROPOUT] * 3), "One cycle in 4 runs aten::dropout as well",
-         "in a kind of cycle of its own"),
+        (every(99), every(4, *[DROPOUT] * 3), "One step in 4 runs aten::dropout as well",
+         "in steps of their own type"),
         (every(6, *[DROPOUT] * 3), every(3, *[DROPOUT] * 3),
-         "One cycle in 3 instead of one in 6 runs aten::dropout", "in a kind of cycle of its own"),
+         "One step in 3 instead of one in 6 runs aten::dropout", "in steps of their own type"),
     ],
 )  # fmt: skip
 def test_what_is_said(

@@ -94,8 +94,7 @@ def test_unequal_work_is_said():
     assert "1 with steps that do not do the same work" in comparison(*pairs).headline
     with_equal_work = replace(pairs[0], equal_work=of_rank(0, 100, 101))
     assert (
-        "In rank 0 cycles do not hold the same work"
-        in comparison(with_equal_work, pairs[1]).headline
+        "In rank 0 steps do not do the same work" in comparison(with_equal_work, pairs[1]).headline
     )
 
 

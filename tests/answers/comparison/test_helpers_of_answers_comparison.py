@@ -395,7 +395,8 @@ def test_notes_of_many() -> None:
 
 
 def test_screen() -> None:
-    check = gate_check("cycle time", "cycle time", "passed", "No change in step time: 27.2 ms in both runs.")
+    text = "No change in step time: 27.2 ms in both runs."
+    check = gate_check("cycle time", "cycle time", "passed", text)
     assert screen(Gate("a vs b", "--fail-on 5%", (check,))).splitlines() == [
         "timesink: passed (--fail-on 5%): a vs b",
         "  No change in step time: 27.2 ms in both runs.",

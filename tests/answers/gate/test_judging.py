@@ -178,7 +178,9 @@ class TestUnevenCycles:
         only_pair.__dict__["diagnosis"] = unchanged_diagnosis()
         gate = gate_of(replace(other, pairs=(only_pair,)), Limit(10.0))
         assert gate.exit_code == 1
-        assert gate.reasons[0].startswith("The steps of the two runs do not do the same work. Different kernels.")
+        assert gate.reasons[0].startswith(
+            "The steps of the two runs do not do the same work. Different kernels."
+        )
         assert gate_of(replace(other, pairs=(only_pair,))).exit_code == 0
 
     def test_the_less_is_known_the_more_runs_it_takes(self):

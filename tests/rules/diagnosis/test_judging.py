@@ -32,7 +32,7 @@ class TestVerdict:
     def test_longer_cycles(self):
         judgement = test_step_time_change(two_runs(BUSY_HOST))
         assert judgement.verdict == "regression"
-        assert judgement.reason.startswith("Cycles take longer: ")
+        assert judgement.reason.startswith("Steps take 80.")
         low, high = judgement.cycle_time.interval_pct or (0, 0)
         assert 0 < low < (judgement.cycle_time.change_pct or 0) < high
         assert judgement.cycle_time.p_value is not None
@@ -42,7 +42,7 @@ class TestVerdict:
         pair = two_runs(BUSY_HOST)
         judgement = test_step_time_change(compare_roles(pair.new, pair.base, "strict"))
         assert judgement.verdict == "improvement"
-        assert judgement.reason.startswith("Cycles take less: ")
+        assert judgement.reason.startswith("Steps take 44.")
 
     def test_a_run_against_itself(self):
         role = one_role(3)
@@ -54,7 +54,7 @@ class TestVerdict:
     def test_uneven_cycles_are_said_to_be(self):
         judgement = test_step_time_change(pair_with((10,) * 5, (15,) * 5, interval_ns=(-2.0, 12.0)))
         assert judgement.verdict == "no_change"
-        assert judgement.reason.startswith("Cycles are too uneven to tell a change: ")
+        assert judgement.reason.startswith("Step time varies too much to tell a change, ")
         assert "95 % interval -20.0 to +120.0 %" in judgement.reason
 
 
@@ -81,7 +81,10 @@ class TestIncomparable:
             replace(pair_with((10,) * 5, (90,) * 5), workload=UNEQUAL)
         )
         assert judgement.verdict == "incomparable"
-        assert judgement.reason == "The steps of the two runs do not do the same work. Different kernels run."
+        assert (
+            judgement.reason
+            == "The steps of the two runs do not do the same work. Different kernels run."
+        )
         # What cycles of other work take says nothing about speed.
         assert judgement.cycle_time.change_pct is None
         assert judgement.cycle_time.new_ns == 90
@@ -99,7 +102,7 @@ class TestIncomparable:
         judgement = test_step_time_change(pair)
         assert judgement.verdict == "regression"
         assert judgement.notes[0].endswith(
-            "Different kernels run. They were put together until they do."
+            "Different kernels run. They were grouped until they do."
         )
 
 
@@ -109,7 +112,7 @@ class TestNotes:
             (90, 10, 10, 10, 10, 10), (10,) * 6, warm_up=(1, 0), levels_ns=((), (9e6, 14e6, 8e6))
         )
         first, second = test_step_time_change(pair).notes
-        assert first.startswith("The first cycle of base is warm-up (90 ns, later ones 10 ns)")
+        assert first.startswith("The first step of base is warm-up (90 ns, later steps 10 ns)")
         assert (
             second == "Step time of new drifts: it goes through 3 levels, from 8.00 ms to 14.0 ms."
         )

@@ -126,9 +126,7 @@ def _program_line(change: ProgramChange) -> str:
         chosen = f" {_choices_told(change)}." if change.choices else ""
         return f"{_SAME if change.certain else _KERNELS_ONLY}.{chosen}"
     first, *other_edits = change.edits
-    more = (
-        f", and {units.count_noun(len(other_edits), 'more changes')} below" if other_edits else ""
-    )
+    more = f"; {units.count_noun(len(other_edits), 'more changes')} below" if other_edits else ""
     changed = _DONE_OTHERWISE if first.cause == "kernel_choice" else "The program changed"
     return f"{changed}: {lower_first(edit_told(first))}{more}."
 

@@ -85,14 +85,7 @@ def summary_sentences(report: PairView, why: Diagnosis | None = None) -> list[st
         return [with_verdict(why.reason, verdict_sentence(why))]
     unequal = " ".join([UNEQUAL_WORK, *report.full_pair.workload.reasons[:1]])
     if not report.comparable:
-        base, new = report.pair.cycle_times.base_mean_ns, report.pair.cycle_times.new_mean_ns
-        text = f"As recorded: {units.times(base, new)} per step, which says nothing about speed."
-        lines = [unequal, text if base and new else NO_LENGTHS]
-        if why is None:
-            return lines
-        if why.expected is not None:
-            return [*slowdown_sentences(why), *lines]
-        return [with_verdict(unequal, VERDICTS["incomparable"]), *lines[1:]]
+        return _incomparable_lines(report, unequal, why)
     text = _step_words(report)
     program = None if why is None else why.program
     longer = {"longer": True, "shorter": False}.get(report.verdict.cycles)
@@ -120,6 +113,18 @@ def summary_sentences(report: PairView, why: Diagnosis | None = None) -> list[st
             _changed_line(report, {(symptom.metric, symptom.device) for symptom in symptoms})
         )
     return [*lines, *_paces_left(why, lines), *_last_line(why)]
+
+
+def _incomparable_lines(report: PairView, unequal: str, why: Diagnosis | None) -> list[str]:
+    """That the work is unequal, and what steps take as recorded."""
+    base, new = report.pair.cycle_times.base_mean_ns, report.pair.cycle_times.new_mean_ns
+    text = f"As recorded: {units.times(base, new)} per step, which says nothing about speed."
+    lines = [text if base and new else NO_LENGTHS]
+    if why is None:
+        return [unequal, *lines]
+    if why.expected is not None:
+        return [*slowdown_sentences(why), unequal, *lines]
+    return [with_verdict(unequal, VERDICTS["incomparable"]), *lines]
 
 
 def with_verdict(text: str, word: str) -> str:

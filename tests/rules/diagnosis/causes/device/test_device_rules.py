@@ -39,7 +39,7 @@ def test_other_tiles_that_take_as_long_are_no_cause() -> None:
 def test_other_kernels_that_take_longer_are_one() -> None:
     (cause,) = causes(USUAL, USUAL.but(**{GEMM: None, FP32: Call("gpu_compute", 72, 40.0)}))
     assert cause.cause == "kernel_change"
-    assert cause.sentence.startswith("The gemm family runs other kernels")
+    assert cause.sentence.startswith("The gemm family runs different kernels")
     assert f"instead of {GEMM}" in cause.sentence
 
 
@@ -64,7 +64,7 @@ def test_slower_kernels_that_are_fewer_are_not_hidden_by_what_the_host_saves(
         assert set(causes_by_name) == {"kernel_change", "host_code"}
         kernels, host = causes_by_name["kernel_change"], causes_by_name["host_code"]
         assert kernels.explained_ns == pytest.approx(sign * (gemm_ms - 10.5) * MS, rel=0.05)
-        assert kernels.sentence.startswith("The gemm family runs other kernels")
+        assert kernels.sentence.startswith("The gemm family runs different kernels")
         assert "aten::" not in kernels.sentence
         assert ("full precision" in kernels.advice) == (sign > 0)
         assert host.explained_ns == pytest.approx(-sign * 13 * MS, rel=0.1)

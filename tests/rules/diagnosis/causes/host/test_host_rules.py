@@ -183,7 +183,7 @@ def test_others_that_left_the_processor_explain_what_was_gained() -> None:
     (cause,) = causes(crowded, USUAL, relieved=(anomaly("cpu_contention", "Host", metric="load"),))
     assert cause.cause == "cpu_contention"
     assert cause.explained_ns == pytest.approx(-40 * MS, rel=0.1)
-    assert cause.sentence.startswith("Others take the processor less: load 99 → 5 %.")
+    assert cause.sentence.startswith("Other processes use the CPU less: load 99 → 5 %.")
     assert (cause.evidence[0].base, cause.evidence[0].new) == (99.0, 5.0)
     assert cause.evidence[0].text == "load of Host: 99 → 5 %"
 
@@ -195,7 +195,7 @@ def test_the_mark_of_a_step_is_told_as_the_time_that_it_stands_for() -> None:
     (cause,) = causes(base, new)
     assert cause.cause == "host_code"
     sentence = (
-        "The host spends 5.06 → 45.4 ms per step between recorded calls, in nearly every cycle"
+        "The host spends 5.06 → 45.4 ms per step between recorded calls, in nearly every step"
     )
     assert cause.sentence.startswith(sentence)
     assert cause.evidence[0].text == "time between recorded calls: 5.06 → 45.4 ms per step"
