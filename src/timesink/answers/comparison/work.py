@@ -310,7 +310,7 @@ def compare(
 
     >>> import timesink
     >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> same.headline.startswith("The recorded calls are the same.")
+    >>> same.headline.startswith("No change in step time")
     True
     """
     if explore and against:
