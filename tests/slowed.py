@@ -41,7 +41,7 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Call:
-    """A function: its class, calls per cycle, time per cycle, and work per launch."""
+    """A function: its class, calls per step, time per step, and work per launch."""
 
     function_class: str
     calls: int

@@ -208,8 +208,8 @@ def test_a_late_rank_is_told_from_those_that_wait(
     sides = map(str, two_ranks)
     assert main(["compare", *sides, "--format", "md", "--fail-on", "1%"]) == 3
     log = short_log(capfd)
-    assert "Both processes have longer cycles: " in log
-    assert "First cause\n  host_code in rank 3, +10.2 ms per cycle" in log
+    assert "Both processes have longer steps: " in log
+    assert "First cause\n  host_code in rank 3, +10.2 ms per step" in log
 
 
 @pytest.mark.usefixtures("reads_here")

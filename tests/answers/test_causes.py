@@ -57,7 +57,7 @@ class TestBar:
 
     def test_the_title_says_what_parts_add_up_to(self):
         title = attribution_block(slow_clock()).title
-        assert title == "Where the change is (+13.4 ms per cycle, 58.7 → 72.1 ms)"
+        assert title == "Where the change is (+13.4 ms per step, 58.7 → 72.1 ms)"
 
     def test_less_looks_otherwise_without_colour(self):
         copies = next(line for line in bars(slow_clock()) if "copies" in line)
@@ -67,7 +67,7 @@ class TestBar:
     def test_longer_kernels_are_told_from_others(self):
         gemm, attention = (line for line in bars(slow_clock(), 140) if "kernels   " in line)
         assert gemm.endswith("as many launches")
-        assert attention.endswith("more or other kernels")
+        assert attention.endswith("more or different kernels")
 
     def test_kernels_of_one_side_are_not_called_more(self):
         part = component("device_compute/gemm", 0, 2, same_launches_ns=0.0)
@@ -116,13 +116,13 @@ class TestCauses:
 
     def test_what_is_unexplained_is_said_with_its_place(self):
         sentence = why_sentences(slow_clock())[0]
-        assert "Unexplained: +8.10 ms per cycle, in host code (+8.00 ms)" in sentence
+        assert "Unexplained: +8.10 ms per step, in host code (+8.00 ms)" in sentence
 
     def test_without_evidence_there_is_no_cause(self):
         diagnosis = slow_clock(causes=(), anomalies=())
-        assert causes_block(diagnosis).empty == "No cause has evidence."
-        assert why_sentences(diagnosis)[-1].startswith("Symptoms, not causes: gpu_usage")
-        assert words.below_anomalies(diagnosis).startswith("None. Symptoms, not causes: gpu_usage")
+        assert causes_block(diagnosis).empty == "No cause found."
+        assert why_sentences(diagnosis)[-1].startswith("Symptoms (not causes): gpu_usage")
+        assert words.below_anomalies(diagnosis).startswith("None. Symptoms (not causes): gpu_usage")
 
     def test_without_a_change_causes_tell_what_did_change(self):
         diagnosis = unchanged_diagnosis(
@@ -130,24 +130,24 @@ class TestCauses:
             unexplained_ns=-5.2 * MS,
             unexplained=(("host_cpu", -5.1 * MS), ("idle", -0.4 * MS), ("copies", 0.3 * MS)),
         )
-        assert words.why_title(diagnosis) == "Causes: what did change"
-        assert words.why_title(slow_clock()) == "Causes: what explains the change"
+        assert words.why_title(diagnosis) == "Differences"
+        assert words.why_title(slow_clock()) == "Causes of the change"
         assert why_sentences(diagnosis)[0] == (
-            "Unexplained: -5.20 ms per cycle, as other parts got shorter: host code (-5.10 ms), "
+            "Unexplained: -5.20 ms per step, as other parts got shorter: host code (-5.10 ms), "
             "no activity recorded (-400.0 us)."
         )
         assert not any("host code:" in line for line in checks(diagnosis))
 
     def test_what_may_be_noise_is_neither_a_change_nor_none(self):
         diagnosis = unchanged_diagnosis(cycle_time=UNEVEN, unexplained_ns=16.2 * MS)
-        assert words.verdict_sentence(diagnosis) == "No certain change"
+        assert words.verdict_sentence(diagnosis) == "Not decided"
         assert words.verdict_sentence(unchanged_diagnosis()) == "No change"
         assert attribution_block(diagnosis).title.endswith("16.8 → 33.0 ms, which may be noise)")
-        assert "not certain" in causes_block(diagnosis).empty
+        assert "not decided" in causes_block(diagnosis).empty
 
     def test_nothing_is_to_be_explained_within_a_narrow_interval(self):
         message = causes_block(unchanged_diagnosis(anomalies=(clock_anomaly(),))).empty
-        assert message == "Cycle time is the same within noise: there is nothing to explain."
+        assert message == "No change in step time: there is nothing to explain."
 
     def test_of_several_processes_each_cause_names_its_own(self):
         card, *_ = causes_block(slow_clock(causes=(clock_cause(process="rank 3"),))).items
@@ -163,7 +163,7 @@ class TestAnomalies:
         assert (card.role, card.title) == ("anomaly", "GPU clock")
         assert card.sentence.startswith("its clock fell: gpu_sm_frequency 1 980 → 345 MHz")
         assert (
-            why_sentences(slow_clock())[-1] == "Symptoms, not causes: gpu_usage of GPU 0 5 → 15 %."
+            why_sentences(slow_clock())[-1] == "Symptoms (not causes): gpu_usage of GPU 0 5 → 15 %."
         )
 
     def test_a_symptom_says_why_it_is_not_believed(self):
@@ -201,7 +201,7 @@ class TestNext:
 
     def test_a_host_that_nothing_explains_is_to_be_recorded_again(self):
         advice = " ".join(checks(slow_clock(causes=(), anomalies=())))
-        assert "machines differ from run to run: a second recording" in advice
+        assert "machines differ from run to run: record both runs" in advice
         assert "machines differ" not in " ".join(checks(slow_clock()))
 
     def test_what_causes_advise_anomalies_do_not_advise_again(self):

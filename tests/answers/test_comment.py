@@ -72,8 +72,8 @@ class TestWhatItSays:
         program = ProgramChange((edit,), (), times, 1e5, 1e6, 0.0, 0.0, certain=True, varying=0)
         cause = clock_cause(cause=edit.cause, sentence="aten::item added (in the loss).")
         text = comment(comparison_of({"case": slow_clock(program=program, causes=(cause,))}))
-        first, second, *_ = text.split("\n\n")[1].split(" Device time per cycle: ")
-        assert first.startswith("**The program changed: aten::item added, in the loss (")
+        first, second, *_ = text.split("\n\n")[1].split(" Device time per step: ")
+        assert first.startswith("**The program changed: aten::item added, in the loss, ")
         assert second.startswith("1.00 → 1.10 ms (+10.0 %, 95 % interval +9.0 to +11.0 %). Cycles")
         assert text.count("aten::item added") == 1
 
@@ -115,15 +115,15 @@ class TestWhatItSays:
         assert "Cycle time (the first 8 of 10)" in text
 
     def test_the_largest_changes_are_folded(self):
-        assert "<details><summary>Time per cycle, largest" in comment(comparison(two_runs()))
+        assert "<details><summary>Time per step, largest" in comment(comparison(two_runs()))
 
     def test_equal_runs_have_no_largest_changes(self):
         run = two_runs().base
-        assert "Time per cycle" not in comment(comparison(compare_roles(run, run, "strict")))
+        assert "Time per step" not in comment(comparison(compare_roles(run, run, "strict")))
 
     def test_symptoms_stand_below_their_heading(self):
         text = comment(comparison_of({"case": slow_clock(anomalies=())}))
-        assert "**Anomalies: what is different around it**\n\nSymptoms, " in text
+        assert "**Anomalies: other differences between the runs**\n\nSymptoms (" in text
 
     def test_what_was_left_out_is_told_before_other_notes(self):
         unpaired = "without a partner on the other side, and not compared: rank3"

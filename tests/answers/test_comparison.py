@@ -115,11 +115,11 @@ class TestCauses:
             block.text
             for block in blocks(diagnosis_document(anomalies=(), symptoms=(symptom,)), Text)
         ]
-        assert "Symptoms, not causes: gpu_usage of GPU 0 40 → 80 %." in texts
+        assert "Symptoms (not causes): gpu_usage of GPU 0 40 → 80 %." in texts
 
     def test_nothing_explained_is_said(self):
         (causes,) = blocks(diagnosis_document(causes=(), anomalies=()), Causes)
-        assert (causes.items, causes.empty) == ((), "No cause has evidence.")
+        assert (causes.items, causes.empty) == ((), "No cause found.")
 
     @pytest.mark.parametrize("name", CAUSES)
     def test_every_cause_has_a_title(self, name: str):

@@ -1,4 +1,4 @@
-"""Slow cycles of a run as a document."""
+"""Slow steps of a run as a document."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def single_process(folder: Path) -> Document:
 
 def test_typical_cycles_stand_against_slow_ones(single_process: Document):
     (verdict,) = blocks(single_process, Verdict)
-    assert (verdict.base.label, verdict.new.label) == ("typical cycles", "slow cycles")
-    assert single_process.headline.startswith("1 of 10 cycles takes longer")
-    assert single_process.title == "Slow cycles of one.csv"
+    assert (verdict.base.label, verdict.new.label) == ("typical steps", "slow steps")
+    assert single_process.headline.startswith("1 of 10 steps is slow")
+    assert single_process.title == "Slow steps of one.csv"
     assert single_process.subject.startswith("one.csv, ")
 
 

@@ -44,7 +44,7 @@ def test_what_matters_least_goes_first_where_there_is_no_room():
     lines = lines_of(screen(failed_gate(checks=tuple(checks), why=slow_clock(causes=(cause,)))))
     assert lines[1].startswith("  budget 0: far")
     assert "Reproduce" in lines
-    assert "Where the change is, per cycle" not in lines
+    assert "Where the change is, per step" not in lines
 
 
 def test_a_pass_is_told_in_a_few_lines():
@@ -62,7 +62,8 @@ def test_a_pass_is_told_in_a_few_lines():
 
 
 def test_what_cannot_be_judged_says_so():
-    check = gate_check("cycle time", "cycle time", "unjudged", "Cycles do not hold the same work.")
+    text = "The steps of the two runs do not do the same work."
+    check = gate_check("cycle time", "cycle time", "unjudged", text)
     lines = lines_of(screen(failed_gate(checks=(check,))))
     assert lines[0].startswith("timesink: NOT DECIDED (--fail-on 5%)")
 
@@ -102,7 +103,7 @@ def test_a_budget_that_fails_has_a_cause_where_cycles_are_not_certainly_longer()
     gate = failed_gate(why=slow_clock(verdict="no_change"))
     lines = lines_of(screen(gate))
     assert "First cause" in lines
-    assert "Where the change is, per cycle" not in lines
+    assert "Where the change is, per step" not in lines
 
 
 def test_what_to_look_at_is_said_once():
@@ -117,7 +118,7 @@ def test_what_to_look_at_is_said_once():
 def test_what_no_cause_explains_is_said_beside_the_first():
     why = slow_clock(unexplained_ns=9e6, unexplained=(("host_cpu", 9e6),))
     lines = lines_of(screen(failed_gate(why=why)))
-    assert "  Unexplained: +9.00 ms per cycle, in host code (+9.00 ms)." in lines
+    assert "  Unexplained: +9.00 ms per step, in host code (+9.00 ms)." in lines
 
 
 def test_how_many_more_causes_made_cycles_longer():

@@ -35,7 +35,7 @@ def test_verdict() -> None:
     uneven = CycleTime(1e6, 2e6, 100.0, (-30.0, 230.0), 0.4)
     assert (
         verdict_sentence(Diagnosis("no_change", "", uneven, (), (), (), 1e6, ()))
-        == "No certain change"
+        == "Not decided"
     )
 
 

@@ -197,13 +197,17 @@ class TestReport:
             comparable=False, reasons=("One is a batch, one a layer.",), work_ratio=64
         )
         text = section(pair_md(replace(two_runs(), workload=workload), "case"), "### Overview")
-        assert text.strip().startswith("**Cycles do not hold the same work. One is a batch")
+        assert text.strip().startswith(
+            "**The steps of the two runs do not do the same work. One is a batch"
+        )
 
     def test_unequal_work_is_quoted_under_the_title(self):
         workload = Workload(comparable=False, reasons=("A batch.",), work_ratio=64)
         report = pair_md(replace(two_runs(), workload=workload, equal_work=two_runs()), "case")
         quote = report.split("\n\n")[1]
-        assert quote.startswith("> **Cycles do not hold the same work. A batch.** Put together to")
+        assert quote.startswith(
+            "> **The steps of the two runs do not do the same work. A batch.** "
+        )
         assert headings(report)[1:] == HEADINGS
         assert "\n> " not in pair_md(two_runs(), "case")
 

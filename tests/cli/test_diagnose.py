@@ -51,28 +51,28 @@ class TestText:
     def test_slow_cycles_are_named_first(self, run, recording):
         outcome = run("diagnose", recording, "--no-cache")
         assert outcome.code == 0
-        assert outcome.out.startswith("1 of 8 cycles takes longer than the typical ")
-        assert f": cycle {SLOW}." in outcome.out
+        assert outcome.out.startswith("1 of 8 steps is slow: ")
+        assert f": step {SLOW}." in outcome.out
         assert "\nWhere the change is (+1.5" in outcome.out
 
     def test_a_calm_run_says_so(self, run, tmp_path):
         outcome = run("diagnose", write(tmp_path / "calm.json", timeline(8)), "--no-cache")
         assert outcome.code == 0
-        assert outcome.out.startswith("No cycle takes much longer than the others")
+        assert outcome.out.startswith("No slow steps: ")
         assert "Where the change is" not in outcome.out
 
     def test_every_process_of_a_table_has_its_row(self, run, tables):
         outcome = run("diagnose", tables)
         first, *_ = outcome.out.split("\n\n")
-        assert "1 of 2 processes has slow cycles, most of all pid 7" in " ".join(first.split())
-        rows = outcome.out.split("Slow cycles (2)\n")[1].splitlines()[1:3]
+        assert "1 of 2 processes has slow steps. Worst is pid 7" in " ".join(first.split())
+        rows = outcome.out.split("Slow steps (2)\n")[1].splitlines()[1:3]
         assert [row.split()[:2] for row in rows] == [["pid", "7"], ["pid", "9"]]
         assert rows[1].split()[-1] == "none"
 
 
 class TestChoosing:
     def test_one_process(self, run, tables):
-        assert run("diagnose", tables, "--pid", "9").out.startswith("No cycle takes much")
+        assert run("diagnose", tables, "--pid", "9").out.startswith("No slow steps")
 
     def test_a_process_that_is_not_there(self, run, tables):
         outcome = run("diagnose", tables, "--pid", "8")
@@ -114,8 +114,8 @@ class TestFormats:
         assert run("diagnose", recording, "--no-cache", "-o", out).code == 0
         text = out.read_text(encoding="utf-8")
         assert text.startswith(f"# {recording}")
-        assert "\n**1 of 8 cycles takes longer than the typical " in text
-        assert "## Which cycles are slow, and why" in text
+        assert "\n**1 of 8 steps is slow: " in text
+        assert "## Which steps are slow and why" in text
         assert "Verdict" not in text
 
     def test_a_page_goes_to_a_file(self, run, recording, tmp_path):
@@ -123,7 +123,7 @@ class TestFormats:
         assert run("diagnose", recording, "--no-cache", "-o", out).code == 0
         page = out.read_text(encoding="utf-8")
         assert page.startswith("<!doctype html>")
-        assert "1 of 8 cycles takes longer than the typical " in page
+        assert "1 of 8 steps is slow: " in page
 
     def test_a_name_without_an_ending_is_a_folder(self, run, recording, tmp_path):
         out = tmp_path / "why"
@@ -157,7 +157,7 @@ class TestPython:
         both = write_table(tmp_path / "both.behaviour.parquet", slow_table(7, 4), slow_table(9, 6))
         report = diagnose(both)
         assert report.diagnosis.verdict == "regression"
-        assert report.diagnosis.reason.startswith("2 of 2 processes have slow cycles")
+        assert report.diagnosis.reason.startswith("2 of 2 processes have slow steps")
 
     def test_two_sorts_of_cycles_of_a_process_are_one_process(self, tmp_path):
         parts = [slow_table(7, 4), slow_table(7)]
@@ -166,13 +166,13 @@ class TestPython:
             for part, kind in zip(parts, ("prefill", "decode"), strict=True)
         ]
         report = diagnose(write_table(tmp_path / "run.behaviour.parquet", *kinds))
-        assert report.headline.startswith("1 of 2 sorts of cycles has slow cycles, most of all ")
+        assert report.headline.startswith("1 of 2 step types has slow steps. Worst is ")
 
 
 def test_one_cycle_has_nothing_to_compare_with(tmp_path):
     table = write_table(tmp_path / "one.behaviour.parquet", process_table(7, cycles=1))
     report = diagnose(table)
-    assert report.headline == "One cycle: nothing to compare with."
+    assert report.headline == "One step: nothing to compare it with."
     assert report.diagnosis.verdict == "incomparable"
 
 
@@ -180,7 +180,7 @@ def test_warm_up_alone_is_noted(tmp_path):
     slow = slow_table(7, 1, cycles=20)
     report = diagnose(write_table(tmp_path / "warm.behaviour.parquet", slow))
     assert report.diagnosis.verdict == "no_change"
-    assert "Cycle 1 is warm-up" in report.diagnosis.notes[0]
+    assert "Step 1 is warm-up" in report.diagnosis.notes[0]
 
 
 def test_a_function_that_explains_a_cycle_is_named(run, tmp_path):
@@ -192,9 +192,9 @@ def test_a_function_that_explains_a_cycle_is_named(run, tmp_path):
     )
     stalled["dur"] += 1500
     outcome = run("diagnose", write(tmp_path / "stall.json", document), "--no-cache")
-    explanation = outcome.out.split("Single cycles that one function explains:\n")[1].split("\n\n")[
+    explanation = outcome.out.split("Single steps that one function explains:\n")[1].split("\n\n")[
         0
     ]
     assert " ".join(explanation.split()) == (
-        f"Cycle {SLOW}: aten::sample on Host takes 1.54 ms, in typical cycles at most 40.0 us."
+        f"Step {SLOW}: aten::sample on Host takes 1.54 ms, in typical steps at most 40.0 us."
     )

@@ -313,8 +313,8 @@ def test_a_kernel_that_autotuning_chose_anew_is_the_same_program():
         ("kernel_choice", "aten::cudnn_convolution")
     ]
     assert program_lines(change_)[0] == (
-        "The recorded calls are the same. cuDNN chose another kernel for one convolution, without "
-        "effect (-1.00 us of device work per step)."
+        "The recorded calls are the same. cuDNN chose another kernel for one convolution, with no "
+        "effect on time (-1.00 us of device work per step)."
     )
 
 
@@ -381,7 +381,7 @@ def test_beams_come_before_the_operators_that_choose_among_them():
     argmax = op("aten::argmax", kernel("argmax", 5))
     causes = change([[*plain, argmax]] * 3, [[*grown, topk, *[reorder] * 4]] * 3)
     assert causes[0].cause == "workload_change"
-    assert "4 times as much work" in causes[0].sentence
+    assert "4 times the work" in causes[0].sentence
 
 
 def test_what_takes_most_comes_first_and_choices_of_libraries_last():
@@ -405,8 +405,8 @@ def test_what_takes_most_comes_first_and_choices_of_libraries_last():
     ("base", "new", "sentence", "place"),
     [
         (steady(), [[MM, RELU, DROPOUT, NORM]] * 3, "aten::dropout added",
-         "in the cycle, between aten::relu and aten::native_layer_norm"),
-        ([[MM, DROPOUT]] * 3, [[MM]] * 3, "aten::dropout removed", "in the cycle, after aten::mm"),
+         "in the step, between aten::relu and aten::native_layer_norm"),
+        ([[MM, DROPOUT]] * 3, [[MM]] * 3, "aten::dropout removed", "in the step, after aten::mm"),
         (*below("aten::mul", kernel("one"), kernel("other", 30)), "other instead of one",
          "in aten::mul"),
         (steady(backward(MM)), steady(backward(MM, DROPOUT)), "aten::dropout added",
@@ -416,11 +416,11 @@ def test_what_takes_most_comes_first_and_choices_of_libraries_last():
          "aten::native_layer_norm added at 4 of 4 places", "in layer #"),
         ([[NORM, *[MM, RELU, DROPOUT, SOFTMAX, FLASH] * 3]] * 3,
          [[NORM, *[MM, RELU, DROPOUT, SOFTMAX, FLASH] * 4]] * 3,
-         ONE_MORE, "in the cycle, after aten::scaled_dot_product_attention"),
-        (every(99), every(4, *[DROPOUT] * 3), "One cycle in 4 runs aten::dropout as well",
-         "in a kind of cycle of its own"),
+         ONE_MORE, "in the step, after aten::scaled_dot_product_attention"),
+        (every(99), every(4, *[DROPOUT] * 3), "One step in 4 runs aten::dropout as well",
+         "in steps of their own type"),
         (every(6, *[DROPOUT] * 3), every(3, *[DROPOUT] * 3),
-         "One cycle in 3 instead of one in 6 runs aten::dropout", "in a kind of cycle of its own"),
+         "One step in 3 instead of one in 6 runs aten::dropout", "in steps of their own type"),
     ],
 )  # fmt: skip
 def test_what_is_said(

@@ -19,11 +19,11 @@ from timesink.output.names import short_names
 from timesink.output.numbers import finite_or_none
 from timesink.rules import catalogue
 
-AROUND = "Anomalies: what is different around it"
+AROUND = "Anomalies: other differences between the runs"
 NEXT = "What to check next"
 """Headings."""
-_WHY = "Causes: what explains the change"
-_DID_CHANGE = "Causes: what did change"
+_WHY = "Causes of the change"
+_DID_CHANGE = "Differences"
 VERDICTS = {
     "regression": "Regression",
     "improvement": "Improvement",
@@ -34,11 +34,11 @@ _CHANGED = frozenset({"regression", "improvement"})
 _MAX_PARTS = 8
 _MIN_PART_SHARE = 0.01
 """Parts that changed by less, as a part of the largest change, are told together."""
-_SAME = "Cycle time is the same within noise: there is nothing to explain."
-_OPEN = "No cause has evidence; whether there is a change to explain is not certain."
+_SAME = "No change in step time: there is nothing to explain."
+_OPEN = "No cause found; whether step time changed is not decided."
 _DIFFER = (
-    "Nothing that was recorded explains this, and machines differ from run to run: a second "
-    "recording of each side tells whether it stays."
+    "Nothing that was recorded explains this; machines differ from run to run: record both runs a "
+    "second time to see whether it stays."
 )
 _HOST = frozenset({"host_cpu", "launch_gap", "idle", "run_queue"})
 _WORTH_SAYING = 0.05
@@ -79,9 +79,7 @@ def verdict_sentence(diagnosis: Diagnosis) -> str:
     """The verdict in words."""
     if diagnosis.expected is not None:
         return "Slower than expected"
-    if diagnosis.cycle_time.outcome == UNDECIDED:
-        return "Not decided"
-    return "No certain change" if is_open(diagnosis) else VERDICTS[diagnosis.verdict]
+    return "Not decided" if is_open(diagnosis) else VERDICTS[diagnosis.verdict]
 
 
 def is_open(diagnosis: Diagnosis) -> bool:
@@ -114,7 +112,7 @@ def launches(component: Component) -> str:
     share = component.same_launches_ns / component.delta_ns
     if share >= 0.9:
         return "as many launches"
-    return "more or other kernels" if share <= 0.1 and component.delta_ns > 0 else ""
+    return "more or different kernels" if share <= 0.1 and component.delta_ns > 0 else ""
 
 
 def why_title(diagnosis: Diagnosis) -> str:
@@ -135,7 +133,7 @@ def cause_name(cause: str) -> str:
 def cause_line(finding: Finding) -> str:
     """A cause with the time it explains."""
     bounds = "" if finding.interval_ns is None else f" ({interval_ns(*finding.interval_ns)})"
-    explains = f"{signed_ns(finding.explained_ns)} per cycle{bounds}"
+    explains = f"{signed_ns(finding.explained_ns)} per step{bounds}"
     sentence = f"{finding.cause}{_of(finding.process)}, {explains}: {cause_sentence(finding)}"
     return sentence.removesuffix(": ")
 
@@ -175,9 +173,9 @@ def no_cause(diagnosis: Diagnosis) -> str:
     if diagnosis.paces:
         return " ".join(pace.sentence for pace in diagnosis.paces)
     if _is_timed_alone(diagnosis):
-        return "Without a timeline of both sides nothing says why."
+        return "Only step times were recorded: record a timeline of both runs to find the cause."
     if diagnosis.verdict in _CHANGED:
-        return "No cause has evidence."
+        return "No cause found."
     return _OPEN if is_open(diagnosis) else _SAME
 
 
@@ -203,7 +201,7 @@ def unexplained_line(diagnosis: Diagnosis) -> str:
     where = ", ".join(
         f"{part_name(name)} ({signed_ns(time)})" for name, time in parts[:_MAX_PLACES]
     )
-    lead = f"Unexplained: {signed_ns(diagnosis.unexplained_ns)} per cycle"
+    lead = f"Unexplained: {signed_ns(diagnosis.unexplained_ns)} per step"
     if not where:
         return f"{lead}."
     other = "shorter" if diagnosis.unexplained_ns < 0 else "longer"
@@ -228,7 +226,7 @@ def symptoms(diagnosis: Diagnosis) -> str:
     ]
     if not texts:
         return ""
-    return f"Symptoms, not causes: {units.join_names([*dict.fromkeys(texts)], _MAX_SYMPTOMS)}."
+    return f"Symptoms (not causes): {units.join_names([*dict.fromkeys(texts)], _MAX_SYMPTOMS)}."
 
 
 def below_anomalies(diagnosis: Diagnosis) -> str:
@@ -262,6 +260,23 @@ def checks(diagnosis: Diagnosis) -> list[str]:
     for advice in filter(None, advice_lines):
         unlike.setdefault(advice.partition(" (`")[0], advice)
     return [*unlike.values()][:_MAX_CHECKS]
+
+
+def lower_first(text: str) -> str:
+    """A sentence as it goes on after a colon; abbreviations and names in capitals stay."""
+    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
+
+
+def first_clause(advice: str) -> str:
+    """What to do first: advice up to its first semicolon or full stop outside of brackets."""
+    depth, is_code = 0, False
+    for place, letter in enumerate(advice):
+        is_code ^= letter == "`"
+        depth += (letter in "([") - (letter in ")]")
+        ends = letter == ";" or (letter == "." and advice[place + 1 : place + 2] in {"", " "})
+        if ends and depth <= 0 and not is_code:
+            return f"{advice[:place]}."
+    return advice
 
 
 def told_counters(diagnosis: Diagnosis | None) -> set[tuple[str, str]]:
@@ -392,8 +407,8 @@ def attribution_block(diagnosis: Diagnosis, *, attributed: bool = False) -> bloc
         rows.append(_together("unattributed", _NOT_ATTRIBUTED, "", base, new))
     change = after - before
     doubt = ", which may be noise" if is_open(diagnosis) else ""
-    doubt = ", as recorded with the profiler" if diagnosis.judged_time.recorded_ns else doubt
-    total = f"{signed_ns(change)} per cycle, {times(before, after)}{doubt}"
+    doubt = ", as recorded" if diagnosis.judged_time.recorded_ns else doubt
+    total = f"{signed_ns(change)} per step, {times(before, after)}{doubt}"
     return blocks.Attribution(f"Where the change is ({total})", "time_ns", change, tuple(rows))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from timesink.analyses.comparison import WITHIN, Pair, ProcessSteps
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers import causes
-from timesink.answers.causes import cause_name
+from timesink.answers.causes import cause_name, lower_first
 from timesink.answers.comparison import pairing
 from timesink.answers.comparison import values as diagnosis_json
 from timesink.answers.comparison.changes import CYCLES, MAX_ROWS, PairView, roles_block, times_block
@@ -103,7 +103,7 @@ class Diagnosed:
 
     >>> import timesink
     >>> timesink.diagnose(timesink.sample_runs()[0]).headline
-    '1 of 12 cycles takes longer than the typical 55.1 ms: cycle 8.'
+    '1 of 12 steps is slow: step 8. A typical step takes 55.1 ms.'
     """
 
     source: str
@@ -129,14 +129,15 @@ class Diagnosed:
         if len(self.processes) > 1:
             # The one process that is worst, and how many others have slow cycles.
             slow = [process for process in self.processes if process.pair is not None]
-            phrases = [f"No cycle of {things(self.processes)} takes much longer than usual."]
+            phrases = [f"No slow steps in {things(self.processes)}."]
             if slow:
                 worst = max(slow, key=excess_ns)
-                which = f"most of all {worst.name}: {worst.diagnosis.reason}"
-                phrases = [f"{how_many_slow(self.processes)}, {which}"]
+                reason = worst.diagnosis.reason
+                phrases = [f"{how_many_slow(self.processes)}. Worst is {worst.name}: {reason}"]
         for cause in diagnosis.causes[:1]:
-            by = units.brief_ns(abs(cause.explained_ns))
-            phrases.append(f"{cause_name(cause.cause)} explains {by} per slow cycle.")
+            name = lower_first(cause_name(cause.cause))
+            by = units.signed_ns(cause.explained_ns)
+            phrases.append(f"Cause: {name}, {by} per slow step.")
         return " ".join(phrases)
 
     @property
@@ -294,74 +295,73 @@ def spans(numbers: Sequence[int]) -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
-def _cycles(numbers: Sequence[int]) -> str:
-    return f"{'cycles' if len(numbers) > 1 else 'cycle'} {spans(numbers)}"
+def _steps(numbers: Sequence[int]) -> str:
+    return f"{'steps' if len(numbers) > 1 else 'step'} {spans(numbers)}"
 
 
 def why_slow(split: slow_cycles.CycleSplit, lengths: CycleTime) -> str:
     """Which cycles are slow, and against what."""
-    count = f"{units.count(len(split.slow))} of {units.count_noun(split.cycle_count, 'cycles')}"
+    count = f"{units.count(len(split.slow))} of {units.count_noun(split.cycle_count, 'steps')}"
     if split.has_levels:
         slower, faster = (units.brief_ns(ns) for ns in (lengths.new_ns, lengths.base_ns))
-        faster_ones = f"{faster} of the faster ones ({_cycles(split.typical)})"
-        text = f"{count} take {slower} on average ({_cycles(split.slow)}), against {faster_ones}"
-        return f"The run has levels: {text}."
+        which = f"{_steps(split.slow)}; the others: {_steps(split.typical)}"
+        return f"Step time has levels: {count} take {slower} instead of {faster} ({which})."
     typical = units.brief_ns(split.typical_ns)
     if split.period:
         slow = units.brief_ns(lengths.new_ns)
         return (
-            f"Every {split.period} cycles one takes {slow} instead of the typical {typical} "
-            f"({_cycles(split.slow)}): {units.share(split.slow_share, 1)} of the time of all."
+            f"One step in {split.period} takes {slow} instead of {typical} "
+            f"({_steps(split.slow)}): {units.share(split.slow_share, 1)} of the run time."
         )
-    take = "takes" if len(split.slow) == 1 else "take"
-    return f"{count} {take} longer than the typical {typical}: {_cycles(split.slow)}."
+    verb = "is" if len(split.slow) == 1 else "are"
+    return f"{count} {verb} slow: {_steps(split.slow)}. A typical step takes {typical}."
 
 
 def why_not(split: slow_cycles.CycleSplit) -> str:
     """Why no cycle is called slow."""
     if not split.cycle_count:
-        return "How long cycles take is not recorded."
+        return "Step times are not recorded."
     if split.cycle_count == 1:
-        return "One cycle: nothing to compare with."
+        return "One step: nothing to compare it with."
     if not split.can_tell:
-        return f"{units.count_noun(split.cycle_count, 'cycles')}: too few to tell slow ones."
+        return f"{units.count_noun(split.cycle_count, 'steps')}: too few to find slow ones."
     after = " after warm-up" if split.warm_up else ""
     typical = units.brief_ns(split.typical_ns)
-    return f"No cycle{after} takes much longer than the others: typical are {typical}."
+    return f"No slow steps{after}: a typical step takes {typical}."
 
 
 def notes_of(split: slow_cycles.CycleSplit) -> Iterator[str]:
     """Warm-up, levels a run went through, and cycles that are unusually short."""
     if split.warm_up:
-        which = _cycles(split.warm_up)
+        which = _steps(split.warm_up)
         verb = "is" if len(split.warm_up) == 1 else "are"
-        yield f"{which[0].upper()}{which[1:]} {verb} warm-up and not counted among slow ones."
+        yield f"{which[0].upper()}{which[1:]} {verb} warm-up and not counted as slow."
     lengths = [level.mean_ns for level in split.levels]
     if lengths and max(lengths) - min(lengths) > _DRIFT * split.typical_ns:
         more = len(split.levels) - _MAX_LEVELS
         levels = [
-            f"cycles {level.first} to {level.last} at {units.brief_ns(level.mean_ns)}"
+            f"steps {level.first} to {level.last} at {units.brief_ns(level.mean_ns)}"
             if level.last > level.first
-            else f"cycle {level.first} at {units.brief_ns(level.mean_ns)}"
+            else f"step {level.first} at {units.brief_ns(level.mean_ns)}"
             for level in split.levels[:_MAX_LEVELS]
         ]
         rest = f" and {units.count_noun(more, 'more levels')}" if more > 0 else ""
-        yield f"The run drifts: {', '.join(levels)}{rest}."
+        yield f"Step time drifts: {', '.join(levels)}{rest}."
     if split.fast:
-        yield f"Unusually short, and on neither side: {_cycles(split.fast)}."
+        yield f"Unusually short, and left out of the comparison: {_steps(split.fast)}."
 
 
 def how_many_slow(processes: Sequence[SlowStepReport]) -> str:
     """How many of all processes have cycles that take longer."""
     slow = sum(process.pair is not None for process in processes)
-    return f"{slow} of {things(processes)} {'has' if slow == 1 else 'have'} slow cycles"
+    return f"{slow} of {things(processes)} {'has' if slow == 1 else 'have'} slow steps"
 
 
 def things(processes: Sequence[SlowStepReport]) -> str:
     """How many there are, and of what: a process with two sorts of cycles is one process."""
     apart = {(process.role.source, process.role.host, process.role.pid) for process in processes}
     return units.count_noun(
-        len(processes), "processes" if len(apart) == len(processes) else "sorts of cycles"
+        len(processes), "processes" if len(apart) == len(processes) else "step types"
     )
 
 
@@ -373,13 +373,13 @@ def of_single_cycles(process: SlowStepReport) -> list[str]:
     lines = []
     for excesses in by_function.values():
         first = max(excesses, key=lambda excess: excess.time_ns)
-        which = _cycles([excess.cycle for excess in excesses])
+        which = _steps([excess.cycle for excess in excesses])
         took, usual = units.brief_ns(first.time_ns), units.brief_ns(first.typical_most_ns)
         verbatim = [first.function] if first.device == HOST_DEVICE else []
         name = short_labels([first.function], verbatim)[first.function]
         lines.append(
             f"{which[0].upper()}{which[1:]}: {name} on {first.device} takes "
-            f"{'up to ' * (len(excesses) > 1)}{took}, in typical cycles at most {usual}."
+            f"{'up to ' * (len(excesses) > 1)}{took}, in typical steps at most {usual}."
         )
     return lines
 
@@ -393,8 +393,8 @@ def excess_ns(process: SlowStepReport) -> float:
 
 _IN_FULL = 3
 """Processes that are told in full."""
-_TITLE = "Which cycles are slow, and why"
-_SIDES = ("typical cycles", "slow cycles")
+_TITLE = "Which steps are slow and why"
+_SIDES = ("typical steps", "slow steps")
 _ROWS_OF_MANY = 100
 
 
@@ -407,7 +407,7 @@ def diagnosis_document(report: Diagnosed, *, brief: bool = False) -> Document:
     name = Path(report.source).resolve().name
     return Document(
         "diagnosis",
-        f"Slow cycles of {name}",
+        f"Slow steps of {name}",
         short_names(_subject(report, report.source if brief else name)),
         short_names(report.headline),
         sections=(*_fitness_sections(report), *_sections(report, brief=brief)),
@@ -433,7 +433,7 @@ def _subject(report: Diagnosed, source: str) -> str:
         verbatim = () if process.role.method == "kernels" else [name]
         anchors.add(cut_middle(short_labels([name], verbatim)[name]))
     anchor = anchors.pop() if len(anchors) == 1 else ""
-    cycles = units.count_noun(sum(process.role.cycles for process in report.processes), "cycles")
+    cycles = units.count_noun(sum(process.role.cycles for process in report.processes), "steps")
     return f"{source}, {names}: {cycles}{f' of {anchor}' if anchor else ''}"
 
 
@@ -462,11 +462,11 @@ def _of_one(process: SlowStepReport, brief: bool) -> Iterator[Section]:  # noqa:
     yield from causes.next_sections(process.diagnosis)
     if brief:
         return
-    yield Section("cycles", "Cycles", tuple(split_blocks(process.role, process.split, "cycles")))
+    yield Section("cycles", "Steps", tuple(split_blocks(process.role, process.split, "cycles")))
     if pair_report is not None:
         yield Section(
             "times", "Functions", (times_block(pair_report, MAX_ROWS),),
-            "Time per cycle, of typical and of slow cycles.",
+            "Time per step, typical and slow steps.",
         )  # fmt: skip
 
 
@@ -475,7 +475,7 @@ def _of_several(report: Diagnosed, brief: bool) -> Iterator[Section]:  # noqa: F
     if not brief:
         blocks = causes.why_blocks(report.diagnosis, _SIDES, word=_word(report.processes))
         yield Section("verdict", _TITLE, tuple(blocks))
-    yield Section("slow", "Slow cycles", (_processes(report.processes),))
+    yield Section("slow", "Slow steps", (_processes(report.processes),))
     slow = [process for process in report.processes if process.pair is not None]
     for place, process in enumerate(sorted(slow, key=excess_ns, reverse=True)[:_IN_FULL]):
         yield from _process(process, f"process-{place + 1}", brief)
@@ -495,15 +495,15 @@ def _process(process: SlowStepReport, id_: str, brief: bool) -> Iterator[Section
     tables: list[Block] = [*split_blocks(process.role, process.split, f"{id_}-cycles")]
     if pair_report is not None:
         tables.append(times_block(pair_report, _ROWS_OF_MANY, f"{id_}-functions"))
-    yield Section(f"{id_}-tables", "Cycles and functions", tuple(tables))
+    yield Section(f"{id_}-tables", "Steps and functions", tuple(tables))
 
 
 def _word(processes: Sequence[SlowStepReport]) -> str:
     """The verdict on a run: nothing regressed, some of its cycles are slow."""
     if any(process.pair is not None for process in processes):
-        return "Slow cycles"
+        return "Slow steps"
     return (
-        "No slow cycles" if any(process.split.can_tell for process in processes) else "Cannot tell"
+        "No slow steps" if any(process.split.can_tell for process in processes) else "Not decided"
     )
 
 
@@ -511,7 +511,7 @@ def _single(process: SlowStepReport) -> Iterator[Block]:
     """Single cycles that one function explains."""
     lines = of_single_cycles(process)
     if lines:
-        yield from causes.paragraphs(["Single cycles that one function explains:", *lines])
+        yield from causes.paragraphs(["Single steps that one function explains:", *lines])
 
 
 def _processes(processes: Sequence[SlowStepReport]) -> Table:
@@ -534,4 +534,4 @@ def _processes(processes: Sequence[SlowStepReport]) -> Table:
             diagnosis.causes[0].cause if diagnosis.causes else None for diagnosis in diagnoses
         ],
     }
-    return listed_table("slow-cycles", "slow", "Slow cycles", (), values, meanings=CYCLES)
+    return listed_table("slow-cycles", "slow", "Slow steps", (), values, meanings=CYCLES)

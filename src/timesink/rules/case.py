@@ -71,7 +71,7 @@ class Claim:
 
 
 def change(base: Floats, new: Floats) -> tuple[float, Interval | None]:
-    """Change of the mean per cycle and its interval; None with too few cycles."""
+    """Change of the mean per step and its interval; None with too few cycles."""
     changes = mean_changes(base[:, None], new[:, None])
     return float(changes.delta[0]), known_interval(changes.low[0], changes.high[0])
 
@@ -334,16 +334,16 @@ class DiagnosisCase:
         return amounts.times(*((new_ns, base_ns) if self.backwards else (base_ns, new_ns)))
 
     def calls(self, base: float, new: float) -> str:
-        """Calls per cycle of both sides in words, in the order in which the runs were given."""
+        """Calls per step of both sides in words, in the order in which the runs were given."""
         counts = amounts.per_cycle(base), amounts.per_cycle(new)
         return amounts.from_to(*(counts[::-1] if self.backwards else counts))
 
     def took(self, which: Any) -> str:
-        """What functions take per cycle on both sides, in words."""
+        """What functions take per step on both sides, in words."""
         return self.times(*(float(np.sum(side[which])) for side in self.functions.times))
 
     def often(self, which: Any) -> str:
-        """How often functions run per cycle on both sides, in words."""
+        """How often functions run per step on both sides, in words."""
         return self.calls(*(float(np.sum(side[which])) for side in self.functions.calls))
 
     def names(self, columns: Iterable[int]) -> list[str]:
@@ -363,25 +363,25 @@ class DiagnosisCase:
         if len(values):
             # That of the new side at the median shows something as it usually is.
             number = self.new.cycles[median_place(values)]
-            text = f"cycle {number} shows it as most do"
+            text = f"for example in step {number}"
             entries.append(Evidence("cycle", text, "new", number, *self.new.anatomy.span(number)))
         return tuple(entries)
 
     def _of_function(self, column: int, *, calls: bool) -> Evidence:
-        """How often a function runs per cycle on both sides, or also how long it takes."""
+        """How often a function runs per step on both sides, or also how long it takes."""
         row = self.functions.table.row(column, named=True)
         function, device = row["function"], row["device"]
         sides = self.functions.calls if calls else self.functions.times
         base, new = (float(side[column]) for side in sides)
         kind, unit = "calls", "calls per cycle"
-        text = f"{told_name(function)}: {self.calls(base, new)} calls per cycle"
+        text = f"{told_name(function)}: {self.calls(base, new)} calls per step"
         if not calls:
             kind, unit = "function" if device == HOST_DEVICE else "kernel", "ns"
             where = "" if device == HOST_DEVICE else f" on {device}"
-            text = f"{self.times(base, new)} in {self.often(column)} calls per cycle"
+            text = f"{self.times(base, new)} in {self.often(column)} calls per step"
             text = f"{told_name(function)}{where}: {text}"
             if function == STEP_MARK:
-                text = f"{STEP_MARK_TOLD}: {self.times(base, new)} per cycle"
+                text = f"{STEP_MARK_TOLD}: {self.times(base, new)} per step"
         return Evidence(kind, text, function=function, device=device, unit=unit, base=base, new=new)
 
     def claim(

@@ -38,19 +38,19 @@ class CaseFunctions:
     table: pl.DataFrame
     """function, function_class, device, part, family (of kernels; null for all else)."""
     base: Floats
-    """Time in ns, one row per cycle, zero where a function did not run."""
+    """Time in ns, one row per step, zero where a function did not run."""
     new: Floats
     base_calls: Floats
     new_calls: Floats
 
     @property
     def calls(self) -> tuple[Floats, Floats]:
-        """Mean calls per cycle on both sides."""
+        """Mean calls per step on both sides."""
         return column_means(self.base_calls), column_means(self.new_calls)
 
     @property
     def times(self) -> tuple[Floats, Floats]:
-        """Mean time per cycle on both sides."""
+        """Mean time per step on both sides."""
         return column_means(self.base), column_means(self.new)
 
     @property
@@ -177,12 +177,12 @@ def waits() -> pl.Expr:
 
 
 _MIN_MORE = 0.5
-"""Calls per cycle by which something must run more often to be more of it."""
+"""Calls per step by which something must run more often to be more of it."""
 _SAME_NUMBER = 0.05
 _SOME = 4
-"""Calls per cycle of which others are not a multiple by chance."""
+"""Calls per step of which others are not a multiple by chance."""
 _MANY = 10
-"""Calls per cycle that do not come to be more by chance at the same time as others."""
+"""Calls per step that do not come to be more by chance at the same time as others."""
 _FEW_EACH = 4
 _FRESH_EACH = 8
 """Operators that a value takes which is read: `isfinite(x).all()` is seven of them."""
@@ -194,7 +194,7 @@ _SAME_WORK = 1.1
 
 
 def more_calls(functions: CaseFunctions) -> np.ndarray:
-    """By how many calls per cycle each function runs more often; 0 where it does not."""
+    """By how many calls per step each function runs more often; 0 where it does not."""
     base, new = functions.calls
     rise = new - base
     more = (rise >= _MIN_MORE) & ~functions.called_equally
@@ -204,7 +204,7 @@ def more_calls(functions: CaseFunctions) -> np.ndarray:
 
 
 def companions(functions: CaseFunctions, rise: float) -> np.ndarray:
-    """Which functions run more often by that number of calls per cycle, or a few times that."""
+    """Which functions run more often by that number of calls per step, or a few times that."""
     rises = more_calls(functions)
     times = np.clip(np.round(rises / rise), 1, _FEW_EACH if rise >= _SOME else 1)
     return np.asarray((rises > 0) & (np.abs(rises - times * rise) <= _SAME_NUMBER * rise))
@@ -372,7 +372,7 @@ def _stands_out(usual: Floats, beyond: Floats, expected: Floats) -> np.ndarray:
 
 @QUIETLY
 def added_calls(functions: CaseFunctions, which: np.ndarray) -> Floats:
-    """What each of the functions gained by more calls, or lost by fewer; mean per cycle.
+    """What each of the functions gained by more calls, or lost by fewer; mean per step.
 
     That calls take longer now is no part of it, and nor is what one of many calls takes that was
     there before: of the pace of a function itself and that of the others, the one counts by which

@@ -64,7 +64,7 @@ _WORTH_ITSELF = 0.25
 _MAX_LISTED = 3
 _GREW_MORE = 1.1
 _SAME_LAUNCHES = 0.1
-"""Launches of a family per cycle that differ by less are as many."""
+"""Launches of a family per step that differ by less are as many."""
 _SAME_TIME = 0.1
 _NEARLY_ALL = 0.5
 """Part of the time: the kernel that is judged has some of the rest."""
@@ -76,7 +76,7 @@ _MIN_SHARE_EXPLAINED = 0.5
 _MIN_MORE = 0.02
 """Part by which kernels run more often before others may do so in the same proportion."""
 _SOME = 4
-"""Launches of one kernel per cycle that calls are not more by just by chance."""
+"""Launches of one kernel per step that calls are not more by just by chance."""
 _FAR_LONGER = 20.0
 _AS_MANY = 0.3
 """Launches that differ from those of kernels by less than this part are the launches of these."""
@@ -97,7 +97,7 @@ class FamilyChange:
     name: str
     which: np.ndarray
     base: Floats
-    """Time per cycle, as it would be on the new side had only the pace of all kernels changed."""
+    """Time per step, as it would be on the new side had only the pace of all kernels changed."""
     new: Floats
     rise_ns: float
 
@@ -195,7 +195,7 @@ def _along_told(case: DiagnosisCase, host: Launching) -> str:
         often = f"{host.ratio:.2f} times as often, as most of the kernels do"
     return (
         f" {join_names(names, _MAX_LISTED)} run {often}: {case.took(host.which)} on the host "
-        "per cycle."
+        "per step."
     )
 
 
@@ -206,9 +206,9 @@ def _family_told(case: DiagnosisCase, family: FamilyChange) -> str:
     rise = calls[1] - calls[0]
     number = amounts.per_cycle(abs(rise))
     more = ("more" if rise > 0 else "fewer") if not case.backwards else "other"
-    launches = f"{number} {more} {family.name} launch{'es' * (number != '1')} per cycle"
+    launches = f"{number} {more} {family.name} launch{'es' * (number != '1')} per step"
     if abs(rise) <= _SAME_LAUNCHES:
-        launches = f"The {family.name} family runs other kernels"
+        launches = f"The {family.name} family runs different kernels"
     base, new = functions.times
     order = by_change(functions, family.which)
     names = functions.table["function"]
@@ -217,7 +217,7 @@ def _family_told(case: DiagnosisCase, family: FamilyChange) -> str:
     instead = "instead of" if came else "without"
     came_text = f", {_kernels(came)}" if came else ""
     without = f", {instead} {_kernels(went)}" if went else ""
-    return f"{launches}: {case.took(family.which)} per cycle{came_text}{without}."
+    return f"{launches}: {case.took(family.which)} per step{came_text}{without}."
 
 
 def _kernels(names: list[str]) -> str:
@@ -267,9 +267,9 @@ def longer_kernels(case: DiagnosisCase) -> Iterator[Claim]:
         grid_text = f" over grids {amounts.digits(ratio)} times as large" if ratio > 1 else ""
         yield case.claim(
             "kernel_change",
-            f"{told_name(function)} takes {case.took(column)} per cycle in as many "
+            f"{told_name(function)} takes {case.took(column)} per step in as many "
             f"launches{grid_text},"
-            " while the other kernels keep their pace.",
+            " while the other kernels take as long as before.",
             [Demand(rise, (f"device_compute/{family}",))],
             interval,
             case.evidence([column], functions.new[:, column]),
@@ -311,9 +311,9 @@ def workload_change(case: DiagnosisCase) -> Iterator[Claim]:
         base, new = base + around[0], new + around[1]
         yield case.claim(
             "workload_change",
-            f"Cycles hold other work: nearly all functions run {ratio:.2f} times as often, with "
-            f"{case.often(kernels)} kernels per cycle. With their operators and launches they take "
-            f"{case.took(host.which | kernels)} per cycle.",
+            f"The workload differs: nearly all functions run {ratio:.2f} times as often, with "
+            f"{case.often(kernels)} kernels per step. With their operators and launches they take "
+            f"{case.took(host.which | kernels)} per step.",
             (*demands, *host.demands()),
             change(base, new)[1],
             case.evidence(by_change(functions, kernels)[:_MAX_LISTED], new),
@@ -324,11 +324,11 @@ def workload_change(case: DiagnosisCase) -> Iterator[Claim]:
         columns = by_change(functions, has_other_work(ratios))
         yield case.claim(
             "workload_change",
-            f"Kernels are given other work: {len(columns)} of {int(kernels.sum())} that run as "
+            f"Kernels process different sizes: {len(columns)} of {int(kernels.sum())} that run as "
             "often "
             f"as before have grids {float(np.median(ratios[columns])):.2f} times as large, "
             f"{case.names(columns[:1])[0]} among them. All of these take {case.took(kernels)} "
-            "per cycle.",
+            "per step.",
             demands,
             change(base, new)[1],
             # Kernels with the work they are given; the cycle after them is as it was.

@@ -123,7 +123,7 @@ def synchronisation(case: DiagnosisCase) -> Iterator[Claim]:
     added_sides = added_in_cycles(functions, taken, added)
     parts = functions.table.filter(pl.Series(taken)).with_columns(rise=pl.Series(added))
     summed = parts.group_by("part", "family").agg(pl.col("rise").sum())
-    # Less the host's work that ran beside the device, per cycle: it grows where that is lost.
+    # Less the host's work that ran beside the device, per step: it grows where that is lost.
     works = functions.where(on_host(), ~waits())
     base, new = (
         side - ran[:, works].sum(axis=1)
@@ -145,8 +145,8 @@ def synchronisation(case: DiagnosisCase) -> Iterator[Claim]:
     )
     yield case.claim(
         "synchronisation",
-        f"{case.names([first])[0]} waits for the device {case.often(first)} times per cycle."
-        f"{came} calls take {case.took(columns)} per cycle.",
+        f"{case.names([first])[0]} waits for the device {case.often(first)} times per step."
+        f"{came} calls take {case.took(columns)} per step.",
         (
             *(
                 Demand(ns, (part if family is None else f"{part}/{family}",), structural=True)
@@ -187,9 +187,9 @@ def more_operators(case: DiagnosisCase) -> Iterator[Claim]:
     columns = by_change(functions, which)
     yield case.claim(
         "workload_change",
-        f"Cycles hold other work: {int(which.sum())} operators run about {ratio:.2f} times as "
-        f"often, {case.names(columns[:1])[0]} {case.often(columns[0])} times per cycle among them. "
-        f"Together they take {case.took(which)} per cycle.",
+        f"The workload differs: {int(which.sum())} operators run about {ratio:.2f} times as "
+        f"often, {case.names(columns[:1])[0]} {case.often(columns[0])} times per step among them. "
+        f"Together they take {case.took(which)} per step.",
         host.demands(),
         interval,
         case.evidence(columns[:_MAX_LISTED], functions.new[:, which].sum(axis=1), calls=True),
@@ -227,8 +227,8 @@ def host_calls(case: DiagnosisCase) -> Iterator[Claim]:
         also = f", and {other_names} run {'more often' if more.all() else less} too"
     yield case.claim(
         "host_code",
-        f"{told_name(names[0])} runs {case.often(columns[0])} times per cycle{also}: together "
-        f"{case.took(columns)} per cycle.",
+        f"{told_name(names[0])} runs {case.often(columns[0])} times per step{also}: together "
+        f"{case.took(columns)} per step.",
         [Demand(rise, _HOST, structural=True)],
         interval,
         case.evidence(columns[:_MAX_LISTED], new, calls=True),
@@ -251,15 +251,15 @@ def host_code(case: DiagnosisCase) -> Iterator[Claim]:
     for column in list(_standing_functions(host, explained))[:FEW]:
         function, part = case.functions.table.select("function", "part").row(column)
         rise, interval = host.change_of([column])
-        name = "Code outside of recorded calls" if function == NO_CALL else told_name(function)
-        sentence = f"{name} takes {case.took(column)} per cycle for as many calls"
+        name = "Code outside recorded calls" if function == NO_CALL else told_name(function)
+        sentence = f"{name} takes {case.took(column)} per step for as many calls"
         place = "outside of recorded calls" if function == NO_CALL else f"in {name}"
         if function == STEP_MARK:
             place = "between recorded calls"
-            sentence = f"The host spends {case.took(column)} per cycle {place}"
+            sentence = f"The host spends {case.took(column)} per step {place}"
         claim = case.claim(
             "host_code",
-            f"{sentence}, in nearly every cycle; {host.pace_told(column)}.",
+            f"{sentence}, in nearly every step; {host.pace_told(column)}.",
             [Demand(rise, tuple(dict.fromkeys((part, *_CODE))), structural=True)],
             interval,
             case.evidence([column], case.functions.new[:, column]),
@@ -328,7 +328,7 @@ def data_loading(case: DiagnosisCase) -> Iterator[Claim]:
     took = case.times(float(base.mean()), float(new.mean()))
     yield case.claim(
         "data_loading",
-        f"Cycles wait {took} for the data loader.",
+        f"Steps wait {took} for the data loader.",
         [Demand(rise, ("data_loading",))],
         interval,
         case.evidence(by_change(case.functions, loaders)[:_MAX_LOADERS], new),

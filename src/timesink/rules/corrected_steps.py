@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from timesink.analyses.comparison import WITHIN, Pair, ProcessSteps
+from timesink.analyses.comparison.verdict import longer_by
 from timesink.analyses.replay.own_clock import StepTime
 from timesink.model import units
 from timesink.model.diagnosis import ProgramChange, SteadyTimes, StepTimeTest
@@ -38,7 +39,7 @@ def _why_as_recorded(pair: Pair) -> tuple[str, ...]:
         return ()
     return (
         (
-            "Step times are as recorded, with profiler overhead. Its cost cannot be told of "
+            "Step times are as recorded, with profiler overhead. The overhead is not known: "
             f"{reasons_text}."
         ),
     )
@@ -97,10 +98,10 @@ def judged_without_overhead(
     is_hosts = program.same and program.device_verdict == "same"
     is_changed = judged.verdict != "no_change"
     if is_changed and is_hosts and low <= 0 <= high and beyond < HARDLY_SHOWN * abs(delta_ns):
-        more = "more in the new one" if delta_ns > 0 else "less in the new one"
+        more = "more" if delta_ns > 0 else "less"
         reason = (
-            f"The step takes as long without profiler overhead: {took} ({estimate}). "
-            f"As recorded it takes {as_recorded}: the profiler cost the host {more}."
+            f"No change in step time without profiler overhead: {took} ({estimate}). "
+            f"As recorded: {as_recorded}; the profiler cost the host {more} in new."
         )
         return replace(judged, verdict="no_change", reason=reason, is_without_overhead=True)
     by = units.change(corrected.base_ns, corrected.new_ns)
@@ -109,16 +110,17 @@ def judged_without_overhead(
     is_opposite = is_changed and corrected_ns * delta_ns < 0
     verdict = reason = ""
     if certain and (is_opposite or not is_changed):
-        verdict, how = ("regression", "longer") if low > 0 else ("improvement", "less")
+        verdict = "regression" if low > 0 else "improvement"
+        much = longer_by(corrected.base_ns, corrected.new_ns)
         reason = (
-            f"Steps take {how} without profiler overhead: {took} ({by}, {estimate}). "
+            f"Steps take {much} without profiler overhead, {took} ({estimate}). "
             f"As recorded: {as_recorded}."
         )
     elif is_opposite and beyond < HARDLY_SHOWN * abs(delta_ns):
         # Two clocks that disagree on the direction decide nothing.
         verdict = "no_change"
         reason = (
-            f"Whether steps take longer cannot be told: {took} without profiler overhead ({by}, "
+            f"Both clocks disagree on step time: {took} without profiler overhead ({by}, "
             f"{estimate}), {as_recorded} as recorded."
         )
     if verdict:

@@ -1,4 +1,4 @@
-"""Counters of both sides: a value per cycle of each, and whether they differ by more than noise."""
+"""Counters of both sides: a value per step of each, and whether they differ by more than noise."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CounterReading:
     unit: str
     resource: Resource
     base: Floats
-    """One value per cycle that has one, in the order of cycles."""
+    """One value per step that has one, in the order of cycles."""
     new: Floats
     cycles: Ints = field(default_factory=_NO_CYCLES.copy)
     """Which cycles of NEW the values are of."""
@@ -167,7 +167,7 @@ def derived_readings(pair: Pair, counters: list[CounterReading]) -> list[Counter
 
 
 def _host_times(behaviour: pl.DataFrame) -> pl.DataFrame:
-    """What the scheduler and the file system were seen to do per cycle; null where they were not.
+    """What the scheduler and the file system were seen to do per step; null where they were not.
 
     The share of the time in which threads could run that they waited for a core, in percent, and
     how long a read or a write takes.

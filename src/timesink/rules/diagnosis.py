@@ -14,6 +14,7 @@ from timesink.analyses.comparison import WITHIN, Pair
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.comparison.verdict import (
+    UNEQUAL_WORK,
     compare_roles,
     cycle_change,
     judge_lengths,
@@ -259,7 +260,7 @@ def compare_step_times(pair: Pair) -> StepTimeTest:
         return StepTimeTest("incomparable", unfit, as_recorded, is_unfit=True)
     if pair.workload.comparable:
         return _judge_equal_work(pair)
-    unequal = " ".join(["Cycles do not hold the same work.", *pair.workload.reasons[:1]])
+    unequal = " ".join([UNEQUAL_WORK, *pair.workload.reasons[:1]])
     put_together = pair.equal_work
     if put_together is None and pair.cycle_times.one_run:
         judgement = _judge_equal_work(pair)
@@ -274,9 +275,9 @@ def compare_step_times(pair: Pair) -> StepTimeTest:
             f"{len(side_lengths)} of {role.label}" for role, side_lengths in sides
         )
         took = units.times(*lengths.means_ns)
-        few = f"Put together to equal work there are too few cycles: {counts} ({took})."
+        few = f"Grouped to equal work there are too few steps: {counts} ({took})."
         return StepTimeTest("incomparable", f"{unequal} {few}", judgement.cycle_time)
-    note = f"{unequal} They were put together until they do."
+    note = f"{unequal} They were grouped until they do."
     return replace(judgement, notes=(note, *judgement.notes))
 
 
@@ -328,22 +329,21 @@ def _notes(pair: Pair) -> Iterator[str]:
             is_single = warm == 1
             took, later = sum(times_ns[:warm]) / warm, sum(times_ns[warm:]) / (len(times_ns) - warm)
             yield (
-                f"The {'first cycle' if is_single else f'first {warm} cycles'} of {label} "
-                f"{'is' if is_single else 'are'} warm-up ({units.brief_ns(took)}, later ones "
-                f"{units.brief_ns(later)}): means hold {'it' if is_single else 'them'}, "
-                "the test does not."
+                f"The {'first step' if is_single else f'first {warm} steps'} of {label} "
+                f"{'is' if is_single else 'are'} warm-up ({units.brief_ns(took)}, later steps "
+                f"{units.brief_ns(later)}): included in the mean, not in the test."
             )
         if levels:
             low, high = (units.brief_ns(end(levels)) for end in (min, max))
             yield (
-                f"Cycle time of {label} drifts: it goes through {len(levels)} levels,"
+                f"Step time of {label} drifts: it goes through {len(levels)} levels,"
                 f" from {low} to {high}."
             )
     if lengths.one_run and (cycle_change(lengths) != "none" or any(lengths.levels_ns)):
-        yield "Both sides are parts of one run: another level within it is drift, not a change."
+        yield "Base and new are parts of one run: a change within it is drift, not a regression."
     if lengths.fewest < _MIN_STEPS:
         yield (
-            f"With {units.count_noun(lengths.fewest, 'cycles')} on a side only large changes show."
+            f"With {units.count_noun(lengths.fewest, 'steps')} in a run only large changes show."
         )
 
 
@@ -503,8 +503,8 @@ def _uneven(program_difference: ProgramDifference) -> str:
     names = dict.fromkeys(call_label(program_difference.sites["name"][int(at)]) for at in largest)
     took = units.times(float(before[moved].sum()), float(after[moved].sum()))
     return (
-        f"{join_names(list(names), 3)} take {took} per cycle, while most kernels take as long as "
-        "before: as of other sizes or other data."
+        f"{join_names(list(names), 3)} take {took} per step, most other kernels as long as "
+        "before: probably other sizes or other data."
     )
 
 

@@ -384,7 +384,7 @@ def _claims(
     took = case.times(float(base.mean()), float(new.mean()))
     finding = Finding(
         anomaly.id,
-        f"{sentence} Meanwhile {what} took {took} per cycle.",
+        f"{sentence} Meanwhile {what} took {took} per step.",
         advice,
         interval_ns=interval,
         evidence=(counter, *case.evidence(rising_columns[:_MOST_LISTED], new)),

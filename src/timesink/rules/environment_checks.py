@@ -138,7 +138,7 @@ def device_use(suspect: Suspect, suspects: Suspects, context: Context) -> Checke
     proofs = [proof for answer in proof_lists for proof in answer]
     if proof_lists and not proofs:
         return (
-            "neither power nor the time of own kernels rose: "
+            "neither power nor the time of its kernels rose: "
             "others copy, or the device waits, and nobody computes"
         )
     return replace(suspect, evidence=(*suspect.evidence, *proofs))

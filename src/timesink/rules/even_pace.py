@@ -101,7 +101,7 @@ def _host_pace(
         return
     texts = catalogue()["paces"]["host_slower" if factor > 1 else "host_faster"]
     moved = int(((new - base) * (factor - 1) > 0).sum())
-    told_by = f"{_changed_by(factor)}{'' if is_even else ', by unlike factors'}"
+    told_by = f"{_changed_by(factor)}{'' if is_even else ' overall'}"
     sentence = texts["sentence"].format(by=told_by, moved=moved, calls=int(is_host_work.sum()))
     yield EvenPace(HOST_DEVICE, factor, sentence, texts["advice"])
 

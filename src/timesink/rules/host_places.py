@@ -61,7 +61,7 @@ class HostPlace:
     @property
     def words(self) -> str:
         """Where it is: `after the last operator of the cycle (aten::add)`."""
-        scope = "the cycle" if self.inside is None else told_name(self.inside)
+        scope = "the step" if self.inside is None else told_name(self.inside)
         if self.after is None and self.before is None:
             return f"inside {scope}"
         if self.after is not None and self.before is None:
@@ -146,7 +146,7 @@ def place_evidence(side: CaseSide, place: HostPlace, values: Floats) -> Evidence
         return Evidence("place", place.words, "new", cycle, function=place.inside)
     longest = rows.sort("dur_ns", descending=True).row(0, named=True)
     start, length = int(longest["ts_ns"]), int(longest["dur_ns"])
-    text = f"{units.brief_ns(length)} {place.words}, in cycle {cycle}"
+    text = f"{units.brief_ns(length)} {place.words}, in step {cycle}"
     return Evidence("place", text, "new", cycle, start, start + length, place.inside)
 
 
@@ -209,7 +209,7 @@ class HostPace:
     def pace_told(self, column: int) -> str:
         """What became of the rest of the host, in words."""
         if self.case.backwards:
-            return "the rest of the host did not change by as much"
+            return "the rest of the host changed less"
         factor = float(self.excess.slowdown[column])
         return f"the rest of the host takes {factor:.2f} times as long as before"
 
@@ -351,11 +351,11 @@ def _place_claim(host: HostPace, columns: list[int]) -> Claim:
     parts = ("idle", "host_cpu") if place.inside is None else ("host_cpu", "idle")
     where = place.words
     if len(columns) > 1:
-        scope = "of the cycle" if place.inside is None else f"inside {told_name(place.inside)}"
+        scope = "of the step" if place.inside is None else f"inside {told_name(place.inside)}"
         where = f"in {len(columns)} places {scope}, most of it {where}"
     claim = case.claim(
         "host_code",
-        f"The host spends {took} per cycle {where}, in nearly every cycle; "
+        f"The host spends {took} per step {where}, in nearly every step; "
         f"{host.pace_told(columns[0])}.",
         [Demand(rise, (*parts, "launch_gap"), structural=True)],
         interval,

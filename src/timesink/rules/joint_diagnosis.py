@@ -260,14 +260,14 @@ def _reason(
     for kind, word in _VERDICT_WORDS.items():
         names = [members[place].process for place in changed[kind]]
         if len(names) == many:
-            clauses.append(f"{every} have {word} cycles")
+            clauses.append(f"{every} have {word} steps")
         elif names:
             have = "has" if len(names) == 1 else "have"
             who = f"{len(names)} of {many} processes ({units.join_names(names)})"
-            clauses.append(f"{who} {have} {word} cycles")
+            clauses.append(f"{who} {have} {word} steps")
     if not clauses:
-        return f"{every} have cycles that are the same within noise: {took}."
-    but = "; together that is no change" if verdict == "no_change" else ""
+        return f"No change in step time of {every[0].lower()}{every[1:]}, within noise: {took}."
+    but = "; in the mean that is no change" if verdict == "no_change" else ""
     return f"{' and '.join(clauses)}{but}: {took}."
 
 
@@ -357,14 +357,14 @@ def _sum_causes(causes: list[Finding]) -> Finding:
     has_intervals = len(ends) == len(causes)
     more = sum(cause.cost_ns for cause in rest)
     many = f"{len(rest)} more add"
-    what = "One more change of this sort adds" if len(rest) == 1 else many
+    what = "One more change of this kind adds" if len(rest) == 1 else many
     return replace(
         first,
         cost_ns=first.cost_ns + more,
         interval_ns=(sum(low for low, _ in ends), sum(high for _, high in ends))
         if has_intervals
         else None,
-        sentence=f"{first.sentence} {what} {units.signed_ns(more)} per cycle.",
+        sentence=f"{first.sentence} {what} {units.signed_ns(more)} per step.",
         evidence=tuple(proof for cause in (first, *rest) for proof in cause.evidence),
         claims=largest_first(claims),
     )
@@ -442,8 +442,8 @@ def stragglers(
     yield make_finding(
         "causes",
         "straggler",
-        f"{name.capitalize()} works {brief_ns(beyond)} per cycle longer than before and than the "
-        f"others do, who wait {brief_ns(waiting)} longer in their collectives.",
+        f"{name.capitalize()} works {brief_ns(beyond)} per step longer than before; the others "
+        f"wait {brief_ns(waiting)} longer for it in their collectives.",
         {"process": name},
         cost_ns=ns,
         evidence=(Evidence("cycle", f"{name} arrives last", base=0.0, new=beyond, unit="ns"),),

@@ -290,8 +290,9 @@ def _sentence(difference: ProgramDifference, lead: ChangeFacts, *, how: str = ""
         )
     if change.repeats != (0, 0):
         base, new = change.repeats
-        layers = "One more layer" if new == base + 1 else "Other number of layers"
-        layers = "One layer less" if new == base - 1 else layers
+        many = abs(new - base)
+        number = "One" if many == 1 else str(many)
+        layers = f"{number} {'more' if new > base else 'fewer'} layer{'s' * (many > 1)}"
         return f"{layers} ({base} → {new}): {added or removed}"
     where = f" at {change.places} of {change.of_places} places" if change.places > 1 else ""
     if added and removed:
@@ -324,13 +325,13 @@ def _of_precision(
 
 
 _KINDS = {
-    "shapes": "The same calls with other shapes, {often:.3g} times as much work",
-    "uneven": "Sizes of equal calls {less}vary from step to step: {often:.3g} times as much work",
-    "types": "The same calls with other types",
-    "variants": "Other variants of {these}",
-    "repeated": "A cycle does its work {often:.3g} times as often",
-    "cycles": "One cycle in {often:.0f} {less}runs {these} as well",
-    "frequency": "One cycle in {one.of_places} instead of one in {one.places} runs {these}",
+    "shapes": "The same calls with different shapes, {often:.3g} times the work",
+    "uneven": "Sizes of equal calls {less}vary from step to step, {often:.3g} times the work",
+    "types": "The same calls with different types",
+    "variants": "Different variants of {these}",
+    "repeated": "A step does its work {often:.3g} times as often",
+    "cycles": "One step in {often:.0f} {less}runs {these} as well",
+    "frequency": "One step in {one.of_places} instead of one in {one.places} runs {these}",
 }
 """What is said of changes that are not at single places."""
 
@@ -394,7 +395,7 @@ def _counted_calls(
             columns.setdefault(name, []).append(at)
     for name in ranked[:_MAX_EVIDENCE]:
         base, new = (float(mean[0, columns[name]].sum()) for mean in program_difference.means)
-        text = f"{call_label(name)}: {from_to(per_cycle(base), per_cycle(new))} calls per cycle"
+        text = f"{call_label(name)}: {from_to(per_cycle(base), per_cycle(new))} calls per step"
         recorded = program_difference.sites["recorded"][columns[name][0]]
         yield Evidence("calls", text, function=recorded, unit="calls per cycle", base=base, new=new)
 
@@ -419,10 +420,10 @@ def call_label(name: str) -> str:
 def place_of(change: CallChange, *, backward: bool) -> str:
     """Where in the program a change is, as far as was recorded."""
     if change.kind in OF_KINDS:
-        return "in a kind of cycle of its own"
+        return "in steps of their own type"
     if change.kind in EVERYWHERE:
         some = change.of_places > 1
-        return f"{change.places} of {change.of_places} calls" if some else "all of it"
+        return f"{change.places} of {change.of_places} calls" if some else "everywhere"
     # Lines of calls that wait come last, and say most.
     line = f" ({join_names(list(change.lines[::-1]), 2)})" if change.lines else ""
     return f"{_path_of(change, backward=backward)}{line}"
@@ -430,7 +431,7 @@ def place_of(change: CallChange, *, backward: bool) -> str:
 
 def _path_of(change: CallChange, *, backward: bool) -> str:
     """Calls around a change, modules first; else those before and after it."""
-    where = "in the backward pass" if backward else "in the cycle"
+    where = "in the backward pass" if backward else "in the step"
     inside = [call_label(name) for name in change.inside if not name.startswith(_ENGINE)]
     if change.modules:
         # Layers that do the same are one place, each by its number where it is the only one.

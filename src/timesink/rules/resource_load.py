@@ -34,7 +34,7 @@ _LINKS = ("pcie", "link", "memory_bandwidth", "network", "disk")
 
 
 class DeviceWork(NamedTuple):
-    """What the process did on one device, per cycle of each side."""
+    """What the process did on one device, per step of each side."""
 
     base_ns: float
     new_ns: float
@@ -163,7 +163,7 @@ class Context:
         return new / base if base > 0 and new > 0 and self.pair.workload.comparable else None
 
     def part_ns(self, *parts: str) -> tuple[float, float]:
-        """Mean time per cycle of parts of the cycle, on both sides."""
+        """Mean time per step of parts of the cycle, on both sides."""
         means = []
         for side in (self.base.parts, self.new.parts):
             chosen = side.filter(pl.col("part").cast(pl.String).is_in(parts))["dur_ns"]

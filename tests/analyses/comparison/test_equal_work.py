@@ -43,7 +43,7 @@ def test_layers_become_batches():
 def test_only_whole_batches_are_kept_and_the_rest_is_counted():
     _, new = regroup(BATCHES, layers(38, first=5))
     assert cycles_of(new).height == 4
-    assert "6 of 38 cycles are in no whole group" in new.notes[0]
+    assert "6 of 38 steps are in no complete group" in new.notes[0]
     assert cycles_of(new)["anchor"][0] == "8 x layer"
 
 
@@ -68,7 +68,7 @@ def test_without_marks_any_consecutive_cycles_do():
     twice = role([{name: 2 * n for name, n in LAYER.items()}] * 9)
     _, new = regroup(twice, role([LAYER] * 7, "new"))
     assert cycles_of(new).height == 3
-    assert "from the first recorded one on" in new.notes[0]
+    assert "from the first recorded step on" in new.notes[0]
 
 
 def test_cycles_whose_device_work_was_not_recorded_are_left_out():
@@ -88,7 +88,7 @@ def test_groups_do_not_reach_over_a_pause():
 
 
 def with_counter(side, values):
-    """The same role with a metric on its kernels: one value per cycle, in turns."""
+    """The same role with a metric on its kernels: one value per step, in turns."""
     value = pl.Series([float(values[number % len(values)]) for number in side.behaviour["cycle"]])
     measured = side.behaviour.with_columns(
         metric=pl.lit("gpu_sm_util", BEHAVIOUR.schema["metric"]),
@@ -148,7 +148,7 @@ def test_published_layers_become_batches(shared_root):
     base, new = regroup(base, other)
     lengths = [cycles_of(side)["cycle_dur_ns"].mean() / 1e6 for side in (base, new)]
     assert lengths == pytest.approx([631.39, 2326.98], abs=0.01)
-    assert "2 groups of 64 cycles" in new.notes[0]
+    assert "2 groups of 64 steps" in new.notes[0]
     frequency = new.behaviour.filter(pl.col("metric").cast(pl.String) == "cpu_frequency")
     assert frequency["mu"].to_list() == pytest.approx([22.5, 22.5], abs=0.01)
     assert check_workload(base, new).comparable

@@ -1,4 +1,4 @@
-"""Time per cycle of every function, lengths of cycles, and what a comparison points at."""
+"""Time per step of every function, lengths of cycles, and what a comparison points at."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class TestFunctions:
 
 
 def took(name: str, sort: str, base: float, new: float, device: str = "Host") -> dict:
-    """A function with its time per cycle on both sides."""
+    """A function with its time per step on both sides."""
     sides = {"base_ns": base, "new_ns": new, "delta_ns": new - base}
     runs_on = "both" if base and new else "base" if base else "new"
     return {"function": name, "function_class": sort, "device": device, "runs_on": runs_on} | sides

@@ -81,7 +81,7 @@ def same(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
 
 @pytest.fixture(scope="module")
 def more(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
-    """One more `.item()` per cycle."""
+    """One more `.item()` per step."""
     return pair(tmp_path_factory.mktemp("more"), {}, {"items": 2})
 
 
@@ -120,9 +120,9 @@ class TestOneEdit:
         assert list(results) == ["program", "launches", "syncs", "bytes_copied", "device_time"]
         assert "aten::item" in results["program"].sentence
         assert results["syncs"].sentence == (
-            "1 → 2 waits for the device per cycle (+1); +0 allowed."
+            "1 → 2 waits for the device per step (+1); +0 allowed."
         )
-        assert results["bytes_copied"].sentence == "4 → 8 B copied per cycle (+4 B); +0 allowed."
+        assert results["bytes_copied"].sentence == "4 → 8 B copied per step (+4 B); +0 allowed."
 
     def test_a_replaced_kernel_is_caught_by_the_program_alone(
         self, tmp_path: Path, other_kernel: Comparison
@@ -138,7 +138,7 @@ class TestOneEdit:
         assert gate.outcome == "passed"
         assert gate.leading[:2] == [
             "The recorded calls are the same.",
-            "2 launches per cycle, as before.",
+            "2 launches per step, unchanged.",
         ]
         assert [check.kind for check in gate.checks][-2:] == ["cycle time", "recordings"]
 
@@ -146,7 +146,7 @@ class TestOneEdit:
         gate = gate_of(more)
         assert gate.outcome == "passed"
         assert gate.leading[0].startswith("The program changed: ")
-        assert gate.leading[1].startswith("2 → 3 launches per cycle (+1); 1 → 2 waits for the dev")
+        assert gate.leading[1].startswith("2 → 3 launches per step (+1); 1 → 2 waits for the dev")
 
     @pytest.mark.parametrize(
         ("limit", "outcome"), [('"+1"', "passed"), ('"100%"', "passed"), ('"49%"', "failed")]
@@ -229,7 +229,7 @@ class TestRecordings:
         assert results["program"].sentence.startswith(
             "The program changed: 100 x aten::item added,"
         )
-        assert results["syncs"].sentence.startswith("1 → 101 waits for the device per cycle (+100)")
+        assert results["syncs"].sentence.startswith("1 → 101 waits for the device per step (+100)")
 
     def test_kernels_put_in(self, faults: Path, tmp_path: Path):
         other = timesink.compare(faults / "normal", faults / "fp32_regression")

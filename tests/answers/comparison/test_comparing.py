@@ -246,7 +246,7 @@ def test_sorts_of_cycles_are_said_in_words_and_end_the_name_of_files(tmp_path: P
         "case, prefill cycles",
     ]
     assert compared.pairs[0].file_stem == "case_decode_pid7_strict_comparison"
-    assert compared.headline.startswith("Both pairs have longer cycles, ")
+    assert compared.headline.startswith("Both pairs have longer steps, ")
     assert compared.pair_names == [pair.title for pair in compared.pairs]
 
 

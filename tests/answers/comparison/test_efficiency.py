@@ -121,7 +121,7 @@ def test_products_in_another_precision_are_named_with_figures():
     assert efficiency["base"]["matrix_flop_by_precision"] == {"tf32": CALLS * FLOP}
     assert efficiency["sentences"][0] == (
         "The same work in another precision: 4.29 GFLOP of matrix products (tf32 → fp32) and "
-        "24.0 MiB per cycle; 1 operator in another precision."
+        "24.0 MiB per step; 1 operator in another precision."
     )
     assert efficiency["same_work"] is False
 
@@ -188,7 +188,7 @@ def test_text_and_comment_show_a_table_only_where_something_changed(tmp_path: Pa
     base, new = recording(tmp_path / "base.json"), recording(tmp_path / "new.json", **other)
     same, changed_ = (compare(base, run, cache=False) for run in (base, new))
     assert comparison_efficiency(changed_) == efficiency_answer(change_between({}, other))
-    title = "Operators that changed, per cycle"
+    title = "Operators that changed, per step"
     for write_ in (lambda comparison: to_text(comparison_document(comparison, top=10)), comment_md):
         of_same, of_changed = write_(same), write_(changed_)
         assert "The same work" in of_same

@@ -46,14 +46,14 @@ def waiting_ranks(ranks: int, busy: int) -> list[Pair]:
 
 def test_what_all_ranks_have_in_common_is_said_first():
     headline = comparison(*waiting_ranks(8, 3)).headline
-    start = "All 8 ranks have longer cycles, +8.5 to +9.2 %: 120.0 to 120.7 → 131.0 ms."
+    start = "All 8 ranks have longer steps, +8.5 to +9.2 %: 120.0 to 120.7 → 131.0 ms."
     assert headline.startswith(start)
 
 
 def test_what_changed_in_all_of_them_is_said():
     pairs = [of_rank(rank, 100, 110, copy=(5, 15 + rank), sync=(1, 3)) for rank in range(3)]
     headline = comparison(*pairs).headline
-    assert headline.endswith("In all of them copy takes 5.00 → 15.0 to 17.0 ms per cycle.")
+    assert headline.endswith("In all of them copy takes 5.00 → 15.0 to 17.0 ms per step.")
 
 
 def test_the_mark_of_a_step_is_told_as_the_time_that_it_stands_for():
@@ -68,7 +68,7 @@ def test_the_mark_of_a_step_is_told_as_the_time_that_it_stands_for():
 def test_the_rank_whose_functions_changed_otherwise_is_named():
     headline = comparison(*waiting_ranks(8, 3)).headline
     assert headline.endswith(
-        "Rank 3 stands out: wait takes 60.0 → 40.0 ms per cycle, elsewhere 60.0 → 70.0 to 77.0 ms."
+        "Rank 3 stands out: wait takes 60.0 → 40.0 ms per step, elsewhere 60.0 → 70.0 to 77.0 ms."
     )
 
 
@@ -78,24 +78,23 @@ def test_ranks_that_are_alike_have_none_that_stands_out():
 
 def test_the_rank_whose_cycles_changed_most_by_far_is_told_in_full():
     headline = comparison(of_rank(0, 100, 105), of_rank(1, 100, 106), of_rank(2, 100, 250)).headline
-    assert "Rank 2 stands out: Cycles take 2.5 times as long" in headline
+    assert "Rank 2 stands out: Regression: steps take 2.5 times as long" in headline
 
 
 def test_ranks_that_differ_are_counted_and_the_few_are_named():
     pairs = [of_rank(rank, 100, 100) for rank in range(3)]
     headline = comparison(*pairs, of_rank(3, 100, 104), of_rank(4, 100, 105)).headline
     assert headline.startswith(
-        "5 ranks: 2 with longer cycles (rank 3, rank 4), 3 with the same cycle time within noise."
+        "5 ranks: 2 with longer steps (rank 3, rank 4), 3 with no change in step time."
     )
 
 
 def test_unequal_work_is_said():
     pairs = [replace(of_rank(0, 100, 200), workload=UNEQUAL), of_rank(1, 100, 100)]
-    assert "1 with cycles that do not hold the same work" in comparison(*pairs).headline
+    assert "1 with steps that do not do the same work" in comparison(*pairs).headline
     with_equal_work = replace(pairs[0], equal_work=of_rank(0, 100, 101))
     assert (
-        "In rank 0 cycles do not hold the same work"
-        in comparison(with_equal_work, pairs[1]).headline
+        "In rank 0 steps do not do the same work" in comparison(with_equal_work, pairs[1]).headline
     )
 
 
@@ -109,7 +108,7 @@ def test_the_largest_change_of_one_pair_is_named():
     pairs = [of_rank(0, 100, 100, reduce=(1, 90)), of_rank(1, 100, 100, copy=(5, 5))]
     headline = comparison(*pairs).headline
     assert headline.endswith(
-        "The largest change is reduce on Host in rank 0: 1.00 → 90.0 ms per cycle."
+        "The largest change is reduce on Host in rank 0: 1.00 → 90.0 ms per step."
     )
 
 

@@ -268,8 +268,8 @@ def test_as_arguments() -> None:
 def test_comparison_md() -> None:
     same = timesink.compare(timesink.sample(), timesink.sample())
     assert comparison_md(same).splitlines()[2:6:2] == [
-        "**The recorded calls are the same.** Device time per cycle is the same (20.9 → 20.9 ms).",
-        "**Verdict: no change.** Cycle time is the same: 27.2 ms.",
+        "**The recorded calls are the same.** Device time per step is unchanged (20.9 → 20.9 ms).",
+        "**Verdict: no change.** No change in step time: 27.2 ms in both runs.",
     ]
 
 
@@ -315,7 +315,7 @@ def test_summary_cells() -> None:
 def test_of_pair() -> None:
     assert (
         pair_headline(timesink.compare(timesink.sample(), timesink.sample()).pair).split(":")[0]
-        == "Both runs are the same within noise"
+        == "No change in step time"
     )
 
 
@@ -395,10 +395,11 @@ def test_notes_of_many() -> None:
 
 
 def test_screen() -> None:
-    check = gate_check("cycle time", "cycle time", "passed", "Cycle time is the same: 27.2 ms.")
+    text = "No change in step time: 27.2 ms in both runs."
+    check = gate_check("cycle time", "cycle time", "passed", text)
     assert screen(Gate("a vs b", "--fail-on 5%", (check,))).splitlines() == [
         "timesink: passed (--fail-on 5%): a vs b",
-        "  Cycle time is the same: 27.2 ms.",
+        "  No change in step time: 27.2 ms in both runs.",
     ]
 
 

@@ -38,7 +38,7 @@ from timesink.rules.case import case_of
 from timesink.rules.diagnosis import attribution, causes_of_case
 
 EDIT = ProgramEdit(
-    "synchronisation", "100 x aten::item added", "in the cycle, after aten::norm",
+    "synchronisation", "100 x aten::item added", "in the step, after aten::norm",
     "aten::item", 0, 100, 140_700, 1_550_000, 100, 100, 400,
 )  # fmt: skip
 OTHER = ProgramEdit("casts", "aten::to removed", "in aten::mm", "aten::to", 1, 0, 0, -2000, 0, 0, 0)
@@ -58,17 +58,17 @@ def change(*edits: ProgramEdit, new_ms: float = 10.0, certain: bool = True) -> P
 # -- sentences -------------------------------------------------------------------------------------
 
 
-SAME_TIME = "Device time per cycle is the same (10.0 → 10.0 ms)."
-LONGER = "Device time per cycle: 10.0 → 11.0 ms (+10.0 %, 95 % interval +9.4 to +10.6 %)."
+SAME_TIME = "Device time per step is unchanged (10.0 → 10.0 ms)."
+LONGER = "Device time per step: 10.0 → 11.0 ms (+10.0 %, 95 % interval +9.4 to +10.6 %)."
 HOST = (
     "The recorded calls are the same, and so is their device time (10.0 → 10.0 ms). "
-    "The host was {}: record both runs again before looking for code."
+    "The host was {}: record both runs again before you look at the code."
 )
 WAITS = (
-    "The program changed: 100 x aten::item added, in the cycle, after aten::norm (+140.7 us of "
-    "device work, +100 waits per cycle)."
+    "The program changed: 100 x aten::item added, in the step, after aten::norm, +140.7 us of "
+    "device work and +100 waits for the device per step."
 )
-SEVERAL = "The program changed: aten::to removed, in aten::mm, and 1 more edit below."
+SEVERAL = "The program changed: aten::to removed, in aten::mm; 1 more change below."
 
 
 @pytest.mark.parametrize(
@@ -143,9 +143,8 @@ def test_sentences_come_in_their_order(edited_comparison: Comparison):
     headline = edited_comparison.headline
     order = [
         "The program changed: aten::item added",
-        "Device time per cycle is the same",
-        "Cycle time is the same within noise",
-        "What did change: Synchronisation",
+        "Device time per step is unchanged",
+        "No change in step time",
     ]
     places = [headline.find(part) for part in order]
     assert -1 not in places, headline
@@ -153,7 +152,7 @@ def test_sentences_come_in_their_order(edited_comparison: Comparison):
 
 
 @pytest.mark.parametrize(
-    ("slow", "expected"), [(1.0, "is the same"), (2.0, "Device time per cycle: ")]
+    ("slow", "expected"), [(1.0, "is unchanged"), (2.0, "Device time per step: ")]
 )
 def test_an_equal_program_is_never_said_to_have_changed(tmp_path: Path, slow: float, expected: str):
     base = write_timeline(tmp_path / "base.json", cycles=8)
@@ -229,9 +228,9 @@ def test_without_a_timeline_nothing_is_known():
 @pytest.mark.parametrize(
     ("view", "expected"),
     [
-        ("edits", ["aten::item added", "Synchronisation", "0 → 1", "in the cycle, after"]),
+        ("edits", ["aten::item added", "Synchronisation", "0 → 1", "in the step, after"]),
         ("program", ["+ aten::item", "  aten::gemm"]),
-        ("kinds", ["Kinds of cycles", "unevenly"]),
+        ("kinds", ["Step types", "unevenly"]),
     ],
 )
 def test_views_as_text(edited_comparison: Comparison, view: str, expected: list[str]):
@@ -277,7 +276,7 @@ def test_a_view_is_one_table(pair: tuple[str, str], more: list[str]):
 def test_tables_have_no_program(capfd: pytest.CaptureFixture[str]):
     paths = list(map(str, timesink.sample_runs()))
     assert main(["compare", *paths, "--view", "edits"]) == 0
-    assert "No timeline tells" in capfd.readouterr().out
+    assert "The program is not known" in capfd.readouterr().out
     assert main(["compare", *paths, "--view", "edits", "--format", "csv"]) == 1
 
 

@@ -59,7 +59,7 @@ def test_the_answer_names_the_new_straggler(slower: Comparison):
     assert [
         (straggler.state, straggler.rank, straggler.cause) for straggler in slower.ranks.stragglers
     ] == [("new", 2, "gpu_clock")]
-    assert "4 ranks: steps take longer" in slower.headline
+    assert "4 ranks: steps take 29.3 % longer" in slower.headline
     assert "Rank 2 is a new straggler: GPU clock, its device" in slower.headline
     assert slower.diagnosis is not None
     assert slower.diagnosis.verdict == "regression"
@@ -69,7 +69,7 @@ def test_the_answer_names_the_new_straggler(slower: Comparison):
 
 def test_every_output_shows_it(slower: Comparison):
     assert "Rank 2 is a new straggler" in to_text(slower)
-    assert comparison_md(slower).startswith("# Ranks\n\n- 4 ranks: steps take longer")
+    assert comparison_md(slower).startswith("# Ranks\n\n- 4 ranks: steps take 29.3 % longer")
     gate = gate_of(slower, Limit(5.0))
     assert gate.outcome == "failed"
     assert "GPU clock in rank 2" in comment_md(slower, gate)
@@ -129,7 +129,7 @@ def test_another_number_of_ranks_is_said_first(
     comparison = timesink.compare(few[2], few[3])
     assert comparison.diagnosis is not None
     assert comparison.diagnosis.verdict == "incomparable"
-    assert comparison.headline.startswith("2 ranks before and 3 now do not share the work")
+    assert comparison.headline.startswith("2 ranks before and 3 now divide the work")
 
 
 def test_a_folder_of_several_runs_is_no_set():

@@ -24,40 +24,40 @@ def test_many_spans_are_counted():
 
 def test_slow_cycles_are_named():
     assert why_slow(SPLIT, TIMES) == (
-        "4 of 11 cycles take longer than the typical 50.0 ms: cycles 7 to 9 and 12."
+        "4 of 11 steps are slow: steps 7 to 9 and 12. A typical step takes 50.0 ms."
     )
 
 
 def test_a_period_is_said_as_one_with_its_share():
     split = CycleSplit((1, 2, 4, 5), (3, 6, 9), (), (), (), 50e6, period=3, slow_share=0.4)
     assert why_slow(split, TIMES) == (
-        "Every 3 cycles one takes 82.0 ms instead of the typical 50.0 ms (cycles 3, 6 and 9): "
-        "40.0 % of the time of all."
+        "One step in 3 takes 82.0 ms instead of 50.0 ms (steps 3, 6 and 9): 40.0 % of the run time."
     )
 
 
 def test_where_half_of_the_cycles_are_slow_there_are_levels():
     levels = CycleSplit((1, 2, 3), (4, 5, 6), (), (), (), 50e6)
     assert why_slow(levels, TIMES) == (
-        "The run has levels: 3 of 6 cycles take 82.0 ms on average (cycles 4 to 6), "
-        "against 51.0 ms of the faster ones (cycles 1 to 3)."
+        "Step time has levels: 3 of 6 steps take 82.0 ms instead of 51.0 ms "
+        "(steps 4 to 6; the others: steps 1 to 3)."
     )
 
 
 def test_calm_and_unknown_runs_say_so():
     calm = CycleSplit((1, 2, 3, 4), (), (), (), (), 50e6)
-    assert why_not(calm) == "No cycle takes much longer than the others: typical are 50.0 ms."
-    assert why_not(NOTHING) == "How long cycles take is not recorded."
+    assert why_not(calm) == "No slow steps: a typical step takes 50.0 ms."
+    assert why_not(NOTHING) == "Step times are not recorded."
     assert "too few" in why_not(CycleSplit((1, 2), (3,), (), (), (), 50e6))
-    assert why_not(CycleSplit((1,), (), (), (), (), 50e6)) == "One cycle: nothing to compare with."
+    single = CycleSplit((1,), (), (), (), (), 50e6)
+    assert why_not(single) == "One step: nothing to compare it with."
     warm = CycleSplit((2, 3, 4), (), (), (1,), (), 50e6)
-    assert why_not(warm).startswith("No cycle after warm-up takes much longer")
+    assert why_not(warm).startswith("No slow steps after warm-up: ")
 
 
 def test_warm_up_drift_and_short_cycles_are_noted():
     assert tuple(notes_of(SPLIT)) == (
-        "Cycle 1 is warm-up and not counted among slow ones.",
-        "The run drifts: cycles 2 to 6 at 50.0 ms, cycles 7 to 12 at 80.0 ms.",
-        "Unusually short, and on neither side: cycle 10.",
+        "Step 1 is warm-up and not counted as slow.",
+        "Step time drifts: steps 2 to 6 at 50.0 ms, steps 7 to 12 at 80.0 ms.",
+        "Unusually short, and left out of the comparison: step 10.",
     )
     assert tuple(notes_of(NOTHING)) == ()

@@ -173,12 +173,14 @@ class TestUnevenCycles:
 
     def test_cycles_that_hold_other_work_are_not_judged(self):
         other = comparison_of({"case": unchanged_diagnosis()})
-        pair = replace(other.pairs[0].pair, workload=Workload(False, ("Other kernels.",), None))
+        pair = replace(other.pairs[0].pair, workload=Workload(False, ("Different kernels.",), None))
         only_pair = Compared("case", "", pair, "case")
         only_pair.__dict__["diagnosis"] = unchanged_diagnosis()
         gate = gate_of(replace(other, pairs=(only_pair,)), Limit(10.0))
         assert gate.exit_code == 1
-        assert gate.reasons[0].startswith("Cycles do not hold the same work. Other kernels.")
+        assert gate.reasons[0].startswith(
+            "The steps of the two runs do not do the same work. Different kernels."
+        )
         assert gate_of(replace(other, pairs=(only_pair,))).exit_code == 0
 
     def test_the_less_is_known_the_more_runs_it_takes(self):

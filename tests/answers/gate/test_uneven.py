@@ -137,7 +137,7 @@ def test_six_steps_that_are_all_longer_fail_and_say_so_with_one_interval():
 def test_three_steps_decide_nothing_and_say_how_many_do():
     gate = gate_of(of_lengths(FEW_BASE_US[:3], FEW_NEW_US[:3]), Limit(5.0))
     assert gate.outcome == "unjudged"
-    statement = "3 steps a side can at best give p = 0.1: record at least 4 after warm-up."
+    statement = "3 steps in each run can at best give p = 0.1: record at least 4 after warm-up."
     assert statement in gate.reasons[0]
 
 

@@ -14,7 +14,7 @@ from timesink.analyses.comparison import CycleTimes, Pair, ProcessSteps, Workloa
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.rules.diagnosis import compare_step_times
 
-UNEQUAL = Workload(comparable=False, reasons=("Other kernels run.",), work_ratio=None)
+UNEQUAL = Workload(comparable=False, reasons=("Different kernels run.",), work_ratio=None)
 
 
 def lengths(base: tuple[int, ...], new: tuple[int, ...], **more: Any) -> CycleTimes:
@@ -32,7 +32,7 @@ class TestVerdict:
     def test_longer_cycles(self):
         judgement = compare_step_times(two_runs(BUSY_HOST))
         assert judgement.verdict == "regression"
-        assert judgement.reason.startswith("Cycles take longer: ")
+        assert judgement.reason.startswith("Steps take 80.")
         low, high = judgement.cycle_time.interval_pct or (0, 0)
         assert 0 < low < (judgement.cycle_time.change_pct or 0) < high
         assert judgement.cycle_time.p_value is not None
@@ -42,7 +42,7 @@ class TestVerdict:
         pair = two_runs(BUSY_HOST)
         judgement = compare_step_times(compare_roles(pair.new, pair.base, "strict"))
         assert judgement.verdict == "improvement"
-        assert judgement.reason.startswith("Cycles take less: ")
+        assert judgement.reason.startswith("Steps take 44.")
 
     def test_a_run_against_itself(self):
         role = one_role(3)
@@ -54,7 +54,7 @@ class TestVerdict:
     def test_uneven_cycles_are_said_to_be(self):
         judgement = compare_step_times(pair_with((10,) * 5, (15,) * 5, interval_ns=(-2.0, 12.0)))
         assert judgement.verdict == "no_change"
-        assert judgement.reason.startswith("Cycles are too uneven to tell a change: ")
+        assert judgement.reason.startswith("Step time varies too much to tell a change, ")
         assert "95 % interval -20.0 to +120.0 %" in judgement.reason
 
 
@@ -72,7 +72,7 @@ class TestIncomparable:
         assert judgement.verdict == "incomparable"
         assert (
             judgement.reason
-            == "One cycle on a side cannot be told from noise: 10 → 12 ns (+25.0 %)."
+            == "One step in a run is too few to tell a change: 10 → 12 ns (+25.0 %)."
         )
         assert compare_step_times(pair_with((10,), (10,), **untested)).verdict == "no_change"
 
@@ -81,7 +81,10 @@ class TestIncomparable:
             replace(pair_with((10,) * 5, (90,) * 5), workload=UNEQUAL)
         )
         assert judgement.verdict == "incomparable"
-        assert judgement.reason == "Cycles do not hold the same work. Other kernels run."
+        assert (
+            judgement.reason
+            == "The steps of the two runs do not do the same work. Different kernels run."
+        )
         # What cycles of other work take says nothing about speed.
         assert judgement.cycle_time.change_pct is None
         assert judgement.cycle_time.new_ns == 90
@@ -91,7 +94,7 @@ class TestIncomparable:
         pair = replace(pair_with((640,) * 5, (10,) * 200), workload=UNEQUAL, equal_work=together)
         judgement = compare_step_times(pair)
         assert judgement.verdict == "incomparable"
-        assert "too few cycles: 5 of base and 2 of new" in judgement.reason
+        assert "too few steps: 5 of base and 2 of new" in judgement.reason
         assert judgement.cycle_time.change_pct == pytest.approx(41.4, abs=0.1)
 
     def test_enough_cycles_of_equal_work(self):
@@ -99,7 +102,7 @@ class TestIncomparable:
         judgement = compare_step_times(pair)
         assert judgement.verdict == "regression"
         assert judgement.notes[0].endswith(
-            "Other kernels run. They were put together until they do."
+            "Different kernels run. They were grouped until they do."
         )
 
 
@@ -109,9 +112,9 @@ class TestNotes:
             (90, 10, 10, 10, 10, 10), (10,) * 6, warm_up=(1, 0), levels_ns=((), (9e6, 14e6, 8e6))
         )
         first, second = compare_step_times(pair).notes
-        assert first.startswith("The first cycle of base is warm-up (90 ns, later ones 10 ns)")
+        assert first.startswith("The first step of base is warm-up (90 ns, later steps 10 ns)")
         assert (
-            second == "Cycle time of new drifts: it goes through 3 levels, from 8.00 ms to 14.0 ms."
+            second == "Step time of new drifts: it goes through 3 levels, from 8.00 ms to 14.0 ms."
         )
 
     def test_parts_of_a_run_that_drifts(self):
@@ -134,6 +137,6 @@ class TestNotes:
 
     def test_few_cycles_are_said(self):
         assert (
-            "With 3 cycles on a side"
+            "With 3 steps in a run"
             in compare_step_times(pair_with((10, 11, 12), (10, 11, 12))).notes[0]
         )

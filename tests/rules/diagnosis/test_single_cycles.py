@@ -1,4 +1,4 @@
-"""What single slow cycles spend their time on."""
+"""What single slow steps spend their time on."""
 
 from __future__ import annotations
 

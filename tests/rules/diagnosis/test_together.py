@@ -101,14 +101,14 @@ def test_several_causes_of_one_sort_in_each_process_count_for_all_of_them() -> N
     assert (cause.explained_ns, cause.process) == (30.0, None)
     assert cause.claims == (("idle", 30.0),)
     assert cause.interval_ns == (27.0, 33.0)
-    assert cause.sentence == "Longer. 2 more add +20 ns per cycle."
+    assert cause.sentence == "Longer. 2 more add +20 ns per step."
 
 
 def test_several_causes_of_one_process_are_of_that_process() -> None:
     members = [member("rank 0", 0, 0, longer(10.0), longer(4.0)), member("rank 1", 0, 0)]
     (cause,) = merged_causes(members, 30.0)
     assert (cause.explained_ns, cause.process) == (14.0, "rank 0")
-    assert "One more change of this sort adds +4 ns" in cause.sentence
+    assert "One more change of this kind adds +4 ns" in cause.sentence
 
 
 def on_machines(*hosts: str) -> list[Pair]:
@@ -149,7 +149,7 @@ def test_what_cannot_be_placed_stays_with_the_cause() -> None:
 def test_one_rank_of_two_that_got_longer_is_a_regression() -> None:
     diagnosis = diagnose_together(ranks([USUAL, USUAL.slowed(3.0)]))
     assert diagnosis.verdict == "regression"
-    assert diagnosis.reason.startswith("1 of 2 processes (rank 1) has longer cycles")
+    assert diagnosis.reason.startswith("1 of 2 processes (rank 1) has longer steps")
     times = diagnosis.cycle_time
     assert times.p_value is not None
     assert times.p_value < 0.05

@@ -296,8 +296,8 @@ def other_mix(base: ProcessSteps, new: ProcessSteps) -> str | None:
     )
     return (
         f"Beside attention kernels that both run, {more.label} has "
-        f"`{short_kernel_name(names[0])}`: its cycles hold another mix of steps "
-        f"than those of {less.label}."
+        f"`{short_kernel_name(names[0])}`: it mixes prompts and tokens "
+        f"in another proportion than {less.label}."
     )
 
 
@@ -307,7 +307,7 @@ def recorded_in_part(role: ProcessSteps) -> Iterator[str]:
     having = role.behaviour.filter(pl.col("device") != HOST_DEVICE)["cycle"].n_unique()
     if having and cycles - having >= _UNRECORDED * cycles:
         yield (
-            f"{cycles - having} of {cycles} cycles of {role.label} hold no device work; "
+            f"{cycles - having} of {cycles} steps of {role.label} have no device work; "
             "it was probably not recorded there."
         )
 
@@ -326,8 +326,8 @@ def cautions(base: ProcessSteps, new: ProcessSteps, missing: Unrecorded) -> Iter
     if set(on_device) == {True, False}:
         host, device = (new, base) if on_device[0] else (base, new)
         yield (
-            f"Cycles of {host.label} last as the host marks them, those of {device.label} as the "
-            "device works: their lengths are of different things."
+            f"Steps of {host.label} are timed on the host, those of {device.label} on the device: "
+            "step times are not comparable."
         )
     for role, other, sorts in ((base, new, missing.base), (new, base, missing.new)):
         if sorts:
@@ -341,7 +341,7 @@ def cautions(base: ProcessSteps, new: ProcessSteps, missing: Unrecorded) -> Iter
         if OPERATORS in sorts or (HOST_EVENTS in sorts and "cpu_operator" in classes):
             yield (
                 f"{other.label} recorded operators, which costs host time: part of the difference "
-                "may be the recording."
+                "may be profiler overhead."
             )
 
 

@@ -296,36 +296,66 @@ def _rows(base: pl.DataFrame, new: pl.DataFrame, unlike: AbstractSet[str]) -> di
     }
 
 
-def judge_lengths(lengths: CycleTimes, unit: str = "cycle") -> StepTimeTest:
-    """The verdict on lengths of cycles, or what else the `unit` is called, without any notes."""
-    name, same = unit.capitalize(), lengths.base_ns == lengths.new_ns
+UNEQUAL_WORK = "The steps of the two runs do not do the same work."
+NO_LENGTHS = "Step time is not recorded on both sides."
+
+
+def judge_lengths(lengths: CycleTimes) -> StepTimeTest:
+    """The verdict on lengths of steps, without any notes."""
+    same = lengths.base_ns == lengths.new_ns
     scale, interval = lengths.base_mean_ns / 100, None
     if lengths.interval_ns is not None and scale:
         interval = (lengths.interval_ns[0] / scale, lengths.interval_ns[1] / scale)
-    # One cycle has no scatter, and yet a run does not differ from itself.
+    # One step has no scatter, and yet a run does not differ from itself.
     p_value = 1.0 if same and lengths.base_ns else lengths.p_value
     cycle_time = CycleTime(*lengths.means_ns, lengths.change_pct, interval, p_value, lengths.steady)
     if not (lengths.base_ns and lengths.new_ns):
-        return StepTimeTest(
-            "incomparable", f"How long {unit}s take is not recorded on both sides.", cycle_time
-        )
+        return StepTimeTest("incomparable", NO_LENGTHS, cycle_time)
     if p_value is None:
-        reason = f"One {unit} on a side cannot be told from noise: {_amounts(lengths)}."
+        means, by = times(*lengths.means_ns), change(*lengths.means_ns)
+        reason = f"One step in a run is too few to tell a change: {means} ({by})."
         return StepTimeTest("incomparable", reason, cycle_time)
-    is_longer = lengths.new_mean_ns > lengths.base_mean_ns
     verdict = "no_change"
     if p_value < ALPHA:
+        is_longer = lengths.new_mean_ns > lengths.base_mean_ns
         verdict = "regression" if is_longer else "improvement"
-        reason = f"{name}s take {'longer' if is_longer else 'less'}: {_amounts(lengths)}."
-        reason += exact_words(lengths)
-    elif same:
-        reason = f"{name} time is the same: {units.brief_ns(lengths.new_mean_ns)}."
-    elif cycle_change(lengths) == "none":
-        reason = f"{name} time is the same within noise: {_amounts(lengths)}."
-    else:
-        reason = f"{name}s are too uneven to tell a change: {_amounts(lengths)}."
-        reason += too_few_words(lengths)
-    return StepTimeTest(verdict, reason, cycle_time)
+    return StepTimeTest(verdict, step_time_sentence(lengths, verdict), cycle_time)
+
+
+def step_time_sentence(lengths: CycleTimes, verdict: str) -> str:
+    """What became of step time by a verdict of `VERDICTS`: its change and how sure that is."""
+    base_ns, new_ns = lengths.means_ns
+    means, by = times(base_ns, new_ns), change(base_ns, new_ns)
+    interval = ""
+    if lengths.interval_ns is not None:
+        low, high = lengths.interval_ns
+        bounds = f"{units.brief_ns(low)} to {units.brief_ns(high)}"
+        if base_ns:
+            bounds = interval_pct(100 * low / base_ns, 100 * high / base_ns)
+        interval = f"95 % interval {bounds}"
+    if verdict in {"regression", "improvement"}:
+        sure = f" ({interval})" if interval else ""
+        return f"Steps take {longer_by(base_ns, new_ns)}, {means}{sure}.{exact_words(lengths)}"
+    if lengths.base_ns == lengths.new_ns:
+        return f"No change in step time: {units.brief_ns(new_ns)} in both runs."
+    state = cycle_change(lengths)
+    estimate = f"{by}, {interval}" if interval else by
+    if state == "none":
+        noise = f"{means}, within noise"
+        return f"No change in step time ({noise}{f'; {interval}' if interval else ''})."
+    if state == "doubtful":
+        return f"Step time drifts within the runs, so {means} ({estimate}) may be noise."
+    return (
+        f"Step time varies too much to tell a change, {means} ({estimate}).{too_few_words(lengths)}"
+    )
+
+
+def longer_by(base_ns: float, new_ns: float) -> str:
+    """How much longer or shorter something takes: `37.1 % longer`, `6.4 times as long`."""
+    by = change(base_ns, new_ns)
+    if by.endswith(" x"):
+        return f"{by.removesuffix(' x')} times as long"
+    return f"{by.lstrip('+-')} {'longer' if new_ns > base_ns else 'less time'}"
 
 
 def exact_words(lengths: CycleTimes) -> str:
@@ -350,30 +380,30 @@ def too_few_words(lengths: CycleTimes) -> str:
         return ""
     counts = f"{new} steps" if base == new else f"{base} and {new} steps"
     return (
-        f" {counts} a side can at best give p = {lengths.least_p:.2g}: record at least "
+        f" {counts} in each run can at best give p = {lengths.least_p:.2g}: record at least "
         f"{fewest_steps(ALPHA)} after warm-up."
     )
 
 
 _VERDICTS = {"slower": "regression", "faster": "improvement"}
-_CYCLES = {"mean": "Cycles, rare slow ones included,", "fast": "Fast cycles"}
+_STEPS = {"mean": "Steps, rare slow ones included,", "fast": "Fast steps"}
 _NOT_IN_TURN = (
-    "Runs of both sides did not take turns: what changed about the machine meanwhile counts as a "
+    "The runs of base and new did not alternate: a change of the machine in between counts as a "
     "change of the program."
 )
 _ONE_RUN = (
-    "Judged by plain cycles, without the profiler, of one run a side: runs of one program differ "
-    "too, which one of each cannot show."
+    "Measured on unprofiled steps, one run each. Equal runs differ too, which one run of each "
+    "cannot show."
 )
 
 
 def judge_plain(plain: ComparedRuns) -> StepTimeTest:
-    """The verdict on cycles without the profiler."""
+    """The verdict on unprofiled steps."""
     result = plain.result
     if isinstance(result, CycleTimes):
         judged = judge_lengths(result)
         time = replace(judged.cycle_time, by=PLAIN)
-        reason = f"{judged.reason} Plain cycles, of one run a side."
+        reason = f"{judged.reason} Measured on unprofiled steps, one run each."
         notes = (_ONE_RUN,)
         return replace(judged, reason=reason, cycle_time=time, notes=notes)
     leading = result.leading
@@ -404,41 +434,32 @@ def decision_sentence(decision: Decision) -> str:
     leading, runs = decision.leading, decision.runs
     many = f"{runs[0]}" if runs[0] == runs[1] else f"{runs[0]} and {runs[1]}"
     of = f"{many} runs a side"
-    what = _CYCLES.get(leading.statistic, "Cycles")
+    what = _STEPS.get(leading.statistic, "Steps")
     by = change(leading.base_ns, leading.new_ns)
-    amounts = f"{times(leading.base_ns, leading.new_ns)} ({by}"
+    means = times(leading.base_ns, leading.new_ns)
+    interval = ""
     if leading.interval_pct is not None:
-        amounts += f", 99 % interval {interval_pct(*leading.interval_pct)}"
-    amounts += f"; {of})"
+        interval = f"99 % interval {interval_pct(*leading.interval_pct)}; "
     if decision.outcome in _VERDICTS:
-        longer = "longer" if decision.outcome == "slower" else "less"
-        return f"{what} take {longer}: {amounts}."
+        much = longer_by(leading.base_ns, leading.new_ns)
+        return f"{what} take {much}, {means} ({interval}{of})."
+    estimate = f"{by}, {interval or '; '}{of}".replace(", ; ", "; ")
     if decision.outcome == "same":
-        return f"Cycle time is the same within {decision.detect_pct:g} %: {amounts}."
-    return f"Whether cycles take longer is not decided: {amounts}.{_what_decides(decision)}"
+        return f"No change in step time beyond {decision.detect_pct:g} %: {means} ({estimate})."
+    return f"Too uncertain to tell: {means} ({estimate}).{_what_decides(decision)}"
 
 
 def _what_decides(decision: Decision) -> str:
     bounds = decision.typical.interval_pct
     if bounds is not None and max(-bounds[0], bounds[1]) <= decision.detect_pct:
         rare = change(decision.mean.base_ns, decision.mean.new_ns)
-        return f" Most cycles take as long, and rare slow ones make it {rare} in the mean."
+        return f" Most steps take as long as before; rare slow ones change the mean by {rare}."
     more = decision.more_runs
     if any(figure.certain for figure in decision.figures):
-        least = f" Too few runs to be certain of it: {MIN_RUNS} of each side are the least."
+        least = f" At least {MIN_RUNS} runs of each side are needed."
         return (
             least if decision.runs[0] != decision.runs[1] or min(decision.runs) < MIN_RUNS else ""
         )
     return (
         "" if more is None else f" About {units.count_noun(more, 'more runs')} a side would decide."
     )
-
-
-def _amounts(lengths: CycleTimes) -> str:
-    """Both means, their change, and between which bounds it probably is."""
-    means = times(*lengths.means_ns)
-    by = change(*lengths.means_ns)
-    if lengths.interval_ns is None or not lengths.base_mean_ns:
-        return f"{means} ({by})"
-    bounds = interval_pct(*(100 * end / lengths.base_mean_ns for end in lengths.interval_ns))
-    return f"{means} ({by}, 95 % interval {bounds})"

@@ -1,4 +1,4 @@
-"""Whether two roles did the same work per cycle, before anything else is said about them.
+"""Whether two roles did the same work per step, before anything else is said about them.
 
 Where a cycle of one side is several of the other, cycles are put together until both are alike.
 """
@@ -37,7 +37,7 @@ from timesink.model.schema import BEHAVIOUR, HOST_DEVICE
 from timesink.model.units import brief_ns
 
 TOLERANCE = 1.25
-"""Calls per cycle differ when they do so by more than this factor."""
+"""Calls per step differ when they do so by more than this factor."""
 _HOST_TOLERANCE = 3.0
 """The same for system calls and turns on a CPU, which depend on the load as well."""
 _WORTH_A_REMARK = 1.1
@@ -117,7 +117,7 @@ def _check_functions(base: ProcessSteps, new: ProcessSteps, counted: pl.Expr) ->
 
 
 def work_ratio(work: CallsPerCycle) -> Ratio | None:
-    """The ratio of calls per cycle on which most functions agree; None where there is none.
+    """The ratio of calls per step on which most functions agree; None where there is none.
 
     Functions count by number and by the time they stand for on both sides, so neither many small
     ones nor a single large one decide.  Where as much speaks for another ratio, none is known.
@@ -196,12 +196,11 @@ def _type_clash(base: ProcessSteps, new: ProcessSteps) -> str | None:
         f"{role.label} has {' and '.join(f'{share:.0%} {kind}' for kind, share in mix.items())}"
         for role, mix in zip((base, new), mixes, strict=True)
     )
-    return f"Prefill and decode cycles are different work: of the cycles {' and '.join(words)}."
+    return f"Prefill and decode steps are different work: {' and '.join(words)}."
 
 
 _PLAIN = (
-    "Not both sides have a timeline: that cycles hold the same work is taken for granted, and why "
-    "they differ cannot be told."
+    "Not both runs have a timeline: equal work is assumed, and no cause of a change can be named."
 )
 
 
@@ -209,7 +208,7 @@ def _uncounted_workload(base: ProcessSteps, new: ProcessSteps) -> Workload:
     anchors = _anchors(base, new)
     if base.behaviour.is_empty() or new.behaviour.is_empty():
         empty = base if base.behaviour.is_empty() else new
-        return Workload(False, (f"{empty.label} has no cycles.",), None)
+        return Workload(False, (f"{empty.label} has no steps.",), None)
     silent = [role.label for role in (base, new) if not (role.behaviour["calls"] > 0).any()]
     if silent and base.plain and new.plain:
         return Workload(True, (_PLAIN,), None)
@@ -217,7 +216,7 @@ def _uncounted_workload(base: ProcessSteps, new: ProcessSteps) -> Workload:
     if silent:
         reason = f"Calls are not recorded in {' and '.join(silent)}"
     reasons = [
-        f"{reason}, so their work per cycle cannot be compared.",
+        f"{reason}, so their work per step cannot be compared.",
         *([anchors] if anchors else []),
     ]
     # Nothing speaks against the same work where both spend their time in the same functions.
@@ -249,7 +248,7 @@ def _anchors(base: ProcessSteps, new: ProcessSteps) -> str | None:
         return None
     if normalised_name(marks[0] or "") == normalised_name(marks[1] or ""):
         return None
-    return f"Cycles are marked by `{marks[0]}` in {base.label} and by `{marks[1]}` in {new.label}."
+    return f"Steps are marked by `{marks[0]}` in {base.label} and by `{marks[1]}` in {new.label}."
 
 
 def _other_program(
@@ -260,7 +259,7 @@ def _other_program(
         agree = f"of {ratio.functions} functions or families both have, {ratio.agreeing}"
     yield (
         f"{base.label} and {new.label} do not run the same program: {agree} agree on how the work "
-        "per cycle relates."
+        "per step relates."
     )
     yield from _unmatched_remarks(base, new, work, "has nothing like")
     yield from filter(None, [_anchors(base, new)])
@@ -273,8 +272,8 @@ def _other_amount(
     larger, part = (base, new) if ratio.value > 1 else (new, base)
     count = f"{many:.0f}" if many == int(many) else f"{many:.2f}"
     yield (
-        f"One cycle of {larger.label} holds the work of {count} cycles of {part.label}: "
-        f"{ratio.agreeing} of {ratio.functions} functions run that many times as often per cycle."
+        f"One step of {larger.label} does the work of {count} steps of {part.label}: "
+        f"{ratio.agreeing} of {ratio.functions} functions run that many times as often."
     )
     yield from filter(None, [_anchors(base, new), other_mix(base, new)])
     # By which part functions that agree are off from the ratio, at most; a change of name is none.
@@ -283,18 +282,16 @@ def _other_amount(
     agreeing = [value for value in sure if _near(value, ratio.value, _tolerance(work))]
     off = max((abs(value / _plain(ratio.value) - 1) for value in agreeing), default=0.0)
     if off > _EXACT:
-        yield (
-            f"Calls are off from that by up to {off:.0%}: the work is about, not exactly, equal."
-        )
+        yield (f"Call counts differ from that by up to {off:.0%}: the work is only about equal.")
     # What the mean lengths of the cycles come to for the same work.
     before, after = (role.mean_cycle_ns for role in (base, new))
     times = _plain(ratio.value)
     lengths = (before, after * times) if ratio.value > 1 else (before / times, after)
     change = lengths[1] / lengths[0] if lengths[0] else float("nan")
     yield (
-        f"For the same work that is about {brief_ns(lengths[0])} in {base.label} and "
-        f"{brief_ns(lengths[1])} in {new.label}, {change:.2g} times as long, by the mean of all "
-        f"cycles, which are {brief_ns(before)} and {brief_ns(after)} as recorded."
+        f"The same work takes about {brief_ns(lengths[0])} in {base.label} and "
+        f"{brief_ns(lengths[1])} in {new.label}, {change:.2g} times as long; the mean steps "
+        f"as recorded take {brief_ns(before)} and {brief_ns(after)}."
     )
 
 
@@ -305,13 +302,13 @@ def _remarks(
     anchors = _anchors(base, new)
     mix = other_mix(base, new)
     if anchors is not None:
-        yield anchors if mix else f"{anchors} Both hold the same work."
+        yield anchors if mix else f"{anchors} Both do the same work."
     if mix:
         yield mix
     if work.sort != "other" and not _near(ratio.value, 1.0, _WORTH_A_REMARK):
         more, less = (base, new) if ratio.value > 1 else (new, base)
         often = max(ratio.value, 1 / ratio.value)
-        yield f"A cycle of {more.label} makes {often:.2f} times the calls of one of {less.label}."
+        yield f"A step of {more.label} makes {often:.2f} times the calls of a step of {less.label}."
     yield from _unmatched_remarks(base, new, work, "does not run")
     yield from recorded_in_part(base)
     yield from recorded_in_part(new)
@@ -333,14 +330,14 @@ def with_equal_work(
 ) -> tuple[ProcessSteps, ProcessSteps] | None:
     """Both roles, with cycles of the finer one put together; None where that is not possible.
 
-    Groups start where functions run that the other side has once per cycle, so that they are the
+    Groups start where functions run that the other side has once per step, so that they are the
     same unit; without such functions any whole number of consecutive cycles is as good.  Durations
     and calls are summed, counters averaged by time, and only whole groups are kept.
     """
     ratio = workload.work_ratio
     if workload.comparable or ratio is None:
         return None
-    # Not where, say, one model has twice the layers: its loss still runs once per cycle.
+    # Not where, say, one model has twice the layers: its loss still runs once per step.
     work = work_per_cycle(plain_texts(base.behaviour), plain_texts(new.behaviour))
     agreed = None if work is None else work_ratio(work)
     if agreed is None or agreed.support < _AGREEING:
@@ -363,18 +360,18 @@ def _group_cycles(fine: ProcessSteps, coarse: ProcessSteps, many: int) -> Proces
     cycles = first.sort("cycle")
     starts = _group_starts(table, plain_texts(coarse.behaviour), cycles, many)
     if starts is None:
-        groups, how = _consecutive_groups(table, cycles, many), "from the first recorded one on"
+        groups, how = _consecutive_groups(table, cycles, many), "from the first recorded step on"
     else:
         groups = _between(starts, cycles, many)
-        how = f"from where {coarse.label} starts a cycle"
+        how = f"from where {coarse.label} starts a step"
     if groups is None:
         return None
     in_groups = int((groups >= 0).sum())
     number = int(groups.max()) + 1
     note = (
-        f"{number} groups of {in_groups / number:.3g} cycles each stand for the cycles of "
+        f"{number} groups of {in_groups / number:.3g} steps each stand for the steps of "
         f"{fine.label}, "
-        f"{how}; {len(groups) - in_groups} of {len(groups)} cycles are in no whole group."
+        f"{how}; {len(groups) - in_groups} of {len(groups)} steps are in no complete group."
     )
     numbers = pl.DataFrame({"cycle": cycles["cycle"], "group": groups}).filter(pl.col("group") >= 0)
     together = _put_together(table, numbers).cast(fine.behaviour.schema)
@@ -384,7 +381,7 @@ def _group_cycles(fine: ProcessSteps, coarse: ProcessSteps, many: int) -> Proces
 def _group_starts(
     fine: pl.DataFrame, coarse: pl.DataFrame, cycles: pl.DataFrame, many: int
 ) -> NDArray[np.intp] | None:
-    """Places of the cycles that hold what the other side has once per cycle; None without any."""
+    """Places of the cycles that hold what the other side has once per step; None without any."""
     rare = _presence(fine).filter(pl.col("often") * many <= _ONCE)
     usual = _presence(coarse).filter((pl.col("often") >= OFTEN) & (pl.col("calls") <= 2))
     marks = rare.join(usual, ["function", "device"], "semi").select("function", "device")

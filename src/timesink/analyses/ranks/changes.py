@@ -429,13 +429,13 @@ def compare_ranks(base: RankSet, new: RankSet) -> RankChanges:
     ]
     length = pl.col("length").round().cast(pl.Int64).alias("cycle_dur_ns")
     lengths = cycle_times(*(part.select(length).with_row_index("cycle") for part in parts))
-    judged = judge_lengths(lengths, "step")
+    judged = judge_lengths(lengths)
     before, now = (layout.world for layout in layouts)
     if before != now and judged.verdict != "incomparable":
         took = times(lengths.base_mean_ns, lengths.new_mean_ns)
         reason = (
-            f"{before} ranks before and {now} now do not share the work of a step alike. As "
-            f"recorded steps take {took}, which says nothing about speed."
+            f"{before} ranks before and {now} now divide the work of a step differently. As "
+            f"recorded: {took} per step, which says nothing about speed."
         )
         judged = replace(judged, verdict="incomparable", reason=reason)
     late = straggler_changes(base, new, matched=same)

@@ -9,6 +9,7 @@ from statistics import fmean
 import numpy as np
 import polars as pl
 
+from timesink.analyses.comparison.verdict import UNEQUAL_WORK
 from timesink.analyses.statistics import ALPHA, column_means, false_discovery
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.answers.comparison.budget_file import (
@@ -212,7 +213,7 @@ def _match(compared: Compared, budget: Budget) -> BudgetMatch:
     equal, of = PairView(full_pair).pair, budget.of or ("device" if on_device else "host")
     unequal = None
     if not full_pair.workload.comparable and full_pair.equal_work is None:
-        unequal = " ".join(["Cycles do not hold the same work.", *full_pair.workload.reasons[:1]])
+        unequal = " ".join([UNEQUAL_WORK, *full_pair.workload.reasons[:1]])
     roles = (full_pair.new, equal.base, equal.new)
     warm = (full_pair.cycle_times.warm_up[1], *equal.cycle_times.warm_up)
     times = [matching_times(role, budget, of) for role in roles]

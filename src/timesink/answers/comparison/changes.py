@@ -31,7 +31,7 @@ _AMOUNTS = ("device", "base_ns", "new_ns", "calls_base", "calls_new", "p")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A function, or a family of them under unlike names, and its time per cycle on both sides."""
+    """A function, or a family of them under unlike names, and its time per step on both sides."""
 
     name: str
     """The function, the normalised name, or the family."""
@@ -107,7 +107,7 @@ class PairView:
 
     @cached_property
     def changes(self) -> list[Change]:
-        """Functions whose time per cycle changed beyond noise, largest change first.
+        """Functions whose time per step changed beyond noise, largest change first.
 
         A function that one side lacks has not gone where the other side has the same work under
         other names: such functions are told as one family, with all that belongs to it.
@@ -245,7 +245,7 @@ MAX_ROWS = 500
 """Rows of a table; few readers look at more, and a file holds them all."""
 _MAX_ROWS_WITHOUT_METRICS = 5
 """Rows of functions without metrics."""
-NO_FAMILIES = "All names meet: no function is on one side only."
+NO_FAMILIES = "All function names match: none is in one run only."
 """Why the table of families has no rows."""
 _ABSENT = "-"
 _VERDICTS = {
@@ -254,11 +254,11 @@ _VERDICTS = {
     "doubtful": "may be noise",
     "none": "within noise",
     "cannot tell": "cannot tell",
-    "unknown": "too few cycles",
+    "unknown": "too few steps",
 }
 _CHANGED = (
-    f"yes: beyond noise; little: beyond noise, by less than {MIN_SHARE:.0%} of a cycle; noise: "
-    "by no more than noise may do."
+    f"yes: beyond noise; little: beyond noise, by less than {MIN_SHARE:.0%} of a step; noise: "
+    "not more than noise."
 )
 _COMPARED = meanings_of("compared")
 ROLES = meanings_of("roles")
@@ -291,11 +291,11 @@ def pair_blocks(
 def times_block(
     report: PairView, most: int, id_: str = "functions", *, unmeasured: bool = False
 ) -> Table:
-    """Time per cycle of every function, or those without a metric; the largest change first."""
+    """Time per step of every function, or those without a metric; the largest change first."""
     every = report.times.filter(~pl.col("measured")) if unmeasured else report.times
     rows = every.head(most).with_columns(p=either_p("welch_p", "rank_p"))
     calls = zip(map(per_cycle, rows["calls_base"]), map(per_cycle, rows["calls_new"]), strict=True)
-    what = "Functions without metrics" if unmeasured else "Time per cycle"
+    what = "Functions without metrics" if unmeasured else "Time per step"
     values = {
         "function": map(report.label, rows["function"]),
         "verdict": _outcomes(report, rows),
@@ -342,7 +342,7 @@ def families_block(
         **_of_sides(report, rows),
     }
     return listed_table(
-        "name-families", id_, "Names that do not meet, by what they are", rows, values,
+        "name-families", id_, "Names only in one run, by family", rows, values,
         titles=_side_titles(report), total_rows=report.families.height,
         note="" if rows.height else NO_FAMILIES, meanings=_COMPARED,
         rest=report.unrecorded if is_only_table else "",

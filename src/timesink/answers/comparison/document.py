@@ -53,14 +53,14 @@ TABLES: dict[str, Callable[[PairView, int, str], Table]] = {
     "families": partial(changes.families_block, is_only_table=True),
 }
 """Tables that can be asked for alone."""
-_VERDICT = "What changed, and why"
+_VERDICT = "What changed and why"
 _TIMES = "times"
 """Section of the functions."""
 _OF_EQUAL_WORK = (
-    "Numbers here are of equal work; --format csv and report compare the cycles as recorded."
+    "Numbers here are of equal work; --format csv and report compare the steps as recorded."
 )
 _HEADINGS = {
-    "families": "Names that do not meet",
+    "families": "Names only in one run",
     "counters": "Counters",
     "scores": "Functions with counters",
 }
@@ -92,6 +92,10 @@ def comparison_document(
             verdict_of(comparison),
             "plain" if diagnosis is None else causes.tone(diagnosis),
         )
+    is_said = len(comparison.pairs) == 1 and comparison.ranks is None
+    if (gate is None or not gate.options) and is_said and diagnosis and diagnosis.expected is None:
+        # Sentences on a single pair begin with the verdict.
+        lead = ""
     headline = f"{lead}. {comparison.headline}" if lead else comparison.headline
     return _document(comparison, headline, sections, meaning)
 
@@ -202,9 +206,7 @@ def _of_one(
     report, diagnosis, brief = PairView(pair.pair), pair.diagnosis, top is not None
     link = causes.links_to(_TIMES, report.label)
     word = (
-        f"Cycle time: {causes.verdict_sentence(diagnosis).lower()}"
-        if only_edited(diagnosis)
-        else ""
+        f"Step time: {causes.verdict_sentence(diagnosis).lower()}" if only_edited(diagnosis) else ""
     )
     why = causes.why_blocks(
         diagnosis, _sides(pair, report), diagnosis.notes, link, word=word, brief=brief
@@ -219,7 +221,7 @@ def _of_one(
     yield from efficiency_section(pair.efficiency, top, _sides(pair, report))
     pictures = tuple(_cycles(pair, report))
     if pictures and not brief:
-        yield Section("cycles", "Cycles", pictures)
+        yield Section("cycles", "Steps", pictures)
     # Each table under a heading for menus; in text, where there are none, under its own title.
     tables = list(
         changes.pair_blocks(report, top or changes.MAX_ROWS, brief=diagnosis if top else None)
@@ -228,8 +230,7 @@ def _of_one(
     if pair.pair.times.height:
         yield Section(
             _TIMES, "Functions", (*_change_lines(report, diagnosis, top), *functions),
-            "Time per cycle, over all cycles; a cycle in which a function did not run counts as "
-            "zero.",
+            "Mean time per step; a step in which a function did not run counts as zero.",
         )  # fmt: skip
     for block in tables[len(functions) :]:
         yield Section(block.id, block.title if top else _HEADINGS[block.id], (block,))

@@ -91,11 +91,11 @@ def _work_line(change: EfficiencyChange, base: CycleEfficiency, new: CycleEffici
     if change.same_work or (products[0] == products[1] and sizes[0] == sizes[1]):
         lead = "About the same work" if other else "The same work"
         lead += " in another precision" if rounded and not other else ""
-        amounts = f"{products[1]} of matrix products{precision} and {sizes[1]} per cycle"
+        amounts = f"{products[1]} of matrix products{precision} and {sizes[1]} per step"
     else:
         lead = "The work changed"
         amounts = f"{_both(products, flop)} of matrix products{precision}, {_both(sizes, moved)}"
-        amounts += " per cycle"
+        amounts += " per step"
     counts = [
         f"{units.count_noun(rounded, 'operators')} in another precision" if rounded else "",
         f"{units.count_noun(other, 'operators')} with other work" if other else "",
@@ -191,7 +191,7 @@ def operators_block(change: EfficiencyChange, most: int | None, id_: str) -> Tab
         name: [_of_both(row, name) for row in rows.iter_rows(named=True)]
         for name in ("precision", "gflop", "mib", "tflops")
     }
-    title = "Operators that changed, per cycle"
+    title = "Operators that changed, per step"
     return listed_table("operator-changes", id_, title, rows, values, total_rows=every.height)
 
 

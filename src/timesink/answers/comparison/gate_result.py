@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from timesink.analyses.comparison.recorded import only_the_host_is_slower
-from timesink.analyses.comparison.verdict import NARROW
+from timesink.analyses.comparison.verdict import NARROW, UNEQUAL_WORK
 from timesink.analyses.statistics.repeats import Decision
 from timesink.answers.comparison.changes import PairView
 from timesink.answers.comparison.pairing import Compared
@@ -375,7 +375,7 @@ def _unequal(case: Comparison) -> str:
     """That cycles hold other work, and could not be put together until they do; else empty."""
     pairs = [pair.pair for pair in case.pairs if not pair.pair.workload.comparable]
     reasons = [pair.workload.reasons[:1] for pair in pairs if pair.equal_work is None]
-    return " ".join(["Cycles do not hold the same work.", *reasons[0]]) if reasons else ""
+    return " ".join([UNEQUAL_WORK, *reasons[0]]) if reasons else ""
 
 
 def same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:

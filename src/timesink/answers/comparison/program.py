@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ import polars as pl
 from msgspec import structs
 
 from timesink.analyses.comparison import Signals, signals_of
-from timesink.answers.causes import cause_name
+from timesink.answers.causes import cause_name, lower_first
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.views import listed_table
 from timesink.model import units
@@ -23,11 +24,11 @@ from timesink.output.names import short_names
 from timesink.output.numbers import first_nodes, numbers, words
 
 _NS_PER_US = 1000.0
-NO_PROGRAM = "No timeline tells what these programs call."
+NO_PROGRAM = "The program is not known: no timeline with calls was recorded."
 _SAME = "The recorded calls are the same"
-_DONE_OTHERWISE = "The same operators are called, and done otherwise"
+_DONE_OTHERWISE = "The same operators run with different kernels"
 _KERNELS_ONLY = "The kernels are the same"
-_REPEAT = "The host was {pace}: record both runs again before looking for code."
+_REPEAT = "The host was {pace}: record both runs again before you look at the code."
 _NEARLY_ALL = 0.8
 """Part of the change from which on stretches of host code are all of it."""
 _OPERATORS = {"conv": "convolution", "mm": "matrix product", "linear": "matrix product"}
@@ -54,7 +55,7 @@ def program_lines(
     if not times.base_ns and not times.new_ns:
         return lines
     if change.device_verdict == "same":
-        return [*lines, f"Device time per cycle is the same ({took})."]
+        return [*lines, f"Device time per step is unchanged ({took})."]
     low, high = times.interval_pct or (0.0, 0.0)
     if change.device_verdict == "uneven":
         between = units.interval_pct(low, high)
@@ -62,7 +63,7 @@ def program_lines(
         return [*lines, varies]
     by = units.change(times.base_ns, times.new_ns)
     bounds = units.interval_pct(low, high)
-    return [*lines, f"Device time per cycle: {took} ({by}, 95 % interval {bounds})."]
+    return [*lines, f"Device time per step: {took} ({by}, 95 % interval {bounds})."]
 
 
 def _host_change(*, longer: bool, why: Diagnosis | None) -> str:
@@ -89,9 +90,9 @@ def _host_change(*, longer: bool, why: Diagnosis | None) -> str:
         return f"; {'' if of_it else f'{lead} '}{', and '.join(named)}."
     pace = [] if why is None else [pace for pace in why.paces if pace.device == HOST_DEVICE]
     if pace:
-        return f". {pace[0].sentence}"
+        return f". Cause: {lower_first(pace[0].sentence)}"
     if causes:
-        return f". The host was {'slower' if longer else 'faster'}."
+        return "."
     return f". {_REPEAT.format(pace='slower' if longer else 'faster')}"
 
 
@@ -125,9 +126,9 @@ def _program_line(change: ProgramChange) -> str:
         chosen = f" {_choices_told(change)}." if change.choices else ""
         return f"{_SAME if change.certain else _KERNELS_ONLY}.{chosen}"
     first, *other_edits = change.edits
-    more = f", and {units.count_noun(len(other_edits), 'more edits')} below" if other_edits else ""
+    more = f"; {units.count_noun(len(other_edits), 'more changes')} below" if other_edits else ""
     changed = _DONE_OTHERWISE if first.cause == "kernel_choice" else "The program changed"
-    return f"{changed}: {edit_told(first)}{more}."
+    return f"{changed}: {lower_first(edit_told(first))}{more}."
 
 
 def _choices_told(change: ProgramChange) -> str:
@@ -141,18 +142,26 @@ def _choices_told(change: ProgramChange) -> str:
     kernels = "another kernel" if places == 1 else "other kernels"
     number = "one" if places == 1 else str(places)
     plural = "s" if places > 1 else ""
-    return f"{library} chose {kernels} for {number} {noun}{plural}, without effect{amount}"
+    return f"{library} chose {kernels} for {number} {noun}{plural}, with no effect on time{amount}"
 
 
 def edit_told(edit: ProgramEdit) -> str:
-    """An edit with its place and what it adds."""
+    """An edit with its place and what it adds; of layers only how many there are."""
+    layers = _LAYERS.match(edit.sentence)
+    parts = [edit.sentence if layers is None else layers[0]]
+    if layers is None or not edit.place.startswith("in the step"):
+        parts.append(edit.place)
     adds = []
     if units.brief_ns(abs(edit.device_ns)) != "0 ns":
         adds.append(f"{units.signed_ns(edit.device_ns)} of device work")
     if edit.waits:
-        adds.append(f"{edit.waits:+.3g} waits")
-    cost = f" ({', '.join(adds)} per cycle)" if adds else ""
-    return f"{edit.sentence}, {edit.place}{cost}"
+        adds.append(f"{edit.waits:+.3g} waits for the device")
+    if adds:
+        parts.append(f"{' and '.join(adds)} per step")
+    return ", ".join(parts)
+
+
+_LAYERS = re.compile(r"\S+ (?:more|fewer) layers? \(\d+ → \d+\)")
 
 
 # -- as blocks -------------------------------------------------------------------------------------
@@ -181,7 +190,7 @@ def program_section(
 
 
 def edits_block(change: ProgramChange, most: int | None = None) -> Table:
-    """Every edit with its place, its calls and what it adds per cycle."""
+    """Every edit with its place, its calls and what it adds per step."""
     rows = change.edits[:most]
     amounts = {
         name: [getattr(edit, name) for edit in rows] for name in ("launches", "waits", "bytes")
@@ -194,7 +203,7 @@ def edits_block(change: ProgramChange, most: int | None = None) -> Table:
         **{name: column if any(column) else None for name, column in amounts.items()},
     }
     return listed_table(
-        "program-edits", "edits", "Edits of the program, per cycle", rows, values,
+        "program-edits", "edits", "Program changes, per step", rows, values,
         total_rows=len(change.edits), note=_rest(change), whole=True,
     )  # fmt: skip
 
@@ -202,9 +211,9 @@ def edits_block(change: ProgramChange, most: int | None = None) -> Table:
 def _rest(change: ProgramChange) -> str:
     """What of the change is in calls that both programs make."""
     device, host = (units.signed_ns(ns) for ns in (change.same_device_ns, change.same_host_ns))
-    text = f"The same calls with another duration: device {device}, host {host} per cycle."
-    varying = units.count_noun(change.varying, "sorts of calls")
-    return f"{text} {varying} vary from cycle to cycle." if change.varying else text
+    text = f"Unchanged calls: device time {device}, host time {host} per step."
+    varying = units.count_noun(change.varying, "call sites")
+    return f"{text} {varying} vary from step to step." if change.varying else text
 
 
 def kinds_block(change: ProgramChange, most: int | None = None) -> Table:
@@ -218,13 +227,13 @@ def kinds_block(change: ProgramChange, most: int | None = None) -> Table:
         "period": [_period(kind) for kind in kinds],
     }
     return listed_table(
-        "cycle-kinds", "kinds", "Kinds of cycles", (), values, total_rows=len(change.kinds)
+        "cycle-kinds", "kinds", "Step types", (), values, total_rows=len(change.kinds)
     )
 
 
 def _period(kind: CycleKinds) -> str:
     periods = {period for period in (kind.base_period, kind.new_period) if period}
-    return ", ".join(f"one cycle in {period}" for period in sorted(periods)) or "unevenly"
+    return ", ".join(f"one step in {period}" for period in sorted(periods)) or "unevenly"
 
 
 def tree_block(
@@ -241,7 +250,7 @@ def tree_block(
     )
     tree = Tree(
         "program-calls",
-        "Calls of both programs, per cycle",
+        "Calls of both programs, per step",
         tuple(rows["depth"]),
         words(map(short_names, rows["name"])),
         words(rows["state"]),
@@ -368,7 +377,7 @@ class ExactAmount:
     rest: str
     """What it is of, or what became of the bytes."""
     is_size: bool = False
-    per: str = " per cycle"
+    per: str = " per step"
     missing: str = _NO_DEVICE
     """What to record where it is not known."""
 
@@ -379,7 +388,7 @@ class ExactAmount:
     def of(self, base: float, new: float) -> str:
         """Both sides of it."""
         if base == new:
-            return f"{self.phrase(new)}{self.per}, as before"
+            return f"{self.phrase(new)}{self.per}, unchanged"
         what = " ".join(filter(None, (self.things, self.rest)))
         by = f"{'+' if new > base else '-'}{self.text(abs(new - base))}"
         return f"{from_to(self.text(base), self.text(new))} {what}{self.per} ({by})"
@@ -437,4 +446,4 @@ def _amounts_told(sides: tuple[Signals, Signals], signal_names: frozenset[str]) 
         else:
             yield what.of(base, new)
     for per, texts in same.items():
-        yield f"{', '.join(texts)}{per}, as before"
+        yield f"{', '.join(texts)}{per}, unchanged"

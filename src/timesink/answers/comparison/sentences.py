@@ -10,9 +10,17 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.comparison import Pair
-from timesink.analyses.comparison.verdict import exact_words, too_few_words
+from timesink.analyses.comparison.verdict import NO_LENGTHS, UNEQUAL_WORK, step_time_sentence
 from timesink.analyses.statistics import ALPHA
-from timesink.answers.causes import cause_name
+from timesink.answers.causes import (
+    VERDICTS,
+    cause_name,
+    checks,
+    first_clause,
+    is_open,
+    lower_first,
+    verdict_sentence,
+)
 from timesink.answers.comparison.changes import Change, PairView, counters_meanwhile
 from timesink.answers.comparison.pairing import Compared, pair_names, processes
 from timesink.answers.comparison.program import program_lines
@@ -30,18 +38,26 @@ _MAX_COUNTERS = 3
 _SURE = 0.5
 """Confidence in cycles from which on they need no remark."""
 _SAME_CALLS = 0.05
-"""Calls per cycle that differ by less are told as the same."""
-_NO_LENGTHS = "How long cycles take is not recorded on both sides."
+"""Calls per step that differ by less are told as the same."""
 _WORDS = {
-    "longer": "longer cycles",
-    "shorter": "shorter cycles",
-    "doubtful": "a doubtful change of cycle time",
-    "none": "the same cycle time within noise",
-    "cannot tell": "cycles too uneven to tell",
-    "unknown": "too few cycles to tell",
+    "longer": "longer steps",
+    "shorter": "shorter steps",
+    "doubtful": "drifting steps, where a change is not decided",
+    "none": "no change in step time",
+    "cannot tell": "steps that vary too much to tell a change",
+    "unknown": "too few steps to tell a change",
+}
+_STATE_VERDICTS = {
+    "longer": VERDICTS["regression"],
+    "shorter": VERDICTS["improvement"],
+    "doubtful": "Not decided",
+    "none": VERDICTS["no_change"],
+    "cannot tell": "Not decided",
+    "unknown": VERDICTS["incomparable"],
 }
 _LONGER = {"regression": True, "improvement": False}
-_UNEQUAL = "cycles that do not hold the same work"
+_UNEQUAL = "steps that do not do the same work"
+_WHAT_DECIDES = "More steps, unprofiled steps or `timesink ab` would decide."
 _MAX_NAMED = 3
 _FAR = 1.5
 """A pair is told for itself whose cycle time changed by this much more than any other."""
@@ -54,64 +70,99 @@ _MIN_SHARE = 0.05
 
 
 def pair_headline(pair: Pair, why: Diagnosis | None = None) -> str:
-    """Whether the work is the same, how cycle time changed, what explains it or changed most."""
+    """Whether the work is the same, how step time changed, what explains it or changed most."""
     return " ".join(summary_sentences(PairView(pair), why))
 
 
 def summary_sentences(report: PairView, why: Diagnosis | None = None) -> list[str]:
-    """The answer on one pair: unequal work if there is any, cycle time, then why or what changed.
+    """The answer on one pair: unequal work if there is any, step time, then why or what changed.
 
-    Where a diagnosis names a cause or an anomaly, that is said, and no other figure of a counter.
+    A change of the program comes before its device time, and that before the time of steps; where
+    the program is the same, step time is the news.  Where a diagnosis names a cause or an anomaly,
+    that is said, and no other figure of a counter.
     """
     if why is not None and why.is_unfit:
-        return [why.reason]
-    unequal = " ".join(
-        ["Cycles do not hold the same work.", *report.full_pair.workload.reasons[:1]]
-    )
+        return [with_verdict(why.reason, verdict_sentence(why))]
+    unequal = " ".join([UNEQUAL_WORK, *report.full_pair.workload.reasons[:1]])
     if not report.comparable:
-        base, new = report.pair.cycle_times.base_mean_ns, report.pair.cycle_times.new_mean_ns
-        text = f"As recorded they take {units.times(base, new)}, which says nothing about speed."
-        lines = [unequal, text if base and new else _NO_LENGTHS]
-        return lines if why is None else [*slowdown_sentences(why), *lines]
-    text = _cycle_words(report)
+        return _incomparable_lines(report, unequal, why)
+    text = _step_words(report)
     program = None if why is None else why.program
     longer = {"longer": True, "shorter": False}.get(report.verdict.cycles)
-    if why is not None and (report.pair.plain is not None or why.corrected is not None):
-        text, longer = why.reason, _LONGER.get(why.verdict)
+    word, is_grouped = _STATE_VERDICTS[report.verdict.cycles], report.pair is not report.full_pair
+    is_too_few = why is not None and is_grouped and why.verdict == "incomparable"
+    if why is not None and (report.pair.plain or why.corrected or is_too_few):
+        text, word, longer = why.reason, verdict_sentence(why), _LONGER.get(why.verdict)
+    if is_grouped and not is_too_few:
+        text = f"Grouped to equal work, {lower_first(text)}"
+    if why is not None and why.expected is None:
+        text = with_verdict(text, word)
     first = [] if program is None else program_lines(program, longer=longer, why=why)
-    if report.full_pair.equal_work is not None:
-        text = f"Put together to equal work, {text[0].lower()}{text[1:]}"
-    lines = [*first, text] if report.full_pair.workload.comparable else [unequal, *first, text]
+    is_news = program is not None and (not program.same or program.device_verdict != "same")
+    answer = [*first, text] if is_news else [text, *first]
+    is_equal = report.full_pair.workload.comparable or is_too_few
+    lines = answer if is_equal else [unequal, *answer]
     if why is not None and why.expected is not None:
         lines = [*slowdown_sentences(why), *lines]
     elif why is not None and (why.causes or why.anomalies):
-        lines.append(_why_line(why))
+        lines += _cause_lines(why, lines)
     elif not report.verdict.nothing and report.pair.times.height and not (why and why.paces):
         # Counters and devices that a diagnosis gives figures of.
         symptoms = () if why is None else why.symptoms
         lines.append(
             _changed_line(report, {(symptom.metric, symptom.device) for symptom in symptoms})
         )
-    return [*lines, *_paces_left(why, lines)]
+    return [*lines, *_paces_left(why, lines), *_last_line(why)]
+
+
+def _incomparable_lines(report: PairView, unequal: str, why: Diagnosis | None) -> list[str]:
+    """That the work is unequal, and what steps take as recorded."""
+    base, new = report.pair.cycle_times.base_mean_ns, report.pair.cycle_times.new_mean_ns
+    text = f"As recorded: {units.times(base, new)} per step, which says nothing about speed."
+    lines = [text if base and new else NO_LENGTHS]
+    if why is None:
+        return [unequal, *lines]
+    if why.expected is not None:
+        return [*slowdown_sentences(why), unequal, *lines]
+    return [with_verdict(unequal, VERDICTS["incomparable"]), *lines]
+
+
+def with_verdict(text: str, word: str) -> str:
+    """A sentence on step time after the word of its verdict; `No change in ...` has it already."""
+    return text if text.startswith("No change") else f"{word}: {lower_first(text)}"
 
 
 def _paces_left(why: Diagnosis | None, lines: Sequence[str]) -> list[str]:
-    """What takes longer or less for everything alike, where no line says so."""
+    """What takes longer or less throughout, where no line says so."""
     paces = () if why is None else why.paces
-    return [pace.sentence for pace in paces if pace.sentence not in " ".join(lines)]
+    joined = " ".join(lines).lower()
+    rest = [pace.sentence for pace in paces if pace.sentence.lower() not in joined]
+    if why is None or why.verdict not in _LONGER or "Cause: " in " ".join(lines):
+        return rest
+    return [f"Cause: {lower_first(sentence)}" for sentence in rest[:1]] + rest[1:]
+
+
+def _last_line(why: Diagnosis | None) -> list[str]:
+    """The first thing to do about a slowdown, or what decides whether there is one."""
+    if why is None or why.expected is not None:
+        return []
+    if why.verdict == "regression":
+        return [first_clause(advice) for advice in checks(why)[:1]]
+    is_undecided = is_open(why) and "would decide" not in why.reason
+    return [_WHAT_DECIDES] if is_undecided and "record at least" not in why.reason else []
 
 
 def slowdown_sentences(why: Diagnosis) -> list[str]:
-    """How much slower cycles are than somebody expected, and why."""
+    """How much slower steps are than somebody expected, and why."""
     if why.expected is None:
         return []
     slower = units.brief_ns(why.expected.slower_ns)
-    first = f"Cycles take {slower} longer than their workload explains."
-    return [first, *([_why_line(why)] if why.causes or why.anomalies else [])]
+    first = f"Steps take {slower} longer than their workload explains."
+    return [first, *(_cause_lines(why, ()) if why.causes or why.anomalies else [])]
 
 
-def _why_line(why: Diagnosis) -> str:
-    """The first cause, or else the first anomaly, in a sentence."""
+def _cause_lines(why: Diagnosis, lines: Sequence[str]) -> list[str]:
+    """The first cause with its amount, or else the first anomaly; nothing that `lines` say."""
     seen = {
         anomaly.cause: f"({anomaly.device}: "
         f"{units.amounts(anomaly.base, anomaly.new, anomaly.unit)})"
@@ -119,41 +170,40 @@ def _why_line(why: Diagnosis) -> str:
     }
     if not why.causes:
         first = why.anomalies[0].cause
-        return f"No cause has evidence; around it: {cause_name(first)} {seen[first]}."
-    cause, *other_causes = why.causes
-    is_told = why.expected is not None or why.verdict in {"regression", "improvement"}
-    lead = "First cause" if is_told else "What did change"
-    named = " ".join(filter(None, (cause_name(cause.cause), seen.get(cause.cause))))
-    more = f", {units.count_noun(len(other_causes), 'more causes')} below" if other_causes else ""
-    cost = f", {units.signed_ns(cause.explained_ns)} per cycle" if cause.explained_ns else ""
-    return f"{lead}: {named}{cost}{more}."
+        return [f"No cause found; what differs: {lower_first(cause_name(first))} {seen[first]}."]
+    has_changed = why.expected is not None or why.verdict in _LONGER
+    # What cost time is no cause of an improvement, nor the other way round.
+    is_longer = _LONGER.get(why.verdict, True)
+    causes = [
+        cause
+        for cause in why.causes
+        if not has_changed or not cause.explained_ns or (cause.explained_ns > 0) == is_longer
+    ]
+    if not causes:
+        return []
+    cause, *other_causes = causes
+    is_edit = why.program is not None and any(
+        edit.cause == cause.cause for edit in why.program.edits
+    )
+    if not has_changed and is_edit:
+        return []
+    if cause.place and any(cause.place in line for line in lines):
+        return []
+    name = " ".join(filter(None, (lower_first(cause_name(cause.cause)), seen.get(cause.cause))))
+    cost = f", {units.signed_ns(cause.explained_ns)} per step" if cause.explained_ns else ""
+    more = f"; {units.count_noun(len(other_causes), 'more causes')} below" if other_causes else ""
+    return [f"{'Cause' if has_changed else 'Largest difference'}: {name}{cost}{more}."]
 
 
-def _cycle_words(report: PairView) -> str:
-    cycles, state = report.pair.cycle_times, report.verdict.cycles
-    base, new = cycles.base_mean_ns, cycles.new_mean_ns
-    lengths, by = units.times(base, new), units.change(base, new)
-    low, high = cycles.interval_ns or (0, 0)
-    bounds = f"95 % interval {units.brief_ns(low)} to {units.brief_ns(high)}"
-    if base:
-        bounds = f"95 % interval {units.interval_pct(low / (base / 100), high / (base / 100))}"
-    interval = by if cycles.interval_ns is None else f"{by}, {bounds}"
-    if report.verdict.nothing and state == "none":
-        return f"Both runs are the same within noise: cycles take {lengths} ({interval})."
-    if state in {"longer", "shorter"}:
-        how = f"{by.lstrip('+-')} {'longer' if new > base else 'less'}"
-        how = f"{by.removesuffix(' x')} times as long" if by.endswith(" x") else how
-        return f"Cycles take {how}: {lengths} ({bounds}).{exact_words(cycles)}"
-    if state == "doubtful":
-        return f"Cycles take {lengths} ({interval}): this may be noise, as levels wander."
+def _step_words(report: PairView) -> str:
+    """What became of step time, as the numbers that are told say."""
+    lengths, state = report.pair.cycle_times, report.verdict.cycles
+    base, new = lengths.base_mean_ns, lengths.new_mean_ns
     if state == "unknown":
-        few = f"Cycles take {lengths}; one cycle on a side cannot be told from noise."
-        return few if base and new else _NO_LENGTHS
-    if state == "none":
-        return f"Cycle time is the same within noise: {lengths} ({interval})."
-    text = f"Cycles take {lengths} ({interval})"
-    uneven = "they are too uneven to tell whether that changed"
-    return f"{text}: {uneven}.{too_few_words(cycles)}"
+        few = f"One step in a run is too few to tell a change: {units.times(base, new)}."
+        return few if base and new else NO_LENGTHS
+    verdict = {"longer": "regression", "shorter": "improvement"}.get(state, "no_change")
+    return step_time_sentence(lengths, verdict)
 
 
 # -- what changed most -----------------------------------------------------------------------------
@@ -164,7 +214,7 @@ def _changed_line(report: PairView, named: Collection[tuple[str, str]]) -> str:
     numbers = {"functions": len(report.changes), "counters": len(report.counters)}
     counts = [units.count_noun(number, things) for things, number in numbers.items() if number]
     if not counts:
-        return "No function or counter of its own changed beyond noise."
+        return "No single function or counter changed beyond noise."
     most = [
         f"{cut_middle(report.name(change))} on {change.device} ({time_per_cycle(report, change)})"
         for change in report.changes[:1]
@@ -183,11 +233,11 @@ def _changed_line(report: PairView, named: Collection[tuple[str, str]]) -> str:
 
 
 def time_per_cycle(report: PairView, change: Change) -> str:
-    """Time per cycle on both sides, or on the one that has the function."""
+    """Time per step on both sides, or on the one that has the function."""
     if change.runs_on != "both":
         length = units.brief_ns(change.base_ns + change.new_ns)
-        return f"only in {report.side_name(change.runs_on)}, {length} per cycle"
-    return f"{units.times(change.base_ns, change.new_ns)} per cycle"
+        return f"only in {report.side_name(change.runs_on)}, {length} per step"
+    return f"{units.times(change.base_ns, change.new_ns)} per step"
 
 
 def counter_amounts(row: Mapping[str, Any]) -> str:
@@ -248,7 +298,7 @@ def _line(report: PairView, change: Change) -> str:
         text += f", {units.per_cycle(base)} → {units.per_cycle(new)} calls"
     if change.level == "exact" or set(change.names_base) == set(change.names_new):
         return text
-    return f"{text}, other {'functions' if change.device == HOST_DEVICE else 'kernels'}"
+    return f"{text}, with different {'functions' if change.device == HOST_DEVICE else 'kernels'}"
 
 
 # -- what was compared, and what to know of it -----------------------------------------------------
@@ -261,16 +311,16 @@ def subject(report: PairView, identifier: str) -> str:
     sides, anchors = [], []
     for role in (base, new):
         sides.append(
-            f"{role.label} ({units.count_noun(role.behaviour['cycle'].n_unique(), 'cycles')})"
+            f"{role.label} ({units.count_noun(role.behaviour['cycle'].n_unique(), 'steps')})"
         )
         # What marks its cycles, where that is a single thing.
         marks = role.behaviour["anchor"].drop_nulls().unique().to_list()
         mark = cut_middle(report.label(str(marks[0])), LONGEST_NAME) if len(marks) == 1 else ""
-        anchors.append(mark or "unlike calls")
+        anchors.append(mark or "different calls")
     text = f"{named}: {' → '.join(sides)} of {' and of '.join(dict.fromkeys(anchors))}"
     both = (base.anatomy, new.anatomy)
     late = any(anatomy is not None and anatomy.host_spans is not None for anatomy in both)
-    return f"{text}, each until its device work is done" if late else text
+    return f"{text}, each up to the end of its device work" if late else text
 
 
 def both_labels(pair: Pair) -> str:
@@ -291,7 +341,7 @@ def notes(report: PairView) -> list[str]:
         role_notes = [*recorded_role.notes, *role.notes]
         if recorded_role.confidence is not None and recorded_role.confidence < _SURE:
             role_notes.append(
-                f"its cycles were found with a confidence of {recorded_role.confidence:.0%} only"
+                f"its steps were found with a confidence of only {recorded_role.confidence:.0%}"
             )
         side_notes.append((role.label, list(dict.fromkeys(role_notes))))
     of_both = [note for note in side_notes[0][1] if note in side_notes[1][1]]
@@ -302,8 +352,8 @@ def notes(report: PairView) -> list[str]:
     if report.verdict.nothing and report.pair.findings:
         # High scores where nothing differs are a matter of small spreads.
         lines.append(
-            f"Scores reach {report.pair.rows['score'][0]:.0f} though nothing changed beyond noise: "
-            "the score divides by the spread of few cycles, which may be close to nothing."
+            f"Scores reach {report.pair.rows['score'][0]:.0f} with no change beyond noise: "
+            "the score divides by the spread of few steps, which may be close to zero."
         )
     return [*dict.fromkeys(lines)]
 
@@ -359,11 +409,11 @@ def _of_many_pairs(pairs: Sequence[Compared]) -> Iterator[str]:
     ]
     if unlike:
         which = units.join_names(unlike, _MAX_NAMED)
-        yield f"In {which} cycles do not hold the same work and were put together until they do."
+        yield f"In {which} steps do not do the same work and were grouped until they do."
     common = _of_all(reports)
     if common:
         lengths = _ranges(*((change.base_ns, change.new_ns) for change in common))
-        yield f"In all of them {cut_middle(reports[0].name(common[0]))} takes {lengths} per cycle."
+        yield f"In all of them {cut_middle(reports[0].name(common[0]))} takes {lengths} per step."
     # The largest change over all pairs, where nothing else that is said names it.
     place, apart = changed_most(reports), standing_out(reports)
     if place is not None and (apart is None or apart[0] != place):
@@ -510,4 +560,4 @@ def outlier(pairs: Sequence[PairView]) -> tuple[int, str] | None:
     lengths = list(zip(base[place].tolist(), new[place].tolist(), strict=True))
     times_text = units.from_to(*map(units.brief_ns, lengths.pop(who)))
     function = cut_middle(pairs[who].in_words(names[place]))
-    return who, f"{function} takes {times_text} per cycle, elsewhere {_ranges(*lengths)}."
+    return who, f"{function} takes {times_text} per step, elsewhere {_ranges(*lengths)}."

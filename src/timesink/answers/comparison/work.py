@@ -87,7 +87,7 @@ class ComparisonWork:
     timed: tuple[Sequence[TimedRun], Sequence[TimedRun]] | None = None
     """Cycles of several runs of either side."""
     device_ns: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
-    """Device time per cycle of those with a timeline."""
+    """Device time per step of those with a timeline."""
     detect_pct: float | None = None
     """What these were made for; None of others."""
 
@@ -310,7 +310,7 @@ def compare(
 
     >>> import timesink
     >>> same = timesink.compare(timesink.sample(), timesink.sample())
-    >>> same.headline.startswith("The recorded calls are the same.")
+    >>> same.headline.startswith("No change in step time")
     True
     """
     if explore and against:

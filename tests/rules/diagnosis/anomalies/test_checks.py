@@ -36,7 +36,7 @@ class TestDeviceUse:
         anomaly_list, symptoms = both(BASE, side(levels=BUSY))
         assert anomaly_list == ()
         assert symptoms[0].metric == "gpu_usage"
-        assert "neither power nor the time of own kernels rose" in symptoms[0].sentence
+        assert "neither power nor the time of its kernels rose" in symptoms[0].sentence
 
     def test_power_shows_that_others_compute(self):
         assert causes(side(levels=BUSY | {"gpu_power_mw": (400e3, "mW")})) == ["gpu_contention"]

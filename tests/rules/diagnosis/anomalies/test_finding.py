@@ -94,7 +94,7 @@ class TestFaults:
         anomaly = found_of(cause)[0]
         assert "→" in anomaly.sentence
         assert anomaly.sentence.endswith(".")
-        assert anomaly.advice.startswith("See ")
+        assert anomaly.advice.startswith(("Check ", "Find "))
         assert anomaly.evidence[0].metric == anomaly.metric
         assert anomaly.evidence[0].new == anomaly.new
         assert 0.1 <= anomaly.share <= 1

@@ -18,7 +18,7 @@ def test_more_launches_of_a_family_are_found_by_name_and_precision() -> None:
     (cause,) = causes(USUAL, USUAL.but(**{FP32: Call("gpu_compute", 2, 5.0)}))
     assert cause.cause == "kernel_change"
     assert cause.explained_ns == pytest.approx(5 * MS, rel=0.05)
-    assert cause.sentence.startswith("2 more gemm launches per cycle: 0 ns → 5")
+    assert cause.sentence.startswith("2 more gemm launches per step: 0 ns → 5")
     assert f"{FP32} (fp32)" in cause.sentence
     assert cause.claims[0][0] == "device_compute/gemm"
     assert cause.evidence[0].function == FP32
@@ -39,7 +39,7 @@ def test_other_tiles_that_take_as_long_are_no_cause() -> None:
 def test_other_kernels_that_take_longer_are_one() -> None:
     (cause,) = causes(USUAL, USUAL.but(**{GEMM: None, FP32: Call("gpu_compute", 72, 40.0)}))
     assert cause.cause == "kernel_change"
-    assert cause.sentence.startswith("The gemm family runs other kernels")
+    assert cause.sentence.startswith("The gemm family runs different kernels")
     assert f"instead of {GEMM}" in cause.sentence
 
 
@@ -64,7 +64,7 @@ def test_slower_kernels_that_are_fewer_are_not_hidden_by_what_the_host_saves(
         assert set(causes_by_name) == {"kernel_change", "host_code"}
         kernels, host = causes_by_name["kernel_change"], causes_by_name["host_code"]
         assert kernels.explained_ns == pytest.approx(sign * (gemm_ms - 10.5) * MS, rel=0.05)
-        assert kernels.sentence.startswith("The gemm family runs other kernels")
+        assert kernels.sentence.startswith("The gemm family runs different kernels")
         assert "aten::" not in kernels.sentence
         assert ("full precision" in kernels.advice) == (sign > 0)
         assert host.explained_ns == pytest.approx(-sign * 13 * MS, rel=0.1)
@@ -96,7 +96,7 @@ def test_a_clock_that_rose_explains_what_was_gained() -> None:
     assert cause.cause == "gpu_clock"
     assert cause.explained_ns == pytest.approx(-0.8 * 22 * MS, rel=0.05)
     assert cause.sentence.startswith("The clock of GPU 0 rose: gpu_sm_frequency 1 000 → 2 000 MHz.")
-    assert "took 39.6 → 21.9 ms per cycle" in cause.sentence
+    assert "took 39.6 → 21.9 ms per step" in cause.sentence
 
 
 def test_a_clock_of_another_device_explains_nothing() -> None:
@@ -132,7 +132,7 @@ def test_a_busy_processor_explains_the_host_and_its_waiting() -> None:
 def test_one_kernel_that_takes_longer_stands_out() -> None:
     (cause,) = causes(USUAL, USUAL.but(**{GEMM: Call("gpu_compute", 72, 30.0)}))
     assert cause.cause == "kernel_change"
-    assert "in as many launches, while the other kernels keep their pace" in cause.sentence
+    assert "in as many launches, while the other kernels take as long as before" in cause.sentence
 
 
 def test_larger_grids_of_most_kernels_are_another_workload() -> None:

@@ -13,7 +13,7 @@ def test_a_pause_at_the_end_of_each_cycle_is_found_with_the_stretch_to_look_at()
     (cause,) = causes(USUAL, replace(USUAL, gap_ms=10.0))
     assert cause.cause == "host_code"
     assert cause.explained_ns == pytest.approx(10 * MS, rel=0.1)
-    assert "after the last operator of the cycle (aten::cat)" in cause.sentence
+    assert "after the last operator of the step (aten::cat)" in cause.sentence
     place = cause.evidence[0]
     assert (place.kind, place.side) == ("place", "new")
     assert place.start_ns is not None
@@ -55,7 +55,7 @@ def test_a_function_with_most_of_the_time_may_be_to_blame_too() -> None:
 def test_more_calls_are_to_blame() -> None:
     (cause,) = causes(USUAL, USUAL.but(aten__sort=Call("cpu_operator", 30, 5.0)))
     assert cause.cause == "host_code"
-    assert "aten::sort runs 0 → 30 times per cycle" in cause.sentence
+    assert "aten::sort runs 0 → 30 times per step" in cause.sentence
     assert cause.evidence[0].unit == "calls per cycle"
 
 
@@ -166,7 +166,7 @@ def test_gaps_that_grew_beyond_the_others_are_told_one_by_one(few: int) -> None:
 def test_many_new_gaps_are_one_cause() -> None:
     new = {f"aten::new{number}": 4.0 for number in range(5)}
     (cause,) = causes(replace(USUAL, gaps_ms=GAPS), replace(USUAL, gaps_ms={**GAPS, **new}))
-    assert "in 5 places of the cycle, most of it between aten::new" in cause.sentence
+    assert "in 5 places of the step, most of it between aten::new" in cause.sentence
     assert len(cause.evidence) == 4
     assert cause.explained_ns == pytest.approx(20 * MS, rel=0.1)
 
@@ -183,7 +183,7 @@ def test_others_that_left_the_processor_explain_what_was_gained() -> None:
     (cause,) = causes(crowded, USUAL, relieved=(anomaly("cpu_contention", "Host", metric="load"),))
     assert cause.cause == "cpu_contention"
     assert cause.explained_ns == pytest.approx(-40 * MS, rel=0.1)
-    assert cause.sentence.startswith("Others take the processor less: load 99 → 5 %.")
+    assert cause.sentence.startswith("Other processes use the CPU less: load 99 → 5 %.")
     assert (cause.evidence[0].base, cause.evidence[0].new) == (99.0, 5.0)
     assert cause.evidence[0].text == "load of Host: 99 → 5 %"
 
@@ -195,8 +195,8 @@ def test_the_mark_of_a_step_is_told_as_the_time_that_it_stands_for() -> None:
     (cause,) = causes(base, new)
     assert cause.cause == "host_code"
     sentence = (
-        "The host spends 5.06 → 45.4 ms per cycle between recorded calls, in nearly every cycle"
+        "The host spends 5.06 → 45.4 ms per step between recorded calls, in nearly every step"
     )
     assert cause.sentence.startswith(sentence)
-    assert cause.evidence[0].text == "time between recorded calls: 5.06 → 45.4 ms per cycle"
+    assert cause.evidence[0].text == "time between recorded calls: 5.06 → 45.4 ms per step"
     assert cause.evidence[0].function == "ProfilerStep"

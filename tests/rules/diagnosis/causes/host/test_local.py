@@ -1,4 +1,4 @@
-"""What functions of the host gained and lost, as far as it shows in the cycle."""
+"""What functions of the host gained and lost, as far as it shows in the step."""
 
 from __future__ import annotations
 

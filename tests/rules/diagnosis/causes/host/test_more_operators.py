@@ -1,4 +1,4 @@
-"""Other work of a program that computes on the host."""
+"""Different workload of a program that computes on the host."""
 
 from __future__ import annotations
 
