@@ -64,7 +64,7 @@ def _severity_floors(factor: float) -> Iterator[None]:
 
 def _use(load: Callable[[], tuple[resources.Resource, ...]]) -> None:
     setattr(resources, "load_resources", load)  # noqa: B010
-    resources._resource_of.cache_clear()  # noqa: SLF001
+    resources._line_for.cache_clear()  # noqa: SLF001
 
 
 _SEVERITY = "least severity of an anomaly"

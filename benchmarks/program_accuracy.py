@@ -4,7 +4,7 @@
 
 Each folder holds recordings and `pairs.csv`, as `edited_corpus.py` leaves them: what was changed,
 which causes are right, and words of which the answer must hold one to have named the place.
-`--write` writes docs/program_accuracy.md.
+`--write` writes docs/accuracy/program.md.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import Any
 
 import timesink
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "program_accuracy.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "accuracy" / "program.md"
 NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One pair, and what the comparison said first."""
+    """One pair, and what the comparison named first."""
 
     model: str
     change: str
@@ -90,8 +90,8 @@ def summary(name: str, pairs: Sequence[Judged]) -> str:
 
 
 def confusion(pairs: Sequence[Judged]) -> Iterator[str]:
-    """What was done against what was said first, a row for each cause."""
-    yield "| what was changed | pairs | said first |"
+    """What was done against what was named first, a row for each cause."""
+    yield "| what was changed | pairs | named first |"
     yield "|---|---|---|"
     for right in sorted({pair.right[0] for pair in pairs if not pair.equal}):
         cause_pairs = [pair for pair in pairs if pair.right[0] == right]
@@ -113,7 +113,7 @@ def main() -> None:
         pair_sets[name] = list(judge_pairs(Path(folder)))
     titles = (
         *("recordings", "models", "changes", "right first cause", "and its place"),
-        *("equal pairs without an edit", "their device time the same"),
+        *("equal pairs without a program change", "their device time the same"),
     )
     lines = [
         f"| {' | '.join(titles)} |",

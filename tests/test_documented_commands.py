@@ -10,7 +10,7 @@ import timesink
 from timesink.cli import COMMANDS, build_parser
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CALL = re.compile(rf"(?:\$ )?(timesink (?:{'|'.join(COMMANDS)})\b.*)")
 """A line of a code block that calls timesink."""
 ELSEWHERE = ("|", ">", ";", "&&", "2>&1")
