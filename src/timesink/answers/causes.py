@@ -264,7 +264,8 @@ def checks(diagnosis: Diagnosis) -> list[str]:
 
 def lower_first(text: str) -> str:
     """A sentence as it goes on after a colon; abbreviations and names in capitals stay."""
-    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
+    word = text.partition(" ")[0]
+    return text if word[1:] != word[1:].lower() else f"{text[:1].lower()}{text[1:]}"
 
 
 def first_clause(advice: str) -> str:
