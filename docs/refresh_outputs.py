@@ -28,7 +28,8 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 BLOCK = re.compile(
-    r"^<!-- output(?: (?P<lines>\d+))?(?: from (?P<start>[^\n]+?))? -->\n```console\n(?P<text>.*?)^```$",
+    r"^<!-- output(?: (?P<lines>\d+))?(?: from (?P<start>[^\n]+?))? -->\n"
+    r"```console\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 CUT_MARK = "..."
