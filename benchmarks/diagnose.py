@@ -37,7 +37,7 @@ from timesink.lab.score import DiagnosisAnswer, answer_of, diagnose_pairs, misse
 from timesink.model.diagnosis import Diagnosis
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-PAGE = REPOSITORY / "docs" / "diagnosis_accuracy.md"
+PAGE = REPOSITORY / "docs" / "accuracy" / "diagnosis.md"
 _DRAWS = 4
 _SEED = 7
 
@@ -225,34 +225,30 @@ def tried_rows(tried: Sequence[Tried], factors: Sequence[float]) -> Iterator[lis
 def page(faults: str, without: str, quiet: str) -> str:
     return f"""# How often a diagnosis is right
 
-Written by `benchmarks/diagnose.py --write`; [diagnosis.md](diagnosis.md) says how one is made.
+Written by `benchmarks/diagnose.py --write`. [diagnosis.md](../diagnosis.md) says how a diagnosis is made.
 
 ## Recordings with a known fault
 
-Each is compared with a run without the fault. "Right" means that the expected name stands first in
-its list. Runs without a fault should name nothing.
+Each recording is compared with a run without the fault. "Right" means that the expected name stands
+first in its list. For runs without a fault, nothing should be named.
 
 {faults}
 ## Every fault left out once
 
-These constants decide whether something is named; the method has others, such as the capacity of
-links, which are facts or floors. Each is multiplied by half to two, the others as they are. For
-every case the factors are chosen that give the fewest wrong answers on all *other* cases and on
-pairs without a fault (halves, and even and odd cycles, of one process per run); of several that do
-equally well, the middle. Then the case that was left out is judged with all of them together. Equal
-numbers in a row mean that no answer hinges on that constant; faults of other kinds may.
+These constants decide whether something is named. Each is multiplied by 0.5 to 2, with the others
+unchanged. For every case, factors are chosen that give the fewest wrong answers on all *other* cases
+and on pairs without a fault; of equal ones, the middle. Then the case that was left out is judged
+with these factors. Equal numbers in a row mean that no answer here depends on that constant.
 
 {without}
 ## Pairs without a fault
 
-One run beside itself or cut in two, in both orders where that is another pair, and pairs drawn with
-replacement from the cycles of one run. An alarm is any verdict but `no_change` (or `incomparable`,
-with its reason), and any name in either list.
+A run is compared with itself, cut in two, and resampled with replacement. An alarm is any verdict
+other than `no_change` or `incomparable`, and any name in either list.
 
-Parts of one run are told as such, and another level of one of them is drift, so an alarm there
-needs levels that come and go with the sides. The same cuts are therefore also made to look like two
-runs: another process, another hour. What is found there says how often two recordings of the same
-differ by what a run drifts in itself; a half that took longer did take longer.
+timesink recognises parts of one run and treats a shift between them as drift. So the same cuts are
+also disguised as two runs, with another process and hour. These pairs show how often drift within a
+run raises an alarm. A half that took longer did take longer.
 
 {quiet}"""
 

@@ -1,7 +1,7 @@
 """How often `timesink history` finds a change of level that is there, and one that is not.
 
 Made-up series of rows: python benchmarks/history_accuracy.py [--series N] [--write]
-`--write` puts the table into docs/history.md.
+`--write` puts the table into docs/accuracy/history.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from timesink.analyses.statistics.change_points import level_changes
 
 Noise = Callable[[np.random.Generator, int], np.ndarray]
-PAGE = Path(__file__).parents[1] / "docs" / "history.md"
+PAGE = Path(__file__).parents[1] / "docs" / "accuracy" / "history.md"
 BEGIN, END = "<!-- accuracy -->\n", "<!-- /accuracy -->"
 TWICE = (0, 3)
 """Shapes that are tried with heavy tails as well."""
@@ -52,7 +52,7 @@ NOISES: dict[str, Noise] = {
     "Gaussian": gaussian,
     "heavy tails (t, 3)": heavy,
     "skewed (neighbours)": skewed_noise,
-    "neighbours alike (0.3)": correlated_noise,
+    "correlated neighbours (0.3)": correlated_noise,
 }
 
 

@@ -4,7 +4,7 @@
 
 Each folder holds recordings and `pairs.csv`, as `edited_corpus.py` leaves them: what was changed,
 which causes are right, and words of which the answer must hold one to have named the place.
-`--write` writes docs/program_accuracy.md.
+`--write` writes docs/accuracy/program.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 import timesink
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "program_accuracy.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "accuracy" / "program.md"
 NONE = "none"
 
 

@@ -29,7 +29,7 @@ from timesink.analyses.ranks.summary import RankSummary, summarise_rank
 from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Answer, Plan, Straggler, Truth, ranks_and_truth
 from timesink.lab.score import Rate, rate_of
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "ranks_accuracy.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "accuracy" / "ranks.md"
 LAYOUTS: Mapping[str, Mapping[str, Any]] = {
     "data": {},
     "tensor 4": {"tensor": 4},
@@ -225,9 +225,9 @@ def page(outcomes: Sequence[Outcome]) -> str:
     return f"""# How often stragglers are found
 
 Written by `benchmarks/ranks_accuracy.py --write`: generated runs of {_RANKS} ranks and {_STEPS}
-steps, {seeds} seeds. Each has one straggler - a random rank, an intensity that costs
-{WEAKEST:.0%} to {STRONGEST:.0%} of every step it affects - and clocks of nodes that are up to
-{_SKEW_US / 1e3:.0f} ms apart; layouts take turns, and in half of the runs traces tell their host.
+steps, {seeds} seeds. Each run has one straggler, a random rank that costs {WEAKEST:.0%} to {STRONGEST:.0%} of
+every step it affects. Clocks of nodes are up to {_SKEW_US / 1e3:.0f} ms apart. Layouts alternate, and in half of the
+runs the traces name their host.
 
 - The culprit stands first: {_rate_text(culprit)}.
 - The culprit stands first and its cause is right: {_rate_text(cause)}.
@@ -235,9 +235,8 @@ steps, {seeds} seeds. Each has one straggler - a random rank, an intensity that 
 
 ## By kind of slowness
 
-A collective moves at the pace of its slowest link, and all of its ranks see the same. A slow link
-is located where groups of ranks cross; where all ranks are in one group, or always together,
-nothing that is recorded tells them apart. Such runs are counted below the line, not above.
+All ranks of a collective are as slow as its slowest link. A slow link can be located only where
+groups of ranks cross. Runs with all ranks in one group are therefore counted in a row of their own.
 {by_kind}
 ## By layout
 {by_layout}

@@ -4,7 +4,7 @@
   timesink lab run -o lab/                               two workloads, every fault, two rounds
   timesink lab run -o lab/ --workload denoise --fault cpu_hog python_stall
   timesink lab run -o lab/ --minutes 10                  again: continues where it stopped
-  timesink lab score lab/ -o docs/lab_accuracy.md
+  timesink lab score lab/ -o docs/accuracy/lab.md
   timesink lab ranks -o ranks/ --tensor 4 --straggler slow_clock:37    64 ranks, generated
 
 `run` records programs with and without injected faults.  It needs only PyTorch (`pip install

@@ -202,4 +202,4 @@ def _again(score: LabScore) -> Iterator[str]:
     words += [f"--{name} {value}" for name, value in options if value not in (None, "auto")]
     if score.about:
         yield " ".join(words)
-    yield "timesink lab score lab/ -o docs/lab_accuracy.md"
+    yield "timesink lab score lab/ -o docs/accuracy/lab.md"
