@@ -2,9 +2,10 @@
 
 A block is run when a comment stands above it: `<!-- output -->`, or `<!-- output 12 -->` for the
 first 12 lines of each command, or `<!-- output 12 from Findings -->` for those from the first line
-that begins with a text.  Blocks begin with ```console, commands with `$ timesink`.  All run
-in one temporary folder with the recordings of `_place_recordings`, 100 columns wide.  `--check`
-only says which pages are out of date.  Names of pages restrict either to these.
+that begins with a text.  Blocks begin with ```console, commands with `$ timesink`.  The commands of
+a page run one after the other in a temporary folder with the recordings of `_place_recordings`,
+100 columns wide.  `--check` only says which pages are out of date.  Names of pages restrict either
+to these.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 import timesink
 
@@ -34,86 +35,38 @@ BLOCK = re.compile(
 )
 CUT_MARK = "..."
 """Stands for lines of an output that are not shown."""
-SECONDS_MAX = 120
+MAX_SECONDS = 300
 """A command of a page takes seconds; one that takes longer than this hangs."""
+
+Runner: TypeAlias = Callable[[str], str]
+"""Gives the output of a command line."""
 
 
 def commands_in(block: str) -> list[str]:
-    """The commands of a block, with continuation lines joined as the shell does."""
-    lines = iter(block.splitlines())
-    commands: list[str] = []
-    for line in lines:
-        if line.startswith("$ timesink "):
-            command = line
-            while command.endswith("\\"):
-                command += "\n" + next(lines)
-            commands.append(command.removeprefix("$ "))
-    return commands
+    r"""The commands of a block, as they stand there.
 
-
-class Runner:
-    """Runs commands in a folder and remembers what they printed."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder / "work"
-        self._folder.mkdir()
-        _place_recordings(self._folder)
-        self._environment = os.environ | {
-            "COLUMNS": "100",
-            "NO_COLOR": "1",
-            "TZ": "UTC",
-            "PYTHONIOENCODING": "utf-8",
-            "TIMESINK_CACHE_DIR": str(folder / "cache"),
-        }
-        self.output = cache(self._output)
-
-    def _output(self, command: str) -> str:
-        """What a command prints, messages included; its exit code is not looked at."""
-        _, *arguments = shlex.split(command.replace("\\\n", " "), comments=True)
-        process = subprocess.run(  # noqa: S603 - a command of our own page
-            [sys.executable, "-m", "timesink", *arguments],
-            cwd=self._folder,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=SECONDS_MAX,
-            check=False,
-        )
-        text = process.stdout.decode("utf-8")
-        if "internal error" in text:
-            msg = f"$ {command}\n{text}"
-            raise RuntimeError(msg)
-        return text.rstrip("\n")
-
-
-def _place_recordings(folder: Path) -> None:
-    """The bundled recordings under the names that pages use.
-
-    `damaged.json.gz` is the first half of `trace.json.gz`, as a full disk would leave it.
+    >>> commands_in("$ timesink info \\\n  a.json\na.json: 2 events\n$ timesink steps a.json\n")
+    ['timesink info \\\n  a.json', 'timesink steps a.json']
     """
-    trace, counters = timesink.sample(), timesink.sample(counters=True)
-    shutil.copyfile(trace, folder / "trace.json.gz")
-    shutil.copyfile(counters, folder / "kernels.csv.gz")
-    (folder / "damaged.json.gz").write_bytes(trace.read_bytes()[: trace.stat().st_size // 2])
-    for name, table in zip(("before", "after"), timesink.sample_runs(), strict=True):
-        (folder / name).mkdir()
-        shutil.copyfile(table, folder / name / f"{name}.behaviour.parquet")
+    return re.findall(r"^\$ (timesink (?:.*\\\n)*.*)$", block, re.MULTILINE)
 
 
-def refresh(page: str, runner: Runner) -> str:
-    """The page with the present output of its commands."""
+def page_with_outputs(text: str, run: Runner) -> str:
+    r"""The page with the present output of its commands.
+
+    >>> page_with_outputs("<!-- output 1 -->\n```console\n$ timesink x\n```\n", lambda _: "a\nb")
+    '<!-- output 1 -->\n```console\n$ timesink x\na\n...\n```\n'
+    """
 
     def block(match: re.Match[str]) -> str:
         head = match[0][: match.start("text") - match.start()]
         commands = commands_in(match["text"])
         shown = "".join(
-            _shown(command, runner.output(command), match["lines"], match["start"])
-            for command in commands
+            _shown(command, run(command), match["lines"], match["start"]) for command in commands
         )
         return f"{head}{shown}```"
 
-    return BLOCK.sub(block, page)
+    return BLOCK.sub(block, text)
 
 
 def _shown(command: str, output: str, lines: str | None, start: str | None) -> str:
@@ -131,49 +84,79 @@ def _shown(command: str, output: str, lines: str | None, start: str | None) -> s
     return "\n".join([f"$ {command}", *shown, ""])
 
 
-def _prepare(texts: list[str], runner: Runner) -> None:
-    """Run all commands, two at a time, so that pages find their output.
+def _run(command: str, folder: Path, environment: Mapping[str, str]) -> str:
+    """What a command prints, messages included; its exit code may be any."""
+    _, *arguments = shlex.split(command.replace("\\\n", " "), comments=True)
+    process = subprocess.run(  # noqa: S603 - a command of our own page
+        [sys.executable, "-m", "timesink", *arguments],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=MAX_SECONDS,
+        check=False,
+    )
+    text = process.stdout.decode("utf-8")
+    if "internal error" in text:
+        msg = f"$ {command}\n{text}"
+        raise RuntimeError(msg)
+    return text.rstrip("\n")
 
-    The first of a recording fills the cache for the others, so it runs alone.
+
+def _place_recordings(folder: Path) -> None:
+    """The bundled recordings under the names that pages use.
+
+    `damaged.json.gz` is the first half of `trace.json.gz`, as a full disk would leave it.
     """
-    commands = [
-        command
-        for text in texts
-        for block in BLOCK.finditer(text)
-        for command in commands_in(block["text"])
-    ]
-    unique = list(dict.fromkeys(commands))
-    for command in unique[:1]:
-        runner.output(command)
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(runner.output, unique[1:]))
+    trace, counters = timesink.sample(), timesink.sample(counters=True)
+    shutil.copyfile(trace, folder / "trace.json.gz")
+    shutil.copyfile(counters, folder / "kernels.csv.gz")
+    (folder / "damaged.json.gz").write_bytes(trace.read_bytes()[: trace.stat().st_size // 2])
+    for name, table in zip(("before", "after"), timesink.sample_runs(), strict=True):
+        (folder / name).mkdir()
+        shutil.copyfile(table, folder / name / f"{name}.behaviour.parquet")
 
 
-def stale_pages(pages: list[Path]) -> Iterator[tuple[Path, str]]:
-    """Pages whose output changed, with their new text."""
+def refreshed_pages(pages: Sequence[Path]) -> dict[Path, str]:
+    """Pages whose outputs changed, with their new text; two pages run at a time."""
     texts = {page: page.read_text(encoding="utf-8") for page in pages}
     texts = {page: text for page, text in texts.items() if BLOCK.search(text)}
-    with tempfile.TemporaryDirectory() as folder:
-        runner = Runner(Path(folder))
-        _prepare(list(texts.values()), runner)
-        for page, text in texts.items():
-            new = refresh(text, runner)
-            if new != text:
-                yield page, new
+    with tempfile.TemporaryDirectory() as common:
+        environment = os.environ | {
+            "COLUMNS": "100",
+            "NO_COLOR": "1",
+            "TZ": "UTC",
+            "PYTHONIOENCODING": "utf-8",
+            "TIMESINK_CACHE_DIR": f"{common}/cache",
+        }
+
+        def refresh(text: str) -> str:
+            with tempfile.TemporaryDirectory(dir=common) as name:
+                folder = Path(name)
+                _place_recordings(folder)
+                return page_with_outputs(text, lambda line: _run(line, folder, environment))
+
+        with ThreadPoolExecutor(2) as pool:
+            new_texts = list(pool.map(refresh, texts.values()))
+    return {
+        page: new for (page, text), new in zip(texts.items(), new_texts, strict=True) if new != text
+    }
 
 
 def main() -> int:
+    """Write pages that changed, or with `--check` name them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("pages", nargs="*", type=Path, help="pages (default: all)")
     options = parser.parse_args()
-    stale = list(stale_pages([page.resolve() for page in options.pages] or PAGES))
-    for page, text in stale:
+    changed = refreshed_pages([page.resolve() for page in options.pages] or PAGES)
+    for page, text in changed.items():
         if options.check:
             sys.stderr.write(f"{page.relative_to(ROOT)} shows old output: run `make docs`\n")
         else:
             page.write_text(text, encoding="utf-8")
-    return 1 if options.check and stale else 0
+    return 1 if options.check and changed else 0
 
 
 if __name__ == "__main__":
