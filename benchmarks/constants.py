@@ -64,7 +64,7 @@ def _severity_floors(factor: float) -> Iterator[None]:
 
 def _use(load: Callable[[], tuple[resources.Resource, ...]]) -> None:
     setattr(resources, "load_resources", load)  # noqa: B010
-    resources._resource_of.cache_clear()  # noqa: SLF001
+    resources._line_for.cache_clear()  # noqa: SLF001
 
 
 _SEVERITY = "least severity of an anomaly"
@@ -73,7 +73,7 @@ CONSTANTS = (
     Constant("own kernels slowed by others", "rules.environment_checks", "_SLOWER", 1),
     Constant("growth a lower clock must show", "rules.environment_checks", "_PART"),
     Constant("chance of error", "analyses.statistics", "ALPHA"),
-    Constant("least part of a cycle, causes", "rules.case", "LEAST_SHARE"),
+    Constant("least part of a cycle, causes", "rules.case", "MIN_SHARE"),
     Constant("slower than the rest, host code", "rules.case_functions", "CLEARLY"),
     Constant("cycles that may lack it", "rules.case_functions", "_NEARLY_ALWAYS", 1),
 )

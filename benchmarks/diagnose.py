@@ -225,7 +225,7 @@ def tried_rows(tried: Sequence[Tried], factors: Sequence[float]) -> Iterator[lis
 def page(faults: str, without: str, quiet: str) -> str:
     return f"""# How often a diagnosis is right
 
-Written by `benchmarks/diagnose.py --write`. [diagnosis.md](../diagnosis.md) says how a diagnosis is made.
+Written by `benchmarks/diagnose.py --write`. The method is in [diagnosis.md](../diagnosis.md).
 
 ## Recordings with a known fault
 
@@ -236,9 +236,9 @@ first in its list. For runs without a fault, nothing should be named.
 ## Every fault left out once
 
 These constants decide whether something is named. Each is multiplied by 0.5 to 2, with the others
-unchanged. For every case, factors are chosen that give the fewest wrong answers on all *other* cases
-and on pairs without a fault; of equal ones, the middle. Then the case that was left out is judged
-with these factors. Equal numbers in a row mean that no answer here depends on that constant.
+unchanged. For every case, factors are chosen that give the fewest wrong answers on all *other*
+cases and on pairs without a fault; of equal ones, the middle. Then the case that was left out is
+judged with these factors. Equal numbers in a row mean that no answer depends on that constant.
 
 {without}
 ## Pairs without a fault

@@ -225,9 +225,10 @@ def page(outcomes: Sequence[Outcome]) -> str:
     return f"""# How often stragglers are found
 
 Written by `benchmarks/ranks_accuracy.py --write`: generated runs of {_RANKS} ranks and {_STEPS}
-steps, {seeds} seeds. Each run has one straggler, a random rank that costs {WEAKEST:.0%} to {STRONGEST:.0%} of
-every step it affects. Clocks of nodes are up to {_SKEW_US / 1e3:.0f} ms apart. Layouts alternate, and in half of the
-runs the traces name their host.
+steps, {seeds} seeds. Each run has one straggler, a random rank that costs
+{WEAKEST:.0%} to {STRONGEST:.0%} of every step it affects. Clocks of nodes are up to
+{_SKEW_US / 1e3:.0f} ms apart. Layouts alternate, and in half of the runs the traces name their
+host.
 
 - The culprit stands first: {_rate_text(culprit)}.
 - The culprit stands first and its cause is right: {_rate_text(cause)}.
