@@ -93,7 +93,9 @@ lint: $(VENV)/.installed-lint web/node_modules/.installed  ## style, types, dire
 	$(BIN)/python docs/generate_analysis.py --check
 	$(BIN)/python docs/generate_counters.py --check
 	$(BIN)/python docs/generate_peaks.py --check
+	$(BIN)/python docs/generate_views.py --check
 	$(BIN)/python docs/generate_number_words.py --check
+	$(BIN)/python docs/refresh_outputs.py --check
 	$(WEB) run --silent types
 	$(WEB) run --silent lint
 	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export TIMESINK_STATIC="$$built" && \
@@ -110,7 +112,9 @@ docs: $(VENV)/.installed  ## write pages and tables that come from the code
 	$(BIN)/python docs/generate_analysis.py
 	$(BIN)/python docs/generate_counters.py
 	$(BIN)/python docs/generate_peaks.py
+	$(BIN)/python docs/generate_views.py
 	$(BIN)/python docs/generate_number_words.py
+	$(BIN)/python docs/refresh_outputs.py
 
 web: web/node_modules/.installed  ## build the pages that the wheel holds, from web/
 	$(WEB) run --silent build

@@ -59,3 +59,32 @@ def test_readme_python_example_runs(tmp_path, monkeypatch):
     values = {}
     exec(compile(run, "README.md", "exec"), values)  # noqa: S102 - our own page
     assert values["analysis"].headline
+
+
+LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)(?:#([^)\s]*))?\)")
+NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
+
+
+def anchors_of(page: Path) -> set[str]:
+    """Names of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {NOT_IN_ANCHORS.sub("", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def is_broken(page: Path, target: str, anchor: str) -> bool:
+    """Whether a link of a page leads nowhere."""
+    file = page.parent / target if target else page
+    return not file.exists() or (bool(anchor) and anchor not in anchors_of(file))
+
+
+def test_links_of_pages_lead_somewhere():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    code = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+    texts = {page: code.sub("", page.read_text(encoding="utf-8")) for page in pages}
+    broken = {
+        f"{page.relative_to(ROOT)}: {match[0]}"
+        for page, text in texts.items()
+        for match in LINK.finditer(text)
+        if is_broken(page, match[1], match[2])
+    }
+    assert broken == set()

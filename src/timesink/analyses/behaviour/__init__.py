@@ -77,7 +77,7 @@ WAITING = "(waiting for other threads)"
 DATA = Path(__file__).with_name("classes.csv")
 """The map that comes with timesink, with its form in the first lines."""
 _COLUMNS = ("class", "metric")
-_HINT = "expected a CSV with columns class,metric; docs/behaviour.md shows one"
+_HINT = "expected a CSV with columns class,metric; docs/functions.md shows one"
 
 
 @dataclass(frozen=True, slots=True)
