@@ -47,7 +47,7 @@ def test_one_trace(tmp_path: Path):
         other        1 memory event, 2 flows
         format       kineto, unix clock
 
-        Health of the recording
+        Trace health
         info     the trace does not name its rank
                  rank 0 is assumed
                  advice: initialise torch.distributed before the profiler, or put rank<N> in the file name""")  # noqa: E501
@@ -68,7 +68,7 @@ def test_folder(tmp_path: Path):
         rank0 span 1     0      26        4      1     200.0 us  40.0 %
         rank1 span 1     1      50        8      2      1.20 ms  13.3 %
 
-        Health of the recording
+        Trace health
           Nothing odd was found in the recording.""")
 
 

@@ -141,7 +141,7 @@ class TestText:
         assert [row.partition("  ")[0] for row in rows] == ["gemm (f32)", "gemm (f64)"]
 
     def test_health(self):
-        health = usual_text().partition("Health of the recording\n")[2]
+        health = usual_text().partition("Trace health\n")[2]
         assert health == "info     the trace does not name its rank\n         rank 0 is assumed"
 
     def test_lines_fit_a_file(self):
@@ -179,7 +179,7 @@ class TestMarkdown:
             "## Operators (1)",
             "## Kernels (1)",
             "## Findings",
-            "## Health of the recording",
+            "## Trace health",
         ]
         assert "| kernels | 500.0 us | 50.0 % |" in text
         assert "| aten::mm | 2 | 100.0 % |" in text
