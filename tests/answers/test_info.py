@@ -31,7 +31,7 @@ def test_one_trace(tmp_path: Path):
         == dedent("""\
         trace.json: 16 events; the device was busy 42.9 % of 56.00 us
 
-        The recording
+        Recording
         fit          yes
         device       NVIDIA H200 (1 used of 1 listed)
         vendor       NVIDIA (CUDA)
@@ -69,7 +69,7 @@ def test_folder(tmp_path: Path):
         rank1 span 1     1      50        8      2      1.20 ms  13.3 %
 
         Trace health
-          Nothing odd was found in the recording.""")
+          No problems found in the recording.""")
 
 
 def test_traces_of_one_name_are_told_apart_by_their_folder(tmp_path: Path):

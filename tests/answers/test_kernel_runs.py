@@ -32,16 +32,16 @@ def test_the_answer_names_the_worst_and_the_best():
         "Of 2 runs slow.csv leaves the most unused: 68.0 % of its kernel time would vanish at the "
         "nearest roofs; fast.csv the least, 10.0 %"
     )
-    assert headline([FAST, BARE]) == "2 runs side by side"
+    assert headline([FAST, BARE]) == "2 runs compared"
 
 
 def test_equal_runs_are_not_ranked():
-    assert headline([FAST, replace(FAST, source="again.csv")]) == "2 runs side by side"
+    assert headline([FAST, replace(FAST, source="again.csv")]) == "2 runs compared"
 
 
 def test_runs_without_sm_counters_are_ranked_among_themselves():
     tensor = run("tensor.csv", use("gemm", 300, sm=None, tensor=5.0))
-    assert headline([FAST, tensor]) == "2 runs side by side"
+    assert headline([FAST, tensor]) == "2 runs compared"
     assert headline([FAST, SLOW, tensor]).startswith(
         "Of 3 runs, as far as they have SM counters, slow.csv leaves the most unused: 68.0 %"
     )

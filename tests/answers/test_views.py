@@ -61,7 +61,7 @@ def test_columns_that_tell_nothing_are_left_out():
     names = titles(
         "steps", name=["1"], total_ns=[5], kernel_ns=[0], memset_ns=[None], complete=[True]
     )
-    assert names == ["step", "total"]
+    assert names == ["step", "step time"]
     assert titles("steps", name=["1", "2"], complete=[True, False]) == ["step", "whole"]
 
 
@@ -112,5 +112,5 @@ def test_markdown_has_the_same_columns():
 def test_an_empty_table_says_why(form):
     empty = pl.DataFrame({"name": []})
     assert (
-        form("mismatches", empty) == "No collective call lacks a partner among the workers given."
+        form("mismatches", empty) == "All collective calls match between the workers."
     )

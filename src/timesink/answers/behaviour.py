@@ -200,9 +200,7 @@ def _headline(answer: dict[str, Any]) -> str:
     several = len(cycles["processes"])
     where = f" in {several} processes" if several > 1 else ""
     anchors = units.join_names(cycles["anchors"], _MAX_ANCHORS) or "unknown anchor"
-    what = units.count_noun(cycles["count"], f"steps of {anchors}")
-    if cycles["count"] == 1:
-        what = what.replace("steps", "step", 1)
+    what = f"{units.count_noun(cycles['count'], 'steps')} marked by {anchors}"
     median = cycles["median_ns"]
     length = "of unknown length" if median is None else f"median {units.brief_ns(median)}"
     first = next(iter(answer["functions"]), None)

@@ -106,9 +106,9 @@ def device_lines(report: KernelReport, use: DeviceUse) -> Iterator[str]:
     amount = units.count_noun(use.calls, "calls")
     if use.untimed:
         amount += f" ({units.count(use.untimed)} without a duration)"
-    if sampled:
-        amount += f", a sample of about {units.count(use.launches)}"
     amount += f" of {units.count_noun(use.names, 'kernels')}"
+    if sampled:
+        amount += f", a sample of about {units.count_noun(use.launches, 'launches')}"
     if use.timed:
         amount += f", {units.duration_ns(use.total_ns)}"
         bounds = (use.intervals or {}).get("total_ns")

@@ -51,13 +51,16 @@ def _amount(use: DeviceUse, sampling: Sampling | None) -> str:
 
 
 def _unused_text(use: DeviceUse, thresholds: Thresholds) -> str:
+    """How much of the time is in kernels with low utilisation; empty where none is."""
+    unknown = use.class_share["unknown"]
+    if not use.class_share["both_low"] and unknown <= 1 - _NEARLY_ALL:
+        return ""
     third = abs(thresholds.low - 1 / 3) < 0.005
     limit = "a third" if third else f"{units.share(thresholds.low, 1)}"
     share = units.share(use.class_share["both_low"], 1)
     text = (
-        f"{share} of it in kernels that use less than {limit} of both {_AXES[use.axis]} and DRAM"
+        f", {share} of it in kernels that use less than {limit} of both {_AXES[use.axis]} and DRAM"
     )
-    unknown = use.class_share["unknown"]
     return f"{text} ({units.share(unknown, 1)} not measured)" if unknown > 1 - _NEARLY_ALL else text
 
 
@@ -131,7 +134,7 @@ class KernelReport:
             return f"{text}: no kernel time to analyze."
         if longest.headroom_ns is not None:
             unused_text = _unused_text(longest, self.thresholds)
-            return f"{text}, {unused_text}. {headroom_sentence(longest)}."
+            return f"{text}{unused_text}. {headroom_sentence(longest)}."
         why = f"no hardware counters{_REMEDY if can_be_measured(trace) else ''}"
         if trace.metadata.format == "ncu":
             why = "no measured metric is a utilisation"
