@@ -92,9 +92,8 @@ class TestText:
             "us",
             "35.0",
             "%",
-            12 * "█",
-            "memory",
-            "side",
+            13 * "█",
+            "memory-bound",
         ]
         assert "█" not in lines[3]
 
@@ -114,14 +113,14 @@ class TestText:
         )
 
     def test_what_would_vanish_and_where(self):
-        lines = section(text_of_work(), "Headroom")
+        lines = section(text_of_work(), "Headroom (")
         assert lines[0] == (
             "Headroom: 277.5 us of 1.00 ms, if each kernel's busiest unit ran at peak"
         )
         assert " ".join(lines[2].split()[2:]) == "120.0 us 43.2 % 600.0 us SM 80 %"
 
     def test_headroom_left_out_is_of_the_headroom(self):
-        lines = section(to_text(of_work(), None, Choice(top=1)), "Headroom")
+        lines = section(to_text(of_work(), None, Choice(top=1)), "Headroom (")
         assert lines[-1] == "... 2 more kernels: 56.8 % of the headroom"
 
     def test_headroom_is_of_what_was_measured_everywhere(self):
@@ -134,7 +133,7 @@ class TestText:
         assert section(output, "Kernels (1)")[1].split()[-3:] == ["51", "%", "mixed"]
 
     def test_headroom_stays_in_its_order(self):
-        lines = section(to_text(of_work(), None, Choice(sort="name")), "Headroom")
+        lines = section(to_text(of_work(), None, Choice(sort="name")), "Headroom (")
         assert [line.split()[0][:5] for line in lines[2:]] == ["amper", "eleme", "tiny"]
 
     def test_families(self):
@@ -231,7 +230,7 @@ class TestSample:
         output = text(*WORK * 5, every=4)
         assert "20 calls of 3 kernels, a sample of about 80 launches, 20.00 ms (" in output
         assert section(output, "Kernels (3)")[0].split()[1:3] == ["seen", "launches"]
-        assert re.search(r"  both low \(\d.* to .* %\) .* 5\.0 % .*tail", output)
+        assert re.search(r"  both low \(\d.* to .* %\) .* 5\.0 % .*latency-bound", output)
 
 
 FLOP, BYTES = "sm__sass_thread_inst_executed_op_fadd_pred_on.sum", "dram__bytes.sum"
@@ -270,11 +269,11 @@ class TestRoofline:
     def test_kernels_against_their_roofs(self):
         lines = section(text(*COUNTED), "Roofline of H200 (DRAM 4.80 TB/s, fp32 66.90 TFLOP/s)")
         assert " ".join(line.strip() for line in lines[1:3]) == (
-            "at the data-sheet peaks of the H200 the same work takes 948.4 us of 2.00 ms (47.4 %); "
-            "headroom above is against what each unit could do at the clock of the run"
+            "at the data-sheet peaks of the H200 the same work would take 948.4 us of 2.00 ms (47.4 %); "
+            "headroom above is relative to the peak at the clock of the run"
         )
         assert (
-            lines[3] == "  50.0 % of the time bound by compute, 50.0 % of the time bound by memory"
+            lines[3] == "  50.0 % of the time is compute-bound, 50.0 % of the time is memory-bound"
         )
         busy = "busy 1 50.0 % 30000 30 953.7 MiB/s 45 % compute fp32"
         assert busy in [" ".join(line.split()) for line in text(*COUNTED).splitlines()]
@@ -285,7 +284,7 @@ class TestRoofline:
         lines = [line.strip() for line in output.splitlines()]
         for device, duration in ((0, "500.0 us of 1.00 ms"), (1, "448.4 us of 1.00 ms")):
             begins = (
-                f"GPU {device}: at the data-sheet peaks of the H200 the same work takes {duration}"
+                f"GPU {device}: at the data-sheet peaks of the H200 the same work would take {duration}"
             )
             assert any(line.startswith(begins) for line in lines)
         assert "GPU 1: Kernels (1)" in lines

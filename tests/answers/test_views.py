@@ -62,7 +62,7 @@ def test_columns_that_tell_nothing_are_left_out():
         "steps", name=["1"], total_ns=[5], kernel_ns=[0], memset_ns=[None], complete=[True]
     )
     assert names == ["step", "step time"]
-    assert titles("steps", name=["1", "2"], complete=[True, False]) == ["step", "whole"]
+    assert titles("steps", name=["1", "2"], complete=[True, False]) == ["step", "complete"]
 
 
 def test_shares_are_of_the_first_measure_that_is_not_zero():

@@ -87,11 +87,11 @@ class PathLimit:
     name: str
     name_ns: float
 
-    @property
-    def words(self) -> str:
-        """As it is said."""
+    def sentence(self, cycle_ns: float) -> str:
+        """What limits a step of this length, with its share of the critical path."""
+        kind, share = KINDS.get(self.kind, self.kind), units.share(self.kind_ns, cycle_ns)
         name_part = f", mainly {cut_end(self.name, _NAME)}" if self.name else ""
-        return f"{KINDS.get(self.kind, self.kind)}{name_part}"
+        return f"Next bottleneck: {kind} ({share} of the critical path){name_part}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -384,8 +384,7 @@ def _outcome(what_if: WhatIf) -> Iterator[str]:
     if what_if.sample_ns != new:
         yield f"Time per sample: {units.signed_pct(100 * (what_if.sample_ns / today - 1))}."
     if what_if.limit.kind_ns:
-        share = units.share(what_if.limit.kind_ns, new)
-        yield f"Next bottleneck: {what_if.limit.words} ({share} of the critical path)."
+        yield what_if.limit.sentence(new)
 
 
 def _bounds(low: float, high: float) -> str:

@@ -24,8 +24,8 @@ def use(ms: float, sm: float | None, dram: float | None, **columns: Any) -> Laun
 
 def test_time_unused_and_headroom():
     assert kernel_headline(use(2, 20.0, 10.0), use(6, 75.0, 10.0)) == (
-        "2 kernels took 8.00 ms: 25.0 % of the time in kernels that use less than a third of both "
-        "SM and DRAM; 3.10 of 8.00 ms would vanish if every kernel ran at its nearest roof."
+        "2 kernels took 8.00 ms, 25.0 % of it in kernels that use less than a third of both SM "
+        "and DRAM. Headroom: 3.10 of 8.00 ms, if each kernel's busiest unit ran at peak."
     )
 
 
@@ -37,9 +37,16 @@ def test_headroom_is_of_what_was_measured():
 
 
 def test_other_units_and_thresholds():
+    assert kernel_headline(use(2, 20.0, 20.0), low=0.25) == (
+        "1 kernel took 2.00 ms, 100.0 % of it in kernels that use less than 25.0 % of both SM "
+        "and DRAM. Headroom: 1.60 of 2.00 ms, if each kernel's busiest unit ran at peak."
+    )
+
+
+def test_no_low_utilisation_is_left_out():
     assert kernel_headline(use(2, 20.0, 99.0), low=0.25) == (
-        "1 kernel took 2.00 ms: 0.0 % of the time in kernels that use less than 25.0 % of both "
-        "SM and DRAM; 20.0 us of 2.00 ms would vanish if every kernel ran at its nearest roof."
+        "1 kernel took 2.00 ms. "
+        "Headroom: 20.0 us of 2.00 ms, if each kernel's busiest unit ran at peak."
     )
 
 
@@ -53,7 +60,7 @@ def test_what_was_not_measured_is_said():
     headline = kernel_headline(use(3, 20.0, 10.0), use(1, None, None))
     assert "75.0 % of it in" in headline
     assert "(25.0 % not measured)" in headline
-    assert "2.40 of 3.00 ms would vanish" in headline
+    assert "Headroom: 2.40 of 3.00 ms" in headline
 
 
 def test_a_timeline_has_no_counters():
@@ -87,14 +94,14 @@ def test_a_sample_is_an_estimate():
     )
     assert headline.startswith(
         "About 67 kernels took 66.9 ms (64.0 ms to 70.0 ms, estimated from 10: "
-        "every 7th launch of each kernel): 100.0 % of the time"
+        "every 7th launch of each kernel), 100.0 % of it in"
     )
 
 
 def test_of_several_devices_the_longest_is_told():
     launches = (use(1, 9.0, 9.0, device=0), use(5, 9.0, 9.0, device=1), use(2, 9.0, 9.0, device=2))
     assert kernel_headline(*launches).startswith(
-        "3 GPUs; on GPU 1, the busiest, 1 kernel took 5.00 ms: 100.0 %"
+        "3 GPUs; on GPU 1, the busiest, 1 kernel took 5.00 ms, 100.0 %"
     )
 
 
@@ -123,7 +130,7 @@ def test_kernels_that_lasted_nothing_have_a_duration():
 def test_some_without_a_duration():
     late = launch(None, {}, sm_pct=3.0)
     assert kernel_headline(use(2, 20.0, 99.0), late).startswith(
-        "1 kernel (1 more without a duration) took 2.00 ms: "
+        "1 kernel (1 more without a duration) took 2.00 ms. "
     )
 
 

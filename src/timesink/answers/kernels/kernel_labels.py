@@ -187,7 +187,7 @@ def roof_lines(roof: DeviceRoof, peaks: DevicePeaks | None, use: DeviceUse) -> I
         differs = "; headroom above is relative to the peak at the clock of the run"
         yield text + (differs if has_utilisation(use) else "")
         yield ", ".join(
-            f"{units.share(time, roof.covered_ns)} of the time bound by {what}"
+            f"{units.share(time, roof.covered_ns)} of the time is {what}-bound"
             for what, time in roof.bound_ns.items()
         )
     if 0 < roof.covered_ns < roof.total_ns:
