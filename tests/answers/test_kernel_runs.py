@@ -46,7 +46,7 @@ def test_runs_without_sm_counters_are_ranked_among_themselves():
         "Of 3 runs, as far as they have SM counters, slow.csv has the most headroom, 68.0 %"
     )
     better = run("better.csv", use("gemm", 300, sm=None, tensor=50.0))
-    assert headline([better, tensor]).startswith("Of 2 runs tensor.csv leaves the most unused")
+    assert headline([better, tensor]).startswith("Of 2 runs tensor.csv has the most headroom")
 
 
 def test_one_row_per_run():

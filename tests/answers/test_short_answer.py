@@ -175,7 +175,7 @@ class TestMarkdown:
             "## Where a step goes",
             "## What decides a step",
             "## Devices",
-            "## How near to the limit",
+            "## Efficiency",
             "## Operators (1)",
             "## Kernels (1)",
             "## Findings",

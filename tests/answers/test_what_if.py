@@ -64,7 +64,7 @@ def test_each_change_says_what_it_names(sample_whatif):
     assert "1 wait of" in text
     assert "Next limits" in text
     assert "needs it is not checked" in text
-    assert "A cycle of today is estimated" in text
+    assert "The step time now is estimated" in text
 
 
 def test_markdown_and_pages_have_the_same(sample_whatif):
