@@ -43,6 +43,8 @@ from timesink.sources.opening import open_trace
 SCHEMA = "timesink/whatif/1"
 _LITTLE = 0.005
 """Of the step time: a change that saves less counts as no saving."""
+_MIN_SHARE_SHOWN = 0.0005
+"""Of the step time: smaller parts of the critical path are left out for people."""
 _NAME = 60
 """Characters of a name in a sentence."""
 _MAX_LIMITS, _MAX_SHOWN, _MAX_IN_VAIN = 8, 12, 4
@@ -526,7 +528,10 @@ def _about(applied: MadeChange) -> str:
 
 def _path(what_if: WhatIf) -> tuple[Section, Section]:
     path = what_if.critical_path
-    rows = path.filter((pl.col("today_ns") > 0) | (pl.col("new_ns") > 0))
+    rows = path.filter(
+        (pl.col("today_ns") > _MIN_SHARE_SHOWN * what_if.today_ns)
+        | (pl.col("new_ns") > _MIN_SHARE_SHOWN * what_if.cycle_ns)
+    )
     if rows.is_empty():
         absent = (Text(sentence(NO_PATH)),)
         return (

@@ -183,7 +183,7 @@ def tensor_cores_unused(device: DeviceCalls) -> Iterator[Finding]:
     yield device.advice(
         "tensor-cores-unused",
         part,
-        f"in {_join_words([_PRODUCTS[family] for family in families])} that leave the tensor cores "
+        f"is in {_join_words([_PRODUCTS[family] for family in families])} that leave the tensor cores "
         f"idle, with SM at {_mean(part, 'sm_pct'):.0f} % of peak.",
         {"images": images if "convolution" in families else ""},
         advice="before_tf32" if major is not None and major < device_work.FIRST_TF32 else "advice",
@@ -231,7 +231,7 @@ def low_use(device: DeviceCalls) -> Iterator[Finding]:
     blocks = pl.col("grid_x") * pl.col("grid_y") * pl.col("grid_z")
     few = part.select((blocks < limit).fill_null(value=False)).to_series()
     used = f"SM at {_mean(part, 'sm_pct'):.0f} % and DRAM at {_mean(part, 'dram_pct'):.0f} %"
-    sentence = f"in kernels with {used} of peak"
+    sentence = f"is in kernels with {used} of peak"
     if _most_of(part, few):
         filled = units.share(_total(part.filter(few)), _total(part))
         sentence += f"; {filled} of that has fewer than {limit} blocks{enough}"
@@ -269,7 +269,7 @@ def memory_bound(device: DeviceCalls) -> Iterator[Finding]:
     yield device.advice(
         "memory-bound-elementwise",
         part,
-        f"in {_join_words(_main_families(part))} kernels near peak memory bandwidth, "
+        f"is in {_join_words(_main_families(part))} kernels near peak memory bandwidth, "
         f"DRAM at {_mean(part, 'dram_pct'):.0f} % and SM at {_mean(part, 'sm_pct'):.0f} %.",
         {"tried": ", ".join(tried)},
     )
@@ -285,7 +285,7 @@ def layout_conversions(device: DeviceCalls) -> Iterator[Finding]:
     yield device.advice(
         "layout-conversions",
         part,
-        f"in kernels that only {' or '.join(_CONVERSIONS[kind][0] for kind in kinds)}.",
+        f"is in kernels that only {' or '.join(_CONVERSIONS[kind][0] for kind in kinds)}.",
         {"tried": " ".join(_CONVERSIONS[kind][1] for kind in kinds)},
         cost_ns=_total(part),
     )
@@ -305,7 +305,7 @@ def attention_not_fused(device: DeviceCalls) -> Iterator[Finding]:
     yield device.advice(
         "attention-not-fused",
         part,
-        f"in {units.count_noun(round(launches), 'softmax kernels')} among matrix products, without "
+        f"is in {units.count_noun(round(launches), 'softmax kernels')} among matrix products, without "
         "an attention kernel: attention probably writes its scores to memory.",
         cost_ns=_total(part),
     )

@@ -249,14 +249,11 @@ def _classes(report: KernelReport, use: DeviceUse, *, brief: bool) -> Iterator[P
 
 
 def _card(finding: Finding, section: str, *, brief: bool) -> FindingCard:
-    title, named = (
-        finding.rule.replace("-", " ").capitalize(),
-        ", ".join(map(cut_name, finding.kernels)),
-    )
+    named = ", ".join(map(cut_name, finding.kernels))
     return FindingCard(
         finding.rule,
         finding.severity,
-        title,
+        finding.title,
         f"{finding.sentence.removesuffix('.')} ({named})." if brief and named else finding.sentence,
         finding.advice,
         kernel_labels.gain(finding),
