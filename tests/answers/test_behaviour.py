@@ -48,7 +48,7 @@ def test_fits_and_tells_names_apart(gemms, monkeypatch, capsys, width: int):
 
 
 def test_wide_terminals_show_counters_of_functions(gemms, monkeypatch, capsys):
-    assert "counters meanwhile" not in "\n".join(printed_lines(gemms, monkeypatch, capsys, 80))
+    assert "mean counters" not in "\n".join(printed_lines(gemms, monkeypatch, capsys, 80))
     wide = "\n".join(printed_lines(gemms, monkeypatch, capsys, 140))
     assert "sm_frequency 345 MHz, temp 40 C" in wide
 

@@ -27,7 +27,7 @@ def test_changes_combine_in_the_order_given(run):
 def test_text(run):
     outcome = run("whatif", SAMPLE, "--graph", "--device", "H200:B200")
     assert outcome.code == 0
-    assert outcome.out.startswith("A cycle would take about ")
+    assert outcome.out.startswith("Predicted step time: about ")
     assert "--graph cycle" in outcome.out
     assert "a bound by peaks" in " ".join(outcome.out.split())
 
@@ -38,16 +38,16 @@ def small(tmp_path: Path) -> Path:
 
 
 def test_best_alone_and_beside_changes(run, small: Path):
-    assert " saves most: " in " ".join(run("whatif", small).out.split())
+    assert "Largest saving: " in " ".join(run("whatif", small).out.split())
     outcome = run("whatif", small, "--graph", "op:aten::gemm", "--batch", "2", "--best")
-    assert "Single changes, by what they save" in outcome.out
+    assert "Single changes, by saving" in outcome.out
     assert "per sample" in " ".join(outcome.out.split())
 
 
 def test_files(run, small: Path, tmp_path: Path):
     for ending, holds in (
         ("html", "timesink"),
-        ("md", "**A cycle"),
+        ("md", "**Predicted step time"),
         ("csv", "kind,today_ns,new_ns"),
     ):
         out = tmp_path / f"answer.{ending}"
