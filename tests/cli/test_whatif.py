@@ -29,7 +29,7 @@ def test_text(run):
     assert outcome.code == 0
     assert outcome.out.startswith("Predicted step time: about ")
     assert "--graph cycle" in outcome.out
-    assert "a bound by peaks" in " ".join(outcome.out.split())
+    assert "a limit from peaks" in " ".join(outcome.out.split())
 
 
 @pytest.fixture
@@ -65,8 +65,8 @@ def test_files(run, small: Path, tmp_path: Path):
         (("--fuse", "kernel:x"), "cannot be done to kernel", "--fuse takes op:PATTERN"),
         (("--device", "H100:PDP11"), "no peaks of 'PDP11'", "B200"),
         (("--loader-workers", "many"), "not a number from 1", "--loader-workers '4'"),
-        (("--loader-workers", "4"), "nothing in the recording is that", "--view operators"),
-        (("--overlap", "kernel:none"), "nothing in the recording is that", "--view kernels"),
+        (("--loader-workers", "4"), "nothing in the recording matches", "--view operators"),
+        (("--overlap", "kernel:none"), "nothing in the recording matches", "--view kernels"),
     ],
 )
 def test_what_cannot_be_meant(decline, changes, why, hint):
