@@ -56,7 +56,9 @@ def test_wide_terminals_show_counters_of_functions(gemms, monkeypatch, capsys):
 def test_processes_are_named_where_there_are_several():
     trace = trace_of_rows([call("aten::mm", 10, 50), call("aten::mm", 10, 20, pid="2")])
     text = to_text(report_of(trace, cycles_at((0, 100)), cycles_at((0, 100), pid="2")))
-    assert text.startswith("2 steps marked by step in 2 processes, median 100 ns; largest share: aten::mm on Host")
+    assert text.startswith(
+        "2 steps marked by step in 2 processes, median 100 ns; largest share: aten::mm on Host"
+    )
     assert "function  process  on    of the step" in text
 
 

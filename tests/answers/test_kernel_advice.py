@@ -37,7 +37,10 @@ def test_text(report: KernelReport):
 def test_documents(report: KernelReport):
     assert ": 100.0 % of the time" in to_markdown(report, None, Choice())
     (findings,) = blocks(kernels_document([report]), Findings)
-    assert findings.items[0].gain == "estimated saving 50.0 us if tensor-core kernels take half the time"
+    assert (
+        findings.items[0].gain
+        == "estimated saving 50.0 us if tensor-core kernels take half the time"
+    )
 
 
 def test_nothing_to_try():

@@ -269,8 +269,8 @@ class TestRoofline:
     def test_kernels_against_their_roofs(self):
         lines = section(text(*COUNTED), "Roofline of H200 (DRAM 4.80 TB/s, fp32 66.90 TFLOP/s)")
         assert " ".join(line.strip() for line in lines[1:3]) == (
-            "at the data-sheet peaks of the H200 the same work would take 948.4 us of 2.00 ms (47.4 %); "
-            "headroom above is relative to the peak at the clock of the run"
+            "at the data-sheet peaks of the H200 the same work would take 948.4 us of 2.00 ms "
+            "(47.4 %); headroom above is relative to the peak at the clock of the run"
         )
         assert (
             lines[3] == "  50.0 % of the time is compute-bound, 50.0 % of the time is memory-bound"
@@ -284,7 +284,8 @@ class TestRoofline:
         lines = [line.strip() for line in output.splitlines()]
         for device, duration in ((0, "500.0 us of 1.00 ms"), (1, "448.4 us of 1.00 ms")):
             begins = (
-                f"GPU {device}: at the data-sheet peaks of the H200 the same work would take {duration}"
+                f"GPU {device}: at the data-sheet peaks of the H200 the same work would take "
+                f"{duration}"
             )
             assert any(line.startswith(begins) for line in lines)
         assert "GPU 1: Kernels (1)" in lines

@@ -111,6 +111,4 @@ def test_markdown_has_the_same_columns():
 @pytest.mark.parametrize("form", [to_text, to_markdown])
 def test_an_empty_table_says_why(form):
     empty = pl.DataFrame({"name": []})
-    assert (
-        form("mismatches", empty) == "All collective calls match between the workers."
-    )
+    assert form("mismatches", empty) == "All collective calls match between the workers."

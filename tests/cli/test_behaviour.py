@@ -36,7 +36,8 @@ def trace(tmp_path: Path) -> Path:
 def test_text(run, trace: Path):
     output = run("behaviour", trace).out
     assert output.startswith(
-        "20 steps marked by decode_step, median 1.00 ms; largest share: decode_step on Host, 70.0 %\n"
+        "20 steps marked by decode_step, median 1.00 ms; "
+        "largest share: decode_step on Host, 70.0 %\n"
     )
     assert "gpu_sm_frequency  GPU 0  1 980 MHz  1 980 MHz  1 980 MHz     20" in output
 

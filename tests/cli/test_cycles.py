@@ -19,13 +19,17 @@ def server_recording(tmp_path: Path) -> Path:
 def test_text(run):
     outcome = run("cycles", timesink.sample())
     assert outcome.code == 0
-    assert "2 steps of 27.18 ms on average, found by profiler steps (confidence 0.67)" in outcome.out
+    assert (
+        "2 steps of 27.18 ms on average, found by profiler steps (confidence 0.67)" in outcome.out
+    )
     assert "the profiler marked the steps" in outcome.out
 
 
 def test_a_server_in_words(run, server_recording):
     outcome = run("cycles", server_recording, "--no-cache")
-    assert "8 steps of 4.46 ms (median), found by the Python call Scheduler.run_batch" in outcome.out
+    assert (
+        "8 steps of 4.46 ms (median), found by the Python call Scheduler.run_batch" in outcome.out
+    )
 
 
 def test_csv_has_every_cycle(run, server_recording):

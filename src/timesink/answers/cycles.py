@@ -192,8 +192,8 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
             lines = [_short_sentence(cycles.reason), *_cut_lines(cycles)]
             if cycles.method != "table":
                 lines.append(
-                    f"{100 * cycles.coverage:.1f} % of the recorded work lies in steps; their amounts of "
-                    f"work are {100 * cycles.likeness:.1f} % alike"
+                    f"{100 * cycles.coverage:.1f} % of the recorded work lies in steps; their amounts "
+                    f"of work are {100 * cycles.likeness:.1f} % alike"
                 )
             sections += _text_sections("why", "How steps were found", lines)
             sections += _text_sections(
@@ -272,7 +272,9 @@ def _headline(run: CycleRun) -> str:
     where = f" in {units.count_noun(processes, 'processes')}" if processes > 1 else ""
     if refusing_damage(run.fitness) is not None:
         return f"{count}{where}, found by {_means(run)}; step times cannot be measured"
-    return f"{count}{where}{_length(run)}, found by {_means(run)} (confidence {cycles.confidence:.2f})"
+    return (
+        f"{count}{where}{_length(run)}, found by {_means(run)} (confidence {cycles.confidence:.2f})"
+    )
 
 
 def _length(run: CycleRun) -> str:
@@ -301,7 +303,8 @@ def _overview_headline(report: CycleReport) -> str:
     cycles = units.count_noun(sum(run.cycles.table.height for run in report.runs), "steps")
     if len(methods) == 1:
         return f"{cycles} in {count}, all found by {_means(report.runs[0])}"
-    return f"{cycles} in {count}, found in {len(methods)} different ways: to compare them, choose a --marker"
+    ways = f"found in {len(methods)} different ways"
+    return f"{cycles} in {count}, {ways}: to compare them, choose a --marker"
 
 
 def _short_sentence(sentence: str) -> str:

@@ -48,9 +48,7 @@ NO_DEVICE_WORK = Absent(
     "no device work was recorded", "profile with ProfilerActivity.CUDA, or that of your device"
 )
 NO_KERNELS = Absent("no kernels were recorded", NO_DEVICE_WORK.hint)
-NO_LAUNCHES = Absent(
-    "no launches are linked to device work", "profile host and device together"
-)
+NO_LAUNCHES = Absent("no launches are linked to device work", "profile host and device together")
 NO_GAPS = Absent("no device has idle gaps")
 NO_MEMORY = Absent(
     "no memory was recorded",

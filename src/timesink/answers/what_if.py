@@ -397,9 +397,7 @@ def _notes(what_if: WhatIf) -> Iterator[str]:
     clock, times = what_if.clock, what_if.times
     recorded = units.brief_ns(times.recorded_ns)
     if clock.source == NONE:
-        yield (
-            f"Step times are as recorded ({clock.why}), so there is no confidence interval."
-        )
+        yield (f"Step times are as recorded ({clock.why}), so there is no confidence interval.")
     elif clock.source == ESTIMATED and times.interval_ns is not None:
         yield (
             f"The step time now is estimated: {units.brief_ns(what_if.today_ns)} without profiler "

@@ -183,8 +183,8 @@ def tensor_cores_unused(device: DeviceCalls) -> Iterator[Finding]:
     yield device.advice(
         "tensor-cores-unused",
         part,
-        f"is in {_join_words([_PRODUCTS[family] for family in families])} that leave the tensor cores "
-        f"idle, with SM at {_mean(part, 'sm_pct'):.0f} % of peak.",
+        f"is in {_join_words([_PRODUCTS[family] for family in families])} that leave the tensor "
+        f"cores idle, with SM at {_mean(part, 'sm_pct'):.0f} % of peak.",
         {"images": images if "convolution" in families else ""},
         advice="before_tf32" if major is not None and major < device_work.FIRST_TF32 else "advice",
         cost_ns=_total(part) * (1 - 1 / device_work.TENSOR_CORE_SPEEDUP),
@@ -305,8 +305,8 @@ def attention_not_fused(device: DeviceCalls) -> Iterator[Finding]:
     yield device.advice(
         "attention-not-fused",
         part,
-        f"is in {units.count_noun(round(launches), 'softmax kernels')} among matrix products, without "
-        "an attention kernel: attention probably writes its scores to memory.",
+        f"is in {units.count_noun(round(launches), 'softmax kernels')} among matrix products, "
+        "without an attention kernel: attention probably writes its scores to memory.",
         cost_ns=_total(part),
     )
 

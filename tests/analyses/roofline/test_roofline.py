@@ -88,7 +88,9 @@ def test_a_precision_without_a_peak_has_no_roof():
     row = result.calls.row(0, named=True)
     assert (row["roof_ns"], row["bound"]) == (None, None)
     assert row["precision"] == "fp64_tensor"
-    assert "simple: no peak of fp64_tensor is known: 1 kernel call without a roofline" in result.notes
+    assert (
+        "simple: no peak of fp64_tensor is known: 1 kernel call without a roofline" in result.notes
+    )
 
 
 def test_bytes_may_be_derived_from_the_share_of_the_peak():

@@ -72,9 +72,7 @@ def test_a_timeline_has_no_counters():
 
 
 def test_what_was_measured_already_is_not_advised():
-    assert kernel_headline(use(1, None, None)).endswith(
-        "; no measured metric is a utilisation."
-    )
+    assert kernel_headline(use(1, None, None)).endswith("; no measured metric is a utilisation.")
 
 
 def test_no_remedy_is_named_where_it_does_not_work():
@@ -112,8 +110,8 @@ def test_of_several_machines_the_longest_is_named():
 
 def test_without_durations():
     assert kernel_headline(launch(None, {}, sm_pct=3.0)) == (
-        "1 kernel without a duration: kernel time is not known; collect gpu__time_duration.sum as well, "
-        "as `timesink ncu` does."
+        "1 kernel without a duration: kernel time is not known; collect gpu__time_duration.sum "
+        "as well, as `timesink ncu` does."
     )
 
 

@@ -141,9 +141,7 @@ class TestMemoryBound:
     def test_near_the_roof(self):
         finding = only(OTHER, use(ADD, 100_000, sm=10.0, dram=90.0))
         assert (finding.rule, finding.to_advice()["gain_ns"]) == ("memory-bound-elementwise", None)
-        assert (
-            finding.advice == "Move fewer bytes: fusion (torch.compile), smaller data types."
-        )
+        assert finding.advice == "Move fewer bytes: fusion (torch.compile), smaller data types."
 
     def test_optimizers_of_many_passes(self):
         assert "fused=True" in only(OTHER, use(FOREACH, 100_000, sm=10.0, dram=90.0)).advice

@@ -310,7 +310,9 @@ def repeated_annotation(trace: Trace) -> Cycles | None:
             f"the annotation {main.name!r} repeats {main.count} times and covers "
             f"{100 * share:.0f} % of the work"
         )
-        notes = tuple(f"{family.count} of {family.name!r} classified as prefill" for family in prefills)
+        notes = tuple(
+            f"{family.count} of {family.name!r} classified as prefill" for family in prefills
+        )
         spans = with_spans(events, types)
         return Cycles(spans, "marker", main.name, 0.95, reason, notes, on_device)
     even = [

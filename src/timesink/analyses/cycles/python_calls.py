@@ -320,7 +320,9 @@ def _by_length(calls: PythonCalls, chosen: Nodes) -> tuple[list[str], tuple[str,
         slow = units.count_noun(int(long.sum()), "steps")
         note = f"{slow} took over {LONGER:.0f} times as long as usual for the same work"
         return generic, (f"{note}, so not classified as prefill",)
-    return np.where(long, "prefill", "decode").tolist(), ("prefill classified by length and content",)
+    return np.where(long, "prefill", "decode").tolist(), (
+        "prefill classified by length and content",
+    )
 
 
 def _presence(calls: PythonCalls, nodes: Nodes) -> Counter[int]:

@@ -235,7 +235,9 @@ def _notes(chosen: pl.DataFrame, unseen: int, unsure: int) -> list[str]:
     notes = []
     if unseen:
         calls = count_noun(unseen, "kernel calls")
-        notes.append(f"tensor operations were not counted in {calls} with tensor cores: no roofline")
+        notes.append(
+            f"tensor operations were not counted in {calls} with tensor cores: no roofline"
+        )
     if unsure:
         calls = count_noun(unsure, "kernel calls")
         notes.append(

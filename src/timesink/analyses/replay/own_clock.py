@@ -194,7 +194,9 @@ def own_clock(trace: Trace) -> OwnClock:
     program = _Program.of(trace, steps)
     plain = _plain_cycles(trace)
     if trace.metadata.extra.get(CLOCK_KEY) == PROGRAM_CLOCK:
-        return OwnClock(recorded, None, None, NONE, "profiler overhead was removed already", 0.0, None)
+        return OwnClock(
+            recorded, None, None, NONE, "profiler overhead was removed already", 0.0, None
+        )
     if len(plain) and float(np.median(plain)) > _SLOWER * recorded:
         why = "unprofiled steps took longer, so the machine was disturbed"
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)

@@ -558,7 +558,9 @@ def _on_device(scenario: Scenario, chosen: _Selection, change: AskedChange) -> S
     base, new = two_devices(change)
     memory = _ratio(base.dram_bytes_per_s, new.dram_bytes_per_s)
     if not memory:
-        raise UsageError(f"{change.text}: the bandwidth of a device is not known", "choose another device")
+        raise UsageError(
+            f"{change.text}: the bandwidth of a device is not known", "choose another device"
+        )
     named = device_names(scenario.trace)
     factor = np.array(
         [

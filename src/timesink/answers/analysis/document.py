@@ -211,7 +211,9 @@ SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.SectionResult]] = {
     "efficiency": roofs.efficiency_section,
     "operators": tables.operators_section,
     "kernels": tables.kernels_section,
-    "kernel-launches": tables.tables_section("Kernels by operator and launch configuration", "kernel-launches"),
+    "kernel-launches": tables.tables_section(
+        "Kernels by operator and launch configuration", "kernel-launches"
+    ),
     "launches": tables.tables_section("Launches and their delays", "launches", "queue"),
     "memory-curve": tables.memory_curve_section,
     "memory": tables.tables_section("Memory by operator", "memory"),

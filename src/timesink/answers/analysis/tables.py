@@ -345,7 +345,9 @@ def python_section(run: Analysed) -> SectionResult:
 
 def _left_out(frame: pl.DataFrame, tree: blocks.Icicle, what: str) -> str:
     left_out = frame.height - len(tree.parent)
-    return f"The smallest {units.count(left_out)} {what} are not shown in the chart." * (left_out > 0)
+    return f"The smallest {units.count(left_out)} {what} are not shown in the chart." * (
+        left_out > 0
+    )
 
 
 def icicle(frame: pl.DataFrame, view: str, side: str) -> blocks.Icicle:
