@@ -192,8 +192,8 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
             lines = [_short_sentence(cycles.reason), *_cut_lines(cycles)]
             if cycles.method != "table":
                 lines.append(
-                    f"{100 * cycles.coverage:.1f} % of the recorded work lies in steps; their amounts "
-                    f"of work are {100 * cycles.likeness:.1f} % alike"
+                    f"{100 * cycles.coverage:.1f} % of the recorded work lies in steps; "
+                    f"their amounts of work are {100 * cycles.likeness:.1f} % alike"
                 )
             sections += _text_sections("why", "How steps were found", lines)
             sections += _text_sections(
