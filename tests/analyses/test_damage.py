@@ -123,7 +123,7 @@ class TestAnswers:
         report = timesink.cycles(write_changed(tmp_path, change))
         document = cycles_document(report)
         assert document.headline == (
-            f"{report.table.height} cycles, by profiler steps; how long they take cannot be told"
+            f"{report.table.height} steps, found by profiler steps; step times cannot be measured"
         )
         assert "0 ns" not in to_text(document)
 

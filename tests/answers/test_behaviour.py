@@ -48,7 +48,7 @@ def test_fits_and_tells_names_apart(gemms, monkeypatch, capsys, width: int):
 
 
 def test_wide_terminals_show_counters_of_functions(gemms, monkeypatch, capsys):
-    assert "counters meanwhile" not in "\n".join(printed_lines(gemms, monkeypatch, capsys, 80))
+    assert "mean counters" not in "\n".join(printed_lines(gemms, monkeypatch, capsys, 80))
     wide = "\n".join(printed_lines(gemms, monkeypatch, capsys, 140))
     assert "sm_frequency 345 MHz, temp 40 C" in wide
 
@@ -56,8 +56,10 @@ def test_wide_terminals_show_counters_of_functions(gemms, monkeypatch, capsys):
 def test_processes_are_named_where_there_are_several():
     trace = trace_of_rows([call("aten::mm", 10, 50), call("aten::mm", 10, 20, pid="2")])
     text = to_text(report_of(trace, cycles_at((0, 100)), cycles_at((0, 100), pid="2")))
-    assert text.startswith("2 cycles of step in 2 processes, 100 ns each; aten::mm on Host")
-    assert "function  process  on      share" in text
+    assert text.startswith(
+        "2 steps marked by step in 2 processes, median 100 ns; largest share: aten::mm on Host"
+    )
+    assert "function  process  on    of the step" in text
 
 
 def test_further_functions_are_counted():

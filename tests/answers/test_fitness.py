@@ -101,7 +101,7 @@ class TestInfo:
     def test_the_headline_leaves_out_what_is_not_known(self, sglang: Path):
         document = info_document(folder_description(sglang))
         assert document.headline.endswith(
-            "9.77 ms of device work were recorded, how idle the device was cannot be told"
+            "9.77 ms of device work were recorded; idle time cannot be measured"
         )
         assert first_section(document) == "fitness"
 
@@ -176,7 +176,7 @@ def test_other_answers_begin_with_it(sglang: Path):
 def test_what_cannot_be_told_is_no_saving(vllm: Path):
     answer = timesink.whatif(vllm, best=True)
     text = terminal.to_text(what_if_document(answer))
-    assert text.startswith("What a change saves cannot be told from this recording.")
+    assert text.startswith("Savings cannot be predicted from this recording.")
     assert "%" not in text
     assert "--remove" not in text
     values = answer.to_dict()

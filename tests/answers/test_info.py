@@ -31,7 +31,7 @@ def test_one_trace(tmp_path: Path):
         == dedent("""\
         trace.json: 16 events; the device was busy 42.9 % of 56.00 us
 
-        The recording
+        Recording
         fit          yes
         device       NVIDIA H200 (1 used of 1 listed)
         vendor       NVIDIA (CUDA)
@@ -47,7 +47,7 @@ def test_one_trace(tmp_path: Path):
         other        1 memory event, 2 flows
         format       kineto, unix clock
 
-        Health of the recording
+        Trace health
         info     the trace does not name its rank
                  rank 0 is assumed
                  advice: initialise torch.distributed before the profiler, or put rank<N> in the file name""")  # noqa: E501
@@ -68,8 +68,8 @@ def test_folder(tmp_path: Path):
         rank0 span 1     0      26        4      1     200.0 us  40.0 %
         rank1 span 1     1      50        8      2      1.20 ms  13.3 %
 
-        Health of the recording
-          Nothing odd was found in the recording.""")
+        Trace health
+          No problems found in the recording.""")
 
 
 def test_traces_of_one_name_are_told_apart_by_their_folder(tmp_path: Path):

@@ -29,7 +29,7 @@ def test_text(report: KernelReport):
     text = to_text(report, None, Choice())
     assert "leave the tensor cores idle" in text
     assert "(ampere_sgemm_128x64_tn)" in text
-    assert "may save 50.0 us if tensor-core kernels take half the time" in text
+    assert "estimated saving 50.0 us if tensor-core kernels take half the time" in text
     assert text.index("Share of time by class") < text.index("What to try")
     assert text.index("What to try") < text.index("\nKernels")
 
@@ -37,7 +37,10 @@ def test_text(report: KernelReport):
 def test_documents(report: KernelReport):
     assert ": 100.0 % of the time" in to_markdown(report, None, Choice())
     (findings,) = blocks(kernels_document([report]), Findings)
-    assert findings.items[0].gain == "may save 50.0 us if tensor-core kernels take half the time"
+    assert (
+        findings.items[0].gain
+        == "estimated saving 50.0 us if tensor-core kernels take half the time"
+    )
 
 
 def test_nothing_to_try():

@@ -347,7 +347,7 @@ class TestRoofline:
         unknown = Device(0, "", compute_capability="9.0")
         trace = trace_of_launches(counted_launch(2e9, 1e6, 100_000, "heavy"), devices=[unknown])
         drawing = draw([timesink.kernels(trace)], "roofline")
-        assert "No roofs:" in drawing_text(drawing)
+        assert "No roofline:" in drawing_text(drawing)
         assert any(isinstance(shape, Circle) and shape.tip for shape in drawing.shapes)
         check_words(drawing)
 

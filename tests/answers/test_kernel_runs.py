@@ -29,24 +29,24 @@ BARE = run("bare.csv", launch(100, {}, name="gemm"))
 
 def test_the_answer_names_the_worst_and_the_best():
     assert headline([FAST, SLOW]) == (
-        "Of 2 runs slow.csv leaves the most unused: 68.0 % of its kernel time would vanish at the "
-        "nearest roofs; fast.csv the least, 10.0 %"
+        "Of 2 runs slow.csv has the most headroom, 68.0 % of its kernel time; "
+        "fast.csv has the least, 10.0 %"
     )
-    assert headline([FAST, BARE]) == "2 runs side by side"
+    assert headline([FAST, BARE]) == "2 runs compared"
 
 
 def test_equal_runs_are_not_ranked():
-    assert headline([FAST, replace(FAST, source="again.csv")]) == "2 runs side by side"
+    assert headline([FAST, replace(FAST, source="again.csv")]) == "2 runs compared"
 
 
 def test_runs_without_sm_counters_are_ranked_among_themselves():
     tensor = run("tensor.csv", use("gemm", 300, sm=None, tensor=5.0))
-    assert headline([FAST, tensor]) == "2 runs side by side"
+    assert headline([FAST, tensor]) == "2 runs compared"
     assert headline([FAST, SLOW, tensor]).startswith(
-        "Of 3 runs, as far as they have SM counters, slow.csv leaves the most unused: 68.0 %"
+        "Of 3 runs, as far as they have SM counters, slow.csv has the most headroom, 68.0 %"
     )
     better = run("better.csv", use("gemm", 300, sm=None, tensor=50.0))
-    assert headline([better, tensor]).startswith("Of 2 runs tensor.csv leaves the most unused")
+    assert headline([better, tensor]).startswith("Of 2 runs tensor.csv has the most headroom")
 
 
 def test_one_row_per_run():

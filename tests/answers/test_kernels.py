@@ -128,7 +128,7 @@ class TestSeveralRuns:
     def test_runs_stand_side_by_side_and_then_one_by_one(self):
         document = kernels_document([TWO_KERNELS, replace(TWO_KERNELS, source="other.csv")])
         assert [part.title for part in document.sections[:3]] == [
-            "Runs side by side",
+            "Runs",
             "run.csv",
             "other.csv",
         ]

@@ -92,9 +92,8 @@ class TestText:
             "us",
             "35.0",
             "%",
-            12 * "█",
-            "memory",
-            "side",
+            13 * "█",
+            "memory-bound",
         ]
         assert "█" not in lines[3]
 
@@ -110,23 +109,23 @@ class TestText:
         assert row == "1 60.0 % 600.0 us 600.0 us 70 % 10 % 80 % low DRAM"
         assert (
             lines[-1]
-            == "  elementwise_kernel stands for 2 kernels; --by full-name tells them apart"
+            == "  elementwise_kernel is the short name of 2 kernels; --by full-name lists each"
         )
 
     def test_what_would_vanish_and_where(self):
-        lines = section(text_of_work(), "Headroom")
+        lines = section(text_of_work(), "Headroom (")
         assert lines[0] == (
-            "277.5 us of 1.00 ms would vanish if every kernel ran at its nearest roof"
+            "Headroom: 277.5 us of 1.00 ms, if each kernel's busiest unit ran at peak"
         )
         assert " ".join(lines[2].split()[2:]) == "120.0 us 43.2 % 600.0 us SM 80 %"
 
     def test_headroom_left_out_is_of_the_headroom(self):
-        lines = section(to_text(of_work(), None, Choice(top=1)), "Headroom")
+        lines = section(to_text(of_work(), None, Choice(top=1)), "Headroom (")
         assert lines[-1] == "... 2 more kernels: 56.8 % of the headroom"
 
     def test_headroom_is_of_what_was_measured_everywhere(self):
         output = text(use("f", 300, sm=20.0), use("g", 100, tensor=None, dram=None, sm=None))
-        sentence = "240 of 300 ns would vanish if every kernel ran at its nearest roof"
+        sentence = "Headroom: 240 of 300 ns, if each kernel's busiest unit ran at peak"
         assert " ".join(output.split()).count(sentence) == 2
 
     def test_kernels_that_run_in_different_ways_are_mixed(self):
@@ -134,7 +133,7 @@ class TestText:
         assert section(output, "Kernels (1)")[1].split()[-3:] == ["51", "%", "mixed"]
 
     def test_headroom_stays_in_its_order(self):
-        lines = section(to_text(of_work(), None, Choice(sort="name")), "Headroom")
+        lines = section(to_text(of_work(), None, Choice(sort="name")), "Headroom (")
         assert [line.split()[0][:5] for line in lines[2:]] == ["amper", "eleme", "tiny"]
 
     def test_families(self):
@@ -155,7 +154,7 @@ class TestText:
         assert "the clocks of the device were not fixed" in output
 
     def test_nothing_odd(self):
-        assert text_of_work().splitlines()[-1] == "  Nothing odd was found in the recording."
+        assert text_of_work().splitlines()[-1] == "  No problems found in the recording."
 
 
 class TestWidth:
@@ -200,7 +199,7 @@ class TestWhatIsMissing:
         assert "nan" not in output
 
     def test_without_any_kernel(self):
-        assert "No kernel was recorded." in text()
+        assert "No kernels were recorded." in text()
 
     def test_without_sm_the_tensor_pipe_stands_in(self):
         output = text(use("a", 900, dram=50.0, sm=None))
@@ -229,9 +228,9 @@ class TestSeveralDevices:
 class TestSample:
     def test_seen_and_estimated(self):
         output = text(*WORK * 5, every=4)
-        assert "20 calls that stand for about 80 of 3 kernels, 20.00 ms (" in output
+        assert "20 calls of 3 kernels, a sample of about 80 launches, 20.00 ms (" in output
         assert section(output, "Kernels (3)")[0].split()[1:3] == ["seen", "launches"]
-        assert re.search(r"  both low \(\d.* to .* %\) .* 5\.0 % .*tail", output)
+        assert re.search(r"  both low \(\d.* to .* %\) .* 5\.0 % .*latency-bound", output)
 
 
 FLOP, BYTES = "sm__sass_thread_inst_executed_op_fadd_pred_on.sum", "dram__bytes.sum"
@@ -246,7 +245,7 @@ class TestNarrow:
         return to_text(report(*launches), None, Choice(), 60)
 
     def test_headroom_keeps_its_column(self):
-        assert "  headroom  of all" in self.narrow(*WORK)
+        assert "  headroom  of headroom" in self.narrow(*WORK)
 
     def test_names_that_begin_alike_keep_their_ends(self):
         names = [f"nvjet_sm90_tst_128x128_64x6_2x1_v_bz_coopA_{end}" for end in ("TNT", "NNT")]
@@ -270,11 +269,11 @@ class TestRoofline:
     def test_kernels_against_their_roofs(self):
         lines = section(text(*COUNTED), "Roofline of H200 (DRAM 4.80 TB/s, fp32 66.90 TFLOP/s)")
         assert " ".join(line.strip() for line in lines[1:3]) == (
-            "at the data-sheet peaks of the H200 the same work takes 948.4 us of 2.00 ms (47.4 %); "
-            "headroom above is against what each unit could do at the clock of the run"
+            "at the data-sheet peaks of the H200 the same work would take 948.4 us of 2.00 ms "
+            "(47.4 %); headroom above is relative to the peak at the clock of the run"
         )
         assert (
-            lines[3] == "  50.0 % of the time bound by compute, 50.0 % of the time bound by memory"
+            lines[3] == "  50.0 % of the time is compute-bound, 50.0 % of the time is memory-bound"
         )
         busy = "busy 1 50.0 % 30000 30 953.7 MiB/s 45 % compute fp32"
         assert busy in [" ".join(line.split()) for line in text(*COUNTED).splitlines()]
@@ -285,7 +284,8 @@ class TestRoofline:
         lines = [line.strip() for line in output.splitlines()]
         for device, duration in ((0, "500.0 us of 1.00 ms"), (1, "448.4 us of 1.00 ms")):
             begins = (
-                f"GPU {device}: at the data-sheet peaks of the H200 the same work takes {duration}"
+                f"GPU {device}: at the data-sheet peaks of the H200 the same work would take "
+                f"{duration}"
             )
             assert any(line.startswith(begins) for line in lines)
         assert "GPU 1: Kernels (1)" in lines
@@ -293,7 +293,7 @@ class TestRoofline:
 
     def test_without_peaks_it_says_why(self):
         lines = section(text(*COUNTED, devices=()), "Roofline")
-        assert lines[1].startswith("  no roofs: ")
+        assert lines[1].startswith("  no roofline: ")
         assert "--device" in " ".join(lines)
 
 
@@ -330,7 +330,7 @@ class TestJoin:
         output = to_text(self.with_join(join_of(4)), None, Choice())
         line, *_, last = section(output, "Operators (4)")
         assert line == (
-            "100.0 % of 4 kernels aligned with trace.json.gz, step 3; utilisation per operator"
+            "100.0 % of 4 kernels aligned with trace.json.gz, step 3; utilisation by operator"
         )
         assert last.startswith("(operator not known)  ")
 
@@ -368,7 +368,7 @@ class TestModules:
         calls = kernel_report.calls.with_columns(modules, classes)
         lines = section(to_text(replace(kernel_report, calls=calls), None, Choice()), "Modules")
         assert lines[2].startswith("Model.Layer.Attention  ")
-        assert lines[3] == "  --by module tells 4 modules apart"
+        assert lines[3] == "  --by module lists each of 4 modules"
 
 
 class TestOneTable:
@@ -393,8 +393,8 @@ class TestMarkdown:
         assert markdown.startswith("# k.csv, NVIDIA H200\n\n**4 kernels took")
         assert "| low SM | 350.0 us | 35.0 % |" in markdown
         assert "\n\n... 1 more kernel: 5.0 % of the time\n\n" in markdown
-        assert "## Headroom (the first 2 of 3)\n\n277.5 us of 1.00 ms would vanish" in markdown
-        assert markdown.endswith("Nothing odd was found in the recording.")
+        assert "## Headroom (the first 2 of 3)\n\nHeadroom: 277.5 us of 1.00 ms, " in markdown
+        assert markdown.endswith("No problems found in the recording.")
 
     def test_one_table(self):
         markdown = to_markdown(of_work(), "family", Choice())

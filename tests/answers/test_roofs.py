@@ -66,7 +66,7 @@ def test_operators_stand_by_what_they_compute_per_byte_and_how_fast():
 def test_figures_are_told_beside_points():
     (roofline,) = rooflines(document(work()))
     details = {detail.title: detail.values for detail in roofline.details}
-    assert list(details) == ["TFLOP/s", "TB/s", "of the roof"]
+    assert list(details) == ["TFLOP/s", "TB/s", "roofline"]
     assert all(len(values) == len(roofline.points) for values in details.values())
 
 

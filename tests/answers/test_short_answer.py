@@ -141,7 +141,7 @@ class TestText:
         assert [row.partition("  ")[0] for row in rows] == ["gemm (f32)", "gemm (f64)"]
 
     def test_health(self):
-        health = usual_text().partition("Health of the recording\n")[2]
+        health = usual_text().partition("Trace health\n")[2]
         assert health == "info     the trace does not name its rank\n         rank 0 is assumed"
 
     def test_lines_fit_a_file(self):
@@ -158,7 +158,7 @@ class TestText:
         quiet = [STEP(1, 0, 100), O("train", 0, 100), R(0, 5, c=1), K("gemm", 10, 85, c=1)]
         text = to_text(timesink.analyze(read(*quiet, distributedInfo={"rank": 0})), 5)
         assert "No rule found anything to gain." in text
-        assert "Nothing odd was found in the recording." in text
+        assert "No problems found in the recording." in text
 
     def test_names_are_shown_as_they_are(self):
         text = to_text(oddly_named(), 9)
@@ -175,11 +175,11 @@ class TestMarkdown:
             "## Where a step goes",
             "## What decides a step",
             "## Devices",
-            "## How near to the limit",
+            "## Efficiency",
             "## Operators (1)",
             "## Kernels (1)",
             "## Findings",
-            "## Health of the recording",
+            "## Trace health",
         ]
         assert "| kernels | 500.0 us | 50.0 % |" in text
         assert "| aten::mm | 2 | 100.0 % |" in text

@@ -74,7 +74,7 @@ class TestText:
         assert re.search(
             r"1\. \*\*Data loading in rank 5\*\* \(.*\): Rank 5 holds the others up", text
         )
-        assert "| collective | group | of ranks | size |" in text
+        assert "| collective | group | ranks | size |" in text
 
 
 class TestManyRanksOfOneCause:

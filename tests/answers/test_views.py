@@ -61,8 +61,8 @@ def test_columns_that_tell_nothing_are_left_out():
     names = titles(
         "steps", name=["1"], total_ns=[5], kernel_ns=[0], memset_ns=[None], complete=[True]
     )
-    assert names == ["step", "total"]
-    assert titles("steps", name=["1", "2"], complete=[True, False]) == ["step", "whole"]
+    assert names == ["step", "step time"]
+    assert titles("steps", name=["1", "2"], complete=[True, False]) == ["step", "complete"]
 
 
 def test_shares_are_of_the_first_measure_that_is_not_zero():
@@ -111,6 +111,4 @@ def test_markdown_has_the_same_columns():
 @pytest.mark.parametrize("form", [to_text, to_markdown])
 def test_an_empty_table_says_why(form):
     empty = pl.DataFrame({"name": []})
-    assert (
-        form("mismatches", empty) == "No collective call lacks a partner among the workers given."
-    )
+    assert form("mismatches", empty) == "All collective calls match between the workers."

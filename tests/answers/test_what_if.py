@@ -26,9 +26,9 @@ def sample_whatif():
 
 
 def test_the_answer_in_a_sentence(sample_whatif):
-    assert sample_whatif.headline.startswith("A cycle would take about 2")
+    assert sample_whatif.headline.startswith("Predicted step time: about 2")
     assert "95 % interval" in sample_whatif.headline
-    assert "is decided by kernels, above all" in sample_whatif.headline
+    assert "% of the critical path), mainly" in sample_whatif.headline
     assert (
         repr(sample_whatif) == f"<WhatIf of unet_train.pt.trace.json.gz: {sample_whatif.headline}>"
     )
@@ -62,9 +62,9 @@ def test_each_change_says_what_it_names(sample_whatif):
     text = to_text(what_if_document(sample_whatif), 140)
     assert "36 kernels of" in text
     assert "1 wait of" in text
-    assert "What limits next" in text
-    assert "whether it is needed is not checked" in text
-    assert "A cycle of today is estimated" in text
+    assert "Next limits" in text
+    assert "needs it is not checked" in text
+    assert "The step time now is estimated" in text
 
 
 def test_markdown_and_pages_have_the_same(sample_whatif):
@@ -78,19 +78,19 @@ def test_without_changes_single_ones_are_ranked():
     whatif = timesink.whatif(timesink.sample())
     answer = whatif.to_dict()
     assert time.process_time() - before < 5
-    assert whatif.headline.startswith(f"{whatif.best['change'][0]} saves most: ")
+    assert whatif.headline.startswith(f"Largest saving: {whatif.best['change'][0]}, ")
     assert (whatif.saving_ns, whatif.changes) == (0, ())
     assert [candidate["asked"] for candidate in answer["best"]] == whatif.best["change"].to_list()
     assert answer["best"][0]["limit"]["kind"] == "kernel"
     assert set(answer["in_vain"]).isdisjoint(whatif.best["change"])
     text = to_text(what_if_document(whatif), 100)
-    assert "These save nothing, something else decides meanwhile (" in text
+    assert "No saving: not on the critical path (" in text
 
 
 def test_an_idle_device_is_told():
     trace = cycles([Piece("kernel", "aten::mm", 50, 2)] * 4)
     text = to_text(what_if_document(timesink.whatif(trace)), 100)
-    vain = text[text.index("These save nothing, the device is idle here anyway") :]
+    vain = text[text.index("No saving: the device is idle at that time") :]
     assert "--scale kernel:mm_kernel=0.5" in vain.splitlines()
 
 
@@ -103,7 +103,7 @@ def test_the_recorded_clock_is_said_to_be_one():
     trace = cycles([Piece("kernel", "aten::mm", 50, 2)])
     trace = replace(trace, metadata=replace(trace.metadata, format="nobody's"))
     whatif = timesink.whatif(trace, ["remove host:aten::mm"])
-    assert whatif.notes[0].startswith("Played on the recorded clock")
+    assert whatif.notes[0].startswith("Step times are as recorded")
     assert whatif.interval_ns is None
     assert "interval" not in whatif.headline
 
@@ -113,26 +113,26 @@ def test_time_per_sample():
     whatif = timesink.whatif(trace, ["batch 4"])
     assert whatif.sample_ns == whatif.cycle_ns / 4
     assert whatif.to_dict()["per_sample_us"] == round(whatif.sample_ns / 1000, 3)
-    assert " per sample." in whatif.headline
+    assert " Time per sample: " in whatif.headline
 
 
 def test_loading_that_limits_next():
     trace = cycles([Piece("load", LOADER, 900), Piece("kernel", "aten::mm", 5, 5)])
     whatif = timesink.whatif(trace, ["loader-workers 3"])
     assert (whatif.limit.kind, whatif.limit.name) == ("data_loading", "")
-    assert whatif.headline.endswith("Then 100.0 % of it is decided by data loading.")
+    assert whatif.headline.endswith("Next bottleneck: data loading (100.0 % of the critical path).")
 
 
 def test_devices_are_named():
     whatif = timesink.whatif(timesink.sample(), ["device H100:B200"])
     assert "Peaks are those of H100 SXM and B200." in whatif.notes
-    assert "It was recorded on H200, not on H100 SXM." in whatif.notes
+    assert "The recording is from H200, not from H100 SXM." in whatif.notes
 
 
 def test_nothing_changes():
     trace = cycles([Piece("kernel", "aten::mm", 50, 2)])
     whatif = timesink.whatif(trace, ["scale kernel:*=1"], best=False)
-    assert "as it does today" in whatif.headline
+    assert ", unchanged" in whatif.headline
     assert whatif.saving_ns == 0
 
 

@@ -113,7 +113,7 @@ def test_modules_and_python_functions_are_trees_and_operators_have_stacks(
     wait_for_heading(page, "Modules of resnet50")
     flames = page.get_by_role("application", name=re.compile("^Python functions by time"))
     expect(flames).to_be_visible(timeout=LONG)
-    icicle = page.get_by_role("application", name=re.compile("^Modules by time on the device"))
+    icicle = page.get_by_role("application", name=re.compile("^Modules by device time"))
     icicle.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")

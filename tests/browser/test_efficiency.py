@@ -35,7 +35,7 @@ def test_a_point_is_read_and_leads_to_its_operator(page: Page, site: str):
     name = (point.get_attribute("aria-label") or "").split()[0]
     point.hover()
     expect(page.locator("figure.scatter > .readout")).to_contain_text(name)
-    expect(page.locator("figure.scatter > .readout")).to_contain_text("of the roof")
+    expect(page.locator("figure.scatter > .readout")).to_contain_text("roofline")
     point.click()
     expect(page).to_have_url(re.compile("/run/unet/operators"))
     details = page.get_by_role("complementary", name=f"Operator {name}")

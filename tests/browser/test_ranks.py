@@ -108,7 +108,7 @@ def test_from_the_map_of_the_app_to_the_late_rank_and_to_another(page: Page, sit
     expect(page.get_by_role("heading", name=LATE)).to_be_visible(timeout=LONG)
     expect(page.get_by_role("listitem").filter(has_text="straggler").first).to_contain_text(LATE)
     for rank, waits in ((12, "ms"), (13, "us")):
-        row = re.compile(rf"^rank{rank} .*waiting for others: [\d.]+ {waits}")
+        row = re.compile(rf"^rank{rank} .*waiting for other ranks: [\d.]+ {waits}")
         expect(page.get_by_role("row", name=row)).to_be_visible()
     heat_map(page).press("ArrowDown")
     heatmap_text(page).get_by_role("link", name="Open rank13").click()

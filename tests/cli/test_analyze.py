@@ -294,7 +294,7 @@ class TestFolder:
         (tmp_path / "second").mkdir()
         write(tmp_path / "second" / "worker0.pt.trace.json", training_trace(1))
         answer = run("analyze", tmp_path, "--format", "json").json
-        assert answer["headline"].startswith("3 recordings of 2 runs: one answer each")
+        assert answer["headline"].startswith("3 recordings of 2 runs, analyzed one by one")
         assert [(run_["name"], run_["recordings"]) for run_ in answer["runs"]] == [
             ("first", 2),
             ("second", 1),

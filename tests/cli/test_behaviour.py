@@ -36,9 +36,10 @@ def trace(tmp_path: Path) -> Path:
 def test_text(run, trace: Path):
     output = run("behaviour", trace).out
     assert output.startswith(
-        "20 cycles of decode_step, 1.00 ms each; decode_step on Host takes most, 70.0 %\n"
+        "20 steps marked by decode_step, median 1.00 ms; "
+        "largest share: decode_step on Host, 70.0 %\n"
     )
-    assert "gpu_sm_frequency  GPU 0  1 980 MHz  1 980 MHz  1 980 MHz      20" in output
+    assert "gpu_sm_frequency  GPU 0  1 980 MHz  1 980 MHz  1 980 MHz     20" in output
 
 
 def test_counters_beside_the_trace(run, tmp_path: Path):
@@ -110,7 +111,7 @@ def test_a_marker(run, trace: Path):
 def test_a_behaviour_table_is_summed_up_too(run, decline, tmp_path: Path):
     table = tmp_path / "result_perf_data.csv"
     table.write_bytes(csv_file(ROW))
-    assert run("behaviour", table).out.startswith("1 cycle of Scheduler.run_batch")
+    assert run("behaviour", table).out.startswith("1 step marked by Scheduler.run_batch")
     message, hint = decline("behaviour", table, "--by", "python", code=2)
     assert "to which --by cannot apply" in message
     assert "leave out --by" in hint

@@ -29,7 +29,7 @@ def test_info(run, table: Path) -> None:
     for part in ("944615, node1 944615", "GPU 7, Host", "marked by Scheduler.run_batch"):
         assert part in output
     assert "rank" not in output
-    assert "Nothing odd was found" in output
+    assert "No problems found" in output
 
 
 def test_info_as_json(run, table: Path) -> None:

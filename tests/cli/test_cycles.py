@@ -19,13 +19,17 @@ def server_recording(tmp_path: Path) -> Path:
 def test_text(run):
     outcome = run("cycles", timesink.sample())
     assert outcome.code == 0
-    assert "2 cycles of 27.18 ms on average, by profiler steps (confidence 0.67)" in outcome.out
-    assert "the profiler marked its steps" in outcome.out
+    assert (
+        "2 steps of 27.18 ms on average, found by profiler steps (confidence 0.67)" in outcome.out
+    )
+    assert "the profiler marked the steps" in outcome.out
 
 
 def test_a_server_in_words(run, server_recording):
     outcome = run("cycles", server_recording, "--no-cache")
-    assert "8 cycles of 4.46 ms (median), by the Python call Scheduler.run_batch" in outcome.out
+    assert (
+        "8 steps of 4.46 ms (median), found by the Python call Scheduler.run_batch" in outcome.out
+    )
 
 
 def test_csv_has_every_cycle(run, server_recording):
@@ -45,7 +49,7 @@ def test_markdown_of_a_folder(run, server_recording):
     out = server_recording.with_name("cycles.md")
     assert run("cycles", server_recording.parent, "-o", out, "--no-cache").code == 0
     text = out.read_text()
-    assert text.startswith("**13 cycles in 2 recordings, all by the Python call")
+    assert text.startswith("**13 steps in 2 recordings, all found by the Python call")
     assert "# again" in text
     assert "# served" in text
 
@@ -70,7 +74,7 @@ def test_a_unit_inside_of_the_chosen_one_can_be_chosen(run, tmp_path):
         for at, name in enumerate(step * 8)
     ]
     outcome = run("cycles", write(tmp_path / "kernels.json", kernels), "--no-cache")
-    assert outcome.out.startswith("8 cycles")
+    assert outcome.out.startswith("8 steps")
     assert "choose it with --marker" in outcome.out
 
 

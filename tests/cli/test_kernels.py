@@ -78,7 +78,7 @@ class TestSummary:
         outcome = kernels()
         assert (outcome.code, outcome.err) == (0, "")
         lines = outcome.out.splitlines()
-        assert lines[0].startswith("4 kernels took 100.0 us: ")
+        assert lines[0].startswith("4 kernels took 100.0 us, ")
         assert "run.csv" in lines[1:4]
         for title in (
             "GPU 0 (",
@@ -291,7 +291,7 @@ class TestSeveral:
     def test_side_by_side(self, ask, file: Path, other: Path):
         outcome = ask("kernels", file, other)
         assert (outcome.code, outcome.err) == (0, "")
-        assert outcome.out.startswith("Of 2 runs run.csv leaves the most unused")
+        assert outcome.out.startswith("Of 2 runs run.csv has the most headroom")
         assert "\nRuns (2)\nrun        calls" in outcome.out
 
     def test_json_holds_all_runs(self, ask, file: Path, other: Path):

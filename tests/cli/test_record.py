@@ -233,7 +233,7 @@ def test_plain_cycles_alone(tmp_path: Path, run, decline):
     assert last_line.endswith(f"(median), no timeline in {recording.folder}")
     info = " ".join(run("info", recording.folder).out.split())
     assert "7 unprofiled steps by optimizer step SGD, 2 before them skipped, complete" in info
-    assert "Nothing odd was found" in info
+    assert "No problems found" in info
     message, hint = decline("analyze", recording.folder)
     assert message == f"{recording.folder}: 7 unprofiled steps without a timeline"
     assert "timesink info" in hint

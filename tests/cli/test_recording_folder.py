@@ -50,7 +50,7 @@ def test_info_says_how_it_was_recorded(run, usual: Path):
         "steps +2.0 % with it (980.0 us → 1.00 ms)",
         "every 500.0 us, 1.2 % of a core, its clock 3.20 us from the trace's",
         "python 3.12.3, timesink 0.1.0, torch 2.11.0",
-        "Nothing odd was found",
+        "No problems found",
     ):
         assert part in output
 
@@ -70,7 +70,7 @@ def test_info_of_what_the_recorder_did_not_know(run, tmp_path: Path):
     write_recording(tmp_path, **dict.fromkeys(sections))
     outcome = run("info", tmp_path)
     assert outcome.code == 0
-    assert "Nothing odd was found" in outcome.out
+    assert "No problems found" in outcome.out
     for label in ("command", "recorded", "machine", "profiler", "sampler"):
         assert f"\n{label} " not in outcome.out
 
@@ -140,7 +140,7 @@ def test_ranks_of_one_recording(run, decline, tmp_path: Path):
     outcome = run("info", tmp_path)
     assert "python train.py --lr 0.1" in outcome.out
     assert "python train.py --lr 0.1" in run("info", tmp_path, "--format", "html").out
-    assert "Nothing odd was found" in outcome.out
+    assert "No problems found" in outcome.out
     assert run("cycles", tmp_path, "--format", "json").json["runs"][1]["count"] == 6
     assert len(run("analyze", tmp_path, "--view", "ranks", "--format", "json").json) == 2
     assert run("behaviour", tmp_path, "--rank", "1").code == 0

@@ -27,9 +27,9 @@ def test_changes_combine_in_the_order_given(run):
 def test_text(run):
     outcome = run("whatif", SAMPLE, "--graph", "--device", "H200:B200")
     assert outcome.code == 0
-    assert outcome.out.startswith("A cycle would take about ")
+    assert outcome.out.startswith("Predicted step time: about ")
     assert "--graph cycle" in outcome.out
-    assert "a bound by peaks" in " ".join(outcome.out.split())
+    assert "a limit from peaks" in " ".join(outcome.out.split())
 
 
 @pytest.fixture
@@ -38,16 +38,16 @@ def small(tmp_path: Path) -> Path:
 
 
 def test_best_alone_and_beside_changes(run, small: Path):
-    assert " saves most: " in " ".join(run("whatif", small).out.split())
+    assert "Largest saving: " in " ".join(run("whatif", small).out.split())
     outcome = run("whatif", small, "--graph", "op:aten::gemm", "--batch", "2", "--best")
-    assert "Single changes, by what they save" in outcome.out
+    assert "Single changes, by saving" in outcome.out
     assert "per sample" in " ".join(outcome.out.split())
 
 
 def test_files(run, small: Path, tmp_path: Path):
     for ending, holds in (
         ("html", "timesink"),
-        ("md", "**A cycle"),
+        ("md", "**Predicted step time"),
         ("csv", "kind,today_ns,new_ns"),
     ):
         out = tmp_path / f"answer.{ending}"
@@ -65,8 +65,8 @@ def test_files(run, small: Path, tmp_path: Path):
         (("--fuse", "kernel:x"), "cannot be done to kernel", "--fuse takes op:PATTERN"),
         (("--device", "H100:PDP11"), "no peaks of 'PDP11'", "B200"),
         (("--loader-workers", "many"), "not a number from 1", "--loader-workers '4'"),
-        (("--loader-workers", "4"), "nothing in the recording is that", "--view operators"),
-        (("--overlap", "kernel:none"), "nothing in the recording is that", "--view kernels"),
+        (("--loader-workers", "4"), "nothing in the recording matches", "--view operators"),
+        (("--overlap", "kernel:none"), "nothing in the recording matches", "--view kernels"),
     ],
 )
 def test_what_cannot_be_meant(decline, changes, why, hint):

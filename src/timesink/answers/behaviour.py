@@ -149,13 +149,13 @@ def behaviour_document(report: BehaviourReport, top: int) -> Document:
     sections = [
         Section(
             "functions",
-            "Functions by share of the cycle",
+            "Functions by share of the step time",
             (_functions(answer, top),),
-            "Mean over the cycles with the function.",
+            "Mean over the steps in which the function ran.",
         )
     ]
     if answer["counters"]:
-        title = "Counters while functions ran, cycle by cycle"
+        title = "Counters while functions ran, by step"
         sections.append(Section("counters", title, (_counters(answer["counters"]),)))
     if report.notes:
         sections.append(Section("notes", "Notes", tuple(Text(note) for note in report.notes)))
@@ -200,15 +200,13 @@ def _headline(answer: dict[str, Any]) -> str:
     several = len(cycles["processes"])
     where = f" in {several} processes" if several > 1 else ""
     anchors = units.join_names(cycles["anchors"], _MAX_ANCHORS) or "unknown anchor"
-    what = units.count_noun(cycles["count"], f"cycles of {anchors}")
-    if cycles["count"] == 1:
-        what = what.replace("cycles", "cycle", 1)
+    what = f"{units.count_noun(cycles['count'], 'steps')} marked by {anchors}"
     median = cycles["median_ns"]
-    length = "of unknown length" if median is None else f"{units.brief_ns(median)} each"
+    length = "of unknown length" if median is None else f"median {units.brief_ns(median)}"
     first = next(iter(answer["functions"]), None)
     most = (
-        f"; {_labels(answer['functions'])[first['function']]} on {first['device']} takes most, "
-        f"{first['beta_pct']:.1f} %"
+        f"; largest share: {_labels(answer['functions'])[first['function']]} on "
+        f"{first['device']}, {first['beta_pct']:.1f} %"
         if first
         else ""
     )

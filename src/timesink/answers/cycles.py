@@ -158,7 +158,7 @@ _NAME = 72
 _METHODS = {
     "marker": "the mark",
     "python": "the Python call",
-    "layer": "the layer",
+    "layer": "calls of the layer",
     "kernels": "the kernel sequence from",
     "table": "the behaviour table, which names",
 }
@@ -187,22 +187,22 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
             block = listed_table("cycles-of-processes", "cycles", "", run.summary)
             if refusing_damage(run.fitness) is None:
                 sections.append(Section("cycles", title, (block,)))
-                sections.append(Section("lengths", "Length, cycle by cycle", (_lengths(run),)))
+                sections.append(Section("lengths", "Step time, step by step", (_lengths(run),)))
             cycles = run.cycles
             lines = [_short_sentence(cycles.reason), *_cut_lines(cycles)]
             if cycles.method != "table":
                 lines.append(
-                    f"{100 * cycles.coverage:.1f} % of the recorded work began in a cycle; amounts "
-                    f"of work are {100 * cycles.likeness:.1f} % alike"
+                    f"{100 * cycles.coverage:.1f} % of the recorded work lies in steps; "
+                    f"their amounts of work are {100 * cycles.likeness:.1f} % alike"
                 )
-            sections += _text_sections("why", "Why", lines)
+            sections += _text_sections("why", "How steps were found", lines)
             sections += _text_sections(
-                "others", "Also considered", [*map(_other, cycles.alternatives)]
+                "others", "Alternatives", [*map(_other, cycles.alternatives)]
             )
             sections += _text_sections("notes", "Notes", [*map(_short_sentence, cycles.notes)])
     refused = tuple(Text(f"{why.message}; hint: {why.hint}", "warning") for why in report.refused)
     if refused:
-        sections.append(Section("refused", "No cycles", refused))
+        sections.append(Section("refused", "No steps found", refused))
     return Document(
         kind="cycles",
         title=first.label,
@@ -222,9 +222,9 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
 def _cut_lines(cycles: Cycles) -> Iterator[str]:
     """Where each of the cycles ends: with its device work, or as its mark."""
     if has_host_spans(cycles):
-        yield "each ends with its device work, and the next begins after that"
+        yield "a step ends with its device work; the next one begins after that"
     elif not cycles.on_device and cycles.method != "table":
-        yield "each ends as the host marks it"
+        yield "a step ends where the host marks it"
 
 
 def _text_sections(section: str, title: str, lines: Sequence[str]) -> Iterator[Section]:
@@ -267,12 +267,14 @@ def _unit(run: CycleRun) -> str:
 def _headline(run: CycleRun) -> str:
     """The answer in a sentence."""
     cycles = run.cycles
-    count = units.count_noun(cycles.table.height, "cycles")
+    count = units.count_noun(cycles.table.height, "steps")
     processes = cycles.processes
     where = f" in {units.count_noun(processes, 'processes')}" if processes > 1 else ""
     if refusing_damage(run.fitness) is not None:
-        return f"{count}{where}, by {_means(run)}; how long they take cannot be told"
-    return f"{count}{where}{_length(run)}, by {_means(run)} (confidence {cycles.confidence:.2f})"
+        return f"{count}{where}, found by {_means(run)}; step times cannot be measured"
+    return (
+        f"{count}{where}{_length(run)}, found by {_means(run)} (confidence {cycles.confidence:.2f})"
+    )
 
 
 def _length(run: CycleRun) -> str:
@@ -298,10 +300,11 @@ def _overview_headline(report: CycleReport) -> str:
     """What several recordings have in common."""
     methods = {(run.cycles.method, run.cycles.anchor) for run in report.runs}
     count = units.count_noun(len(report.runs), "recordings")
-    cycles = units.count_noun(sum(run.cycles.table.height for run in report.runs), "cycles")
+    cycles = units.count_noun(sum(run.cycles.table.height for run in report.runs), "steps")
     if len(methods) == 1:
-        return f"{cycles} in {count}, all by {_means(report.runs[0])}"
-    return f"{cycles} in {count}, found in {len(methods)} ways: compare them only with --marker"
+        return f"{cycles} in {count}, all found by {_means(report.runs[0])}"
+    ways = f"found in {len(methods)} different ways"
+    return f"{cycles} in {count}, {ways}: to compare them, choose a --marker"
 
 
 def _short_sentence(sentence: str) -> str:
@@ -312,7 +315,7 @@ def _short_sentence(sentence: str) -> str:
 
 
 def _other(other: Candidate) -> str:
-    count = units.count_noun(other.count, "cycles")
+    count = units.count_noun(other.count, "steps")
     choice = f"; choose it with --marker {shlex.quote(other.marker)}" if other.marker else ""
     period = units.duration_ns(other.period_ns)
     return f"{count} of {period}: {_short_sentence(other.reason)}{choice}"

@@ -50,7 +50,7 @@ def info_document(info: info_report.Info) -> Document:
 
 def recording_section(rows: Sequence[tuple[str, str]]) -> Section:
     """What a recording says about itself, fact by fact."""
-    return Section("recording", "The recording", (Facts(tuple(rows)),))
+    return Section("recording", "Recording", (Facts(tuple(rows)),))
 
 
 def _folder(traces: Sequence[info_report.TraceInfo]) -> Table:
@@ -116,7 +116,7 @@ def _busy_words(info: info_report.Info, busy: int, span: int) -> str:
         reason.code != BACKLOG for fitness in unfit for reason in fitness.against(IDLE)
     ):
         recorded_work = f"{units.duration_ns(busy)} of device work were recorded"
-        return f"{recorded_work}, how idle {subject} cannot be told"
+        return f"{recorded_work}; idle time cannot be measured"
     text = f"{subject} busy {units.share(busy, span)} of {total_text}"
     if unfit:
         return text
@@ -150,7 +150,7 @@ def _launches_text(traces: Sequence[info_report.TraceInfo]) -> str:
         return f"{text} on {units.count_noun(len(times), 'devices')}"
     total = units.duration_ns(times[0].total_ns)
     sampled = any(sampling_of(trace.metadata) for trace in traces)
-    return f"{text}, which stand for about {total}" if sampled else f"{text}, {total} in all"
+    return f"{text}, a sample of about {total}" if sampled else f"{text}, {total} in all"
 
 
 def facts(trace: info_report.TraceInfo) -> list[tuple[str, str]]:
@@ -338,8 +338,8 @@ def health_section(entries: Iterable[HealthEntry], *, brief: bool = False) -> Se
     In brief, without advice, and only the cases that say more than their title.
     """
     items = tuple(_item(entry, brief=brief) for entry in entries)
-    block = Health(items) if items else Text("Nothing odd was found in the recording.", "good")
-    return Section("health", "Health of the recording", (block,))
+    block = Health(items) if items else Text("No problems found in the recording.", "good")
+    return Section("health", "Trace health", (block,))
 
 
 def grave_entries(entries: Iterable[HealthEntry]) -> list[str]:

@@ -83,8 +83,8 @@ def table_block(
             total = float(every[measure].sum()) if full_total is None else full_total
             parts = tuple(round((value or 0) / total, 6) for value in top_rows[measure])
             is_all = of is None and full_total is None
-            basis = "all rows" if is_all else "all there is, with what is not in this table"
-            help_text = f"part of the {_column_words(measure)} time of {basis}"
+            basis = "all rows" if is_all else "everything, including what is not in this table"
+            help_text = f"share of the {_column_words(measure)} time of {basis}"
             columns.append(
                 blocks.Column("share", "share", "share", blocks.Numbers(parts), help_text, bar=True)
             )

@@ -38,45 +38,43 @@ class Absent:
         return {"rows": [], "reason": self.reason, "hint": self.hint}
 
 
-NO_STEPS = Absent("nothing in this trace takes time", "profile a few steps of the program")
+NO_STEPS = Absent("the trace has no events with a duration", "profile a few steps of the program")
 NO_PATH = Absent(
-    "no work or wait of a complete step was recorded, so no critical path is known",
-    "profile the host and the device together, for one step more",
+    "no complete step was recorded, so the critical path is not known",
+    "profile host and device together, for one more step",
 )
 NO_OPERATORS = Absent("no operators were recorded", "profile with ProfilerActivity.CPU")
 NO_DEVICE_WORK = Absent(
     "no device work was recorded", "profile with ProfilerActivity.CUDA, or that of your device"
 )
 NO_KERNELS = Absent("no kernels were recorded", NO_DEVICE_WORK.hint)
-NO_LAUNCHES = Absent(
-    "no device work can be told to a launch", "profile the host and the device together"
-)
-NO_GAPS = Absent("no device stands still between two activities")
+NO_LAUNCHES = Absent("no launches are linked to device work", "profile host and device together")
+NO_GAPS = Absent("no device has idle gaps")
 NO_MEMORY = Absent(
     "no memory was recorded",
     "record with  timesink record --with memory -- CMD, or profile with profile_memory=True",
 )
 NO_MODULES = Absent("no modules were recorded", "profile with with_stack=True")
 NO_PYTHON = Absent("no Python functions were recorded", NO_MODULES.hint)
-NO_COMMUNICATION = Absent("nothing in this run communicates", "give the folder of all ranks")
-ALL_MATCHED = Absent("no collective call lacks a partner among the workers given")
+NO_COMMUNICATION = Absent("no communication was recorded", "give the folder of all ranks")
+ALL_MATCHED = Absent("all collective calls match between the workers")
 NO_SHAPES_RECORDED = Absent(
     "no kernels of operators with shapes were recorded",
     "record the device and shapes: timesink record --with shapes -- CMD, or record_shapes=True",
 )
 NO_SHAPES_IN_GRAPHS = Absent(
-    "most kernels were launched as graphs, whose replays do not tell their operators",
-    "record a run without graphs for what operators reach",
+    "most kernels were launched by graphs, so their operators are not known",
+    "record a run without graphs to see the efficiency of operators",
 )
 NO_SHAPES_LINKED = Absent(
-    "shapes were recorded, and no kernel can be told to an operator that has them",
+    "shapes were recorded, but no kernel is linked to an operator with shapes",
     "keep the ids that link launches to device work (correlation, External id)",
 )
 NO_SHAPES_HERE = Absent(
     "no operator with shapes and kernels has a formula",
-    "--formulas FILE says what operators of your own do",
+    "describe your own operators with --formulas FILE",
 )
-NO_STRAGGLERS = Absent("no rank holds the others up")
+NO_STRAGGLERS = Absent("there are no stragglers: no rank makes the others wait")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a cycle would take if parts of a program took another time, or none; as a document."""
+"""Predicted step time after changes to a program; as a document."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ from timesink.sources.opening import open_trace
 
 SCHEMA = "timesink/whatif/1"
 _LITTLE = 0.005
-"""Of the cycle: a change that saves less saves nothing to speak of."""
+"""Of the step time: a change that saves less counts as no saving."""
+_MIN_SHARE_SHOWN = 0.0005
+"""Of the step time: smaller parts of the critical path are left out for people."""
 _NAME = 60
 """Characters of a name in a sentence."""
 _MAX_LIMITS, _MAX_SHOWN, _MAX_IN_VAIN = 8, 12, 4
@@ -51,7 +53,7 @@ _PATH = parts_of("critical-path")
 KINDS = {kind: part.words for kind, part in _PATH.items()}
 """What people call the kinds of pieces of the critical path."""
 
-_NOT_TOLD = "What a change saves cannot be told from this recording."
+_NOT_TOLD = "Savings cannot be predicted from this recording."
 _NO_VALUES: dict[str, Any] = {
     **dict.fromkeys(("cycle_us", "ci95_us", "saving_us", "saving_ratio", "per_sample_us")),
     "changes": [],
@@ -87,11 +89,11 @@ class PathLimit:
     name: str
     name_ns: float
 
-    @property
-    def words(self) -> str:
-        """As it is said."""
-        name_part = f", above all {cut_end(self.name, _NAME)}" if self.name else ""
-        return f"{KINDS.get(self.kind, self.kind)}{name_part}"
+    def sentence(self, cycle_ns: float) -> str:
+        """What limits a step of this length, with its share of the critical path."""
+        kind, share = KINDS.get(self.kind, self.kind), units.share(self.kind_ns, cycle_ns)
+        name_part = f", mainly {cut_end(self.name, _NAME)}" if self.name else ""
+        return f"Next bottleneck: {kind} ({share} of the critical path){name_part}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,7 +327,7 @@ def whatif(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> WhatIf:
-    """What a cycle would take with changes, each an option of `timesink whatif` and its value.
+    """Predict the step time with changes, each an option of `timesink whatif` and its value.
 
     With `best`, or without any change, single changes are tried beside them and ranked.
 
@@ -358,13 +360,13 @@ def _headline(what_if: WhatIf) -> Iterator[str]:
     if what_if.changes:
         yield from _outcome(what_if)
     if what_if.ranks_single:
-        best, of = what_if.best, f"of a cycle of {units.brief_ns(new)}"
+        best, of = what_if.best, f"of each {units.brief_ns(new)} step"
         if best.is_empty():
             yield f"No single change that was tried saves a noticeable part {of}."
         else:
             saves = units.brief_ns(best["saving_ns"][0])
             share = units.share(best["saving_ns"][0], new)
-            yield f"{cut_end(best['change'][0], _NAME)} saves most: {saves} ({share}) {of}."
+            yield f"Largest saving: {cut_end(best['change'][0], _NAME)}, {saves} ({share}) {of}."
 
 
 def _outcome(what_if: WhatIf) -> Iterator[str]:
@@ -375,17 +377,16 @@ def _outcome(what_if: WhatIf) -> Iterator[str]:
     interval_part = (
         f", 95 % interval {_bounds(*bounds)}" if bounds and bounds[0] < bounds[1] else ""
     )
-    who = "A cycle" if marked else "What was recorded"
+    what = "Predicted step time" if marked else "Predicted time of the recording"
     if abs(new - today) <= _LITTLE / 10 * today:
-        yield f"{who} would take {about}{units.brief_ns(new)}, as it does today{interval_part}."
+        yield f"{what}: {about}{units.brief_ns(new)}, unchanged{interval_part}."
     else:
         share = units.signed_pct(100 * (new / today - 1))
-        yield f"{who} would take {about}{units.times(today, new)} ({share}{interval_part})."
+        yield f"{what}: {about}{units.times(today, new)} ({share}{interval_part})."
     if what_if.sample_ns != new:
-        yield f"That is {units.signed_pct(100 * (what_if.sample_ns / today - 1))} per sample."
+        yield f"Time per sample: {units.signed_pct(100 * (what_if.sample_ns / today - 1))}."
     if what_if.limit.kind_ns:
-        share = units.share(what_if.limit.kind_ns, new)
-        yield f"Then {share} of it is decided by {what_if.limit.words}."
+        yield what_if.limit.sentence(new)
 
 
 def _bounds(low: float, high: float) -> str:
@@ -396,27 +397,23 @@ def _notes(what_if: WhatIf) -> Iterator[str]:
     clock, times = what_if.clock, what_if.times
     recorded = units.brief_ns(times.recorded_ns)
     if clock.source == NONE:
-        yield (
-            f"Played on the recorded clock, with what the profiler added to it ({clock.why}): "
-            "there is no interval."
-        )
+        yield (f"Step times are as recorded ({clock.why}), so there is no confidence interval.")
     elif clock.source == ESTIMATED and times.interval_ns is not None:
         yield (
-            f"A cycle of today is estimated: {units.brief_ns(what_if.today_ns)} without the "
-            "profiler "
-            f"({_bounds(*times.interval_ns)}), {recorded} as recorded."
+            f"The step time now is estimated: {units.brief_ns(what_if.today_ns)} without profiler "
+            f"overhead ({_bounds(*times.interval_ns)}), {recorded} as recorded."
             + f" {clock.outside[:1].upper()}{clock.outside[1:]}."
             * bool(clock.outside)
         )
     else:
         yield (
-            f"A cycle of today was measured: {units.brief_ns(what_if.today_ns)} without the "
-            f"profiler, {recorded} as recorded."
+            f"The step time now was measured: {units.brief_ns(what_if.today_ns)} without profiler "
+            f"overhead, {recorded} as recorded."
         )
     if not find_steps(what_if.trace)["marked"].all():
-        yield "No steps are marked: all that was recorded is taken for one cycle."
+        yield "No steps are marked: the whole recording counts as one step."
     if host_columns(what_if.trace).is_empty():
-        yield "Nothing of the host was recorded: nobody knows why devices wait, and gaps stay."
+        yield "The host was not recorded: causes of idle gaps are not known, so gaps stay."
     yield from _wide(what_if)
     yield from _fixed_waits(what_if)
     for action in dict.fromkeys(change.action for change in what_if.changes):
@@ -428,7 +425,7 @@ def _notes(what_if: WhatIf) -> Iterator[str]:
             yield f"Peaks are those of {base.device} and {new.device}."
             here = choose_peaks(what_if.trace).peaks
             if here is not None and here.device != base.device:
-                yield f"It was recorded on {here.device}, not on {base.device}."
+                yield f"The recording is from {here.device}, not from {base.device}."
 
 
 _WIDER = 2.0
@@ -443,8 +440,8 @@ def _wide(what_if: WhatIf) -> Iterator[str]:
     before, after = (today[1] - today[0]) / what_if.today_ns, (bounds[1] - bounds[0]) / new
     if after > _WIDER * before:
         yield (
-            "The interval is wide: what the change leaves is mostly the host's, and today's step "
-            "hardly tells how long that takes without the profiler."
+            "The interval is wide: what remains is mostly host code, whose time without profiler "
+            "overhead is uncertain."
         )
 
 
@@ -461,7 +458,7 @@ def _fixed_waits(what_if: WhatIf) -> Iterator[str]:
         if fixed < _FIXED * what_if.today_ns:
             continue
         waits = [
-            f"{KINDS.get(kind, kind)}{f', above all {cut_end(name, _NAME)}' * bool(name)}"
+            f"{KINDS.get(kind, kind)}{f', mainly {cut_end(name, _NAME)}' * bool(name)}"
             for kind, name, share in left.iter_rows()
             if share >= _FIXED
         ]
@@ -481,7 +478,7 @@ def what_if_document(what_if: WhatIf) -> Document:
         sections.append(_best(what_if))
     if what_if.is_told:
         notes = tuple(Text(note) for note in what_if.notes)
-        sections.append(Section("notes", "What this takes for granted", notes))
+        sections.append(Section("notes", "Assumptions", notes))
     return Document(
         kind="whatif",
         title=f"What if: {Path(what_if.path).name}",
@@ -502,7 +499,7 @@ def _changes(what_if: WhatIf) -> Section:
         ],
     }
     table = listed_table("what-if", "changes", "", applied, values)
-    return Section("changes", "Changes, one after the other", (table,))
+    return Section("changes", "Changes, applied in order", (table,))
 
 
 def _about(applied: MadeChange) -> str:
@@ -524,17 +521,20 @@ def _about(applied: MadeChange) -> str:
     ]
     if sort in ("cycle", "outside") and named.host_ns and applied.change.action != "device":
         phrases.append(f"{units.brief_ns(named.host_ns)} of host code")
-    return ", ".join(phrases) or "nothing inside of a cycle"
+    return ", ".join(phrases) or "nothing inside a step"
 
 
 def _path(what_if: WhatIf) -> tuple[Section, Section]:
     path = what_if.critical_path
-    rows = path.filter((pl.col("today_ns") > 0) | (pl.col("new_ns") > 0))
+    rows = path.filter(
+        (pl.col("today_ns") > _MIN_SHARE_SHOWN * what_if.today_ns)
+        | (pl.col("new_ns") > _MIN_SHARE_SHOWN * what_if.cycle_ns)
+    )
     if rows.is_empty():
         absent = (Text(sentence(NO_PATH)),)
         return (
-            Section("critical-path", "What decides a cycle", absent, medium="page"),
-            Section("critical-path", "What decides a cycle", absent, medium="text"),
+            Section("critical-path", "Critical path", absent, medium="page"),
+            Section("critical-path", "Critical path", absent, medium="text"),
         )
     kinds = [KINDS[kind] for kind in rows["kind"]]
     today, new = rows["today_ns"], rows["new_ns"]
@@ -548,26 +548,26 @@ def _path(what_if: WhatIf) -> tuple[Section, Section]:
     }
     table = listed_table("what-if-path", "critical-path", "", (), values)
     bars = Stacks(
-        "The critical path of a cycle",
+        "Critical path of a step",
         "time_ns",
-        ("today", "then"),
+        ("now", "predicted"),
         tuple(StackPart(_PATH[kind].colour, KINDS[kind], (a, b)) for kind, a, b in rows.rows()),
     )
     return (
-        Section("critical-path", "What decides a cycle", (bars, table), medium="page"),
-        Section("critical-path", "What decides a cycle", (table,), medium="text"),
+        Section("critical-path", "Critical path", (bars, table), medium="page"),
+        Section("critical-path", "Critical path", (table,), medium="text"),
     )
 
 
 def _limits(what_if: WhatIf) -> Section:
     path = what_if._new.path.head(_MAX_LIMITS)  # noqa: SLF001 - one subject
     values = {
-        "name": [name or "outside of calls" for name in path["name"]],
+        "name": [name or "outside of every call" for name in path["name"]],
         "kind": [KINDS[kind] for kind in path["kind"]],
         "path_ratio": path["path_ns"] / max(what_if.cycle_ns, 1.0),
     }
     table = listed_table("what-if-limits", "limits", "", path, values)
-    return Section("limits", "What limits next", (table,))
+    return Section("limits", "Next limits", (table,))
 
 
 def _best(what_if: WhatIf) -> Section:
@@ -583,7 +583,7 @@ def _best(what_if: WhatIf) -> Section:
         blocks.append(
             listed_table("what-if-vain", "in-vain", why, (), some, total_rows=len(changes))
         )
-    return Section("best", "Single changes, by what they save", tuple(blocks))
+    return Section("best", "Single changes, by saving", tuple(blocks))
 
 
 def _vain(what_if: WhatIf) -> Mapping[str, list[str]]:
@@ -598,8 +598,8 @@ def _vain(what_if: WhatIf) -> Mapping[str, list[str]]:
             and change.sort in ("kernel", "copy", "communication")
             and 2 * decided < what_if.cycle_ns
         )
-        why = "the device is idle here anyway" if idle else "something else decides meanwhile"
-        reasons.setdefault(f"These save nothing, {why}", []).append(change.text)
+        why = "the device is idle at that time" if idle else "not on the critical path"
+        reasons.setdefault(f"No saving: {why}", []).append(change.text)
     for changes in reasons.values():
         changes.sort(key=len)
     return reasons

@@ -23,15 +23,15 @@ HOST = "Host"
 """Label of what belongs to the machine and to no device of it."""
 
 GROUPS = {
-    "gpu": "devices and their links, own and others' use of them",
-    "cpu": "processors: use, clock, what a quota or another machine takes",
+    "gpu": "devices and their links, with the use by this and other programs",
+    "cpu": "processors: use, clock, time lost to a quota or to other virtual machines",
     "process": "the program itself: processor time, waits for a core, memory",
     "memory": "memory and swap of the host",
-    "psi": "pressure: time in which something waited for a core, memory or a disk",
+    "psi": "pressure: time in which a task waited for a core, memory or a disk",
     "disk": "disks",
     "network": "network cards and InfiniBand",
 }
-"""What can be asked for at once, and what it is about."""
+"""Groups of counters that can be chosen together, and what each holds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ _NO_PRODUCT = re.compile(
 """Kernels around a product, products tensor cores do not speed up, and double precision."""
 _CONVERSIONS = {
     "images": (
-        "turn images between NCHW and NHWC",
+        "convert images between NCHW and NHWC",
         "Keep model and inputs in the layout of the convolutions (torch.channels_last).",
     ),
     "turned": (
@@ -183,8 +183,8 @@ def tensor_cores_unused(device: DeviceCalls) -> Iterator[Finding]:
     yield device.advice(
         "tensor-cores-unused",
         part,
-        f"in {_join_words([_PRODUCTS[family] for family in families])} that leave the tensor cores "
-        f"idle and keep SM at {_mean(part, 'sm_pct'):.0f} % of its peak.",
+        f"is in {_join_words([_PRODUCTS[family] for family in families])} that leave the tensor "
+        f"cores idle, with SM at {_mean(part, 'sm_pct'):.0f} % of peak.",
         {"images": images if "convolution" in families else ""},
         advice="before_tf32" if major is not None and major < device_work.FIRST_TF32 else "advice",
         cost_ns=_total(part) * (1 - 1 / device_work.TENSOR_CORE_SPEEDUP),
@@ -209,8 +209,8 @@ def tiny_kernels(device: DeviceCalls) -> Iterator[Finding]:
     yield device.advice(
         "tiny-kernels",
         part,
-        f"and {launches} of the launches are kernels below {tiny} that "
-        "hardly use the device; in the run itself they cost more: a launch takes about as long.",
+        f"and {launches} of the launches are kernels below {tiny} with low utilisation. In the "
+        "program they cost more, as a kernel launch takes about as long.",
         {
             "fusing": "" if _is_compiled(part) else "torch.compile, ",
             "optimizer": ", a fused optimizer (fused=True)"
@@ -227,14 +227,14 @@ def low_use(device: DeviceCalls) -> Iterator[Finding]:
     if not device.speaks(part):
         return
     limit = device.multiprocessors or USUAL_MULTIPROCESSORS
-    enough = "" if device.multiprocessors is None else ", its number of multiprocessors"
+    enough = "" if device.multiprocessors is None else ", the number of multiprocessors"
     blocks = pl.col("grid_x") * pl.col("grid_y") * pl.col("grid_z")
     few = part.select((blocks < limit).fill_null(value=False)).to_series()
     used = f"SM at {_mean(part, 'sm_pct'):.0f} % and DRAM at {_mean(part, 'dram_pct'):.0f} %"
-    sentence = f"in kernels that keep {used} of peak"
+    sentence = f"is in kernels with {used} of peak"
     if _most_of(part, few):
         filled = units.share(_total(part.filter(few)), _total(part))
-        sentence += f", {filled} of that with fewer than {limit} blocks{enough}"
+        sentence += f"; {filled} of that has fewer than {limit} blocks{enough}"
     other_calls = part.filter(~pl.col("family").is_in(list(_PRODUCTS)))
     fuses = _total(other_calls) >= MATTERS * _total(part) and not _is_compiled(other_calls)
     yield device.advice(
@@ -269,7 +269,7 @@ def memory_bound(device: DeviceCalls) -> Iterator[Finding]:
     yield device.advice(
         "memory-bound-elementwise",
         part,
-        f"in {_join_words(_main_families(part))} kernels near the memory roof, "
+        f"is in {_join_words(_main_families(part))} kernels near peak memory bandwidth, "
         f"DRAM at {_mean(part, 'dram_pct'):.0f} % and SM at {_mean(part, 'sm_pct'):.0f} %.",
         {"tried": ", ".join(tried)},
     )
@@ -285,7 +285,7 @@ def layout_conversions(device: DeviceCalls) -> Iterator[Finding]:
     yield device.advice(
         "layout-conversions",
         part,
-        f"in kernels that only {' or '.join(_CONVERSIONS[kind][0] for kind in kinds)}.",
+        f"is in kernels that only {' or '.join(_CONVERSIONS[kind][0] for kind in kinds)}.",
         {"tried": " ".join(_CONVERSIONS[kind][1] for kind in kinds)},
         cost_ns=_total(part),
     )
@@ -305,8 +305,8 @@ def attention_not_fused(device: DeviceCalls) -> Iterator[Finding]:
     yield device.advice(
         "attention-not-fused",
         part,
-        f"in {units.count_noun(round(launches), 'softmax kernels')} among matrix products, and no "
-        "attention kernel: attention seems to write its scores to memory.",
+        f"is in {units.count_noun(round(launches), 'softmax kernels')} among matrix products, "
+        "without an attention kernel: attention probably writes its scores to memory.",
         cost_ns=_total(part),
     )
 

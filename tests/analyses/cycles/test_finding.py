@@ -76,5 +76,5 @@ def test_unlike_cycles_are_trusted_less():
 def test_processes_without_cycles_are_named():
     notes = [note("part", 1_000 * at, 990) for at in range(10)]
     trace = trace_of([*notes, *work(0, 10_000), *work(0, 9_000, pid="77")])
-    assert find_cycles(trace).notes == ("no cycles in process 77, which did other work",)
+    assert find_cycles(trace).notes == ("no steps in process 77, which did other work",)
     assert find_cycles(trace, pid="1").notes == ()

@@ -269,7 +269,7 @@ class TestDevice:
     ["remove kernel:nothing", "remove sync:aten::mm", "overlap communication", "loader-workers 2"],
 )
 def test_what_is_not_there_is_refused(change_text):
-    with pytest.raises(UsageError, match="nothing in the recording is that"):
+    with pytest.raises(UsageError, match="nothing in the recording matches"):
         cycle_us(cycles([MM]), change_text)
 
 

@@ -88,7 +88,9 @@ def test_a_precision_without_a_peak_has_no_roof():
     row = result.calls.row(0, named=True)
     assert (row["roof_ns"], row["bound"]) == (None, None)
     assert row["precision"] == "fp64_tensor"
-    assert "simple: no peak of fp64_tensor is known: 1 kernel call unroofed" in result.notes
+    assert (
+        "simple: no peak of fp64_tensor is known: 1 kernel call without a roofline" in result.notes
+    )
 
 
 def test_bytes_may_be_derived_from_the_share_of_the_peak():
@@ -259,7 +261,7 @@ def test_a_slow_clock_is_told():
 def test_more_than_the_roof_is_told():
     trace = trace_of_launches(launch(1000, {FP16: 150e6, DRAM: 1e3}))
     notes = roofline(trace, trace.kernel_calls, SIMPLE).notes
-    assert "1 kernel call above the roof: peaks too low, or sparse" in notes
+    assert "1 kernel call above the roofline: peaks too low, or sparse" in notes
 
 
 def test_plain_data_is_ready_for_json():

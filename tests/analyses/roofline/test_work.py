@@ -246,7 +246,7 @@ def test_tensor_work_that_was_not_counted_is_unknown_not_zero():
     )
     work, notes = counted_work(trace, trace.kernel_calls)
     assert work["flop_fp32"].to_list() == [None, 16.0]
-    assert any("in 1 kernel call that did some" in note for note in notes)
+    assert any("in 1 kernel call with tensor cores" in note for note in notes)
 
 
 def test_without_any_trace_of_the_tensor_pipe_work_is_unknown():
@@ -258,7 +258,7 @@ def test_without_any_trace_of_the_tensor_pipe_work_is_unknown():
     )
     work, notes = counted_work(trace, trace.kernel_calls)
     assert work["flop_fp32"].to_list() == [None, 16.0, None]
-    assert any("were recorded in 1 kernel call: no roof" in note for note in notes)
+    assert any("were recorded in 1 kernel call: no roofline" in note for note in notes)
 
 
 # -- memory ----------------------------------------------------------------------------------------

@@ -24,22 +24,29 @@ def use(ms: float, sm: float | None, dram: float | None, **columns: Any) -> Laun
 
 def test_time_unused_and_headroom():
     assert kernel_headline(use(2, 20.0, 10.0), use(6, 75.0, 10.0)) == (
-        "2 kernels took 8.00 ms: 25.0 % of the time in kernels that use less than a third of both "
-        "SM and DRAM; 3.10 of 8.00 ms would vanish if every kernel ran at its nearest roof."
+        "2 kernels took 8.00 ms, 25.0 % of it in kernels that use less than a third of both SM "
+        "and DRAM. Headroom: 3.10 of 8.00 ms, if each kernel's busiest unit ran at peak."
     )
 
 
 def test_headroom_is_of_what_was_measured():
     (device,) = kernels(trace_of_launches(use(3, 20.0, 10.0), use(1, None, None))).devices
     assert headroom_sentence(device) == (
-        "2.40 of 3.00 ms would vanish if every kernel ran at its nearest roof"
+        "Headroom: 2.40 of 3.00 ms, if each kernel's busiest unit ran at peak"
     )
 
 
 def test_other_units_and_thresholds():
+    assert kernel_headline(use(2, 20.0, 20.0), low=0.25) == (
+        "1 kernel took 2.00 ms, 100.0 % of it in kernels that use less than 25.0 % of both SM "
+        "and DRAM. Headroom: 1.60 of 2.00 ms, if each kernel's busiest unit ran at peak."
+    )
+
+
+def test_no_low_utilisation_is_left_out():
     assert kernel_headline(use(2, 20.0, 99.0), low=0.25) == (
-        "1 kernel took 2.00 ms: 0.0 % of the time in kernels that use less than 25.0 % of both "
-        "SM and DRAM; 20.0 us of 2.00 ms would vanish if every kernel ran at its nearest roof."
+        "1 kernel took 2.00 ms. "
+        "Headroom: 20.0 us of 2.00 ms, if each kernel's busiest unit ran at peak."
     )
 
 
@@ -51,29 +58,27 @@ def test_the_tensor_pipe_is_named_where_it_stands_in():
 
 def test_what_was_not_measured_is_said():
     headline = kernel_headline(use(3, 20.0, 10.0), use(1, None, None))
-    assert "75.0 % of the time in" in headline
+    assert "75.0 % of it in" in headline
     assert "(25.0 % not measured)" in headline
-    assert "2.40 of 3.00 ms would vanish" in headline
+    assert "Headroom: 2.40 of 3.00 ms" in headline
 
 
 def test_a_timeline_has_no_counters():
     headline = kernels(read(K("sgemm", 100, 30), K("add_kernel", 200, 10))).headline
     assert headline == (
-        "2 kernels took 40.0 us, 75.0 % of it gemm; no hardware counters: "
-        "`timesink ncu` measures how well each uses the hardware."
+        "2 kernels took 40.0 us, 75.0 % of it in gemm; no hardware counters: "
+        "measure them with `timesink ncu`."
     )
 
 
 def test_what_was_measured_already_is_not_advised():
-    assert kernel_headline(use(1, None, None)).endswith(
-        "; no metric that was measured says how well they use the hardware."
-    )
+    assert kernel_headline(use(1, None, None)).endswith("; no measured metric is a utilisation.")
 
 
 def test_no_remedy_is_named_where_it_does_not_work():
     trace = read(K("sgemm", 100, 30))
     amd = replace(trace, metadata=replace(trace.metadata, vendor="amd"))
-    assert kernels(amd).headline.endswith("100.0 % of it gemm; no hardware counters.")
+    assert kernels(amd).headline.endswith("100.0 % of it in gemm; no hardware counters.")
     assert kernels(amd).notes == ("a timeline has no hardware counters",)
 
 
@@ -87,26 +92,26 @@ def test_a_sample_is_an_estimate():
     )
     assert headline.startswith(
         "About 67 kernels took 66.9 ms (64.0 ms to 70.0 ms, estimated from 10: "
-        "every 7th launch of each kernel): 100.0 % of the time"
+        "every 7th launch of each kernel), 100.0 % of it in"
     )
 
 
 def test_of_several_devices_the_longest_is_told():
     launches = (use(1, 9.0, 9.0, device=0), use(5, 9.0, 9.0, device=1), use(2, 9.0, 9.0, device=2))
     assert kernel_headline(*launches).startswith(
-        "3 GPUs; on GPU 1, the one that worked longest, 1 kernel took 5.00 ms: 100.0 %"
+        "3 GPUs; on GPU 1, the busiest, 1 kernel took 5.00 ms, 100.0 %"
     )
 
 
 def test_of_several_machines_the_longest_is_named():
     launches = (use(1, 9.0, 9.0, host="a"), use(5, 9.0, 9.0, host="b", device=None))
-    assert kernel_headline(*launches).startswith("2 GPUs; on one without number of b, the one that")
+    assert kernel_headline(*launches).startswith("2 GPUs; on one without number of b, the busiest")
 
 
 def test_without_durations():
     assert kernel_headline(launch(None, {}, sm_pct=3.0)) == (
-        "1 kernel without a duration: nothing to weigh; collect gpu__time_duration.sum as well, "
-        "as `timesink ncu` does."
+        "1 kernel without a duration: kernel time is not known; collect gpu__time_duration.sum "
+        "as well, as `timesink ncu` does."
     )
 
 
@@ -117,15 +122,15 @@ def test_time_that_nobody_measured_is_not_zero():
 
 
 def test_kernels_that_lasted_nothing_have_a_duration():
-    assert kernel_headline(use(0, 3.0, 3.0)) == "1 kernel took 0 ns: nothing to weigh."
+    assert kernel_headline(use(0, 3.0, 3.0)) == "1 kernel took 0 ns: no kernel time to analyze."
 
 
 def test_some_without_a_duration():
     late = launch(None, {}, sm_pct=3.0)
     assert kernel_headline(use(2, 20.0, 99.0), late).startswith(
-        "1 kernel (1 more without a duration) took 2.00 ms: "
+        "1 kernel (1 more without a duration) took 2.00 ms. "
     )
 
 
 def test_without_kernels():
-    assert kernels(Trace(trace_of_launches().metadata)).headline == "No kernel was recorded."
+    assert kernels(Trace(trace_of_launches().metadata)).headline == "No kernels were recorded."

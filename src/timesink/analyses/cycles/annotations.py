@@ -282,7 +282,7 @@ def from_mark_to_mark(
 def mark_note(name: str) -> str:
     """What to say of cycles from mark to mark."""
     where = "end to end" if closes(name) else "start to start"
-    return f"{name!r} does not span its cycle: cycles run from {where}"
+    return f"{name!r} does not cover a step: steps run from {where}"
 
 
 COVERING = 0.7
@@ -307,10 +307,12 @@ def repeated_annotation(trace: Trace) -> Cycles | None:
             for name in events["name"].to_list()
         ]
         reason = (
-            f"the annotation {main.name!r} repeats {main.count} times and holds "
+            f"the annotation {main.name!r} repeats {main.count} times and covers "
             f"{100 * share:.0f} % of the work"
         )
-        notes = tuple(f"{family.count} of {family.name!r} taken as prefill" for family in prefills)
+        notes = tuple(
+            f"{family.count} of {family.name!r} classified as prefill" for family in prefills
+        )
         spans = with_spans(events, types)
         return Cycles(spans, "marker", main.name, 0.95, reason, notes, on_device)
     even = [
@@ -322,7 +324,7 @@ def repeated_annotation(trace: Trace) -> Cycles | None:
         return None
     # Cycles from mark to mark of an annotation that comes once per cycle.
     main = max(even, key=lambda family: (closes(family.name), family.total_ns, family.name))
-    reason = f"the annotation {main.name!r} comes {main.count} times, evenly"
+    reason = f"the annotation {main.name!r} occurs {main.count} times at regular intervals"
     return from_mark_to_mark(trace, main, 0.8, reason, on_device=on_device)
 
 
@@ -338,7 +340,7 @@ def lone_annotation(trace: Trace) -> Cycles | None:
     if not candidates:
         return None
     chosen = next(best_first(candidates))
-    reason = f"the annotation {chosen.name!r} holds the whole recording"
+    reason = f"the annotation {chosen.name!r} covers the recording"
     return Cycles(with_spans(chosen.events), "marker", chosen.name, 0.9, reason)
 
 
@@ -441,7 +443,7 @@ def named_mark(trace: Trace, marker: str) -> Cycles | None:
             rows = fitting.filter(outermost).with_columns(*extra_columns)
             (family,) = families(rows)
             often = units.count_noun(family.count, "times")
-            reason = f"asked for by name; {family.name!r} was recorded {often}"
+            reason = f"chosen with --marker; {family.name!r} was recorded {often}"
             if family.coverage >= SPARSE or family.count == 1:
                 spans = with_spans(family.events)
                 return Cycles(spans, "marker", family.name, 1.0, reason, (), on_device)
@@ -497,7 +499,7 @@ def profiler_steps(trace: Trace) -> Cycles | None:
     if cut and uncut.height:
         lost = marks.height - uncut.height
         marks = uncut
-        notes = (f"{lost} step{'s' * (lost > 1)} at the end cut by the recording, left out",)
+        notes = (f"{lost} incomplete step{'s' * (lost > 1)} at the end left out",)
     spans = spans_of(marks["pid"], _ANCHOR, marks["start_ns"], marks["end_ns"])
     # Cycles are called as the steps are, unless a number is missing or comes twice.
     named = marks.sort("pid", "start_ns", "end_ns").select(
@@ -505,7 +507,7 @@ def profiler_steps(trace: Trace) -> Cycles | None:
     )
     if not named["cycle"].null_count() and named.is_unique().all():
         spans = spans.with_columns(named["cycle"])
-    return Cycles(spans, "step", _ANCHOR, 1.0, "the profiler marked its steps", notes)
+    return Cycles(spans, "step", _ANCHOR, 1.0, "the profiler marked the steps", notes)
 
 
 _ENDS_WITH_WORK = ("step", "marker", "python")

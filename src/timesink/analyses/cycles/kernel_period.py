@@ -335,10 +335,10 @@ def _mixture_cycles(sequence: KernelSequence, cuts: list[Cut], likeness: Floats)
     return replace(
         reading,
         confidence=0.8 * float(shared.sum() / counts.sum()),
-        reason=f"the kernels make up parts of {len(shared)} kinds, again and again",
+        reason=f"the kernel sequence repeats in {len(shared)} different forms",
         notes=(
             *reading.notes,
-            f"cycles are of different kinds ({sizes} of each), such as prefill and decode",
+            f"there are several step types ({sizes} steps), such as prefill and decode",
         ),
     )
 
@@ -383,14 +383,14 @@ def _cycles_of_cut(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Cycl
     kernels = np.diff(np.append(places, len(sequence)))
     if kernels[-1] < _LEAST_KERNELS * np.median(kernels[:-1]):
         start, end = start[:-1], end[:-1]
-        notes.append("the last cycle is cut by the recording and left out")
+        notes.append("the incomplete last step is left out")
     if places[0]:
         before = units.count_noun(int(places[0]), "kernels")
-        notes.append(f"{before} before the first cycle, part of none")
+        notes.append(f"{before} before the first step belong to no step")
     lag = round(float(np.median(kernels[:-1])))
     agrees = lag < len(likeness) and float(likeness[lag]) >= LIKE_ITSELF
     anchor = sequence.names[int(sequence.symbol[places[0]])]
-    same = ", and its spectrum says the same" if agrees else ""
+    same = ", confirmed by its spectrum" if agrees else ""
     reason = f"the kernel sequence repeats every {lag} kernels{same}"
     spans = spans_of(sequence.pid, anchor, start, end)
     trust = 0.9 * cut.sameness * cut.order * (1.0 if agrees else 0.9)
@@ -423,7 +423,7 @@ def inner_period(sequence: KernelSequence, cycles: Cycles) -> Candidate | None:
         name,
         int((sequence.symbol == mark).sum()),
         period_ns(inner.table),
-        f"the kernels repeat {repeats} times inside of a cycle: passes of a request, or layers",
+        f"the kernels repeat {repeats} times within a step: passes of a request, or layers",
         _pattern(name, sequence.names),
     )
 

@@ -157,7 +157,7 @@ def inner_call(calls: PythonCalls, main: Nodes) -> Candidate | None:
     nodes = calls.outermost((calls.name == code) & descendant_mask(main, calls.size))
     name = calls.names[code]
     spans = spans_of(calls.processes(nodes), name, calls.start[nodes], calls.end[nodes])
-    reason = f"{name!r} is called again and again inside of the cycles"
+    reason = f"{name!r} is called repeatedly within the steps"
     return Candidate("python", name, len(nodes), period_ns(spans), reason, name)
 
 
@@ -269,7 +269,7 @@ def types_by_content(
     if len(early):
         types = np.where(np.isin(chosen, early), "prefill", "decode")
         name = calls.names[int(calls.name[early[0]])]
-        note = f"{units.count_noun(len(early), 'calls')} of {name!r} taken as prefill"
+        note = f"{units.count_noun(len(early), 'calls')} of {name!r} classified as prefill"
         return types.tolist(), (note,)
     # Text is encoded and decoded as well: then a bare `decode` says nothing.
     texts = any(_function(name) == "encode" for name in calls.names)
@@ -287,9 +287,8 @@ def types_by_content(
     before, after = typed[np.maximum(place - 1, 0)], typed[np.minimum(place, len(typed) - 1)]
     nearer = np.abs(length[before] - length[unknown]) <= np.abs(length[after] - length[unknown])
     types[unknown] = types[np.where(nearer, before, after)]
-    takes = "takes" if len(unknown) == 1 else "take"
-    count = units.count_noun(len(unknown), "cycles")
-    return types.tolist(), (f"{count} {takes} the type of the neighbours",)
+    count = units.count_noun(len(unknown), "steps")
+    return types.tolist(), (f"{count} classified by their neighbours",)
 
 
 def _function(name: str) -> str:
@@ -318,10 +317,12 @@ def _by_length(calls: PythonCalls, chosen: Nodes) -> tuple[list[str], tuple[str,
     every = {name for name in here if here[name] == long.sum() and not there[name]}
     every |= {name for name in there if there[name] == (~long).sum() and not here[name]}
     if not every:
-        slow = units.count_noun(int(long.sum()), "cycles")
-        note = f"{slow} lasted over {LONGER:.0f} times as long as usual but did the same"
-        return generic, (f"{note}, so not taken as prefill",)
-    return np.where(long, "prefill", "decode").tolist(), ("prefill told by length and content",)
+        slow = units.count_noun(int(long.sum()), "steps")
+        note = f"{slow} took over {LONGER:.0f} times as long as usual for the same work"
+        return generic, (f"{note}, so not classified as prefill",)
+    return np.where(long, "prefill", "decode").tolist(), (
+        "prefill classified by length and content",
+    )
 
 
 def _presence(calls: PythonCalls, nodes: Nodes) -> Counter[int]:
@@ -395,9 +396,9 @@ def _cycles_of_calls(
     name = _inner_name(calls, main)
     code_name = calls.names[int(calls.name[main[0]])]
     spans = spans.with_columns(pl.col("name").replace({code_name: name}))
-    reason = f"{name!r} is called {len(main)} times on top of the program's loop"
+    reason = f"{name!r} is called {len(main)} times by the main loop of the program"
     if asked_for is not None:
-        reason = f"asked for by name; {name!r} was called {units.count_noun(len(main), 'times')}"
+        reason = f"chosen with --marker; {name!r} was called {units.count_noun(len(main), 'times')}"
         return Cycles(spans, "marker", name, 1.0, reason, notes)
     inside = inner_call(calls, main)
     return Cycles(
@@ -446,7 +447,7 @@ def layers(trace: Trace) -> Cycles | None:
     spans = spans_of(
         calls.processes(nodes), calls.names_of(nodes), calls.start[nodes], calls.end[nodes]
     )
-    reason = f"{name!r} is the outermost call named as a layer, {len(nodes)} times"
+    reason = f"{name!r} is the outermost call that is a layer by its name, {len(nodes)} times"
     return Cycles(spans, "layer", name, 0.9, reason)
 
 

@@ -127,7 +127,7 @@ def nothing_repeats(
         for candidate in considered
     ]
     near = "; ".join(
-        f"{name!r} came {units.count_noun(candidate.count, 'times')}"
+        f"{name!r} occurs {units.count_noun(candidate.count, 'times')}"
         for name, candidate in zip(names, considered, strict=True)
     )
     by_method = f" by {methods[0]}" if len(methods) == 1 else ""
@@ -291,23 +291,23 @@ def _beside(chosen: Cycles, considered: list[Cycles]) -> Cycles:
 
 def _notes(judged: Cycles, elsewhere: Sequence[str]) -> Iterator[str]:
     if judged.count == 1:
-        yield "a single cycle: nothing is known about how much cycles differ"
+        yield "a single step: the noise between steps is not known"
     if judged.coverage < 0.9:
         share = 100 * (1 - judged.coverage)
-        yield f"{share:.0f} % of the recorded work began outside of all cycles"
+        yield f"{share:.0f} % of the recorded work lies outside of all steps"
     if elsewhere:
         listing = ", ".join(elsewhere[:_MOST_PIDS]) + (
             ", ..." if len(elsewhere) > _MOST_PIDS else ""
         )
-        yield f"no cycles in process {listing}, which did other work"
+        yield f"no steps in process {listing}, which did other work"
     # Far longer than others of their process and type: a start, a pause, a fault.
     length = pl.col("end_ns") - pl.col("start_ns")
     longer = length > _OUTLIER * length.median().over("pid", "type")
     slow = int(judged.table.select(longer.sum()).item())
     if slow:
-        yield f"{units.count_noun(slow, 'cycles')} lasted over {_OUTLIER} times the median"
+        yield f"{units.count_noun(slow, 'steps')} took over {_OUTLIER} times the median"
     if judged.likeness < 0.7:
-        yield "the cycles do not hold the same amount of work"
+        yield "the steps differ in their amount of work"
 
 
 @memoize_per_trace

@@ -235,11 +235,13 @@ def _notes(chosen: pl.DataFrame, unseen: int, unsure: int) -> list[str]:
     notes = []
     if unseen:
         calls = count_noun(unseen, "kernel calls")
-        notes.append(f"tensor operations were not counted in {calls} that did some: no roof")
+        notes.append(
+            f"tensor operations were not counted in {calls} with tensor cores: no roofline"
+        )
     if unsure:
         calls = count_noun(unsure, "kernel calls")
         notes.append(
-            f"neither use of the tensor pipe nor its operations were recorded in {calls}: no roof"
+            f"neither tensor pipe utilisation nor operations were recorded in {calls}: no roofline"
         )
     ops = set(chosen["part"].unique())
     for kind in _EVERY_OP.values():
@@ -247,5 +249,5 @@ def _notes(chosen: pl.DataFrame, unseen: int, unsure: int) -> list[str]:
         if missing and missing != sorted(kind):
             notes.append(f"{', '.join(missing).upper()} were not counted: FLOP are a lower bound")
     if chosen.filter((pl.col("quantity") == "int1_tensor") & (pl.col("amount") > 0)).height:
-        notes.append("operations on single bits (int1) have no roof and are left out")
+        notes.append("operations on single bits (int1) have no roofline and are left out")
     return notes

@@ -340,14 +340,14 @@ def _notes(
         return
     for precision in PRECISIONS:
         if peaks.peak(precision) is None and (number := int((rows[f"flop_{precision}"] > 0).sum())):
-            unroofed = f"{count_noun(number, 'kernel calls')} unroofed"
+            unroofed = f"{count_noun(number, 'kernel calls')} without a roofline"
             yield f"{peaks.device}: no peak of {precision} is known: {unroofed}"
     yield from peaks.doubts(
         [MEMORY, *(precision for precision in PRECISIONS if rows[f"flop_{precision}"].sum())]
     )
     above = int((rows["roof_share_pct"] > _ABOVE_PCT).sum())
     if above:
-        yield f"{count_noun(above, 'kernel calls')} above the roof: peaks too low, or sparse"
+        yield f"{count_noun(above, 'kernel calls')} above the roofline: peaks too low, or sparse"
     if peaks.measured:
         # Reached at the clock the device has, not at the one its sheet assumes.
         return

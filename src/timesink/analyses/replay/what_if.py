@@ -79,7 +79,7 @@ def apply_change(scenario: Scenario, change: AskedChange) -> Scenario:
     by_host = change.action == "fuse" and not len(scenario.graph.work)
     if chosen.is_empty or not (launched or by_host):
         raise UsageError(
-            f"{change.text}: nothing in the recording is that",
+            f"{change.text}: nothing in the recording matches",
             "timesink analyze RUN --view operators, --view kernels and --view launches show names",
         )
     return _ACTIONS[change.action](scenario, chosen, change)
@@ -558,7 +558,9 @@ def _on_device(scenario: Scenario, chosen: _Selection, change: AskedChange) -> S
     base, new = two_devices(change)
     memory = _ratio(base.dram_bytes_per_s, new.dram_bytes_per_s)
     if not memory:
-        raise UsageError(f"{change.text}: a bandwidth is not known", "choose another device")
+        raise UsageError(
+            f"{change.text}: the bandwidth of a device is not known", "choose another device"
+        )
     named = device_names(scenario.trace)
     factor = np.array(
         [
@@ -617,7 +619,7 @@ def _more_workers(scenario: Scenario, chosen: _Selection, change: AskedChange) -
     if math.isfinite(change.factor) and calls.named(names.loads_in_processes)[chosen.roots].any():
         raise UsageError(
             f"{change.text}: batches are loaded in other processes, which are not recorded",
-            "try --loader-workers inf, which gives the most that loading can cost",
+            "try --loader-workers inf, which gives the largest possible saving",
         )
     taken = named_by(scenario, change, scenario.played()).host_ns
     least = max(scenario.least_ns, taken / change.factor)

@@ -169,7 +169,7 @@ _UNITS: Mapping[str, Callable[[float], str]] = {
 def _number_phrase(key: str, value: float, *, marked: bool) -> str:
     """A number with its unit in words; those of a step are all there is where none is marked."""
     name = key.removesuffix("_per_step")
-    per_step = " a step" if marked and name != key else ""
+    per_step = " per step" if marked and name != key else ""
     unit = next((ending for ending in _UNITS if f"_{name}".endswith(ending)), "")
     number_text = _UNITS[unit](value) if unit else units.count(round(value))
     spoken = name.removesuffix(unit).replace("_", " ")
@@ -184,19 +184,18 @@ _TONES: Mapping[str, Tone] = {"high": "warning", "medium": "notice", "low": "pla
 _MATCHED = tables.tables_section(
     "Collectives of all ranks",
     "collectives-matched",
-    lead="Calls that belong together, by what they do, among whom and how much: what ranks wait "
-    "until the last has come, and what the data takes to move from then on.",
+    lead="Waiting ends when the last rank arrives; the transfer is measured from then on.",
     of_set=True,
 )
 _CLOCKS = tables.tables_section(
     "Clocks",
     "clocks",
-    lead="How far clocks are apart, as ends of collectives tell; times of different ranks are "
-    "compared after that was taken off.",
+    lead="Offsets between clocks, computed from the ends of collectives. They are removed before "
+    "times of different ranks are compared.",
     of_set=True,
 )
 _GROUPS = tables.tables_section(
-    "Process groups", "process-groups", lead="Who communicates with whom.", of_set=True
+    "Process groups", "process-groups", lead="Which ranks communicate with each other.", of_set=True
 )
 SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.SectionResult]] = {
     "findings": findings_section,
@@ -212,11 +211,13 @@ SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.SectionResult]] = {
     "efficiency": roofs.efficiency_section,
     "operators": tables.operators_section,
     "kernels": tables.kernels_section,
-    "kernel-launches": tables.tables_section("Kernels by operator and launch", "kernel-launches"),
+    "kernel-launches": tables.tables_section(
+        "Kernels by operator and launch configuration", "kernel-launches"
+    ),
     "launches": tables.tables_section("Launches and their delays", "launches", "queue"),
     "memory-curve": tables.memory_curve_section,
     "memory": tables.tables_section("Memory by operator", "memory"),
-    "memory-live": tables.tables_section("What is live at the memory peak", "memory-live"),
+    "memory-live": tables.tables_section("What is allocated at the memory peak", "memory-live"),
     "modules": tables.modules_section,
     "python": tables.python_section,
     "process-groups": _GROUPS,
@@ -224,9 +225,9 @@ SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.SectionResult]] = {
     "workers": time.workers_section,
     "overlap": time.overlap_section,
     "collectives": tables.tables_section("Collective calls", "collectives"),
-    "mismatches": tables.tables_section("Calls without a partner", "mismatches"),
+    "mismatches": tables.tables_section("Collective calls with ranks missing", "mismatches"),
     "damaged": ranks.damaged_section,
-    "gaps": tables.tables_section("The largest gaps in device work", "gaps"),
+    "gaps": tables.tables_section("Longest idle gaps", "gaps"),
     "recording": lambda run: recording_section(facts(describe_trace(run.analysis.trace))),
     "health": lambda run: health_section(run.analysis.health, brief=run.brief),
 }

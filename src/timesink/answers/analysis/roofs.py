@@ -31,7 +31,7 @@ from timesink.output.blocks import (
     Tiles,
 )
 
-_TITLE = "How near to the limit"
+_TITLE = "Efficiency"
 _TERA = 1e12
 _PARTS = parts_of("roofs")
 """What sets roofs: the colour and the words of each."""
@@ -73,10 +73,10 @@ def efficiency_tiles(efficiency: Efficiency) -> Iterator[Tile]:
         return
     ideal = sum(step.ideal_ns.values())
     share = ideal / step.step_ns if step.step_ns else None
-    meaning = "what a step takes with all kernels at their roofs"
+    meaning = "step time with every kernel at its roofline"
     yield Tile("Speed of light", ideal, "time_ns", meaning, share, section="efficiency")
     if step.mfu is not None:
-        meaning = "matrix operations of the model, of what the device can do in a step"
+        meaning = "matrix operations of the model over what the peak allows in a step"
         yield Tile("MFU", step.mfu, "share", meaning, step.mfu, section="efficiency")
 
 
@@ -90,15 +90,15 @@ def _tiles(efficiency: Efficiency, step: StepEfficiency) -> Tiles:
     return Tiles(
         (
             Tile("Step", step.step_ns, "time_ns", "mean of the complete steps"),
-            Tile("Speed of light", ideal, "time_ns", "all kernels at their roofs", share),
+            Tile("Speed of light", ideal, "time_ns", "every kernel at its roofline", share),
             Tile("MFU", step.mfu, "share", f"matrix operations of the model{of}", step.mfu),
-            Tile("HFU", step.hfu, "share", "the same with what is recomputed", step.hfu),
-            Tile("MBU", step.mbu, "share", "compulsory bytes at the memory's bandwidth", step.mbu),
+            Tile("HFU", step.hfu, "share", "MFU with recomputed operations", step.hfu),
+            Tile("MBU", step.mbu, "share", "bytes that must move over peak bandwidth", step.mbu),
             Tile(
                 "Modelled",
                 efficiency.step_modelled_share,
                 "share",
-                "part of the kernel time whose work is known",
+                "share of kernel time with known operations and bytes",
                 efficiency.step_modelled_share,
             ),
         )
@@ -107,7 +107,7 @@ def _tiles(efficiency: Efficiency, step: StepEfficiency) -> Tiles:
 
 def _waterfall(step: StepEfficiency) -> Parts:
     parts = [
-        Part(colour, f"at the roof of {words}", step.ideal_ns[name], "time at the roof")
+        Part(colour, f"roofline of {words}", step.ideal_ns[name], "time at the roofline")
         for name, (colour, words, _) in _PARTS.items()
         if step.ideal_ns[name]
     ]
@@ -116,12 +116,12 @@ def _waterfall(step: StepEfficiency) -> Parts:
         for name, (colour, words, about) in _BEYOND.items()
         if getattr(step, name)
     ]
-    return Parts("From the ideal step to the real one", "time_ns", step.step_ns, tuple(parts))
+    return Parts("From speed of light to the step time", "time_ns", step.step_ns, tuple(parts))
 
 
 _MAX_POINTS = 300
 _MIN_SHARE_SHOWN = 0.0005
-_FIGURES = {"tflops": "TFLOP/s", "tb_per_s": "TB/s", "roof_pct": "of the roof"}
+_FIGURES = {"tflops": "TFLOP/s", "tb_per_s": "TB/s", "roof_pct": "roofline"}
 
 
 def _roofline(efficiency: Efficiency) -> list[Scatter]:
@@ -147,7 +147,7 @@ def _roofline(efficiency: Efficiency) -> list[Scatter]:
     return [
         Scatter(
             "roofline",
-            "Operators under the roofs of the device",
+            "Roofline of the operators",
             "FLOP per byte",
             "FLOP/s",
             "time per step" if by_step else "time on the device",
@@ -190,6 +190,6 @@ def _not_shown(times: pl.Series, point_times: pl.Series, smaller: int) -> str:
     lost = total - float(point_times.sum())
     if lost < _MIN_SHARE_SHOWN * total:
         return ""
-    which = "operators without arithmetic, such as copies, or without a roof"
+    which = "operators without arithmetic, such as copies, or without a roofline"
     more = f", and in the {smaller} smallest" if smaller else ""
     return f"Not shown: {units.share(lost, total)} of their time, in {which}{more}."

@@ -53,7 +53,7 @@ _FIXED_COLUMNS = {"efficiency": 6}
 _MAX_RANGES, _MAX_NAMED = 6, 8
 _OF_MEMORY = ("memory-curve", "memory-peaks", "memory", "memory-live")
 """Tables of memory: the moment of a peak is that of the recording in every answer."""
-AS_RECORDED = "Moments are as recorded."
+AS_RECORDED = "Times are as recorded."
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,7 +345,9 @@ def python_section(run: Analysed) -> SectionResult:
 
 def _left_out(frame: pl.DataFrame, tree: blocks.Icicle, what: str) -> str:
     left_out = frame.height - len(tree.parent)
-    return f"The smallest {units.count(left_out)} {what} are not in the picture." * (left_out > 0)
+    return f"The smallest {units.count(left_out)} {what} are not shown in the chart." * (
+        left_out > 0
+    )
 
 
 def icicle(frame: pl.DataFrame, view: str, side: str) -> blocks.Icicle:
@@ -358,7 +360,7 @@ def icicle(frame: pl.DataFrame, view: str, side: str) -> blocks.Icicle:
     named = words(tree["name"].to_list())
     return blocks.Icicle(
         f"{view}-tree",
-        f"{find_view(view).title} by time on the {side}",
+        f"{find_view(view).title} by {side} time",
         "time_ns",
         tuple(-1 if parent is None else place[parent] for parent in tree["parent_id"].to_list()),
         named.codes,
@@ -413,7 +415,7 @@ def memory_curve_section(run: Analysed) -> SectionResult:
         int(drawn_curve.unique("device")["points_before"].sum()),
         units.count(drawn_curve.height),
     )
-    exact = f"{drawn_count} of {units.count(before)} points are drawn; the peaks are exact."
+    exact = f"The chart shows {drawn_count} of {units.count(before)} points; the peaks are exact."
     leads = (AS_RECORDED if apart else "", exact if before > drawn_curve.height else "")
     return blocks.Section("memory-curve", title, parts, " ".join(filter(None, leads)))
 

@@ -89,7 +89,7 @@ def _document(reports: Sequence[KernelReport], sections: tuple[Section, ...]) ->
 
 def _runs(reports: Sequence[KernelReport], choice: KernelChoice) -> Iterator[Section]:
     """What sets runs apart, then each by itself, then what holds for all."""
-    yield Section("runs", "Runs side by side", (*class_picture(reports), runs_block(reports)))
+    yield Section("runs", "Runs", (*class_picture(reports), runs_block(reports)))
     common = [note for note in reports[0].notes if all(note in report.notes for report in reports)]
     for place, (name, report) in enumerate(
         zip(kernel_labels.run_names(reports), reports, strict=True)
@@ -217,14 +217,14 @@ def _tiles(use: DeviceUse) -> Tiles:
             Tile("launches", use.launches, "count", f"{units.count(use.names)} kernels"),
             *(
                 Tile(
-                    title, finite_or_none(value), "percent", "Of peak, weighted by time.",
+                    title, finite_or_none(value), "percent", "Percent of peak, weighted by time.",
                     None if finite_or_none(value) is None else value / 100,
                 )
                 for metric, title in kernel_labels.METRICS.items()
                 if (value := getattr(use, f"{metric}_pct")) is not None
             ),
             Tile("headroom", left, "time_ns",
-                 "What would vanish if every kernel ran at its nearest roof.", share),
+                 "Time saved if each kernel's busiest unit ran at peak.", share),
         )
     )  # fmt: skip
 
@@ -249,14 +249,11 @@ def _classes(report: KernelReport, use: DeviceUse, *, brief: bool) -> Iterator[P
 
 
 def _card(finding: Finding, section: str, *, brief: bool) -> FindingCard:
-    title, named = (
-        finding.rule.replace("-", " ").capitalize(),
-        ", ".join(map(cut_name, finding.kernels)),
-    )
+    named = ", ".join(map(cut_name, finding.kernels))
     return FindingCard(
         finding.rule,
         finding.severity,
-        title,
+        finding.title,
         f"{finding.sentence.removesuffix('.')} ({named})." if brief and named else finding.sentence,
         finding.advice,
         kernel_labels.gain(finding),
@@ -274,7 +271,7 @@ def _roofline(
         return
     blocks: list[Block] = [Text(line) for line in roofs.notes]
     if roofs.reason:
-        blocks.append(Text(f"no roofs: {roofs.reason}", "notice"))
+        blocks.append(Text(f"no roofline: {roofs.reason}", "notice"))
     for use in report.devices:
         of = "" if len(report.devices) == 1 else f"{kernel_labels.device_name(report, use)}: "
         lines = kernel_labels.roof_lines(roofs.of(use), roofs.peaks, use)

@@ -18,9 +18,9 @@ from timesink.model.findings import Finding
 from timesink.output.names import told_apart
 
 MEANINGS = {
-    "both_low": "latency, launch size or tail",
-    "low_sm": "memory side",
-    "low_dram": "compute side",
+    "both_low": "latency-bound or too small",
+    "low_sm": "memory-bound",
+    "low_dram": "compute-bound",
     "neither_low": "balanced",
     "unknown": "a counter is missing",
 }
@@ -106,9 +106,9 @@ def device_lines(report: KernelReport, use: DeviceUse) -> Iterator[str]:
     amount = units.count_noun(use.calls, "calls")
     if use.untimed:
         amount += f" ({units.count(use.untimed)} without a duration)"
-    if sampled:
-        amount += f" that stand for about {units.count(use.launches)}"
     amount += f" of {units.count_noun(use.names, 'kernels')}"
+    if sampled:
+        amount += f", a sample of about {units.count_noun(use.launches, 'launches')}"
     if use.timed:
         amount += f", {units.duration_ns(use.total_ns)}"
         bounds = (use.intervals or {}).get("total_ns")
@@ -148,7 +148,7 @@ def gain(advice: Finding) -> str:
     """What an advice may save, as a clause; empty where there is no honest number."""
     if not advice.gain_ns:
         return ""
-    return f"may save {units.brief_ns(advice.gain_ns)} if {advice.gain_basis}"
+    return f"estimated saving {units.brief_ns(advice.gain_ns)} if {advice.gain_basis}"
 
 
 def namesakes(kernels: pl.DataFrame) -> Iterator[str]:
@@ -156,7 +156,7 @@ def namesakes(kernels: pl.DataFrame) -> Iterator[str]:
     many = kernels.filter(pl.col("variants") > 1, pl.col("share_pct") >= _MUCH_PCT)
     if many.height:
         name, variants = many.select("group", "variants").row(0)
-        yield f"{name} stands for {variants} kernels; --by full-name tells them apart"
+        yield f"{name} is the short name of {variants} kernels; --by full-name lists each"
 
 
 def roofline_title(roofline: Roofline) -> str:
@@ -181,18 +181,18 @@ def roof_lines(roof: DeviceRoof, peaks: DevicePeaks | None, use: DeviceUse) -> I
         user_peaks = f"given peaks of the {peaks.device}" if peaks.source else "given peaks"
         which = user_peaks if peaks.stated else f"{peak_kind} peaks of the {peaks.device}"
         text = (
-            f"at the {which} the same work takes {units.brief_ns(roof.roof_ns)} of "
+            f"at the {which} the same work would take {units.brief_ns(roof.roof_ns)} of "
             f"{units.brief_ns(roof.covered_ns)} ({units.share(roof.roof_ns, roof.covered_ns)})"
         )
-        differs = "; headroom above is against what each unit could do at the clock of the run"
+        differs = "; headroom above is relative to the peak at the clock of the run"
         yield text + (differs if has_utilisation(use) else "")
         yield ", ".join(
-            f"{units.share(time, roof.covered_ns)} of the time bound by {what}"
+            f"{units.share(time, roof.covered_ns)} of the time is {what}-bound"
             for what, time in roof.bound_ns.items()
         )
     if 0 < roof.covered_ns < roof.total_ns:
         uncovered_ns = roof.total_ns - roof.covered_ns
-        yield f"{units.share(uncovered_ns, roof.total_ns)} of the time has no roof"
+        yield f"{units.share(uncovered_ns, roof.total_ns)} of the time has no roofline"
 
 
 def origins(report: KernelReport) -> list[str]:
@@ -204,7 +204,7 @@ def instances(report: KernelReport, classes: pl.DataFrame, by: str) -> Iterator[
     """How many modules stand behind fewer classes."""
     modules = report.calls[by].drop_nulls().n_unique()
     if by == "module" and modules > classes["group"].drop_nulls().n_unique():
-        yield f"--by module tells {units.count(modules)} modules apart"
+        yield f"--by module lists each of {units.count(modules)} modules"
 
 
 def join_lines(report: KernelReport) -> Iterator[str]:
@@ -219,7 +219,7 @@ def join_lines(report: KernelReport) -> Iterator[str]:
         text += f", step {join.steps[0]}" if len(join.steps) == 1 else f", {len(join.steps)} steps"
     origin_names = " and ".join(origins(report))
     yield (
-        f"{text}; utilisation per {origin_names}"
+        f"{text}; utilisation by {origin_names}"
         if origin_names
         else f"{text}, which names no operators"
     )
@@ -240,14 +240,14 @@ def runs_headline(reports: Sequence[KernelReport]) -> str:
     comparable = [(name, use) for name, use in candidates if use.axis == axis]
     left = sorted(((use.headroom_ns or 0) / use.measured_ns, name) for name, use in comparable)
     if len(left) < 2 or units.share(left[0][0], 1) == units.share(left[-1][0], 1):
-        return f"{runs} side by side"
+        return f"{runs} compared"
     (least, best), (most, worst) = left[0], left[-1]
     which = (
         runs if len(comparable) == len(candidates) else f"{runs}, as far as they have SM counters,"
     )
     return (
-        f"Of {which} {worst} leaves the most unused: {units.share(most, 1)} of its kernel time "
-        f"would vanish at the nearest roofs; {best} the least, {units.share(least, 1)}"
+        f"Of {which} {worst} has the most headroom, {units.share(most, 1)} of its kernel time; "
+        f"{best} has the least, {units.share(least, 1)}"
     )
 
 

@@ -40,7 +40,7 @@ from timesink.output.blocks import Picture
 from timesink.output.pictures import picture
 
 PICTURES = ("density", "strip", "classes", "roofline")
-_WITH_TIMES = "record durations and utilisations with `timesink ncu -- PROGRAM`"
+_WITH_TIMES = "record durations and utilisation with `timesink ncu -- PROGRAM`"
 _BESIDE, _FULL = 464, 1008
 """Widths on a page: of a picture beside the density, and of one that fills a line."""
 _ROWS = 340
@@ -157,8 +157,8 @@ def density_picture(subject: Subject) -> drawing.Drawing:
         )
     if spread.axis == "tensor":
         notes.append(
-            "The tensor pipe stands for the SM: kernels on other pipes count as low, so both low"
-            " is too large."
+            "The tensor pipe is used in place of the SM: kernels on other pipes count as low, so"
+            " both low is overestimated."
         )
     every = [
         " ".join(shares[name])
@@ -167,7 +167,7 @@ def density_picture(subject: Subject) -> drawing.Drawing:
     ]
     return device_sheet(
         subject,
-        f"Where kernel time lies: DRAM and {UNIT[spread.axis]} use",
+        f"Kernel time by DRAM and {UNIT[spread.axis]} utilisation",
         (frame.right + _HISTOGRAM + MARGIN + 6, frame.bottom + 94),
         (
             *_cells(frame, spread),
@@ -323,8 +323,8 @@ _GAP, _LANE = 14, 36
 _ROW_LEFT, _ROW_RIGHT = 84, 70
 """Room for titles and for the means beside the rows."""
 _ALL = 1 - 1e-6
-_WITHOUT_GAPS = "kernels follow each other without the gaps between them"
-_SAMPLED = "launches between the measured ones are not shown, so this is not the course of the run"
+_WITHOUT_GAPS = "gaps between kernels are left out"
+_SAMPLED = "launches that were not measured are left out, so this is not the timeline of the run"
 _OCCUPANCY = ("occupancy_pct",)
 _TITLES = {
     "tensor_pct": "tensor pipe",
@@ -468,7 +468,7 @@ def _time_axis(frame: drawing.Frame, total_ns: float, *, sampled: bool) -> list[
         ]
     unit = units.duration_ns(total_ns).rsplit(" ", 1)[1]
     size = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
-    what = "time the measured launches stand for, one after the other"
+    what = "kernel time estimated from the measured launches, in order"
     title = f"{what if sampled else 'kernel time in launch order'}, {unit}"
     ticks = drawing.nice_ticks(0, total_ns / size, most=11)
     return drawing.x_axis(frame, frame.across(0, total_ns / size), ticks, title)

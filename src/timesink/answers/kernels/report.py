@@ -26,7 +26,7 @@ from timesink.model.trace import Trace
 from timesink.model.vendors import NVIDIA, UNKNOWN
 from timesink.rules.kernel_use import advise
 
-_REMEDY = ": `timesink ncu` measures how well each uses the hardware"
+_REMEDY = ": measure them with `timesink ncu`"
 _DURATIONS = "; collect gpu__time_duration.sum as well, as `timesink ncu` does"
 _AXES = {"sm": "SM", "tensor": "the tensor pipe"}
 _NEARLY_ALL = 0.995
@@ -51,14 +51,16 @@ def _amount(use: DeviceUse, sampling: Sampling | None) -> str:
 
 
 def _unused_text(use: DeviceUse, thresholds: Thresholds) -> str:
+    """How much of the time is in kernels with low utilisation; empty where none is."""
+    unknown = use.class_share["unknown"]
+    if not use.class_share["both_low"] and unknown <= 1 - _NEARLY_ALL:
+        return ""
     third = abs(thresholds.low - 1 / 3) < 0.005
     limit = "a third" if third else f"{units.share(thresholds.low, 1)}"
     share = units.share(use.class_share["both_low"], 1)
     text = (
-        f"{share} of the time in kernels that use less than {limit} of both {_AXES[use.axis]} "
-        "and DRAM"
+        f", {share} of it in kernels that use less than {limit} of both {_AXES[use.axis]} and DRAM"
     )
-    unknown = use.class_share["unknown"]
     return f"{text} ({units.share(unknown, 1)} not measured)" if unknown > 1 - _NEARLY_ALL else text
 
 
@@ -67,7 +69,7 @@ def headroom_sentence(use: DeviceUse) -> str:
     saved, total = (units.brief_ns(ns) for ns in (use.headroom_ns or 0, use.measured_ns))
     same_unit = saved.rsplit(" ", 1)[-1] == total.rsplit(" ", 1)[-1]
     saved_text = saved.rsplit(" ", 1)[0] if same_unit else saved
-    return f"{saved_text} of {total} would vanish if every kernel ran at its nearest roof"
+    return f"Headroom: {saved_text} of {total}, if each kernel's busiest unit ran at peak"
 
 
 SCHEMA = "timesink/kernels/1"
@@ -112,11 +114,11 @@ class KernelReport:
         """How long the kernels took, and how much of that the hardware was hardly used."""
         trace, devices, timed = self.trace, self.devices, [use for use in self.devices if use.timed]
         if not devices:
-            return "No kernel was recorded."
+            return "No kernels were recorded."
         if not timed:
             remedy = _DURATIONS if can_be_measured(trace) else ""
             calls = units.count_noun(len(self.calls), "kernels")
-            return f"{calls} without a duration: nothing to weigh{remedy}."
+            return f"{calls} without a duration: kernel time is not known{remedy}."
         longest = max(timed, key=lambda use: use.total_ns)
         text = _amount(longest, self.sampling)
         if len(devices) > 1:
@@ -126,21 +128,20 @@ class KernelReport:
             hosts = {use.host for use in devices}
             host = f" of {longest.host}" if len(hosts) > 1 and longest.host else ""
             many = f"{units.count(len(devices))} {word}s"
-            text = f"{many}; on {place}{host}, the one that worked longest, {text}"
+            text = f"{many}; on {place}{host}, the busiest, {text}"
         text = f"{text[0].upper()}{text[1:]}"
         if not longest.total_ns:
-            return f"{text}: nothing to weigh."
+            return f"{text}: no kernel time to analyze."
         if longest.headroom_ns is not None:
-            return (
-                f"{text}: {_unused_text(longest, self.thresholds)}; {headroom_sentence(longest)}."
-            )
+            unused_text = _unused_text(longest, self.thresholds)
+            return f"{text}{unused_text}. {headroom_sentence(longest)}."
         why = f"no hardware counters{_REMEDY if can_be_measured(trace) else ''}"
         if trace.metadata.format == "ncu":
-            why = "no metric that was measured says how well they use the hardware"
+            why = "no measured metric is a utilisation"
         by_family = call_groups(of_device(self.calls, longest), "family")
         family, share = by_family.select("group", "share_pct").row(0)
         has_family = share and family != "other"
-        largest = f", {units.share(share, 100)} of it {family}" if has_family else ""
+        largest = f", {units.share(share, 100)} of it in {family}" if has_family else ""
         return f"{text}{largest}; {why}."
 
     @cached_property

@@ -201,8 +201,8 @@ def class_bars(reports: Sequence[KernelReport], width: float = 900) -> draw.Draw
     if "tensor" in axes:
         which = "Runs" if len(axes) == 1 else "Some runs"
         notes.append(
-            f"{which} without a counter of the SM: the tensor pipe stands for it, so both low is"
-            " too large."
+            f"{which} without an SM counter: the tensor pipe is used in place of it, so both low"
+            " is overestimated."
         )
     run_names = zip(kernel_labels.run_names(reports), reports, strict=True)
     sampled = [name for name, report in run_names if report.sampling]
@@ -213,7 +213,7 @@ def class_bars(reports: Sequence[KernelReport], width: float = 900) -> draw.Draw
         for name, use in bars
     ]
     return sheet(
-        "Kernel time by what it leaves unused",
+        "Kernel time by class",
         (width, frame.bottom + 56),
         (
             *legend,
@@ -268,7 +268,7 @@ _MIN_DECADES, _DECADES = 2, 7
 """Powers of ten an axis covers; kernels beyond are drawn at its end."""
 _BOUND_FILL = {"compute": CLASS_FILL["low_dram"], "memory": CLASS_FILL["low_sm"]}
 _NO_ROOF = draw.Colour("#c9ced6", "#6b7280")
-_LEGEND = {"memory": "bound by memory", "compute": "bound by compute", None: "no roof known"}
+_LEGEND = {"memory": "bound by memory", "compute": "bound by compute", None: "no roofline known"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +286,7 @@ class _Dot:
     def of_roof(self) -> str:
         """How near its roof it comes, as the end of a sentence."""
         of = self.roof_share_pct
-        return "" if of is None else f", {of:.0f} % of its roof"
+        return "" if of is None else f", {of:.0f} % of its roofline"
 
     @property
     def tip(self) -> str:
@@ -325,8 +325,8 @@ def roofline_picture(subject: Subject, width: float = 760) -> draw.Drawing:
     described = [dot.tip for dot in numbered]
     of_roof = roofline.of(subject.use).roof_share_pct
     if of_roof is not None:
-        described.insert(0, f"At the roofs the work takes {of_roof:.0f} % of the time")
-    notes = [f"No roofs: {roofline.reason}."] if roofline.reason else []
+        described.insert(0, f"At the roofline the work would take {of_roof:.0f} % of the time")
+    notes = [f"No roofline: {roofline.reason}."] if roofline.reason else []
     total_share = sum(dot.share for dot in dots)
     if subject.use.total_ns and total_share < 0.9995:
         left = units.share(1 - total_share, 1)
@@ -334,7 +334,7 @@ def roofline_picture(subject: Subject, width: float = 760) -> draw.Drawing:
     notes += (f"{note[:1].upper()}{note[1:]}." for note in roofline.notes)
     return device_sheet(
         subject,
-        f"Kernels by arithmetic and traffic{', under the roofs of the device' if roofs else ''}",
+        "Roofline of the kernels" if roofs else "Kernels by arithmetic and memory traffic",
         (width, key + 19 * len(numbered) + 10),
         (
             *_legend(dots),

@@ -40,7 +40,7 @@ def test_kernels_before_the_loop_belong_to_none():
     warm_up = ["load"] * 5 + ["cast"] * 7
     cycles = find_cycles(trace_of_kernels([*warm_up, *(decode_step(8) * 10)], pause_at="embedding"))
     assert cycles.table.height == 10
-    assert cycles.notes[0].startswith("12 kernels before the first cycle")
+    assert cycles.notes[0].startswith("12 kernels before the first step")
 
 
 def test_a_cycle_cut_by_the_recording_is_left_out():
@@ -76,7 +76,7 @@ def test_prefills_and_decodes_in_any_order_are_cycles():
         trace_of_kernels([name for step in steps for name in step], pause_at="embedding")
     )
     assert (cycles.anchor, cycles.table.height) == ("embedding", 30)
-    assert "different kinds" in cycles.notes[-1]
+    assert "several step types" in cycles.notes[-1]
 
 
 def test_steps_that_all_differ_are_not_read_as_their_layers():
