@@ -52,7 +52,7 @@ def failed_gate(**parts: Any) -> Gate:
     )
     usual: dict[str, Any] = {
         "subject": "base vs new",
-        "asked": "--fail-on 5%",
+        "options": "--fail-on 5%",
         "checks": (check,),
         "command": ("timesink", "compare", "base", "new", "--fail-on", "5%"),
     }

@@ -208,5 +208,5 @@ class TestGate:
             gate_of_error(error, "@main vs run", options="--fail-on 5%"), error
         )
         assert document.tone == "warning"
-        assert document.headline == "Not decided (--fail-on 5%): no such baseline"
+        assert document.headline == "Not decided (limit 5 %): no such baseline"
         assert section(document, "hint").blocks == (Text("save one"),)

@@ -176,7 +176,7 @@ def screen(gate: Gate) -> str:
     if gate.outcome == FAILED:
         parts: list[_Lines] = [([*reason_lines, *_lines(doubts, 2, 3)], 0)]
         parts += _why_lines(gate.why)
-        parts.append((("Program and device time", *first) if first else (), 3))
+        parts.append((("Program and device time", *first) if first else (), 4))
     else:
         parts = [([*reason_lines, *first, *_lines(doubts, 2, 3)], 0)]
     parts.append((("Reproduce", command) if command else (), 1))
@@ -211,16 +211,16 @@ def _why_lines(why: Diagnosis | None) -> Iterator[_Lines]:
         more = f" (and {units.count(more_causes)} more)" if more_causes else ""
         lines = _lines([_cause_line(slower[0])], 2, 5)
         rest = _lines([causes.unexplained_line(why)], 2, 2) if is_longer else ()
-        yield (f"Cause{more}", *lines, *rest), 1
+        yield (f"Cause{more}", *lines, *rest), 2
     elif is_longer:
         yield _lines([f"{causes.no_cause(why)} {causes.unexplained_line(why)}".strip()], 0, 4), 2
     checks = causes.checks(replace(why, causes=tuple(slower)))[:2] if slower or is_longer else []
-    yield ("What to do", *_lines(checks, 2, 5)) if checks else (), 2
+    yield ("What to do", *_lines(checks, 2, 5)) if checks else (), 3
     if is_longer:
         rows = causes.attribution_block(why, attributed=True).rows[:_MAX_PARTS]
         parts = [f"{row.name}: {signed_ns(row.change)}" for row in rows]
         part_lines = ("Where the change is, per step", *_lines(parts, 2, _MAX_PARTS))
-        yield part_lines if parts else (), 4
+        yield part_lines if parts else (), 5
 
 
 def _cause_line(cause: Finding) -> str:
