@@ -76,7 +76,7 @@ NO_SHAPES_HERE = Absent(
     "no operator with shapes and kernels has a formula",
     "--formulas FILE says what operators of your own do",
 )
-NO_STRAGGLERS = Absent("no rank holds the others up")
+NO_STRAGGLERS = Absent("no rank is a straggler")
 
 
 @dataclass(frozen=True, slots=True)
