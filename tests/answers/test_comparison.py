@@ -198,7 +198,7 @@ class TestGate:
     def test_what_failed_is_told(self):
         gate = failed_gate()
         document = comparison_document(comparison_of({"a vs b": slow_clock()}), gate)
-        assert document.headline.startswith(f"Failed ({gate.options}).")
+        assert document.headline.startswith("Failed (limit 5 %).")
         assert document.tone == "bad"
         assert rows(table(document, "checks"), "outcome")[0] == ("failed",)
 

@@ -231,8 +231,8 @@ def _distance_from_usual(values: Floats, wobble: float, step_ns: float) -> tuple
 # What sets a group of ranks apart, in sentences with numbers.
 
 _TIME_TEXTS = {
-    "loading": "Data loading holds the device up {degree} {than} on {peers}.",
-    "host": "The device waits {degree} for its host {than} on {peers}.",
+    "loading": "Data loading delays the device {degree} {than} on {peers}.",
+    "host": "The device waits {degree} for kernel launches {than} on {peers}.",
     "copies": "Copies take {degree} {than} on {peers}.",
 }
 _HOST_ALONE = "The host takes {degree} {than} on {peers}."

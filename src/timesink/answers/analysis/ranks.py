@@ -57,7 +57,7 @@ def nobody_sentence(ranks: RankSet) -> str:
     text = (
         f"No straggler among {units.count_noun(len(panel.ranks), 'ranks')} in "
         f"{units.count_noun(len(panel.steps), 'steps')}. A rank is named as a straggler when the "
-        f"others wait for it at least {100 * least_share(len(panel.ranks)):.1f} % of the time, "
+        f"others wait for it at least {100 * least_share(len(panel.ranks)):.1f} % of the time and "
         f"{TIMES_NOISE} times more than chance."
     )
     cost = panel.delay.sum(axis=1)

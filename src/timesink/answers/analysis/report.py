@@ -236,9 +236,10 @@ class Analysis:
         if self.fitness.fit == "no":
             return ""
         if not clock.is_known:
-            if clock.why == _OF_RANKS:
-                return _OF_RANKS
-            return f"times are as recorded, with what recording costs: {clock.why}"
+            lead = (
+                "" if clock.why == _OF_RANKS else "times are as recorded, with profiler overhead: "
+            )
+            return f"{lead}{clock.why}"
         if not tells_clocks_apart(clock):
             return ""
         times = self.step_time

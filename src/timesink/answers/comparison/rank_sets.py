@@ -277,7 +277,8 @@ def apart_lines(exploration: Exploration) -> list[tuple[int, str]]:
 def threshold(exploration: Exploration) -> str:
     """From which distance on processes form separate groups, and why."""
     reason = exploration.threshold_reason.rstrip(".")
-    return f"Processes form separate groups from a distance of {digits(exploration.threshold)}: {reason}."
+    least = digits(exploration.threshold)
+    return f"Processes form separate groups from a distance of {least}: {reason}."
 
 
 def left_out(exploration: Exploration, most: int | None = None) -> list[str]:
