@@ -172,7 +172,7 @@ class WatchSession:
         while self.desk.is_busy and time.monotonic() < until and not is_hurried():
             if not has_said:
                 has_said = True
-                self._say("packing what was recorded (once more: stop at once)")
+                self._say("packing the recordings (interrupt again to stop at once)")
             self._follow_tasks()
             time.sleep(0.1)
         self.desk.kill()
@@ -440,7 +440,7 @@ class WatchSession:
         except (OSError, TimesinkError) as error:
             self._remarks.pop("learning", None)
             self._learns_after_s, self._usual = time.monotonic() + _AGAIN_S, 0
-            stays = f"not learned from the present steps, the model stays: {error}"
+            stays = f"the model is unchanged, the present steps were not learned: {error}"
             none = f"not learned yet: {error}"
             self.remark(none if self._judge is None else stays, "learning")
             return

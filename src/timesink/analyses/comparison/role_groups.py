@@ -404,7 +404,7 @@ def sentence(setting: Setting, base: int, second: int, candidates: tuple[Differe
                 f"{difference.what}{place}: "
                 f"{amounts(difference.base, difference.value, difference.unit)}"
             )
-    return "; ".join(parts) or "some of its members differ from some of the largest cluster"
+    return "; ".join(parts) or "some of its processes differ from some of the largest group"
 
 
 MAX_PAIRS = 10
