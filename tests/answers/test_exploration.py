@@ -23,14 +23,14 @@ def lines(exploration: Exploration, **options: Any) -> list[str]:
 class TestText:
     def test_the_answer_and_the_threshold_come_first(self):
         first, _, _, _, second, *_ = lines(sample_exploration())
-        assert first == "3 roles behave in 2 ways."
+        assert first == "3 processes form 2 groups that behave differently."
         assert second == (
-            "Told apart from a distance of 2 on: halves of one run are up to 1.8 apart."
+            "Processes form separate groups from a distance of 2: halves of one run are up to 1.8 apart."
         )
 
     def test_groups_have_their_representative(self):
         text = lines(sample_exploration())
-        place = text.index("Groups of roles that behave alike (2)")
+        place = text.index("Groups of similar processes (2)")
         assert re.fullmatch(r" +1 +2 .* ms +p000", text[place + 3])
         assert re.fullmatch(r" +2 +1 .* ms +p001", text[place + 4])
 
@@ -72,7 +72,7 @@ class TestText:
 
     def test_roles_that_are_all_alike_have_no_comparison(self):
         text = lines(single_cluster())
-        assert text[0] == "All 3 roles behave alike."
+        assert text[0] == "All 3 processes behave the same."
         assert not [line for line in text if line.startswith("Group 1")]
 
 

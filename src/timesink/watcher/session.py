@@ -172,7 +172,7 @@ class WatchSession:
         while self.desk.is_busy and time.monotonic() < until and not is_hurried():
             if not has_said:
                 has_said = True
-                self._say("packing the recordings (interrupt again to stop at once)")
+                self._say("packing what was recorded (once more: stop at once)")
             self._follow_tasks()
             time.sleep(0.1)
         self.desk.kill()

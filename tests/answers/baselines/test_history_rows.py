@@ -118,7 +118,7 @@ def test_rows_of_other_machines_are_rows_of_their_own(tmp_path: Path):
 
 def test_what_cannot_be_kept_is_refused(tmp_path: Path):
     empty = plain_run(tmp_path / "empty", [900.0], why_partial="the program was killed")
-    with pytest.raises(UnreadableError, match="neither a timeline nor plain cycles"):
+    with pytest.raises(UnreadableError, match="neither a timeline nor unprofiled steps"):
         add_runs("main", [empty], tmp_path, commit="0123abcd")
     side, turns = AbSide(("python", "train.py")), tmp_path / "turns"
     turns.mkdir()

@@ -199,7 +199,7 @@ def test_cycles_of_others_are_found_as_those_of_the_baseline(tmp_path):
 
 @pytest.mark.parametrize("options", [{"marker": "aten::gemm"}, {"by": "kernels"}])
 def test_other_cycles_than_those_saved_are_refused(pair, store, options):
-    with pytest.raises(UsageError, match="has the cycles it was saved with") as refused:
+    with pytest.raises(UsageError, match="its steps are fixed as saved") as refused:
         compare("@base", pair[1], store=store, **options)
     assert "save it again" in refused.value.hint
 
