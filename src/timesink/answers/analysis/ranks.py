@@ -30,6 +30,8 @@ from timesink.output import blocks
 from timesink.rules.communication import odd_rank
 
 MAX_CARDS = 8
+_WORTH_NAMING = 0.0005
+"""Part of the run from which on waits for a rank are no `0.0 %`."""
 _MAX_LINKS = 3
 _MAX_NAMED = 8
 MAX_ROWS = 200
@@ -63,11 +65,12 @@ def nobody_sentence(ranks: RankSet) -> str:
     cost = panel.delay.sum(axis=1)
     if panel.run_ns and cost.any():
         # Where the first and the second are near, neither is blamed.
-        first, second = (
+        names = [
             f"rank {panel.ranks[place]} ({units.share(cost[place], panel.run_ns)} of the run)"
             for place in np.argsort(-cost, kind="stable")[:2].tolist()
-        )
-        text += f" The others wait longest for {first} and {second}."
+            if cost[place] >= _WORTH_NAMING * panel.run_ns
+        ]
+        text += f" The others wait longest for {' and '.join(names)}." if names else ""
     # All may be waiting for ranks that are missing.
     unknown_ranks = (
         *ranks.missing,
