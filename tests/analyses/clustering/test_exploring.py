@@ -243,7 +243,7 @@ def test_one_cycle_each_is_enough_for_large_differences():
     roles = [one_role(0, cycles=1), one_role(1, FAULTS[1], cycles=1), one_role(2, cycles=1)]
     exploration = clusters_of(roles)
     assert _partition(exploration) == {frozenset({"1000", "1002"}), frozenset({"1001"})}
-    assert "no role has enough cycles" in exploration.threshold_reason
+    assert "no process has enough steps" in exploration.threshold_reason
 
 
 def test_roles_without_counters_are_told_apart_by_time_and_calls():

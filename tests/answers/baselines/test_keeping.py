@@ -263,7 +263,7 @@ def test_baselines_and_cases_are_no_runs_to_save(store, tmp_path):
         save_baseline("other", "@base", store)
     for side in ("normal", "abnormal"):
         write_timeline(tmp_path / "case" / side / "trace.json")
-    with pytest.raises(UsageError, match="holds a normal and an abnormal run"):
+    with pytest.raises(UsageError, match="contains a normal and an abnormal run"):
         save_baseline("other", tmp_path / "case", store)
 
 
