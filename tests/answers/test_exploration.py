@@ -25,7 +25,8 @@ class TestText:
         first, _, _, _, second, *_ = lines(sample_exploration())
         assert first == "3 processes form 2 groups that behave differently."
         assert second == (
-            "Processes form separate groups from a distance of 2: halves of one run are up to 1.8 apart."
+            "Processes form separate groups from a distance of 2: halves of one run are up to 1.8 "
+            "apart."
         )
 
     def test_groups_have_their_representative(self):

@@ -533,5 +533,5 @@ def test_a_restless_start_is_said_and_limits_are_those_of_alarms():
     learned = {"cycles": 600, **learned_facts(model)}
     status = {"state": "watching", "time_us": 0, "learned": learned, "phases": [phase]}
     text = to_text(status_document(status, None, now_us=0))
-    assert "steps while it learned" in text
+    assert "step times while learning" in text
     assert "limit if it lasts" in text

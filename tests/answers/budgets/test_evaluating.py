@@ -72,7 +72,8 @@ def test_time_and_increase_of_an_operator(slower, same, tmp_path):
         'operators "aten::gemm": 241.5 us of device time per step, limit 200.0 us.'
     )
     assert increase.sentence.startswith(
-        'operators "aten::gemm": 161.0 → 241.5 us of device time per step (+50.0 %, 95 % confidence interval'
+        'operators "aten::gemm": 161.0 → 241.5 us of device time per step (+50.0 %, 95 % '
+        "confidence interval"
     )
     assert (most.name, increase.name) == (
         'operators "aten::gemm" max', 'operators "aten::gemm" max_increase')  # fmt: skip

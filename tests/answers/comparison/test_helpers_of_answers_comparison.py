@@ -397,8 +397,7 @@ def test_notes_of_many() -> None:
 def test_screen() -> None:
     check = gate_check("cycle time", "cycle time", "passed", "Cycle time is the same: 27.2 ms.")
     assert screen(Gate("a vs b", "--fail-on 5%", (check,))).splitlines() == [
-        "timesink: passed (--fail-on 5%): a vs b",
-        "  Cycle time is the same: 27.2 ms.",
+        "timesink: passed (limit 5 %): a vs b: Cycle time is the same: 27.2 ms.",
     ]
 
 
