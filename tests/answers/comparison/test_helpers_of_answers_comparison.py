@@ -160,7 +160,7 @@ def test_indented_json() -> None:
 
 
 def test_outcome() -> None:
-    assert outcome(Gate("a vs b", "--fail-on 5%", ())) == "Passed (--fail-on 5%)"
+    assert outcome(Gate("a vs b", "--fail-on 5%", ())) == "Passed (limit 5 %)"
 
 
 def test_error_document() -> None:
