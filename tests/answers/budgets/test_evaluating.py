@@ -149,7 +149,7 @@ def test_cycle(slower, tmp_path):
     text = '[cycle]\nmax = "500 us"\nmax_increase = "5%"'
     most, increase = budgets(tmp_path, text, slower)
     assert most.outcome == "failed"
-    assert most.sentence == "step time: 901.0 us, limit 500.0 us."
+    assert most.sentence == "Step time: 901.0 us, limit 500.0 us."
     assert increase.outcome == "passed"
     assert (most.name, increase.name) == ("cycle max", "cycle max_increase")
 

@@ -357,7 +357,7 @@ def _check(
     budget: Budget, rule: str, outcome: str, sentence: str, *, is_empty: bool = False
 ) -> Finding:
     """A check, whose name is unlike that of any other limit: `operators "aten::mm" max`."""
-    entry, name = "step time", f"cycle {rule}"
+    entry, name = "Step time", f"cycle {rule}"
     if budget.kind != "cycle":
         entry = f'{budget.kind} "{cut_middle(budget.name, _NAMED)}"'
         name = f'{budget.kind} "{budget.name}" {rule}'
