@@ -77,7 +77,7 @@ CAUSES = Causes(
             "host_code",
             "straggler",
             "Host code in rank 3",
-            "Rank 3 holds the others up.",
+            "Rank 3 delays the others.",
             6e6,
             "time_ns",
             0.12,

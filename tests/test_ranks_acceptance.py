@@ -52,7 +52,7 @@ def test_the_rank_that_stalls_is_named_although_it_waits_least(shared_root: Path
     rows = {row["rank"]: row for row in answer["distributed"]["ranks"]}
     assert min(rows, key=lambda rank: rows[rank]["wait_suffered_us"]) == 3
     assert max(rows, key=lambda rank: rows[rank]["wait_caused_us"]) == 3
-    assert "Rank 3 makes the others wait" in answer["headline"]
+    assert "Straggler: rank 3 delays the others" in answer["headline"]
     assert answer["findings"][0]["rule"] == "stragglers"
 
 

@@ -307,8 +307,8 @@ class TestRanks:
         assert min(waiting, key=waiting.__getitem__) == "rank3"
 
     def test_it_is_told_in_words(self, ranks: Document):
-        assert ranks.headline.startswith("Rank 3 makes the others wait, ")
-        assert ranks.headline.endswith("its host keeps the device waiting.")
+        assert ranks.headline.startswith("Straggler: rank 3 delays the others by ")
+        assert "): its host is late launching work. Look at the host of rank 3" in ranks.headline
 
     def test_moments_lead_to_the_trace(self, ranks: Document):
         (findings,) = blocks(ranks, "findings")

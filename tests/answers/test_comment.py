@@ -59,8 +59,8 @@ class TestWhatItSays:
     def test_the_gate_is_its_heading(self):
         run_comparison = comparison_of({"case": slow_clock()})
         text = comment(run_comparison, gate_of(run_comparison, Limit(5.0), options="--fail-on 5%"))
-        assert text.startswith("## timesink: failed (`--fail-on 5%`)\n")
-        assert "**Regression.** Cycles take 23.0 % longer. Allowed: 5 % more." in text
+        assert text.startswith("## timesink: failed (limit 5 %)\n")
+        assert "**Cycles take 23.0 % longer.** Limit: 5 %." in text
         assert "1. **GPU clock** (+5.30 ms" in text
 
     def test_the_program_comes_first_and_no_edit_is_told_twice(self):
@@ -95,7 +95,7 @@ class TestWhatItSays:
         text = comment(
             run_comparison, gate_of(run_comparison, Limit(), options="--fail-on regression")
         )
-        assert "Changes below about 1.2 % cannot be seen in 4 cycles." in text
+        assert "Changes below about 1.2 % cannot be detected in 4 steps." in text
 
     def test_budgets_are_told_those_beyond_first(self):
         run_comparison = comparison_of({"case": unchanged_diagnosis()})

@@ -198,7 +198,7 @@ class TestGate:
     def test_what_failed_is_told(self):
         gate = failed_gate()
         document = comparison_document(comparison_of({"a vs b": slow_clock()}), gate)
-        assert document.headline.startswith(f"Failed ({gate.options}).")
+        assert document.headline.startswith("Failed (limit 5 %).")
         assert document.tone == "bad"
         assert rows(table(document, "checks"), "outcome")[0] == ("failed",)
 
@@ -208,5 +208,5 @@ class TestGate:
             gate_of_error(error, "@main vs run", options="--fail-on 5%"), error
         )
         assert document.tone == "warning"
-        assert document.headline == "Not decided (--fail-on 5%): no such baseline"
+        assert document.headline == "Not decided (limit 5 %): no such baseline"
         assert section(document, "hint").blocks == (Text("save one"),)

@@ -23,20 +23,21 @@ def lines(exploration: Exploration, **options: Any) -> list[str]:
 class TestText:
     def test_the_answer_and_the_threshold_come_first(self):
         first, _, _, _, second, *_ = lines(sample_exploration())
-        assert first == "3 roles behave in 2 ways."
+        assert first == "3 processes form 2 groups that behave differently."
         assert second == (
-            "Told apart from a distance of 2 on: halves of one run are up to 1.8 apart."
+            "Processes form separate groups from a distance of 2: halves of one run are up to 1.8 "
+            "apart."
         )
 
     def test_groups_have_their_representative(self):
         text = lines(sample_exploration())
-        place = text.index("Groups of roles that behave alike (2)")
+        place = text.index("Groups of similar processes (2)")
         assert re.fullmatch(r" +1 +2 .* ms +p000", text[place + 3])
         assert re.fullmatch(r" +2 +1 .* ms +p001", text[place + 4])
 
     def test_every_role_is_in_its_group(self):
         text = lines(sample_exploration())
-        place = text.index("Roles (3)")
+        place = text.index("Processes (3)")
         assert [line.split()[:2] for line in text[place + 2 : place + 5]] == [
             ["p000", "1"],
             ["p002", "1"],
@@ -44,7 +45,7 @@ class TestText:
         ]
 
     def test_a_large_group_shows_some_of_its_roles(self):
-        assert "Roles (the first 2 of 3)" in lines(sample_exploration(), top=1)
+        assert "Processes (the first 2 of 3)" in lines(sample_exploration(), top=1)
 
     def test_groups_are_compared_by_their_representatives(self):
         text = lines(sample_exploration())
@@ -55,12 +56,12 @@ class TestText:
 
     def test_pairs_that_were_left_out_are_counted(self):
         text = "\n".join(lines(sample_exploration(pairs_left_out=4)))
-        assert "4 pairs of groups were not compared in full: those with the largest group" in text
+        assert "4 pairs of groups were not compared in full: pairs with the largest group" in text
 
     def test_groups_say_what_sets_them_apart(self):
         clusters = (Cluster(0, (0, 2)), Cluster(1, (1,), "gpu_frequency on GPU 7: 9 → 2 MHz"))
         text = lines(sample_exploration(clusters=clusters))
-        place = text.index("  What sets each apart from group 1, the largest:")
+        place = text.index("  How each differs from group 1, the largest:")
         assert text[place + 1] == "  group 2: gpu_frequency on GPU 7: 9 → 2 MHz"
 
     def test_one_table_of_each_pair_can_be_asked_for(self):
@@ -72,7 +73,7 @@ class TestText:
 
     def test_roles_that_are_all_alike_have_no_comparison(self):
         text = lines(single_cluster())
-        assert text[0] == "All 3 roles behave alike."
+        assert text[0] == "All 3 processes behave the same."
         assert not [line for line in text if line.startswith("Group 1")]
 
 

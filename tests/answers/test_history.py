@@ -74,7 +74,7 @@ def test_a_count_that_differs_within_a_row_is_not_exact_there(tmp_path: Path):
     unequal = (measured_run(launches=489.0), measured_run(launches=490.0))
     history = history_of_rows(tmp_path, [measured_run(), unequal, measured_run()])
     assert history.changes == ()
-    assert "launches per cycle is not the same in all runs of 1 row" in history.notes[0]
+    assert "launches per cycle differs between runs in 1 row" in history.notes[0]
 
 
 def test_a_count_that_changes_with_every_row_is_judged_as_times_are(tmp_path: Path):
@@ -85,7 +85,7 @@ def test_a_count_that_changes_with_every_row_is_judged_as_times_are(tmp_path: Pa
     ]
     history = history_of_rows(tmp_path, peaks, signal="peak_memory_bytes")
     assert not any(change.certain for change in history.changes)
-    assert "changes too often to be exact" in history.notes[0]
+    assert "changes too often for an exact test" in history.notes[0]
 
 
 def test_machines_are_never_one_level(tmp_path: Path):
@@ -93,14 +93,16 @@ def test_machines_are_never_one_level(tmp_path: Path):
     fast = [measured_run(cycle_ns=cycle_ns) for cycle_ns in times((50e6, 6))]
     history = history_of_rows(tmp_path, [*slow, *fast])
     assert history.changes == ()
-    assert "rows are of 2 machines, each judged by itself: Atom, H200; Xeon, H200" in history.notes
+    assert (
+        "rows come from 2 machines, each tested separately: Atom, H200; Xeon, H200" in history.notes
+    )
 
 
 def test_two_rows_at_another_level_are_not_certain(tmp_path: Path):
     values = times((50e6, 10), (60e6, 2))
     history = history_of_rows(tmp_path, [measured_run(cycle_ns=cycle_ns) for cycle_ns in values])
     (change,) = history.changes
-    assert (change.certain, change.sure) == (False, "may have changed: add more")
+    assert (change.certain, change.sure) == (False, "not certain: add more runs")
     assert "may have risen by" in history.headline
     assert history.bisect == ()
 
@@ -116,7 +118,7 @@ def test_the_newest_change_comes_first_with_a_way_to_find_its_commit(tmp_path: P
     ]
     history = history_of_rows(tmp_path, rows)
     assert [change.signal for change in history.changes] == ["cycle_ns", "launches"]
-    assert "It was measured with other versions: torch 2.6 → 2.7." in history.headline
+    assert "Library versions changed as well: torch 2.6 → 2.7." in history.headline
     assert "git bisect start 0010abcdef 0009abcdef" in history.bisect
     script = "\n".join(history.bisect)
     assert "git bisect run timesink ab -o ../bisect --force --base-ref 0009abcdef " in script

@@ -30,8 +30,10 @@ def test_the_report_names_the_rank_what_to_try_and_the_largest_cells(
     page: Page, reports: dict[str, str]
 ):
     page.goto(reports["fleet"])
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Rank 13 makes the others wait")
-    card = page.get_by_role("region", name="Who holds the others up").get_by_role("listitem").first
+    expect(page.get_by_role("heading", level=1)).to_contain_text(
+        "Straggler: rank 13 delays the others"
+    )
+    card = page.get_by_role("region", name="Stragglers").get_by_role("listitem").first
     expect(card).to_contain_text(LATE)
     expect(card).to_contain_text("of a step")
     expect(card).to_contain_text("Look at the input of rank 13")
@@ -115,11 +117,11 @@ def test_from_the_map_of_the_app_to_the_late_rank_and_to_another(page: Page, sit
     chosen = page.get_by_role("button", name="Process: rank13")
     expect(chosen).to_be_visible(timeout=LONG)
     expect(page.get_by_role("heading", level=1)).to_contain_text(
-        "Rank 13 makes the others wait", timeout=LONG
+        "Straggler: rank 13 delays the others", timeout=LONG
     )
     expect(
         page.get_by_role("region", name="Findings").get_by_role("listitem").first
-    ).to_contain_text("rank13 makes the others wait")
+    ).to_contain_text("rank13 delays the others")
     # There are more workers than a plain list holds.
     chosen.click()
     page.get_by_role("combobox", name="Process: type to filter").fill("k16")

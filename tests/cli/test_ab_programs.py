@@ -76,7 +76,7 @@ def test_a_slower_commit_is_found(repository: Path):
     assert process.returncode == 3, err
     assert output.startswith("Regression. ")
     assert output.endswith(f"Next: timesink compare {out}\n")
-    assert "timesink: FAILED (--fail-on regression)" in err
+    assert "timesink: FAILED (no slowdown allowed)" in err
     assert f"base: {' '.join(command)}, commit " in err
     assert left_of_trees(repository) == []
     assert git(repository, "status", "--porcelain") == before

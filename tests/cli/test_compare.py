@@ -194,7 +194,7 @@ def test_a_page_of_a_folder_holds_every_pair(run: Run, wide_case: Path, tmp_path
 
 def test_a_page_of_roles_told_apart(run: Run, wide_case: Path) -> None:
     page = run("compare", wide_case, "--explore", "--ignore-hosts", "--format", "html").out
-    assert "4 roles behave in 2 ways." in page
+    assert "4 processes form 2 groups that behave differently." in page
 
 
 def test_a_page_has_every_table(decline: Decline, case: Path) -> None:

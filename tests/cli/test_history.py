@@ -65,9 +65,9 @@ def test_what_is_refused(run, decline):
     assert "--commit" in hint
     assert decline("history", "@main")[0].startswith("@main: no history in ")
     added = ("baseline", "add", "main", path, "--commit", "0123abcd")
-    assert decline(*added, "--time", "yesterday", code=2)[0] == "'yesterday' is no time"
+    assert decline(*added, "--time", "yesterday", code=2)[0] == "'yesterday' is not a time"
     assert run(*added).out.startswith("Added 1 run of 0123abcd to @main in ")
-    assert run(*added).out.startswith("@main has this already: 1 run of 0123abcd")
+    assert run(*added).out.startswith("@main already has 1 run of 0123abcd")
     assert run("history", "@main", "--signal", "speed").code == 2
 
 

@@ -33,14 +33,14 @@ def test_text_has_a_headline_for_each_and_how_to_see_it(
 ):
     assert main(["analyze", str(folder)]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("2 recordings of different runs, analyzed one by one")
+    assert text.startswith("2 recordings of different runs, each analysed separately")
     for name in ("bert-small", "gpu_only_trace"):
         path = folder / f"{name}.json.gz"
         assert f"\n{name}\n" in text
         assert f"timesink analyze {path}" in text.replace("\n  ", " ") or str(path) in text
         headline = timesink.analyze(path).headline
         assert " ".join(headline.split())[:40] in " ".join(text.split())
-    assert "holds the others up" not in text
+    assert "traggler" not in text
     assert "times as much work" not in text
 
 

@@ -94,7 +94,7 @@ def test_a_failure_carries_the_reason():
     failure = suite_of(failed_gate()).find("testcase/failure")
     assert failure is not None
     assert failure.attrib == {"message": "Cycles take longer.", "type": "regression"}
-    assert (failure.text or "").startswith("timesink: FAILED (--fail-on 5%): base vs new")
+    assert (failure.text or "").startswith("timesink: FAILED (limit 5 %): base vs new")
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_cards_are_lists():
         "Use CUDA graphs. It may save 2.00 ms a step if all go."
     )
     assert markdown_of(CAUSES) == (
-        "1. **Host code in rank 3** (+6.00 ms, 12.0 % of the run): Rank 3 holds the others up. "
+        "1. **Host code in rank 3** (+6.00 ms, 12.0 % of the run): Rank 3 delays the others. "
         "Look at its Python code.\n   - It starts 2 ms late."
     )
     assert markdown_of(HEALTH) == "- warning: 36 x activities overlap: a and b; all are kept"

@@ -108,7 +108,7 @@ def test_findings():
 def test_causes():
     assert text_of(CAUSES) == dedent("""\
         Host code in rank 3  +6.00 ms, 12.0 % of the run
-               Rank 3 holds the others up.
+               Rank 3 delays the others.
                try: Look at its Python code.
                seen: It starts 2 ms late.""")
     assert text_of(replace(CAUSES, items=())) == "  Nobody does."

@@ -128,9 +128,9 @@ def test_limits_of_a_gate_and_what_cannot_be_seen():
     assert Limit().is_exceeded(0.1)
     assert unseen_pct(CycleTime(100.0, 101.0, 1.0, (-3.0, 5.0), 0.6)) == 4.0
     text = unseen(20.0, Limit(), (8, 6))
-    assert text == "Changes below about 20 % cannot be seen in 8 and 6 cycles."
+    assert text == "Changes below about 20 % cannot be detected in 8 and 6 steps."
     assert unseen(3.72, Limit(2.0), (8, 8)).startswith("Changes below about 3.8 %")
-    assert "a slow-down of 2 % may pass. Record more cycles." in unseen(3.72, Limit(2.0), (8, 8))
+    assert "a slowdown of 2 % may pass. Record more steps." in unseen(3.72, Limit(2.0), (8, 8))
     assert "1 235 %" in unseen(1234.5, None, (2, 2))
     assert "0.032 %" in unseen(0.0311, None, (2, 2))
 

@@ -221,7 +221,7 @@ def test_view_that_cannot_be_loaded_takes_no_other_down(logdir: Path):
 def test_other_methods_are_declined_with_those_that_work(client: TestClient, method: str):
     response = client.request(method, f"{BASE}/runs")
     assert (response.status_code, response.headers["allow"]) == (405, "GET, HEAD")
-    message = f"{method} {BASE}/runs: this route answers GET and HEAD only"
+    message = f"{method} {BASE}/runs: this route allows only GET and HEAD"
     assert response.json() == {"error": message, "hint": "ask with GET"}
 
 

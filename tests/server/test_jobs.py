@@ -77,7 +77,7 @@ def test_few_are_worked_on_at_once_and_others_wait_their_turn():
         start(jobs, str(number), work)
     works[0].started.wait()
     works[1].started.wait()
-    assert "waiting for other work" in start(jobs, "2", works[2]).progress_fields()["doing"]
+    assert "waiting for other requests" in start(jobs, "2", works[2]).progress_fields()["doing"]
     assert not works[2].started.is_set()
     for work in works:
         work.go_on.set()

@@ -134,7 +134,7 @@ def test_run_is_not_compared_through_links_that_lead_elsewhere(logdir: Path):
 def test_counters_beside_a_trace_are_not_read_from_elsewhere(logdir: Path):
     (logdir / "run" / "counters.csv").symlink_to(logdir.parent / "private" / "counters.csv")
     sentence = Browser.of(logdir).fails("api/timeline/tracks", 404, **CHOSEN)
-    assert "leads out of the served folder" in sentence
+    assert "leads outside the served folder" in sentence
     tracks = Browser.of(logdir, follow_links=True).get("api/timeline/tracks", **CHOSEN)
     assert any(track["name"].startswith("hidden") for track in tracks["tracks"])
 

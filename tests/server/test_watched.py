@@ -171,7 +171,7 @@ def test_links_of_a_watch_folder_do_not_lead_out(tmp_path: Path):
     report.unlink()
     report.symlink_to(secret / STATUS_FILE)
     browser = Browser.of(served)
-    leads_out = "leads out of the served folder"
+    leads_out = "leads outside the served folder"
     assert leads_out in browser.fails("api/watch", 404, name="a")
     assert browser.get("api/watch", name="b")["incidents"] == {}
     assert "no report" in browser.fails("api/watch/report", 404, name="b", incident=INCIDENT)

@@ -120,7 +120,7 @@ def test_metrics_are_served():
     url = f"http://127.0.0.1:{server.port}/metrics"
     with pytest.raises(urllib.error.HTTPError, match="403") as refused:
         urllib.request.urlopen(urllib.request.Request(url, headers={"Host": "evil.example"}))
-    assert refused.value.read() == b"this server is asked by a name it does not go by\n"
+    assert refused.value.read() == b"unknown host name in the request\n"
     refused.value.close()
     server.close()
     assert text == prometheus_text(server.status)
@@ -284,7 +284,7 @@ def test_metrics_are_served_by_the_family_of_the_address():
     ("status", "headline"),
     [
         ({"state": "learning", "learned": {"cycles": 2841, "of": 150, "seconds_left": 12.2}},
-         "Learning step times: 2 841 steps are enough, it waits 12 s more (--learn-seconds)."),
+         "Learning step times: 2 841 steps, 12 s left (--learn-seconds)."),
         ({"state": "ended", "exit": {"code": None, "signal": "SIGKILL"}},
          "The program ended by SIGKILL: 0 steps, no incident."),
         ({"state": "ended", "exit": {"code": 7, "signal": ""}},
@@ -533,5 +533,5 @@ def test_a_restless_start_is_said_and_limits_are_those_of_alarms():
     learned = {"cycles": 600, **learned_facts(model)}
     status = {"state": "watching", "time_us": 0, "learned": learned, "phases": [phase]}
     text = to_text(status_document(status, None, now_us=0))
-    assert "steps while it learned" in text
+    assert "step times while learning" in text
     assert "limit if it lasts" in text

@@ -75,13 +75,13 @@ class RecordedTurn:
 
 
 _NO_CYCLE = "no step was timed"
-_ENDLESS = f"{_NO_CYCLE} within the time for all runs"
+_ENDLESS = f"{_NO_CYCLE} within the time budget"
 
 
 def _why_failed(facts: Mapping[str, Any], ended: ProgramEnd, *, timeline: bool) -> str:
     if ended.status == TIMED_OUT and ended.code != TIMED_OUT:
         timed = facts["cycles"]["recorded" if timeline else "plain"]
-        return "took longer than the time for all runs" if timed else _ENDLESS
+        return "took longer than the time budget" if timed else _ENDLESS
     if ended.status:
         return f"killed by {ended.signal}" if ended.signal else f"exit code {ended.status}"
     if len(facts["processes"]) > 1 and not timeline:

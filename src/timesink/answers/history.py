@@ -33,7 +33,7 @@ SCHEMA = "timesink/history/1"
 HISTORY_SIGNALS = {
     **{name: SIGNALS[name] for name in ("cycle_ns", "device_ns")},
     **{name: signal for name, signal in SIGNALS.items() if signal.exact},
-    "mean_ns": SignalName("mean cycle", "time_ns", exact=False),
+    "mean_ns": SignalName("mean step", "time_ns", exact=False),
 }
 """What a history may be asked about; the mean only where it is asked for by name."""
 _OF_CYCLES = ("cycle_ns", "mean_ns")
@@ -76,7 +76,7 @@ class LevelChange:
         if self.exact:
             return "exact"
         if not self.certain:
-            return "may have changed: add more"
+            return "not certain: add more runs"
         return f"p = {units.chance(self.p)}"
 
     @property
@@ -95,7 +95,7 @@ class LevelChange:
         """What changed, by how much."""
         title = HISTORY_SIGNALS[self.signal].title
         if self.change_pct is None:
-            return f"{title} {'is another one' if self.signal == 'program' else self.values}"
+            return f"{title} {'changed' if self.signal == 'program' else self.values}"
         may = "" if self.certain else "may have "
         verb = "rose" if self.rises else "fell"
         verb = {"may have rose": "may have risen", "may have fell": "may have fallen"}.get(
@@ -184,10 +184,10 @@ class History:
         if len(self.machines) > 1:
             machines = units.join_names(self.machines, 4, "; ")
             notes.append(
-                f"rows are of {len(self.machines)} machines, each judged by itself: {machines}"
+                f"rows come from {len(self.machines)} machines, each tested separately: {machines}"
             )
         if self.signal in (None, *_OF_CYCLES) and len({row.by for row in self.rows}) > 1:
-            notes.append("cycle times of plain cycles and of recorded ones are judged apart")
+            notes.append("unprofiled and recorded step times are tested separately")
         return (*notes, *dict.fromkeys(series.note for series in self.series if series.note))
 
     @property
@@ -291,13 +291,15 @@ def _judge_series(
     rows, values = [row for row, _ in row_values], [value for _, value in row_values]
     about, change_points, exact = HISTORY_SIGNALS[signal], None, HISTORY_SIGNALS[signal].exact
     unequal = sum(row.disagree(signal) for row in every) if exact else 0
-    note = f"{about.title} is not the same in all runs of {units.count_noun(unequal, 'rows')}"
+    note = f"{about.title} differs between runs in {units.count_noun(unequal, 'rows')}"
     notes = [note] if unequal else []
     if exact:
         change_points = exact_changes(values)
     if change_points is None:
         if exact:
-            notes.append(f"{about.title} changes too often to be exact, and is judged as times are")
+            notes.append(
+                f"{about.title} changes too often for an exact test; it is tested like a time"
+            )
         numbers = [value for value in values if isinstance(value, (int, float))]
         exact, change_points = False, []
         if len(numbers) == len(values):
@@ -360,7 +362,7 @@ def _headline(history: History) -> Iterator[str]:
     if not history.changes:
         most = max((len(series.rows) for series in history.series), default=0)
         if most < 2 * MIN:
-            few = f"{2 * MIN} tell a change of times from noise, 2 a change of counts"
+            few = f"a change of times needs {2 * MIN} rows, a change of counts 2"
             yield f"{name} has {count}: {few}."
         else:
             what = HISTORY_SIGNALS[history.signal].title if history.signal else "No level"
@@ -376,12 +378,12 @@ def _headline(history: History) -> Iterator[str]:
     first, before = here[0].sentence, here[0].before.short
     yield f"{first[0].upper()}{first[1:]} at {newest.short}{subject}; last before: {before}."
     if here[1:]:
-        yield f"There, too: {'; '.join(change.sentence for change in here[1:])}."
+        yield f"Also there: {'; '.join(change.sentence for change in here[1:])}."
     if here[0].versions:
-        yield f"It was measured with other versions: {units.join_names(here[0].versions, 3)}."
+        yield f"Library versions changed as well: {units.join_names(here[0].versions, 3)}."
     older = {change.commit.sha for change in history.changes} - {newest.sha}
     if older:
-        yield f"{units.count_noun(len(older), 'commits')} before it changed a level as well."
+        yield f"{units.count_noun(len(older), 'earlier commits')} changed a level, too."
 
 
 def cut_subject(subject: str) -> str:
@@ -423,7 +425,7 @@ def history_document(history: History) -> Document:
         ]
     curves = tuple(_curves(series, history) for series in history.series if _is_drawn(series))
     if curves:
-        sections.append(Section("levels", "Levels, commit by commit", curves))
+        sections.append(Section("levels", "Levels by commit", curves))
     sections += [
         Section("rows", "Rows", (_rows(history, None),), medium="page"),
         Section("rows", "Rows", (_rows(history, _MAX_ROWS),), medium="text"),
@@ -435,9 +437,9 @@ def history_document(history: History) -> Document:
     )  # fmt: skip
 
 
-_BISECT = "Find the commit behind the newest rise"
+_BISECT = "Find the commit of the latest increase"
 _BISECT_LEAD = (
-    "Where more commits lie between: the gate ends with 0 for good, 3 for bad, 125 to skip."
+    "If there are commits in between: the gate exits with 0 for good, 3 for bad, 125 to skip."
 )
 
 
@@ -468,8 +470,8 @@ def _changes_sections(history: History) -> tuple[Section, ...]:
     )
     notes = tuple(Text(f"{note[0].upper()}{note[1:]}.") for note in history.notes)
     return (
-        Section("changes", "Changes, the newest first", (block,), medium="text"),
-        Section("changes", "Changes, the newest first", (block, *notes), medium="page"),
+        Section("changes", "Changes, newest first", (block,), medium="text"),
+        Section("changes", "Changes, newest first", (block, *notes), medium="page"),
     )
 
 

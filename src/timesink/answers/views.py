@@ -74,7 +74,7 @@ NO_SHAPES_HERE = Absent(
     "no operator with shapes and kernels has a formula",
     "describe your own operators with --formulas FILE",
 )
-NO_STRAGGLERS = Absent("there are no stragglers: no rank makes the others wait")
+NO_STRAGGLERS = Absent("no rank is a straggler")
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,10 +80,10 @@ class WatchAnswer:
         accuracy, total = self.judged.accuracy, len(self.judged.expected.cycles)
         cycles = units.count_noun(total, "steps")
         if not accuracy.rows:
-            return f"None of {cycles} can be judged."
+            return f"None of {cycles} can be compared with the model."
         most = self.judged.episodes[:1]
         if not most:
-            return f"No step of {units.count(accuracy.rows)} took longer than expected."
+            return f"All {units.count(accuracy.rows)} steps took as long as expected."
         [worst] = most
         lost = units.duration_ns(
             1000 * sum(max(0, episode.lost_us) for episode in self.judged.episodes)
@@ -93,9 +93,8 @@ class WatchAnswer:
         every = self.judged.episodes
         slow = units.count_noun(sum(episode.cycles for episode in every), "steps")
         return (
-            f"{slow} of {units.count(accuracy.rows)}, in "
-            f"{units.count_noun(len(every), 'episodes')}, took "
-            f"longer than expected and lost {lost}; most in "
+            f"{slow} of {units.count(accuracy.rows)} took longer than expected and lost {lost}, in "
+            f"{units.count_noun(len(every), 'episodes')}. The worst: "
             f"{units.count_noun(worst.cycles, 'steps')}{where} "
             f"from row {units.count(worst.first_row)} on ({change})."
         )
@@ -166,12 +165,12 @@ def learned_sentences(model: DurationModel) -> Iterator[str]:
     )
     unseen = "runs" if model.runs >= HELD_RUNS else "stretches of time"
     yield (
-        f"On {unseen} it did not see, half of the steps are within {median:.2f} %, "
-        f"{close:.1f} % within 10 %; the mean error is {mean:.1f} %."
+        f"Error on {unseen} not learned from: median {median:.2f} %, mean {mean:.1f} %; "
+        f"{close:.1f} % of the steps are within 10 %."
     )
     if model.empty or model.unusable:
         yield (
-            f"Left out: {units.count(model.empty)} that did nothing, "
+            f"Left out: {units.count(model.empty)} empty steps, "
             f"{units.count(model.unusable)} without a usable duration."
         )
     if not model.features:
@@ -179,7 +178,7 @@ def learned_sentences(model: DurationModel) -> Iterator[str]:
     elif model.kind != "boosted trees" and not has_boosting():
         yield "For a better model: pip install 'timesink[watch]', then learn again."
     if model.limits.extrapolated:
-        yield "These steps are too few for so rare false alarms: limits are extrapolated."
+        yield "Too few steps for such a low rate of false alarms: limits are extrapolated."
 
 
 def watch_document(answer: WatchAnswer) -> Document:
@@ -189,9 +188,9 @@ def watch_document(answer: WatchAnswer) -> Document:
     accuracy = answer.judged.accuracy
     facts = [
         ("steps", units.count(values["rows"])),
-        ("judged", units.count(accuracy.rows)),
-        ("unlike what was learned", units.count(left["outside"])),
-        ("did nothing", units.count(left["empty"])),
+        ("compared", units.count(accuracy.rows)),
+        ("workload not learned", units.count(left["outside"])),
+        ("empty", units.count(left["empty"])),
         ("without a usable duration", units.count(left["unusable"])),
     ]
     if accuracy.rows:
@@ -209,7 +208,7 @@ def watch_document(answer: WatchAnswer) -> Document:
         ("accepted false alarms", f"{100 * model.limits.rate:.2g} % of steps"),
     ]
     slow = tuple(
-        Text(f"{name or 'The run'} is slower from its first step on, by {value:.0f} %.")
+        Text(f"{name or 'The run'} is {value:.0f} % slower from its first step on.")
         for name, value in answer.judged.slow_runs.items()
     )
     sections = [

@@ -126,8 +126,8 @@ def _headline(now: WatchStatus) -> str:
     if now.state == "learning":
         if learned.of and learned.cycles >= learned.of:
             left = learned.seconds_left
-            waits = f"it waits {left:.0f} s more (--learn-seconds)" if left else "the model is made"
-            return f"Learning step times: {units.count(learned.cycles)} steps are enough, {waits}."
+            waits = f"{left:.0f} s left (--learn-seconds)" if left else "making the model"
+            return f"Learning step times: {units.count(learned.cycles)} steps, {waits}."
         of = f" of {units.count(learned.of)}" if learned.of else ""
         return f"Learning step times: {units.count(learned.cycles)}{of} steps."
     elapsed = "" if now.started_us is None else f" after {_long(now.time_us - now.started_us)}"
@@ -176,21 +176,21 @@ def _now(now: WatchStatus, remarks: Sequence[str]) -> Iterator[Block]:
     still = sum(incident.state == "open" for incident in now.incidents)
     tiles += [
         Tile("alarms", alarms.raised if alarms else 0, "count", "raised so far"),
-        Tile("open incidents", still, "count", "not over yet", None,
+        Tile("open incidents", still, "count", "still open", None,
              "bad" if still else "plain", "incidents"),
         Tile("lost", 1e3 * lost, "time_ns", "in all incidents, beyond the expected time"),
-        Tile("unlike learned", now.outside, "count",
-             "steps with a workload unlike any that was learned: they are not judged"),
+        Tile("not learned", now.outside, "count",
+             "steps whose workload was not learned: no expected time"),
     ]  # fmt: skip
     if alarms is not None and alarms.brief:
-        why = "slow-downs that were over within about a second: no alarm"
+        why = "slowdowns of about a second or less: no alarm"
         tiles.append(Tile("brief", alarms.brief, "count", why))
     if now.dropped:
-        why = "steps the watcher missed, as it did not keep up"
+        why = "steps the watcher missed because it was too slow"
         tiles.append(Tile("dropped", now.dropped, "count", why, None, "notice"))
     yield Tiles(tuple(tiles))
     if now.recorder is not None and now.recorder.on:
-        yield Text("A recording is under way: these steps are slower and are not judged.", "notice")
+        yield Text("A recording is being made: steps are slower and raise no alarm.", "notice")
     elif now.recorder is not None and now.recorder.why_not:
         yield Text(f"Not recorded: {now.recorder.why_not}", "notice")
     for remark in remarks:
@@ -318,25 +318,25 @@ def _over_time(drawn: WatchSeries | None) -> Iterator[Block]:
         yield Curves(f"over-time-{name}", "", "number", moments, (curve,), marks, of_day=True)
     more = len(changing) - _MAX_CURVES
     if more > 0:
-        yield Text(f"{units.count(more)} more changed: series.json has them.")
+        yield Text(f"{units.count(more)} more curves are in series.json.")
 
 
 def _watcher(now: WatchStatus) -> Iterator[Block]:
-    rows = [("told", _time(now.time_us) or "-")]
+    rows = [("last status", _time(now.time_us) or "-")]
     if now.started_us is not None:
-        rows.append(("began", _time(now.started_us) or "-"))
+        rows.append(("started", _time(now.started_us) or "-"))
     if now.own is not None:
         if now.own.cpu_pct is not None:
-            rows.append(("its processor time", f"{now.own.cpu_pct:.2g} % of a core"))
+            rows.append(("CPU time of the watcher", f"{now.own.cpu_pct:.2g} % of a core"))
         if now.own.rss_bytes is not None:
-            rows.append(("its memory", units.size_bytes(now.own.rss_bytes)))
+            rows.append(("memory of the watcher", units.size_bytes(now.own.rss_bytes)))
         if now.own.judged_share is not None:
-            rows.append(("steps judged", units.share(now.own.judged_share, 1)))
+            rows.append(("steps checked", units.share(now.own.judged_share, 1)))
     rows += [] if now.learned is None else _learning_facts(now.learned)
     if now.references:
         names = [str(reference.get("name", "-") if isinstance(reference, dict) else reference)
                  for reference in now.references]  # fmt: skip
-        rows.append(("healthy recordings", units.join_names(names)))
+        rows.append(("reference recordings", units.join_names(names)))
     yield Facts(tuple(rows))
     if now.processes:
         every = now.processes
@@ -353,9 +353,9 @@ def _learning_facts(learned: LearnedSoFar) -> Iterator[tuple[str, str]]:
         yield "model", f"{learned.kind}, {units.count_noun(learned.cycles, 'steps')}"
     if learned.range_us is not None and all(learned.range_us):
         low, high = (1e3 * (end or 0) for end in learned.range_us)
-        yield "steps while it learned", units.range_ns(low, high)
+        yield "step times while learning", units.range_ns(low, high)
     if isinstance(learned.error_pct, int | float):
-        yield "its median error", f"{learned.error_pct:.2g} %"
+        yield "median error of the model", f"{learned.error_pct:.2g} %"
 
 
 def _moments(drawn: WatchSeries, t_s: Iterable[float], midnight_us: int) -> tuple[float, ...]:

@@ -40,13 +40,13 @@ def exposed_communication(trace: Trace) -> list[Finding]:
         if exposed <= MIN_TALKING * total:
             return []
     behind = _to_hide_behind(trace)
-    much = f"There is {units.duration_ns(behind)} of" if behind else "There is no"
-    few = f" {much} computation left to hide it behind."
+    much = f"Only {units.duration_ns(behind)} of" if behind else "No"
+    few = f" {much} computation is left to overlap it with."
     is_hidden = behind >= _MAX_HIDDEN * exposed
     return steps.loss_findings(
         "exposed-communication",
         f"{units.duration_ns(exposed)} of {steps.step_phrase} "
-        f"({units.share(exposed, total)}) go to communication that no computation overlaps."
+        f"({units.share(exposed, total)}) is exposed communication."
         f"{few if behind < exposed else ''}",
         exposed,
         (*_collectives(trace), worst_step(trace, "communication")),
@@ -90,8 +90,8 @@ def gloo_on_devices(trace: Trace) -> list[Finding]:
     return steps.loss_findings(
         "gloo-on-devices",
         f"{units.count_noun(int(through_host.sum()), 'gloo calls')} take "
-        f"{units.duration_ns(spent)} in all; {units.share(exposed, steps.length_ns)} of "
-        f"{steps.step_phrase} is gloo communication that nothing overlaps.",
+        f"{units.duration_ns(spent)} in total; {units.share(exposed, steps.length_ns)} of "
+        f"{steps.step_phrase} is exposed gloo communication.",
         exposed,
         _collectives(trace),
     )
@@ -123,7 +123,7 @@ def data_parallel(trace: Trace) -> list[Finding]:
 
 
 def stragglers(ranks: RankSet) -> list[Finding]:
-    """Ranks that make the others wait by their own doing: one finding about all of them."""
+    """Stragglers, which delay the others themselves: one finding about all of them."""
     late = ranks.analysis.stragglers
     if not late:
         odd = ranks.analysis.busiest
@@ -140,7 +140,7 @@ def stragglers(ranks: RankSet) -> list[Finding]:
     names = units.join_names(list(workers.values()), between=" and ")
     if len(late) > _MAX_NAMED:
         names = f"{len(late)} ranks"
-    wait = f"{names} {'make' if several else 'makes'} the others wait"
+    wait = f"{names} {'delay' if several else 'delays'} the others"
     late_count = len({step for straggler in late for step in straggler.steps})
     often = f", in {late_count} of {steps} steps" if marked and late_count < steps else ""
     is_same_cause = several and len({straggler.cause for straggler in late}) == 1
@@ -158,7 +158,7 @@ def stragglers(ranks: RankSet) -> list[Finding]:
     return [
         Finding(
             "stragglers",
-            f"{wait}: {units.brief_ns(cost)}{' a step' if marked else ''} "
+            f"{wait} by {units.brief_ns(cost)}{' per step' if marked else ''} "
             f"({units.share(share, 1)}){often}. {worst.sentence}{rest_text}",
             advice_on(worst.cause, worker),
             f"{wait}: {most}{why}",
@@ -186,9 +186,9 @@ def stragglers(ranks: RankSet) -> list[Finding]:
 
 
 def odd_rank(ranks: RankSet) -> str:
-    """Who computes clearly more than all others and waits least, where no cost is certain.
+    """The rank that computes clearly more than all others and waits least, at no certain cost.
 
-    Empty where some rank holds the others up, or none is so.
+    Empty where there is a straggler, or no such rank.
     """
     odd, panel = ranks.analysis.busiest, ranks.analysis.panel
     if ranks.analysis.stragglers or odd is None:
@@ -199,12 +199,12 @@ def odd_rank(ranks: RankSet) -> str:
     brief = {name: units.brief_ns(value) for name, value in odd.items()}
     more = units.more(odd["next_compute_ns"], odd["compute_ns"], "", "any other rank")
     return (
-        f"Rank {odd['rank']} is odd: it computes {brief['compute_ns']} a step, {more}, and waits "
-        f"{brief['wait_ns']} in collectives, the others {brief['next_wait_ns']} or more. What that "
-        f"costs cannot be told from chance: waits that end with it take "
-        f"{units.brief_ns(odd_ns / steps)} a step ({units.share(odd_ns, panel.run_ns)} of the "
-        "run), "
-        f"those that end with rank {other} {units.brief_ns(blocked_ns[other] / steps)}."
+        f"Rank {odd['rank']} may be a straggler: it computes {brief['compute_ns']} per step, "
+        f"{more}, and waits {brief['wait_ns']} in collectives, the others "
+        f"{brief['next_wait_ns']} or more. Its cost is not certain: the others wait "
+        f"{units.brief_ns(odd_ns / steps)} per step for it "
+        f"({units.share(odd_ns, panel.run_ns)} of the run) and "
+        f"{units.brief_ns(blocked_ns[other] / steps)} for rank {other}."
     )
 
 

@@ -175,7 +175,7 @@ def incident_report(desk: RequestContext, query: Query) -> WrittenPage:
     if incident_folder is None or not incident_folder.report:
         raise NotFoundError(
             f"{watch.name}: no report of an incident {incident!r}",
-            "the page of the program has all",
+            "the page of the program lists all incidents",
         )
     file = watch.folder / INCIDENTS / incident_folder.id / REPORT
     watch.inside.check([file])
@@ -220,7 +220,7 @@ def document(desk: RequestContext, query: Query) -> Encoded:
         analysis, start_ns = _analysis_and_start(
             desk, chosen, report, together=page in _OF_ALL_WORKERS
         )
-        report.start(f"finding what {chosen.worker} spent its time on")
+        report.start(f"analysing {chosen.worker}")
         return analysis_document(analysis, page=page, rows=rows, start_ns=start_ns)
 
     return desk.document(("document", chosen.state, page, rows), make)

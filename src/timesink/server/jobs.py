@@ -65,7 +65,7 @@ _KEPT_ERROR_SECONDS = 5.0
 """Long enough for a client to ask again, also one whose clock is slowed down in the background."""
 _FORGOTTEN_SECONDS = 5.0
 """Clients ask again several times a second; who has not done so for so long has gone away."""
-_IN_QUEUE, _STARTING = "waiting for other work to end", "starting"
+_IN_QUEUE, _STARTING = "waiting for other requests", "starting"
 _LOG = logging.getLogger(__name__)
 
 Work = Callable[[Report], Any]
@@ -80,7 +80,7 @@ class FailedError(TimesinkError):
 
     @classmethod
     def by_mistake(cls) -> FailedError:
-        message = "this view failed on this trace; the server's log says where"
+        message = "this view failed on this trace; see the log of the server"
         return cls(message, "this is a bug: report it with the log")
 
 
@@ -163,7 +163,7 @@ class Jobs:
         if len(self._queue) >= self.most_waiting:
             raise BusyError(
                 f"the server is busy: {len(self._queue)} requests are waiting",
-                "ask again in a moment",
+                "try again in a moment",
             )
         now = self.clock()
         job = self._jobs[key] = _Job(key, work, Report(_IN_QUEUE), now, now)

@@ -272,7 +272,7 @@ class RunLibrary:
 
     def _named(self, by_name: Mapping[str, Value], name: str, none: str) -> Value:
         if name not in by_name:
-            hint = "the runs route lists those there are"
+            hint = "the runs route lists all runs"
             raise NotFoundError(f"{self.logdir}: {none} {name!r}", hint)
         return by_name[name]
 
@@ -289,7 +289,7 @@ class RunLibrary:
         place = self._get(run, [recording], report)[0]
         trace = place.future.result()
         report.start(
-            f"laying out the timeline{' without the profiler' if sort.on_program_clock else ''}"
+            f"drawing the timeline{' without profiler overhead' if sort.on_program_clock else ''}"
         )
         timeline = open_timeline(trace, is_corrected=sort.on_program_clock)
         for name in OVERLAYS if sort.overlaid else ():
@@ -393,7 +393,7 @@ class RunLibrary:
             [_key(trace_recording) for trace_recording in recordings], opened, report
         )
         if report is not None:
-            report.start("looking into it")
+            report.start("analysing")
         return entries
 
     def _look(self) -> dict[str, ServedRun]:

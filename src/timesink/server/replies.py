@@ -39,13 +39,13 @@ class ClientRequest:
         """The parameters of the request; more than any page of ours sends is refused."""
         if len(self.query) > MAX_QUERY:
             raise errors.UsageError(
-                f"the query has {len(self.query)} characters", f"at most {MAX_QUERY} are taken"
+                f"the query has {len(self.query)} characters", f"at most {MAX_QUERY} are allowed"
             )
         try:
             pairs = parse_qsl(self.query, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
         except ValueError:
             raise errors.UsageError(
-                "the query has too many parameters", f"at most {MAX_PARAMETERS} are taken"
+                "the query has too many parameters", f"at most {MAX_PARAMETERS} are allowed"
             ) from None
         return Query(dict(pairs))
 

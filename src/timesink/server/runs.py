@@ -57,8 +57,8 @@ class ReachableFiles:
         for path in paths:
             if not self.holds(path):
                 raise NotFoundError(
-                    f"{path.name} of {path.parent.name}: a link that leads out of the served "
-                    "folder, which is not followed",
+                    f"{path.name} of {path.parent.name}: a link that leads outside the served "
+                    "folder is not followed",
                     "copy the file, serve its folder, or start with --follow-links",
                 )
 

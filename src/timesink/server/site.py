@@ -230,7 +230,7 @@ class Site:
         """The reply to a request, whatever happens."""
         if not self._room.acquire(blocking=False):
             message = "too many requests at once"
-            reply = sentence_reply(request, message, "ask again in a moment", 503)
+            reply = sentence_reply(request, message, "try again in a moment", 503)
         else:
             try:
                 reply = self._checked(request)
@@ -241,12 +241,12 @@ class Site:
 
     def _checked(self, request: ClientRequest) -> Reply:
         if not is_allowed(request.headers.get("host", ""), self.hosts):
-            message = "this server is asked by a name it does not go by"
+            message = "unknown host name in the request"
             hint = "open it at localhost, or start it with --allow-host NAME"
             return sentence_reply(request, message, hint, 403)
         if request.method not in METHODS:
             message = (
-                f"{request.method} /{request.path}: this route answers {' and '.join(METHODS)} only"
+                f"{request.method} /{request.path}: this route allows only {' and '.join(METHODS)}"
             )
             reply = sentence_reply(request, message, "ask with GET", 405)
             reply.headers["Allow"] = ", ".join(METHODS)

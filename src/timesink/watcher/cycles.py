@@ -206,7 +206,7 @@ class CycleIntake:
     def remarks(self) -> list[str]:
         """What is to be known of the messages that came."""
         dropped = units.count_noun(self.invalid, "messages")
-        remark = f"{dropped} dropped: no watched program sends such ones, or so many at once"
+        remark = f"{dropped} dropped: malformed, or too many at once"
         return [remark] if self.invalid else []
 
     @property

@@ -311,7 +311,7 @@ class IncidentDesk:
         incident.remark(why)
         if incident.recording is None and not self._is_recorded_now(incident):
             if incident.wants_recording:
-                incident.remark("It was over before it could be recorded.")
+                incident.remark("It ended before it could be recorded.")
             incident.wants_recording = False
             self._conclude(incident)
         self.journal.event("closed", incident=incident.id, lost_us=incident.brief()["lost_us"])

@@ -90,8 +90,8 @@ class Likeness:
             return f"The nearest reference recording has {self.reference.phase} steps."
         if self.factor > _MAX_WORKLOAD_RATIO:
             return (
-                f"Workloads differ: {self.column} of the reference is {self.factor:.2g} times as "
-                "large or small. Part of the change may come from that."
+                f"Workloads differ: {self.column} of the reference differs by a factor of "
+                f"{self.factor:.2g}. Part of the change may come from that."
             )
         return ""
 

@@ -45,7 +45,7 @@ class AlarmCommand:
         if not self._words:
             return
         if len(self._waiting) >= _MAX_WAITING:
-            self._say(f"--on-alarm: not run for {event}: {len(self._waiting)} wait already")
+            self._say(f"--on-alarm: not run for {event}: {len(self._waiting)} are waiting already")
             return
         environment = {f"TIMESINK_{name.upper()}": str(value) for name, value in facts.items()}
         self._waiting.append((folder, {"TIMESINK_EVENT": event, **environment}))
@@ -201,7 +201,7 @@ def metrics_of(status: Mapping[str, Any]) -> Iterator[Metric]:
         ("cycles_dropped_total", "steps that the watcher missed", status.get("dropped")),
         ("cycles_outside_total", "steps with an unknown workload", status.get("outside")),
         ("alarms_total", "alarms so far", alarms.get("raised")),
-        ("brief_total", "slow-downs too short for an alarm", alarms.get("brief")),
+        ("brief_total", "slowdowns too short for an alarm", alarms.get("brief")),
         ("alarms_open", "open alarms", len(alarms.get("open") or ())),
         ("incidents_total", "incidents so far", status.get("incidents_begun")),
         ("incidents_open", "open incidents", is_open),
@@ -224,7 +224,7 @@ def metrics_of(status: Mapping[str, Any]) -> Iterator[Metric]:
     watcher_cost = status.get("own") or {}
     for key, name in (("cpu_pct", "cpu_percent"), ("rss_bytes", "resident_bytes")):
         if watcher_cost.get(key) is not None:
-            meaning = "use of the watcher itself"
+            meaning = "use by the watcher itself"
             yield f"timesink_watcher_{name}", "gauge", meaning, {}, float(watcher_cost[key])
 
 
@@ -282,7 +282,7 @@ class MetricsServer:
                 is_known = self.path.split("?")[0] in {"/", "/metrics"}
                 code, text = 404, "not found\n"
                 if not is_allowed(self.headers.get("Host", ""), hosts):
-                    code, text = 403, "this server is asked by a name it does not go by\n"
+                    code, text = 403, "unknown host name in the request\n"
                 elif is_known:
                     code, text = 200, prometheus_text(server.status)
                 content = text.encode("utf-8", "replace")

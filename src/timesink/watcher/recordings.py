@@ -81,7 +81,7 @@ class Recorder:
         if not self.plan.is_recording:
             return "recording is switched off (--no-record)"
         if self.current is not None:
-            return "another recording is under way"
+            return "another recording is being made"
         since_s = time.monotonic() - self._begun_s
         if since_s < self.plan.gap_s:
             return f"the last recording began {since_s:.0f} s ago"

@@ -440,7 +440,7 @@ class WatchSession:
         except (OSError, TimesinkError) as error:
             self._remarks.pop("learning", None)
             self._learns_after_s, self._usual = time.monotonic() + _AGAIN_S, 0
-            stays = f"not learned from the present steps, the model stays: {error}"
+            stays = f"the model is unchanged, the present steps were not learned: {error}"
             none = f"not learned yet: {error}"
             self.remark(none if self._judge is None else stays, "learning")
             return

@@ -49,7 +49,8 @@ def test_allowances() -> None:
 def test_threshold_reason() -> None:
     assert (
         threshold_reason(np.array([[[0.1], [0.0]]]), [Feature("metric", "gpu_util", 1)], ["a", "b"])
-        == "a factor of 1.5 more than parts of one role differ by (2 pairs; gpu_util up to 1.07 x)"
+        == "a factor of 1.5 beyond the differences within one process (2 pairs; "
+        "gpu_util up to 1.07 x)"
     )
 
 

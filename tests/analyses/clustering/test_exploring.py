@@ -108,7 +108,7 @@ def test_another_unit_of_work_is_a_cluster_of_its_own_and_says_so():
     exploration = clusters_of([one_role(0), one_role(1), _single_layers(2), _single_layers(3)])
     assert _partition(exploration) == {frozenset({"1000", "1001"}), frozenset({"1002", "1003"})}
     text = exploration.clusters[1].apart
-    assert text.startswith("another unit of work: 60 cycles of 1")
+    assert text.startswith("different steps: 60 steps of 1")
     assert "DecoderLayer.forward" in text
     assert "Scheduler.run_batch" in text
     assert "time of" not in text
@@ -117,7 +117,7 @@ def test_another_unit_of_work_is_a_cluster_of_its_own_and_says_so():
 def test_prefill_is_another_unit_of_work():
     prefill = change_role(one_role(2), cycle_type=pl.lit("prefill"))
     exploration = clusters_of([one_role(0), one_role(1), prefill])
-    assert exploration.clusters[1].apart.startswith("another unit of work: 12 prefill cycles of")
+    assert exploration.clusters[1].apart.startswith("different steps: 12 prefill steps of")
 
 
 def test_cycles_marked_otherwise_with_the_same_work_are_alike():
@@ -243,7 +243,7 @@ def test_one_cycle_each_is_enough_for_large_differences():
     roles = [one_role(0, cycles=1), one_role(1, FAULTS[1], cycles=1), one_role(2, cycles=1)]
     exploration = clusters_of(roles)
     assert _partition(exploration) == {frozenset({"1000", "1002"}), frozenset({"1001"})}
-    assert "no role has enough cycles" in exploration.threshold_reason
+    assert "no process has enough steps" in exploration.threshold_reason
 
 
 def test_roles_without_counters_are_told_apart_by_time_and_calls():

@@ -53,9 +53,7 @@ def test_published_cases_fall_into_runs_that_behave_alike(published_roles):
         layers,
     }
     assert apart_by_names[clock].startswith("gpu_sm_frequency on GPU 7: 1 187 → 210 MHz; ")
-    assert apart_by_names[layers].startswith(
-        "another unit of work: 238 cycles of 38.5 ms (Qwen3Decoder"
-    )
+    assert apart_by_names[layers].startswith("different steps: 238 steps of 38.5 ms (Qwen3Decoder")
     assert "cpu_frequency on Host: 85.7 → 22.5 %" in apart_by_names[layers]
 
 

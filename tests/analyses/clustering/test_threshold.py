@@ -37,4 +37,4 @@ def test_many_unsteady_roles_are_counted():
 def test_nothing_to_part():
     null = np.full((2, 2, 2), np.nan)
     assert allowances(null).tolist() == [0.0, 0.0]
-    assert "no role has enough cycles" in threshold_reason(null, FEATURES, ["a", "b"])
+    assert "no process has enough steps" in threshold_reason(null, FEATURES, ["a", "b"])

@@ -13,7 +13,7 @@ def test_a_model_with_half_as_many_layers_again_is_another():
     exploration = explore([role([batch(12)] * 3, "deep"), role([batch(8)] * 3, "flat")])
     assert len(exploration.clusters) == 2
     assert (
-        "another amount of work: 0.667 times the calls in a cycle" in exploration.clusters[1].apart
+        "different amount of work: 0.667 times the calls per step" in exploration.clusters[1].apart
     )
 
 

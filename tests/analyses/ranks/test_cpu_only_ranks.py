@@ -87,6 +87,6 @@ def test_one_headline_in_every_form():
         for number in range(5)
     }
     analysis = analyze_opened(ranks["0"], path="run", ranks=as_set(ranks))
-    assert analysis.headline.startswith("Rank 3 makes the others wait")
+    assert analysis.headline.startswith("Straggler: rank 3 delays the others by ")
     document = analysis_document(analysis)
     assert document.headline == analysis.headline == analysis.to_dict()["headline"]

@@ -101,7 +101,7 @@ def test_runs_of_a_changed_work_tree_are_those_of_its_commit_then(tmp_path: Path
     added, _ = add_runs("main", [run], tmp_path)
     assert (added.commit.sha, added.commit.dirty) == ("0123abcd", True)
     other = in_turn(tmp_path / "next", ref="4567abcd")
-    with pytest.raises(UsageError, match="these runs are of 0123abcd and 4567abcd"):
+    with pytest.raises(UsageError, match="these runs belong to commits 0123abcd and 4567abcd"):
         add_runs("main", [run, other], tmp_path)
     assert not add_runs("main", [run, other], tmp_path, commit="4567abcd")[0].commit.dirty
 
@@ -118,12 +118,12 @@ def test_rows_of_other_machines_are_rows_of_their_own(tmp_path: Path):
 
 def test_what_cannot_be_kept_is_refused(tmp_path: Path):
     empty = plain_run(tmp_path / "empty", [900.0], why_partial="the program was killed")
-    with pytest.raises(UnreadableError, match="neither a timeline nor plain cycles"):
+    with pytest.raises(UnreadableError, match="neither a timeline nor unprofiled steps"):
         add_runs("main", [empty], tmp_path, commit="0123abcd")
     side, turns = AbSide(("python", "train.py")), tmp_path / "turns"
     turns.mkdir()
     write_ab(AbRuns("timesink/ab/1", "0.1.0", side, side, 1.0, 60.0, 1), turns)
-    with pytest.raises(UnreadableError, match="holds no new run that counts"):
+    with pytest.raises(UnreadableError, match="contains no new run that counts"):
         add_runs("main", [turns], tmp_path, commit="0123abcd")
     assert not (tmp_path / "main.history").exists()
     with pytest.raises(UsageError, match="is a baseline"):

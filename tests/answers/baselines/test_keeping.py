@@ -199,7 +199,7 @@ def test_cycles_of_others_are_found_as_those_of_the_baseline(tmp_path):
 
 @pytest.mark.parametrize("options", [{"marker": "aten::gemm"}, {"by": "kernels"}])
 def test_other_cycles_than_those_saved_are_refused(pair, store, options):
-    with pytest.raises(UsageError, match="has the cycles it was saved with") as refused:
+    with pytest.raises(UsageError, match="its steps are fixed as saved") as refused:
         compare("@base", pair[1], store=store, **options)
     assert "save it again" in refused.value.hint
 
@@ -263,7 +263,7 @@ def test_baselines_and_cases_are_no_runs_to_save(store, tmp_path):
         save_baseline("other", "@base", store)
     for side in ("normal", "abnormal"):
         write_timeline(tmp_path / "case" / side / "trace.json")
-    with pytest.raises(UsageError, match="holds a normal and an abnormal run"):
+    with pytest.raises(UsageError, match="contains a normal and an abnormal run"):
         save_baseline("other", tmp_path / "case", store)
 
 

@@ -67,12 +67,13 @@ def test_time_and_increase_of_an_operator(slower, same, tmp_path):
     text = '[operators]\n"aten::gemm" = { max = "200 us", max_increase = "10%" }'
     most, increase = budgets(tmp_path, text, slower)
     assert (most.outcome, increase.outcome) == ("failed", "failed")
-    assert increase.sentence.endswith(", +10 % allowed.")
+    assert increase.sentence.endswith(", limit +10 %.")
     assert most.sentence == (
-        'operators "aten::gemm": 241.5 us of device time per cycle, 200.0 us allowed.'
+        'operators "aten::gemm": 241.5 us of device time per step, limit 200.0 us.'
     )
     assert increase.sentence.startswith(
-        'operators "aten::gemm": 161.0 → 241.5 us of device time per cycle (+50.0 %, 95 % interval'
+        'operators "aten::gemm": 161.0 → 241.5 us of device time per step (+50.0 %, 95 % '
+        "confidence interval"
     )
     assert (most.name, increase.name) == (
         'operators "aten::gemm" max', 'operators "aten::gemm" max_increase')  # fmt: skip
@@ -102,11 +103,11 @@ def test_a_pattern_is_a_limit_for_each_that_it_matches(slower, tmp_path):
     )
     assert most.outcome == "failed"
     assert most.sentence == (
-        'operators "aten::*": aten::gemm (of 3 names): 241.5 us of device time per cycle, '
-        "200.0 us allowed."
+        'operators "aten::*": aten::gemm (of 3 names): 241.5 us of device time per step, '
+        "limit 200.0 us."
     )
     assert increase.sentence.startswith('operators "aten::*": aten::gemm (of 3 names): 161.0 →')
-    assert increase.sentence.endswith("; 2 more beyond it.")
+    assert increase.sentence.endswith("; 2 more over the limit.")
 
 
 def test_kernels_by_family_by_name_and_by_pattern(slower, tmp_path):
@@ -148,7 +149,7 @@ def test_cycle(slower, tmp_path):
     text = '[cycle]\nmax = "500 us"\nmax_increase = "5%"'
     most, increase = budgets(tmp_path, text, slower)
     assert most.outcome == "failed"
-    assert most.sentence == "cycle: 901.0 us per cycle, 500.0 us allowed."
+    assert most.sentence == "Step time: 901.0 us, limit 500.0 us."
     assert increase.outcome == "passed"
     assert (most.name, increase.name) == ("cycle max", "cycle max_increase")
 
@@ -222,7 +223,7 @@ def test_device_time_of_operators_that_one_side_did_not_record(tmp_path):
 """
     results = budgets(tmp_path, text, compare(*paths, cache=False))
     assert [result.outcome for result in results] == ["unjudged", "unjudged", "passed"]
-    assert "no time on a device was recorded" in results[0].sentence
+    assert "no device time was recorded" in results[0].sentence
 
 
 def test_slow_first_cycles_neither_exceed_nor_keep_an_increase(tmp_path):
@@ -257,7 +258,7 @@ def test_one_that_one_side_lacks(tmp_path):
     )
     assert [result.outcome for result in (gone, gone_increase, come)] == ["passed"] * 3
     assert come_increase.outcome == "failed"
-    assert "(from 0, 95 % interval +" in come_increase.sentence
+    assert "(from 0, 95 % confidence interval +" in come_increase.sentence
 
 
 def test_unequal_work_has_no_increase(slower, tmp_path):
@@ -270,7 +271,7 @@ def test_unequal_work_has_no_increase(slower, tmp_path):
     most, increase = budgets(tmp_path, text, comparison)
     assert (most.outcome, increase.outcome) == ("passed", "unjudged")
     assert increase.sentence.endswith(
-        "cycles do not hold the same work. One side has twice the layers."
+        "steps of the two runs do different work. One side has twice the layers."
     )
 
 
@@ -288,7 +289,7 @@ def test_cycles_put_together_are_so_for_operators(tmp_path):
     text = '[operators]\n"aten::gemm" = { max_increase = "10%" }'
     (increase,) = budgets(tmp_path, text, comparison)
     assert increase.outcome == "passed"
-    assert "322.0 → 322.0 us of device time per cycle" in increase.sentence
+    assert "322.0 → 322.0 us of device time per step" in increase.sentence
 
 
 def test_one_cycle_cannot_be_told_from_noise(tmp_path):
@@ -300,7 +301,7 @@ def test_one_cycle_cannot_be_told_from_noise(tmp_path):
     text = '[operators]\n"aten::gemm" = { max = "200 us", max_increase = "10%" }'
     most, increase = budgets(tmp_path, text, comparison)
     assert (most.outcome, increase.outcome) == ("failed", "unjudged")
-    assert "one cycle on a side cannot be told from noise" in increase.sentence
+    assert "one step each shows no difference from noise" in increase.sentence
 
 
 # -- with baselines, and on real recordings --------------------------------------------------------

@@ -71,16 +71,16 @@ def test_limits_on_single_runs(tmp_path):
 @pytest.mark.parametrize(
     ("text", "part", "hint"),
     [
-        ("", "holds no budget", "an entry is"),
-        ("[operators]", "holds no budget", "an entry is"),
+        ("", "contains no budget", "an entry is"),
+        ("[operators]", "contains no budget", "an entry is"),
         ("[cycle]\nmax = ]", "not TOML", "line 2"),
         ("[operator]\n", "toml: unknown table [operator]", "did you mean operators?"),
-        ("cycle = 5", "[cycle] is no table", "an entry is"),
+        ("cycle = 5", "[cycle] is not a table", "an entry is"),
         ('[cycle]\nmaximum = "1 s"', "toml: [cycle]: unknown key 'maximum'", "max, max_increase"),
         ('[cycle]\nof = "host"', "unknown key 'of'", "there are max, max_increase"),
         ('[kernels]\ngemm = { of = "host", max = "1 s" }', "unknown key 'of'", "ignore_below"),
         ("[cycle]", "[cycle]: has no limit", "add max or max_increase"),
-        ('[operators]\n"a" = "1 ms"', 'toml: [operators] "a": is no table', "max ="),
+        ('[operators]\n"a" = "1 ms"', 'toml: [operators] "a": is not a table', "max ="),
         ('[operators]\n"a" = { max = 5 }', "max = 5: a time is a number and its unit", "docs"),
         ('[operators]\n"a" = { max = "5" }', 'max = "5": a time is', "docs"),
         ('[operators]\n"a" = { max = "5 h" }', 'max = "5 h": a time is', "docs"),
@@ -98,7 +98,7 @@ def test_limits_on_single_runs(tmp_path):
         ('device_time = "+0"', "an increase is a percentage or a time", "docs"),
         ('launch = "+0"', "toml: unknown key 'launch'", "did you mean launches?"),
         ('[cycle]\nmax = "1 s"\nsyncs = "+0"', "unknown key 'syncs'", "above the first [table]"),
-        ('[kernels]\nlaunches = "+0"', "is no table", "above the first [table]"),
+        ('[kernels]\nlaunches = "+0"', "is not a table", "above the first [table]"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(tmp_path, text, part, hint):

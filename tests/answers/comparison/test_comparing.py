@@ -561,7 +561,7 @@ def test_many_files_are_explored(role_comparison: Comparison) -> None:
     ]
     assert role_comparison.pairs == ()
     assert role_comparison.pair.kind == "peers"
-    assert role_comparison.headline == "6 roles behave in 2 ways."
+    assert role_comparison.headline == "6 processes form 2 groups that behave differently."
 
 
 def test_exploring_does_not_depend_on_order(roles: list[Path], role_comparison: Comparison) -> None:
@@ -591,7 +591,7 @@ def test_roles_that_are_alike_have_no_pair(tmp_path: Path) -> None:
     path = write_table(tmp_path / "a.parquet", process_table(1), process_table(2))
     compared = timesink.compare(path)
     assert len(clusters(compared)) == 1
-    assert compared.headline == "All 2 roles behave alike."
+    assert compared.headline == "All 2 processes behave the same."
     with pytest.raises(NotFoundError, match="no pair"):
         _ = compared.pair
 

@@ -160,7 +160,7 @@ def test_indented_json() -> None:
 
 
 def test_outcome() -> None:
-    assert outcome(Gate("a vs b", "--fail-on 5%", ())) == "Passed (--fail-on 5%)"
+    assert outcome(Gate("a vs b", "--fail-on 5%", ())) == "Passed (limit 5 %)"
 
 
 def test_error_document() -> None:
@@ -398,8 +398,7 @@ def test_screen() -> None:
     text = "No change in step time: 27.2 ms in both runs."
     check = gate_check("cycle time", "cycle time", "passed", text)
     assert screen(Gate("a vs b", "--fail-on 5%", (check,))).splitlines() == [
-        "timesink: passed (--fail-on 5%): a vs b",
-        "  No change in step time: 27.2 ms in both runs.",
+        "timesink: passed (limit 5 %): a vs b: No change in step time: 27.2 ms in both runs.",
     ]
 
 

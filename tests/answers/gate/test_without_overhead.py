@@ -96,11 +96,11 @@ def test_a_slow_down_without_overhead_is_held_against_the_limit(pct: float | Non
     assert "60.0 → 75.0 ms (estimated, 95 % interval +13.3 to +36.7 %)" in sentence
     assert sentence == gate.to_dict()["checks"][0]["sentence"]
     if pct == 5.0:
-        assert sentence.endswith("As recorded: 100.0 → 102.0 ms. Allowed: 5 % more.")
+        assert sentence.endswith("As recorded: 100.0 → 102.0 ms. Limit: 5 %.")
     if pct == 30.0:
         assert sentence.endswith(
-            "That is within what is allowed: 30 % more. The interval reaches beyond 30 %: more "
-            "cannot be ruled out."
+            "Within the limit of 30 %. The confidence interval reaches beyond 30 %: more is not "
+            "ruled out."
         )
 
 
@@ -152,7 +152,7 @@ def test_an_estimate_that_is_not_sure_enough_is_not_decided():
     gate = diagnosis_gate(overhead_alone(new=(57.0, 65.0)), 5.0)
     assert gate.exit_code == 1
     reason = gate.reasons[0]
-    assert "Not decided: 5 % more is allowed, and up to 10 % cannot be ruled out." in reason
+    assert "Not decided: the limit is 5 %, and a slowdown of up to 10 % is not ruled out." in reason
     assert reason.endswith(
         "Steps timed without a profiler would decide: timesink ab --base '...' --new '...'."
     )

@@ -22,8 +22,8 @@ def loading_straggler():
 
 def test_rank_and_cause_come_first(loading_straggler):
     assert loading_straggler.rule == "stragglers"
-    assert loading_straggler.title == "rank5 makes the others wait: it waits for data"
-    assert loading_straggler.sentence.startswith("rank5 makes the others wait: ")
+    assert loading_straggler.title == "rank5 delays the others: it waits for data"
+    assert loading_straggler.sentence.startswith("rank5 delays the others by ")
     assert "rank 5 loads data" in loading_straggler.sentence.lower()
     assert "rank5" in loading_straggler.advice
 
@@ -42,7 +42,7 @@ def test_all_that_are_late_are_named():
     late = (Straggler("slow_clock", 2, 0.4), Straggler("data_loading", 5, 0.2))
     (finding,) = stragglers(generated_set(*late, seed=2)[0])
     assert {item.name for item in finding.evidence} == {"rank2", "rank5"}
-    assert " make the others wait: " in finding.title
+    assert " delay the others: " in finding.title
     assert "Also rank" in finding.sentence
     worst = max(item.numbers["wait_caused_us_per_step"] for item in finding.evidence)
     assert finding.gain_ns / 1000 >= worst
@@ -51,7 +51,7 @@ def test_all_that_are_late_are_named():
 def test_ranks_that_are_late_together_cost_what_the_run_loses():
     run, truth = slow_set_and_truth("slow_node")
     (finding,) = stragglers(run)
-    assert finding.title == "4 ranks make the others wait: their devices run slower"
+    assert finding.title == "4 ranks delay the others: their devices run slower"
     lost = 1 - truth.healthy_run_us / truth.run_us
     assert finding.share == pytest.approx(lost, rel=0.25)
 

@@ -246,13 +246,13 @@ def threshold_reason(null: Floats, features: Sequence[Feature], labels: Sequence
     """What the threshold comes to and what the null pairs said."""
     is_compared = ~np.isnan(null).all(axis=2)
     if not is_compared.any():
-        return "a factor of 1.5; no role has enough cycles to be compared with itself"
+        return "a factor of 1.5; no process has enough steps to be compared with itself"
     allowed = allowances(null)
     most = int(allowed.argmax())
     basis = count_noun(int(is_compared.sum()), "pairs")
     if allowed[most] > 0:
         basis += f"; {features[most].name} up to {2 ** allowed[most]:.3g} x"
-    reason = f"a factor of 1.5 more than parts of one role differ by ({basis})"
+    reason = f"a factor of 1.5 beyond the differences within one process ({basis})"
     # Who differs from himself by more than others may differ from each other.
     self_difference = np.fmax.reduce(np.fmax.reduce(null - allowed, axis=2), axis=0)
     unsteady = [
@@ -337,7 +337,7 @@ def other_unit(setting: Setting, base: int, second: int) -> str:
     another call and have another number of calls in them.
     """
     texts = [_unit_text(setting, role) for role in (second, base)]
-    text = f"another unit of work: {texts[0]}, not {texts[1]}"
+    text = f"different steps: {texts[0]}, not {texts[1]}"
     phases = [_phases(setting, role) for role in (base, second)]
     if phases[0].isdisjoint(phases[1]):
         return text
@@ -372,7 +372,7 @@ def _unit_text(setting: Setting, role: int) -> str:
         for place, feature in enumerate(setting.measures.features)
         if feature.kind == CYCLE and feature.phase in _phases(setting, role)
     )
-    sort = f"{setting.measures.features[at].phase} cycles".strip()
+    sort = f"{setting.measures.features[at].phase} steps".strip()
     mark = setting.roles[role].anchor or "not marked"
     return f"{count(cycles)} {sort} of {brief_ns(float(setting.means[role, at]))} ({mark})"
 
@@ -383,7 +383,7 @@ def sentence(setting: Setting, base: int, second: int, candidates: tuple[Differe
     parts = [unit] if unit else []
     if not unit and unlike_work(setting.calls[[base, second]])[0, 1]:
         many = times_the_work(setting.calls, base, second)
-        parts.append(f"another amount of work: {many:.3g} times the calls in a cycle")
+        parts.append(f"different amount of work: {many:.3g} times the calls per step")
     mentioned: list[Difference] = []
     for difference in candidates:
         # Two counters of one thing, as gpu_frequency and gpu_sm_frequency, or both ways of a link.
@@ -404,7 +404,7 @@ def sentence(setting: Setting, base: int, second: int, candidates: tuple[Differe
                 f"{difference.what}{place}: "
                 f"{amounts(difference.base, difference.own, difference.unit)}"
             )
-    return "; ".join(parts) or "some of its members differ from some of the largest cluster"
+    return "; ".join(parts) or "some of its processes differ from some of the largest group"
 
 
 MAX_PAIRS = 10

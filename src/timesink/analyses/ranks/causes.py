@@ -121,7 +121,7 @@ def why(panel: Panel, place: int, others_late: Flags, work: RankWork) -> Finding
         # A larger batch takes longer to load and to copy, too.
         what = "Kernels" if has_device else "Operators"
         amount_text = more_than(usual, usual + more_work, "work", "those of its peers")
-        text = f"{what} of rank {rank} are given {amount_text}."
+        text = f"{what} of rank {rank} do {amount_text}."
         return late(rank, "uneven_work", text)
     if source == "host":
         at_once = float(np.nanmean(panel.gap[place] - np.nanmedian(panel.gap[peers], axis=0)))
@@ -182,7 +182,7 @@ def kernel_reason(
     if by_work >= by_pace:
         usual = float(split["peer_dur_ns"].sum())
         amount_text = more_than(usual, usual + by_work, "work")
-        return late(rank, "uneven_work", f"{much}: they are given {amount_text}.")
+        return late(rank, "uneven_work", f"{much}: they do {amount_text}.")
     slower = split.filter(pl.col("expected") > 0)
     pace = (slower["dur_ns"] / slower["expected"]).to_numpy() - 1
     expected = max(float(split["expected"].sum()), 1.0)
@@ -190,7 +190,7 @@ def kernel_reason(
     weight = slower["expected"].to_numpy()
     slower_share = float(weight[pace > _ALL_SLOWER * overall].sum()) / max(float(weight.sum()), 1.0)
     slowed = more_than(expected, expected + by_pace, "", time=True)
-    text = f"{much}: over all steps, the same work takes {slowed}"
+    text = f"{much}: the same work takes {slowed}"
     if slower_share > _ALL_SLOWER:
         part = share(slower_share, 1.0)
         return late(rank, "gpu_clock", f"{text}, in {part} of the kernel time.")
@@ -206,21 +206,25 @@ def _host_reason(
     (degree, than), more_ns = longer(*taken), taken[0] - taken[1]
     much = f"The host of rank {rank} takes {degree} {than} those of its peers"
     if has_device:
-        much = f"The device of rank {rank} waits {degree} for its host {than} those of its peers"
+        much = f"The device of rank {rank} waits {degree} for kernel launches {than} on its peers"
     waits = work.beside(rank, peer_ranks, "waiting")
     calls, usual = float(waits["calls"].sum()), float(waits["peer_calls"].sum())
     few = max(_MORE_WAITS * usual, usual + _MIN_MORE_WAITS)
     if calls > min(few, max(_MANY * usual, usual + _MANY_MORE_WAITS)):
         most = waits.sort(pl.col("calls") - pl.col("peer_calls"))["function"][-1]
-        text = f"{much}, which waits {_times(calls)} for it ({most}); on peers {_times(usual)}."
+        text = (
+            f"{much}. Its host waits for the device {_times(calls)} per step ({most}), on peers "
+            f"{_times(usual)}."
+        )
         return late(rank, "synchronisation", text)
     if at_once_ns > _ALL_SLOWER * more_ns:
         named = work.ranks[rank].steps.filter("complete")["gap_in"].drop_nulls().mode().sort()
         name = str(named[0]) if len(named) else ""
-        where = f", {name}" if name.startswith("after ") else f", in {name}" if name else ""
+        where = f" {name}" if name.startswith("after ") else f" in {name}" if name else ""
         part = share(min(at_once_ns, more_ns), more_ns)
-        return late(rank, "host_code", f"{much}, {part} of the difference at once{where}.")
-    return late(rank, "host_code", f"{much}, all over the step.")
+        text = f"{much}. {part} of the difference is one stretch{where}."
+        return late(rank, "host_code", text)
+    return late(rank, "host_code", f"{much}, spread over the step.")
 
 
 def _times(number: float) -> str:
@@ -275,22 +279,22 @@ def slow_links(
     if cost < _MIN_SHARE * panel.run_ns:
         return
     sentence = (
-        f"Copies of rank {rank} take {slower:.1f} times as long as those of its peers; what "
-        "its collectives could do without that, no other group tells."
+        f"Copies of rank {rank} take {slower:.1f} times as long as those of its peers. Which part "
+        "of its collectives that costs is unknown: there is no group to compare with."
     )
     notes: tuple[str, ...] = ()
     if lost.any():
         longer = brief_ns(float(lost[suspect]) / len(panel.steps))
         sentence = (
-            f"Collectives with rank {rank} take {longer} per step longer to move their data "
-            "than those of other groups of the same size."
+            f"Collectives with rank {rank} take {longer} per step longer to transfer their data "
+            "than other groups of the same size."
         )
         if in_all.sum() > 1 and with_slow_copies != suspect:
             rank_text = ranges_of(panel.ranks[in_all])
             notes = (
                 (
-                    f"Ranks {rank_text} are in the same slow groups: it may be the link of any of "
-                    "them."
+                    f"Ranks {rank_text} are in the same slow groups: any of their links may be "
+                    "the cause."
                 ),
             )
     yield late(rank, "slow_link", sentence, *notes, cost_ns=cost)
@@ -348,7 +352,7 @@ def slow_stages(panel: Panel, work: RankWork, what_if: WithoutRank) -> Iterator[
     first = members[int(np.argmax(panel.delay[members].sum(axis=1)))]
     text = (
         f"Kernels of the pipeline stage with ranks {ranges_of(panel.ranks[members])} take "
-        f"{brief_ns(busy[worst])} per step, those of other stages {brief_ns(usual)}."
+        f"{brief_ns(busy[worst])} per step, those of the other stages {brief_ns(usual)}."
     )
     cost = min(more, panel.step_ns) * len(panel.steps)
     if what_if.score is not None:

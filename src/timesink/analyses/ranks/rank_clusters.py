@@ -231,8 +231,8 @@ def _distance_from_usual(values: Floats, wobble: float, step_ns: float) -> tuple
 # What sets a group of ranks apart, in sentences with numbers.
 
 _TIME_TEXTS = {
-    "loading": "Data loading holds the device up {degree} {than} on {peers}.",
-    "host": "The device waits {degree} for its host {than} on {peers}.",
+    "loading": "Data loading delays the device {degree} {than} on {peers}.",
+    "host": "The device waits {degree} for kernel launches {than} on {peers}.",
     "copies": "Copies take {degree} {than} on {peers}.",
 }
 _HOST_ALONE = "The host takes {degree} {than} on {peers}."
@@ -275,8 +275,8 @@ class Features:
             common = int(panel.ranks[panel.roles == numbers[np.argmax(many)]][0])
             mine = self._collectives(int(panel.ranks[places[0]]))
             yield (
-                f"Other collectives than most ranks have: {mine:.1f} per step, "
-                f"on rank {common} {self._collectives(common):.1f}."
+                f"Different collectives from most ranks: {mine:.1f} per step, "
+                f"{self._collectives(common):.1f} on rank {common}."
             )
         more = {
             name: float(np.median(self.more[name][places]))
@@ -291,7 +291,7 @@ class Features:
             # The figure that the rank is named with as a straggler.
             cost = cost_together(late, panel)[0] / len(panel.steps)
             who = "It costs" if len(places) == 1 else "They cost"
-            yield f"{who} the run {brief_ns(cost)} a step."
+            yield f"{who} the run {brief_ns(cost)} per step."
         elif delay >= MIN_SHARE * panel.step_ns:
             together = "it" if len(places) == 1 else "one of them"
             yield f"Others wait {brief_ns(delay)} per step for {together}."
@@ -301,8 +301,8 @@ class Features:
         """What the ranks of a role do."""
         calls = self._collectives(int(self.analysis.panel.ranks[places[0]]))
         sentence = (
-            f"{calls:.0f} collectives per step, and other ones than other roles "
-            f"have; kernels take {brief_ns(self._usual_time('kernels', places))} per step."
+            f"{calls:.0f} collectives per step, different from those of other roles. Kernels take "
+            f"{brief_ns(self._usual_time('kernels', places))} per step."
         )
         return (sentence,)
 
@@ -331,14 +331,14 @@ class Features:
             if len(places) == 1 and stragglers and stragglers[0].cause == "slow_link":
                 return " ".join(stragglers[0].proofs)
             return (
-                f"Collectives take {brief_ns(abs(more))} per step longer to move their data than "
-                "those of other groups of the same size."
+                f"Collectives take {brief_ns(abs(more))} per step longer to transfer their data "
+                "than other groups of the same size."
             )
         taken = float(np.median(self.taken[name][places]))
         usual = max(taken - more, 0.0)
         if name == "amount":
             amount = units.more(usual, taken, "work", f"on {_PEERS}")
-            return f"Kernels are given {amount}."
+            return f"Kernels do {amount}."
         pace = units.more(usual, taken, "for the same work", f"on {_PEERS}", time=True)
         return f"Kernels take {pace}."
 

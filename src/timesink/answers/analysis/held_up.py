@@ -1,4 +1,4 @@
-"""Which ranks hold the others up, in sentences; the headline of a set of ranks."""
+"""Stragglers in sentences; the headline of a set of ranks."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from timesink.model.findings import Finding
 from timesink.rules.communication import advice_on, odd_rank, why_late
 
 _TOGETHER = 3
-"""More stragglers with one cause are told in one card."""
+"""More stragglers with one cause share one card."""
 _MOST_EVIDENCE = 5
 
 
 @dataclass(frozen=True, slots=True)
 class StragglerGroup:
-    """Ranks that hold the others up for one cause."""
+    """Stragglers with one cause."""
 
     cause: str
     ranks: tuple[int, ...]
@@ -83,21 +83,21 @@ def cost_a_step(group: StragglerGroup, panel: Panel) -> float:
 
 
 def held_sentence(group: StragglerGroup, panel: Panel) -> str:
-    """Who holds the others up, how often and how much."""
-    verb = "holds" if len(group.ranks) == 1 else "hold"
+    """Who delays the others, how often and how much."""
+    verb = "delays" if len(group.ranks) == 1 else "delay"
     many, steps = len(group.steps), len(panel.steps)
     often = f"in {many} of {units.count_noun(steps, 'steps')}"
     if many == steps:
-        often = "in every step" if many > 1 else "in the one step there is"
-    mean = "" if steps == 1 else " a step"
+        often = "in every step" if many > 1 else "in the only step"
+    mean = "" if steps == 1 else " per step"
     cost = f"{units.brief_ns(cost_a_step(group, panel))}{mean} ({units.share(group.share, 1)})"
-    return f"{group.who} {verb} the others up {often}: {cost}."
+    return f"{group.who} {verb} the others by {cost}, {often}."
 
 
 def straggler_headline(ranks: RankSet) -> str:
-    """Who holds the others up, why and how much, in a sentence; empty where nobody does.
+    """Who delays the others, how much, why and what to do; empty where no rank does.
 
-    Who is odd without a certain cost is named as well.
+    A rank that computes most, at no certain cost, is named as well.
     """
     groups = held_up(ranks.analysis.stragglers, ranks.analysis.panel)
     if not groups:
@@ -105,11 +105,13 @@ def straggler_headline(ranks: RankSet) -> str:
     first = groups[0]
     is_one_rank = len(first.ranks) == 1
     why = why_late(first.cause, several=not is_one_rank)
+    others = [rank for group in groups[1:] for rank in group.ranks]
     also = (
-        f"; {the_ranks([r for group in groups[1:] for r in group.ranks])} too" if groups[1:] else ""
+        f" {the_ranks(others).capitalize()} also {'delays' if len(others) == 1 else 'delay'} them."
     )
     return (
-        f"{first.who} {'makes' if is_one_rank else 'make'} the others wait, "
-        f"{units.brief_ns(cost_a_step(first, ranks.analysis.panel))} a step "
-        f"({units.share(first.share, 1)}): {why}{also}."
+        f"{'Straggler' if is_one_rank else 'Stragglers'}: {first.who[0].lower()}{first.who[1:]} "
+        f"{'delays' if is_one_rank else 'delay'} the others by "
+        f"{units.brief_ns(cost_a_step(first, ranks.analysis.panel))} per step "
+        f"({units.share(first.share, 1)}): {why}. {first.advice}{also if others else ''}"
     )

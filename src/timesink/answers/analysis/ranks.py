@@ -1,4 +1,4 @@
-"""Sections about a set of ranks: who holds the others up, why and at which cost; a map of all.
+"""Sections about a set of ranks: stragglers with their cause and cost; a map of all ranks.
 
 Of a single trace there is none of them.
 """
@@ -30,6 +30,8 @@ from timesink.output import blocks
 from timesink.rules.communication import odd_rank
 
 MAX_CARDS = 8
+_WORTH_NAMING = 0.0005
+"""Part of the run from which on waits for a rank are no `0.0 %`."""
 _MAX_LINKS = 3
 _MAX_NAMED = 8
 MAX_ROWS = 200
@@ -42,45 +44,48 @@ _MERGED_ROWS = 64
 
 
 def _is_judged(ranks: RankSet) -> bool:
-    """Whether there is enough to tell who holds whom up: several ranks with steps in common."""
+    """Whether stragglers can be found: several ranks with steps in common."""
     panel = ranks.analysis.panel
     return len(panel.ranks) > 1 and bool(panel.steps)
 
 
 def nobody_sentence(ranks: RankSet) -> str:
-    """That no rank holds the others up, and how that was judged."""
+    """That no rank is a straggler, and how that was tested."""
     panel = ranks.analysis.panel
     if len(panel.ranks) < 2:
-        return "Only one rank could be read: whether it holds others up cannot be told."
+        return "Only one rank could be read: stragglers cannot be found."
     if not panel.steps:
-        return "No step is on most of the ranks: whether one holds the others up cannot be told."
-    judged = f"{units.count_noun(len(panel.ranks), 'ranks')} over "
-    judged += f"{units.count_noun(len(panel.steps), 'steps')} were judged"
+        return "No step was recorded on most of the ranks: stragglers cannot be found."
     text = (
-        f"No rank holds the others up. {judged}; what a rank lets others wait counts from "
-        f"{100 * least_share(len(panel.ranks)):.1f} % of the run on, if it is {TIMES_NOISE} times "
-        "what chance gives the other ranks."
+        f"No straggler among {units.count_noun(len(panel.ranks), 'ranks')} in "
+        f"{units.count_noun(len(panel.steps), 'steps')}. A rank is named as a straggler when the "
+        f"others wait for it at least {100 * least_share(len(panel.ranks)):.1f} % of the time and "
+        f"{TIMES_NOISE} times more than chance."
     )
     cost = panel.delay.sum(axis=1)
     if panel.run_ns and cost.any():
-        # That the first and the second are near is why neither is blamed.
-        first, second = (
+        # Where the first and the second are near, neither is blamed.
+        names = [
             f"rank {panel.ranks[place]} ({units.share(cost[place], panel.run_ns)} of the run)"
             for place in np.argsort(-cost, kind="stable")[:2].tolist()
-        )
-        text += f" Most is caused by {first}, then by {second}."
-    # Of some nothing can be said: everybody may be waiting for them.
+            if cost[place] >= _WORTH_NAMING * panel.run_ns
+        ]
+        text += f" The others wait longest for {' and '.join(names)}." if names else ""
+    # All may be waiting for ranks that are missing.
     unknown_ranks = (
         *ranks.missing,
         *(recording.rank for recording in ranks.damaged if recording.rank is not None),
     )
-    return f"{text} Of {the_ranks(unknown_ranks)} nothing is known." if unknown_ranks else text
+    if not unknown_ranks:
+        return text
+    verb = "is" if len(unknown_ranks) == 1 else "are"
+    return f"{text} {the_ranks(unknown_ranks).capitalize()} {verb} missing and could be stragglers."
 
 
 def _notes_on(ranks: RankSet) -> tuple[list[str], list[str]]:
-    """What is to be known about the set, as sentences: what is grave, and what else.
+    """Notes on the set, as sentences: those that matter most, and the others.
 
-    Who is missing and who could not be read is grave: less can be said without them.
+    Missing and unreadable ranks matter most: without them less is certain.
     """
     sentences = [f"{note[0].upper()}{note[1:]}." for note in set_notes(ranks)]
     grave = bool(ranks.missing) + bool(ranks.damaged)
@@ -88,7 +93,7 @@ def _notes_on(ranks: RankSet) -> tuple[list[str], list[str]]:
 
 
 def stragglers_section(ranks: RankSet, *, brief: bool = False) -> blocks.Section:
-    """Who holds the others up, why, at which cost; that nobody does is said as well."""
+    """Stragglers, their causes and costs; or that there is none."""
     analysis = ranks.analysis
     groups = held_up(analysis.stragglers, analysis.panel)
     cards = tuple(_card(group, ranks) for group in groups[:MAX_CARDS])
@@ -103,11 +108,11 @@ def stragglers_section(ranks: RankSet, *, brief: bool = False) -> blocks.Section
     if len(groups) > MAX_CARDS:
         more_ranks = units.count_noun(len(groups) - MAX_CARDS, "more ranks")
         parts.append(
-            blocks.Text(f"{more_ranks} that cost less are in the table of ranks.", "notice")
+            blocks.Text(f"{more_ranks} with smaller costs are in the table of ranks.", "notice")
         )
     if _is_judged(ranks):
         parts.append(_heatmap(ranks, brief=brief))
-    return blocks.Section("stragglers", "Who holds the others up", tuple(parts))
+    return blocks.Section("stragglers", "Stragglers", tuple(parts))
 
 
 def _heatmap(ranks: RankSet, *, brief: bool) -> blocks.Heatmap:
@@ -133,14 +138,14 @@ def _heatmap(ranks: RankSet, *, brief: bool) -> blocks.Heatmap:
         heat_rows.append(blocks.HeatRow(str(rank), values, about, worker, group is not None))
     return blocks.Heatmap(
         "wait-caused",
-        "Wait caused, by rank and step",
+        "Time the others waited for each rank, by step",
         "time_ns",
         "wait caused",
         "rank",
         "step",
         steps,
         tuple(heat_rows),
-        "holds the others up" if causes else "",
+        "straggler" if causes else "",
         note,
     )
 
@@ -149,7 +154,7 @@ def _card(group: StragglerGroup, ranks: RankSet) -> blocks.CauseCard:
     first, *other_evidence = (*group.evidence, "")
     sentence = f"{held_sentence(group, ranks.analysis.panel)} {first}".strip()
     links = tuple(
-        blocks.Link(f"rank {rank} among the others", "ranks", f"rank={rank}")
+        blocks.Link(f"rank {rank} in the table of ranks", "ranks", f"rank={rank}")
         for rank in group.ranks[:_MAX_LINKS]
     )
     return blocks.CauseCard(
@@ -197,16 +202,15 @@ def heat_of(
     single_count = next((at for at, ranks in enumerate(heat) if len(ranks) > 1), None)
     if single_count is not None:
         notes.append(
-            f"{units.count_noun(single_count, 'ranks')} of {units.count(len(panel.ranks))} on "
-            "their own, "
-            "the costliest first; the others by neighbours, each row with the largest value of "
-            "those not above."
+            f"{units.count_noun(single_count, 'ranks')} of {units.count(len(panel.ranks))} have "
+            "a row each, the costliest first. Each row below stands for neighbouring ranks, with "
+            "their largest value."
         )
     if len(ends) < len(panel.steps):
         size = -(-len(panel.steps) // len(ends))
         notes.append(
-            f"A column is {size} neighbouring steps of {units.count(len(panel.steps))}, with the "
-            "largest value of them."
+            f"A column stands for {size} of {units.count(len(panel.steps))} steps, with their "
+            "largest value."
         )
     return together(panel.steps, ends), heat, " ".join(notes)
 
@@ -235,13 +239,13 @@ def _places(panel: Panel, odd: Collection[int], rows: int) -> Iterator[NDArray[n
 
 
 def who_holds_up_section(run: Analysed) -> SectionResult:
-    """Who holds the others up, why and what to try, and the map of all ranks."""
+    """Stragglers, why and what to do, and the map of all ranks."""
     ranks = run.ranks
     return None if ranks is None else stragglers_section(ranks, brief=run.brief)
 
 
 def detail_section(run: Analysed) -> SectionResult:
-    """Which of several ranks is looked into, and what it spends its time on."""
+    """Which rank is shown in detail, and what it spends its time on."""
     if run.ranks is None:
         return None
     worker = run.trace.metadata.worker or "the first rank"
@@ -278,13 +282,13 @@ def rank_groups_section(run: Analysed) -> SectionResult:
 _RANKS = tables_section(
     "Ranks",
     "ranks",
-    lead="An average step of each rank; who lets the others wait longest comes first.",
+    lead="Mean step of each rank, the one the others wait longest for first.",
     of_set=True,
 )
 _RANK_GROUPS = tables_section(
-    "Ranks that behave alike",
+    "Groups of similar ranks",
     "rank-groups",
-    lead="The usual ones, by their role, then those that something sets apart.",
+    lead="Usual ranks by role, then ranks that differ.",
     of_set=True,
 )
 
@@ -297,6 +301,4 @@ def damaged_section(run: Analysed) -> SectionResult:
     rows = ranks.damaged[: run.rows]
     title = "Recordings that could not be read"
     block = listed_table("damaged", "damaged", title, rows, total_rows=len(ranks.damaged))
-    return blocks.Section(
-        "damaged", title, (block,), "What is said about ranks is said without them."
-    )
+    return blocks.Section("damaged", title, (block,), "Results about ranks leave them out.")

@@ -236,7 +236,10 @@ class Analysis:
         if self.fitness.fit == "no":
             return ""
         if not clock.is_known:
-            return f"times are as recorded, with what recording costs: {clock.why}"
+            lead = (
+                "" if clock.why == _OF_RANKS else "times are as recorded, with profiler overhead: "
+            )
+            return f"{lead}{clock.why}"
         if not tells_clocks_apart(clock):
             return ""
         times = self.step_time
@@ -259,7 +262,7 @@ class Analysis:
 
     @property
     def headline(self) -> str:
-        """The answer in a sentence: of a set of ranks, who holds the others up comes before all."""
+        """The answer in a sentence: of a set of ranks, stragglers come first."""
         straggler_text = "" if self.ranks is None else straggler_headline(self.ranks)
         return straggler_text or self.rank_headline
 
@@ -436,7 +439,7 @@ class Analysis:
         return f"<p><b>{escape(self.headline)}</b></p>" + "".join(t._repr_html_() for t in tables)
 
 
-_OF_RANKS = "ranks are compared, and what recording costs one of them is not only its own loss"
+_OF_RANKS = "ranks are compared as recorded: profiler overhead on one rank delays the others"
 BOTH_CLOCKS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "operators": (("name", "input_dims", "call_stack"), ("host_self_ns", "host_total_ns")),
     "modules": (("id", "parent_id", "name"), ("host_self_ns", "host_total_ns")),

@@ -51,7 +51,7 @@ class RunList:
         of = "different runs"
         if self.recordings > len(self.runs):
             of = units.count_noun(len(self.runs), "runs")
-        return f"{many} of {of}, analyzed one by one and not compared."
+        return f"{many} of {of}, each analysed separately."
 
     @property
     def recordings(self) -> int:
@@ -177,7 +177,7 @@ def _section(place: int, run: ListedRun) -> blocks.Section:
     command = f"timesink analyze {shlex.quote(run.path)}"
     texts: tuple[blocks.Text, ...]
     if run.analysis is None:
-        texts = (blocks.Text(f"Cannot be analyzed: {run.reason}", "warning"),)
+        texts = (blocks.Text(f"Cannot be analysed: {run.reason}", "warning"),)
     else:
         texts = (blocks.Text(run.analysis.headline), blocks.Text(command))
     return blocks.Section(f"run-{place}", run.name, texts)

@@ -321,7 +321,7 @@ class Baseline:
         """
         if search.metric_map is not None:
             raise UsageError(
-                f"{reference(self.name)}: counters were given to functions when it was saved, "
+                f"{reference(self.name)}: counters were assigned to functions when it was saved, "
                 "--map cannot change that",
                 "leave out --map, or compare the recordings themselves",
             )
@@ -334,8 +334,8 @@ class Baseline:
         if search != self.finding and not as_asked:
             option = "--by" if search.marker is None else "--marker"
             raise UsageError(
-                f"{reference(self.name)}: has the cycles it was saved with ({self.units_said}), "
-                f"{option} finds no others",
+                f"{reference(self.name)}: its steps are fixed as saved ({self.units_said}), "
+                f"{option} has no effect",
                 f"leave out {option}, or save it again with {option}",
             )
         return search
@@ -389,7 +389,7 @@ def content_of(
 def baseline_of(content: bytes, name: str, place: str) -> Baseline:
     """The baseline of these bytes; `place` is the store, for words about what is wrong."""
     where = f"{reference(name)} in {place}"
-    damaged = UnreadableError(f"{where}: damaged, or no baseline at all", _AGAIN)
+    damaged = UnreadableError(f"{where}: damaged, or not a baseline", _AGAIN)
     head, _, rest = content.partition(b"\n")
     version, packed = head.removeprefix(_MARK), rest[_DIGEST_BYTES:]
     if not head.startswith(_MARK) or not version.isdigit():

@@ -92,12 +92,12 @@ def _content(paths: Sequence[str | Path], rank: int | None, reading: SideReadOpt
 
 def _check_run(run: str | Path) -> None:
     if isinstance(run, str) and baseline_store.is_reference(run):
-        raise UsageError(f"{run}: is a baseline already", "give a recording, or a folder of one")
+        raise UsageError(f"{run}: is a baseline already", "name a recording or its folder")
     cases = find_cases(Path(run))
     if cases:
         raise UsageError(
-            f"{run}: holds a normal and an abnormal run",
-            f"give one of them, such as {cases[0].base}",
+            f"{run}: contains a normal and an abnormal run",
+            f"name one of them, such as {cases[0].base}",
         )
 
 
@@ -208,11 +208,11 @@ def _content_line(baseline: baseline_store.Baseline) -> str:
     """Recordings, cycles and their length."""
     cycles = [_cycles(run) for run in baseline.runs]
     many = (
-        f"{count_noun(len(baseline.timed), 'runs')}, one kept in full: " if baseline.timed else ""
+        f"{count_noun(len(baseline.timed), 'runs')}, one stored in full: " if baseline.timed else ""
     )
     many += f"{count_noun(len(baseline.runs), 'recordings')} of " if len(baseline.runs) > 1 else ""
     least, most = min(cycles), max(cycles)
-    count = count_noun(most, "cycles") if least == most else f"{least} to {most} cycles"
+    count = count_noun(most, "steps") if least == most else f"{least} to {most} steps"
     means = [mean for run in baseline.runs if (mean := _mean_ns(run)) is not None]
     if not means:
         return f"{many}{count}"
@@ -251,7 +251,7 @@ def baseline_lines(baseline: baseline_store.Baseline) -> list[str]:
         f"devices: {join_names(devices) or 'not recorded'}",
         *(f"command: {shlex.join(command)}" for command in _commands(baseline)[:1]),
         *([f"versions: {', '.join(versions)}"] if versions else []),
-        *([f"cycles asked for with {' '.join(options)}"] if options else []),
+        *([f"steps found with {' '.join(options)}"] if options else []),
     ]
     for run in baseline.runs:
         plain_run = _plain_run(run)

@@ -190,14 +190,14 @@ def load_budgets(path: str | Path) -> tuple[Budget, ...]:
                 f"{path}: unknown table [{kind}]", _suggestion(kind, KINDS, table_names)
             )
         if not isinstance(content, dict):
-            raise UsageError(f"{path}: [{kind}] is no table", _FORM)
+            raise UsageError(f"{path}: [{kind}] is not a table", _FORM)
         if kind == "cycle":
             entries.append(_budget(f"{path}: [{kind}]", kind, kind, content))
             continue
         for name, entry in content.items():
             entries.append(_budget(f'{path}: [{kind}] "{name}"', kind, name, entry))
     if not entries:
-        raise UsageError(f"{path}: holds no budget", _FORM)
+        raise UsageError(f"{path}: contains no budget", _FORM)
     return tuple(entries)
 
 
@@ -245,7 +245,7 @@ _ENTRY_KEYS = {
 def _budget(place: str, kind: str, name: str, entry: object) -> Budget:
     """One entry; `place` is where it stands, for words about what is wrong."""
     if not isinstance(entry, dict):
-        raise UsageError(f"{place}: is no table", _ABOVE if name in SIGNALS else _FORM)
+        raise UsageError(f"{place}: is not a table", _ABOVE if name in SIGNALS else _FORM)
     fields: dict[str, Any] = {}
     for key, value in entry.items():
         if key not in _ENTRY_KEYS[kind]:
@@ -378,9 +378,9 @@ def starting_budgets(run: Baseline, headroom_pct: float = 10.0) -> str:
         "kernels": [_families(role) for role in roles],
     }
     factor, increase = 1 + headroom_pct / 100, f'max_increase = "{headroom_pct:g}%"'
-    cycles = count_noun(max(run.behaviour["cycle"].n_unique() for run in run.runs), "cycles")
+    cycles = count_noun(max(run.behaviour["cycle"].n_unique() for run in run.runs), "steps")
     lines = [
-        f"# Times per cycle of {cycles}, with {headroom_pct:g} % headroom.",
+        f"# Times per step ({cycles}), with {headroom_pct:g} % headroom.",
         "# Edit freely: docs/budgets.md says what each key means.",
         "",
         "[cycle]",

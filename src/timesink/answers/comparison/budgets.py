@@ -50,12 +50,13 @@ from timesink.output.names import cut_middle
 from timesink.rules.case import known_interval
 from timesink.rules.case_functions import cycle_matrices
 
+NOISE = ", not certain (noise)"
 _NAMED = 60
 _MISSING = {
     "operators": "no operator was recorded",
-    "modules": "no module was recorded: record with the modules or the stack of the profiler",
+    "modules": "no module was recorded: record with with_modules or with_stack of the profiler",
     "kernels": "no device work was recorded",
-    LACKED_TIME: 'no time on a device was recorded (of = "host" asks for that of the host)',
+    LACKED_TIME: 'no device time was recorded (of = "host" measures host time instead)',
 }
 
 
@@ -143,7 +144,7 @@ def _of_cycle(budget: Budget, comparison: Comparison) -> Iterator[Finding]:
                 mean = fmean(after)
                 lengths.append(Amount("cycle", where, "cycle", 0.0, mean, mean > budget.max_ns))
         longest_first = sorted(lengths, key=lambda amount: -amount.new_ns)
-        why = "How long cycles take is not recorded."
+        why = "Step times are not recorded."
         yield (
             _limit_result(budget, "max", longest_first[0], longest_first, 1)
             if longest_first
@@ -179,7 +180,7 @@ def _cycle_increase(budget: Budget, allowed: Increase, comparison: Comparison) -
     result = _increase_result(budget, 1, ordered, reason)
     if not doubts or result.outcome != PASSED:
         return result
-    sentence = result.sentence.removesuffix(", which may be noise.").rstrip(".")
+    sentence = result.sentence.removesuffix(f"{NOISE}.").rstrip(".")
     return replace(result, outcome=UNJUDGED, sentence=f"{sentence}. {doubts[0]}")
 
 
@@ -307,7 +308,7 @@ def _increase_result(
         untested = [amount for amount in amounts if amount.is_beyond and amount.is_certain is None]
         if untested:
             lengths = times(untested[0].base_ns, untested[0].new_ns)
-            why = f"one cycle on a side cannot be told from noise ({lengths})"
+            why = f"one step each shows no difference from noise ({lengths})"
             return _undecided_result(budget, rule, why)
         worst = amounts[0]
     return _limit_result(budget, rule, worst, amounts, matched)
@@ -329,19 +330,19 @@ def _limit_result(
             scale = worst.base_ns / 100
             bounds = f"{signed_ns(low)} to {signed_ns(high)}"
             bounds = interval_pct(low / scale, high / scale) if scale else bounds
-            more = f"{more}, 95 % interval {bounds}"
+            more = f"{more}, 95 % confidence interval {bounds}"
         more = f" ({more})"
     if budget.kind != "cycle" and (worst.name != budget.name or matched != 1):
         most = f" (of {count_noun(matched, 'names')})" if matched > 1 else ""
         name = f"{cut_middle(worst.name, _NAMED)}{most}: "
-    per = "per cycle" if worst.of == "cycle" else f"of {worst.of} time per cycle"
+    per = "" if worst.of == "cycle" else f" of {worst.of} time per step"
     several = len({amount.where for amount in amounts}) > 1
     where = f" in {worst.where}" if several and worst.where else ""
-    text = f"{name}{took} {per}{more}{where}, {budget.limit(rule)} allowed"
+    text = f"{name}{took}{per}{more}{where}, limit {budget.limit(rule)}"
     if worst.is_beyond and not worst.is_over:
-        text += ", which may be noise"
+        text += NOISE
     over = sum(amount.is_over for amount in amounts)
-    text += f"; {over - 1} more beyond it" if over > 1 else ""
+    text += f"; {over - 1} more over the limit" if over > 1 else ""
     return _check(budget, rule, FAILED if over else PASSED, text)
 
 
@@ -356,7 +357,7 @@ def _check(
     budget: Budget, rule: str, outcome: str, sentence: str, *, is_empty: bool = False
 ) -> Finding:
     """A check, whose name is unlike that of any other limit: `operators "aten::mm" max`."""
-    entry, name = "cycle", f"cycle {rule}"
+    entry, name = "Step time", f"cycle {rule}"
     if budget.kind != "cycle":
         entry = f'{budget.kind} "{cut_middle(budget.name, _NAMED)}"'
         name = f'{budget.kind} "{budget.name}" {rule}'
@@ -367,10 +368,10 @@ def _check(
 
 _MAX_EDITS = 2
 _ORDER = (PROGRAM, *AMOUNTS, DEVICE_TIME)
-_NO_TIMELINE = "no timeline tells it: compare recordings, as timesink record makes them"
-_NO_HOST = "kernels are the same, but calls of the host were not recorded: use timesink record"
+_NO_TIMELINE = "no timeline was recorded: compare recordings made by timesink record"
+_NO_HOST = "kernels are the same, but host calls were not recorded: use timesink record"
 _NO_DEVICE = AMOUNTS["launches"].missing
-_OTHER_WORK = "but cycles of both sides do not hold the same work"
+_UNEQUAL = "but the steps of the two runs do different work"
 
 
 def signal_checks(budgets: Sequence[Budget], comparison: Comparison) -> tuple[Finding, ...]:
@@ -415,7 +416,7 @@ def _program_check(pairs: Sequence[Compared]) -> Finding:
     if edits:
         first = "; ".join(map(edit_told, edits[:_MAX_EDITS]))
         more = len(edits) - _MAX_EDITS
-        rest = f"; and {count_noun(more, 'more edits')}" if more > 0 else ""
+        rest = f"; and {count_noun(more, 'more changes')}" if more > 0 else ""
         return _signal_check(PROGRAM, FAILED, f"The program changed: {first}{rest}")
     if not recorded_programs or len(recorded_programs) < len(programs):
         return _signal_check(PROGRAM, UNJUDGED, _NO_TIMELINE)
@@ -437,7 +438,7 @@ def _amount(pair: Compared, budget: Budget, where: str) -> Finding:
         for signals, middle in zip(sides, (base, new), strict=True)
     ]
     (_, usual), (least, most) = spans
-    may = "" if base == new else f"; {allowed.text} allowed"
+    may = "" if base == new else f"; limit {allowed.text}"
     sentence = f"{what.of(base, new)}{where}{may}"
     grew = allowed.is_below(new - base, base)
     if not allowed.is_below(most - usual, usual) and not grew:
@@ -445,10 +446,10 @@ def _amount(pair: Compared, budget: Budget, where: str) -> Finding:
     if not allowed.is_below(least - usual, usual):
         spans_text = " and ".join(f"{what.text(low)} to {what.text(high)}" for low, high in spans)
         return _signal_check(
-            name, UNJUDGED, f"{sentence}, and cycles differ ({spans_text})", new - base
+            name, UNJUDGED, f"{sentence}, and steps differ ({spans_text})", new - base
         )
     if (pair.full_pair or pair.pair).equal_work is not None:
-        return _signal_check(name, UNJUDGED, f"{sentence}, {_OTHER_WORK}", new - base)
+        return _signal_check(name, UNJUDGED, f"{sentence}, {_UNEQUAL}", new - base)
     return _signal_check(name, FAILED, sentence, new - base)
 
 
@@ -464,9 +465,9 @@ def _device_time(pair: Compared, budget: Budget, where: str) -> Finding:
     low, high = took.interval_ns
     scale = took.base_ns / 100
     sentence = (
-        f"Device time: {times(took.base_ns, took.new_ns)} per cycle "
-        f"({change(took.base_ns, took.new_ns)}, 95 % interval "
-        f"{interval_pct(low / scale, high / scale)}){where}; {allowed.text} allowed"
+        f"Device time per step: {times(took.base_ns, took.new_ns)} "
+        f"({change(took.base_ns, took.new_ns)}, 95 % confidence interval "
+        f"{interval_pct(low / scale, high / scale)}){where}; limit {allowed.text}"
     )
     if allowed.is_below(low, took.base_ns):
         return _signal_check(DEVICE_TIME, FAILED, sentence, delta)

@@ -5,8 +5,9 @@ The comment is one on a pull request, with or without a gate.
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
@@ -24,6 +25,7 @@ from timesink.answers.comparison.gate_result import (
     FAILED,
     PASSED,
     PRECISE,
+    REGRESSION,
     UNJUDGED,
     Gate,
 )
@@ -41,6 +43,7 @@ from timesink.answers.views import listed_table
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
+from timesink.model.findings import Finding
 from timesink.model.units import signed_ns
 from timesink.output.blocks import Block, Causes, Document, Facts, Section, Text, Tone
 from timesink.output.junit import junit_xml
@@ -67,6 +70,20 @@ _MAX_OPERATORS = 3
 _MAX_NOTES = 3
 _LONGEST_COMMAND = 400
 _LONGEST_HEADLINE = 600
+_GATE_OPTIONS = re.compile(
+    rf"(?:--fail-on[ =](?P<limit>{REGRESSION}|[^ ]+%))?(?: ?--budget[ =](?P<budgets>.+))?",
+    re.DOTALL,
+)
+"""The options of a gate, as `Gate.options` has them."""
+_OUR_WORDS = (
+    "Steps ",
+    "Step time ",
+    "No certain ",
+    "The program ",
+    "The recorded ",
+    "Not compared",
+)
+_FIRST_SENTENCE = re.compile(r"(?<=[\w)%'])\. (?=[A-Z0-9])")
 _NOT_COMPARED = (LEFT_OUT, UNPAIRED)
 """What notes hold that say so."""
 _REQUIRED_SECTIONS = ("checks", "subject", "command")
@@ -74,8 +91,22 @@ _REQUIRED_SECTIONS = ("checks", "subject", "command")
 
 
 def outcome(gate: Gate) -> str:
-    """What became of it, and what was asked."""
-    return f"{OUTCOMES[gate.outcome]} ({gate.options})" if gate.options else OUTCOMES[gate.outcome]
+    """What became of it, and by which limits."""
+    return f"{OUTCOMES[gate.outcome]}{_limits(gate)}"
+
+
+def _limits(gate: Gate, quote: Callable[[str], str] = str) -> str:
+    """What is allowed, in brackets after a space: ` (limit 5 %, budgets in limits.toml)`."""
+    match = _GATE_OPTIONS.fullmatch(gate.options)
+    if match is None:
+        return f" ({quote(gate.options)})" if gate.options else ""
+    limit, budgets = match["limit"], match["budgets"]
+    texts = []
+    if limit:
+        texts.append("no slowdown allowed" if limit == REGRESSION else f"limit {limit[:-1]} %")
+    if budgets:
+        texts.append(f"budgets in {quote(budgets)}")
+    return f" ({', '.join(texts)})" if texts else ""
 
 
 def gate_section(gate: Gate) -> Section:
@@ -119,13 +150,15 @@ def screen(gate: Gate) -> str:
 
     The command that says it again is one line, however many rows it takes: it can be copied.
     """
-    options_text = f" ({gate.options})" if gate.options else ""
-    head = _lines([f"timesink: {_IN_A_LOG[gate.outcome]}{options_text}: {gate.subject}"], 0, 3)
-    doubts = [f"{doubt}." for doubt in gate.doubts[:_MAX_DOUBTS]]
-    sentences, first = gate.reasons, _lines([" ".join(gate.leading)], 2, 5) if gate.leading else []
+    sentences = gate.reasons
     if gate.outcome == PASSED:
         sentences = [check.sentence for check in gate.of_kind(CYCLE_TIME)]
         sentences += [gate.budgets_line] if gate.budgets_line else []
+    headline, sentences = _headline_first(sentences)
+    title = f"timesink: {_IN_A_LOG[gate.outcome]}{_limits(gate)}: {gate.subject}"
+    head = _lines([f"{title}: {headline}" if headline else title], 0, 4)
+    doubts = [f"{doubt}." for doubt in gate.doubts[:_MAX_DOUBTS]]
+    first = _lines([" ".join(gate.leading)], 2, 5) if gate.leading else []
     # Of many reasons, how many more there are.
     more = len(sentences) - _MAX_REASONS_IN_LOG
     rest = [f"And {units.count(more)} more."] if more > 0 else []
@@ -133,44 +166,70 @@ def screen(gate: Gate) -> str:
     if gate.outcome == PASSED:
         unseen = [gate.unseen] if gate.unseen else []
         return "\n".join(
-            fit_lines([([*head, *first, *_lines([*reasons, *unseen, *doubts], 2, 14)], 0)], _HEIGHT)
+            fit_lines([([*head, *_lines([*reasons, *unseen, *doubts], 2, 14), *first], 0)], _HEIGHT)
         )
     # A line for a shell; none where a terminal does not show all of it, or it leaves no room.
     command = f"  {shlex.join(gate.command)}" if gate.command else ""
     if not command.isprintable() or cell_len(command) > _MAX_ROWS * _WIDTH:
         command = ""
-    parts: list[_Lines] = [([*head, *first, *_lines(reasons, 2, 10), *_lines(doubts, 2, 3)], 0)]
-    parts += _why_lines(gate.why) if gate.outcome == FAILED else ()
+    reason_lines = [*head, *_lines(reasons, 2, 10)]
+    if gate.outcome == FAILED:
+        parts: list[_Lines] = [([*reason_lines, *_lines(doubts, 2, 3)], 0)]
+        parts += _why_lines(gate.why)
+        parts.append((("Program and device time", *first) if first else (), 4))
+    else:
+        parts = [([*reason_lines, *first, *_lines(doubts, 2, 3)], 0)]
     parts.append((("Reproduce", command) if command else (), 1))
     more_rows = max(0, cell_len(command) - 1) // _WIDTH
     return "\n".join(fit_lines(parts, _HEIGHT - more_rows))
 
 
-def _why_lines(why: Diagnosis | None) -> Iterator[_Lines]:
-    """The first cause, where the change sits and what to check next.
+def _headline_first(sentences: Sequence[str]) -> tuple[str, list[str]]:
+    """The first sentence, as the end of a headline, and all that follows it."""
+    if not sentences:
+        return "", []
+    first, *rest = _FIRST_SENTENCE.split(sentences[0], maxsplit=1)
+    first = first if first.endswith(".") or not rest else f"{first}."
+    # Names keep their letters; only a word of ours begins small after a colon.
+    if first.startswith(_OUR_WORDS):
+        first = f"{first[0].lower()}{first[1:]}"
+    return first, [*rest, *sentences[1:]]
 
-    A budget may be exceeded where cycles are not certainly longer: then the cause alone says why.
+
+def _why_lines(why: Diagnosis | None) -> Iterator[_Lines]:
+    """The first cause, what to do about it, and where the change is.
+
+    A budget may be exceeded where steps are not certainly longer: then the cause alone says why.
     """
     if why is None or why.verdict == "incomparable":
         return
-    # What made cycles shorter is no reason to fail.
+    # What made steps shorter is no reason to fail.
     slower = [cause for cause in why.causes if cause.explained_ns > 0]
     is_longer = why.verdict == "regression"
     if slower:
         more_causes = len(slower) - 1
-        more = f" ({units.count_noun(more_causes, 'more causes')})" if more_causes else ""
-        lines = _lines([causes.cause_line(slower[0])], 2, 5)
+        more = f" (and {units.count(more_causes)} more)" if more_causes else ""
+        lines = _lines([_cause_line(slower[0])], 2, 5)
         rest = _lines([causes.unexplained_line(why)], 2, 2) if is_longer else ()
-        yield (f"First cause{more}", *lines, *rest), 2
+        yield (f"Cause{more}", *lines, *rest), 2
     elif is_longer:
         yield _lines([f"{causes.no_cause(why)} {causes.unexplained_line(why)}".strip()], 0, 4), 2
+    checks = causes.checks(replace(why, causes=tuple(slower)))[:2] if slower or is_longer else []
+    yield ("What to do", *_lines(checks, 2, 5)) if checks else (), 3
     if is_longer:
         rows = causes.attribution_block(why, attributed=True).rows[:_MAX_PARTS]
         parts = [f"{row.name}: {signed_ns(row.change)}" for row in rows]
-        part_lines = ("Where the change is, per cycle", *_lines(parts, 2, _MAX_PARTS))
-        yield part_lines if parts else (), 4
-    checks = causes.checks(replace(why, causes=tuple(slower)))[:2] if slower or is_longer else []
-    yield ("What to check next", *_lines(checks, 2, 5)) if checks else (), 3
+        part_lines = ("Where the change is, per step", *_lines(parts, 2, _MAX_PARTS))
+        yield part_lines if parts else (), 5
+
+
+def _cause_line(cause: Finding) -> str:
+    """A cause with the time it explains: `GPU clock, +4.10 ms per step: kernels are slower`."""
+    bounds = "" if cause.interval_ns is None else f" ({units.interval_ns(*cause.interval_ns)})"
+    where = f" in {cause.process}" if cause.process else ""
+    explains = f"{signed_ns(cause.explained_ns)} per step{bounds}"
+    name = causes.cause_name(cause.cause)
+    return f"{name}{where}, {explains}: {causes.cause_sentence(cause)}".removesuffix(": ")
 
 
 def _lines(sentences: Iterable[str], indent: int, most: int) -> list[str]:
@@ -225,28 +284,36 @@ def comment_md(
         word = causes.verdict_sentence(why)
         title = "the program changed" if only_edited(why) else word.lower()
         title = _outcome_words(gate) if gate is not None and gate.options else title
-        checks = [] if gate is None else gate.of_kind(CYCLE_TIME)
-        reason = checks[0].sentence if checks else why.reason
-        # What is certain, what is precise, then cycle time; of several cases that told first.
-        certain = (
-            [*slowdown_sentences(why), *opening_lines(why)]
-            if gate is None
-            else [*_failed_first(gate), *gate.leading]
-        )
-        headline = " ".join(certain or [f"{word}."])
-        full_headline = f"{headline} {reason}"
-        # A long one loses its end: why cycles pass or not then stands in a paragraph of its own.
-        if (
-            len(full_headline) <= _LONGEST_HEADLINE
-            or not certain
-            or gate is None
-            or not gate.options
-        ):
-            headline = full_headline
+        headline = _comment_headline(gate, why, word)
         sections = [*_checks(gate, headline), _subject(comparison), *_why(why)]
     sections += _rest(comparison, gate, command)
     document = _document(title, short_names(headline), sections)
     return to_comment(document, _MAX_LINES, _REQUIRED_SECTIONS)
+
+
+def _comment_headline(gate: Gate | None, why: Diagnosis, word: str) -> str:
+    """Whether steps take longer, then what is certain and what is precise.
+
+    Where a check of the gate fails that is not about step time, that comes first.
+    """
+    if gate is None:
+        certain = [*slowdown_sentences(why), *opening_lines(why)]
+        return " ".join([*(certain or [f"{word}."]), why.reason])
+    failed = _failed_first(gate)
+    checks = gate.of_kind(CYCLE_TIME)
+    reason = checks[0].sentence if checks else why.reason
+    if not gate.options:
+        return " ".join([*([*failed, *gate.leading] or [f"{word}."]), reason])
+    decides = bool(checks) and checks[0].outcome == gate.outcome
+    statements = [reason, *failed] if decides else [*failed, reason]
+    # A long headline loses its end: the statements that do not fit stand in paragraphs.
+    headline = ""
+    for statement in [*statements, *gate.leading]:
+        longer = f"{headline} {statement}".strip()
+        if headline and len(longer) > _LONGEST_HEADLINE:
+            break
+        headline = longer
+    return headline
 
 
 def gate_md(gate: Gate) -> str:
@@ -264,8 +331,7 @@ def _document(title: str, headline: str, sections: Sequence[Section]) -> Documen
 
 
 def _outcome_words(gate: Gate) -> str:
-    options_text = f" ({as_code(gate.options)})" if gate.options else ""
-    return f"{OUTCOMES[gate.outcome].lower()}{options_text}"
+    return f"{OUTCOMES[gate.outcome].lower()}{_limits(gate, as_code)}"
 
 
 def _failed_first(gate: Gate) -> list[str]:
@@ -281,7 +347,8 @@ def _checks(gate: Gate | None, headline: str) -> Iterator[Section]:
     cycles = (
         [] if gate.outcome != PASSED else [check.sentence for check in gate.of_kind(CYCLE_TIME)]
     )
-    lines = [line for line in [*gate.reasons, *cycles[:1]] if line not in headline]
+    every = dict.fromkeys([*gate.reasons, *cycles[:1], *gate.leading])
+    lines = [line for line in every if line not in headline]
     more = len(lines) - _MAX_REASONS
     lines = lines[:_MAX_REASONS] + ([f"and {units.count(more)} more"] if more > 0 else [])
     lines += [gate.budgets_line, gate.unseen if gate.outcome == PASSED else ""]
@@ -326,9 +393,7 @@ def _why(why: Diagnosis) -> Iterator[Section]:
 def _exploration_sections(exploration: Exploration) -> Iterator[Section]:
     """The groups, and what sets them apart."""
     table = groups_block(exploration, _MAX_GROUPS)
-    yield Section(
-        "groups", "Groups of roles that behave alike", (Text(threshold(exploration)), table)
-    )
+    yield Section("groups", "Groups of similar processes", (Text(threshold(exploration)), table))
     apart = [f"group {number}: {line}" for number, line in apart_lines(exploration)[:_MAX_APART]]
     if apart:
         yield Section("apart", APART.format("group 1"), tuple(paragraphs(apart)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -173,10 +174,10 @@ def doubts_of(notes: Iterable[str]) -> tuple[str, ...]:
 # -- from a comparison and budgets to a gate -------------------------------------------------------
 
 _MAX_NAMED = 4
-_INTERVAL = "95 % interval"
+_INTERVAL = "95 % confidence interval"
 _WHAT_TO_DO = (
-    "Record the same program with the same inputs, two cycles or more; where the new run is meant "
-    "to do other work, compare it with a new base."
+    "Record the same program with the same inputs, at least two steps each; if the new run is "
+    "meant to do other work, record a new base."
 )
 _SLOW_FIRST = "Skip warm-up when recording (--skip)."
 _MIN_RUNS = 5
@@ -259,9 +260,9 @@ def _of_several_runs(why: Diagnosis, decision: Decision, limit: Limit | None) ->
     """What several runs a side say: they decide it, or need more of them."""
     allowed = None if limit is None else limit.allowed_pct or None
     beyond = decision.is_beyond(allowed)
-    reason = why.reason if allowed is None else f"{why.reason} Allowed: {allowed:g} %."
+    reason = why.reason if allowed is None else f"{why.reason} Limit: {allowed:g} %."
     if beyond is None and decision.outcome != "undecided":
-        reason = f"{reason} That much more is not ruled out: more runs in turn would decide."
+        reason = f"{reason} More than the limit is not ruled out: more alternating runs decide."
     return {True: FAILED, False: PASSED, None: UNJUDGED}[beyond], reason
 
 
@@ -305,8 +306,8 @@ def _recordings(comparison: Comparison, doubts: Sequence[str]) -> Finding:
         text = f"{units.join_names(doubts, _MAX_NAMED, '; ')}."
     else:
         text = (
-            f"All were read: {units.count_noun(len(comparison.pairs), 'pairs')} of processes "
-            "compared."
+            f"All recordings were read: {units.count_noun(len(comparison.pairs), 'pairs')} of "
+            "processes compared."
         )
     outcome = UNJUDGED if lost or doubts else PASSED
     counts = bool(lost) or not doubts
@@ -367,8 +368,8 @@ def runs_told(half: float, distance: float) -> str:
     """How many runs would decide, and how: by half an interval and how far off its middle is."""
     many = max(_MIN_RUNS, math.ceil((half / distance) ** 2) if distance else 0)
     if many > _MAX_RUNS:
-        return f"More runs in turn may decide: {_IN_TURN}."
-    return f"About {units.count(many)} runs of each side in turn would decide: {_IN_TURN}."
+        return f"More alternating runs may decide: {_IN_TURN}."
+    return f"About {units.count(many)} alternating runs each would decide: {_IN_TURN}."
 
 
 def _unequal(case: Comparison) -> str:
@@ -396,20 +397,19 @@ def same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
     device_times = [time_pair for time_pair in device if time_pair is not None]
     if device_times and len(device_times) == len(device):
         took = times(*(sum(side) / len(device_times) for side in zip(*device_times, strict=True)))
-        same = f"device time is the same ({took} per cycle), and so are the counts of calls"
+        same = f"device time ({took} per step) and call counts are unchanged"
     elif all(_runs_on_the_host_alone(pair) for pair in case.pairs):
-        same = "the recorded calls are the same, one by one"
+        same = "the recorded calls are the same"
     elif lengths.by == PLAIN and why.program is None:
         return (
-            "Not decided: nothing but the time of cycles was recorded, of one run a side, which "
-            f"cannot tell the code from the machine. {_runs(lengths)}"
+            "Not decided: only step times of one run each were recorded, and a slower machine "
+            f"looks the same as slower code. {_runs(lengths)}"
         )
     else:
         return ""
     return (
-        f"Not decided: {same}. "
-        "The host was slower at the same program, as machines are from one run to the next: that "
-        f"alone is no regression of the code. {_runs(lengths)}"
+        f"Not decided: {same}; only the host was slower. Host speed varies between runs of the "
+        f"same program, so this alone is no regression of the code. {_runs(lengths)}"
     )
 
 
@@ -429,8 +429,12 @@ def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) 
     reason, bounds = why.reason, why.judged_time.interval_pct
     if why.verdict == "incomparable":
         return reason if why.is_unfit else f"{reason} {_WHAT_TO_DO}"
-    # The reason of several processes does not name the interval itself.
-    if bounds is not None and _INTERVAL not in reason and reason.endswith(")."):
+    headline = step_time_headline(why)
+    if headline and (rest := _without_step_time(why)) is not None:
+        interval = "" if bounds is None else f"{_INTERVAL}: {interval_pct(*bounds)}."
+        reason = " ".join(filter(None, (headline, interval, rest)))
+    elif bounds is not None and "95 % " not in reason and reason.endswith(")."):
+        # The reason of several processes does not name the interval itself.
         reason = f"{reason.removesuffix(').')}, {_INTERVAL} {interval_pct(*bounds)})."
     if limit is not None and (open_ := doubt(why, limit)):
         return f"{reason} {open_}"
@@ -439,14 +443,61 @@ def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) 
         steady = f" {_steady_told(why)}." if limit and _differs(why.judged_time) else ""
         return f"{reason}{steady}"
     if limit is None:
-        return reason if is_budgeted else f"{reason} Without --fail-on that fails nothing."
+        return reason if is_budgeted else f"{reason} Without --fail-on this fails nothing."
     return reason if limit.allowed_pct is None else f"{reason} {_limit_words(why, limit)}"
+
+
+def step_time_headline(why: Diagnosis) -> str:
+    """How much longer steps take: a sentence, `Steps take 12.0 % longer (33.6 → 37.7 ms)`.
+
+    Empty where step times cannot be compared, or where other figures decided than recorded means.
+    """
+    lengths = why.cycle_time
+    if why.verdict == "incomparable" or why.is_without_overhead or lengths.outcome:
+        return ""
+    if not (lengths.base_ns and lengths.new_ns):
+        return ""
+    took = times(lengths.base_ns, lengths.new_ns)
+    if lengths.base_ns == lengths.new_ns:
+        return f"Step time is unchanged ({units.brief_ns(lengths.new_ns)})."
+    by = change(lengths.base_ns, lengths.new_ns)
+    if why.verdict == "no_change":
+        what = "Step time is unchanged within noise"
+        what = what if "within noise" in why.reason else "No certain change of step time"
+        return f"{what} ({took}, {by})."
+    if by.endswith(" x"):
+        return f"Steps take {by.removesuffix(' x')} times as long ({took})."
+    is_longer = lengths.new_ns > lengths.base_ns
+    return f"Steps take {by.lstrip('+-')} {'longer' if is_longer else 'less'} ({took})."
+
+
+_ONLY_STEP_TIME = re.compile(r"(Cycle|Step)s? (take|time is)\b")
+"""How the first sentence of a reason begins that says nothing but how long steps are."""
+
+
+def _without_step_time(why: Diagnosis) -> str | None:
+    """The reason of a verdict without both step times, which a headline names.
+
+    None where its first sentence does not end with these.
+    """
+    lengths = why.cycle_time
+    took = times(lengths.base_ns, lengths.new_ns)
+    if lengths.base_ns == lengths.new_ns:
+        took = units.brief_ns(lengths.new_ns)
+    ending = rf": {re.escape(took)}(?: on average)?(?: \([^()]*\))?\.(?: |$)"
+    match = re.fullmatch(rf"(?P<lead>.*?){ending}(?P<rest>.*)", why.reason, re.DOTALL)
+    if match is None:
+        return None
+    if _ONLY_STEP_TIME.match(match["lead"]):
+        return match["rest"]
+    return f"{match['lead']}. {match['rest']}".strip()
 
 
 def doubt(why: Diagnosis, limit: Limit) -> str:
     """Why a change that is not certain is not decided; empty where it is."""
     if _is_hidden(why, limit):
-        return f"{_steady_told(why)}: means say the opposite of most cycles. {_SLOW_FIRST}"
+        steady = _steady_told(why)
+        return f"{steady}. Not decided: the mean contradicts most steps. {_SLOW_FIRST}"
     if not _is_open(why, limit):
         return ""
     lengths, is_beyond_limit = why.judged_time, _is_shown_beyond(why, limit)
@@ -456,25 +507,23 @@ def doubt(why: Diagnosis, limit: Limit) -> str:
     bounds = lengths.tested_interval_pct
     if not is_beyond_limit and bounds is not None and (lengths.tested_pct or 0.0) <= allowed:
         most = _rounded_pct(bounds[1])
-        ruled_out = f"{allowed:g} % more is allowed, and up to {most} cannot be ruled out"
+        ruled_out = f"the limit is {allowed:g} %, and a slowdown of up to {most} is not ruled out"
         return f"{estimate}Not decided: {ruled_out}. {runs}"
-    what = "the mean of all cycles" if is_beyond_limit else "that"
-    doubtful = "the estimate is too wide" if lengths.by == CORRECTED else "cycles are too uneven"
+    what = "the mean of all steps" if is_beyond_limit else "the estimate"
+    doubtful = "the estimate is too uncertain" if lengths.by == CORRECTED else "steps vary too much"
     return (
-        f"{estimate}Not decided: {what} is beyond {allowed:g} %, and {doubtful} to be "
-        f"certain of it. {runs}{f' {_SLOW_FIRST}' if is_beyond_limit else ''}"
+        f"{estimate}Not decided: {what} exceeds {allowed:g} %, but {doubtful} to be certain. "
+        f"{runs}{f' {_SLOW_FIRST}' if is_beyond_limit else ''}"
     )
 
 
 def _limit_words(why: Diagnosis, limit: Limit) -> str:
     """What was held against the limit, where that is another figure, and what is allowed."""
-    allowed = f"{limit.allowed_pct:g} % more."
-    steady = _steady_told(why) if _differs(why.judged_time) else ""
+    allowed = f"{limit.allowed_pct:g} %."
+    steady = f"{_steady_told(why)}. " if _differs(why.judged_time) else ""
     if limit.is_exceeded(why.judged_time.tested_pct):
-        return f"{steady}; allowed: {allowed}" if steady else f"Allowed: {allowed}"
-    within = f"within what is allowed: {allowed}"
-    passes = f"{steady}, {within}" if steady else f"That is {within}"
-    return f"{passes}{_beyond(why, limit)}"
+        return f"{steady}Limit: {allowed}"
+    return f"{steady}Within the limit of {allowed}{_beyond(why, limit)}"
 
 
 def _differs(lengths: CycleTime) -> bool:
@@ -499,7 +548,7 @@ def _beyond(why: Diagnosis, limit: Limit) -> str:
     bounds, allowed = why.judged_time.tested_interval_pct, limit.allowed_pct
     if not allowed or bounds is None or bounds[1] <= allowed:
         return ""
-    return f" The interval reaches beyond {allowed:g} %: more cannot be ruled out."
+    return f" The confidence interval reaches beyond {allowed:g} %: more is not ruled out."
 
 
 # -- which changes two runs can show at all -------------------------------------------------------
@@ -541,16 +590,16 @@ def unseen(
     smallest_pct: float, limit: Limit | None, cycles: Sequence[int], *, by: str = RECORDED
 ) -> str:
     """Which changes cannot be seen, and what follows for a limit."""
-    count, remedy = " and ".join(map(str, dict.fromkeys(cycles))), "Record more cycles."
-    seen_in = f"{count} cycles"
+    count, remedy = " and ".join(map(str, dict.fromkeys(cycles))), "Record more steps."
+    seen_in = f"{count} steps"
     if by == CORRECTED:
         seen_in = "estimates without profiler overhead"
         remedy = "Record with timesink record, which also times steps without a profiler."
-    text = f"Changes below about {_rounded_pct(smallest_pct)} cannot be seen in {seen_in}"
+    text = f"Changes below about {_rounded_pct(smallest_pct)} cannot be detected in {seen_in}"
     allowed = None if limit is None else limit.allowed_pct
     if not allowed or smallest_pct <= allowed:
         return f"{text}."
-    return f"{text}: a slow-down of {allowed:g} % may pass. {remedy}"
+    return f"{text}: a slowdown of {allowed:g} % may pass. {remedy}"
 
 
 def _rounded_pct(pct: float) -> str:

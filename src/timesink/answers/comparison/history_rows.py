@@ -182,7 +182,7 @@ def _commit_in(paths: Sequence[Path]) -> tuple[str | None, bool]:
     if len(commits) > 1:
         hint = "add them one by one, or name the commit with --commit SHA"
         raise UsageError(
-            f"these runs are of {' and '.join(commit[:10] for commit in commits)}", hint
+            f"these runs belong to commits {' and '.join(commit[:10] for commit in commits)}", hint
         )
     return next(iter(states))[0], any(dirty for _, dirty in states)
 
@@ -207,8 +207,8 @@ def measured_runs(run: str | Path, reading: SideReadOptions) -> Iterator[Measure
     ab = read_ab(folder)
     timed = [ab_run for ab_run in ab.counted if ab_run.side == NEW]
     if not timed:
-        hint = f"go on with  timesink ab --resume {shlex.quote(str(folder))}"
-        raise UnreadableError(f"{folder}: holds no new run that counts", hint)
+        hint = f"continue with  timesink ab --resume {shlex.quote(str(folder))}"
+        raise UnreadableError(f"{folder}: contains no new run that counts", hint)
     for ab_run in timed:
         yield _measure_run(folder / ab_run.folder, reading)
     if NEW in ab.timelines():
@@ -224,10 +224,10 @@ def _measure_run(folder: Path, reading: SideReadOptions) -> MeasuredRun:
         if not timed_runs(recorded, folder.name):
             ranks = count_noun(len(recorded.processes), "processes")
             why = f"those it has are of one of {ranks}" if recorded.plain_ns else ""
-            why = why or recorded.why_partial or "the recorder timed no cycle"
+            why = why or recorded.why_partial or "the recorder timed no step"
             raise UnreadableError(
-                f"{folder}: has neither a timeline nor plain cycles ({why})",
-                "record it again, with more cycles: --plain N",
+                f"{folder}: has neither a timeline nor unprofiled steps ({why})",
+                "record it again with more steps: --plain N",
             )
         return _with_recorded(MeasuredRun(folder.name), recorded)
     side = find_side(folder, None)
@@ -344,7 +344,7 @@ def moment_us(text: str) -> int:
     try:
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
-        raise UsageError(f"{text!r} is no time", "write it as 2026-01-31T12:00:00Z") from None
+        raise UsageError(f"{text!r} is not a time", "write it as 2026-01-31T12:00:00Z") from None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
     return round(aware.timestamp() * 1e6)
 
@@ -364,7 +364,7 @@ def history_rows(
         hint = (
             f"there are {join_names(references)}"
             if references
-            else f"timesink baseline add {name} RUN  begins it"
+            else f"start it with  timesink baseline add {name} RUN"
         )
         raise NotFoundError(f"{reference(name)}: no history in {above.place}", hint)
     notes: list[str] = []
@@ -394,7 +394,7 @@ def history_rows(
         changed = join_names(
             list(dict.fromkeys(row.commit.short for row in rows if row.commit.dirty))
         )
-        notes.append(f"measured with changes that are in no commit: {changed}")
+        notes.append(f"measured with uncommitted changes: {changed}")
     return tuple(rows), tuple(notes)
 
 
@@ -417,10 +417,10 @@ def added_words(added: AddedRuns, name: str, place: str, *, new: bool) -> str:
     runs, commit = count_noun(len(added.runs), "runs"), added.commit
     what = f" ({commit.subject})" if commit.subject else ""
     if not new:
-        return f"{reference(name)} has this already: {runs} of {commit.short}{what}"
+        return f"{reference(name)} already has {runs} of {commit.short}{what}"
     lines = [f"Added {runs} of {commit.short}{what} to {reference(name)} in {place}"]
     if commit.dirty:
-        lines.append("note: the work tree has changes that are in no commit; the row says so")
+        lines.append("note: the work tree has uncommitted changes; the row says so")
     return "\n".join([*lines, f"See what changed:  timesink history {reference(name)}"])
 
 

@@ -1,4 +1,4 @@
-"""Many processes: runs of ranks compared as a whole, roles told apart; in words and sections."""
+"""Many processes: runs of ranks compared as a whole, groups of processes; in sections."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def compared_sets(read: Callable[[], Iterable[RankSet]]) -> tuple[RankChanges | 
     try:
         base, new = read()
     except UnreadableError as error:
-        return None, [f"ranks are not compared as a whole: {error.message}"]
+        return None, [f"the ranks are not compared as one run: {error.message}"]
     unrelated = [len(ranks.runs) for ranks in (base, new) if len(ranks.runs) > 1]
     if unrelated:
         many = " and ".join(f"{runs} runs" for runs in unrelated)
-        why = f"they are of {many}, not ranks of one"
-        return None, [f"recordings are compared one by one: {why}; name one of each side"]
+        why = f"they belong to {many}"
+        return None, [f"recordings are compared one by one: {why}; name one run each"]
     if not all(len(side.ranks) > 1 and side.communicates for side in (base, new)):
         return None, []
     return compare_ranks(base, new), []
@@ -97,8 +97,8 @@ def chosen_note(changes: RankChanges, chosen: Sequence[int]) -> str:
     """That a few ranks stand for all of them."""
     many = count_noun(len(changes.common), "ranks")
     return (
-        f"of {many}, ranks {ranges_of(chosen)} are compared in full, which stand for the others: "
-        "late and odd ones first; --rank N compares another one"
+        f"of {many}, ranks {ranges_of(chosen)} are compared in full and stand for the others "
+        "(stragglers first); --rank N compares another one"
     )
 
 
@@ -214,10 +214,10 @@ def _straggler_sentence(together: Sequence[StragglerChange]) -> str:
     if first.state == "gone":
         cost = brief_ns(costs.base_ns)
         was = f"({cause_name(first.cause)}, {cost} per step)"
-        return f"{who} no straggler{'s' * several} any more {was}."
+        return f"{who} no longer {'stragglers' if several else 'a straggler'} {was}."
     state = f"{'' if several else 'a '}{first.state} straggler{'s' * several}"
-    why = f"{cause_name(first.cause)}, {why_late(first.cause, several=several)}"
-    return f"{who} {state}: {why}; others wait {_wait(together, costs)}."
+    why = why_late(first.cause, several=several)
+    return f"{who} {state}: {why}. The others wait {_wait(together, costs)}."
 
 
 def _wait(together: Sequence[StragglerChange], worst: StragglerChange) -> str:
@@ -227,15 +227,16 @@ def _wait(together: Sequence[StragglerChange], worst: StragglerChange) -> str:
 
 
 def cost_sentence(together: Sequence[StragglerChange]) -> str:
-    """What stragglers cost now, and why, where it is said already that they are late."""
+    """What stragglers cost now, and why, where they are named already."""
     several = len(together) > 1
     costs = max(together, key=lambda straggler: straggler.new_ns)
-    make = ("now " if costs.state == "new" else "") + ("make" if several else "makes")
+    delay = ("now " if costs.state == "new" else "") + ("delay" if several else "delays")
     why = why_late(costs.cause, several=several)
-    return f"{whose(together).capitalize()} {make} the others wait {_wait(together, costs)}: {why}."
+    who = whose(together).capitalize()
+    return f"{who} {delay} the others by {_wait(together, costs)}: {why}."
 
 
-APART = "What sets each apart from {}, the largest"
+APART = "How each differs from {}, the largest"
 _ROWS = 100
 _MAX_PAIRS = 10
 """Pairs of groups that are told in full."""
@@ -255,7 +256,7 @@ def explored_sections(
     title = [f"{APART.format('group 1')}:"] if apart else []
     yield Section(
         "verdict",
-        "Groups of roles that behave alike",
+        "Groups of similar processes",
         (groups_block(exploration), *paragraphs([*title, *apart])),
         short_names(threshold(exploration)),
     )
@@ -263,7 +264,7 @@ def explored_sections(
     for number, pair in enumerate(exploration.pairs[:most], 1):
         yield _pair_section(exploration, pair, number, top or _ROWS, table_of)
     if table_of is None:
-        yield Section("roles", "Roles", (_roles(exploration, top),))
+        yield Section("roles", "Processes", (_roles(exploration, top),))
     yield from note_sections([*left_out(exploration, most), *notes])
 
 
@@ -274,9 +275,10 @@ def apart_lines(exploration: Exploration) -> list[tuple[int, str]]:
 
 
 def threshold(exploration: Exploration) -> str:
-    """From which distance on roles are told apart, and why."""
+    """From which distance on processes form separate groups, and why."""
     reason = exploration.threshold_reason.rstrip(".")
-    return f"Told apart from a distance of {digits(exploration.threshold)} on: {reason}."
+    least = digits(exploration.threshold)
+    return f"Processes form separate groups from a distance of {least}: {reason}."
 
 
 def left_out(exploration: Exploration, most: int | None = None) -> list[str]:
@@ -289,8 +291,8 @@ def left_out(exploration: Exploration, most: int | None = None) -> list[str]:
     if exploration.pairs_left_out:
         pairs = units.count_noun(exploration.pairs_left_out, "pairs of groups")
         lines.append(
-            f"{pairs} were not compared in full: those with the largest group come first, then "
-            "those farthest apart"
+            f"{pairs} were not compared in full: pairs with the largest group come first, then "
+            "the most distant"
         )
     return lines
 
@@ -334,7 +336,7 @@ def _roles(exploration: Exploration, top: int | None) -> Table:
     return listed_table(
         "grouped-roles",
         "roles",
-        "Roles",
+        "Processes",
         roles,
         values,
         total_rows=sum(len(cluster.members) for cluster in exploration.clusters),
@@ -377,7 +379,7 @@ _PART_NAMES = parts_of("rank-steps")
 """Parts of a step in words."""
 _SOURCE_NAMES = parts_of("rank-sources")
 """Where own time of a rank comes from, in words."""
-_NO_STRAGGLER = "No rank is a straggler on either side."
+_NO_STRAGGLER = "No rank is a straggler in either run."
 _NOT_NEW = "No straggler is new, gone or worse."
 _MAX_ROWS = 200
 
@@ -402,7 +404,7 @@ def rank_sections(changes: RankChanges | None, top: int | None = None) -> Iterat
             attributed_part(component, component.part, _PART_NAMES[component.part].words)
             for component in changes.attribution
         ]
-        title = f"The mean step of all ranks ({signed_ns(change)})"
+        title = f"Mean step of all ranks ({signed_ns(change)})"
         parts = Attribution(title, "time_ns", change, tuple(rows))
         blocks.append(parts if top is None else attribution_table(parts))
     ranks = changes.ranks if top is None else changes.ranks.filter("changed")
@@ -413,7 +415,7 @@ def rank_sections(changes: RankChanges | None, top: int | None = None) -> Iterat
 
 
 def _stragglers(changes: RankChanges) -> Table:
-    """Who holds others up on either side, those of one reason together."""
+    """Stragglers of both runs, those with one cause together."""
     groups = late_together(changes)
     worst = [
         max(group, key=lambda straggler: max(straggler.base_ns, straggler.new_ns))
@@ -439,7 +441,7 @@ def _ranks(ranks: pl.DataFrame, most: int) -> Table:
     return listed_table(
         "rank-changes",
         "rank-changes",
-        "Ranks against themselves before",
+        "Change of each rank",
         rows,
         values,
         total_rows=ranks.height,

@@ -25,9 +25,9 @@ from timesink.sources.ab_folder import read_ab
 from timesink.sources.sidecars import recorded_at
 
 _UNDER_PROFILER = (
-    "Not every run has plain cycles: cycle time is that under the profiler, on both sides."
+    "Not every run has unprofiled steps: step times are as recorded, for base and new."
 )
-ONE_PROCESS = "compare runs of one process a side, or one run a side"
+ONE_PROCESS = "compare runs of one process each, or one run each"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +70,7 @@ def expand_paths(paths: Sequence[str | Path]) -> Iterator[Path]:
             continue
         matches = sorted(Path(name) for name in iglob(text))  # noqa: PTH207 - it may be absolute
         if not matches:
-            raise UsageError(f"{text}: nothing fits this pattern", "check it with ls")
+            raise UsageError(f"{text}: nothing matches this pattern", "check it with ls")
         yield from matches
 
 
@@ -99,12 +99,12 @@ def runs_of_ab(folder: Path) -> RepeatedRuns:
         for side in SIDES
     )
     if not (base.runs and new.runs):
-        hint = f"go on with  timesink ab --resume {folder}"
-        raise UsageError(f"{folder}: holds no run of both sides", hint)
+        hint = f"continue with  timesink ab --resume {folder}"
+        raise UsageError(f"{folder}: has no runs of both base and new", hint)
     failed = [run.folder for run in ab.runs if run.failed]
     notes = [] if ab.complete else [f"{folder} is not complete: {ab.why_partial}"]
-    notes += [f"runs that failed are left out: {', '.join(failed)}"] if failed else []
-    notes += [f"runs that are gone, or damaged, are left out: {', '.join(lost)}"] if lost else []
+    notes += [f"failed runs are left out: {', '.join(failed)}"] if failed else []
+    notes += [f"missing or damaged runs are left out: {', '.join(lost)}"] if lost else []
     return RepeatedRuns(base, new, ab.detect_pct, tuple(notes))
 
 
@@ -122,8 +122,8 @@ def timed_sides(
     )
     names = ["/".join(side.leading.path.parts[-2:]) for side in (base, new)]
     note = (
-        f"{count_noun(len(base.timed), 'runs')} of base and {len(new.timed)} of new: cycle time is "
-        f"that of all of them, everything else is of {names[0]} and {names[1]}."
+        f"{count_noun(len(base.timed), 'runs')} of base and {len(new.timed)} of new: step time is "
+        f"measured on all of them, everything else on {names[0]} and {names[1]}."
     )
     notes = dict.fromkeys((*repeated_runs.notes, *base.notes, *new.notes, note))
     return base, new, tuple(notes)
@@ -159,8 +159,8 @@ def timed_side(side: RepeatedSide, runs: Runs, *, is_plain: bool | None = None) 
         is_plain = all(run is not None for run in timed)
     if not is_plain and any(run.by == PLAIN for run in side.timed):
         raise UsageError(
-            f"{side.runs[0].path}: has plain cycles, and a run of the other side has none",
-            "record that one with --plain 20, or compare recordings on both sides",
+            f"{side.runs[0].path}: has unprofiled steps, and a run of the other side has none",
+            "record that one with --plain 20, or compare recordings for both",
         )
     if not is_plain and not side.timed:
         timed = [_recorded_run(run_side, runs) for run_side in side.runs]
@@ -187,8 +187,8 @@ def _recorded_run(side: RunInput, runs: Runs) -> TimedRun:
     members = members_of(read)
     if len(members) != 1:
         raise UsageError(
-            f"{side.path}: holds {count_noun(len(members), 'processes')}, and each run is to "
-            "be one",
+            f"{side.path}: contains {count_noun(len(members), 'processes')}; each run must be "
+            "one process",
             ONE_PROCESS,
         )
     role = members[0].role

@@ -263,7 +263,7 @@ def recorded_otherwise(base: Sequence[ProcessedRun], new: Sequence[ProcessedRun]
     notes = []
     before, now = (_common_value(side, _unit) for side in (base, new))
     if before and now and before != now:
-        notes.append(f"cycles were recorded by {before} in base, by {now} in new")
+        notes.append(f"steps were recorded by {before} in base, by {now} in new")
     old, other = (
         dict(_common_value(side, lambda recorder: tuple(sorted(recorder.versions.items()))) or ())
         for side in (base, new)
@@ -327,12 +327,12 @@ def with_common_unit(
         else:
             other_units = ", ".join(_unit_words(other) for other in units if other != unit)
             note = (
-                f"cycles of all runs are taken as {_unit_words(unit)}; on its own, one had "
+                f"steps of all runs are taken as {_unit_words(unit)}; by itself, one had "
                 f"{other_units}"
             )
             return common_runs, [note]
     listed = "; ".join(_unit_words(unit) for unit in units[:4])
-    return list(runs), [f"cycles are not the same unit in all runs: {listed}"]
+    return list(runs), [f"steps are not the same unit in all runs: {listed}"]
 
 
 def _distinct_units(units: Sequence[CycleUnit]) -> list[CycleUnit]:
@@ -360,7 +360,7 @@ def _by_unit(
 
 
 def _unit_words(unit: CycleUnit) -> str:
-    return unit.anchor or (f"found by {unit.method}" if unit.method else "of several kinds")
+    return unit.anchor or (f"found by {unit.method}" if unit.method else "of several types")
 
 
 # -- files of sides --------------------------------------------------------------------------------
@@ -467,6 +467,6 @@ def check_recordings(runs: Sequence[ProcessedRun], finding: CycleSearch) -> None
     if all(run.trace is None for run in runs):
         option = "--by" if finding.marker is None else "--marker"
         raise UsageError(
-            f"{runs[0].source.path}: a behaviour table has the cycles it has, {option} finds none",
-            f"leave out {option}, or give the recordings the tables were made from",
+            f"{runs[0].source.path}: a behaviour table has fixed steps, {option} has no effect",
+            f"leave out {option}, or name the recordings the tables were made from",
         )

@@ -380,8 +380,11 @@ def notes_of_many(pairs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
 def headline(pairs: Sequence[Compared], exploration: Exploration | None) -> str:
     """What changed, over all pairs."""
     if exploration is not None:
-        roles, ways = units.count_noun(len(exploration.roles), "roles"), len(exploration.clusters)
-        return f"All {roles} behave alike." if ways == 1 else f"{roles} behave in {ways} ways."
+        many, groups = len(exploration.roles), len(exploration.clusters)
+        processes_text = units.count_noun(many, "processes")
+        if groups == 1:
+            return f"All {processes_text} behave the same."
+        return f"{processes_text} form {groups} groups that behave differently."
     if len(pairs) == 1:
         return pair_headline(pairs[0].pair, pairs[0].diagnosis)
     return " ".join(_of_many_pairs(pairs))

@@ -42,7 +42,7 @@ def test_stages_of_a_pipeline_are_roles_and_not_odd():
         ("slow_host", TWOS, "waits"),
         ("data_loading", GRID, "Data loading"),
         ("uneven_work", {"expert": 2, "ranks": 6}, "more work"),
-        ("slow_link", FOURS, "to move their data"),
+        ("slow_link", FOURS, "to transfer their data"),
         ("slow_bus", {"ranks": 6}, "Copies"),
     ],
 )
@@ -79,7 +79,7 @@ def test_a_rank_that_makes_other_calls_is_no_role():
     ranks[7] = RankSummary(summary.about, summary.steps, fewer, summary.functions, summary.worker)
     (odd,) = odd_ones(group_ranks(ranks))
     assert odd.ranks == (7,)
-    assert odd.apart[0].startswith("Other collectives than most ranks have")
+    assert odd.apart[0].startswith("Different collectives from most ranks")
 
 
 def test_the_order_of_ranks_does_not_matter():
@@ -110,4 +110,4 @@ def test_kernels_that_one_rank_alone_runs_are_only_here():
     }
     (odd,) = odd_ones(group_ranks(ranks))
     assert odd.ranks == (5,)
-    assert odd.apart[0].startswith("Kernels are given work that is only here.")
+    assert odd.apart[0].startswith("Kernels do work that is only here.")
