@@ -380,13 +380,13 @@ _Change: TypeAlias = Callable[[Scenario], Scenario | None]
 _NOTICED = 0.005
 """A saving below this share of a step is none."""
 _IDLE_ANYWAY = {
-    "work": "the host decides how long a step takes, and the device is idle here anyway",
-    "idle": "the device decides how long a step takes, and the host waits for it anyway",
-    "host": "something else decides how long a step takes meanwhile",
-    "busy": "other work of the device decides how long a step takes",
+    "work": "the host is the bottleneck, and the device is idle here anyway",
+    "idle": "the device is the bottleneck, and the host waits for it anyway",
+    "host": "something else is the bottleneck meanwhile",
+    "busy": "other work of the device is the bottleneck",
 }
-_BUSY = 0.9
-"""A device that works for this part of a step is not idle beside any of its work."""
+BUSY_SHARE = 0.9
+"""A device that works for this part of a step is hardly idle: it is the bottleneck."""
 
 
 @memoize_per_trace
@@ -506,7 +506,7 @@ def _who_decides(trace: Trace) -> str:
     if idle.is_empty():
         return "work"
     least = int(idle["idle_ns"].to_numpy().min())
-    return "busy" if least < (1 - _BUSY) * steps.length_ns * steps.count else "work"
+    return "busy" if least < (1 - BUSY_SHARE) * steps.length_ns * steps.count else "work"
 
 
 def _with_saving(
