@@ -184,15 +184,15 @@ _TONES: Mapping[str, Tone] = {"high": "warning", "medium": "notice", "low": "pla
 _MATCHED = tables.tables_section(
     "Collectives of all ranks",
     "collectives-matched",
-    lead="Matching calls by collective, process group and size: how long ranks wait for the last one, "
-    "and how long the transfer takes after that.",
+    lead="Matching calls by collective, process group and size: how long ranks wait for the last "
+    "one, and how long the transfer takes after that.",
     of_set=True,
 )
 _CLOCKS = tables.tables_section(
     "Clocks",
     "clocks",
-    lead="Clock offsets, measured at the ends of collectives. Times of different ranks are compared "
-    "without them.",
+    lead="Clock offsets, measured at the ends of collectives. Times of different ranks are "
+    "compared without them.",
     of_set=True,
 )
 _GROUPS = tables.tables_section(

@@ -142,7 +142,8 @@ def _steps_sentence(run: Analysed) -> str:
         return "no steps"
     if not all_steps["marked"][0]:
         what = "" if run.clock == "own" else "recorded "
-        unmarked_text = f"no steps are marked; the {what}{units.duration_ns(int(lengths_ns[0]))} count as one step"
+        length = units.duration_ns(int(lengths_ns[0]))
+        unmarked_text = f"no steps are marked; the {what}{length} count as one step"
         return unmarked_text + _repetitions(run)
     left = ~all_steps["complete"].to_numpy()
     cut = int((left & cut_steps(run.trace)).sum())
