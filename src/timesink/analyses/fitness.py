@@ -165,9 +165,9 @@ def _waits_in_vain(trace: Trace) -> Iterator[Reason]:
     call = host_columns(trace)["name"][row]
     yield Reason(
         "work_not_recorded",
-        f"For {units.brief_ns(lost_ns)} of {units.brief_ns(length_ns)} "
-        f"({units.brief_share(lost_ns, length_ns)}) the host waits for device work that was not "
-        f"recorded, mostly in {call}. That work was launched before the recording, was lost, or "
+        f"The host waits {units.brief_ns(lost_ns)} of {units.brief_ns(length_ns)} "
+        f"({units.brief_share(lost_ns, length_ns)}) for device work that was not recorded, mostly "
+        f"in {call}. That work was launched before the recording, was lost, or "
         "belongs to another program.",
         _WHOLE_STEPS,
         (IDLE, CRITICAL_PATH, OVERHEAD) if _is_marked(trace) else _NO_STEP,

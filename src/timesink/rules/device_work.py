@@ -237,8 +237,8 @@ def allocator_calls(trace: Trace) -> list[Finding]:
     idly = f", {units.brief_ns(cost)} of it with an idle device" if cost else ""
     return steps.loss_findings(
         "allocator-calls",
-        f"{often}{steps.a_step} that allocate or free device memory "
-        f"{'takes' if often.startswith('1 ') else 'take'} {steps.part(spent)}{idly}.",
+        f"Allocating and freeing device memory takes {steps.part(spent)}{idly}, in "
+        f"{often}{steps.a_step}.",
         spent,
         longest_by_name("call", calls),
         cost_ns=cost,

@@ -57,7 +57,10 @@ _RULES = {row["part"]: tuple(row["rules"].split()) for row in _ROWS}
 """Rules about a part of the time."""
 _OF_RANKS = ("stragglers", "odd-rank")
 _HOST_PARTS = ("runtime", "cpu_exec", "other")
-_LAUNCH_BOUND = ("low-utilisation-launch-bound", "tiny-kernels")
+_DOMINANT, _LAUNCHES = "dominant-operator", "low-utilisation-launch-bound"
+_LAUNCH_BOUND = (_LAUNCHES, "tiny-kernels")
+_MIN_BUSY = 0.0005
+"""Of the step: less is 0.0 % as shares are written."""
 _NO_BOUND = ("low-utilisation-unexplained", "low-utilisation-dependency-bound")
 """Rules about idle devices whose cause is not the host's time."""
 
@@ -108,7 +111,7 @@ def headline(
     if between.share(between.idle_ns) > MIN_BETWEEN:
         costs["between"] = between.each_ns(between.idle_ns)
         line += (
-            f" Between two steps, {units.brief_ns(costs['between'])} pass without device work "
+            f" Between two steps, no device works for {units.brief_ns(costs['between'])} "
             f"({units.brief_share(between.share(between.idle_ns), 1)} of the time)."
         )
     costly = max(costs, key=lambda part: costs[part])
@@ -200,9 +203,12 @@ def _bound(
         for finding in findings
         if finding.rule in _NO_BOUND or any(finding.rule in _RULES[part] for part in _HOST_PARTS)
     ]
-    if about_host and about_host[0] in _NO_BOUND:
+    first = about_host[0] if about_host else ""
+    if first in _NO_BOUND:
         return ""
-    return "launch-bound" if about_host and about_host[0] in _LAUNCH_BOUND else bound
+    # All launches as a graph would be without the operator too.
+    is_operator = first == _LAUNCHES and _DOMINANT in about_host
+    return "launch-bound" if first in _LAUNCH_BOUND and not is_operator else bound
 
 
 def _longest_call(trace: Trace, cost_ns: float) -> str:
@@ -226,19 +232,24 @@ def _on_device(trace: Trace, costs: Mapping[str, float], step_words: str, bound:
     word, steps, device = device_word(trace), complete_steps(trace), device_columns(trace)
     # Everything that ran on a device; communication of the host is not among it.
     busy_ns = steps.time_of(device.filter(device["kind"].is_in(BUSY_KINDS)))
-    busy = f"{units.brief_share(busy_ns, steps.length_ns)} of {step_words}"
+    busy = f"busy {units.brief_share(busy_ns, steps.length_ns)} of {step_words}"
+    if busy_ns < _MIN_BUSY * steps.length_ns:
+        busy = f"idle in {'nearly ' * bool(busy_ns)}all of {step_words}"
     costly = max(costs, key=lambda part: costs[part])
     part_name, took = _PART_WORDS[costly][0], units.brief_ns(costs[costly])
     start = f"{bound[0].upper()}{bound[1:]}: " if bound else ""
     devices = _devices(trace, word)
     if bound == f"{word}-bound":
-        return f"{start}{devices} busy {busy}."
+        return f"{start}{devices} {busy}."
     if bound in ("communication-bound", "copy-bound", "data-loading-bound") and costs[costly]:
         share = f"{units.brief_share(costs[costly], steps.length_ns)} of {step_words}"
         if costs[costly] >= MIN_UTILISATION * steps.length_ns:
             return f"{start}{part_name} {_be(part_name)} {share}."
-    cost = f" {_PART_WORDS[costly][1].format(took=took)}." if costs[costly] else ""
-    return f"{start or ''}{devices if bound else _upper_first(devices)} busy {busy}.{cost}"
+    between = time_between(trace)
+    is_between = between.each_ns(between.idle_ns) > costs[costly]
+    is_named = costs[costly] and not (is_between and between.share(between.idle_ns) > MIN_BETWEEN)
+    cost = f" {_PART_WORDS[costly][1].format(took=took)}." if is_named else ""
+    return f"{start}{devices if bound else _upper_first(devices)} {busy}.{cost}"
 
 
 def _be(noun: str) -> str:
@@ -282,6 +293,8 @@ def _advice(findings: Sequence[Finding]) -> str:
         measured = [finding for finding in helpful if finding.share] or helpful
         return f" Advice: {_lower_first(_action(measured[0].advice))}." if measured else ""
     best = max(saving, key=lambda finding: finding.cost_ns + finding.between_ns)
+    if best.rule == _LAUNCHES:
+        best = next((finding for finding in saving if finding.rule == _DOMINANT), best)
     head, mark, rest = _split_action(_action(best.advice))
     amount = "at most" if catalogue()["run"][best.rule].get("at_most") else "about"
     saved = f"{amount} {units.brief_ns(best.cost_ns or best.between_ns)}"
@@ -290,7 +303,9 @@ def _advice(findings: Sequence[Finding]) -> str:
         saved += f"{of}, {units.brief_share(best.saving_share, 1)}"
     elif best.between_ns:
         saved += f" and {units.brief_ns(best.between_ns)} between two steps"
-    return f" Biggest saving: {_lower_first(head)} ({saved}){mark}{rest}."
+    # One pair of brackets is enough.
+    action = f"{head[:-1]}; {saved})" if head.endswith(")") else f"{head} ({saved})"
+    return f" Biggest saving: {_lower_first(action)}{mark}{rest}."
 
 
 def _action(advice: str) -> str:
