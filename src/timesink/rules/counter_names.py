@@ -127,10 +127,11 @@ def without_pid(counter: str) -> str:
 @lru_cache(maxsize=1)
 def load_resources() -> tuple[Resource, ...]:
     """All lines of the table."""
-    names = ("pattern", "resource", "cause", "role", "harm", "scale", "own")
+    names = ("pattern", "resource", "cause", "role", "harm", "scale")
     return tuple(
         Resource(
             **{name: row[name] for name in names},
+            deduction=row["own"],
             floor=float(row["floor"] or _FLOOR),
             hurts_from=float(row["from"]) if row["from"] else None,
             capacity=float(row["capacity"]) if row["capacity"] else None,
