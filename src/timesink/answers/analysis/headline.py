@@ -118,8 +118,13 @@ def headline(
     for finding in findings:
         if finding.rule == "cpu-contention" and finding.rule in _RULES.get(costly, ()):
             return f"{line} {finding.title}. {finding.advice}"
-    helpful = [finding for finding in findings if not finding.saves_nothing]
-    if costly == "runtime" and not any(finding.rule in _RULES["runtime"] for finding in helpful):
+    # A finding about a small share of runtime calls does not explain them.
+    least = _MIN_SHARE_OF_PART * costs[costly] / average["total_ns"]
+    is_explained = any(
+        finding.rule in _RULES["runtime"] and finding.share >= least and not finding.saves_nothing
+        for finding in findings
+    )
+    if costly == "runtime" and not is_explained:
         line += _longest_call(trace, costs[costly])
     return line + _advice(findings)
 
@@ -153,9 +158,10 @@ def _unfit(trace: Trace, reasons: Sequence[Reason]) -> str:
     if not has_device_work(trace):
         return f"{reasons[0].sentence} {record}."
     busy = units.brief_ns(steps.time_of(device.filter(device["kind"].is_in(BUSY_KINDS))))
+    where = _step_words(steps) if steps.marked else units.brief_ns(steps.length_ns)
     return (
         f"Cannot tell how idle the {word} is: {_clause(reasons[0])} "
-        f"The recording holds {busy} of {word} work in {_step_words(steps)}. {record}."
+        f"The recording holds {busy} of {word} work in {where}. {record}."
     )
 
 
@@ -273,11 +279,14 @@ def _on_host(steps: Steps, costs: Mapping[str, float], step_words: str, bound: s
         name = _PART_WORDS[largest[0]][0]
         share = f"{units.brief_share(costs[largest[0]], steps.length_ns)} of {step_words}"
         return f"{_upper_first(bound)}: {name} {_be(name)} {share}. No device work was recorded."
-    *first, last = (
-        f"{_PART_WORDS[part][0]} {units.brief_share(costs[part], steps.length_ns)}"
+    largest_part, *smaller_parts = (
+        (_PART_WORDS[part][0], units.brief_share(costs[part], steps.length_ns))
         for part in largest[:_MAX_PARTS]
     )
-    shares = f"{', '.join(first)} and {last}" if first else last
+    verb = "take" if _be(largest_part[0]) == "are" else "takes"
+    shares = ", ".join(
+        [f"{largest_part[0]} {verb} {largest_part[1]}", *map(" ".join, smaller_parts)]
+    )
     return f"No device work was recorded. Of {step_words}, {shares}."
 
 
