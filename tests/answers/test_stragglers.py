@@ -218,7 +218,7 @@ class TestARankThatDoesMoreAndWaitsLeast:
 
     def test_the_json_headline_and_a_finding_name_it_too(self, odd: Analysis):
         (finding,) = (candidate for candidate in odd.findings if candidate.rule == "odd-rank")
-        assert finding.title == "rank2 computes more than all other ranks and waits least"
+        assert finding.title == "Uneven work on rank2"
         assert finding.gain_ns == 0
         assert odd.headline.startswith("Rank 2 is odd: it computes 5.57 ms a step")
         assert "; rank2 computes more than all other ranks" in odd.rank_headline

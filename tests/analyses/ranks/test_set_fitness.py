@@ -192,7 +192,7 @@ class TestOfSingleRanks:
         assert (fitness.fit, fitness.answers(IDLE)) == ("partly", True)
         (section,) = fitness_sections(fitness)
         assert section.title == "Limits of these recordings"
-        assert "Of them not answered: how idle the device is" in str(section.blocks)
+        assert "They cannot show how idle the device is" in str(section.blocks)
 
     def test_in_plain_data(self):
         (reason,) = set_fitness(self.ranks(), "a").to_dict()["reasons"]

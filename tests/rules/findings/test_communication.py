@@ -60,9 +60,9 @@ class TestGloo:
         calls = [O("gloo:all_reduce", 100, 50), O("gloo:broadcast", 200, 30)]
         (finding,) = gloo_on_devices(read(STEP(1, 0, 1000), *calls, K("gemm", 300, 100), **GPU))
         assert finding.rule == "gloo-on-devices"
-        assert (
-            "2 gloo calls take 80.0 us in all. Exposed gloo communication is 8.0 % of the 1.00 ms step"
-            in finding.sentence
+        assert finding.sentence == (
+            "2 gloo calls take 80.0 us in all. Exposed gloo communication is 8.0 % of the 1.00 ms "
+            "step."
         )
         assert finding.share == pytest.approx(0.08)
         assert [item.name for item in finding.evidence] == ["gloo:all_reduce", "gloo:broadcast"]

@@ -140,8 +140,8 @@ def late_start_reason(late: pl.DataFrame) -> Reason | None:
     verb = "starts" if len(last) == 1 else "start"
     return Reason(
         "profilers_apart",
-        f"{the_ranks(last)} {verb} recording up to {brief_ns(longest)} later than the others. Waits "
-        "for that in the first collectives are no communication and left out.",
+        f"{the_ranks(last)} {verb} recording up to {brief_ns(longest)} later than the others. "
+        "Waits for that in the first collectives are no communication and left out.",
         "Start the profilers of all ranks in the same step, after a barrier.",
         (COMMUNICATION,),
         {"longest_wait_us": longest / 1000, "ranks": the_ranks(last)},

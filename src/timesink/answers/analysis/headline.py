@@ -395,14 +395,14 @@ def efficiency_sentences(efficiency: Efficiency) -> Iterator[str]:
     step = efficiency.step
     if step is None:
         return
-    ideal, length = sum(step.ideal_ns.values()), units.duration_ns(step.step_ns)
+    ideal, length = sum(step.ideal_ns.values()), units.brief_ns(step.step_ns)
     unit = _unit(efficiency, step)
     if efficiency.peaks is not None and ideal:
         compute = step.ideal_ns[MATRIX] + step.ideal_ns[VECTOR]
-        ideal_text = f"speed of light: {units.duration_ns(ideal)} of the {length} {unit} takes"
-        memory = units.duration_ns(step.ideal_ns[MEMORY])
+        ideal_text = f"speed of light: {units.brief_ns(ideal)} of the {length} {unit} takes"
+        memory = units.brief_ns(step.ideal_ns[MEMORY])
         yield (
-            f"{ideal_text} ({units.duration_ns(compute)} compute-bound, "
+            f"{ideal_text} ({units.brief_ns(compute)} compute-bound, "
             f"{memory} memory-bound), at the {_peaks_text(efficiency.peaks)}"
         )
     needed = step.matrix_flop - step.recomputed_flop

@@ -235,6 +235,8 @@ class Analysis:
             return "times are without profiler overhead, as they were exported"
         if self.fitness.fit == "no":
             return ""
+        if clock.why == _OF_RANKS:
+            return f"ranks are compared as recorded: {_OF_RANKS}"
         if not clock.is_known:
             return f"times are as recorded, with profiler overhead: {clock.why}"
         if not tells_clocks_apart(clock):
