@@ -115,7 +115,7 @@ class TestAnswers:
         analysis = timesink.analyze(write_changed(tmp_path, change))
         text = to_text(analysis_document(analysis, brief=True))
         assert analysis.findings == ()
-        assert "Where a step goes" not in text
+        assert "Step time by part" not in text
         assert " 0 ns" not in text
 
     @pytest.mark.parametrize("change", [negate, at_one_time, sometimes_negated])

@@ -68,7 +68,7 @@ def test_time_between_steps():
     text = headline(read(*events))
     assert text.startswith(
         "Host-bound: the GPU is busy 99.8 % of each 2.00 ms step. Between two steps, no device "
-        "works for 8.00 ms (73 % of the time). Biggest saving: do what happens between steps less often "
+        "works for 8.00 ms (73 % of the time). Biggest saving: do what happens between steps less "
     )
     assert "(about 8.00 ms between two steps, " in text
 

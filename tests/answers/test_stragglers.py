@@ -221,7 +221,7 @@ class TestARankThatDoesMoreAndWaitsLeast:
         assert finding.title == "Uneven work on rank2"
         assert finding.gain_ns == 0
         assert odd.headline.startswith("Rank 2 is odd: it computes 5.57 ms a step")
-        assert "; rank2 computes more than all other ranks" in odd.rank_headline
+        assert " Uneven work on rank2. Look at what rank2 is given" in odd.rank_headline
 
     def test_healthy_ranks_are_not_odd(self, healthy: Analysis):
         assert healthy.ranks is not None
