@@ -235,10 +235,11 @@ class Analysis:
             return "times are without profiler overhead, as they were exported"
         if self.fitness.fit == "no":
             return ""
-        if clock.why == _OF_RANKS:
-            return f"ranks are compared as recorded: {_OF_RANKS}"
         if not clock.is_known:
-            return f"times are as recorded, with profiler overhead: {clock.why}"
+            recorded_with = "times are as recorded, with profiler overhead"
+            if clock.why == _OF_RANKS:
+                recorded_with = "ranks are compared as recorded"
+            return f"{recorded_with}: {clock.why}"
         if not tells_clocks_apart(clock):
             return ""
         times = self.step_time
