@@ -109,8 +109,8 @@ def _ends_early(trace: Trace, archive: str) -> Reason:
     how = f" ({archive})" if archive else ""
     return Reason(
         ENDS_EARLY,
-        f"The file ends early{how} after {units.count_noun(trace.metadata.events, 'events')}. "
-        f"It holds {units.count_noun(calls, 'host events')} and {work}; the rest is missing.",
+        f"The file ends early after {units.count_noun(trace.metadata.events, 'events')}. "
+        f"It holds {units.count_noun(calls, 'host events')} and {work}; the rest is missing{how}.",
         "Copy it again or record again.",
         QUESTIONS,
         {"events": trace.metadata.events, "host_events": calls, "device_events": device},
