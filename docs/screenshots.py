@@ -54,7 +54,7 @@ def choose_kernel(page: Page | Frame) -> None:
 
 OF_APP: dict[str, tuple[str, Waiting]] = {
     "app-runs": ("", heading("Runs")),
-    "app-overview": ("#/run/unet_train/overview", heading("is GPU work")),
+    "app-overview": ("#/run/unet_train/overview", heading("GPU is busy")),
     "app-operators": ("#/run/unet_train/operators", heading("Operators of unet_train")),
     "app-kernels": ("#/run/unet_train/kernels", heading("Kernels of unet_train")),
     "app-memory": ("#/run/unet_train/memory", heading("Memory of unet_train")),
@@ -86,7 +86,7 @@ def take_all(folder: Path) -> None:
             app = page.wait_for_selector("iframe", timeout=PATIENCE_MS).content_frame()
             assert app is not None  # noqa: S101 - an iframe has one
             app.get_by_role("link", name="unet_train", exact=True).click(timeout=PATIENCE_MS)
-            heading("is GPU work")(app)
+            heading("GPU is busy")(app)
             take(page, folder / "tensorboard.png")
         browser.close()
 
@@ -110,7 +110,7 @@ def take_report(page: Page, report: Path, picture: Path) -> None:
     words = ["analyze", str(timesink.sample()), "-o", str(report)]
     subprocess.run([sys.executable, "-m", "timesink", *words], check=True)  # noqa: S603
     page.goto(report.as_uri())
-    heading("is GPU work")(page)
+    heading("GPU is busy")(page)
     take(page, picture)
 
 

@@ -316,5 +316,5 @@ class TestOneStep:
 
     def test_is_named_as_the_one(self):
         text = headline(read(*training_events(1)))
-        assert " of the one recorded step of " in text
+        assert " step (one step recorded)" in text
         assert "each" not in text.partition(":")[0]

@@ -34,8 +34,7 @@ def test_part_name() -> None:
 def test_verdict() -> None:
     uneven = CycleTime(1e6, 2e6, 100.0, (-30.0, 230.0), 0.4)
     assert (
-        verdict_sentence(Diagnosis("no_change", "", uneven, (), (), (), 1e6, ()))
-        == "Not decided"
+        verdict_sentence(Diagnosis("no_change", "", uneven, (), (), (), 1e6, ())) == "Not decided"
     )
 
 
@@ -86,7 +85,7 @@ def test_recording_notes() -> None:
 
 
 def test_headline() -> None:
-    assert " is GPU work" in headline(timesink.open(timesink.sample()))
+    assert "GPU is busy " in headline(timesink.open(timesink.sample()))
 
 
 def test_run_query() -> None:

@@ -83,11 +83,11 @@ class TestText:
         answer, *other_lines = usual_text().splitlines()
         assert "case.json, NVIDIA H200" in other_lines[:4]
         assert answer.startswith(
-            "60.0 % of each 1.00 ms step is GPU work (computation 50.0 %, copies 10.0 %); data"
+            "The GPU is busy 60 % of each 1.00 ms step. Data loading takes 200.0 us of it. "
         )
 
     def test_parts_of_a_step_with_bars(self):
-        lead, *rows = lines_between(usual_text(), "Where a step goes", "")
+        lead, *rows = lines_between(usual_text(), "Step time by part", "")
         assert lead == "2 steps, 1.00 ms to 1.00 ms."
         assert [line.split("  ")[1].strip() for line in rows] == [
             "kernels",
@@ -109,7 +109,7 @@ class TestText:
 
     def test_findings_with_advice_gain_and_evidence(self):
         text = usual_text()
-        assert "Steps wait for data [data-loading]" in text
+        assert "Data loading [data-loading]" in text
         assert "try: Raise num_workers" in text
         assert "may save 200.0 us a step if data is there when it is needed" in text
         assert re.search(r"seen: call enumerate\(DataLoader\)\S+:\s+calls\s+2,", text)
@@ -157,7 +157,7 @@ class TestText:
     def test_nothing_found(self):
         quiet = [STEP(1, 0, 100), O("train", 0, 100), R(0, 5, c=1), K("gemm", 10, 85, c=1)]
         text = to_text(timesink.analyze(read(*quiet, distributedInfo={"rank": 0})), 5)
-        assert "No rule found anything to gain." in text
+        assert "No findings." in text
         assert "No problems found in the recording." in text
 
     def test_names_are_shown_as_they_are(self):
@@ -172,8 +172,8 @@ class TestMarkdown:
         headings = [line for line in text.splitlines() if line.startswith("#")]
         assert headings == [
             "# case.json, NVIDIA H200",
-            "## Where a step goes",
-            "## What decides a step",
+            "## Step time by part",
+            "## Critical path of a step",
             "## Devices",
             "## Efficiency",
             "## Operators (1)",
@@ -183,7 +183,7 @@ class TestMarkdown:
         ]
         assert "| kernels | 500.0 us | 50.0 % |" in text
         assert "| aten::mm | 2 | 100.0 % |" in text
-        assert "- **Steps wait for data** (`data-loading`, high): Fetching data takes" in text
+        assert "- **Data loading** (`data-loading`, high): Data loading takes" in text
 
     def test_a_bar_in_a_name_does_not_end_its_cell(self):
         assert "| a\\|b | 1 |" in to_markdown(oddly_named(), 9)
@@ -192,7 +192,7 @@ class TestMarkdown:
 @pytest.mark.parametrize(
     ("events", "sentence"),
     [
-        ([O("mm", 0, 10)], "no steps are marked; the recorded 10.00 us count as one"),
+        ([O("mm", 0, 10)], "no steps are marked; the recorded 10.00 us count as one step"),
         ([STEP(1, 0, 10)], "1 step"),
         ([STEP(1, 0, 10), STEP(2, 10, 20)], "2 steps, 10.00 us to 20.00 us"),
         (
@@ -207,8 +207,8 @@ class TestMarkdown:
 )
 def test_how_many_steps_there_are(events: list[dict], sentence: str):
     text = to_text(timesink.analyze(read(*events), clock="recorded"), 5)
-    assert f" goes\n{sentence}.\n" in text
-    assert ("Where a step goes" in text) == ("count as one" not in sentence)
+    assert f" by part\n{sentence}.\n" in text
+    assert ("Step time by part" in text) == ("count as one" not in sentence)
 
 
 def test_a_device_that_works_only_at_the_end_is_told_both_ways():

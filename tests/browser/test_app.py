@@ -149,7 +149,7 @@ def test_a_broken_trace_is_a_sentence(page: Page, site: str):
     wait_for_heading(page, "Nothing was recorded: no calls and no device work")
     message = "the JSON ends before the list of events is closed"
     expect(page.get_by_role("heading", name=message)).to_be_visible()
-    expect(page.get_by_text("The recording is not whole")).to_contain_text(message)
+    expect(page.get_by_text("The recording is incomplete")).to_contain_text(message)
 
 
 @pytest.mark.declined(404)

@@ -31,7 +31,7 @@ def test_the_tab_shows_the_app_whose_names_are_text_and_whose_places_outlive_a_r
     page.goto(f"{board}#timesink")
     app = page.frame_locator("iframe")
     app.get_by_role("link", name="markup", exact=True).click(timeout=LONG)
-    headline = app.get_by_role("heading", level=1, name="is GPU work")
+    headline = app.get_by_role("heading", level=1, name="GPU is busy")
     expect(headline).to_be_visible(timeout=LONG)
     app.get_by_role("link", name="Trace", exact=True).click()
     expect(app.get_by_role("application")).to_be_visible(timeout=LONG)

@@ -63,9 +63,9 @@ class TestWhole:
         outcome = analyze()
         assert (outcome.code, outcome.err) == (0, "")
         lines = outcome.out.splitlines()
-        assert re.match(r"\d\d\.\d % of each step of about 2\d\.\d\d ms \(", lines[0])
+        assert re.match(r"GPU-bound: the GPU is busy \d\d % of each 2\d\.\d ms step\. ", lines[0])
         assert "unet_train.pt.trace.json.gz, NVIDIA H200" in lines[1:7]
-        for title in ("Where a step goes\n2 steps", "Operators (", "Kernels (", "Health of"):
+        for title in ("Step time by part\n2 steps", "Operators (", "Kernels (", "Health of"):
             assert title in outcome.out
 
     def test_json(self, analyze):
@@ -305,10 +305,8 @@ class TestFolder:
 class TestClock:
     def test_as_recorded(self, analyze):
         outcome = analyze("--clock", "recorded")
-        assert outcome.out.startswith("77.0 % of each 27.18 ms step is GPU work; ")
-        assert "note: times are as recorded: a step takes 27.18 ms, " in " ".join(
-            outcome.out.split()
-        )
+        assert outcome.out.startswith("The GPU is busy 77 % of each 27.2 ms step. ")
+        assert "note: times are as recorded: 27.2 ms; " in " ".join(outcome.out.split())
 
     def test_a_table_is_as_recorded_unless_asked_for(self, analyze):
         def total(*clock: str) -> float:
@@ -333,9 +331,9 @@ class TestOutput:
         [
             ("a.json", "{"),
             ("a.md", "# unet"),
-            ("a.txt", "92."),
+            ("a.txt", "GPU-bound: "),
             ("a.html", "<!doctype"),
-            ("a", "92."),
+            ("a", "GPU-bound: "),
         ],
     )
     def test_the_name_chooses_the_format(self, analyze, tmp_path: Path, name: str, start: str):

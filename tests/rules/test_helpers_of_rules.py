@@ -45,7 +45,7 @@ def test_rules_for() -> None:
 def test_finding() -> None:
     assert (
         make_finding("run", "data-loading", "It waits.", share=0.1, cost_ns=5.0).title
-        == "Steps wait for data"
+        == "Data loading"
     )
 
 

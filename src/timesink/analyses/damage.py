@@ -33,8 +33,8 @@ STANDS_STILL, GOES_BACK = "times_do_not_advance", "times_do_not_nest"
 DAMAGE = (ENDS_EARLY, EVENTS_LOST, NO_TIME, NO_LENGTH, STANDS_STILL, GOES_BACK)
 """Codes of reasons that are about the file; others are about what was recorded."""
 
-_AGAIN = "Copy the file again, or record again."
-_TOOL = "Check the tool that wrote the file, and record again."
+_AGAIN = "Copy the file again or record again."
+_TOOL = "Check the tool that wrote the file and record again."
 
 
 def damage_reasons(trace: Trace) -> Iterator[Reason]:
@@ -46,9 +46,8 @@ def damage_reasons(trace: Trace) -> Iterator[Reason]:
     elif lost := counts.get("lost_events", 0):
         yield Reason(
             EVENTS_LOST,
-            f"{units.count_noun(lost, 'stretches')} of the file could not be read; what they "
-            "held is "
-            "missing.",
+            f"{units.count_noun(lost, 'stretches')} of the file could not be read. Their events "
+            f"are missing.",
             _AGAIN,
             QUESTIONS if lost > LEAST_DAMAGED * _height(trace) else (COMPARISON,),
             {"stretches": lost, "events": trace.metadata.events},
@@ -67,8 +66,8 @@ def damage_reasons(trace: Trace) -> Iterator[Reason]:
         yield Reason(
             GOES_BACK,
             f"{units.count(crossed)} of {units.count_noun(calls, 'host events')} "
-            f"({units.share(crossed, calls)}) end inside another that began after them on their "
-            "thread, as calls never do: the clock went back, or durations are wrong.",
+            f"({units.share(crossed, calls)}) overlap a later one of their thread without "
+            "containing it. Calls never do so: the clock went back, or durations are wrong.",
             _TOOL,
             QUESTIONS,
             {"crossed": crossed, "host_events": calls},
@@ -110,10 +109,9 @@ def _ends_early(trace: Trace, archive: str) -> Reason:
     how = f" ({archive})" if archive else ""
     return Reason(
         ENDS_EARLY,
-        f"The file ends early{how}, after {units.count_noun(trace.metadata.events, 'events')}; "
-        "what "
-        f"followed is missing. Read were {units.count_noun(calls, 'host events')} and {work}.",
-        "Let the profiler finish writing, or copy the file again.",
+        f"The file ends early after {units.count_noun(trace.metadata.events, 'events')}. "
+        f"It holds {units.count_noun(calls, 'host events')} and {work}; the rest is missing{how}.",
+        "Copy it again or record again.",
         QUESTIONS,
         {"events": trace.metadata.events, "host_events": calls, "device_events": device},
         is_fatal=True,
@@ -125,8 +123,8 @@ def _without_time(trace: Trace, timeless: int) -> Reason:
     share = timeless / total
     return Reason(
         NO_TIME,
-        f"{_of(timeless, total)} without a usable timestamp "
-        f"{'is' if timeless == 1 else 'are'} left out.",
+        f"{_of(timeless, total)} {'has' if timeless == 1 else 'have'} no usable timestamp. "
+        f"{'It is' if timeless == 1 else 'They are'} left out.",
         _TOOL,
         QUESTIONS if share > LEAST_DAMAGED else (COMPARISON,),
         {"without_time": timeless, "events": total},
@@ -145,10 +143,12 @@ def _without_length(trace: Trace, lengthless: int, negative: int) -> Reason:
         if lengths.len()
     )
     share = max(lengthless / total, max(shares, default=0.0))
-    why = "with a negative duration" if negative == lengthless else "without a usable duration"
+    has = "has" if lengthless == 1 else "have"
+    why = f"{has} a negative duration" if negative == lengthless else f"{has} no usable duration"
     return Reason(
         NO_LENGTH,
-        f"{_of(lengthless, total)} {why} {'counts' if lengthless == 1 else 'count'} as empty.",
+        f"{_of(lengthless, total)} {why}. "
+        f"{'It counts' if lengthless == 1 else 'They count'} as empty.",
         _TOOL,
         QUESTIONS if share > LEAST_DAMAGED else (COMPARISON,),
         {"without_duration": lengthless, "negative": negative, "events": total},

@@ -73,10 +73,10 @@ CLOCK_SKEW_NS = 20_000
 MIN_EARLY = 0.05
 """Of the launches: with fewer of them out of order a clock was corrected, and fits again."""
 
-_MARK_STEPS = "Mark steps (profiler.step()) and record three or more whole ones after a warm-up."
+_MARK_STEPS = "Mark steps (profiler.step()) and record three or more complete ones after a warm-up."
 _WHOLE_STEPS = (
-    "Record whole steps: start the profiler before their work is launched, stop it after a "
-    "synchronisation, and look for other programs on the device."
+    "Record complete steps: start the profiler before their work is launched, and stop it after a "
+    "synchronisation. Look for other programs on the device."
 )
 _HOST_TOO = "Record the host as well: activities=[CPU, CUDA], from the start to a synchronisation."
 
@@ -98,7 +98,7 @@ def _only_counters(trace: Trace) -> Iterator[Reason]:
     if trace.has_only_counters:
         yield Reason(
             "only_counters",
-            "Counters were sampled, and no calls or device work recorded.",
+            "The recording holds counters only, and no calls or device work.",
             "Record the program with a profiler: timesink record, or torch.profiler.",
             QUESTIONS,
             is_fatal=True,
@@ -110,12 +110,12 @@ def _nothing_recorded(trace: Trace) -> Iterator[Reason]:
     if not _holds_nothing(trace):
         return
     events = trace.metadata.events
-    skipped = f" ({units.count_noun(events, 'events')} of other sorts)" if events else ""
+    skipped = f" ({units.count_noun(events, 'events')} of other kinds)" if events else ""
     yield Reason(
         NOTHING,
         f"Nothing was recorded: no calls and no device work{skipped}.",
-        "Record while the program works. With a schedule, torch.profiler records only once "
-        "profiler.step() was called wait + warmup times.",
+        "Record while the program works. With a schedule, torch.profiler records only after "
+        "wait + warmup calls of profiler.step().",
         QUESTIONS,
         {"events": events},
         is_fatal=True,
@@ -148,8 +148,8 @@ def _starts_with_backlog(trace: Trace) -> Iterator[Reason]:
         return  # the clock of the device is late, not its work
     yield Reason(
         BACKLOG,
-        f"The first work waited {units.duration_ns(lost_ns)} after its launch while the recording "
-        f"shows nothing on {word}, which worked on what was queued before.",
+        f"The first recorded work waited {units.brief_ns(lost_ns)} behind work that was queued on "
+        f"{word} before the recording began.",
         f"Start the profiler after a synchronisation, or a few steps earlier. {_MARK_STEPS}",
         (IDLE, CRITICAL_PATH, OVERHEAD) if marked else _NO_STEP,
         {"waited_us": lost_ns / 1000, "device": backlog.device},
@@ -165,9 +165,10 @@ def _waits_in_vain(trace: Trace) -> Iterator[Reason]:
     call = host_columns(trace)["name"][row]
     yield Reason(
         "work_not_recorded",
-        f"The host waits {units.duration_ns(lost_ns)} of {units.duration_ns(length_ns)} "
-        f"({units.share(lost_ns, length_ns)}) for a device that shows nothing, mostly in {call}: "
-        "that work was launched before the recording, was lost, or is another program's.",
+        f"The host waits {units.brief_ns(lost_ns)} of {units.brief_ns(length_ns)} "
+        f"({units.brief_share(lost_ns, length_ns)}) for device work that was not recorded, mostly "
+        f"in {call}. That work was launched before the recording, was lost, or "
+        "belongs to another program.",
         _WHOLE_STEPS,
         (IDLE, CRITICAL_PATH, OVERHEAD) if _is_marked(trace) else _NO_STEP,
         {"waited_us": lost_ns / 1000, "recorded_us": length_ns / 1000, "call": str(call)},
@@ -208,7 +209,7 @@ def _launches_without_work(trace: Trace) -> Iterator[Reason]:
         yield Reason(
             "captures_graphs",
             f"{units.count(captured)} of {units.count_noun(len(launched), 'launch calls')} were "
-            "captured into graphs and did not run: this is a warm-up.",
+            "captured into graphs and did not run. This is a warm-up.",
             "Record the replays of the graphs, after their capture.",
             (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD),
             {"captured": captured, "launches": len(launched)},
@@ -223,10 +224,8 @@ def _launches_without_work(trace: Trace) -> Iterator[Reason]:
         yield Reason(
             "work_not_recorded",
             f"No device work was recorded, but {units.count_noun(lost, 'launch calls')} of "
-            "kernels or "
-            "graphs.",
-            "Record the device: activities=[CPU, CUDA], with a profiler that may read its counters "
-            "(no other profiler at the same time).",
+            "kernels or graphs.",
+            "Record the device: activities=[CPU, CUDA], with no other profiler at the same time.",
             QUESTIONS,
             {"lost_launches": lost, "launches": many},
             is_fatal=True,
@@ -236,7 +235,7 @@ def _launches_without_work(trace: Trace) -> Iterator[Reason]:
         "work_not_recorded",
         f"{units.count(lost)} of {units.count_noun(many, 'launch calls')} "
         f"({units.share(lost, many)}) "
-        "have no device work in the recording: the profiler lost it, or stopped before it ran.",
+        "have no device work in the recording. The profiler lost it, or stopped before it ran.",
         "Record fewer steps at a time, and stop the profiler after a synchronisation.",
         (IDLE, CRITICAL_PATH, OVERHEAD, COMPARISON),
         {"lost_launches": lost, "launches": many},
@@ -311,8 +310,8 @@ def _host_not_recorded(trace: Trace) -> Iterator[Reason]:
     if after_ns > MIN_SHARE * (length_ns + after_ns):
         yield Reason(
             "host_not_recorded",
-            f"Device work goes on for {units.duration_ns(after_ns)} after the last recorded host "
-            "call, launched by nothing in the recording.",
+            f"Device work goes on for {units.brief_ns(after_ns)} after the last recorded host "
+            "call. Its launches were not recorded.",
             _HOST_TOO,
             _NO_STEP,
             {"after_host_us": after_ns / 1000},
@@ -321,8 +320,8 @@ def _host_not_recorded(trace: Trace) -> Iterator[Reason]:
         share = units.share(total_ns - linked_ns, total_ns)
         yield Reason(
             "launches_not_recorded",
-            f"{share} of the device work has no launch in the recording, so what it waits for is "
-            "not known.",
+            f"{share} of the device work has no launch in the recording, so its dependencies are "
+            "unknown.",
             "Record runtime calls with their correlation ids, and start a few steps earlier.",
             (CRITICAL_PATH, OVERHEAD),
             {"without_launch_us": (total_ns - linked_ns) / 1000, "device_us": total_ns / 1000},
@@ -347,7 +346,7 @@ def _clocks_do_not_fit(trace: Trace) -> Iterator[Reason]:
     is_long = apart_ns > MIN_SHARE * _length_ns(trace)
     yield Reason(
         "clocks_do_not_fit",
-        f"The clocks of host and device do not fit: {evidence}, by {units.duration_ns(apart_ns)} "
+        f"The clocks of host and device do not match: {evidence}, by {units.brief_ns(apart_ns)} "
         "(median).",
         "Update driver and profiler, and record again.",
         (IDLE, STEP_TIME, CRITICAL_PATH, OVERHEAD) if is_long else (CRITICAL_PATH, OVERHEAD),
@@ -399,8 +398,8 @@ def _idle_window(trace: Trace) -> Iterator[Reason]:
     where = "before the first" if empty[0] >= empty[1] else "after the last"
     yield Reason(
         "idle_window",
-        f"{units.duration_ns(empty_ns)} of the recorded {units.duration_ns(length_ns)} lie mostly "
-        f"{where} device work, and nothing was called in them.",
+        f"The program does nothing for {units.brief_ns(empty_ns)} of the recorded "
+        f"{units.brief_ns(length_ns)}, mostly {where} device work.",
         f"Record while the program works. {_MARK_STEPS}",
         _NO_STEP,
         {"empty_us": empty_ns / 1000, "recorded_us": length_ns / 1000},
@@ -416,7 +415,7 @@ def _step_cut(trace: Trace) -> Iterator[Reason]:
     is_first = bool(is_cut[0])
     left = int((steps["complete"].to_numpy() & ~is_cut).sum())
     named = f"{'step' if len(cut) == 1 else 'steps'} {units.join_names(cut)}"
-    averages = "" if is_first else "; averages leave out what is cut"
+    averages = "" if is_first else "; averages leave incomplete steps out"
     verb = "lacks" if len(cut) == 1 else "lack"
     yield Reason(
         "step_cut",

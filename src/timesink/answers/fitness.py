@@ -26,7 +26,7 @@ _WORDS = {
     IDLE: "how idle the device is",
     STEP_TIME: "how long a step takes",
     CRITICAL_PATH: "what the bottleneck is",
-    OVERHEAD: "what recording costs",
+    OVERHEAD: "how large profiler overhead is",
     COMMUNICATION: "what communication costs",
     RANKS: "which rank others wait for",
     COMPARISON: "whether the program changed",
@@ -49,12 +49,12 @@ def denied_questions(fitness: Fitness) -> str:
 
 
 def fitness_sections(fitness: Fitness) -> Iterator[Section]:
-    """Why the recording cannot answer everything, and what to record instead; none where it can."""
+    """Limits of a recording and what to record instead; none where it answers everything."""
     if not fitness.reasons:
         return
     denied = denied_questions(fitness)
     of_others = [reason for reason in fitness.reasons if reason.is_of_others and reason.denies]
-    title = "What this recording cannot tell" if denied or of_others else "About this recording"
+    title = "Limits of this recording"
     if any(reason.ranks for reason in fitness.reasons):
         title = title.replace("this recording", "these recordings")
     tone: Tone = "warning" if denied or of_others else "notice"
@@ -66,16 +66,15 @@ def fitness_sections(fitness: Fitness) -> Iterator[Section]:
         for reason in fitness.reasons
     ]
     if denied:
-        blocks.insert(0, Text(f"Not answered: {denied}.", tone))
+        blocks.insert(0, Text(f"It cannot show {denied}.", tone))
     yield Section(SECTION, title, tuple(blocks))
 
 
 def _withheld(reason: Reason) -> str:
     """What ranks that are not shown in detail cannot tell."""
     denied = denied_questions(Fitness((replace(reason, is_of_others=False),)))
-    return f" Of {'it' if len(reason.ranks) == 1 else 'them'} not answered: {denied}." * bool(
-        denied
-    )
+    subject = "It" if len(reason.ranks) == 1 else "They"
+    return f" {subject} cannot show {denied}." * bool(denied)
 
 
 def fitness_of_sides(sides: Mapping[str, Fitness]) -> Iterator[Section]:
@@ -90,7 +89,7 @@ def fitness_of_sides(sides: Mapping[str, Fitness]) -> Iterator[Section]:
         lines = [*lines[:MAX_REASONS], f"And {units.count_noun(more, 'more reasons')}."]
     if lines:
         blocks = tuple(Text(line, "warning") for line in lines)
-        yield Section(SECTION, "What these recordings cannot tell", blocks)
+        yield Section(SECTION, "Limits of these recordings", blocks)
 
 
 def fit_words(fitness: Fitness) -> str:

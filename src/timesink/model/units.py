@@ -91,6 +91,17 @@ def share(part: float, total: float) -> str:
     return f"{100 * part / total:.1f} %" if total else "-"
 
 
+def brief_share(part: float, total: float) -> str:
+    """A part of a whole in percent for a sentence: one decimal below 10 % and close to 100 %.
+
+    >>> brief_share(0.974, 1), brief_share(0.0204, 1), brief_share(0.998, 1)
+    ('97 %', '2.0 %', '99.8 %')
+    """
+    percent = 100 * part / total if total else 0.0
+    has_decimal = percent < 9.95 or 99.5 <= percent < 99.95
+    return f"{percent:.1f} %" if has_decimal else f"{percent:.0f} %"
+
+
 def rate(value: float, things: str) -> str:
     """How much a second, in decimal units with three or four digits."""
     return _in_units(value, 1000, [f"{prefix}{things}/s" for prefix in ("", *"kMGTP")], _digits)

@@ -140,7 +140,7 @@ MIN_GAP_SHARE = 0.05
 
 @memoize_per_trace
 def find_all(trace: Trace) -> tuple[Finding, ...]:
-    """Everything the rules find, the gravest first."""
+    """Everything the rules find, the most severe first."""
     steps = complete_steps(trace)
     findings = _answerable_findings(
         trace, (finding for rule in rules_for("run") for finding in rule(trace))
@@ -200,9 +200,9 @@ class Steps:
         return inside
 
     def part(self, ns: float) -> str:
-        """A time and what it is a part of: `2.00 ms of step_phrase 20.0 ms step (10.0 %)`."""
+        """A time and what it is a part of: `2.00 ms of each 20.0 ms step (10.0 %)`."""
         share = units.share(ns, self.length_ns)
-        return f"{units.duration_ns(ns)} of {self.step_phrase} ({share})"
+        return f"{units.brief_ns(ns)} of {self.step_phrase} ({share})"
 
     def graded(self, finding: Finding) -> Finding:
         """A finding whose severity follows what it saves, of a step and the time up to the next."""
@@ -215,10 +215,10 @@ class Steps:
     @property
     def step_phrase(self) -> str:
         """What a part is taken of, in words: a step, or what was recorded."""
-        length = units.duration_ns(self.length_ns)
+        length = units.brief_ns(self.length_ns)
         if not self.marked:
             return f"the recorded {length}"
-        return f"the one recorded step of {length}" if self.count == 1 else f"each {length} step"
+        return f"the {length} step" if self.count == 1 else f"each {length} step"
 
     @property
     def a_step(self) -> str:

@@ -40,13 +40,13 @@ def exposed_communication(trace: Trace) -> list[Finding]:
         if exposed <= MIN_TALKING * total:
             return []
     behind = _to_hide_behind(trace)
-    much = f"Only {units.duration_ns(behind)} of" if behind else "No"
+    much = f"Only {units.brief_ns(behind)} of" if behind else "No"
     few = f" {much} computation is left to overlap it with."
     is_hidden = behind >= _MAX_HIDDEN * exposed
     return steps.loss_findings(
         "exposed-communication",
-        f"{units.duration_ns(exposed)} of {steps.step_phrase} "
-        f"({units.share(exposed, total)}) is exposed communication."
+        f"Exposed communication takes {units.brief_ns(exposed)} of {steps.step_phrase} "
+        f"({units.share(exposed, total)})."
         f"{few if behind < exposed else ''}",
         exposed,
         (*_collectives(trace), worst_step(trace, "communication")),
@@ -90,8 +90,8 @@ def gloo_on_devices(trace: Trace) -> list[Finding]:
     return steps.loss_findings(
         "gloo-on-devices",
         f"{units.count_noun(int(through_host.sum()), 'gloo calls')} take "
-        f"{units.duration_ns(spent)} in total; {units.share(exposed, steps.length_ns)} of "
-        f"{steps.step_phrase} is exposed gloo communication.",
+        f"{units.brief_ns(spent)} in all. Exposed gloo communication is "
+        f"{units.share(exposed, steps.length_ns)} of {steps.step_phrase}.",
         exposed,
         _collectives(trace),
     )
@@ -112,7 +112,7 @@ def data_parallel(trace: Trace) -> list[Finding]:
     return steps.loss_findings(
         "data-parallel",
         f"{DATA_PARALLEL} ran {units.count_noun(calls.height, 'times')} for {len(devices)} "
-        f"devices and takes {units.duration_ns(per_step)} of {steps.step_phrase} on the host.",
+        f"devices and takes {units.brief_ns(per_step)} of {steps.step_phrase} on the host.",
         per_step,
         (
             Evidence("call", DATA_PARALLEL, numbers=numbers),

@@ -35,7 +35,7 @@ from timesink.rules import Steps, complete_steps, longest_by_name, make_finding,
 
 _MAX_CUT_SHOWN = 4
 MIN_SHARE = 0.02
-"""Part of a step from which on kernels of a sort are worth a word."""
+"""Part of a step from which on kernels of a kind are a finding."""
 TINY_NS = 5_000
 """About what one launch costs the host."""
 MIN_TINY = 0.5
@@ -70,15 +70,15 @@ def tensor_cores_unused(trace: Trace) -> list[Finding]:
     if per_step <= MIN_SHARE * steps.length_ns:
         return []
     all_kernels = int(node_times(trace).kernel_self[call_forest(trace).is_operator].sum())
-    tf32 = ", or allow TF32 (torch.set_float32_matmul_precision('high'))"
+    tf32 = " Or allow TF32 (torch.set_float32_matmul_precision('high'))."
     time = pl.col("dur_ns").sum() / 1000
     operators = most_by_name(
         "operator", missed, "kernel_us", "operator", kernels=pl.len(), kernel_us=time
     )
     return steps.loss_findings(
         "tensor-cores-unused",
-        f"Operators that can use tensor cores spend {units.duration_ns(per_step)} "
-        f"of {steps.step_phrase} in kernels that do not "
+        f"Operators that can use tensor cores spend {units.brief_ns(per_step)} "
+        f"of {steps.step_phrase} in kernels without them "
         f"({units.share(int(missed['dur_ns'].sum()), all_kernels)} of all kernel time of "
         "operators).",
         per_step,
@@ -122,7 +122,8 @@ def layout_conversions(trace: Trace) -> list[Finding]:
     often = units.count_noun(round(kernels.height / steps.count), "kernels")
     return steps.loss_findings(
         "layout-conversions",
-        f"{often}{steps.a_step} only turn tensors between NCHW and NHWC: {steps.part(per_step)}.",
+        f"{often}{steps.a_step} that only convert between NCHW and NHWC take "
+        f"{steps.part(per_step)}.",
         per_step,
         longest_by_name("kernel", kernels),
         kernels=tuple(kernels["name"].cast(pl.String).unique()),
@@ -168,8 +169,8 @@ def tiny_kernels(trace: Trace) -> list[Finding]:
         "tiny-kernels",
         f"{units.share(len(tiny), number)} of the kernels "
         f"({units.count(len(tiny) // steps.count)}{steps.a_step}) run less than "
-        f"{units.duration_ns(TINY_NS)}, about what a launch costs; the device waits "
-        f"{units.duration_ns(waited_ns)} of {steps.step_phrase} for launches.",
+        f"{units.brief_ns(TINY_NS)}, about the time of a launch. The device waits "
+        f"{units.brief_ns(waited_ns)} of {steps.step_phrase} for launches.",
         lost_ns,
         most_by_name(
             "kernel",
@@ -198,8 +199,8 @@ def pageable_copies(trace: Trace) -> list[Finding]:
     return steps.loss_findings(
         "pageable-copies",
         f"{units.count_noun(copies.height, 'copies')}{size} "
-        f"{'uses' if copies.height == 1 else 'use'} pageable host memory; "
-        f"{steps.part(exposed_ns)} goes to such copies while no kernel runs.",
+        f"{'uses' if copies.height == 1 else 'use'} pageable host memory. Without a kernel beside "
+        f"{'it, it takes' if copies.height == 1 else 'them, they take'} {steps.part(exposed_ns)}.",
         exposed_ns,
         most_by_name(
             "copy",
@@ -233,10 +234,11 @@ def allocator_calls(trace: Trace) -> list[Finding]:
     if not steps.marked and waited and cost <= MIN_COPIES * steps.length_ns:
         return []
     often = units.count_noun(max(1, round(calls.height / steps.count)), "calls")
-    idly = f", {units.duration_ns(cost)} of it with an idle device" if cost else ""
+    idly = f", {units.brief_ns(cost)} of it with an idle device" if cost else ""
     return steps.loss_findings(
         "allocator-calls",
-        f"{often}{steps.a_step} to reserve memory or give it back: {steps.part(spent)}{idly}.",
+        f"Allocating and freeing device memory takes {steps.part(spent)}{idly}, in "
+        f"{often}{steps.a_step}.",
         spent,
         longest_by_name("call", calls),
         cost_ns=cost,
@@ -270,8 +272,8 @@ def many_waits(trace: Trace) -> list[Finding]:
         return []
     return steps.loss_findings(
         "many-waits",
-        f"{units.count(round(calls))} operators{steps.a_step} wait for the device; "
-        f"they take {steps.part(spent)} on the host.",
+        f"{units.count(round(calls))} operators{steps.a_step} wait for the device and take "
+        f"{steps.part(spent)} on the host.",
         cost,
         most_by_name(
             "operator",
@@ -333,7 +335,7 @@ def cut_steps(trace: Trace) -> list[Finding]:
             f"{units.count_noun(cut.height, 'steps')} of {steps.height} "
             f"({', '.join(first_cut['name'])}) {'lacks' if cut.height == 1 else 'lack'} device "
             f"work: at most {units.count_noun(most, 'device events')}, "
-            f"against {usual:.0f} in a whole step. Averages leave them out.",
+            f"against {usual:.0f} in a complete step. Averages leave them out.",
             evidence=tuple(
                 Evidence("step", name, numbers={"device_events": events})
                 for name, events in first_cut.rows()

@@ -1,4 +1,4 @@
-"""What operators lose against the roofs of their device, and why: from shapes and peaks.
+"""Headroom of operators below the roofline of their device, and its causes.
 
 A rule speaks of kernels and how long each would take; a replay then says what that saves.
 """
@@ -256,8 +256,8 @@ def layouts_in_convolutions(run: RoofedSteps) -> list[ShorterWork]:
     return [
         run.shorter_work(
             "layout-conversions",
-            f"{run.many(mine.height, 'kernels')} inside convolutions only turn "
-            f"tensors between memory layouts: {run.steps.part(lost / run.divisor)}.",
+            f"{run.many(mine.height, 'kernels')} inside convolutions that only convert between "
+            f"memory layouts take {run.steps.part(lost / run.divisor)}.",
             mine.with_columns(left_ns=pl.lit(0.0)),
             longest_by_name("kernel", events),
         )
@@ -305,8 +305,8 @@ def wide_products(run: RoofedSteps) -> list[ShorterWork]:
                 "wide-products",
                 f"Matrix products in {wide} take "
                 f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.divisor)} and reach "
-                f"{rate:,.1f} TFLOP/s; {peaks.device} does {peak / _TERA:,.0f} TFLOP/s in "
-                f"{name.removesuffix('_tensor')}.",
+                f"{rate:,.1f} TFLOP/s. The peak of {peaks.device} in "
+                f"{name.removesuffix('_tensor')} is {peak / _TERA:,.0f} TFLOP/s.",
                 chosen,
                 run.evidence(chosen),
                 {"wide": wide},
@@ -317,7 +317,7 @@ def wide_products(run: RoofedSteps) -> list[ShorterWork]:
 
 
 def largest_headroom(run: RoofedSteps) -> list[ShorterWork]:
-    """The operator and shape that loses most against what good kernels reach."""
+    """The operator and shape with the most headroom below what good kernels reach."""
     open_work = run.kernels.filter(
         pl.col("lost_ns").is_not_null(), pl.col("family").fill_null("") != COLLECTIVE
     )
@@ -336,14 +336,14 @@ def largest_headroom(run: RoofedSteps) -> list[ShorterWork]:
     rate = 1e9 * float(mine[amount].sum()) / time / _TERA
     rate_text = f"{rate:.2f} TB/s" if amount == "bytes" else f"{rate:,.1f} TFLOP/s"
     calls = mine["call"].filter(mine["call"] >= 0).n_unique()
-    prefix = "Of all other operators, " if run.spoken else ""
+    among = "of the other operators" if run.spoken else "of all operators"
     return [
         run.shorter_work(
             "largest-headroom",
-            f"{prefix}{operator} on {shape_text(shape or '') or 'single numbers'} loses most: "
-            f"{run.many(calls, 'calls')}, {run.steps.part(time / run.divisor)}, at "
-            f"{units.share(roof, time)} of {_roof(mine, bound)} ({rate_text}). "
-            f"Good kernels would take {units.duration_ns((time - lost) / run.divisor)}.",
+            f"{operator} on {shape_text(shape or '') or 'single numbers'} has the most headroom "
+            f"{among}: {run.steps.part(time / run.divisor)} in {run.many(calls, 'calls')}. "
+            f"It reaches {units.share(roof, time)} of {_roof(mine, bound)} ({rate_text}); "
+            f"good kernels would take {units.brief_ns((time - lost) / run.divisor)}.",
             mine,
             run.evidence(mine),
             {"operator": operator},
@@ -355,7 +355,7 @@ def largest_headroom(run: RoofedSteps) -> list[ShorterWork]:
 def _roof(kernels: pl.DataFrame, bound: str) -> str:
     """The roof that most of the time of kernels is held against, in words."""
     if bound not in (MATRIX, VECTOR):
-        return "what its links can do" if bound == LINK else "the memory's bandwidth"
+        return "its link bandwidth" if bound == LINK else "its memory roofline"
     times = kernels.group_by("precision").agg(pl.col("dur_ns").sum()).sort("dur_ns", "precision")
     precision = times["precision"][-1]
     return f"the peak in {precision}" if bound == MATRIX and precision else "the vector units' peak"
@@ -380,13 +380,13 @@ _Change: TypeAlias = Callable[[Scenario], Scenario | None]
 _NOTICED = 0.005
 """A saving below this share of a step is none."""
 _IDLE_ANYWAY = {
-    "work": "the host decides how long a step takes, and the device is idle here anyway",
-    "idle": "the device decides how long a step takes, and the host waits for it anyway",
-    "host": "something else decides how long a step takes meanwhile",
-    "busy": "other work of the device decides how long a step takes",
+    "work": "the host is the bottleneck, and the device is idle here anyway",
+    "idle": "the device is the bottleneck, and the host waits for it anyway",
+    "host": "something else is the bottleneck meanwhile",
+    "busy": "other work of the device is the bottleneck",
 }
-_BUSY = 0.9
-"""A device that works for this part of a step is not idle beside any of its work."""
+BUSY_SHARE = 0.9
+"""A device that works for this part of a step is hardly idle: it is the bottleneck."""
 
 
 @memoize_per_trace
@@ -506,7 +506,7 @@ def _who_decides(trace: Trace) -> str:
     if idle.is_empty():
         return "work"
     least = int(idle["idle_ns"].to_numpy().min())
-    return "busy" if least < (1 - _BUSY) * steps.length_ns * steps.count else "work"
+    return "busy" if least < (1 - BUSY_SHARE) * steps.length_ns * steps.count else "work"
 
 
 def _with_saving(

@@ -113,15 +113,15 @@ def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
         (f"{stretch.names} on {stretch.shape}", stretch.time, stretch.score_bytes)
         for stretch in stretches
     ]
-    ways = ", in the backward pass too" if 0 < back < len(stretches) else ""
+    ways = ", with the backward pass" if 0 < back < len(stretches) else ""
     return [
         run.shorter_work(
             "attention-not-fused",
-            f"The scores ({shape}) of {many} go to memory and back{ways}: "
-            f"{units.size_bytes(scores / run.divisor)}{run.steps.a_step}, "
-            f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.divisor)}; one kernel that keeps "
-            "them on the chip would take about "
-            f"{units.duration_ns(float(left.sum()) / run.divisor)}.",
+            f"{many} without a fused kernel {'takes' if many.startswith('1 ') else 'take'} "
+            f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.divisor)}{ways}. "
+            f"{units.size_bytes(scores / run.divisor)} of scores ({shape}){run.steps.a_step} go to "
+            "memory and back; fused kernels would take about "
+            f"{units.brief_ns(float(left.sum()) / run.divisor)}.",
             chosen,
             _group_evidence(run, groups),
         )
@@ -297,10 +297,11 @@ def unfused_chains(run: RoofedSteps) -> list[ShorterWork]:
     return [
         run.shorter_work(
             "unfused-chains",
-            f"In {run.many(chains.height, 'chains')}, {_from_to(lengths)} operators each read a "
-            f"tensor of the size that the one before has just written: "
-            f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.divisor)}. One kernel for each "
-            f"chain would read {'' if is_trained else 'and write '}{spared_text} less.",
+            f"{run.many(chains.height, 'chains')} of {_from_to(lengths)} memory-bound operators "
+            f"{'takes' if round(chains.height / run.divisor) <= 1 else 'take'} "
+            f"{run.steps.part(float(chosen['dur_ns'].sum()) / run.divisor)}. Each operator reads a "
+            "tensor of the size that the one before wrote; one kernel for each chain would read "
+            f"{'' if is_trained else 'and write '}{spared_text} less.",
             chosen,
             _group_evidence(run, groups),
         )

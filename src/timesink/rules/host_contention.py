@@ -31,14 +31,14 @@ def cpu_contention(trace: Trace) -> list[Finding]:
     idle = idle_ranges(trace).values()
     # Where a device has work meanwhile, nobody waits for the host.
     open_ns = min((steps.per_step_ns(ranges) for ranges in idle), default=steps.length_ns)
-    of_device = " while the device has nothing to do" if idle else ""
+    of_device = " while the device is idle" if idle else ""
     lost_ns = waiting * open_ns
     numbers = {"mean_pct": mean_pct, "highest_pct": most_pct, "samples": samples}
     return steps.loss_findings(
         "cpu-contention",
         f"A thread of the program waits for a core {mean_pct:.1f} % of the time "
-        f"({counter}, {device}: up to {most_pct:.1f} % in {units.count_noun(samples, 'samples')}); "
-        f"of an average step that is up to {steps.part(lost_ns)}{of_device}.",
+        f"({counter}, {device}: up to {most_pct:.1f} % in {units.count_noun(samples, 'samples')}). "
+        f"That is up to {steps.part(lost_ns)}{of_device}.",
         lost_ns,
         [Evidence("counter", f"{counter} of {device}", numbers=numbers)],
         {"wait": f"{mean_pct:.0f} %"},

@@ -1,4 +1,4 @@
-"""Time in which devices stand still: waits for data, pauses between steps, gaps, and why."""
+"""Idle time of devices: data loading, time between steps, gaps, and their causes."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from timesink.rules.device_work import tiny_kernels
 
 MIN_BETWEEN = 0.1
 MIN_LOADING = 0.05
-"""Fetching data, in steps or between them, is worth a word from this share of the time on."""
+"""Data loading, in steps or between them, is a finding from this share of the time on."""
 MIN_UTILISATION = 0.5
 MIN_IDLE = 0.2
-"""A device that stands still for this part of the steps gets its main reason named."""
+"""The main cause of idle time is named from this part of the steps on."""
 MIN_OPERATOR = 0.3
 """One operator with this part of a step, while no device works, is the answer by itself."""
 COPY_BOUND_SHARE = 0.25
@@ -94,7 +94,7 @@ class StepGaps:
 
 @memoize_per_trace
 def time_between(trace: Trace) -> StepGaps:
-    """How long devices stand still between steps, and what the host does then."""
+    """How long devices are idle between steps, and what the host does then."""
     steps = complete_steps(trace)
     windows = steps.windows
     if len(windows) < 2:
@@ -127,19 +127,19 @@ def between_steps(trace: Trace) -> list[Finding]:
         return []
     did = {part: between.each_ns(ns) for part, ns in between.parts.items() if ns}
     longest = sorted(did, key=lambda part: -did[part])[:2]
-    doing = [f"{_HOST_DID[part]} for {units.duration_ns(did[part])}" for part in longest]
-    # What fetching data takes is told, and to be gained, under that heading.
-    told_elsewhere = loading if between.share(loading) > MIN_LOADING else 0
+    doing = [f"{_HOST_DID[part]} for {units.brief_ns(did[part])}" for part in longest]
+    # Data loading has a finding of its own.
+    reported_ns = loading if between.share(loading) > MIN_LOADING else 0
     numbers = {f"{part}_us": ns / 1000 for part, ns in did.items()}
     return complete_steps(trace).loss_findings(
         "between-steps",
-        f"Between two steps devices stand still for {units.duration_ns(between.each_ns(idle))},"
-        f" {units.share(idle, between.window_ns)} of the time from the first step "
-        f"to the last. Meanwhile the host {' and '.join(doing)}.",
+        f"Devices are idle for {units.brief_ns(between.each_ns(idle))} between two steps, "
+        f"{units.share(idle, between.window_ns)} of the time from the first step to the last. "
+        f"Meanwhile the host {' and '.join(doing)}.",
         0.0,
         [Evidence("gap", "between two steps", numbers=numbers)],
         share=between.share(idle),
-        between_ns=between.each_ns(idle - told_elsewhere),
+        between_ns=between.each_ns(idle - reported_ns),
     )
 
 
@@ -161,13 +161,13 @@ def data_loading(trace: Trace) -> list[Finding]:
     rest = steps.length_ns - waited + between.each_ns(between.idle_ns) - fetched
     hidden = min(waited, rest)
     if inside:
-        sentences.append(f"Fetching data takes {steps.part(waited)} while no device works.")
+        sentences.append(f"Data loading takes {steps.part(waited)} while no device works.")
     if outside:
         shares.append((waited * steps.count + fetching) / between.window_ns)
         sentences.append(
-            f"Between two steps {'another ' if inside else 'fetching data takes '}"
-            f"{units.duration_ns(between.each_ns(fetching))} "
-            f"{'go to it' if inside else 'while no device works'}, "
+            f"{'It takes another' if inside else 'Data loading takes'} "
+            f"{units.brief_ns(between.each_ns(fetching))} between two steps"
+            f"{'' if inside else ' while no device works'}, "
             f"{units.share(fetching, between.window_ns)} of the time from the first step to the "
             "last."
         )
@@ -190,7 +190,7 @@ _IdleDevice: TypeAlias = tuple[int, int, Evidence]
 
 
 def low_utilisation(trace: Trace) -> list[Finding]:
-    """Devices that stand still for a fifth of the steps, or compute for less than half of them.
+    """Devices that are idle for a fifth of the steps, or compute for less than half of them.
 
     Those with the same main cause share a finding.
     """
@@ -246,24 +246,16 @@ def _low_utilisation(
     names = _device_names(trace, sorted(number for number, *_ in devices))
     used = [utilisation[number] for number, *_ in devices]
     low, high = units.share(min(used), 1), units.share(max(used), 1)
-    doing = "busy with copies" if cause == "copies" else "idle"
-    idle = [1000 * evidence.numbers["idle_us_per_step"] for *_, evidence in devices]
-    least = lost if cause == "copies" else min(idle)
     has_cause = cause != "unknown"
     words = {
         "names": names,
-        "are": "are" if many else "is",
-        "doing": doing,
-        "much": "most"
-        if 2 * least > steps.length_ns
-        else f"{'at least ' * many}{units.share(least, steps.length_ns)}",
         "meanwhile": "" if has_cause else _meanwhile(trace),
         "which": "" if has_cause else _unlinked_work(trace, worst),
     }
     function, took_ns = _silent_function(trace, worst) if cause == "stalled" else ("", 0)
     words["function"] = function
-    words["took"] = units.duration_ns(took_ns / steps.count) + steps.a_step
-    function_text = f" {words['took']} of it in {function}." if function else ""
+    words["took"] = units.brief_ns(took_ns / steps.count) + steps.a_step
+    function_text = f" Of it, {words['took']} are in {function}." if function else ""
     return steps.loss_findings(
         rule,
         f"{names} {'run' if many else 'runs'} kernels {low if low == high else f'{low} to {high}'} "
@@ -395,7 +387,7 @@ def dominant_operator(trace: Trace) -> list[Finding]:
     return steps.loss_findings(
         "dominant-operator",
         f"{name} takes {steps.part(host_ns)} on the host {how}, in {calls}"
-        f"{f'; no device works for {units.duration_ns(idle_ns)} of it' if lost else ''}.",
+        f"{f'; no device works for {units.brief_ns(idle_ns)} of it' if lost else ''}.",
         idle_ns,
         [Evidence("operator", name, numbers=numbers)],
         {"names": name},
@@ -424,13 +416,13 @@ def large_gaps(trace: Trace) -> list[Finding]:
     where = f", in step {step}" if steps.marked else ""
     meanwhile = f"while the host was in {host_name}"
     if host_name is None:
-        meanwhile = "with no single host event behind it"
+        meanwhile = "without a single host event as its cause"
     return steps.loss_findings(
         "large-gaps",
-        f"{units.count_noun(len(gaps), 'gaps')} of {units.duration_ns(least)} or more "
+        f"{units.count_noun(len(gaps), 'gaps')} of {units.brief_ns(least)} or more "
         f"{'takes' if len(gaps) == 1 else 'take'} {units.share(per_step, steps.length_ns)} of "
-        f"{'the steps' if steps.marked else steps.step_phrase}; the longest lasts "
-        f"{units.duration_ns(longest_ns)}{where}, {meanwhile}.",
+        f"{'the steps' if steps.marked else steps.step_phrase}. The longest lasts "
+        f"{units.brief_ns(longest_ns)}{where}, {meanwhile}.",
         per_step,
         (evidence for *_, evidence in gaps[:_MOST_SHOWN]),
     )

@@ -141,10 +141,10 @@ def odd_dimensions(run: RoofedSteps) -> list[ShorterWork]:
     return [
         run.shorter_work(
             "odd-dimensions",
-            f"Dimensions that are no multiple of {multiple} ({size_text}) keep "
-            f"{run.many(_calls(mine), 'matrix products')} at {units.share(roof, time)} of the "
-            f"roof: {run.steps.part(time / run.divisor)}. Good kernels would take "
-            f"{units.duration_ns((time - lost) / run.divisor)}.",
+            f"{run.many(_calls(mine), 'matrix products')} with dimensions that are no multiple of "
+            f"{multiple} ({size_text}) {_take(run, mine)} {run.steps.part(time / run.divisor)}, at "
+            f"{units.share(roof, time)} of their roofline. Good kernels would take "
+            f"{units.brief_ns((time - lost) / run.divisor)}.",
             mine,
             run.evidence(mine),
             {"padded": units.join_names(padded, 3)},
@@ -174,10 +174,9 @@ def small_products(run: RoofedSteps) -> list[ShorterWork]:
     return [
         run.shorter_work(
             "small-products",
-            f"Too small to fill the device: {run.many(calls, 'matrix products')} of "
-            f"{units.duration_ns(time / calls)} each, at the roof "
-            f"{units.duration_ns(float(mine['roof_ns'].sum()) / calls)}; "
-            f"{run.steps.part(time / run.divisor)}.",
+            f"{run.many(calls, 'matrix products')} too small to fill the device {_take(run, mine)} "
+            f"{run.steps.part(time / run.divisor)}: {units.brief_ns(time / calls)} each, "
+            f"{units.brief_ns(float(mine['roof_ns'].sum()) / calls)} at their roofline.",
             mine,
             run.evidence(mine),
         )
@@ -210,10 +209,10 @@ def few_rows(run: RoofedSteps) -> list[ShorterWork]:
     return [
         run.shorter_work(
             "few-rows",
-            f"With {rows_text}, {run.many(_calls(mine), 'matrix products')} only read weights: "
+            f"{run.many(_calls(mine), 'matrix products')} with {rows_text} {_take(run, mine)} "
+            f"{run.steps.part(time / run.divisor)} to read their weights: "
             f"{units.size_bytes(moved)}{run.steps.a_step} at "
-            f"{units.share(float(mine['memory_ns'].sum()), time)} of the memory's bandwidth, "
-            f"{run.steps.part(time / run.divisor)}.",
+            f"{units.share(float(mine['memory_ns'].sum()), time)} of the memory bandwidth.",
             mine,
             run.evidence(mine),
         )
@@ -261,11 +260,11 @@ def unfilled_waves(run: RoofedSteps) -> list[ShorterWork]:
     return [
         run.shorter_work(
             "unfilled-waves",
-            f"Multiprocessors are without work in {run.many(_calls(mine), 'matrix products')}: "
-            f"{run.steps.part(time / run.divisor)}. The costliest, {worst.product.m} x "
-            f"{worst.product.n} in tiles of {worst.tile[0]} x {worst.tile[1]}, has "
-            f"{units.count_noun(worst.tiles, 'tiles')} for {many} multiprocessors: "
-            f"{worst.words(many)}, and {units.share(1 - worst.filled, 1)} of the device is unused.",
+            f"{run.many(_calls(mine), 'matrix products')} with idle multiprocessors "
+            f"{_take(run, mine)} {run.steps.part(time / run.divisor)}. The costliest, "
+            f"{worst.product.m} x {worst.product.n} in tiles of {worst.tile[0]} x {worst.tile[1]}, "
+            f"has {units.count_noun(worst.tiles, 'tiles')} for {many} multiprocessors: "
+            f"{worst.words(many)}, so {units.share(1 - worst.filled, 1)} of the device is unused.",
             mine,
             run.evidence(mine),
         )
@@ -328,6 +327,11 @@ def _multiprocessors(run: RoofedSteps) -> int:
     recorded = (device.multiprocessors for device in run.efficiency.trace.metadata.devices)
     published = run.efficiency.peaks.multiprocessors if run.efficiency.peaks else None
     return next(filter(None, (*recorded, published)), 0)
+
+
+def _take(run: RoofedSteps, kernels: pl.DataFrame) -> str:
+    """The verb for the calls of an average step."""
+    return "takes" if round(_calls(kernels) / run.divisor) <= 1 else "take"
 
 
 def _calls(kernels: pl.DataFrame) -> int:

@@ -1,6 +1,6 @@
-"""What only a replay finds or prices: single waits that hold the host up, gaps of queued work.
+"""Findings that only a replay can measure: single waits of the host, gaps between queued work.
 
-A wait that comes once a step may be the whole answer, or cost nothing: what follows it tells.
+A wait that comes once a step may be the bottleneck or cost nothing; that depends on what follows.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def held_up_by(
     times = f"{units.count_noun(often, 'times')}{steps.a_step}"
     return steps.loss_findings(
         "synchronisation",
-        f"The host waits for the device in {names}, {times}, for {steps.part(waits_ns)}; nothing "
-        "is launched meanwhile, and the device runs dry after it.",
+        f"The host waits for the device in {names} ({times}) for {steps.part(waits_ns)}. Nothing "
+        "is launched meanwhile, so the device is idle after it.",
         waits_ns,
         chosen,
         {"names": names},

@@ -73,7 +73,7 @@ class TestProfilersThatStartApart:
         ranks = two_ranks(SECONDS_APART)
         (reason,) = set_fitness(ranks).reasons
         assert reason.code == "profilers_apart"
-        assert "rank 1 records from up to 5.00 s later" in reason.sentence
+        assert "rank 1 starts recording up to 5.00 s later" in reason.sentence
         assert not set_fitness(ranks).answers(COMMUNICATION)
         # The section of the verdict has it: a note would say it twice.
         assert reason.sentence.removesuffix(".") not in list(set_notes(ranks))
@@ -191,8 +191,8 @@ class TestOfSingleRanks:
         fitness = set_fitness(self.ranks(), "a")
         assert (fitness.fit, fitness.answers(IDLE)) == ("partly", True)
         (section,) = fitness_sections(fitness)
-        assert section.title == "What these recordings cannot tell"
-        assert "Of them not answered: how idle the device is" in str(section.blocks)
+        assert section.title == "Limits of these recordings"
+        assert "They cannot show how idle the device is" in str(section.blocks)
 
     def test_in_plain_data(self):
         (reason,) = set_fitness(self.ranks(), "a").to_dict()["reasons"]

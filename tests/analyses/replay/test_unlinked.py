@@ -130,7 +130,7 @@ def test_without_launches_nothing_tells_what_the_program_takes_without_a_profile
 def test_costs_are_taken_out_beside_devices_where_they_were_measured_only(shared_root: Path):
     clock = own_clock(timesink.open(shared_root / "data/tracelens/mi300/timesformer.json.gz"))
     assert clock.own_ns is None
-    assert clock.why == ("profiler overhead was measured with NVIDIA (CUDA) only, not AMD (ROCm)")
+    assert clock.why == ("profiler overhead was measured on NVIDIA (CUDA) only, not on AMD (ROCm)")
     measured = timesink.open(shared_root / "data/tracelens/h100/timesformer.json.gz")
     assert own_clock(measured).source == "estimated"
 

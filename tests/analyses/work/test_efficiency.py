@@ -98,7 +98,7 @@ def test_a_device_can_be_named():
     trace = read(*products(4000))
     unnamed = efficiency(trace)
     assert unnamed.step.mfu is None
-    assert any("no roofs" in note for note in notes_of(unnamed))
+    assert any("no roofline" in note for note in notes_of(unnamed))
     chosen = choose_peaks(trace, device="H200")
     assert Efficiency(trace, chosen, unnamed.modelled).step.mfu is not None
 

@@ -298,7 +298,7 @@ def test_a_straggler_is_a_finding_of_the_whole_span():
 
 def test_one_line_says_what_it_is():
     text = repr(timesink.analyze(timesink.sample()))
-    assert text.startswith("<Analysis of unet_train.pt.trace.json.gz, 2 steps: 92.")
+    assert text.startswith("<Analysis of unet_train.pt.trace.json.gz, 2 steps: GPU-bound: ")
     assert "\n" not in text
 
 

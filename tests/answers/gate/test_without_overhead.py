@@ -126,7 +126,7 @@ def test_clocks_that_disagree_on_the_direction_decide_nothing():
 
 def test_times_as_recorded_say_why_no_overhead_was_taken_off():
     pair = two_runs(cycles=4)
-    why = "what this profiler costs the host is not known"
+    why = "the overhead of this profiler is unknown"
     refused = StepTime(pair.base.mean_cycle_ns, None, None, why)
     pair = replace(pair, base=replace(pair.base, step_time=lambda: refused))
     judgement = judged_without_overhead(

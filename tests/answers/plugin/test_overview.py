@@ -100,7 +100,7 @@ class TestRecommendations:
     def test_one_item_per_finding(self):
         trace = read(STEP(1, 0, 100), O(DATA_LOADER, 0, 40), *work(1, 40, 50))
         text = overview(trace, Query())["recommendations"]
-        assert text.startswith("<ul><li>Fetching data takes 40.00 us")
+        assert text.startswith("<ul><li>Data loading takes 40.0 us")
         assert text.count("<li>") == text.count("</li>") == 1
 
     def test_names_from_the_trace_are_text(self):

@@ -77,9 +77,7 @@ class TestIncomparable:
         assert compare_step_times(pair_with((10,), (10,), **untested)).verdict == "no_change"
 
     def test_other_work(self):
-        judgement = compare_step_times(
-            replace(pair_with((10,) * 5, (90,) * 5), workload=UNEQUAL)
-        )
+        judgement = compare_step_times(replace(pair_with((10,) * 5, (90,) * 5), workload=UNEQUAL))
         assert judgement.verdict == "incomparable"
         assert (
             judgement.reason

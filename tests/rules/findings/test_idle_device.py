@@ -35,7 +35,7 @@ def test_numbers_and_evidence():
     assert finding.share == pytest.approx(0.7)
     assert finding.gain_ns == 700_000
     assert "GPU 0 runs kernels 30.0 % of the time" in finding.sentence
-    assert "700.0 us of the one recorded step of 1.00 ms (70.0 %)" in finding.sentence
+    assert "700.0 us of the 1.00 ms step (70.0 %)" in finding.sentence
     (device,) = (item.to_dict() for item in finding.evidence)
     assert "sync_us_per_step" not in device
     assert (device["kind"], device["name"]) == ("device", "GPU 0")
@@ -48,9 +48,9 @@ def test_a_fifth_of_the_time_without_work_gets_its_reason_named(us: int, finding
     assert len(low_utilisation(busy_for(us))) == finding_count
 
 
-def test_how_much_is_said_where_it_is_not_most():
+def test_the_title_names_device_and_cause():
     (finding,) = low_utilisation(busy_for(700))
-    assert finding.title == "GPU 0 is idle 30.0 % of the time"
+    assert finding.title == "Idle time of GPU 0: kernel launches"
 
 
 class TestCause:
@@ -96,11 +96,9 @@ class TestManyDevices:
     def test_those_with_the_same_cause_share_a_finding(self):
         trace = busy_for(300, R(92, 2, c=2), K("gemm", 100, 400, c=2, device=3))
         (finding,) = low_utilisation(trace)
-        assert finding.title == "GPUs 0, 3 are idle most of the time"
+        assert finding.title == "Idle time of GPUs 0, 3: kernel launches"
         assert "GPUs 0, 3 run kernels 30.0 % to 40.0 % of the time" in finding.sentence
-        assert (
-            "on the worst of them 700.0 us of the one recorded step of 1.00 ms" in finding.sentence
-        )
+        assert "on the worst of them 700.0 us of the 1.00 ms step" in finding.sentence
         assert [item.name for item in finding.evidence] == ["GPU 0", "GPU 3"]
 
     def test_different_causes_are_different_findings(self):
@@ -118,7 +116,7 @@ class TestManyDevices:
             for event in (R(91, 1, c=9 + device), K("gemm", 100, 300, c=9 + device, device=device))
         ]
         (finding,) = low_utilisation(busy_for(300, *more_events))
-        assert finding.title == "8 GPUs (0 to 7) are idle most of the time"
+        assert finding.title == "Idle time of 8 GPUs (0 to 7): kernel launches"
 
 
 def test_where_launches_are_not_recorded_that_is_said_and_nothing_promised():
@@ -176,8 +174,11 @@ class TestWaitsForWorkThatWasNotRecorded:
 
     def test_the_headline_does_not_advise_against_waits(self):
         text = headline(self.recorded())
-        assert "90.00 us of GPU work in the one recorded step of 493.2 ms" in text
-        assert "Record whole steps" in text
+        assert text.startswith(
+            "Cannot tell how idle the GPU is: the host waits 493.0 ms of 493.2 ms"
+        )
+        assert "holds 90.0 us of GPU work in the 493.2 ms step (one step recorded)" in text
+        assert "Record complete steps" in text
 
 
 class TestDominantOperator:
@@ -185,10 +186,7 @@ class TestDominantOperator:
         inner = O("aten::mm", 300, 100)
         (finding,) = dominant_operator(busy_for(100, O("aten::attention", 200, 600), inner))
         # What it calls is not its own.
-        assert (
-            "aten::attention takes 500.0 us of the one recorded step of 1.00 ms (50.0 %)"
-            in finding.sentence
-        )
+        assert "aten::attention takes 500.0 us of the 1.00 ms step (50.0 %)" in finding.sentence
         assert finding.gain_ns == 500_000
 
     def test_what_runs_while_the_device_works_does_not_count(self):
@@ -210,7 +208,8 @@ def test_the_python_function_that_takes_the_time_is_named():
     (finding,) = low_utilisation(read(STEP(1, 0, 9000), *kernels, *stack))
     assert finding.rule == "low-utilisation-host-stalled"
     assert finding.advice.startswith(
-        "Look at <built-in method sleep> (called by io.py(7): save): the host spends 5.00 ms a step"
+        "Shorten <built-in method sleep> (called by io.py(7): save), or take it out of the step. "
+        "The host spends 5.00 ms a step"
     )
     assert "with_stack" not in finding.advice
 

@@ -51,7 +51,7 @@ def test_devices_share_a_finding():
         ALLOC(6, 512, device=1, total=9 * GIB + 1),
     ]
     (finding,) = memory_limit(read(O("mm", 0, 10), *full, deviceProperties=gpus))
-    assert finding.title == "Memory of 2 devices is nearly full"
+    assert finding.title == "Memory of 2 devices nearly full"
     assert "(95.0 %), the most of 2 devices above 90.0 %" in finding.sentence
     assert [item.name for item in finding.evidence] == ["GPU0", "GPU1"]
 

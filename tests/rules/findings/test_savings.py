@@ -59,9 +59,7 @@ class TestAlone:
         )
         finding = by_rule(trace)["layout-conversions"]
         assert finding.gain_ns == 0
-        assert finding.why == (
-            "the host decides how long a step takes, and the device is idle here anyway"
-        )
+        assert finding.why == ("the host is the bottleneck, and the device is idle here anyway")
 
 
 class TestTogether:

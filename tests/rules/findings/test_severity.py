@@ -146,14 +146,14 @@ class TestAGraphThatIsReplayed:
             DATA / "h200/traces/cuda_graph", [change_of("remove sync:aten::item")]
         ).saving_ns
         assert first.gain_ns == pytest.approx(saved, rel=0.02)
-        assert ": take aten::item out of the step" in analysis.headline
+        assert "Biggest saving: take aten::item out of the step (at most " in analysis.headline
 
     def test_it_is_not_told_to_replay_graphs(self):
         for finding in analysis_of("h200/traces/cuda_graph").findings:
             assert "CUDA graphs" not in finding.advice
 
 
-def test_the_headline_names_the_gravest_finding_where_its_part_has_a_lesser_one():
+def test_the_headline_names_the_finding_that_saves_most():
     analysis = timesink.analyze(timesink.sample())
     assert analysis.findings[0].id == "layout-conversions"
-    assert f"Gravest finding: {analysis.findings[0].title}." in analysis.headline
+    assert "Biggest saving: use channels_last for model and inputs (about " in analysis.headline

@@ -392,9 +392,7 @@ def sentence(setting: Setting, base: int, second: int, candidates: tuple[Differe
             and isclose(
                 difference.base, other.base, rel_tol=_MAX_DIFFERENCE, abs_tol=_MAX_DIFFERENCE
             )
-            and isclose(
-                difference.own, other.own, rel_tol=_MAX_DIFFERENCE, abs_tol=_MAX_DIFFERENCE
-            )
+            and isclose(difference.own, other.own, rel_tol=_MAX_DIFFERENCE, abs_tol=_MAX_DIFFERENCE)
             for other in mentioned
         )
         if len(parts) < MOST_PARTS and not again:

@@ -137,11 +137,11 @@ def late_start_reason(late: pl.DataFrame) -> Reason | None:
         return None
     longest = int(late["wait_ns"].max())  # type: ignore[arg-type]
     last = late["last_rank"].unique().to_list()
-    verb = "records" if len(last) == 1 else "record"
+    verb = "starts" if len(last) == 1 else "start"
     return Reason(
         "profilers_apart",
-        f"{the_ranks(last)} {verb} from up to {brief_ns(longest)} later than the others: waits "
-        "for that, in the first collectives, are left out and are no communication.",
+        f"{the_ranks(last)} {verb} recording up to {brief_ns(longest)} later than the others. "
+        "Waits for that in the first collectives are no communication and left out.",
         "Start the profilers of all ranks in the same step, after a barrier.",
         (COMMUNICATION,),
         {"longest_wait_us": longest / 1000, "ranks": the_ranks(last)},
@@ -156,8 +156,8 @@ def clock_reason(clocks: pl.DataFrame) -> Reason | None:
     many = apart["clock"].n_unique()
     return Reason(
         "clocks_not_aligned",
-        f"Clocks of {count_noun(many, 'ranks')} cannot be aligned: collectives that should end "
-        "together move apart faster than any two clocks do.",
+        f"The clocks of {count_noun(many, 'ranks')} cannot be aligned. Collectives that should end "
+        "together drift apart faster than clocks do.",
         "Record all ranks of one run over the same steps; newer PyTorch numbers its collectives.",
         (RANKS,),
         {"clocks": float(many)},
@@ -193,10 +193,9 @@ def unrelated_reason(runs: Sequence[Sequence[str]]) -> Reason:
     """Why recordings that lie together are not compared as ranks."""
     return Reason(
         "unrelated_recordings",
-        f"The recordings are of {count_noun(len(runs), 'runs')}: nothing in them says that "
-        "they are "
-        "ranks of one (world size, collectives, times).",
-        "Record all ranks of one run into a folder of its own, or name one recording.",
+        f"The recordings are of {count_noun(len(runs), 'runs')}. Nothing in them shows that they "
+        "are ranks of one run (world size, collectives, times).",
+        "Record all ranks of a run into a folder of their own, or choose one recording.",
         (RANKS, COMMUNICATION),
         {"runs": float(len(runs))},
     )

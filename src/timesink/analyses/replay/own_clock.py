@@ -194,11 +194,9 @@ def own_clock(trace: Trace) -> OwnClock:
     program = _Program.of(trace, steps)
     plain = _plain_cycles(trace)
     if trace.metadata.extra.get(CLOCK_KEY) == PROGRAM_CLOCK:
-        return OwnClock(
-            recorded, None, None, NONE, "profiler overhead was removed already", 0.0, None
-        )
+        return OwnClock(recorded, None, None, NONE, "they are without it already", 0.0, None)
     if len(plain) and float(np.median(plain)) > _SLOWER * recorded:
-        why = "unprofiled steps took longer, so the machine was disturbed"
+        why = "unprofiled steps took longer than profiled ones"
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     if len(plain) and steps["marked"].all():
         fitted = _fitted_to(program, float(np.median(plain)))
@@ -345,7 +343,7 @@ def _plain_cycles(trace: Trace) -> Floats:
 def _why_not(trace: Trace, program: _Program) -> str:
     """Why nobody can tell what recording cost; empty where one can."""
     if not program.cost.any():
-        return "the overhead of this profiler is not known"
+        return "the overhead of this profiler is unknown"
     if not vendors.profiler_costs_measured(trace.metadata.vendor):
         return _unmeasured_reason(trace.metadata.vendor)
     work = program.graph.work
@@ -353,7 +351,7 @@ def _why_not(trace: Trace, program: _Program) -> str:
     if unlinked > _UNLINKED_SHARE:
         return (
             f"{100 * unlinked:.0f} % of the device work has no launch in the recording, "
-            "so its start on a faster host is not known"
+            "so its start on a faster host is unknown"
         )
     points, place = program.graph.points, np.flatnonzero(program.long)
     bounds = bounds_of(program.steps)
@@ -365,8 +363,8 @@ def _why_not(trace: Trace, program: _Program) -> str:
     longest = place[points.length[place].argmax()]
     name = points.calls.names[points.calls.name[points.owner[longest]]]
     return (
-        f"library calls, mainly {name}, take {100 * share:.0f} % of a step on the host, "
-        "possibly far less without profiler overhead"
+        f"library calls take {100 * share:.0f} % of a step on the host, mostly {name}, and may be "
+        "much shorter without a profiler"
     )
 
 
@@ -375,15 +373,15 @@ def _unmeasured_reason(vendor: str) -> str:
         vendors.TITLES[name]
         for name in sorted(vendors.names_where("profiler_costs_measured", value=True))
     )
-    device = vendors.TITLES.get(vendor, "devices of an unknown vendor")
-    return f"profiler overhead was measured with {measured} only, not {device}"
+    device = vendors.TITLES.get(vendor, "devices of an unknown maker")
+    return f"profiler overhead was measured on {measured} only, not on {device}"
 
 
 def _estimate_clock(trace: Trace, program: _Program, recorded: float) -> OwnClock:
     why = _why_not(trace, program)
     unfit = recording_fitness(trace).against(OVERHEAD)
     if not why and unfit:
-        sentence = unfit[0].sentence.removesuffix(".")
+        sentence = unfit[0].sentence.partition(". ")[0].removesuffix(".")
         why = f"{sentence[:1].lower()}{sentence[1:]}"
     if why:
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
@@ -392,7 +390,7 @@ def _estimate_clock(trace: Trace, program: _Program, recorded: float) -> OwnCloc
     least, scale, played = _MIN_LEFT * recorded, 1.0, plays[1.0]
     if high < least or not recorded:
         share = f"{100 * _MIN_LEFT:.0f} %"
-        why = f"the estimated overhead is too large: under {share} of the step would be left"
+        why = f"the estimated overhead would leave less than {share} of the step"
         return OwnClock(recorded, None, None, NONE, why, 0.0, None)
     if usual < least:
         scale, played = _between(program, _Dose, ((1.0 - _ERROR, high), (1.0, usual)), least)
@@ -426,10 +424,10 @@ def _outside(trace: Trace, program: _Program) -> str:
     if not len(place) or awaited.sum() <= _AWAITED_SHARE * complete_lengths(trace).sum():
         return ""
     longest = calls.names[calls.name[points.owner[place[awaited.argmax()]]]]
-    mean_wait = units.duration_ns(float(awaited.sum()) / len(spans))
+    mean_wait = units.brief_ns(float(awaited.sum()) / len(spans))
     return (
-        f"steps wait {mean_wait} on average, mainly in {longest}, for work that is not recorded, "
-        "so they may take as long as recorded"
+        f"steps wait {mean_wait} on average for unrecorded work, mostly in {longest}, so they may "
+        "take as long as recorded"
     )
 
 

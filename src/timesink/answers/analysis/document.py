@@ -41,8 +41,8 @@ from timesink.output.names import told_apart
 
 # -- what costs time and what to try, as cards that lead to where it shows -------------------------
 
-_EMPTY = "No rule found anything to gain."
-_DAMAGED = "No findings: the file is damaged, so its times say nothing about the program."
+_EMPTY = "No findings."
+_DAMAGED = "No findings: the file is damaged, so its times are not those of the program."
 _MAX_LINKS, _MAX_EVIDENCE = 4, 3
 _MORE = 1.01
 """By how much more findings save together than one alone, to be told."""
@@ -51,7 +51,7 @@ _SAME = ("rule", "severity", "title", "sentence", "advice")
 
 
 def findings_section(run: Analysed) -> Section:
-    """Every finding, the gravest first; that a trace without steps has none is not good news."""
+    """Every finding, the most severe first; none in a trace without steps is no good news."""
     cards = tuple(_card(finding, run) for finding in run.analysis.findings)
     block: Block = Findings(cards, _EMPTY)
     if refusing_damage(run.analysis.fitness) is not None:
@@ -64,7 +64,7 @@ def findings_section(run: Analysed) -> Section:
         block = Text(f"{_EMPTY} {sentence(NO_DEVICE_WORK)}", "notice")
     if not damage:
         return Section("findings", "Findings", (block,))
-    warning = Text(f"The recording is not whole: {'; '.join(damage)}.", "warning")
+    warning = Text(f"The recording is incomplete: {'; '.join(damage)}.", "warning")
     # That nothing was found in what is left is no good news.
     says = bool(cards) or isinstance(block, Text)
     return Section("findings", "Findings", (warning, block) if says else (warning,))
@@ -90,11 +90,11 @@ def _saving_words(finding: Finding) -> str:
         gains.append(f"{units.duration_ns(finding.between_ns)} between two steps")
     if not gains:
         if finding.why:
-            return f"saves nothing by itself: {finding.why}"
-        return f"no saving is given: {finding.unknown_saving}" if finding.unknown_saving else ""
+            return f"saves nothing alone: {finding.why}"
+        return f"saving unknown: {finding.unknown_saving}" if finding.unknown_saving else ""
     both = ""
     if finding.together_ns > _MORE * finding.gain_ns:
-        both = f"; {units.duration_ns(finding.together_ns)}{step} with all above"
+        both = f"; {units.duration_ns(finding.together_ns)}{step} with all findings above"
     return f"may save {' and '.join(gains)} if {finding.gain_basis}{both}"
 
 
@@ -184,18 +184,19 @@ _TONES: Mapping[str, Tone] = {"high": "warning", "medium": "notice", "low": "pla
 _MATCHED = tables.tables_section(
     "Collectives of all ranks",
     "collectives-matched",
-    lead="Waiting ends when the last rank arrives; the transfer is measured from then on.",
+    lead="Matching calls by collective, process group and size: how long ranks wait for the last "
+    "one, and how long the transfer takes after that.",
     of_set=True,
 )
 _CLOCKS = tables.tables_section(
     "Clocks",
     "clocks",
-    lead="Offsets between clocks, computed from the ends of collectives. They are removed before "
-    "times of different ranks are compared.",
+    lead="Clock offsets, measured at the ends of collectives. Times of different ranks are "
+    "compared without them.",
     of_set=True,
 )
 _GROUPS = tables.tables_section(
-    "Process groups", "process-groups", lead="Which ranks communicate with each other.", of_set=True
+    "Process groups", "process-groups", lead="Ranks that communicate with each other.", of_set=True
 )
 SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.SectionResult]] = {
     "findings": findings_section,
@@ -217,7 +218,7 @@ SECTIONS: Mapping[str, Callable[[tables.Analysed], tables.SectionResult]] = {
     "launches": tables.tables_section("Launches and their delays", "launches", "queue"),
     "memory-curve": tables.memory_curve_section,
     "memory": tables.tables_section("Memory by operator", "memory"),
-    "memory-live": tables.tables_section("What is allocated at the memory peak", "memory-live"),
+    "memory-live": tables.tables_section("Live memory at the peak", "memory-live"),
     "modules": tables.modules_section,
     "python": tables.python_section,
     "process-groups": _GROUPS,
@@ -398,7 +399,7 @@ def _clock_words(analysis: Analysis) -> str:
 
 
 def _tone(analysis: Analysis) -> Tone:
-    """As grave as the gravest finding; that a trace without steps has none is not good news."""
+    """The severity of the first finding; none in a trace without steps is no good news."""
     if not average_step(analysis.trace).get("total_ns"):
         return "notice"
     without: Tone = "good" if has_device_work(analysis.trace) else "notice"

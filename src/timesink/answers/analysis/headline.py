@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,11 @@ import polars as pl
 from timesink.analyses.columns import device_columns, device_names, host_columns
 from timesink.analyses.damage import refusing_damage
 from timesink.analyses.device_activities import has_device_work
-from timesink.analyses.fitness import BACKLOG, NOTHING, recording_fitness
+from timesink.analyses.fitness import NOTHING, recording_fitness
 from timesink.analyses.kernels.peaks import USER_PEAKS, DevicePeaks, PeaksChoice, peaks_at_clock
 from timesink.analyses.names import device_word, short_kernel_name
 from timesink.analyses.program_traits import program_traits
-from timesink.analyses.replay.own_clock import MEASURED, OwnClock
+from timesink.analyses.replay.own_clock import OwnClock
 from timesink.analyses.steps import average_step, find_steps
 from timesink.analyses.work.calls import (
     LIKE,
@@ -36,36 +37,39 @@ from timesink.analyses.work.efficiency import (
 from timesink.analyses.work.steps import BEYOND, MATRIX, MEMORY, VECTOR, StepEfficiency
 from timesink.answers.analysis.sections import microseconds, percent, to_rows
 from timesink.model import csv_rows, units
-from timesink.model.findings import SEVERITIES, Finding
+from timesink.model.findings import Finding
 from timesink.model.fitness import IDLE, Reason
 from timesink.model.launches import LAUNCH_KINDS
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
-from timesink.rules import Steps, complete_steps, find_all
+from timesink.rules import Steps, catalogue, complete_steps, find_all
 from timesink.rules.counter_names import resource_of
-from timesink.rules.idle import MIN_BETWEEN, MIN_IDLE, time_between
+from timesink.rules.efficiency import BUSY_SHARE
+from timesink.rules.idle import MIN_BETWEEN, MIN_IDLE, MIN_UTILISATION, time_between
 
 _ROWS = csv_rows(Path(__file__).with_name("headline.csv"))
 _PART_WORDS = {row["part"]: (row["share"], row["cost"]) for row in _ROWS if row["share"]}
-"""Parts of a step beside kernels: what a share of it is, and that it costs time."""
-_ON_DEVICE = {"kernel": "computation", "communication": "communication"}
-_ON_DEVICE |= {"memcpy": "copies", "memset": "memsets"}
-_MIN_BESIDE, _MIN_SHARE_SHOWN = 0.002, 0.0005
-"""Of a step: where the rest of device work takes less, it is not told apart; nor is a part."""
+"""Parts of a step beside kernels: what a share of it is, and that it takes time."""
 _MAX_PARTS, _MIN_SHARE_OF_PART = 3, 0.3
-"""Parts that are told; and what of the costliest one a finding, or a call, has to be about."""
+"""Parts in a sentence; and what of the costliest one a call has to take to be named."""
 
 _RULES = {row["part"]: tuple(row["rules"].split()) for row in _ROWS}
-"""Rules that speak about a part of the time; of equally grave ones the first is taken."""
+"""Rules about a part of the time."""
 _OF_RANKS = ("stragglers", "odd-rank")
-
+_HOST_PARTS = ("runtime", "cpu_exec", "other")
+_DOMINANT, _LAUNCHES = "dominant-operator", "low-utilisation-launch-bound"
+_LAUNCH_BOUND = (_LAUNCHES, "tiny-kernels")
+_MIN_BUSY = 0.0005
+"""Of the step: less is 0.0 % as shares are written."""
+_NO_BOUND = ("low-utilisation-unexplained", "low-utilisation-dependency-bound")
+"""Rules about idle devices whose cause is not the host's time."""
 
 _LEAST_APART = 0.02
-"""How far a recorded cycle may be from its own length, as a share, before one speaks of that."""
+"""How far a recorded step may be from its corrected length, as a share, before it is mentioned."""
 
 
 def tells_clocks_apart(clock: OwnClock) -> bool:
-    """Whether recording made cycles longer or shorter than nobody would mind."""
+    """Whether profiler overhead makes steps noticeably longer or shorter."""
     corrected_ns = clock.own_ns
     return bool(corrected_ns) and abs(clock.recorded_ns - (corrected_ns or 0.0)) > _LEAST_APART * (
         corrected_ns or 0.0
@@ -73,9 +77,9 @@ def tells_clocks_apart(clock: OwnClock) -> bool:
 
 
 def interval(clock: OwnClock, length_ns: float, recorded_ns: float) -> str:
-    """How sure an own clock is of a length that was recorded as another, in words."""
-    bounds = clock.bounds_of(length_ns, recorded_ns) or (length_ns, length_ns)
-    return units.from_to(*map(units.duration_ns, bounds)).replace(" → ", " to ")
+    """The confidence interval of a length without profiler overhead, in words."""
+    low, high = clock.bounds_of(length_ns, recorded_ns) or (length_ns, length_ns)
+    return units.range_ns(low, high)
 
 
 def headline(
@@ -83,104 +87,134 @@ def headline(
     findings: Sequence[Finding] | None = None,
     *,
     clock: OwnClock | None = None,
-    recorded_ns: float = 0.0,
 ) -> str:
-    """Where the time of a step goes, and what to do about it.
+    """The bottleneck of a step with its number, and what saves most.
 
     The advice is taken from `findings`, by default from what the rules find in this trace alone.
-    Of a trace on its own `clock` it is told how long its average step was as recorded.
+    A trace with a `clock` is without profiler overhead.
     """
     average, unfit = average_step(trace), recording_fitness(trace).against(IDLE)
-    if untold := _untold(trace, average, unfit):
-        return untold
+    if no_answer := _no_answer(trace, average, unfit):
+        return no_answer
     findings = find_all(trace) if findings is None else findings
     if unfit:
-        unfit_text = _unfit(trace, unfit).removesuffix(".")
-        return f"{unfit_text}{_advice(findings, '', findings)}" if findings else f"{unfit_text}."
-    costs = {part: average[f"{part}_ns"] for part in _PART_WORDS}
+        return f"{_unfit(trace, unfit)}{_advice(findings)}"
     steps = complete_steps(trace)
-    apart = clock is not None and tells_clocks_apart(clock)
-    step_words = steps.step_phrase if clock is None else _step_words(steps, clock, recorded_ns)
+    costs = {part: average[f"{part}_ns"] for part in _PART_WORDS}
+    step_words = _step_words(steps, is_corrected=clock is not None and tells_clocks_apart(clock))
+    bound = _bound(trace, average, costs, findings)
     if has_device_work(trace):
-        line, lost = _on_device(trace, average, costs, step_words)
+        line = _on_device(trace, costs, step_words, bound)
     else:
-        line, lost = _on_host(steps, costs, step_words), ""
-    if apart:
-        longer = recorded_ns > steps.length_ns
-        under = "recorded under a profiler that made it" if longer else "though recorded as"
-        line += f", {under} {units.duration_ns(recorded_ns)}"
-    line += lost
+        line = _on_host(steps, costs, step_words, bound)
     between = time_between(trace)
     if between.share(between.idle_ns) > MIN_BETWEEN:
         costs["between"] = between.each_ns(between.idle_ns)
         line += (
-            f"; between two steps pass {units.duration_ns(costs['between'])} without device work "
-            f"({units.share(between.share(between.idle_ns), 1)} of the time)"
+            f" Between two steps, no device works for {units.brief_ns(costs['between'])} "
+            f"({units.brief_share(between.share(between.idle_ns), 1)} of the time)."
         )
     costly = max(costs, key=lambda part: costs[part])
     for finding in findings:
         if finding.rule == "cpu-contention" and finding.rule in _RULES.get(costly, ()):
-            return f"{line}; {finding.title[0].lower()}{finding.title[1:]}. {finding.advice}"
-        if finding.rule == "dominant-operator" and finding.rule in _RULES.get(costly, ()):
-            took = finding.share * steps.length_ns
-            line += (
-                f"; {finding.evidence[0].name} alone takes {units.brief_ns(took)} of it on the host"
-            )
-            return f"{line}: {finding.advice[0].lower()}{finding.advice[1:]}"
-    # What is about a small part of it only is not what to try about it.
-    least = _MIN_SHARE_OF_PART * costs[costly] / average["total_ns"] if costly != "between" else 0.0
-    telling = [finding for finding in findings if not finding.share or finding.share >= least]
-    # What a replay says to save nothing is not what to try either.
-    telling = [finding for finding in telling if not finding.saves_nothing]
-    if costly == "runtime" and not any(finding.rule in _RULES["runtime"] for finding in telling):
+            return f"{line} {finding.title}. {finding.advice}"
+    # A finding about a small share of runtime calls does not explain them.
+    least = _MIN_SHARE_OF_PART * costs[costly] / average["total_ns"]
+    is_explained = any(
+        finding.rule in _RULES["runtime"] and finding.share >= least and not finding.saves_nothing
+        for finding in findings
+    )
+    if costly == "runtime" and not is_explained:
         line += _longest_call(trace, costs[costly])
-    return line + _advice(findings, costly, telling)
+    return line + _advice(findings)
 
 
-def _untold(trace: Trace, average: Mapping[str, float], unfit: Sequence[Reason]) -> str:
-    """Why there is no answer at all: damage before what may follow from it; empty for one."""
+def _no_answer(trace: Trace, average: Mapping[str, float], unfit: Sequence[Reason]) -> str:
+    """Why there is no answer at all: damage before its consequences; empty where there is one."""
     damage = refusing_damage(recording_fitness(trace))
     if damage is not None:
-        return f"Where the time goes cannot be told. {damage.sentence} {damage.record}"
+        return f"Cannot tell where the time goes: {_clause(damage)} {damage.record}"
     if average and average["total_ns"]:
         return ""
     nothing = [reason for reason in unfit if reason.code == NOTHING]
-    return _unfit(trace, nothing) if nothing else "Nothing in this trace takes time."
+    return _unfit(trace, nothing) if nothing else "Nothing in this recording takes time."
+
+
+def _clause(reason: Reason) -> str:
+    """The first sentence of a reason, to follow a colon."""
+    first = reason.sentence.partition(". ")[0].removesuffix(".")
+    return f"{_lower_first(first)}."
+
+
+def _lower_first(text: str) -> str:
+    """A sentence as a clause; names and abbreviations at its beginning stay."""
+    return f"{text[0].lower()}{text[1:]}" if text[1:2].islower() or text[1:2] == " " else text
 
 
 def _unfit(trace: Trace, reasons: Sequence[Reason]) -> str:
-    """What a recording says of its device that cannot tell how idle that is, and what to do."""
+    """Why a recording cannot say how idle its device is, what it holds, and what to record."""
     word, steps, device = device_word(trace), complete_steps(trace), device_columns(trace)
     record = reasons[0].record.partition(". ")[0].removesuffix(".")
     if not has_device_work(trace):
         return f"{reasons[0].sentence} {record}."
-    busy_ns = steps.time_of(device.filter(device["kind"].is_in(BUSY_KINDS)))
-    busy, length = units.duration_ns(busy_ns), units.duration_ns(steps.length_ns)
-    if reasons[0].code == BACKLOG and not steps.marked:
-        share = units.share(busy_ns, steps.length_ns)
-        return (
-            f"The {word} is busy {share} of the {length} it was recorded for; how idle it was "
-            f"before cannot be told. {record}."
-        )
-    where = f"{_which(steps)} of {length}" if steps.marked else f"{length}"
+    busy = units.brief_ns(steps.time_of(device.filter(device["kind"].is_in(BUSY_KINDS))))
+    where = _step_words(steps) if steps.marked else units.brief_ns(steps.length_ns)
     return (
-        f"{busy} of {word} work in {where} were recorded; how idle the {word} was cannot be told. "
-        f"{record}."
+        f"Cannot tell how idle the {word} is: {_clause(reasons[0])} "
+        f"The recording holds {busy} of {word} work in {where}. {record}."
     )
 
 
-def _step_words(steps: Steps, clock: OwnClock, recorded_ns: float) -> str:
-    """What a part is taken of where recording changed its length: a step, or all there is."""
-    length = units.duration_ns(steps.length_ns)
-    if clock.source != MEASURED and tells_clocks_apart(clock):
-        length = f"about {length} ({interval(clock, steps.length_ns, recorded_ns)})"
-        return f"{_which(steps)} of {length}" if steps.marked else f"{length} that all this takes"
-    return steps.step_phrase if steps.marked else f"the {length} that all this takes"
+def _step_words(steps: Steps, *, is_corrected: bool = False) -> str:
+    """What a part is taken of: a step, or the recording where none is marked."""
+    length = units.brief_ns(steps.length_ns)
+    if not steps.marked:
+        without = " that it takes without profiler overhead" if is_corrected else ""
+        return f"the {length}{without}" if without else f"the recorded {length}"
+    return f"the {length} step (one step recorded)" if steps.count == 1 else f"each {length} step"
 
 
-def _which(steps: Steps) -> str:
-    """What a figure is of: of one step it says nothing about others."""
-    return "the one recorded step" if steps.count == 1 else "each step"
+def _bound(
+    trace: Trace,
+    average: Mapping[str, float],
+    costs: Mapping[str, float],
+    findings: Sequence[Finding],
+) -> str:
+    """The bottleneck in a word of the glossary; empty where nothing clearly dominates.
+
+    A part dominates from half of the step on, and computation where the device is hardly idle.
+    """
+    length_ns, between = average["total_ns"], time_between(trace)
+    between_share = between.share(between.idle_ns)
+    if has_device_work(trace) and between_share >= MIN_UTILISATION:
+        is_loading = 2 * between.parts["data_loader"] >= between.idle_ns
+        return "data-loading-bound" if is_loading else "host-bound"
+    parts = {
+        "copy-bound": costs["memcpy"],
+        "communication-bound": costs["communication"],
+        "data-loading-bound": costs["data_loader"],
+        "host-bound": sum(costs[part] for part in _HOST_PARTS),
+    }
+    bound = max(parts, key=lambda name: parts[name])
+    computing_ns = average["kernel_ns"] + costs["memcpy"] + costs["memset"]
+    if parts[bound] < MIN_UTILISATION * length_ns:
+        is_busy = between_share <= MIN_BETWEEN and computing_ns >= BUSY_SHARE * length_ns
+        return f"{device_word(trace)}-bound" if is_busy else ""
+    if bound != "host-bound":
+        return bound
+    if not has_device_work(trace):
+        return ""
+    about_host = [
+        finding.rule
+        for finding in findings
+        if finding.rule in _NO_BOUND or any(finding.rule in _RULES[part] for part in _HOST_PARTS)
+    ]
+    first = about_host[0] if about_host else ""
+    if first in _NO_BOUND:
+        return ""
+    # All launches as a graph would be without the operator too.
+    is_operator = first == _LAUNCHES and _DOMINANT in about_host
+    return "launch-bound" if first in _LAUNCH_BOUND and not is_operator else bound
 
 
 def _longest_call(trace: Trace, cost_ns: float) -> str:
@@ -196,80 +230,107 @@ def _longest_call(trace: Trace, cost_ns: float) -> str:
     name, total = by_name.row(-1)
     took = total / steps.count
     is_much = took >= _MIN_SHARE_OF_PART * cost_ns
-    return f"; {name} takes {units.brief_ns(took)}{steps.a_step}" if is_much else ""
+    return f" {name} takes {units.brief_ns(took)}{steps.a_step}." if is_much else ""
 
 
-def _on_device(
-    trace: Trace, average: dict[str, float], costs: dict[str, float], step_words: str
-) -> tuple[str, str]:
-    """How much of each step is device work, of which sort; and what costs most beside kernels."""
-    word, steps = device_word(trace), complete_steps(trace)
-    main = max(_ON_DEVICE, key=lambda part: average[f"{part}_ns"])
-    if average["kernel_ns"]:
-        main = "kernel"
-    working, is_so = average[f"{main}_ns"], f"is {word} work"
-    if main != "kernel":
-        is_so = f"{_PART_WORDS[main][0]}, and no {word} computes"
-    else:
-        # Everything that ran on a device; communication of the host is not among it.
-        device = device_columns(trace)
-        busy = steps.time_of(device.filter(device["kind"].is_in(BUSY_KINDS)))
-        parts = {part: average[f"{part}_ns"] for part in _ON_DEVICE}
-        parts["communication"] = busy - sum(parts.values()) + parts["communication"]
-        if busy - working >= _MIN_BESIDE * steps.length_ns:
-            other_parts = (
-                f"{_ON_DEVICE[part]} {units.share(ns, steps.length_ns)}"
-                for part, ns in parts.items()
-                if ns >= _MIN_SHARE_SHOWN * steps.length_ns
-            )
-            is_so = f"{is_so} ({', '.join(other_parts)})"
-        working = max(busy, working)
-    line = f"{units.share(working, steps.length_ns)} of {step_words} {is_so}"
-    costly = max((part for part in costs if part != main), key=lambda part: costs[part])
-    if not costs[costly]:
-        return line, ""
-    return line, f"; {_PART_WORDS[costly][1]} {units.brief_ns(costs[costly])}"
+def _on_device(trace: Trace, costs: Mapping[str, float], step_words: str, bound: str) -> str:
+    """The bottleneck and how busy the device is; and what takes most time beside kernels."""
+    word, steps, device = device_word(trace), complete_steps(trace), device_columns(trace)
+    # Everything that ran on a device; communication of the host is not among it.
+    busy_ns = steps.time_of(device.filter(device["kind"].is_in(BUSY_KINDS)))
+    busy = f"busy {units.brief_share(busy_ns, steps.length_ns)} of {step_words}"
+    if busy_ns < _MIN_BUSY * steps.length_ns:
+        busy = f"idle in {'nearly ' * bool(busy_ns)}all of {step_words}"
+    costly = max(costs, key=lambda part: costs[part])
+    part_name, took = _PART_WORDS[costly][0], units.brief_ns(costs[costly])
+    start = f"{bound[0].upper()}{bound[1:]}: " if bound else ""
+    devices = _devices(trace, word)
+    if bound == f"{word}-bound":
+        return f"{start}{devices} {busy}."
+    if bound in ("communication-bound", "copy-bound", "data-loading-bound") and costs[costly]:
+        share = f"{units.brief_share(costs[costly], steps.length_ns)} of {step_words}"
+        if costs[costly] >= MIN_UTILISATION * steps.length_ns:
+            return f"{start}{part_name} {_be(part_name)} {share}."
+    between = time_between(trace)
+    is_between = between.each_ns(between.idle_ns) > costs[costly]
+    is_named = costs[costly] and not (is_between and between.share(between.idle_ns) > MIN_BETWEEN)
+    cost = f" {_PART_WORDS[costly][1].format(took=took)}." if is_named else ""
+    return f"{start}{devices if bound else _upper_first(devices)} {busy}.{cost}"
 
 
-def _on_host(steps: Steps, costs: dict[str, float], step_words: str) -> str:
+def _be(noun: str) -> str:
+    return "are" if noun.endswith("s") else "is"
+
+
+def _upper_first(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def _devices(trace: Trace, word: str) -> str:
+    """The device, or of several at least one, as the subject of a sentence with its verb."""
+    numbers = device_columns(trace).filter(pl.col("kind").is_in(BUSY_KINDS))["device"].n_unique()
+    return f"at least one of {numbers} {word}s is" if numbers > 1 else f"the {word} is"
+
+
+def _on_host(steps: Steps, costs: Mapping[str, float], step_words: str, bound: str) -> str:
     """What the host does where no device worked: the largest parts."""
     largest = sorted((part for part in costs if costs[part]), key=lambda part: -costs[part])
-    *first, last = (
-        f"{units.share(costs[part], steps.length_ns)} {_PART_WORDS[part][0]}"
+    if bound:
+        name = _PART_WORDS[largest[0]][0]
+        share = f"{units.brief_share(costs[largest[0]], steps.length_ns)} of {step_words}"
+        return f"{_upper_first(bound)}: {name} {_be(name)} {share}. No device work was recorded."
+    largest_part, *smaller_parts = (
+        (_PART_WORDS[part][0], units.brief_share(costs[part], steps.length_ns))
         for part in largest[:_MAX_PARTS]
     )
-    shares = f"{', '.join(first)} and {last}" if first else last
-    return f"No device work was recorded; of {step_words}, {shares}"
-
-
-def _advice(findings: Sequence[Finding], costly: str, telling: Sequence[Finding]) -> str:
-    """What to try about the costliest part, or else about the gravest finding.
-
-    Only findings that are about much of that part tell what to try about it.
-    """
-    rules = _RULES.get(costly, ())
-    first = [finding for finding in findings if finding.rule == "odd-rank"] or findings[:1]
-    if first and first[0].rule in _OF_RANKS:
-        rules = (first[0].rule,)
-    about_it = [
-        finding
-        for finding in findings
-        if finding.rule in rules and (finding in telling or finding.rule in _OF_RANKS)
-    ]
-    helpful = [finding for finding in findings if not finding.saves_nothing]
-    best = min(
-        about_it,
-        key=lambda finding: (SEVERITIES.index(finding.severity), rules.index(finding.rule)),
-        default=None,
+    verb = "take" if _be(largest_part[0]) == "are" else "takes"
+    shares = ", ".join(
+        [f"{largest_part[0]} {verb} {largest_part[1]}", *map(" ".join, smaller_parts)]
     )
-    # What to try about a small part is no answer where something graver was found.
-    if best is not None and (best.rule in _OF_RANKS or best.severity == helpful[0].severity):
-        if best.rule in _OF_RANKS:
-            # Which rank it is comes first: what to try is of no use without it.
-            return f"; {best.title}. {best.advice}"
-        return f": {best.advice[0].lower()}{best.advice[1:]}"
-    measured = [finding for finding in helpful if finding.share] or helpful
-    return f". Gravest finding: {measured[0].title}. {measured[0].advice}" if measured else "."
+    return f"No device work was recorded. Of {step_words}, {shares}."
+
+
+def _advice(findings: Sequence[Finding]) -> str:
+    """What saves most and how much that is, or else what to do about the most severe finding."""
+    ranks = [finding for finding in findings if finding.rule == "odd-rank"] or findings[:1]
+    if ranks and ranks[0].rule in _OF_RANKS:
+        # Which rank it is comes first: what to try is of no use without it.
+        return f" {_upper_first(ranks[0].title)}. {ranks[0].advice}"
+    helpful = [finding for finding in findings if not finding.saves_nothing]
+    saving = [finding for finding in helpful if finding.cost_ns or finding.between_ns]
+    if not saving:
+        measured = [finding for finding in helpful if finding.share] or helpful
+        return f" Advice: {_lower_first(_action(measured[0].advice))}." if measured else ""
+    best = max(saving, key=lambda finding: finding.cost_ns + finding.between_ns)
+    if best.rule == _LAUNCHES:
+        best = next((finding for finding in saving if finding.rule == _DOMINANT), best)
+    head, mark, rest = _split_action(_action(best.advice))
+    amount = "at most" if catalogue()["run"][best.rule].get("at_most") else "about"
+    saved = f"{amount} {units.brief_ns(best.cost_ns or best.between_ns)}"
+    if best.saving_share and not (best.cost_ns and best.between_ns):
+        of = "" if best.cost_ns else " between two steps"
+        saved += f"{of}, {units.brief_share(best.saving_share, 1)}"
+    elif best.between_ns:
+        saved += f" and {units.brief_ns(best.between_ns)} between two steps"
+    # One pair of brackets is enough.
+    action = f"{head[:-1]}; {saved})" if head.endswith(")") else f"{head} ({saved})"
+    return f" Biggest saving: {_lower_first(action)}{mark}{rest}."
+
+
+def _action(advice: str) -> str:
+    """The first sentence of an advice, which is one action."""
+    return advice.partition(". ")[0].removesuffix(".")
+
+
+_AFTER_ACTION = re.compile(r"; |(?<!\)): ")
+
+
+def _split_action(sentence: str) -> tuple[str, str, str]:
+    """The action, and what explains it."""
+    match = _AFTER_ACTION.search(sentence)
+    if match is None:
+        return sentence, "", ""
+    return sentence[: match.start()], match[0], sentence[match.end() :]
 
 
 # -- how near a run comes to what its device can do ------------------------------------------------
@@ -334,15 +395,15 @@ def efficiency_sentences(efficiency: Efficiency) -> Iterator[str]:
     step = efficiency.step
     if step is None:
         return
-    ideal, length = sum(step.ideal_ns.values()), units.duration_ns(step.step_ns)
+    ideal, length = sum(step.ideal_ns.values()), units.brief_ns(step.step_ns)
     unit = _unit(efficiency, step)
     if efficiency.peaks is not None and ideal:
         compute = step.ideal_ns[MATRIX] + step.ideal_ns[VECTOR]
-        ideal_text = f"speed of light: {units.duration_ns(ideal)} of the {length} {unit} takes"
-        memory = units.duration_ns(step.ideal_ns[MEMORY])
+        ideal_text = f"speed of light: {units.brief_ns(ideal)} of the {length} {unit} takes"
+        memory = units.brief_ns(step.ideal_ns[MEMORY])
         yield (
-            f"{ideal_text} ({units.duration_ns(compute)} bound by arithmetic, "
-            f"{memory} by memory), at the {_told_peaks(efficiency.peaks)}"
+            f"{ideal_text} ({units.brief_ns(compute)} compute-bound, "
+            f"{memory} memory-bound), at the {_peaks_text(efficiency.peaks)}"
         )
     needed = step.matrix_flop - step.recomputed_flop
     tflops = 1e9 * needed / step.step_ns / _TERA
@@ -366,7 +427,7 @@ def _unit(efficiency: Efficiency, step: StepEfficiency) -> str:
     return f"{'a step' if marked else 'the recording'}{per_device}"
 
 
-def _told_peaks(peaks: DevicePeaks) -> str:
+def _peaks_text(peaks: DevicePeaks) -> str:
     """Whose peaks they are, and which of them were measured or given."""
     text = "" if peaks.device == USER_PEAKS else "published peaks of "
     text += _cut_name(peaks.device)
@@ -399,10 +460,10 @@ def notes_of(efficiency: Efficiency) -> Iterator[str]:
     yield line + (f"; of the rest {', '.join(missing_parts)}" if missing_parts else "")
     unknown = _largest_unknown(efficiency)
     if unknown:
-        yield f"not modelled are mostly {unknown}"
+        yield f"mostly not modelled: {unknown}"
     in_steps = efficiency.step_modelled_share
     if not efficiency.has_step_time:
-        yield "no MFU: how long a step takes cannot be told from this recording"
+        yield "no MFU: this recording does not show how long a step takes"
     elif step is None and in_steps is not None and in_steps < MIN_MODELLED:
         line = f"no MFU: only {units.share(in_steps, 1)} of the kernel time of steps is modelled"
         mostly = max((why for why in times if why in _TRY), default="", key=lambda why: times[why])
@@ -410,7 +471,7 @@ def notes_of(efficiency: Efficiency) -> Iterator[str]:
         helps = _TRY[mostly] if graphs and mostly else _LINKS if mostly else ""
         yield f"{line}; {helps}" if helps else line
     if efficiency.peaks is None:
-        yield f"no roofs: {efficiency.choice.reason}"
+        yield f"no roofline: {efficiency.choice.reason}"
     elif step is not None and step.mfu is None:
         lost = [
             name or "?" for name in step.matrix_flop_by_precision if not _has_peak(efficiency, name)
@@ -431,7 +492,7 @@ _WHY = {
     NO_FORMULA: "has no formula",
     NO_SHAPES: "has no shapes",
     NO_CALL: "was launched by no recorded call",
-    UNTOLD: "has arguments that do not tell",
+    UNTOLD: "has arguments that do not determine it",
 }
 
 
@@ -439,7 +500,7 @@ _LINKS = "keep the ids that link launches to device work (correlation, External 
 _TRY = {
     NO_FORMULA: "--formulas FILE says what operators of your own do",
     NO_SHAPES: "record shapes: record_shapes=True",
-    NO_CALL: "graphs do not tell their operators: record without them",
+    NO_CALL: "graphs hide their operators: record without them",
 }
 
 
@@ -456,9 +517,7 @@ def _own_formulas(efficiency: Efficiency) -> Iterator[str]:
     for name in efficiency.formulas.rows if efficiency.formulas else ():
         if "*" in name or flop_counts.get(name):
             continue
-        why = (
-            "gives no figure for what it was given" if name in flop_counts else "is of no call here"
-        )
+        why = "gives no figure for its arguments" if name in flop_counts else "matches no call here"
         yield f"the formula of {name} {why}"
 
 
@@ -471,11 +530,11 @@ def _doubtful(efficiency: Efficiency, total: float) -> Iterator[str]:
     counted = agreement(efficiency.modelled)
     if counted is not None and counted[1] < _AGREES:
         other, calls = units.share(1 - counted[1], 1), units.count_noun(counted[0], "calls")
-        yield f"the profiler counted other operations for {other} of {calls}"
+        yield f"the profiler counts a different number of operations for {other} of {calls}"
     assumed = operator_efficiency(efficiency).filter(pl.col("assumed") != "")
     part = float(assumed["device_ns"].sum())
     if part > _MIN_ASSUMED * total:
-        yield f"{units.share(part, total)} of it rests on what was assumed, as the table says"
+        yield f"{units.share(part, total)} of it rests on assumptions (column assumed)"
 
 
 def _left_out(efficiency: Efficiency) -> Iterator[str]:
@@ -485,8 +544,8 @@ def _left_out(efficiency: Efficiency) -> Iterator[str]:
     left = float(table.filter(pl.col("name").is_in(_PRODUCTS)).select(lost).sum().item() or 0.0)
     total = float(table["step_ns"].sum())
     if left > _MIN_NAMED * total:
-        line = f"{units.share(left, total)} of the kernel time multiplies matrices"
-        yield f"{line} and is not modelled: the real MFU is higher"
+        line = f"{units.share(left, total)} of the kernel time is matrix products"
+        yield f"{line} that are not modelled: the real MFU is higher"
 
 
 def _clock_note(efficiency: Efficiency, step: StepEfficiency) -> Iterator[str]:
@@ -504,7 +563,7 @@ def _clock_note(efficiency: Efficiency, step: StepEfficiency) -> Iterator[str]:
         return
     if abs(at_clock.mfu / step.mfu - 1) > _CLOCK_TOLD:
         share = units.share(at_clock.mfu, 1)
-        yield f"at the clock it ran at, {hz / 1e9:.2f} GHz in the mean, MFU is {share}"
+        yield f"at its mean clock of {hz / 1e9:.2f} GHz, MFU is {share}"
 
 
 def _largest_unknown(efficiency: Efficiency) -> str:
@@ -539,7 +598,7 @@ def _above(efficiency: Efficiency) -> Iterator[str]:
     odd = rows.filter(pl.col("roof_pct") > _ODD_PCT)
     if float(odd["device_ns"].sum()) > _MIN_NAMED * float(rows["device_ns"].sum()):
         yield (
-            f"{units.count_noun(odd.height, 'rows')} of the table are above their roofs: "
+            f"{units.count_noun(odd.height, 'rows')} of the table are above their roofline: "
             "tensors came "
             "from a cache, or the peak is not that of this device, clock or precision"
         )
@@ -550,10 +609,10 @@ def _above(efficiency: Efficiency) -> Iterator[str]:
         yield (
             f"{which} is above 100 %: the device is not the one whose peak was taken, ran above "
             "the clock of that peak, computes in another precision (tf32), or skips work "
-            "(sparsity, masks); --device and --peaks say better"
+            "(sparsity, masks); --device and --peaks choose others"
         )
     if step.mbu is not None and step.mbu > _ABOVE:
-        yield "MBU is above 100 %: tensors stay in the cache between operators, and never move"
+        yield "MBU is above 100 %: tensors stay in the cache between operators"
 
 
 def _amount(flop: float) -> str:

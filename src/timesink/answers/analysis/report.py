@@ -35,7 +35,7 @@ from timesink.analyses.replay.own_clock import (
     own_clock,
     own_timeline,
 )
-from timesink.analyses.steps import average_step, find_steps, within_steps
+from timesink.analyses.steps import find_steps, within_steps
 from timesink.analyses.work import REGISTERED, FormulaRegistry
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency
@@ -94,12 +94,12 @@ class RooflineOptions:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Analysis:
-    """Everything known about one trace, or a set of ranks, computed when it is asked for.
+    """Everything known about one trace, or a set of ranks, computed on demand.
 
     >>> import timesink
     >>> analysis = timesink.analyze(timesink.sample())
     >>> analysis
-    <Analysis of unet_train.pt.trace.json.gz, 2 steps: 92... % of each step of about ...>
+    <Analysis of unet_train.pt.trace.json.gz, 2 steps: GPU-bound: the GPU is busy 9... %...>
     >>> analysis.table("kernels").height > 0
     True
     """
@@ -229,40 +229,40 @@ class Analysis:
 
     @property
     def clock_note(self) -> str:
-        """On which clock times are, and how that is known; nothing where both are alike."""
+        """The step time as recorded and the profiler overhead in it; empty where both are alike."""
         clock = self.own_clock
         if self.trace.metadata.extra.get(CLOCK_KEY) == CORRECTED:
             return "times are without profiler overhead, as they were exported"
         if self.fitness.fit == "no":
             return ""
         if not clock.is_known:
-            lead = (
-                "" if clock.why == _OF_RANKS else "times are as recorded, with profiler overhead: "
-            )
-            return f"{lead}{clock.why}"
+            recorded_with = "times are as recorded, with profiler overhead"
+            if clock.why == _OF_RANKS:
+                recorded_with = "ranks are compared as recorded"
+            return f"{recorded_with}: {clock.why}"
         if not tells_clocks_apart(clock):
             return ""
         times = self.step_time
-        corrected, recorded = map(units.duration_ns, (times.corrected_ns or 0.0, times.recorded_ns))
-        source = "measured"
+        corrected_ns, recorded_ns = times.corrected_ns or 0.0, times.recorded_ns
+        corrected, recorded = map(units.brief_ns, (corrected_ns, recorded_ns))
+        source, bounds = "measured", ""
         if clock.source != MEASURED:
-            source = f"estimated, {interval(clock, times.corrected_ns or 0.0, times.recorded_ns)}"
+            source = "estimated"
+            bounds = f", 95 % interval {interval(clock, corrected_ns, recorded_ns)}"
         outside = f"; {clock.outside}" * bool(clock.outside)
-        steps = find_steps(self.trace)
-        subject = "the one step takes" if int(steps["complete"].sum()) == 1 else "a step takes"
-        subject = subject if steps["marked"].any() else "all this takes"
         if self.clock == RECORDED:
-            without = f"{corrected} without profiler overhead ({source})"
-            return f"times are as recorded: {subject} {recorded}, {without}{outside}"
-        lengths_text = f"{subject} {corrected} ({source}), {recorded} as recorded"
-        return (
-            f"times are without profiler overhead: {lengths_text}; --clock recorded shows "
-            f"these{outside}"
-        )
+            without = f"{corrected} without profiler overhead ({source}{bounds})"
+            return f"times are as recorded: {recorded}; {without}{outside}"
+        cost_ns = recorded_ns - corrected_ns
+        overhead = f"{units.brief_ns(cost_ns)} of it is profiler overhead ({source})"
+        if cost_ns < 0:
+            overhead = f"{units.brief_ns(-cost_ns)} less than without the profiler ({source})"
+        without = f"; without it {corrected}{bounds}" * bool(bounds)
+        return f"{recorded} as recorded; {overhead}{without}{outside}"
 
     @property
     def headline(self) -> str:
-        """The answer in a sentence: of a set of ranks, stragglers come first."""
+        """The answer in a sentence: of a set of ranks, the straggler comes first."""
         straggler_text = "" if self.ranks is None else straggler_headline(self.ranks)
         return straggler_text or self.rank_headline
 
@@ -271,12 +271,11 @@ class Analysis:
         """The answer about the trace in detail."""
         if self.timeline is self.trace:
             return headline(self.trace, self.findings)
-        recorded = average_step(self.trace).get("total_ns", 0.0)
-        return headline(self.timeline, self.findings, clock=self.own_clock, recorded_ns=recorded)
+        return headline(self.timeline, self.findings, clock=self.own_clock)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What costs time and what to try, the gravest first."""
+        """What costs time and what to try, the most severe first."""
         if refusing_damage(self.fitness) is not None:
             return ()
         other_findings = list(proven_findings(self.timeline, self.efficiency))
@@ -286,8 +285,7 @@ class Analysis:
             other_findings = [
                 finding for finding in other_findings if finding.rule != "exposed-communication"
             ]
-        # Of equally grave ones a rank that holds up all the others comes before what each of them
-        # could do better.
+        # Of equally severe ones, a straggler comes before what each rank could do better.
         return tuple(
             sorted(
                 (*held_up, *other_findings), key=lambda finding: SEVERITIES.index(finding.severity)
@@ -439,7 +437,7 @@ class Analysis:
         return f"<p><b>{escape(self.headline)}</b></p>" + "".join(t._repr_html_() for t in tables)
 
 
-_OF_RANKS = "ranks are compared as recorded: profiler overhead on one rank delays the others"
+_OF_RANKS = "profiler overhead on one rank delays the others"
 BOTH_CLOCKS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "operators": (("name", "input_dims", "call_stack"), ("host_self_ns", "host_total_ns")),
     "modules": (("id", "parent_id", "name"), ("host_self_ns", "host_total_ns")),
@@ -448,8 +446,8 @@ BOTH_CLOCKS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
 
 
 _NO_BOTTLENECK = (
-    "What the bottleneck is cannot be told from this recording. This is the chain of what it "
-    "holds, as recorded."
+    "This recording does not show the bottleneck. The table is the chain of the recorded work, as "
+    "recorded."
 )
 _OF_DEVICE_WORK = ("kernels", "kernel-launches", "launch-sites")
 """Tables of how long device work takes, which is the same on both clocks."""

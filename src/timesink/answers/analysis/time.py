@@ -40,7 +40,7 @@ from timesink.output.numbers import number_text
 _STEP = parts_of("steps")
 _UNMARKED = Absent("no steps are marked", "call step() of the profiler after each one")
 MAX_BARS = 200
-"""More than this cannot be told apart side by side."""
+"""More bars are not legible side by side."""
 
 
 def breakdown_section(run: Analysed) -> SectionResult:
@@ -49,7 +49,7 @@ def breakdown_section(run: Analysed) -> SectionResult:
         return None
     average, steps = average_step(run.trace), find_steps(run.trace)
     marked = steps.is_empty() or bool(steps["marked"][0])
-    title = "Where a step goes" if marked else "Where the time goes"
+    title = "Step time by part" if marked else "Time by part"
     if not average.get("total_ns"):
         return Empty("breakdown", title, NO_STEPS)
     about = columns_of("steps")
@@ -79,15 +79,14 @@ def steps_section(run: Analysed) -> SectionResult:
 
 
 PATH_KINDS = parts_of("critical-path")
-_ONE_THING = ("communication", "host", "data_loading", "hand_over")
 _MIN_SHARE_SHOWN = 0.01
-"""Of a step: what decides less is not named."""
+"""Of the critical path: smaller parts are not named."""
 
 
 def critical_path_section(run: Analysed) -> SectionResult:
-    """Which chain of work and waits decides how long a step takes, by kind and name."""
+    """The critical path: the chain of work and waits that decides the step time."""
     marked = bool(find_steps(run.trace)["marked"].any())
-    title = "What decides a step" if marked else "What decides how long it takes"
+    title = "Critical path of a step" if marked else "Critical path"
     if not run.analysis.fitness.answers(CRITICAL_PATH):
         return None
     played = run.analysis.played
@@ -96,14 +95,13 @@ def critical_path_section(run: Analysed) -> SectionResult:
         if run.brief and find_steps(run.trace).height:
             return Section("critical-path", title, (Text(sentence(NO_PATH)),))
         return Empty("critical-path", title, NO_PATH)
-    first, *other_parts = (
-        f"{PATH_KINDS[kind].words} {'decide ' * (not place)}{units.share(ns, cycle)}"
+    shares = (
+        f"{PATH_KINDS[kind].words} {units.share(ns, cycle)}"
         for place, (kind, ns) in enumerate(kinds.items())
         if not place or ns >= _MIN_SHARE_SHOWN * cycle
     )
-    line = f"{first[0].upper()}{first[1:]} of it{''.join(f', {part}' for part in other_parts)}."
-    if next(iter(kinds)) in _ONE_THING:
-        line = line.replace("decide", "decides", 1)
+    line = f"{', '.join(shares)}."
+    line = f"{line[0].upper()}{line[1:]}"
     if run.brief:
         return Section("critical-path", title, (Text(line),))
     parts = tuple(
@@ -111,7 +109,7 @@ def critical_path_section(run: Analysed) -> SectionResult:
     )
     bar = Parts("The critical path of a step", "time_ns", cycle, parts)
     tables = [run.table(view) for view in ("critical-path", "critical-path-modules")]
-    lead = f"{line} What is not on this path could be faster without a step being shorter."
+    lead = f"{line} Work outside this path can become faster without making a step shorter."
     blocks: tuple[Block, ...] = (bar, *(table for table in tables if table.rows))
     return Section("critical-path", title, blocks, lead)
 
@@ -144,9 +142,8 @@ def _steps_sentence(run: Analysed) -> str:
         return "no steps"
     if not all_steps["marked"][0]:
         what = "" if run.clock == "own" else "recorded "
-        unmarked_text = (
-            f"no steps are marked; the {what}{units.duration_ns(int(lengths_ns[0]))} count as one"
-        )
+        length = units.duration_ns(int(lengths_ns[0]))
+        unmarked_text = f"no steps are marked; the {what}{length} count as one step"
         return unmarked_text + _repetitions(run)
     left = ~all_steps["complete"].to_numpy()
     cut = int((left & cut_steps(run.trace)).sum())
@@ -182,7 +179,7 @@ _ANCHOR = 48
 # -- devices ---------------------------------------------------------------------------------------
 
 
-_DID, _IDLE = "What {} did, from its first activity to its last", "Why {} was idle during the steps"
+_DID, _IDLE = "Time of {}, from its first activity to its last", "Idle time of {} by cause"
 
 _BUSY = ("utilisation", "any_activity", "sm_efficiency", "occupancy_pct", "tensor_core_ratio")
 
@@ -215,13 +212,13 @@ def devices_section(run: Analysed) -> SectionResult:
     return Section("devices", "Devices", tuple(blocks), "; ".join(lines))
 
 
-_TOLD_APART, _OTHERWISE = 0.005, 0.05
-"""How far shares of the steps may be from those with the gaps between them unsaid; and how far
-from those of the time a device worked in at all."""
+_MIN_APART_STEPS, _MIN_APART_SPAN = 0.005, 0.05
+"""How far the busy share of the whole window may be from that inside steps, and from that between
+the first and the last activity, before the other one is shown too."""
 
 
 def _device_line(word: str, row: Mapping[str, Any], span: Mapping[str, Any] | None) -> str:
-    """How busy a device was; also inside steps, and where it worked, where that is not alike."""
+    """How busy a device was; also inside steps and where it worked, where that differs."""
     about = columns_of("devices")
     phrases = [
         f"{about[name].title} "
@@ -230,11 +227,11 @@ def _device_line(word: str, row: Mapping[str, Any], span: Mapping[str, Any] | No
         if row[name] is not None or name == "utilisation"
     ]
     in_steps, steps_ns = row["within_steps"], row["steps_ns"]
-    if in_steps and abs(in_steps - (row["utilisation"] or 0.0)) >= _TOLD_APART:
+    if in_steps and abs(in_steps - (row["utilisation"] or 0.0)) >= _MIN_APART_STEPS:
         inside, steps = units.share(in_steps, 1), units.duration_ns(steps_ns)
         phrases.append(f"kernels {inside} of the steps ({steps}) without the gaps between them")
     within = span["busy_ns"] / span["span_ns"] if span and span["span_ns"] else None
-    if within is not None and abs(within - (row["any_activity"] or 0.0)) >= _OTHERWISE:
+    if within is not None and abs(within - (row["any_activity"] or 0.0)) >= _MIN_APART_SPAN:
         length = units.duration_ns(span["span_ns"]) if span else ""
         share = units.share(within, 1)
         phrases.append(f"busy {share} of the {length} from its first activity to its last")
@@ -242,9 +239,9 @@ def _device_line(word: str, row: Mapping[str, Any], span: Mapping[str, Any] | No
 
 
 def _work_line(word: str, row: Mapping[str, Any], span: Mapping[str, Any] | None) -> str:
-    """What of a device's work was recorded, where nobody can tell how idle it was."""
+    """The recorded work of a device whose idle time is unknown."""
     line = f"{_device(word, row['device'])}: {units.duration_ns(span['busy_ns'] if span else 0)}"
-    return f"{line} of work were recorded; how idle it was cannot be told"
+    return f"{line} of recorded work; this recording does not show how idle it was"
 
 
 def _picture(title: str, word: str, frame: pl.DataFrame, view: str) -> Block:
@@ -273,7 +270,7 @@ def _device(word: str, number: int | None) -> str:
 
 
 _MAX_WORKERS = 64
-"""Workers beyond this are told by tables."""
+"""Beyond this, workers are in tables only."""
 
 
 def workers_section(run: Analysed) -> SectionResult:
@@ -283,14 +280,19 @@ def workers_section(run: Analysed) -> SectionResult:
         return Empty("workers", "Workers", NO_COMMUNICATION)
     tables = (run.table("collective-statistics"), run.table("workers"))
     if not run.analysis.is_set:
-        lead = "Of a single worker nobody can tell how long it waited."
+        lead = "Waiting times need the recordings of all workers."
         return Section("workers", "Workers", tables, lead)
     # Steps come by worker, in the order of ranks.
     means = mean_over_steps(steps, "transfer_ns", "waiting_ns")
     if means.height > _MAX_WORKERS:
         return Section("workers", "Workers", tables)
     bars = _stacks("Communication of an average step", means, "worker", parts_of("workers"))
-    return Section("workers", "Workers", (bars, *tables), "Who waits least is mostly waited for.")
+    return Section(
+        "workers",
+        "Workers",
+        (bars, *tables),
+        "The worker that waits least is usually the one the others wait for.",
+    )
 
 
 def overlap_section(run: Analysed) -> SectionResult:
@@ -300,7 +302,7 @@ def overlap_section(run: Analysed) -> SectionResult:
     if not steps["communication_ns"].sum():
         return Empty("overlap", title, NO_COMMUNICATION)
     parts = steps.with_columns(pl.col("computation_ns", "communication_ns") - pl.col("overlap_ns"))
-    bars = _stacks("Steps by what went on", parts, "name", parts_of("overlap"))
+    bars = _stacks("Steps by activity", parts, "name", parts_of("overlap"))
     return Section("overlap", title, (bars,), _grouped_lead(steps.height))
 
 
@@ -308,7 +310,7 @@ _RATIOS = {
     "any_activity": ("{word} busy", "time with any work on the device, from first to last step"),
     "sm_efficiency": ("SM efficiency", "multiprocessors in use, from first to last step"),
     "occupancy_pct": ("Occupancy", "the profiler's estimate, weighted by kernel time"),
-    "tensor_core_ratio": ("Tensor cores", "part of the time of all kernels, as their names tell"),
+    "tensor_core_ratio": ("Tensor cores", "part of the time of all kernels, by kernel name"),
 }
 
 
@@ -317,13 +319,13 @@ _OF_TIME = ("any_activity", "sm_efficiency")
 
 
 def figures_section(run: Analysed) -> Section:
-    """Length of a step, how busy the device was, memory; what is not known stays unknown."""
+    """Length of a step, how busy the device was, memory; unknown figures stay unknown."""
     trace = run.trace
     length, steps = average_step(trace).get("total_ns"), find_steps(trace)
     marked = steps.height if steps.height and steps["marked"][0] else None
     step = Tile("Step", length, "time_ns", "mean of the complete steps")
     if steps.height and marked is None:
-        hint = "no steps are marked: all of it counts as one"
+        hint = "no steps are marked: the recording counts as one"
         step = Tile("All" if run.clock == "own" else "Recorded", length, "time_ns", hint)
     kernels = int((device_columns(trace)["kind"] == "kernel").sum())
     tiles = (
@@ -346,7 +348,7 @@ def _of_devices(trace: Trace, *, knows_idle: bool) -> Iterator[Tile]:
     for name, (label, meaning) in _RATIOS.items():
         mean: Any = rows[name].mean() if knows_idle or name not in _OF_TIME else None
         share = mean / 100 if name.endswith("_pct") and mean is not None else mean
-        unknown = "" if mean is not None else "; this recording does not tell"
+        unknown = "" if mean is not None else "; not in this recording"
         about = f"{meaning}{several}{unknown}"
         yield Tile(label.format(word=word), share, "share", about, share)
 
