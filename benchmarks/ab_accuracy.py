@@ -6,7 +6,7 @@
     python benchmarks/ab_accuracy.py simulate                both, from the kept noise: a table
     python benchmarks/ab_accuracy.py calibrate               the chances of `repeats.decide`
 
-A folder of noise holds runs of one program, made one after the other with
+A folder of noise holds runs of one program, made in order with
 `timesink record --plain-only` or `timesink ab`.  A simulated comparison draws its runs from
 stretches of these in their order, cycles as they were: levels, drift, tails and autocorrelation
 stay.  Which run of a pair is the new side is drawn; what is planted is a factor on its cycles.
@@ -48,7 +48,7 @@ _SEED = 23
 
 
 def keep_noise(folders: list[Path]) -> None:
-    """Keep the plain cycles of recorded runs, and the speed of the host beside them."""
+    """Keep the unprofiled steps of recorded runs, and the speed of the host beside them."""
     rows = []
     for folder in folders:
         for run in sorted(path.parent for path in folder.glob("*/run.json")):

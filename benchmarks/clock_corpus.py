@@ -46,7 +46,7 @@ PAIRS = {"whatif": WHATIF, "more_whatif": MORE_PAIRS, "last_whatif": FINAL_PAIRS
 WARM_CYCLES, BLOCK_CYCLES = (10, 20) if HAS_GPU else (1, 1)
 PLAIN_CYCLES = (50, 150) if HAS_GPU else (5, 5)
 PLAIN_S = 1.5
-"""Plain cycles take about so long, if that makes neither too few nor too many."""
+"""Unprofiled steps take about so long, if that makes neither too few nor too many."""
 LONGEST_S = 90
 STACK_CYCLES = 6
 ARCHITECTURES = """bart bert convnext distilbert electra gemma gpt2 gpt_neox llama mamba mistral
@@ -214,7 +214,7 @@ def facts(place: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def settled_us(place: Path) -> tuple[float, float]:
-    """A plain cycle: median of the later half of them, and of the better block."""
+    """A unprofiled step: median of the later half of them, and of the better block."""
     _, plain = facts(place)
     times_us = plain["plain_cycles_us"]
     return statistics.median(times_us[len(times_us) // 2 :]), min(plain["blocks_us"])

@@ -4,7 +4,7 @@
 
 Two recordings of which one replaces an operator wherever it comes.  Every figure is a whole
 process, imports included, in turn; the smallest of the rounds is taken.  The floor is unpacking and
-parsing the bytes of both files, one after the other; what comes beyond reading is what finding
+parsing the bytes of both files, in order; what comes beyond reading is what finding
 cycles, both programs, and their difference add to opening both.
 """
 

@@ -52,7 +52,7 @@ import json, pathlib, sys, ranks_scale
 print(json.dumps(ranks_scale.reduce(pathlib.Path(sys.argv[1]), int(sys.argv[2]))))
 """
 _SHARES = 8
-"""Pieces of a run for each core, so that none holds the others up."""
+"""Pieces of a run for each core, so that none delays the others."""
 
 
 def plan_of(ranks: int) -> Plan:

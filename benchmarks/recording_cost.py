@@ -1,14 +1,14 @@
 # ruff: noqa: SLF001 - what is fitted is nobody else's matter
-"""What recording a call costs the host, fitted to plain cycles, and how well that tells others.
+"""What recording a call costs the host, fitted to unprofiled steps, and how well that tells others.
 
     python benchmarks/recording_cost.py FOLDER...             fit, then leave every program out once
     python benchmarks/recording_cost.py FOLDER... --judge     tell with the table as it stands
 
-Folders hold recordings of `clock_corpus.py`: each with its plain cycles in run.json, and in
+Folders hold recordings of `clock_corpus.py`: each with its unprofiled steps in run.json, and in
 plain.json how fast the machine was in each cycle, plain or profiled, as a short loop tells it: of a
 shared machine cycles count at the speed that it had in the profiled ones, and recordings in which
 there are too few do not.  The costs of `analyses/replay/recording_costs.csv` are fitted to all of
-them; then, for every program, to those of all others, and its plain cycles are told from its
+them; then, for every program, to those of all others, and its unprofiled steps are told from its
 profiled ones alone.  Of a program that was recorded several times the middle counts.
 """
 
@@ -88,7 +88,7 @@ the middle half of the profiled ones may be."""
 
 
 def plain_us(place: Path, plain: Sequence[float], busy: float) -> float | None:
-    """A plain cycle at the speed the machine had in the profiled ones; None where none was.
+    """A unprofiled step at the speed the machine had in the profiled ones; None where none was.
 
     Where the host runs ahead of a device that is busy for longer than that, blocks of cycles tell
     that end with a wait for the device.

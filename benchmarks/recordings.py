@@ -42,7 +42,7 @@ HEADER = [
 
 @dataclass(frozen=True)
 class Round:
-    """One round; ratios are of times that were taken one after the other."""
+    """One round; ratios are of times that were taken in order."""
 
     floor: float
     first: float

@@ -39,7 +39,7 @@ def log_times(seed: int, share: float, seconds: float) -> np.ndarray:
 
 
 def rows_of(logs: np.ndarray) -> pl.DataFrame:
-    """Steps one after the other, as a watched program sends them."""
+    """Steps in order, as a watched program sends them."""
     took_us = 1e3 * STEP_MS * np.exp(logs)
     start_s = (np.cumsum(took_us) - took_us) / 1e6
     return pl.DataFrame({"job_name": "1.0", "start_ts": start_s, "duration_us": took_us})

@@ -131,7 +131,7 @@ def factors(base: Trace, changed: Trace) -> dict[str, str]:
 
 
 def cycles_us(place: Path, wanted_probe: float, busy: float) -> float | None:
-    """A plain cycle at a speed of the host; None where too few were."""
+    """A unprofiled step at a speed of the host; None where too few were."""
     timings = json.loads((place / "plain.json").read_text())
     cycles, probes = (np.array(timings[f"plain_{key}_us"]) for key in ("cycles", "probes"))
     if np.median(cycles) < busy:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import ismodule
@@ -26,25 +24,6 @@ NOUNS = {
 }  # fmt: skip
 """Words that end like an activity but name a thing, or are what everybody calls it."""
 
-PRIVATE_WORDS = {
-    "alike", "alone", "asked", "begun", "each", "found", "heard", "held", "kept", "known",
-    "lacking", "made", "meant", "one", "others", "own", "said", "shown", "told", "whole",
-}  # fmt: skip
-"""Words that say nothing about what a name holds: the noun of it is the name."""
-PRIVATE_WORDS_ALLOWED = {
-    ("analyses/work/convolution.py", "found"),
-    ("analyses/work/fused.py", "kept"),
-    ("analyses/work/layers.py", "kept"),
-    ("analyses/work/movement.py", "one"),
-    ("analyses/work/own_formulas.py", "whole"),
-    ("output/blocks.py", "told"),
-    ("output/blocks.py", "whole"),
-    ("recorder/folder.py", "whole"),
-    ("recorder/in_program.py", "whole"),
-    ("sources/watch_folder.py", "own"),
-}
-"""Names of arguments of operators, of public functions and of fields in files."""
-
 
 def test_a_class_name_is_used_once():
     homes = defaultdict(list)
@@ -61,27 +40,6 @@ def test_modules_are_named_after_things():
     assert doing == []
     vague = {"utils", "util", "common", "helpers", "misc", "base", "tools"}
     assert [str(file) for file, word in last.items() if word in vague] == []
-
-
-def test_private_words_are_no_names():
-    bound = {
-        (file.relative_to(PACKAGE).as_posix(), name)
-        for file, text in TEXTS.items()
-        for name in bound_names(ast.parse(text))
-    }
-    private = {(file, name) for file, name in bound if name.strip("_").lower() in PRIVATE_WORDS}
-    assert private - PRIVATE_WORDS_ALLOWED == set()
-
-
-def bound_names(tree: ast.Module) -> Iterator[str]:
-    """Names of variables, arguments, functions and classes."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield node.name
 
 
 def test_no_package_binds_the_name_of_a_file_in_it():

@@ -27,6 +27,10 @@ NOUNS = frozenset(
 )
 
 
+JSON_VALUES = frozenset({"plain cycles", "time plain cycles"})
+"""Values of JSON keys and of files, which stay as they are."""
+
+
 def bound_names(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -73,16 +77,26 @@ def phrases() -> list[str]:
 def texts() -> Iterator[tuple[str, str]]:
     """What people read: strings of the package, its tables of texts, pages, and labels in web/."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        docstrings = {
+            id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)
+        }  # of a command they are its help
+        for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield path.name, node.value
+                is_read = path.parent.name == "cli" or id(node) not in docstrings
+                if is_read and node.value not in JSON_VALUES:
+                    yield path.name, node.value
     for path in sorted(PACKAGE.rglob("*.csv")):
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.reader(file):
                 yield path.name, " ".join(row)
-    for folder, pattern in (("src", "*.toml"), ("docs", "*.md"), ("web/src", "*.ts*")):
+    for folder, pattern in (("docs", "*.md"), ("web/src", "*.tsx")):
         for path in sorted((ROOT / folder).rglob(pattern)):
-            yield path.name, path.read_text(encoding="utf-8")
+            # What stands in backticks or is no comment of TypeScript may be a key or a value.
+            yield path.name, re.sub(r"`[^`\n]*`", "", path.read_text(encoding="utf-8"))
+    for path in sorted(PACKAGE.rglob("*.toml")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        yield path.name, "\n".join(line for line in lines if not line.startswith("#"))
     yield "README.md", (ROOT / "README.md").read_text(encoding="utf-8")
 
 

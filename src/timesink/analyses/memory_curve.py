@@ -22,7 +22,7 @@ _PASSES = 20
 
 Each choice depends on the one before it, yet hardly ever on the choices far before.  So all are
 made at once, from the means of the runs before, and made again where the one before has changed.
-Only very regular lines need the choices one after the other.
+Only very regular lines need the choices in order.
 """
 
 

@@ -95,12 +95,12 @@ def _why_failed(facts: Mapping[str, Any], ended: ProgramEnd, *, timeline: bool) 
 
 
 def timed_run(run: AbRun, folder: Path) -> TimedRun | None:
-    """The plain cycles of a run; None where there are none."""
+    """The unprofiled steps of a run; None where there are none."""
     return next(iter(timed_runs(recorded_at(folder / run.folder), run.folder, run.side)), None)
 
 
 def runs_of(ab: AbRuns, folder: Path) -> list[TimedRun]:
-    """The plain cycles of all runs that are compared, in the order in which they ran."""
+    """The unprofiled steps of all runs that are compared, in the order in which they ran."""
     return [timed for run in ab.counted if (timed := timed_run(run, folder)) is not None]
 
 
@@ -125,7 +125,7 @@ class _StoppedError(Exception):
 
 
 _IN_A_ROW = 3
-"""So many failures of a side one after the other are no accident."""
+"""So many failures of a side in order are no accident."""
 _AT_FIRST = 2
 """So many where no run of the side has worked."""
 

@@ -250,7 +250,7 @@ def _overview(report: CycleReport) -> Table:
 
 
 def _lengths(run: CycleRun) -> Curves:
-    """How long the cycles of each process were, one after the other."""
+    """How long the cycles of each process were, in order."""
     parts = run.cycles.table.partition_by("pid", as_dict=True, maintain_order=True)
     lines = {pid or "-": part["end_ns"] - part["start_ns"] for (pid,), part in parts.items()}
     numbers = max((part["cycle"].to_list() for part in parts.values()), key=len, default=[])

@@ -39,7 +39,7 @@ class CycleSearch:
 
     @property
     def says_unit(self) -> bool:
-        """Whether the user says what a cycle is."""
+        """Whether the user says how steps are found."""
         return self.marker is not None or self.by is not None
 
 

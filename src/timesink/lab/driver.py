@@ -1,4 +1,4 @@
-"""All recordings of a lab, one after the other."""
+"""All recordings of a lab, in order."""
 
 from __future__ import annotations
 

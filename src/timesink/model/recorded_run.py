@@ -208,7 +208,7 @@ class RecordedRun:
 
     @property
     def asked_plain(self) -> bool:
-        """Whether plain cycles are all that was asked for."""
+        """Whether unprofiled steps are all that was asked for."""
         return self.cycles.asked == 0 and bool(self.cycles.plain)
 
     @property

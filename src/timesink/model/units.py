@@ -31,7 +31,7 @@ def count_noun(value: int, things: str) -> str:
 
 
 def join_names(names: Sequence[str], most: int = 6, between: str = ", ") -> str:
-    """Names one after the other, and how many there are beside the first ones."""
+    """Names in order, and how many there are beside the first ones."""
     text = between.join(names[:most])
     return f"{text} and {count(len(names) - most)} more" if len(names) > most else text
 
@@ -293,7 +293,7 @@ def unit_of(counter: str, largest: float | None = None) -> str | None:
     """The unit samples of a counter are in; None where it is not known.
 
     With the largest value seen, counters that are written as a fraction here and as percent there
-    are told apart.
+    are distinguished.
     """
     return _matching_unit("recorded", counter, largest)[1]
 

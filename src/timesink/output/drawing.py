@@ -41,7 +41,7 @@ BLACK = Colour("#1d2129", "#1d2129")
 _BLUES = ("#dbe7f5", "#a6c8e6", "#5f9fd0", "#2a6fae", "#0b3c75", "#06214a")
 _BLUES_ON_DARK = ("#22303f", "#27517a", "#2f77b0", "#5b9fd6", "#a5cdf0", "#eef6ff")
 RAMP_STEPS = 24
-"""Shades of a ramp: more would not be told apart."""
+"""Shades of a ramp: more would not be distinguished."""
 
 
 def ramp(part: float) -> Colour:

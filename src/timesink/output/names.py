@@ -1,4 +1,4 @@
-"""Names from recordings: visible, never taken for markup, short, and told apart."""
+"""Names from recordings: visible, never taken for markup, short, and distinguished."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LONG_NAME = re.compile(
 )
 """Names of this length, and parts of no path; paths only where they are twice as long."""
 _HEAD = 7
-"""Characters of the beginning that stay where names are told apart by what follows."""
+"""Characters of the beginning that stay where names are distinguished by what follows."""
 _WORD_START = re.compile(r"[A-Za-z0-9.]+$")
 
 

@@ -60,7 +60,7 @@ def lines_of(table: blocks.Table) -> Lines:
 
 
 def text_table(table: blocks.Table, width: int) -> RenderableType:
-    """The columns for which there is room, with names that are told apart.
+    """The columns for which there is room, with names that are distinguished.
 
     A table too wide for that is shown row by row, one column per line.
     """

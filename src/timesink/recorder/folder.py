@@ -185,7 +185,7 @@ class RecordPlan:
     plain_only: bool = False
     """No timeline: plain cycles to the end of the program, or with `stop` until they suffice."""
     device_events: bool = False
-    """Events of the device at the borders of plain cycles."""
+    """Events of the device at the borders of unprofiled steps."""
     watch: bool = False
     """No recording: every cycle is told to a watcher, who may order recordings."""
     preset: str = ""
@@ -276,13 +276,13 @@ MAX_PLAIN = 200_000
 
 
 def plain_files(control: Path, pid: int) -> tuple[Path, Path]:
-    """Where a process keeps its plain cycles, the older ones first."""
+    """Where a process keeps its unprofiled steps, the older ones first."""
     return control / f"{pid}.cycles.old", control / f"{pid}.cycles"
 
 
 @dataclass(frozen=True)
 class PlainTimes:
-    """The plain cycles of one process, in order, warm-up first."""
+    """The unprofiled steps of one process, in order, warm-up first."""
 
     cycles_ns: tuple[int, ...] = ()
     probe_ns: tuple[int | None, ...] = ()
@@ -296,7 +296,7 @@ class PlainTimes:
 
 
 def read_plain(control: Path, process: ProcessNotes) -> PlainTimes:
-    """What a process has left of its plain cycles."""
+    """What a process has left of its unprofiled steps."""
     rows: list[tuple[int, int | None, bool]] = []
     for path in plain_files(control, process.pid):
         with suppress(OSError):

@@ -240,7 +240,7 @@ def shift_counters(path: Path, offset: Offset, beside: Path) -> bool:
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 KILLED = "the program was killed before its recording was written"
 KILLED_PLAIN = "the program was killed"
-"""Plain cycles are written as they come."""
+"""Unprofiled steps are written as they come."""
 
 
 @dataclass(frozen=True)

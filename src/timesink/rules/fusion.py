@@ -130,7 +130,7 @@ def attention_not_fused(run: RoofedSteps) -> list[ShorterWork]:
 
 @dataclass(frozen=True, slots=True)
 class _Attention:
-    """The calls of one attention, one after the other."""
+    """The calls of one attention, in order."""
 
     calls: Sequence[Mapping[str, Any]]
     shape: str
@@ -335,7 +335,7 @@ def _from_to(lengths: pl.Series) -> str:
 
 
 def _chain_name(names: Sequence[str]) -> str:
-    """Operators one after the other, without what all of them begin with."""
+    """Operators in order, without what all of them begin with."""
     return units.join_names([name.removeprefix("aten::") for name in names], _MAX_NAMES, " + ")
 
 

@@ -373,7 +373,7 @@ def _calls_told(
 
 
 _TELLING = (WAIT, ALLOCATOR, OPERATOR, ANNOTATION, COPY, KERNEL)
-"""Sorts of calls whose numbers tell an edit, those that tell most first."""
+"""Call sites whose numbers tell an edit, those that tell most first."""
 
 
 def _counted_calls(

@@ -1,4 +1,4 @@
-"""Findings that only a replay can measure: single waits of the host, gaps between queued work.
+"""Findings that only a replay can measure: single waits of the host, idle gaps between queued work.
 
 A wait that comes once a step may be the bottleneck or cost nothing; that depends on what follows.
 """

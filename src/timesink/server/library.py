@@ -44,7 +44,7 @@ class TimelineSort:
     """Which timeline of a trace is meant."""
 
     on_program_clock: bool = False
-    """Whether it is on the program's own clock."""
+    """Whether it is on the clock without profiler overhead."""
     overlaid: bool = False
     """Whether what is drawn over it is there as well."""
 

@@ -76,7 +76,7 @@ class AbRun:
 
     @property
     def counts(self) -> bool:
-        """Whether its plain cycles are compared."""
+        """Whether its unprofiled steps are compared."""
         return not (self.failed or self.timeline or self.warm_up)
 
 

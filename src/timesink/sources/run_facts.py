@@ -143,7 +143,7 @@ def with_run(trace: Trace, file: RunFile) -> Trace:
 
 
 def plain_run_in(folder: Path) -> RunFile | None:
-    """The run of a folder that holds plain cycles and no timeline; None where there is one."""
+    """The run of a folder that holds unprofiled steps and no timeline; None where there is one."""
     file = run_file_in(folder) if folder.is_dir() else None
     if file is None or file.run is None or not file.run.plain_ns:
         return None

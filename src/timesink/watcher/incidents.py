@@ -110,7 +110,7 @@ def kind_of(phase: str, workload: Mapping[str, float]) -> str:
 
 
 def _sizes(workload: Mapping[str, float]) -> Mapping[str, float]:
-    """What workloads are told apart by: of sequences, how many there are and all they hold.
+    """What workloads are distinguished by: of sequences, how many there are and all they hold.
 
     How long each is, and how much of that was written, makes little difference beside.
     """

@@ -139,7 +139,7 @@ class Anatomy:
     cores: int | None = None
     """Processor cores of the host, where known."""
     from_timeline: bool = True
-    """False where only a behaviour table was there: parts are then put one after the other."""
+    """False where only a behaviour table was there: parts are then put in order."""
     cycles: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=CYCLE_SPANS))
     """Rows of `CYCLE_SPANS`: every cycle of known length."""
     host_spans: pl.DataFrame | None = None

@@ -423,7 +423,7 @@ def _part(function: str, function_class: str | None, device: str, anchor: str | 
 
 
 def _cut_to_length(length: Ints, durations: dict[Key, Ints]) -> dict[Key, Ints]:
-    """Parts one after the other, as far as the cycle lasts; what is left is idle."""
+    """Parts in order, as far as the cycle lasts; what is left is idle."""
     nothing = np.zeros(len(length), dtype=np.int64)
     if (_ON_CPU, None) in durations:
         launches = durations.get(("launch_gap", None), nothing)

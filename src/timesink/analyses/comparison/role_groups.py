@@ -4,7 +4,7 @@ The distance of two roles is that of the feature in which they differ most, and 
 feature is what is sure of the ratio of the two levels: the difference of the levels less
 `CERTAINTY` times its error and less what parts of one role differ by in that feature
 (`allowances`), never below zero.  So **1.0 means: in something they differ by at least a factor of
-two**, beyond what their cycles scatter, and 0 that nothing can be told apart.  The
+two**, beyond what their cycles scatter, and 0 that nothing can be distinguished.  The
 largest and not the mean, because a fault shows in few features: a clock at a fifth of its frequency
 is one among fifty.  Symmetric by its making; a feature that one role does not know is left out.
 """
@@ -112,7 +112,7 @@ class Exploration:
     distances: Floats
     """Symmetric, one row and column per role, in doublings (`distances`)."""
     threshold: float
-    """Distance from which roles are told apart."""
+    """Distance from which roles are distinguished."""
     threshold_reason: str
     clusters: tuple[Cluster, ...]
     """Largest first, then by the label of the representative."""

@@ -160,7 +160,7 @@ def difference(
 def _other_kinds(
     left: CountedCycles, right: CountedCycles, cycle_kinds: list[list[CycleKind]], names: SiteNames
 ) -> Iterator[CallChange]:
-    """Kinds of cycles that only one side has and that come evenly, by what its usual ones lack."""
+    """Step types that only one side has and that come evenly, by what its usual ones lack."""
     for which, (side, kinds) in enumerate(zip((left, right), cycle_kinds, strict=True)):
         for kind in kinds[1:]:
             if kind.partner is not None or len(kind.cycles) < 2 or kind.period is None:
@@ -206,7 +206,7 @@ def _one_way(
 def _other_frequency(
     left: CountedCycles, right: CountedCycles, cycle_kinds: list[list[CycleKind]], names: SiteNames
 ) -> Iterator[CallChange]:
-    """Kinds of cycles that both sides have and that come evenly, at another distance."""
+    """Step types that both sides have and that come evenly, at another distance."""
     for number, kind in enumerate(cycle_kinds[0]):
         if number == 0 or kind.partner is None:
             continue

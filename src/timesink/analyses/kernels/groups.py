@@ -188,7 +188,7 @@ class Strip:
 
 
 def strip(calls: pl.DataFrame, stretches: int, metrics: tuple[str, ...] = UTILISATIONS) -> Strip:
-    """The launches of one device one after the other, as means of equal stretches of their time.
+    """The launches of one device in order, as means of equal stretches of their time.
 
     A launch counts in every stretch it reaches into, by its time there.  Without any time there
     are no stretches.

@@ -328,7 +328,7 @@ def join_calls(
 
     Both are tables of `kernel_calls`; `steps` is the step of each row of the timeline, as
     `launch_origins` says.  Where it has steps, launches are looked for in one of them, so that
-    equal layers are told apart; several measured steps find their places in the same one.
+    equal layers are distinguished; several measured steps find their places in the same one.
     """
     counters, timed = numbered_launches(calls, timeline)
     sampling = sampling if sampling is not None and sampling.every > 1 else None

@@ -224,7 +224,7 @@ to six times as far apart by chance alone."""
 _MIN_APART_NS = 1_000
 _MAX_RANGES = 12
 _ASSUMED = "rank_assumed"
-"""Of one trace alone rank 0 is assumed; ranks of a set are told apart by their names."""
+"""Of one trace alone rank 0 is assumed; ranks of a set are distinguished by their names."""
 
 
 def set_notes(ranks: RankSet) -> Iterator[str]:
@@ -358,13 +358,13 @@ process_groups: Callable[[RankSet], pl.DataFrame] = attrgetter("analysis.groups"
 
 
 def rank_rows(ranks: RankSet) -> pl.DataFrame:
-    """One row per rank: what its time goes to, how long it waits and lets others wait."""
+    """One row per rank: what its time goes to, how long it waits and delays others."""
     table = _with_workers(ranks.analysis.ranks, ranks)
     return table if _has_steps(ranks) else table.clear()
 
 
 def straggler_rows(ranks: RankSet) -> pl.DataFrame:
-    """Ranks that hold the others up, the costliest first."""
+    """Ranks that delay the others, the costliest first."""
     rows = [
         {
             "rank": straggler.rank,

@@ -198,9 +198,9 @@ def _peers(calls: pl.DataFrame) -> Ints:
 
 
 def with_blame(calls: pl.DataFrame) -> pl.DataFrame:
-    """Collectives with `held_up_ns`: how long the rank, by its own doing, let the others wait.
+    """Collectives with `held_up_ns`: how long the rank, by its own doing, delay the others.
 
-    Only who comes last holds the others up, and only as far as it took longer than its peers did:
+    Only who comes last delays the others, and only as far as it took longer than its peers did:
     a rank that comes late because it had to wait elsewhere is to blame for nothing.  What a rank is
     late by stays with it until somebody waits for it, or it waits itself.
     """

@@ -27,7 +27,7 @@ def late_starts(calls: pl.DataFrame, ranks: Mapping[int, RankSummary]) -> pl.Dat
     """Waits for ranks whose recordings began later than those of others: `LATE_START_SCHEMA`.
 
     `calls` are matched collectives with waits.  Ranks that meet in every step are never a whole
-    step apart: who lets others wait longer than one of its own steps, in the first collective it
+    step apart: who delays others longer than one of its own steps, in the first collective it
     has, was not there because its profiler had not started.  What it took by itself before that
     collective is recorded, and is a wait for it.
     """

@@ -458,7 +458,7 @@ def _records(summary: RankSummary) -> pl.DataFrame:
 
 
 def _explode_tables(rows: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[int]]:
-    """The nested tables of several rows, one after the other, and where each of them ends."""
+    """The nested tables of several rows, in order, and where each of them ends."""
     nested = rows[name]
     lengths = nested.list.len()
     if not lengths.sum():

@@ -62,7 +62,7 @@ SCHEMA = {
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Which dependencies decided, one after the other, from the first to the last."""
+    """Which dependencies decided, in order, from the first to the last."""
 
     node: Ints
     by_need: Flags

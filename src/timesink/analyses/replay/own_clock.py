@@ -1,4 +1,4 @@
-"""The program's own clock: how long a cycle takes when nobody records it.
+"""The clock without profiler overhead: how long a cycle takes when nobody records it.
 
 Every recorded call costs the host something: before its start and after its end.  These costs are
 taken out of the threads, and the recording is played again.  Where cycles without the profiler were
@@ -90,7 +90,7 @@ class OwnClock:
 
     @property
     def is_known(self) -> bool:
-        """Whether there is an own clock at all."""
+        """Whether there is a clock without profiler overhead at all."""
         return self.own_ns is not None
 
     def bounds_of(self, length_ns: float, recorded_ns: float) -> tuple[float, float] | None:

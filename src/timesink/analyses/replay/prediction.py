@@ -73,7 +73,7 @@ class OwnProgram:
 
 @memoize_per_trace
 def program_of(trace: Trace) -> OwnProgram:
-    """The program of a recording, on its own clock where that is known."""
+    """The program of a recording, on the clock without profiler overhead where that is known."""
     clock, times = own_clock(trace), step_time(trace)
     played = recorded_play(trace) if clock.played is None else clock.played
     now = Scenario.of(trace, played)
@@ -153,14 +153,14 @@ class Prediction:
 
     @cached_property
     def path(self) -> pl.DataFrame:
-        """What decides a cycle: `kind`, `name` and `path_ns`, the largest first."""
+        """What decides the step time: `kind`, `name` and `path_ns`, the largest first."""
         return path_parts(self.scenario, self.played, self.cycle_ns)
 
 
 def predict(
     program: OwnProgram, changes: tuple[AskedChange, ...] = (), *, bounds: bool = True
 ) -> Prediction:
-    """The program with all of the changes, one after the other."""
+    """The program with all of the changes, in order."""
     scenario = _with_changes(program.now, changes)
     played = scenario.played()
     new = _scale_to_clock(program.cycle_ns, program.now, step_ns(scenario, played), changes)

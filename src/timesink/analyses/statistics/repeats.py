@@ -65,7 +65,7 @@ _MIN_TO_EXPLAIN = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimedRun:
-    """Plain cycles of one run of one side."""
+    """Unprofiled steps of one run of one side."""
 
     side: str
     """One of `SIDES`."""
@@ -96,7 +96,7 @@ class TimedRun:
 
 
 def timed_runs(recorded: RecordedRun | None, name: str, side: str = "") -> tuple[TimedRun, ...]:
-    """The plain cycles of a recorded run, where it has any.
+    """The unprofiled steps of a recorded run, where it has any.
 
     A recorder times those of one process; of several ranks these are not all of the run.
     """

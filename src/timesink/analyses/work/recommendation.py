@@ -32,7 +32,7 @@ class _Lookup:
     width: float
     """Elements of a row, on average."""
     weights: Tensor
-    """The tables, one after the other."""
+    """The tables, in order."""
     assumed: str
 
     @property

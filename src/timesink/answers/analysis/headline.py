@@ -341,7 +341,7 @@ _PRODUCTS = ("gemm", "attention", "convolution")
 _CLOCK, _CLOCK_TOLD = "device_clock", 0.03
 _LONGEST, _AGREES, _SMALL, _ODD_PCT = 48, 0.95, 0.001, 105.0
 _MIN_NAMED = 0.005
-"""Of the kernel time: what is less is not told apart."""
+"""Of the kernel time: what is less is not distinguished."""
 
 
 def efficiency_values(efficiency: Efficiency) -> dict[str, Any]:

@@ -76,14 +76,14 @@ CLOCKS = {"corrected": CORRECTED, "own": CORRECTED, "recorded": RECORDED}
 """Clocks as people call them; `own` is the word of JSON for times without profiler overhead."""
 """Times of the program by itself, or as its profiler has them."""
 _OVERHEAD = ("heavy_profiling", "profiler_overhead")
-"""Health that says what the own clock takes out."""
+"""Health that says what the clock without profiler overhead takes out."""
 _FOR_PANDAS = ("pandas", "pyarrow")
 """What Polars needs to make a pandas frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class RooflineOptions:
-    """What efficiency is told against, where the user says it."""
+    """What efficiency is compared with, where the user says it."""
 
     device: str | None = None
     peaks: str | None = None
@@ -485,7 +485,7 @@ def analyze(
     them where they are compared, by an `engine`: `"local"`, processes of this machine, or `"ray"`,
     a cluster.  `steps` keeps only some steps, e.g. `"5-8"`, `5` or `[5, 7]`.  The answer is on the
     program's own `clock`, without what recording costs, where that is known, or as `"recorded"`.
-    Efficiency is told against the published peaks of the device, or of another `device`, or
+    Efficiency is compared with the published peaks of the device, or of another `device`, or
     against `peaks` such as `"dram=4.0TB/s,bf16_tensor=790TFLOP/s"`; `formulas` is a file that
     says what operators of one's own compute and move.
 
@@ -605,7 +605,7 @@ def _with_cache(analysis: Analysis, recording: Recording, wanted: str | None) ->
 
 
 def _limits_of(analysis: Analysis) -> dict[str, Any]:
-    """What efficiency is told against: files of peaks and formulas may change."""
+    """What efficiency is compared with: files of peaks and formulas may change."""
     limits = analysis.limits
     peaks = choose_peaks(analysis.trace, device=limits.device, peaks=limits.peaks).peaks
     formulas_text = "" if limits.formulas is None else formula_text(limits.formulas)

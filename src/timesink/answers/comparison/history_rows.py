@@ -252,7 +252,7 @@ def _measure_run(folder: Path, reading: SideReadOptions) -> MeasuredRun:
 
 
 def _with_recorded(measured_run: MeasuredRun, recorded: RecordedRun) -> MeasuredRun:
-    """A run with what its recorder says; plain cycles tell its speed, where there are any."""
+    """A run with what its recorder says; unprofiled steps tell its speed, where there are any."""
     for timed in timed_runs(recorded, measured_run.name):
         cycles = len(timed.cycles_ns)
         measured_run = replace(

@@ -252,7 +252,7 @@ class Compared:
     full_pair: Pair | None = None
     """The pair of all devices, where `pair` holds the tables of one."""
     peaks: str | None = None
-    """What efficiency is told against, where the user says it."""
+    """What efficiency is compared with, where the user says it."""
     expected: Expectation | None = None
     """Of the second side, where somebody knows."""
 

@@ -176,7 +176,7 @@ def edits_blocks(change: ProgramChange | None, id_: str = "edits") -> Iterator[T
 def program_section(
     change: ProgramChange | None, top: int | None, sides: tuple[str, str], *, placed: bool = True
 ) -> Iterator[Section]:
-    """Both programs as a tree, for pages, and kinds of cycles where there are several.
+    """Both programs as a tree, for pages, and step types where there are several.
 
     `placed` says whether moments are those of one recording on either side.
     """
@@ -217,7 +217,7 @@ def _rest(change: ProgramChange) -> str:
 
 
 def kinds_block(change: ProgramChange, most: int | None = None) -> Table:
-    """Kinds of cycles, and how often each comes."""
+    """Step types, and how often each comes."""
     kinds = change.kinds[:most]
     values = {
         "kind": range(1, len(kinds) + 1),

@@ -36,7 +36,7 @@ _HEADING = re.compile(r"^(#+ )", re.MULTILINE)
 
 
 def comparison_md(comparison: Comparison) -> str:
-    """Every pair, one after the other; of many roles, who is alike and how the groups differ."""
+    """Every pair, in order; of many roles, who is alike and how the groups differ."""
     if comparison.exploration is not None:
         return _exploration_md(comparison, comparison.exploration)
     rank_reports = filter(None, [ranks_md(comparison)])

@@ -174,7 +174,7 @@ def _timed_runs(side: RepeatedSide) -> list[TimedRun | None]:
 
 
 def _plain(side: RunInput) -> TimedRun | None:
-    """The plain cycles of a run; None where its recorder timed none."""
+    """The unprofiled steps of a run; None where its recorder timed none."""
     place = place_of(side.path)
     if not isinstance(place, Path) or not place.exists():
         return None

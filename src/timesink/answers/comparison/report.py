@@ -109,7 +109,7 @@ class Comparison:
 
     @cached_property
     def diagnosis(self) -> Diagnosis | None:
-        """Why runs differ, all pairs read together; None where roles were only told apart."""
+        """Why runs differ, all pairs read together; None where roles were only distinguished."""
         if not self.pairs:
             return None
         diagnosis = self.pairs[0].diagnosis

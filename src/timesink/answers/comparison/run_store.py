@@ -283,7 +283,7 @@ def _common_value(side: Sequence[ProcessedRun], said_by: Callable[[RecordedRun],
 
 
 def _unit(run: RecordedRun) -> str | None:
-    """What a cycle is; whichever optimizer steps, it is its step."""
+    """How steps are found; whichever optimizer steps, it is its step."""
     by, name = run.cycles.by, run.cycles.name
     return f"{by} {name}" if by in _NAMED and name else by
 
@@ -411,7 +411,7 @@ def _from_file(source: RecordingRef, finding: CycleSearch) -> ProcessedRun | Fai
 
 
 def _plain_run(source: RecordingRef) -> ProcessedRun | Failure:
-    """Plain cycles of a run as behaviour in which nothing but their length was recorded."""
+    """Unprofiled steps of a run as behaviour in which nothing but their length was recorded."""
     file = run_file_in(source.path.parent)
     if file is None or file.run is None:
         return Failure(source, UnreadableError.empty(source.path))

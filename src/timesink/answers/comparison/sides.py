@@ -82,7 +82,7 @@ class RecordingRef:
     """Which cycles it holds, as its name says."""
     is_export: bool = False
     is_plain: bool = False
-    """Whether it is the description of a run without a timeline: plain cycles alone."""
+    """Whether it is the description of a run without a timeline: unprofiled steps alone."""
     trace: Trace | None = None
     """What was given opened."""
 
@@ -201,7 +201,7 @@ def find_side(path: Path, rank: int | None = None) -> RunInput:
 
 
 def is_plain_recording(folder: Path) -> bool:
-    """Whether a folder holds plain cycles of a whole run, and no timeline."""
+    """Whether a folder holds unprofiled steps of a whole run, and no timeline."""
     file = plain_run_in(folder)
     return file is not None and file.run is not None and bool(file.run.own_plain_ns)
 
@@ -342,7 +342,7 @@ _OF_COUNTERS = ("bad_counter_row", "unreadable_counters")
 
 @dataclass(frozen=True, slots=True)
 class CycleUnit:
-    """What a cycle is."""
+    """How steps are found."""
 
     method: str | None
     """How it was found (`cycles.METHODS`); None for a behaviour table, which does not say."""

@@ -84,7 +84,7 @@ def _plain(value: Any) -> Any:
 def diagnosis(diagnosis: Diagnosis | None) -> dict[str, Any]:
     """The verdict and all behind it; `docs/comparison_json.md` describes every key.
 
-    The same keys where nothing was diagnosed, as of many roles that were only told apart.
+    The same keys where nothing was diagnosed, as of many roles that were only distinguished.
     """
     if diagnosis is None:
         lists = (

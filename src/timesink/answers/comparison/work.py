@@ -111,7 +111,7 @@ class ComparisonWork:
         return join_cases(done, [error.message for error in failures]), roles
 
     def explored(self, run_sides: Sequence[sides.RunInput]) -> Comparison:
-        """Every role of every path, told apart by how it behaves."""
+        """Every role of every path, distinguished by how it behaves."""
         # Only many roles need this.
         from timesink.analyses.comparison.role_groups import explore  # noqa: PLC0415
 
@@ -299,7 +299,7 @@ def compare(
     `against` are runs of the new side, where all others are runs of the base; patterns stand for
     several.  A folder of `timesink ab` holds runs of both.
     One is a folder with both sides (`normal_perf_data` and `abnormal_perf_data`), or with several
-    such cases.  More, or `explore`, are roles to be told apart.  `pid` is one process, or two as
+    such cases.  More, or `explore`, are roles to be distinguished.  `pid` is one process, or two as
     `"1,2"` for base and new; `device` keeps the tables of one device, `cycle_type` the pairs of one
     sort of cycle: `prefill`, `decode`, `layer`, or `generic` for those without such a name.
     `marker`, `by` and `metric_map` are those of `timesink.behaviour`, for recordings.  `"@NAME"` is

@@ -175,7 +175,7 @@ class Overlay:
 
     levels: tuple[Level[MergedSlices], ...]
     pieces: PathPieces | None = None
-    """Of a path: one after the other."""
+    """Of a path: in order."""
 
 
 @memoize_per_trace

@@ -151,7 +151,7 @@ class Plan:
 
     @property
     def parts(self) -> int:
-        """Parts of a batch that go through the stages one after the other."""
+        """Parts of a batch that go through the stages in order."""
         return self.microbatches or self.pipeline
 
 
@@ -238,7 +238,7 @@ class LaunchedKernel:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A call of an operator: its children are made one after the other inside it."""
+    """A call of an operator: its children are made in order inside it."""
 
     name: str
     host_us: float

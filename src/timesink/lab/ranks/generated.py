@@ -123,7 +123,7 @@ class TraceSort:
 
 
 class Traces:
-    """Writes the traces of a run, one after the other."""
+    """Writes the traces of a run, in order."""
 
     def __init__(self, run: SimulatedRun) -> None:
         self.run = run
@@ -142,7 +142,7 @@ class Traces:
         return TraceSort(self._shape, stage, slow.extra_layers[stage], synced, tokens)
 
     def times_ns(self, rank: int) -> tuple[Ints, Ints]:
-        """Start and end of all lasting events on the rank's own clock, from the base time.
+        """Start and end of all lasting events on the rank's clock, from the base time.
 
         Behind them come the whole recording and the moments of its start and its end.
         """
@@ -282,7 +282,7 @@ def ranks_and_truth(plan: Plan) -> tuple[dict[int, Trace], Truth]:
 
 
 def tables_of(run: SimulatedRun, ranks: Iterable[int] | None = None) -> Iterator[tuple[int, Trace]]:
-    """The traces of all or some ranks, one after the other."""
+    """The traces of all or some ranks, in order."""
     traces = Traces(run)
     for rank in range(run.plan.ranks) if ranks is None else ranks:
         sort = traces.sort_of(rank)

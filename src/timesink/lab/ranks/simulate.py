@@ -1,6 +1,6 @@
 """A run, evaluated call by call for all ranks of a stage at once.
 
-The host makes calls one after the other; kernels of a stream run in order, not before they are
+The host makes calls in order; kernels of a stream run in order, not before they are
 launched; a collective starts on each rank when that rank is ready and ends together.  Waits are
 nowhere put in: they follow.
 """

@@ -158,7 +158,7 @@ class Counting:
 
     @property
     def is_timing(self) -> bool:
-        """Whether warm-up is over, and plain cycles count."""
+        """Whether warm-up is over, and unprofiled steps count."""
         return self._plain_since_ns is not None
 
     @property
@@ -246,7 +246,7 @@ class CycleEngine:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the profiler is on, or was; without one, whether plain cycles count."""
+        """Whether the profiler is on, or was; without one, whether unprofiled steps count."""
         is_timing = self.plan.plain_only and self._source is not None and self._source.is_timing
         return is_timing or self._window.stage not in (Stage.AHEAD, Stage.PREPARED)
 

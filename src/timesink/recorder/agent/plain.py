@@ -31,7 +31,7 @@ def probe_ns() -> int:
 
 
 class PlainCycles:
-    """The times of plain cycles, on disk four times a second: a program may be killed.
+    """The times of unprofiled steps, on disk four times a second: a program may be killed.
 
     All of it happens at the borders of cycles, and is no part of one.
     """
