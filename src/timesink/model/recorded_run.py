@@ -199,7 +199,7 @@ class RecordedRun:
     def why_no_calls(self) -> str:
         """Why a recording may have counters alone."""
         if self.asked_plain:
-            return "plain cycles were timed, and no timeline was asked for"
+            return "unprofiled steps were timed, without a timeline"
         if self.why_partial:
             return self.why_partial
         if self.uses_torch:

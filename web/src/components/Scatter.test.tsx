@@ -55,7 +55,7 @@ describe("points below roofs", () => {
         svg.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
       });
     expect(svg.getAttribute("aria-label")).toContain("2 points");
-    // Names of attributes of drawings are told apart by case.
+    // Names of attributes of drawings differ by case.
     expect(svg.getAttribute("tabindex")).toBe("0");
     press("ArrowLeft");
     expect(readout()).toContain(EVIL);
