@@ -121,4 +121,4 @@ def test_what_no_cause_explains_is_said_beside_the_first():
 
 def test_how_many_more_causes_made_cycles_longer():
     text = screen(failed_gate(why=slow_clock(causes=(clock_cause(), clock_cause()))))
-    assert "Cause (and 1 more)\n" in text
+    assert "Cause (largest of 2)\n" in text

@@ -67,7 +67,7 @@ def test_places_in_words():
         HostPlace(None, "a", "b").words,
     ]
     assert phrases == [
-        "after the last call of the cycle (cudaFree)",
+        "after the last call of the step (cudaFree)",
         "after the last operator of the cycle (aten::add)",
         "before the first call of aten::mm (cudaFree)",
         "inside aten::mm",

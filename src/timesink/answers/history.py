@@ -257,7 +257,7 @@ def history(name: str, *, store: str | Path | None = None, signal: str | None = 
     >>> with tempfile.TemporaryDirectory() as place:
     ...     _ = add_runs("main", [timesink.sample_runs()[0]], place, commit="0123abcd")
     ...     timesink.history("@main", store=place, signal="cycle_ns").headline
-    '@main has 1 row: 6 tell a change of times from noise, 2 a change of counts.'
+    '@main has 1 row: a change of times needs 6 rows, a change of counts 2.'
     """
     if signal is not None and signal not in HISTORY_SIGNALS:
         raise UsageError(

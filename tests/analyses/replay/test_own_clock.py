@@ -95,7 +95,7 @@ class TestEstimated:
     def test_costs_that_nothing_is_left_of_are_refused(self):
         clock = own_clock(filled_with(400))
         assert (clock.source, clock.own_ns) == ("none", None)
-        assert "under 20 % of the step would be left" in clock.why
+        assert "would leave less than 20 % of the step" in clock.why
 
     def test_a_recording_that_cannot_tell_says_why(self):
         late = [

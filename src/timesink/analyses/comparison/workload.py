@@ -254,13 +254,13 @@ def _anchors(base: ProcessSteps, new: ProcessSteps) -> str | None:
 def _other_program(
     base: ProcessSteps, new: ProcessSteps, work: CallsPerCycle, ratio: Ratio | None
 ) -> Iterator[str]:
-    agree = f"the {work.table.height} functions or families both have do not"
+    common = f"the {work.table.height} functions in both runs do different amounts of work per step"
     if ratio is not None:
-        agree = f"of {ratio.functions} functions or families both have, {ratio.agreeing}"
-    yield (
-        f"{base.label} and {new.label} do not run the same program: {agree} agree on how the work "
-        "per step relates."
-    )
+        common = (
+            f"only {ratio.agreeing} of the {ratio.functions} functions in both runs have the same "
+            "ratio of calls per step"
+        )
+    yield f"{base.label} and {new.label} run different programs: {common}."
     yield from _unmatched_remarks(base, new, work, "has nothing like")
     yield from filter(None, [_anchors(base, new)])
 

@@ -208,7 +208,7 @@ def _why_lines(why: Diagnosis | None) -> Iterator[_Lines]:
     is_longer = why.verdict == "regression"
     if slower:
         more_causes = len(slower) - 1
-        more = f" (and {units.count(more_causes)} more)" if more_causes else ""
+        more = f" (largest of {units.count(more_causes + 1)})" if more_causes else ""
         lines = _lines([_cause_line(slower[0])], 2, 5)
         rest = _lines([causes.unexplained_line(why)], 2, 2) if is_longer else ()
         yield (f"Cause{more}", *lines, *rest), 2

@@ -90,7 +90,9 @@ def _host_change(*, longer: bool, why: Diagnosis | None) -> str:
         return f"; {'' if of_it else f'{lead} '}{', and '.join(named)}."
     pace = [] if why is None else [pace for pace in why.paces if pace.device == HOST_DEVICE]
     if pace:
-        return f". Cause: {lower_first(pace[0].sentence)}"
+        # What a pace explains comes after what edits of the program do.
+        lead = "Beyond that, " if causes else "Cause: "
+        return f". {lead}{lower_first(pace[0].sentence)}"
     if causes:
         return "."
     return f". {_REPEAT.format(pace='slower' if longer else 'faster')}"

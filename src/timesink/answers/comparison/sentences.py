@@ -137,7 +137,9 @@ def _paces_left(why: Diagnosis | None, lines: Sequence[str]) -> list[str]:
     paces = () if why is None else why.paces
     joined = " ".join(lines).lower()
     rest = [pace.sentence for pace in paces if pace.sentence.lower() not in joined]
-    if why is None or why.verdict not in _LONGER or "Cause: " in " ".join(lines):
+    if why is not None and why.verdict in _LONGER and "Cause: " in " ".join(lines):
+        return [f"Beyond that, {lower_first(sentence)}" for sentence in rest]
+    if why is None or why.verdict not in _LONGER:
         return rest
     return [f"Cause: {lower_first(sentence)}" for sentence in rest[:1]] + rest[1:]
 
