@@ -91,7 +91,7 @@ def sample_runs() -> tuple[Path, Path]:
     """Paths of two bundled behaviour tables: a decode loop on one GPU, and with its clock lowered.
 
     >>> import timesink
-    >>> timesink.compare(*sample_runs()).headline.startswith("Cycles take 21.8 % longer")
+    >>> timesink.compare(*sample_runs()).headline.startswith("Regression: steps take 21.8 % longer")
     True
     """
     return _SAMPLES / "decode.behaviour.parquet", _SAMPLES / "decode_slow_clock.behaviour.parquet"

@@ -130,7 +130,7 @@ class TestShapes:
     def test_graphs_do_not_tell_them(self, shared_root: Path):
         text = _said_of(shared_root / "data/h200/traces/cuda_graph")
         assert "--with shapes" not in text
-        assert "whose replays do not tell their operators" in text
+        assert "so their operators are not known" in text
 
 
 def _said_of(path: Path) -> str:

@@ -68,7 +68,7 @@ def test_places_in_words():
     ]
     assert phrases == [
         "after the last call of the step (cudaFree)",
-        "after the last operator of the cycle (aten::add)",
+        "after the last operator of the step (aten::add)",
         "before the first call of aten::mm (cudaFree)",
         "inside aten::mm",
         "between a and b inside aten::mm",

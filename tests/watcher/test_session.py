@@ -316,7 +316,7 @@ def test_requests_that_cannot_be_met_are_refused(watch):
     assert "learns from the latest steps" in ask(watcher, "accept")["done"]
     assert "it is learning already" in ask(watcher, "accept")["refused"]
     pass_on(watcher, cycles, 10)
-    assert "not learned from the present steps, the model stays: not asked" in messages
+    assert "the model is unchanged, the present steps were not learned: not asked" in messages
     watcher._judge = None
     assert "it has not learned yet" in ask(watcher, "accept")["refused"]
     assert "off" in ask(watcher, "off")["done"]
@@ -392,7 +392,7 @@ def test_more_cycles_are_learned_from_once_unless_they_are_slow(
     assert [facts["last"] for facts in learned] == [last]
     assert watcher.desk.raised == 0
     assert any("learned once more from" in line for line in messages) is is_more
-    refused = "the model stays: they take 5 % longer (timesink watch accept)"
+    refused = "not learned: they take 5 % longer (timesink watch accept)"
     assert any(refused in line for line in messages) is not is_more
     watcher.end(None, lambda: False)
 

@@ -22,10 +22,10 @@ SOURCE = Path(__file__).resolve().parents[3] / "src"
 SAMPLING = """
 import os, sys
 from pathlib import Path
-from timesink.recorder.counter_probes import wanted
+from timesink.recorder.counter_probes import wanted_counters
 from timesink.recorder.counter_sampler import Sampler
 own = [os.getpid()]
-sampler = Sampler(Path(sys.argv[1]), wanted=wanted("all"), interval_ms=5, pids=lambda: own)
+sampler = Sampler(Path(sys.argv[1]), wanted=wanted_counters("all"), interval_ms=5, pids=lambda: own)
 sampler.start()
 sys.stdin.readline()
 """
