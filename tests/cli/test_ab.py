@@ -157,10 +157,10 @@ def test_the_answer_is_that_of_compare(run, once_ended, capsys: pytest.CaptureFi
     _report_result(ab, folder, gate_arguments(None))
     lines = capsys.readouterr().out.splitlines()
     compared = run("compare", folder).out.splitlines()
-    assert lines[0].startswith("Regression. Cycles take longer: 5.00 → 5.14 ms (+2.8 %, 99 %")
+    assert lines[0].startswith("Regression: steps take 2.8 % longer, 5.00 → 5.14 ms (99 %")
     assert lines[0] == compared[0]
-    assert "Cycle time over 5 runs a side" in lines
-    assert any(line.startswith("typical cycle ") for line in lines)
+    assert "Step time over 5 runs a side" in lines
+    assert any(line.startswith("typical step ") for line in lines)
     assert set(lines[:-1]) <= set(compared)
     assert lines[-1] == f"All runs are in {folder}.  Next: timesink compare {folder}"
 
@@ -224,7 +224,7 @@ def test_runs_that_are_gone_are_left_out(run, tmp_path: Path):
     rmtree(tmp_path / "base" / "03")
     output = run("compare", tmp_path).out
     assert "4 runs of base and 5 of new" in output
-    assert "runs that are gone, or damaged, are left out: base/03" in output
+    assert "missing or damaged runs are left out: base/03" in output
 
 
 def test_sides_are_not_told_apart_as_well(decline, tmp_path: Path):

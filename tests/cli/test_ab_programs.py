@@ -74,7 +74,7 @@ def test_a_slower_commit_is_found(repository: Path):
     )  # fmt: skip
     output, err = process.communicate()
     assert process.returncode == 3, err
-    assert output.startswith("Regression. ")
+    assert output.startswith("Regression: steps take ")
     assert output.endswith(f"Next: timesink compare {out}\n")
     assert "timesink: FAILED (no slowdown allowed)" in err
     assert f"base: {' '.join(command)}, commit " in err

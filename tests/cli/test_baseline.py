@@ -23,11 +23,11 @@ def test_from_saving_to_removing(run):
     saved = run("baseline", "save", "main", timesink.sample())
     assert saved.code == 0
     assert saved.out.startswith("Saved @main in ")
-    assert "2 cycles of 27." in saved.out
+    assert "2 steps of 27." in saved.out
     assert "timesink compare @main RUN" in saved.out
     assert run("baseline", "list").out.startswith("@main  ")
     outcome = run("baseline", "show", "@main")
-    assert "unet_train.pt.trace.json.gz: 2 cycles" in outcome.out
+    assert "unet_train.pt.trace.json.gz: 2 steps" in outcome.out
     assert run("baseline", "remove", "main").out == "Removed @main\n"
     assert run("baseline", "list").out.startswith("No baseline in ")
 
@@ -36,7 +36,7 @@ def test_from_saving_to_removing(run):
 def test_a_list_says_how_many_runs_an_entry_holds(run, tmp_path):
     runs = [write_recording(tmp_path / name) for name in ("first", "second", "third")]
     assert run("baseline", "save", "main", *map(str, runs)).code == 0
-    assert "3 runs, one kept in full: " in run("baseline", "list").out
+    assert "3 runs, one stored in full: " in run("baseline", "list").out
     assert run("baseline", "list", "--format", "json").json["baselines"][0]["timed_runs"] == 3
 
 

@@ -132,7 +132,8 @@ def test_sorts_of_cycles_are_those_of_the_comparison() -> None:
 def test_a_table_of_families_without_rows_says_so(run: Run, case: Path) -> None:
     for form in ("text", "csv"):
         outcome = run("compare", case, "--table", "families", "--format", form)
-        assert "All names meet" in (outcome.out if form == "text" else outcome.err)
+        output = outcome.out if form == "text" else outcome.err
+        assert "All function names match: none is in one run only." in output
 
 
 def test_csv_needs_a_pair(decline: Decline, tmp_path: Path) -> None:
@@ -173,7 +174,7 @@ def test_unequal_work_is_said_beside_a_table(run: Run, place: Path) -> None:
         ("x.csv", "Function Name,"),
         ("x.md", "## timesink: regression"),
         ("x.json", "{"),
-        ("x.txt", "Regression. Cycles take 32.8 % longer"),
+        ("x.txt", "Regression: steps take 32.8 % longer"),
         ("x.html", "<!doctype html>"),
     ],
 )
@@ -249,7 +250,7 @@ def test_a_folder_of_explored_roles(run: Run, roles: Path, tmp_path: Path) -> No
 
 def test_one_table_of_explored_roles(run: Run, roles: Path) -> None:
     text = run("compare", roles, "--table", "times").out
-    assert "Time per cycle, largest changes" in text
+    assert "Time per step, largest changes" in text
     assert "What changed" not in text
 
 

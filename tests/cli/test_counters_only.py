@@ -72,7 +72,7 @@ def test_info_scales_a_sample(tmp_path: Path, capsys, per: str, sampled: str, ti
     )
     assert main(["info", str(tmp_path / "calls.csv")]) == 0
     output = capsys.readouterr().out
-    assert f"4 kernel launches measured, which stand for {time}" in output
+    assert f"4 kernel launches measured, a sample that stands for {time}" in output
     assert f"{time} (estimated from a sample)" in output
     assert f"{sampled}\n" in output
 

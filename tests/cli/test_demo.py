@@ -19,7 +19,7 @@ def test_demo_prints_the_answers_and_writes_reports(
         (tmp_path / name).write_text(f"{GENERATOR}the page of an earlier demo is replaced")
     outcome = run("demo")
     assert outcome.code == 0
-    assert re.match(r"\d\d\.\d % of each step of about 2\d\.\d\d ms ", outcome.out)
+    assert re.match(r"GPU-bound: the GPU is busy \d\d % of each 2\d\.\d ms step\. ", outcome.out)
     assert "aten::convolution_backward" in outcome.out
     assert "459 kernels took 21.3 ms" in outcome.out
     assert "57.8 → 70.4 ms" in outcome.out

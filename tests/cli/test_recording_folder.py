@@ -105,7 +105,7 @@ def test_compare_says_what_weakens_its_verdict_and_follows_the_description(
     output = run("compare", usual, new).out
     assert "ended early" not in output
     assert "recorded with other" not in output
-    assert "cycles were recorded by" not in output
+    assert "steps were recorded by" not in output
     write_run(new, **INTERRUPTED)
     output = plain(run("compare", usual, new).out)
     assert "new: the recording ended early: interrupted, after 4 of 6 cycles" in output
@@ -121,7 +121,7 @@ def test_compare_says_what_was_recorded_otherwise(usual: Path, tmp_path: Path):
         tmp_path / "new", cycles=unit, versions={"torch": "2.12.0", "timesink": "2"}
     )
     notes = timesink.compare(usual, new).notes
-    assert "cycles were recorded by optimizer step in base, by function generate in new" in notes
+    assert "steps were recorded by optimizer step in base, by function generate in new" in notes
     assert "recorded with other versions: torch 2.11.0 → 2.12.0" in notes
 
 

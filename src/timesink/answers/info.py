@@ -150,7 +150,9 @@ def _launches_text(traces: Sequence[info_report.TraceInfo]) -> str:
         return f"{text} on {units.count_noun(len(times), 'devices')}"
     total = units.duration_ns(times[0].total_ns)
     sampled = any(sampling_of(trace.metadata) for trace in traces)
-    return f"{text}, a sample of about {total}" if sampled else f"{text}, {total} in all"
+    return (
+        f"{text}, a sample that stands for about {total}" if sampled else f"{text}, {total} in all"
+    )
 
 
 def facts(trace: info_report.TraceInfo) -> list[tuple[str, str]]:

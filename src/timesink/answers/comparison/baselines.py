@@ -261,10 +261,9 @@ def baseline_lines(baseline: baseline_store.Baseline) -> list[str]:
             if plain_run["mean_cycle_ns"] is None
             else f" of {brief_ns(plain_run['mean_cycle_ns'])}"
         )
-        cycles, *calls = (
-            count_noun(plain_run[kind], kind) for kind in ("cycles", "operators", "modules")
-        )
-        lines.append(f"  {plain_run['file']}: {rank}{cycles}{mean}, {', '.join(calls)}")
+        steps = count_noun(plain_run["cycles"], "steps")
+        calls = [count_noun(plain_run[kind], kind) for kind in ("operators", "modules")]
+        lines.append(f"  {plain_run['file']}: {rank}{steps}{mean}, {', '.join(calls)}")
     notes = (
         *baseline.side.notes,
         *dict.fromkeys(note for run in baseline.runs for note in run.notes),

@@ -168,11 +168,11 @@ _SLOW = 0.9
 _APART = 8
 """Runs further from the middle than so many usual distances do not fit into the picture."""
 _BEYOND = " Arrows are runs that do not fit, with their time."
-_LEAD = "Each run is one measurement; the 99 % interval holds what runs of one side differ by."
+_LEAD = "Each run is one measurement; the 99 % interval includes how much runs of one side differ."
 _FIGURES = {
-    "typical": "typical cycle",
-    "fast": "fast cycle (a tenth is faster)",
-    "mean": "mean of all cycles",
+    "typical": "typical step",
+    "fast": "fast step (a tenth is faster)",
+    "mean": "mean of all steps",
 }
 
 
@@ -183,7 +183,7 @@ def run_sections(plain: ComparedRuns | None, *, brief: bool) -> Iterator[Section
     ordered = sorted(plain.runs, key=lambda run: run.started_us)
     counts = plain.decision.runs
     many = " and ".join(map(str, dict.fromkeys(counts)))
-    title = f"Cycle time over {many} runs{' a side' * (len(set(counts)) == 1)}"
+    title = f"Step time over {many} runs{' a side' * (len(set(counts)) == 1)}"
     if brief:
         yield Section("runs", title, (_figures(plain.decision, "", ""),), _LEAD)
         return

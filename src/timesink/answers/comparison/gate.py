@@ -79,6 +79,7 @@ _OUR_WORDS = (
     "Steps ",
     "Step time ",
     "No certain ",
+    "No change ",
     "The program ",
     "The recorded ",
     "Not compared",
