@@ -350,10 +350,12 @@ def test_text_says_verdict_parts_causes_and_what_to_check(
     text = capfd.readouterr().out
     start = " ".join(text.splitlines()[:3])
     assert start.startswith(
-        "Regression. The recorded calls are the same. Device time per step: 1.74 → 7.01"
+        "The recorded calls are the same. Device time per step: 1.74 → 7.01 ms (4.0 x, "
     )
     assert (
-        start.index("Device time") < start.index("Cycles take 2") < start.index("First cause: GPU")
+        start.index("Device time")
+        < start.index("Regression: steps take 2")
+        < start.index("Cause: GPU clock")
     )
     titles = ("Where the change is", "Causes\n", "What to check next")
     places = [text.index(f"\n{title}") for title in titles]

@@ -136,7 +136,7 @@ class TestWhatItSays:
     def test_groups_of_many_processes(self):
         text = comment(comparison(exploration=sample_exploration()))
         assert text.startswith("## timesink: many processes\n")
-        assert "| group | roles |" in text
+        assert "| group | processes |" in text
 
     def test_the_whole_report_is_a_command_away(self):
         text = comment(comparison(two_runs()), None, "timesink", "compare", "a b", "c")

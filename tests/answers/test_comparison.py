@@ -36,7 +36,7 @@ def diagnosis_document(**parts: object) -> Document:
 
 class TestAnswer:
     def test_the_verdict_leads(self, slower: Document):
-        assert slower.headline.startswith("Regression. Cycles take ")
+        assert slower.headline.startswith("Regression: steps take ")
         assert slower.tone == "bad"
         assert [type(block) for block in slower.sections[0].blocks[:1]] == [Verdict]
 

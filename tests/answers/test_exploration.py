@@ -51,7 +51,7 @@ class TestText:
         text = lines(sample_exploration())
         place = text.index("Group 1 → group 2 (distance 9.26)")
         assert text[place + 1] == "p000 and p001"
-        assert text[place + 2].startswith("  Cycle")
+        assert text[place + 2].startswith("  No change in step time (701.7 → 697.2 ms")
         assert any("sm80_gemm_bf16_64x5 " in line for line in text[place:])
 
     def test_pairs_that_were_left_out_are_counted(self):
@@ -67,9 +67,9 @@ class TestText:
     def test_one_table_of_each_pair_can_be_asked_for(self):
         text = lines(sample_exploration(), top=2, table="times")
         assert any(
-            line.startswith("Time per cycle, largest changes (the first 2 of") for line in text
+            line.startswith("Time per step, largest changes (the first 2 of") for line in text
         )
-        assert not any(line.startswith("Roles") for line in text)
+        assert not any(line.startswith("Processes (") for line in text)
 
     def test_roles_that_are_all_alike_have_no_comparison(self):
         text = lines(single_cluster())

@@ -37,7 +37,7 @@ def test_many_ranks_are_put_together_and_the_odd_ones_come_first():
     # Of ranks that stand together the largest value is shown.
     among = next(values for ranks, values in rows.items() if 40_500 in ranks)
     assert among == (0.0, 0.0, 0.5)
-    assert note.startswith("17 ranks of 100 000 on their own, the costliest first")
+    assert note.startswith("17 ranks of 100 000 have a row each, the costliest first.")
 
 
 def test_even_if_most_are_odd_there_is_an_end():
@@ -51,4 +51,4 @@ def test_many_steps_are_put_together():
     columns, rows, note = heat_of(panel(caused_wait), set())
     assert len(columns) <= MAX_COLUMNS
     assert columns[rows[1,].index(3.0)] == "774 to 782"
-    assert note == "A column is 9 neighbouring steps of 1 000, with the largest value of them."
+    assert note == "A column stands for 9 of 1 000 steps, with their largest value."

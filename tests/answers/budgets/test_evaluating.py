@@ -271,7 +271,7 @@ def test_unequal_work_has_no_increase(slower, tmp_path):
     most, increase = budgets(tmp_path, text, comparison)
     assert (most.outcome, increase.outcome) == ("passed", "unjudged")
     assert increase.sentence.endswith(
-        "steps of the two runs do different work. One side has twice the layers."
+        "steps of the two runs do not do the same work. One side has twice the layers."
     )
 
 

@@ -96,7 +96,7 @@ def test_a_range_of_the_recorder_is_no_work_of_the_program(
 ):
     comparison = compare_ways(base, new)
     assert "train_step" not in functions(comparison)
-    assert any(note.startswith("cycles were recorded by") for note in comparison.notes)
+    assert any(note.startswith("steps were recorded by") for note in comparison.notes)
 
 
 def test_cycles_keep_their_own_mark(compare_ways: Callable[[str, str], Comparison]):

@@ -145,7 +145,7 @@ class TestUnevenCycles:
         uneven = compared_lengths(even_cycles(1.0), even_cycles(1.0, every_fifth=33e6))
         gate = gate_of(uneven, Limit(10.0))
         assert gate.exit_code == 1
-        assert "1.00 → 7.40 ms, 7.4 x" in gate.reasons[0]
+        assert "1.00 → 7.40 ms (7.4 x, 95 % interval " in gate.reasons[0]
         assert "Not decided: the estimate exceeds 10 %, but steps vary too much" in gate.reasons[0]
         assert "About 5 alternating runs each would decide: timesink ab --base" in gate.reasons[0]
 

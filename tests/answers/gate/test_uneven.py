@@ -129,7 +129,8 @@ def test_six_steps_that_are_all_longer_fail_and_say_so_with_one_interval():
     gate = gate_of(comparison, Limit(5.0))
     assert gate.outcome == "failed"
     (reason,) = gate.reasons
-    assert "95 % confidence interval: +5.6 to +1" in reason
+    assert "(95 % interval +5.6 to +1" in reason
+    assert reason.count("interval") == 1
     assert "All 6 new steps are longer than all 6 base steps (exact p = 0.002)." in reason
     assert "may be noise" not in comparison.headline
 
