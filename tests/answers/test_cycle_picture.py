@@ -45,9 +45,9 @@ def test_of_very_many_cycles_some_share_a_bar():
 def test_the_unit_suits_the_lengths():
     for length, unit in ((3e9, "s"), (3e6, "ms"), (3e3, "us"), (3.0, "ns")):
         shapes = cycle_picture([side("run", [length], USUAL)]).shapes
-        assert f"cycle time, {unit}" in [shape.text for shape in shapes if isinstance(shape, Label)]
+        assert f"step time, {unit}" in [shape.text for shape in shapes if isinstance(shape, Label)]
 
 
 def test_it_says_what_it_shows():
     drawn = cycle_picture([side("run", [2e6, 4e6], USUAL)])
-    assert drawn.description == "Length of every cycle: run (2 cycles, 3.00 ms on average)."
+    assert drawn.description == "Step times: run (2 steps, 3.00 ms on average)."

@@ -77,7 +77,7 @@ def cycle_picture(sides: Sequence[CycleBars]) -> draw.Drawing:
     ]
     upwards = frames[0].upwards(0, 1.08 * longest / scale)
     shapes: list[draw.Shape] = [
-        *draw.y_axis(frames[0], upwards, ticks, f"cycle time, {unit}", room=44)
+        *draw.y_axis(frames[0], upwards, ticks, f"step time, {unit}", room=44)
     ]
     phrases = []
     for frame, side in zip(frames, sides, strict=True):
@@ -90,12 +90,12 @@ def cycle_picture(sides: Sequence[CycleBars]) -> draw.Drawing:
         shapes += draw.grid(frame, upwards=[upwards(tick) for tick in ticks])
         shapes += _bars(frame, side, scale, upwards, across)
         shapes += _heading(frame, side)
-        shapes += draw.x_axis(frame, across, numbers or [1], "cycle")
+        shapes += draw.x_axis(frame, across, numbers or [1], "step")
         mean = units.brief_ns(side.mean_ns)
-        phrases.append(f"{side.name} ({units.count_noun(count, 'cycles')}, {mean} on average)")
-    about = f"Length of every cycle: {'; '.join(phrases)}."
+        phrases.append(f"{side.name} ({units.count_noun(count, 'steps')}, {mean} on average)")
+    about = f"Step times: {'; '.join(phrases)}."
     height = _TOP + _HEIGHT + _BOTTOM
-    return draw.Drawing(WIDTH, height, tuple(shapes), "Length of every cycle", about)
+    return draw.Drawing(WIDTH, height, tuple(shapes), "Step times", about)
 
 
 def _bars(
@@ -141,7 +141,7 @@ def split_blocks(role: ProcessSteps, split: CycleSplit, id_: str) -> Iterator[Bl
     lengths, slow = dict(cycles.iter_rows()), set(split.slow)
     if lengths and all(lengths.values()):
         colours = tuple(OTHER if cycle in slow else USUAL for cycle in lengths)
-        name = "all cycles, slow ones in orange" if slow else "all cycles"
+        name = "all steps, slow ones in orange" if slow else "all steps"
         bars = CycleBars(name, tuple(map(float, lengths.values())), colours, len(split.warm_up))
         yield picture(cycle_picture([bars]))
     sides = {
@@ -243,7 +243,7 @@ def run_picture(ordered: Sequence[TimedRun]) -> draw.Drawing:
 
     ticks = draw.nice_ticks(bottom, top, 6)
     shapes: list[draw.Shape] = [
-        *draw.y_axis(frame, upwards, ticks, f"cycle time, {unit}", room=44),
+        *draw.y_axis(frame, upwards, ticks, f"step time, {unit}", room=44),
         *draw.grid(frame, upwards=[upwards(tick) for tick in ticks]),
     ]
     places = {id(run): across(number) for number, run in enumerate(ordered, 1)}
@@ -271,9 +271,8 @@ def run_picture(ordered: Sequence[TimedRun]) -> draw.Drawing:
         for side in SIDES
     ]
     about = (
-        f"Cycle time of every run in the order they ran ({', '.join(phrases)}): a dot at the "
-        "typical "
-        "cycle, a line from fast to slow cycles, dashed the mean of neighbours."
+        f"Step time of every run in the order they ran ({', '.join(phrases)}): a dot at the "
+        "typical step, a line from fast to slow steps, dashed the mean of neighbours."
         f"{_BEYOND if any(isinstance(shape, draw.Polygon) for shape in shapes) else ''}"
     )
     return draw.Drawing(

@@ -135,7 +135,7 @@ def _share_line(change: EfficiencyChange, base: CycleEfficiency, new: CycleEffic
     if change.same_device:
         ideal = _once(units.brief_ns(efficiency.ideal_ns or 0.0) for efficiency in (base, new))
         cycle = _once(units.brief_ns(efficiency.cycle_ns) for efficiency in (base, new))
-        phrases.append(f"at the roofs of {devices[0]} a cycle would take {ideal} of {cycle}")
+        phrases.append(f"at the roofs of {devices[0]} a step would take {ideal} of {cycle}")
         return f"{', '.join(phrases)}."
     apart = f"Different devices, {devices[0]} → {devices[1]}: shares are of their own peaks"
     return f"{apart}: {', '.join(phrases)}." if phrases else f"{apart}."
