@@ -158,7 +158,10 @@ def test_one_dominant_operator_is_the_headline():
     kernels = [R(910, 5, c=1), K("gemm", 920, 50, c=1)]
     trace = read(STEP(1, 0, 1000), O("aten::attention", 0, 800), O("aten::mm", 900, 30), *kernels)
     assert headline(trace).startswith("Host-bound: the GPU is busy 5.0 % of the 1.00 ms step")
-    assert "run the set-up of aten::attention once, before the loop (at most 800.0 us, 80 %)." in headline(trace)
+    assert (
+        "run the set-up of aten::attention once, before the loop (at most 800.0 us, 80 %)."
+        in headline(trace)
+    )
 
 
 def test_advice_is_about_the_largest_reason_and_the_call_behind_it_is_named():

@@ -146,7 +146,10 @@ class TestAGraphThatIsReplayed:
             DATA / "h200/traces/cuda_graph", [change_of("remove sync:aten::item")]
         ).saving_ns
         assert first.gain_ns == pytest.approx(saved, rel=0.02)
-        assert "Biggest saving: read the value of aten::item after the loop or every few steps (at most " in analysis.headline
+        assert (
+            "Biggest saving: read the value of aten::item after the loop or every few steps "
+            "(at most " in analysis.headline
+        )
 
     def test_it_is_not_told_to_replay_graphs(self):
         for finding in analysis_of("h200/traces/cuda_graph").findings:
