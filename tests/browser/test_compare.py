@@ -46,7 +46,7 @@ def test_runs_in_turn_are_one_click_away(page: Page, site: str):
 
 def test_both_programs_are_a_tree_that_leads_to_their_timelines(page: Page, site: str):
     page.goto(f"{site}#/compare?base=ahead&new=reading")
-    edits = page.get_by_role("figure", name="Edits of the program")
+    edits = page.get_by_role("figure", name="Program changes, per step")
     expect(edits).to_contain_text("aten::item added", timeout=LONG)
     assert is_seen(edits)
     tree = page.get_by_role("treegrid", name="Calls of both programs")

@@ -24,7 +24,7 @@ OF_MATRICES = {"Input Dims": [[8192, 8192], [8192, 8192]], "Input type": [HALF, 
 
 
 def roofline(page: Page) -> Locator:
-    return page.get_by_role("application", name=re.compile("^Operators under the roofs"))
+    return page.get_by_role("application", name=re.compile("^Roofline of the operators"))
 
 
 def test_a_point_is_read_and_leads_to_its_operator(page: Page, site: str):

@@ -19,7 +19,9 @@ LATE = "Data loading in rank 13"
 
 
 def heat_map(page: Page) -> Locator:
-    return page.get_by_role("application", name=re.compile("^Wait caused, by rank and step"))
+    return page.get_by_role(
+        "application", name=re.compile("^Time the others waited for each rank, by step")
+    )
 
 
 def heatmap_text(page: Page) -> Locator:

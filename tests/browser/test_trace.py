@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.whole
 
 expect = pytest.importorskip("playwright.sync_api").expect
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Route
 
 KERNEL = "bn_bw_1C11"
 
@@ -33,7 +35,7 @@ def timeline(page: Page, site: str) -> Locator:
     drawn = page.get_by_role("application", name=re.compile("^Timeline"))
     expect(drawn).to_be_visible(timeout=LONG)
     expect(page.get_by_role("button", name="stream 7", exact=True)).to_be_visible(timeout=LONG)
-    # The last button comes when the clocks are known, and takes a line from the timeline.
+    # The last button comes when the clocks are known.
     overhead = page.get_by_role("button", name="Profiler overhead", exact=True)
     expect(overhead).to_be_visible(timeout=LONG)
     return drawn
@@ -80,7 +82,10 @@ def deep(runs: Path) -> Iterator[str]:
     """
     calls = [operator(f"call {n}", n, 100 - 2 * n) for n in range(30)]
     (runs / "deep").mkdir()
-    write(runs / "deep" / "trace.json", kineto(calls))
+    trace = write(runs / "deep" / "trace.json", kineto(calls))
+    # What was just written is shown as being recorded, in a line above the timeline.
+    recorded = time.time() - 3600
+    os.utime(trace, (recorded, recorded))
     yield "deep"
     shutil.rmtree(runs / "deep")
 
@@ -139,6 +144,30 @@ def test_the_panel_does_not_cover_what_was_clicked(page: Page, site: str, deep: 
     below = "([top, limit]) => document.querySelector('.scroller').scrollTop > top - limit"
     limit = panel["y"] - box["y"]
     page.wait_for_function(below, arg=[group + (row + 1) * height, limit])
+
+
+def test_the_timeline_stays_in_place_when_the_clocks_are_known(page: Page, site: str):
+    held: list[Route] = []
+    of_clocks = re.compile(r"/timeline/clock\?")
+    # Playwright marks functions it calls, which a method of a list does not allow.
+    page.route(of_clocks, lambda route: held.append(route))  # noqa: PLW0108
+    try:
+        # Without the first, a page that is there already goes on showing what it has.
+        page.goto("about:blank")
+        with page.expect_request(of_clocks, timeout=LONG):
+            page.goto(f"{site}#/run/unet/trace")
+        drawn = page.get_by_role("application", name=re.compile("^Timeline"))
+        before = drawn.bounding_box()
+        assert before is not None
+        overhead = page.get_by_role("button", name="Profiler overhead", exact=True)
+        expect(overhead).to_have_count(0)
+        for route in held:
+            route.continue_()
+        page.unroute(of_clocks)
+        expect(overhead).to_be_visible(timeout=LONG)
+        assert drawn.bounding_box() == before
+    finally:
+        page.unroute_all()
 
 
 def test_zoom_and_move_with_keys(page: Page, timeline: Locator):

@@ -71,8 +71,10 @@ export function Toolbar(props: ToolbarProps) {
 
 /** Switch of the clock, and buttons of overlays in the colours they are drawn in. */
 function OverlayButtons({ clock, withoutOverhead, overlays, run }: ToolbarProps) {
-  const { value } = clock;
+  const { value, error } = clock;
   const hasClock = value !== null && value.source !== "none";
+  // The place of what comes with the answer is kept: the timeline must not move under the pointer.
+  const isPending = value === null && error === null;
   return (
     <>
       <button
@@ -85,26 +87,28 @@ function OverlayButtons({ clock, withoutOverhead, overlays, run }: ToolbarProps)
         <span class="swatch path" />
         Critical path
       </button>
-      {hasClock && !withoutOverhead && (
-        <button
-          type="button"
-          class="button"
-          title={`Host time spent on recording: ${format("time_ns", value.recording_ns)} on all threads (R)`}
-          aria-pressed={overlays.includes("recording")}
-          onClick={() => run("recording")}
-        >
-          <span class="swatch recording" />
-          Profiler overhead
-        </button>
-      )}
-      {hasClock && (
-        <span title={clockText(value)}>
-          <Switch
-            label="Times"
-            options={CLOCKS}
-            chosen={withoutOverhead ? "own" : "recorded"}
-            onChoose={() => run("clock")}
-          />
+      {(hasClock || isPending) && (
+        <span class={isPending ? "clock-choice pending" : "clock-choice"}>
+          {!withoutOverhead && (
+            <button
+              type="button"
+              class="button"
+              title={`Host time spent on recording: ${format("time_ns", value?.recording_ns ?? 0)} on all threads (R)`}
+              aria-pressed={overlays.includes("recording")}
+              onClick={() => run("recording")}
+            >
+              <span class="swatch recording" />
+              Profiler overhead
+            </button>
+          )}
+          <span title={value ? clockText(value) : ""}>
+            <Switch
+              label="Times"
+              options={CLOCKS}
+              chosen={withoutOverhead ? "own" : "recorded"}
+              onChoose={() => run("clock")}
+            />
+          </span>
         </span>
       )}
       {value && !hasClock && (

@@ -41,7 +41,7 @@ from timesink.analyses.timeline.tracks import (
     rank_tracks,
     side_within,
 )
-from timesink.model.intervals import Ints
+from timesink.model.intervals import Ints, partially_overlapping
 from timesink.model.schema import FLOW_KINDS
 from timesink.model.trace import Trace
 
@@ -56,10 +56,8 @@ def stack_rows(track: Codes, start: Ints, end: Ints) -> Ints:
     for part in stretches_of(track):
         begin, finish = start[part], end[part]
         mine = depth_when_nested(begin, finish)
-        # Slices that start before the one before them on their row has ended.
-        order = np.argsort(mine.astype(np.int32), kind="stable")
-        over = (mine[order[1:]] == mine[order[:-1]]) & (begin[order[1:]] < finish[order[:-1]])
-        clashing: NDArray[np.intp] = order[1:][over]
+        # Nesting tells the rows; where slices cross, it does not.
+        clashing = np.flatnonzero(partially_overlapping(np.column_stack((begin, finish))))
         if len(clashing):
             # Rows one by one where slices cross; stretches apart from each other keep theirs.
             is_apart = np.ones(len(begin), dtype=np.bool_)
