@@ -77,7 +77,8 @@ def _walk(starts: list[int], ends: list[int]) -> list[int]:
     for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
         while holders and ends[holders[-1]] <= start:
             holders.pop()
-        row = next((placed[holder] + 1 for holder in reversed(holders) if ends[holder] >= end), 0)
+        # Below all that hold it: where slices cross, the last one need not be the lowest.
+        row = max((placed[holder] + 1 for holder in holders if ends[holder] >= end), default=0)
         while row < len(free_from) and free_from[row] > start:
             row += 1
         free_from.extend([start] * (row + 1 - len(free_from)))
