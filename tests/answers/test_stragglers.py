@@ -89,7 +89,7 @@ class TestManyRanksOfOneCause:
             late_rank(rank, "gpu_clock", f"{rank}.", cost_ns=1e6, share=0.1, steps=("3",))
             for rank in range(4)
         ]
-        (straggler,) = words.held_up(many, panel)
+        (straggler,) = words.straggler_groups(many, panel)
         assert straggler.evidence == ("0.", "Likewise ranks 1-3.")
         assert straggler.advice.endswith("and replace them if these stay low.")
 
@@ -173,11 +173,11 @@ def test_many_ranks_with_one_cause_are_told_together(late: Analysis):
     straggler = late_rank(8, "gpu_clock", "Slow.", cost_ns=2e6, share=0.05, steps=panel.steps[:2])
     many = [replace(straggler, rank=rank) for rank in range(8, 16)]
     other = replace(straggler, rank=3, id="slow_link", cost_ns=5e6)
-    first, second = words.held_up([other, *many], panel)
+    first, second = words.straggler_groups([other, *many], panel)
     # They are late in the same steps: what each costs is not added up.
     assert (second.title, second.cost_ns) == ("GPU clock in ranks 8-15", 2e6)
     assert first.title == "Slow link in rank 3"
-    assert words.held_sentence(second, panel).startswith(
+    assert words.straggler_sentence(second, panel).startswith(
         "Ranks 8-15 delay the others by 500.0 us per step (4.3 %), in 2 of 4 steps."
     )
 
@@ -186,7 +186,7 @@ def test_a_sentence_says_how_often_and_how_much():
     none = np.zeros((2, 4))
     panel = Panel(np.arange(2), tuple("1234"), none, none, none, {}, none, np.zeros(2))
     straggler = words.StragglerGroup("host_code", (3,), 6e6, 0.12, ("1", "2", "4"), ())
-    assert words.held_sentence(straggler, panel) == (
+    assert words.straggler_sentence(straggler, panel) == (
         "Rank 3 delays the others by 1.50 ms per step (12.0 %), in 3 of 4 steps."
     )
     assert words.StragglerGroup("slow_link", (3,), 0.0, 0.0, (), ()).advice == (

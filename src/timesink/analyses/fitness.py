@@ -67,7 +67,7 @@ BACKLOG, NOTHING = "starts_with_backlog", "nothing_recorded"
 NONE = -1
 MIN_LOST = 3
 """Fewer kernels may be those that were queued when the recording ended; a graph is a whole step."""
-MOSTLY = 0.5
+MIN_MAIN_SHARE = 0.5
 CLOCK_SKEW_NS = 20_000
 """Host and device clocks of HIP recordings are up to so far apart."""
 MIN_EARLY = 0.05
@@ -144,7 +144,7 @@ def _starts_with_backlog(trace: Trace) -> Iterator[Reason]:
         lost_ns = min(lost_ns, inside_ns)
         if lost_ns <= max(LONGEST_LAUNCH_NS, MIN_SHARE * _length_ns(trace)):
             return
-    if _after_waits_ns(trace) > MOSTLY * lost_ns:
+    if _after_waits_ns(trace) > MIN_MAIN_SHARE * lost_ns:
         return  # the clock of the device is late, not its work
     yield Reason(
         BACKLOG,
@@ -205,7 +205,7 @@ def _launches_without_work(trace: Trace) -> Iterator[Reason]:
     """Kernels and graphs that were launched and never ran; those of a capture do not run."""
     launched, is_captured, is_lost = _kernel_launches(trace)
     captured = int(is_captured.sum())
-    if captured > MOSTLY * len(launched):
+    if captured > MIN_MAIN_SHARE * len(launched):
         yield Reason(
             "captures_graphs",
             f"{units.count(captured)} of {units.count_noun(len(launched), 'launch calls')} were "
@@ -316,7 +316,7 @@ def _host_not_recorded(trace: Trace) -> Iterator[Reason]:
             _NO_STEP,
             {"after_host_us": after_ns / 1000},
         )
-    elif linked_ns < MOSTLY * total_ns:
+    elif linked_ns < MIN_MAIN_SHARE * total_ns:
         share = units.share(total_ns - linked_ns, total_ns)
         yield Reason(
             "launches_not_recorded",
@@ -386,14 +386,14 @@ def _idle_window(trace: Trace) -> Iterator[Reason]:
     begin, end = int(windows[0, 0]), int(windows[-1, 1])
     first, last = (int(np.clip(at, begin, end)) for at in (work.start.min(), work.end.max()))
     length_ns = end - begin
-    if first - begin + end - last <= MOSTLY * length_ns:
+    if first - begin + end - last <= MIN_MAIN_SHARE * length_ns:
         return
     host, kinds = host_columns(trace), host_kinds(trace)
     calls = event_ranges(host, kinds.among("operator", *LAUNCH_KINDS))
     ends = np.array([[begin, first], [last, end]])
     empty = ends[:, 1] - ends[:, 0] - intervals.coverage_within(calls, ends)
     empty_ns = int(empty.sum())
-    if empty_ns <= MOSTLY * length_ns:
+    if empty_ns <= MIN_MAIN_SHARE * length_ns:
         return
     where = "before the first" if empty[0] >= empty[1] else "after the last"
     yield Reason(

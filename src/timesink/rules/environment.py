@@ -244,7 +244,7 @@ _HOST_PARTS = {
     "disk_io": ("io", "data_loading", "idle"),
 }
 _LINKS, _TALKING = frozenset({"nvlink_contention", "network"}), "exposed_communication"
-_MOST_LISTED = 3
+_MAX_LISTED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -377,7 +377,7 @@ def _claims(
     counter = Evidence("counter", f"{anomaly.metric} of {anomaly.device}: {level_text}", **seen)
     order = sorted(rising, key=lambda growth: -growth.rise_ns)
     parts = list(dict.fromkeys(growth.component.partition("/")[0] for growth in order))[
-        :_MOST_LISTED
+        :_MAX_LISTED
     ]
     *most, last = (catalogue()["parts"][part]["longer"] for part in parts)
     what = f"{', '.join(most)} and {last}" if most else last
@@ -387,7 +387,7 @@ def _claims(
         f"{sentence} Meanwhile {what} took {took} per step.",
         advice,
         interval_ns=interval,
-        evidence=(counter, *case.evidence(rising_columns[:_MOST_LISTED], new)),
+        evidence=(counter, *case.evidence(rising_columns[:_MAX_LISTED], new)),
         device=anomaly.device,
     )
     demands = tuple(Demand(share * growth.rise_ns, (growth.component,)) for growth in rising)

@@ -29,7 +29,7 @@ _NEAR = 0.5
 """Part of the common change by which that of a function may differ and still keep the pace."""
 _NEARLY_ALL = 0.9
 """Part of the time of kernels that has to take longer: more work leaves some of them alone."""
-_MOST_FUNCTIONS, _LEAST_TOLD = 2 / 3, 0.001
+_MIN_MOVING_SHARE, _MIN_FUNCTION_SHARE = 2 / 3, 0.001
 """Part of the functions that have to move the same way, and which part of the host's time each of
 them has at least: "everywhere" is not a few long ones."""
 _MIN_KERNELS = 3
@@ -80,7 +80,7 @@ def _host_pace(
     if explained * change > 0 and abs(explained) >= _MIN_SHARE_AT_PACE * abs(change):
         return
     base, new = (side[is_host_work] for side in functions.times)
-    large = np.maximum(base, new) > _LEAST_TOLD * max(base.sum(), new.sum())
+    large = np.maximum(base, new) > _MIN_FUNCTION_SHARE * max(base.sum(), new.sum())
     is_even = (
         abs(factor - 1) >= _MIN_PACE
         and _share_near(functions.times, is_host_work, factor) >= _MIN_SHARE_AT_PACE
@@ -91,7 +91,7 @@ def _host_pace(
         if causes or abs(factor - 1) < _MIN_PACE:
             return
     moving = ((new - base) * (factor - 1) > 0)[large]
-    if not moving.size or float(moving.mean()) < _MOST_FUNCTIONS:
+    if not moving.size or float(moving.mean()) < _MIN_MOVING_SHARE:
         return
     # Beside the device the host's work did not show; where it now decides, all of it does.
     even = (factor - 1) * float(base.sum())

@@ -42,7 +42,7 @@ _NEARLY_ALL = 0.8
 _BACKED = 0.5
 """Part of what a place gained that its function must have gained too."""
 _MAX_PLACES = 4
-_FEWEST_TOLD, _LEAST_TOLD, _FENCE = 8, 0.001, 1.5
+_MIN_FUNCTIONS, _MIN_FUNCTION_SHARE, _FENCE = 8, 0.001, 1.5
 """Functions whose factors tell how far these scatter, and which part of the host's time each has at
 least; how many distances of the quartiles beyond these a factor lies apart (Tukey)."""
 
@@ -185,10 +185,10 @@ class HostPace:
         """
         functions = self.case.functions
         base, new = (side[self.candidates & functions.called_equally] for side in functions.times)
-        is_large = (base > _LEAST_TOLD * base.sum()) & (new > 0)
+        is_large = (base > _MIN_FUNCTION_SHARE * base.sum()) & (new > 0)
         mine = [side[:, column] for side in (self._base, self._new)]
         before, after = (float(side.mean()) for side in mine)
-        if is_large.sum() < _FEWEST_TOLD or before <= 0:
+        if is_large.sum() < _MIN_FUNCTIONS or before <= 0:
             return True
         low, high = np.quantile(np.log(new[is_large] / base[is_large]), (0.25, 0.75))
         return bool(after > before * np.exp(high + _FENCE * (high - low)))

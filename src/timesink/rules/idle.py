@@ -53,7 +53,7 @@ _MAX_TIME_DIFFERENCE = 0.01
 """How far its time may be from that of the table of operators and be called the same."""
 _MAX_NAMED = 4
 LOOKED_AT = 50
-_MOST_SHOWN = 3
+_MAX_SHOWN = 3
 
 _ON_DEVICE = ("kernel", "memcpy", "memset")
 _HOST_DID = {
@@ -424,7 +424,7 @@ def large_gaps(trace: Trace) -> list[Finding]:
         f"{'the steps' if steps.marked else steps.step_phrase}. The longest lasts "
         f"{units.brief_ns(longest_ns)}{where}, {meanwhile}.",
         per_step,
-        (evidence for *_, evidence in gaps[:_MOST_SHOWN]),
+        (evidence for *_, evidence in gaps[:_MAX_SHOWN]),
     )
 
 

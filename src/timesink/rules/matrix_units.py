@@ -20,7 +20,7 @@ from timesink.rules import make_finding
 from timesink.rules.case import Demand, DiagnosisCase, Ledger, by_change, largest_first
 
 _CAUSE = "precision_change"
-_MOST_SHOWN = 3
+_MAX_SHOWN = 3
 
 
 def settled_matrix_units(
@@ -71,7 +71,7 @@ def settled_matrix_units(
     if abs(sum(taken.values())) < case.least_ns:
         return
     is_tf32 = is_lost and all(
-        rounds_to_tf32(names[column]) for column in ranked_columns[0][:_MOST_SHOWN]
+        rounds_to_tf32(names[column]) for column in ranked_columns[0][:_MAX_SHOWN]
     )
     cause = make_finding(
         "causes",
@@ -79,7 +79,7 @@ def settled_matrix_units(
         f"{lead}: {took[0]} per step, {took[1]}.",
         advice="tf32" if is_tf32 else "advice",
         evidence=case.evidence(
-            [*ranked_columns[1][:_MOST_SHOWN], *ranked_columns[0][:_MOST_SHOWN]],
+            [*ranked_columns[1][:_MAX_SHOWN], *ranked_columns[0][:_MAX_SHOWN]],
             functions.new[:, products].sum(axis=1),
         ),
     )

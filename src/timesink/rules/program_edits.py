@@ -336,7 +336,7 @@ _KINDS = {
 """What is said of changes that are not at single places."""
 
 
-_MOST_TOLD = 2
+_MAX_CALLS_NAMED = 2
 """Names of calls in a sentence; of more, those whose calls take most."""
 
 
@@ -354,7 +354,7 @@ def _calls_told(
     """Calls as people say them, each once with how often it comes."""
     often = Counter(calls)
     names = list(often)
-    if len(names) > _MOST_TOLD:
+    if len(names) > _MAX_CALLS_NAMED:
         # What the outermost calls take, with all that is below them.
         parents = difference.sites["parent"].to_list()
         takes: dict[str, float] = defaultdict(float)
@@ -369,7 +369,7 @@ def _calls_told(
         call_label(name) if often[name] == 1 else f"{often[name]} x {call_label(name)}"
         for name in names
     ]
-    return join_names(words, _MOST_TOLD)
+    return join_names(words, _MAX_CALLS_NAMED)
 
 
 _TELLING = (WAIT, ALLOCATOR, OPERATOR, ANNOTATION, COPY, KERNEL)

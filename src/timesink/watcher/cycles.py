@@ -311,7 +311,7 @@ class CycleIntake:
 
 # The last minutes in buckets of a second, and the last seconds as medians.
 
-_MOST_POINTS = 900
+_MAX_POINTS = 900
 _RECENT_S = 10.0
 LEARNING = "learning"
 """What cycles are called that nothing is known of yet."""
@@ -383,7 +383,7 @@ class WatchedSeries:
             curve = self._counters.setdefault(name, {"t_s": [], "value": []})
             for values, new in zip(curve.values(), (at_s, value), strict=True):
                 values.append(new)
-                del values[:-_MOST_POINTS]
+                del values[:-_MAX_POINTS]
 
     def last_counters(self) -> dict[str, float]:
         return {name: curve["value"][-1] for name, curve in sorted(self._counters.items())}
@@ -462,11 +462,11 @@ class WatchedSeries:
                     bucket |= {name: before[name] for name in columns}
                 bucket["cycles"] += before["cycles"]
             buckets[at] = bucket
-            while len(buckets) > _MOST_POINTS:
+            while len(buckets) > _MAX_POINTS:
                 del buckets[next(iter(buckets))]
         now = int(time.time())
         self._workload[now] = medians(self.recent())
-        while len(self._workload) > _MOST_POINTS:
+        while len(self._workload) > _MAX_POINTS:
             del self._workload[next(iter(self._workload))]
 
     def _count(self, table: pl.DataFrame) -> None:

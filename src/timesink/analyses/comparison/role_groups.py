@@ -230,7 +230,7 @@ MAX = 1.0
 """What may be taken off at most: a role that changed half-way must not hide what others do."""
 _SHARE_PCT = 99.0
 """Share of the null pairs that must stay together."""
-_MOST_LABELS = 3
+_MAX_LABELS = 3
 
 
 def allowances(null: Floats) -> Floats:
@@ -259,11 +259,11 @@ def threshold_reason(null: Floats, features: Sequence[Feature], labels: Sequence
         label for label, far in zip(labels, self_difference, strict=True) if far >= THRESHOLD
     ]
     if unsteady:
-        reason += f"; {join_names(unsteady, _MOST_LABELS)} changed during the recording"
+        reason += f"; {join_names(unsteady, _MAX_LABELS)} changed during the recording"
     return reason
 
 
-MOST_PARTS = 3
+MAX_PARTS = 3
 """Differences in a sentence."""
 _MAX_DIFFERENCE = 0.05
 """Numbers that differ by less tell the same."""
@@ -395,7 +395,7 @@ def sentence(setting: Setting, base: int, second: int, candidates: tuple[Differe
             and isclose(difference.own, other.own, rel_tol=_MAX_DIFFERENCE, abs_tol=_MAX_DIFFERENCE)
             for other in mentioned
         )
-        if len(parts) < MOST_PARTS and not again:
+        if len(parts) < MAX_PARTS and not again:
             mentioned.append(difference)
             place = f" on {difference.device}" if difference.device else ""
             parts.append(

@@ -289,7 +289,7 @@ EXACT = 0.95
 """A pattern that holds this well needs no other explanation."""
 _PAUSE = 5.0
 """A cycle does not last over a pause of so many typical cycles."""
-_LEAST_KERNELS = 0.8
+_MIN_KERNEL_SHARE = 0.8
 """A last cycle with fewer kernels than this share of the usual was cut by the recording."""
 
 
@@ -381,7 +381,7 @@ def _cycles_of_cut(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Cycl
     end = np.where(end - start > _PAUSE * typical, reach, end)
     notes = []
     kernels = np.diff(np.append(places, len(sequence)))
-    if kernels[-1] < _LEAST_KERNELS * np.median(kernels[:-1]):
+    if kernels[-1] < _MIN_KERNEL_SHARE * np.median(kernels[:-1]):
         start, end = start[:-1], end[:-1]
         notes.append("the incomplete last step is left out")
     if places[0]:

@@ -331,7 +331,7 @@ def talks_on_host(name: str) -> bool:
 
 _MIN_WAIT_NS = 1_000_000
 _SAME_END_SHARE = 0.2
-_MOSTLY_WAITS = 0.7
+_MIN_WAITING_SHARE = 0.7
 """A thread that makes no call for a millisecond or more, of which a collective of another thread
 takes this share, and goes on about when that ends, waited for it, though no call says so."""
 
@@ -360,7 +360,7 @@ def waits_for_collectives(points: HostPoints) -> tuple[Floats, Ints]:
         intervals.merge(np.stack([calls.start[collectives], calls.end[collectives]]).T), spans
     )
     share = taken / length[long]
-    waits = is_met & (share >= _MOSTLY_WAITS)
+    waits = is_met & (share >= _MIN_WAITING_SHARE)
     part[long[waits]] = share[waits]
     by_end = collectives[np.argsort(calls.end[collectives], kind="stable")]
     awaited[long[waits]] = by_end[np.searchsorted(calls.end[by_end], nearest[waits])]

@@ -289,7 +289,7 @@ _MAX_KERNELS, _MAX_WAITS, _MAX_CALLS = 8, 6, 4
 _HALF = 0.5
 """What kernels without a known roof, copies from pageable memory and host code outside of calls are
 tried at."""
-_LEAST_BARE = 0.02
+_MIN_BARE_SHARE = 0.02
 """Host code outside of calls that decides less of a cycle is not tried."""
 _AT_ROOF = 0.95
 """Kernels that would take more than this share of their time at their roof are not tried."""
@@ -335,7 +335,7 @@ def _single_changes(base: Prediction, at_roof: Mapping[str, float]) -> Iterator[
     yield from _fewer_waits(base)
     yield from _fewer_copies(scenario)
     bare = base.path.filter(pl.col("kind") == "host", pl.col("name") == "")["path_ns"].sum()
-    if bare > _LEAST_BARE * base.cycle_ns:
+    if bare > _MIN_BARE_SHARE * base.cycle_ns:
         yield AskedChange("scale", "outside", factor=_HALF)
     if "unfused-optimizer" in traits:
         yield AskedChange("fuse", "op", "Optimizer.step")

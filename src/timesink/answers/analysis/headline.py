@@ -64,16 +64,16 @@ _MIN_BUSY = 0.0005
 _NO_BOUND = ("low-utilisation-unexplained", "low-utilisation-dependency-bound")
 """Rules about idle devices whose cause is not the host's time."""
 
-_LEAST_APART = 0.02
+_MIN_DIFFERENCE = 0.02
 """How far a recorded step may be from its corrected length, as a share, before it is mentioned."""
 
 
 def tells_clocks_apart(clock: OwnClock) -> bool:
     """Whether profiler overhead makes steps noticeably longer or shorter."""
     corrected_ns = clock.own_ns
-    return bool(corrected_ns) and abs(clock.recorded_ns - (corrected_ns or 0.0)) > _LEAST_APART * (
-        corrected_ns or 0.0
-    )
+    return bool(corrected_ns) and abs(
+        clock.recorded_ns - (corrected_ns or 0.0)
+    ) > _MIN_DIFFERENCE * (corrected_ns or 0.0)
 
 
 def interval(clock: OwnClock, length_ns: float, recorded_ns: float) -> str:

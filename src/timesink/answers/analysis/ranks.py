@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 from timesink.analyses.ranks import RankSet, set_notes
 from timesink.analyses.ranks.lateness import TIMES_NOISE, Panel, least_share
 from timesink.analyses.ranks.own_time import the_ranks
-from timesink.answers.analysis.held_up import StragglerGroup, cost_a_step, held_sentence, held_up
+from timesink.answers.analysis.straggler_text import (
+    StragglerGroup,
+    cost_a_step,
+    straggler_groups,
+    straggler_sentence,
+)
 from timesink.answers.analysis.tables import (
     Analysed,
     SectionResult,
@@ -95,7 +100,7 @@ def _notes_on(ranks: RankSet) -> tuple[list[str], list[str]]:
 def stragglers_section(ranks: RankSet, *, brief: bool = False) -> blocks.Section:
     """Stragglers, their causes and costs; or that there is none."""
     analysis = ranks.analysis
-    groups = held_up(analysis.stragglers, analysis.panel)
+    groups = straggler_groups(analysis.stragglers, analysis.panel)
     cards = tuple(_card(group, ranks) for group in groups[:MAX_CARDS])
     answer: blocks.Block = blocks.Causes(cards, "")
     if not cards:
@@ -120,7 +125,7 @@ def _heatmap(ranks: RankSet, *, brief: bool) -> blocks.Heatmap:
     analysis = ranks.analysis
     causes = {
         rank: group
-        for group in held_up(analysis.stragglers, analysis.panel)
+        for group in straggler_groups(analysis.stragglers, analysis.panel)
         for rank in group.ranks
     }
     rows, columns = (_BRIEF_ROWS, _BRIEF_COLUMNS) if brief else (MAX_ROWS, MAX_COLUMNS)
@@ -152,7 +157,7 @@ def _heatmap(ranks: RankSet, *, brief: bool) -> blocks.Heatmap:
 
 def _card(group: StragglerGroup, ranks: RankSet) -> blocks.CauseCard:
     first, *other_evidence = (*group.evidence, "")
-    sentence = f"{held_sentence(group, ranks.analysis.panel)} {first}".strip()
+    sentence = f"{straggler_sentence(group, ranks.analysis.panel)} {first}".strip()
     links = tuple(
         blocks.Link(f"rank {rank} in the table of ranks", "ranks", f"rank={rank}")
         for rank in group.ranks[:_MAX_LINKS]

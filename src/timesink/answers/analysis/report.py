@@ -48,9 +48,9 @@ from timesink.answers.analysis.headline import (
     step_values,
     tells_clocks_apart,
 )
-from timesink.answers.analysis.held_up import straggler_headline
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.analysis.step_choice import Steps, missing_steps, step_choice
+from timesink.answers.analysis.straggler_text import straggler_headline
 from timesink.answers.rank_reading import UnrelatedRunsError, open_set
 from timesink.answers.views import View, check_group, find_view
 from timesink.errors import TimesinkError, UnreadableError, UsageError
@@ -279,7 +279,7 @@ class Analysis:
         if refusing_damage(self.fitness) is not None:
             return ()
         other_findings = list(proven_findings(self.timeline, self.efficiency))
-        held_up = [] if self.ranks is None else stragglers(self.ranks)
+        straggler_groups = [] if self.ranks is None else stragglers(self.ranks)
         if self.ranks is not None and not self.fitness.answers(COMMUNICATION):
             # Of one rank alone, what it waits for a profiler to start looks like communication.
             other_findings = [
@@ -288,7 +288,8 @@ class Analysis:
         # Of equally severe ones, a straggler comes before what each rank could do better.
         return tuple(
             sorted(
-                (*held_up, *other_findings), key=lambda finding: SEVERITIES.index(finding.severity)
+                (*straggler_groups, *other_findings),
+                key=lambda finding: SEVERITIES.index(finding.severity),
             )
         )
 

@@ -16,7 +16,7 @@ from timesink.rules.communication import advice_on, odd_rank, why_late
 
 _TOGETHER = 3
 """More stragglers with one cause share one card."""
-_MOST_EVIDENCE = 5
+_MAX_EVIDENCE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class StragglerGroup:
         return advice_on(self.cause, the_ranks(self.ranks), several=len(self.ranks) > 1)
 
 
-def held_up(stragglers: Sequence[Finding], panel: Panel) -> list[StragglerGroup]:
+def straggler_groups(stragglers: Sequence[Finding], panel: Panel) -> list[StragglerGroup]:
     """Stragglers, the costliest first; many with the same cause together."""
     by_cause: dict[str, list[Finding]] = {}
     for finding in stragglers:
@@ -73,7 +73,7 @@ def _straggler_group(members: Sequence[Finding], panel: Panel) -> StragglerGroup
         tuple(sorted(member.rank for member in members)),
         *cost_together(members, panel),
         tuple(step for step in panel.steps if step in steps),
-        (*members[0].proofs[:_MOST_EVIDENCE], *likewise),
+        (*members[0].proofs[:_MAX_EVIDENCE], *likewise),
     )
 
 
@@ -82,7 +82,7 @@ def cost_a_step(group: StragglerGroup, panel: Panel) -> float:
     return group.cost_ns / max(len(panel.steps), 1)
 
 
-def held_sentence(group: StragglerGroup, panel: Panel) -> str:
+def straggler_sentence(group: StragglerGroup, panel: Panel) -> str:
     """Who delays the others, how often and how much."""
     verb = "delays" if len(group.ranks) == 1 else "delay"
     many, steps = len(group.steps), len(panel.steps)
@@ -99,7 +99,7 @@ def straggler_headline(ranks: RankSet) -> str:
 
     A rank that computes most, at no certain cost, is named as well.
     """
-    groups = held_up(ranks.analysis.stragglers, ranks.analysis.panel)
+    groups = straggler_groups(ranks.analysis.stragglers, ranks.analysis.panel)
     if not groups:
         return odd_rank(ranks)
     first = groups[0]
