@@ -1,6 +1,7 @@
 """Every answer users rely on, written to files: does a change of the code change one?
 
   python tests/outputs.py record FOLDER            ask every question, write each answer to a file
+  python tests/outputs.py record FOLDER --every 6  a sixth of the questions, the same ones each time
   python tests/outputs.py compare BEFORE AFTER     say which answers differ; exit code 1 if any does
 
 Needs the folder of real recordings: ../shared, or what TIMESINK_SHARED names.  Takes minutes.
@@ -44,6 +45,7 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import urlopen
+from zlib import crc32
 
 import polars as pl
 
@@ -204,10 +206,9 @@ PLUGIN/kernel(/table|)?group_by=Kernel"""
 # -- asking ----------------------------------------------------------------------------------------
 
 
-def all_tasks() -> list[Callable[[Path], None]]:
-    """Pieces of work, each of several questions."""
+def all_tasks(every: int = 1) -> list[Callable[[Path], None]]:
+    """Pieces of work, each of several questions; of questions that stand alone, one in `every`."""
     blocks = [
-        lines_of(IN_TURN),
         *(lines_of(OF_SOME_PATHS, path) for path in matching_files(SOME_PATHS)),
         *(lines_of(OF_PAIRS, pair) for pair in lines_of(PAIRS)),
         *(lines_of(OF_COUNTED, path) for path in matching_files(COUNTED)),
@@ -215,8 +216,10 @@ def all_tasks() -> list[Callable[[Path], None]]:
         *(lines_of(OF_EVERY_PATH, path) for path in matching_files("data/**/* samples/*")),
         lines_of(WRONG),
     ]
-    servers = [partial(ask_server, logdir) for logdir in LOGDIRS.split()]
-    return [*servers, *(partial(ask_commands, block) for block in blocks), ask_python]
+    drawn = [[line for line in block if crc32(line.encode()) % every == 0] for block in blocks]
+    drawn = [lines_of(IN_TURN), *filter(None, drawn)]
+    servers = [partial(ask_server, logdir) for logdir in LOGDIRS.split()[::every]]
+    return [*servers, *(partial(ask_commands, block) for block in drawn), ask_python]
 
 
 def matching_files(patterns: str) -> list[Path]:
@@ -433,7 +436,7 @@ def digest(text: str) -> str:
     return f"{len(text)} characters, SHA-256 {sha256(text.encode()).hexdigest()}"
 
 
-def record(folder: Path) -> int:
+def record(folder: Path, every: int) -> int:
     for name in [
         variable for variable in os.environ if re.match("TIMESINK_|RAY_|PYTHONDONT", variable)
     ]:
@@ -448,7 +451,7 @@ def record(folder: Path) -> int:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(WORKERS, context) as pool:
             enter_workshop(place)  # to list recordings
-            futures = [pool.submit(work, task, place, folder) for task in all_tasks()]
+            futures = [pool.submit(work, task, place, folder) for task in all_tasks(every)]
             wait(futures, return_when="FIRST_EXCEPTION")
             pool.shutdown(cancel_futures=True)
             for future in futures:
@@ -485,7 +488,9 @@ def first_difference(before: Path, after: Path) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description="See the first lines of this file.")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("record").add_argument("folder", type=Path)
+    recording = commands.add_parser("record")
+    recording.add_argument("folder", type=Path)
+    recording.add_argument("--every", type=int, default=1, help="ask one question in so many")
     comparing = commands.add_parser("compare")
     comparing.add_argument("before", type=Path)
     comparing.add_argument("after", type=Path)
@@ -495,7 +500,7 @@ def main() -> int:
         return compare(options.before, options.after, strict=options.strict)
     if options.folder.exists():
         parser.error(f"{options.folder} is there already")
-    return record(options.folder.absolute())
+    return record(options.folder.absolute(), options.every)
 
 
 if __name__ == "__main__":
