@@ -28,7 +28,7 @@ os.environ.setdefault("POLARS_QUERY_MONITORING", "0")
 TOGETHER = {
     "comparisons of recordings": (
         "tests/analyses/clustering/test_recordings.py",
-        "tests/rules/diagnosis/anomalies/test_recorded.py",
+        "tests/comparison/causes/anomalies/test_recorded.py",
         "tests/lab/test_score.py",
         "tests/answers/baselines/test_keeping.py",
         "tests/answers/budgets/test_evaluating.py",
@@ -137,7 +137,7 @@ def _surroundings(common_cache: Path, tmp_path_factory: pytest.TempPathFactory) 
         for module in (
             "runtime.engine",
             "formats.chrome",
-            "answers.prefetch",
+            "comparison.prefetch",
             "sources.opening",
         ):
             patch.setattr(f"timesink.{module}.usable_cores", lambda: 1)

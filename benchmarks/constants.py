@@ -69,13 +69,13 @@ def _use(load: Callable[[], tuple[resources.Resource, ...]]) -> None:
 
 _SEVERITY = "least severity of an anomaly"
 CONSTANTS = (
-    Constant("usual difference of counters", "rules.counter_levels", "_FLOOR"),
-    Constant("own kernels slowed by others", "rules.environment_checks", "_SLOWER", 1),
-    Constant("growth a lower clock must show", "rules.environment_checks", "_PART"),
+    Constant("usual difference of counters", "comparison.causes.counter_levels", "_FLOOR"),
+    Constant("own kernels slowed by others", "comparison.causes.environment_checks", "_SLOWER", 1),
+    Constant("growth a lower clock must show", "comparison.causes.environment_checks", "_PART"),
     Constant("chance of error", "analyses.statistics", "ALPHA"),
-    Constant("least part of a cycle, causes", "rules.case", "MIN_SHARE"),
-    Constant("slower than the rest, host code", "rules.case_functions", "CLEARLY"),
-    Constant("cycles that may lack it", "rules.case_functions", "_NEARLY_ALWAYS", 1),
+    Constant("least part of a cycle, causes", "comparison.causes.case", "MIN_SHARE"),
+    Constant("slower than the rest, host code", "comparison.causes.case_functions", "CLEARLY"),
+    Constant("cycles that may lack it", "comparison.causes.case_functions", "_NEARLY_ALWAYS", 1),
 )
 TITLES = (_SEVERITY, *(constant.title for constant in CONSTANTS))
 

@@ -30,8 +30,8 @@ from known_faults import (
 )
 from null_pairs import ALTERNATE, AS_PARTS, HALVES, LOOKS, NullPair, null_pairs
 from run import markdown_table
-from timesink.analyses.comparison import Pair, ProcessSteps
-from timesink.analyses.comparison.verdict import compare_roles
+from timesink.comparison.results import Pair, ProcessSteps
+from timesink.comparison.steps.verdict import compare_roles
 from timesink.lab.faults import Expected
 from timesink.lab.score import DiagnosisAnswer, answer_of, diagnose_pairs, misses
 from timesink.model.diagnosis import Diagnosis

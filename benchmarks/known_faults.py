@@ -8,8 +8,8 @@ from itertools import permutations
 from pathlib import Path
 
 import timesink
-from timesink.analyses.comparison import Pair, ProcessSteps
 from timesink.answers.comparison.work import compare
+from timesink.comparison.results import Pair, ProcessSteps
 from timesink.lab.faults import Expected
 from timesink.lab.score import cases_of, fault_files
 

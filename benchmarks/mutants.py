@@ -44,7 +44,13 @@ from mutations_of_code import Mutant, mutants_of
 
 SEED = 19
 GROUPS = {
-    "rules": ("rules", "analyses/findings", "analyses/kernel_advice", "analyses/diagnosis"),
+    "rules": (
+        "rules",
+        "comparison/causes",
+        "analyses/findings",
+        "analyses/kernel_advice",
+        "analyses/diagnosis",
+    ),
     "formats": ("formats", "sources", "readers", "writers", "store"),
     "analyses": ("analyses",),
 }

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.comparison import ProcessSteps
+from timesink.comparison.results import ProcessSteps
 
 ITSELF = "beside itself"
 HALVES = "first and second half"

@@ -31,7 +31,7 @@ DIFFERENCE = (
     + """
 from timesink.analyses.cycles.search import find_cycles
 from timesink.analyses.diff import programs
-from timesink.rules.diagnosis import program_change
+from timesink.comparison.causes.diagnosis import program_change
 found = [next(iter(programs(trace, find_cycles(trace)).values())) for trace in both]
 change = program_change(*found)
 assert [edit.call for edit in change.edits] == ["aten::replaced"], change.edits

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from run import hand_over, machine, markdown_table
 from timesink.analyses.ranks import RankSet
+from timesink.analyses.ranks.reading import read_ranks, summary_of
 from timesink.analyses.ranks.summary import to_parquet
 from timesink.answers.analysis.sections import distributed_values
-from timesink.answers.rank_reading import read_ranks, summary_of
 from timesink.lab.ranks import Plan, Straggler
 from timesink.lab.ranks.generated import tables_of
 from timesink.lab.ranks.simulate import SimulatedRun as Run

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from timesink.analyses.statistics.repeats import Decision
-from timesink.answers.ab_runner import Turns
+from timesink.comparison.turns import Turns
 from timesink.sources.ab_folder import AB_SCHEMA, AbPlan, AbRun, AbRuns, AbSide
 
 RUN_S = 10.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.comparison import ProcessSteps
+from timesink.comparison.results import ProcessSteps
 from timesink.model.schema import BEHAVIOUR
 
 _USUAL = {

@@ -13,7 +13,7 @@ import polars as pl
 
 from timelines import Row, trace_of
 from timesink.analyses.cycles import Cycles, spans_of
-from timesink.analyses.diff import Program, programs
+from timesink.comparison.program.calls import Program, programs
 from timesink.model.trace import Trace
 
 US = 1_000

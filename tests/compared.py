@@ -10,7 +10,10 @@ from typing import Any
 import polars as pl
 
 from many_roles import FAULTS, one_role
-from timesink.analyses.comparison import (
+from timesink.answers.comparison.pairing import Compared
+from timesink.answers.comparison.report import Comparison
+from timesink.comparison.exploration.groups import Exploration
+from timesink.comparison.results import (
     FAMILIES,
     ROWS,
     TIMES,
@@ -19,10 +22,7 @@ from timesink.analyses.comparison import (
     ProcessSteps,
     Workload,
 )
-from timesink.analyses.comparison.role_groups import Exploration
-from timesink.analyses.comparison.verdict import compare_roles
-from timesink.answers.comparison.pairing import Compared
-from timesink.answers.comparison.report import Comparison
+from timesink.comparison.steps.verdict import compare_roles
 from timesink.model.schema import BEHAVIOUR
 
 HEALTHY, SLOW_CLOCK, BUSY_HOST, BUSY_LINK, SLOW_CPU = FAULTS

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from many_roles import many_roles
-from timesink.analyses.comparison.role_groups import Cluster, Exploration
-from timesink.analyses.comparison.verdict import compare_roles
+from timesink.comparison.exploration.groups import Cluster, Exploration
+from timesink.comparison.steps.verdict import compare_roles
 
 
 def sample_exploration(**parts: object) -> Exploration:

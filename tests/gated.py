@@ -7,10 +7,10 @@ from functools import cache
 from typing import Any
 
 from compared import two_runs
-from timesink.analyses.comparison import Pair
 from timesink.answers.comparison.gate_result import Gate
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison
+from timesink.comparison.results import Pair
 from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.findings import Finding
 

@@ -7,9 +7,9 @@ from functools import cache
 
 from behaviour_rows import behaviour, role_of
 from compared import comparison
-from timesink.analyses.comparison import ProcessSteps
-from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.comparison.report import Comparison
+from timesink.comparison.results import ProcessSteps
+from timesink.comparison.steps.verdict import compare_roles
 
 
 def compared_lengths(base_ns: Sequence[float], new_ns: Sequence[float]) -> Comparison:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.comparison import ProcessSteps
+from timesink.comparison.results import ProcessSteps
 from timesink.model.schema import BEHAVIOUR
 
 CYCLE_NS = 700_000_000

@@ -10,7 +10,7 @@ import polars as pl
 
 import timesink
 from behaviour_rows import table_of
-from timesink.analyses.comparison import ProcessSteps
+from timesink.comparison.results import ProcessSteps
 
 Calls = Mapping[str, int]
 

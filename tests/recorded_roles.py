@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from timesink.analyses.comparison import ProcessSteps
 from timesink.answers.comparison.report import members_of
-from timesink.answers.comparison.run_store import Runs, read_sides
-from timesink.answers.comparison.sides import SideReadOptions, find_side
+from timesink.comparison.inputs import SideReadOptions, find_side
+from timesink.comparison.reading import Runs, read_sides
+from timesink.comparison.results import ProcessSteps
 
 
 def roles_of(path: Path) -> list[ProcessSteps]:

@@ -18,15 +18,16 @@ import pytest
 
 import timesink
 from timesink.analyses.behaviour import recorded_anatomy, table
-from timesink.analyses.comparison import Pair, ProcessSteps, verdict
 from timesink.analyses.cycles import search
-from timesink.answers.comparison import sides
-from timesink.answers.comparison.sides import ProcessedRun, RecordingRef
-from timesink.answers.prefetch import CycleSearch
+from timesink.comparison import inputs
+from timesink.comparison.causes import diagnosis
+from timesink.comparison.inputs import ProcessedRun, RecordingRef
+from timesink.comparison.prefetch import CycleSearch
+from timesink.comparison.results import Pair, ProcessSteps
+from timesink.comparison.steps import verdict
 from timesink.formats import ReadOptions, registry
 from timesink.model.diagnosis import Diagnosis, Expectation
 from timesink.model.trace import Trace
-from timesink.rules import diagnosis
 from timesink.sources.opening import files_beside
 
 QUESTIONS = ("open", "analyze", "behaviour", "compare", "cycles", "diagnose", "kernels")
@@ -81,7 +82,7 @@ def remember_recordings() -> None:
 
     Tests write the same few again and again, each into a folder of its own.
     """
-    read_trace, of_timeline = registry.read_trace, sides._of_timeline
+    read_trace, of_timeline = registry.read_trace, inputs._of_timeline
     read: dict[Any, Trace] = {}
     runs: dict[Any, ProcessedRun] = {}
 
@@ -120,7 +121,7 @@ def remember_recordings() -> None:
             _forget(runs)
             runs[key] = run
         return replace(
-            runs[key], source=source, trace=replace(trace), rank=sides._rank(source, trace)
+            runs[key], source=source, trace=replace(trace), rank=inputs._rank(source, trace)
         )
 
     _put_in_place({read_trace: remembered_reading, of_timeline: remembered_run})

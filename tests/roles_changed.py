@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from timesink.analyses.comparison import ProcessSteps
+from timesink.comparison.results import ProcessSteps
 from timesink.model.schema import BEHAVIOUR
 
 

@@ -11,10 +11,10 @@ import polars as pl
 
 from compared import frame, pair_of
 from timesink.analyses.behaviour.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
-from timesink.analyses.comparison import TIMES, CycleTimes, Pair, ProcessSteps, Workload
+from timesink.comparison.causes.environment import find_anomalies
+from timesink.comparison.results import TIMES, CycleTimes, Pair, ProcessSteps, Workload
 from timesink.model.findings import Finding
 from timesink.model.schema import BEHAVIOUR
-from timesink.rules.environment import find_anomalies
 
 Levels = Mapping[str, Any]
 GEMM = "sm90_gemm_bf16"

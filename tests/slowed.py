@@ -19,12 +19,12 @@ from timesink.analyses.behaviour.anatomy import (
     PLACE_TIMES,
     Anatomy,
 )
-from timesink.analyses.comparison import CycleTimes, Pair, ProcessSteps
-from timesink.analyses.comparison.times import time_rows
-from timesink.analyses.comparison.verdict import compare_roles
+from timesink.comparison.causes.diagnosis import attribution, find_causes
+from timesink.comparison.results import CycleTimes, Pair, ProcessSteps
+from timesink.comparison.steps.times import time_rows
+from timesink.comparison.steps.verdict import compare_roles
 from timesink.model.diagnosis import Component
 from timesink.model.findings import Finding
-from timesink.rules.diagnosis import attribution, find_causes
 
 MS = 1_000_000
 PARTS = {

@@ -22,12 +22,12 @@ from cutting import (
     write_cycles,
     write_table_cycles,
 )
-from timesink.analyses.comparison import ProcessSteps
-from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.summary import summarise
 from timesink.cli import main
-from timesink.rules.diagnosis import diagnose
-from timesink.rules.slow_cycles import only_cycles_of
+from timesink.comparison.causes.diagnosis import diagnose
+from timesink.comparison.causes.slow_steps import only_cycles_of
+from timesink.comparison.results import ProcessSteps
+from timesink.comparison.steps.verdict import compare_roles
 
 Answer = dict[str, Any]
 FIRST_ANOMALY = {

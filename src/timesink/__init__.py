@@ -12,17 +12,17 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from timesink.version import __version__
 
 if TYPE_CHECKING:
     from timesink.analyses.work import Work
     from timesink.analyses.work.own_formulas import formula
     from timesink.answers.analysis.report import analyze
     from timesink.answers.behaviour import behaviour
+    from timesink.answers.comparison.history import history
+    from timesink.answers.comparison.slow_steps import diagnose
     from timesink.answers.comparison.work import compare
     from timesink.answers.cycles import cycles
-    from timesink.answers.diagnosis import diagnose
-    from timesink.answers.history import history
     from timesink.answers.kernels.reading import kernels
     from timesink.answers.what_if import whatif
     from timesink.errors import TimesinkError
@@ -41,8 +41,8 @@ _PUBLIC = {
     "behaviour": ("timesink.answers.behaviour", "behaviour"),
     "compare": ("timesink.answers.comparison.work", "compare"),
     "cycles": ("timesink.answers.cycles", "cycles"),
-    "diagnose": ("timesink.answers.diagnosis", "diagnose"),
-    "history": ("timesink.answers.history", "history"),
+    "diagnose": ("timesink.answers.comparison.slow_steps", "diagnose"),
+    "history": ("timesink.answers.comparison.history", "history"),
     "kernels": ("timesink.answers.kernels.reading", "kernels"),
     "whatif": ("timesink.answers.what_if", "whatif"),
     "record": ("timesink.recorder.in_program", "record"),

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from compared_runs import process_table, write_table, write_timeline
-from timesink.answers import prefetch
-from timesink.answers.comparison import run_store as recorded
-from timesink.answers.comparison import sides
 from timesink.answers.comparison.work import compare
-from timesink.answers.prefetch import CycleSearch, Helpers, started_early
+from timesink.comparison import inputs, prefetch
+from timesink.comparison import reading as recorded
+from timesink.comparison.prefetch import CycleSearch, Helpers, started_early
 from timesink.errors import NotFoundError
 from timesink.sources.cache import Cache
 
@@ -31,7 +30,7 @@ def searched_sides(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names = []
     run_or_failure = recorded.run_or_failure
 
-    def watched(source: sides.Source, *rest: object) -> sides.Run | sides.Failure:
+    def watched(source: inputs.Source, *rest: object) -> inputs.Run | inputs.Failure:
         names.append(source.path.parent.name)
         return run_or_failure(source, *rest)  # type: ignore[arg-type]
 

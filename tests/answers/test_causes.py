@@ -17,8 +17,13 @@ from diagnosed import (
     unchanged_diagnosis,
 )
 from timesink.analyses.behaviour.anatomy import PARTS
-from timesink.answers import causes as words
-from timesink.answers.causes import attribution_block, causes_block, next_sections, why_blocks
+from timesink.answers.comparison import causes as words
+from timesink.answers.comparison.causes import (
+    attribution_block,
+    causes_block,
+    next_sections,
+    why_blocks,
+)
 from timesink.answers.comparison.published_report import why_md
 from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.findings import Evidence

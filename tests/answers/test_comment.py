@@ -13,10 +13,10 @@ from compared import SLOW_CLOCK, comparison, markdown_tables, pair_of, two_runs
 from diagnosed import clock_anomaly, clock_cause, component, slow_clock, unchanged_diagnosis
 from explorations import sample_exploration
 from gated import comparison_of, gate_check
-from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of
 from timesink.answers.comparison.report import Comparison
+from timesink.comparison.steps.verdict import compare_roles
 from timesink.model.diagnosis import Diagnosis, ProgramChange, ProgramEdit, SteadyTimes
 from timesink.model.findings import Finding
 

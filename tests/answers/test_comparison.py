@@ -12,11 +12,11 @@ from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock
 from diagnosed import symptom as a_symptom
 from explorations import sample_exploration
 from gated import comparison_of, failed_gate
-from timesink.analyses.comparison import TIMES, Workload
-from timesink.answers.causes import cause_title
+from timesink.answers.comparison.causes import cause_title
 from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.gate import error_document
 from timesink.answers.comparison.gate_result import gate_of_error
+from timesink.comparison.results import TIMES, Workload
 from timesink.errors import NotFoundError
 from timesink.model.findings import CAUSES, Evidence, Finding
 from timesink.output.blocks import Attribution, Causes, Document, Text, Verdict

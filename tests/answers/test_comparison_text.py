@@ -21,9 +21,7 @@ from compared import (
 from comparison_text import to_text
 from diagnosed import unchanged_diagnosis
 from many_roles import one_role
-from timesink.analyses.comparison import FAMILIES, ROWS, TIMES, CycleTimes, Pair, Workload
-from timesink.analyses.comparison.verdict import compare_roles
-from timesink.answers.causes import VERDICTS
+from timesink.answers.comparison.causes import VERDICTS
 from timesink.answers.comparison.changes import (
     PairView,
     counters_block,
@@ -33,6 +31,8 @@ from timesink.answers.comparison.changes import (
 from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import findings, pair_headline
+from timesink.comparison.results import FAMILIES, ROWS, TIMES, CycleTimes, Pair, Workload
+from timesink.comparison.steps.verdict import compare_roles
 from timesink.output.blocks import Attribution, Text
 from timesink.output.terminal import wrap_line
 from told_documents import blocks, rows

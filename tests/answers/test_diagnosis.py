@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from compared_runs import process_table, write_table
-from timesink.answers.diagnosis import diagnose, diagnosis_document
+from timesink.answers.comparison.slow_steps import diagnose, diagnosis_document
 from timesink.output.blocks import Document, Verdict
 from told_documents import blocks, rows, table
 

@@ -15,8 +15,8 @@ from timesink.analyses.fitness import recording_fitness
 from timesink.answers.analysis.document import PAGES, analysis_document
 from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.gate_result import UNJUDGED, Limit, gate_of
+from timesink.answers.comparison.slow_steps import diagnosis_document
 from timesink.answers.cycles import cycles_document
-from timesink.answers.diagnosis import diagnosis_document
 from timesink.answers.info import info_document
 from timesink.answers.info_report import describe_folder
 from timesink.answers.what_if import what_if_document

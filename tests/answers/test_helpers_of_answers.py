@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import timesink
+from timesink.analyses.ranks.reading import read_ranks, summarise_recording
 from timesink.answers.analysis.report import headline
-from timesink.answers.causes import (
+from timesink.answers.comparison.causes import (
     cause_name,
     cause_title,
     part_name,
@@ -12,11 +13,10 @@ from timesink.answers.causes import (
     tone,
     verdict_sentence,
 )
-from timesink.answers.comparison.sides import with_faults
-from timesink.answers.diagnosis import diagnosis_document, spans
+from timesink.answers.comparison.slow_steps import diagnosis_document, spans
 from timesink.answers.info_report import run_query
-from timesink.answers.rank_reading import read_ranks, summarise_recording
 from timesink.answers.views import check_group, find_view, load
+from timesink.comparison.inputs import with_faults
 from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.findings import Finding
 from timesink.model.health import recording_notes

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import timesink
+from timesink.answers.comparison.history import History, history_document
 from timesink.answers.comparison.history_rows import (
     SCHEMA,
     AddedRuns,
@@ -19,7 +20,6 @@ from timesink.answers.comparison.history_rows import (
     MeasuredRun,
     series_store,
 )
-from timesink.answers.history import History, history_document
 from timesink.errors import UsageError
 from timesink.output.blocks import Curves
 from timesink.output.markdown import to_markdown

@@ -17,17 +17,10 @@ from compared import (
     pair_of,
     two_runs,
 )
-from timesink.analyses.comparison import (
-    FAMILIES,
-    ROWS,
-    TIMES,
-    CycleTimes,
-    KeyFinding,
-    Workload,
-)
 from timesink.answers.comparison import values as published
 from timesink.answers.comparison.published_report import comparison_md, pair_md
 from timesink.answers.comparison.work import compare
+from timesink.comparison.results import FAMILIES, ROWS, TIMES, CycleTimes, KeyFinding, Workload
 
 HEADINGS = [
     "## 1. High-Level Performance Summary",

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from compared import frame, pair_of, two_runs
-from timesink.analyses.comparison import FAMILIES, ROWS, TIMES
 from timesink.answers.comparison.values import (
     PUBLISHED,
     table_csv,
 )
+from timesink.comparison.results import FAMILIES, ROWS, TIMES
 
 GOLDEN = (
     ("SGLang_gpu_instability_pid944615_strict", ("normal", "abnormal")),

@@ -9,7 +9,7 @@ import pytest
 
 from ab_runs import RUN_S, Bench, planned_runs
 from timesink.analyses.statistics.repeats import next_sides
-from timesink.answers.ab_runner import _why_failed, runs_of
+from timesink.comparison.turns import _why_failed, runs_of
 from timesink.errors import CollectError
 from timesink.recorder.recording import TIMED_OUT
 from timesink.recorder.run_file import ProgramEnd

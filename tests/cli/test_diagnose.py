@@ -11,7 +11,7 @@ import pytest
 import timesink
 from builders import write
 from compared_runs import process_table, timeline, write_case, write_table
-from timesink.answers.diagnosis import diagnose
+from timesink.answers.comparison.slow_steps import diagnose
 
 SLOW = 5
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import timesink
-from timesink.answers.history import HISTORY_SIGNALS
+from timesink.answers.comparison.history import HISTORY_SIGNALS
 from timesink.cli.baseline_history import SIGNALS
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from timesink.analyses.comparison import ProcessSteps
 from timesink.analyses.ranks.analysis import cost_together
 from timesink.analyses.ranks.lateness import Panel
 from timesink.answers.comparison.budget_file import (
@@ -17,15 +16,16 @@ from timesink.answers.comparison.budget_file import (
     time_ns,
 )
 from timesink.answers.comparison.gate_result import Limit, unseen, unseen_pct
+from timesink.comparison.causes.counter_levels import chance
+from timesink.comparison.causes.device import precision
+from timesink.comparison.causes.diagnosis import unexplained_changes
+from timesink.comparison.causes.environment import relief_sentence
+from timesink.comparison.causes.slow_steps import CycleSplit, excesses, split_cycles
+from timesink.comparison.results import ProcessSteps
 from timesink.model.diagnosis import Component, CycleTime
 from timesink.model.findings import Evidence, Finding
 from timesink.rules import Steps
-from timesink.rules.causes_device import precision
-from timesink.rules.counter_levels import chance
 from timesink.rules.counter_names import capacity_of, hardware_of, plain_name, without_pid
-from timesink.rules.diagnosis import unexplained_changes
-from timesink.rules.environment import relief_sentence
-from timesink.rules.slow_cycles import CycleSplit, excesses, split_cycles
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         calls.append(len(recordings))
         return RankSet({}, {})
 
-    monkeypatch.setattr("timesink.answers.rank_reading.read_ranks", read_ranks)
+    monkeypatch.setattr("timesink.analyses.ranks.reading.read_ranks", read_ranks)
     return calls
 
 
@@ -63,7 +63,7 @@ def test_who_asks_meanwhile_waits_for_the_same_and_sees_how_far_it_is(
         go_on.wait(10)
         return RankSet({}, {})
 
-    monkeypatch.setattr("timesink.answers.rank_reading.read_ranks", read_ranks)
+    monkeypatch.setattr("timesink.analyses.ranks.reading.read_ranks", read_ranks)
     sets, results, reports = RunLibrary("."), [], [Report(), Report()]
     threads = [
         Thread(
@@ -95,7 +95,7 @@ def test_what_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch):
             raise error
         return RankSet({}, {})
 
-    monkeypatch.setattr("timesink.answers.rank_reading.read_ranks", read_ranks)
+    monkeypatch.setattr("timesink.analyses.ranks.reading.read_ranks", read_ranks)
     sets = RunLibrary(".")
     with pytest.raises(UnreadableError):
         sets.ranks(run("run"), "default")

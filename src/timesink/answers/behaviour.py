@@ -21,9 +21,9 @@ from timesink.analyses.behaviour.calls import without_recorders_ranges
 from timesink.analyses.behaviour.table import behaviour_table
 from timesink.analyses.cycles import Cycles
 from timesink.analyses.cycles.search import find_cycles
-from timesink.answers.comparison.sides import with_faults
 from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table
+from timesink.comparison.inputs import with_faults
 from timesink.errors import UnreadableError, UsageError
 from timesink.formats import Progress
 from timesink.model import units

@@ -14,8 +14,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
-from timesink import __version__
 from timesink.errors import TimesinkError, reason_of
+from timesink.version import __version__
 
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "every day": {

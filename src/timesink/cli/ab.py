@@ -29,9 +29,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from timesink import __version__
 from timesink.analyses.statistics.repeats import DETECT_PCT, Decision, RepeatedChange
-from timesink.answers.ab_runner import LOG_FILE, RecordedTurn, Turns
 from timesink.answers.comparison.gate_result import Limit
 from timesink.cli import compare, log_line, print_stderr
 from timesink.cli.options import (
@@ -48,6 +46,7 @@ from timesink.cli.options import (
     whole_number,
     without_dashes,
 )
+from timesink.comparison.turns import LOG_FILE, RecordedTurn, Turns
 from timesink.errors import CollectError, TimesinkError, UnreadableError, UsageError
 from timesink.model.diagnosis import SIDES
 from timesink.model.units import count_noun, interval_pct, signed_pct
@@ -73,6 +72,7 @@ from timesink.sources.ab_folder import (
     clear_ab,
     read_ab,
 )
+from timesink.version import __version__
 
 # Options.  Without defaults of argparse: a plan that is gone on with has its own.
 

@@ -34,7 +34,7 @@ from timesink.recorder.processes import sayable_values
 
 if TYPE_CHECKING:
     from timesink.answers.comparison.baselines import Listed
-    from timesink.answers.comparison.sides import SideReadOptions
+    from timesink.comparison.inputs import SideReadOptions
 
 # -- timesink baseline -----------------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ def run_baseline(options: argparse.Namespace) -> int:
     """Do what the action says."""
     # --help waits for none of these.
     from timesink.answers.comparison import baselines  # noqa: PLC0415
-    from timesink.answers.comparison.baseline_store import (  # noqa: PLC0415
+    from timesink.comparison.gate.baseline_store import (  # noqa: PLC0415
         checked_name,
         is_reference,
         reference,
@@ -166,7 +166,7 @@ def run_baseline(options: argparse.Namespace) -> int:
 
 def _add(options: argparse.Namespace) -> None:
     from timesink.answers.comparison import history_rows  # noqa: PLC0415 - as above
-    from timesink.answers.comparison.baseline_store import checked_name, store_at  # noqa: PLC0415
+    from timesink.comparison.gate.baseline_store import checked_name, store_at  # noqa: PLC0415
 
     moment = None if options.time is None else history_rows.moment_us(options.time)
     with _side_options(options) as reading:
@@ -185,8 +185,8 @@ def _add(options: argparse.Namespace) -> None:
 @contextmanager
 def _side_options(options: argparse.Namespace) -> Iterator[SideReadOptions]:
     """How recordings are read, with a bar meanwhile."""
-    from timesink.answers.comparison.sides import SideReadOptions  # noqa: PLC0415
-    from timesink.answers.prefetch import CycleSearch  # noqa: PLC0415
+    from timesink.comparison.inputs import SideReadOptions  # noqa: PLC0415
+    from timesink.comparison.prefetch import CycleSearch  # noqa: PLC0415
 
     finding = CycleSearch(options.marker, options.by)
     with progress_bar() as progress:
@@ -194,8 +194,8 @@ def _side_options(options: argparse.Namespace) -> Iterator[SideReadOptions]:
 
 
 def _list(entries: Sequence[Listed], options: argparse.Namespace) -> None:
-    from timesink.answers.comparison.baseline_store import reference, store_at  # noqa: PLC0415
     from timesink.answers.comparison.baselines import plain, row  # noqa: PLC0415
+    from timesink.comparison.gate.baseline_store import reference, store_at  # noqa: PLC0415
 
     series = store_at(options.store).series()
     if options.format == "json":
@@ -234,7 +234,7 @@ SIGNALS = (
     *("cycle_ns", "device_ns", "program", "launches", "syncs", "copied_bytes"),
     *("peak_memory_bytes", "mean_ns"),
 )
-"""As `answers.history` has them, which --help should not wait for."""
+"""As `answers.comparison.history` has them, which --help should not wait for."""
 
 
 def add_history_arguments(parser: argparse.ArgumentParser) -> None:
@@ -249,7 +249,7 @@ def add_history_arguments(parser: argparse.ArgumentParser) -> None:
 def run_history(options: argparse.Namespace) -> int:
     """Say what changed when, as the options ask."""
     form = answer_form(options, _HISTORY_FORMATS, options.store)
-    from timesink.answers.history import history, history_document  # noqa: PLC0415 - --help waits not
+    from timesink.answers.comparison.history import history, history_document  # noqa: PLC0415 - --help waits not
 
     report = history(options.name, store=options.store, signal=options.signal)
     if form == "json":

@@ -83,7 +83,7 @@ def _check_gate(options: argparse.Namespace) -> None:
         raise _nothing_to_judge("--explore groups processes and gives no verdict")
     if len(options.paths) == 2 or options.against or is_ab(Path(options.paths[0])):
         return
-    from timesink.answers.comparison.sides import find_cases  # noqa: PLC0415 - most have two
+    from timesink.comparison.inputs import find_cases  # noqa: PLC0415 - most have two
     from timesink.sources.discovery import find_recordings  # noqa: PLC0415
 
     # Each path has to hold both sides; one that is not there is another error.
@@ -532,7 +532,7 @@ def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
 
 
 def _compare(options: argparse.Namespace) -> Comparison:
-    from timesink.answers.prefetch import CycleSearch, started_early  # noqa: PLC0415 - as below
+    from timesink.comparison.prefetch import CycleSearch, started_early  # noqa: PLC0415 - as below
 
     several = bool(options.against)
     is_plain = not (options.explore or options.no_cache or options.map or options.rank or several)

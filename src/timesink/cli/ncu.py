@@ -32,7 +32,6 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink import __version__
 from timesink.cli import print_stderr
 from timesink.cli.options import (
     add_force,
@@ -59,6 +58,7 @@ from timesink.recorder.ncu import (
     profile_command,
 )
 from timesink.recorder.processes import check_program
+from timesink.version import __version__
 
 if TYPE_CHECKING:
     from timesink.recorder.ncu.table import PrintedTable

@@ -25,7 +25,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from timesink import __version__
 from timesink.cli import log_line, print_stderr
 from timesink.cli.options import (
     add_force,
@@ -53,6 +52,7 @@ from timesink.recorder.folder import (
 )
 from timesink.recorder.processes import check_program
 from timesink.recorder.recording import Request, record_program
+from timesink.version import __version__
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

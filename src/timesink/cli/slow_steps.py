@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     for path in filter(None, files):
         for source in filter(None, (options.path, options.map)):
             outputs.check_output(path, source, force=options.force)
-    from timesink.answers.diagnosis import diagnose, diagnosis_document  # noqa: PLC0415 - --help is quick
+    from timesink.answers.comparison.slow_steps import diagnose, diagnosis_document  # noqa: PLC0415 - --help is quick
 
     with read_options(options, "pid", "rank", "cycles", "marker", "by", "map") as arguments:
         report = diagnose(options.path, **arguments)

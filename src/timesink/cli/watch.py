@@ -27,7 +27,6 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from timesink import __version__
 from timesink.cli import log_line
 from timesink.cli.options import (
     add_actions,
@@ -60,6 +59,7 @@ from timesink.recorder.watch_plan import (
     plan_of,
     size_bytes,
 )
+from timesink.version import __version__
 
 _FORMATS = ("text", "json", "md")
 _ACTIONS = {

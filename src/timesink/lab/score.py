@@ -11,15 +11,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from timesink.analyses.comparison import Pair
 from timesink.answers.comparison.work import compare
+from timesink.comparison.causes.diagnosis import diagnose
+from timesink.comparison.causes.joint_diagnosis import diagnose_together
+from timesink.comparison.results import Pair
 from timesink.errors import NoCyclesError, NotFoundError, TimesinkError, UnreadableError
 from timesink.formats import Progress
 from timesink.lab.faults import FAULTS, NORMAL, Expected, expected_of, heads
 from timesink.lab.order import FAULT, TRACE, read_about, read_json
 from timesink.model.diagnosis import Diagnosis
-from timesink.rules.diagnosis import diagnose
-from timesink.rules.joint_diagnosis import diagnose_together
 from timesink.sources.sidecars import run_file_in
 
 # Shares of few trials, with how far they may be off.

@@ -195,7 +195,7 @@ class ProgramChange:
     choices: tuple[ProgramEdit, ...] = ()
     """Other kernels below equal calls, where these are all that differs and take as long."""
     calls: pl.DataFrame = field(default_factory=pl.DataFrame)
-    """Calls of both programs as one tree, rows of `analyses.diff.edits.CALL_TREE`."""
+    """Calls of both programs as one tree, rows of `compare.program.edits.CALL_TREE`."""
 
     @property
     def same(self) -> bool:

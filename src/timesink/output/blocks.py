@@ -11,9 +11,9 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from timesink.version import __version__
+
 SCHEMA = "timesink/document/1"
-_VERSION = str(sys.modules["timesink"].__version__)
-"""Not imported: the package itself names rooms above this one."""
 
 Kind: TypeAlias = Literal[
     "text",
@@ -465,7 +465,7 @@ class Document(msgspec.Struct, frozen=True):
     title: str
     subject: str
     headline: str
-    version: str = _VERSION
+    version: str = __version__
     sections: tuple[Section, ...] = ()
     tone: Tone = "plain"
     schema: str = SCHEMA

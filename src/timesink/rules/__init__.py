@@ -34,7 +34,12 @@ from timesink.model.vendors import UNKNOWN, in_words_of
 def rules_for(question: str) -> tuple[Callable[..., Any], ...]:
     """The rules of a question, in order; only their modules are loaded."""
     named = (entry.split(":") for entry in catalogue()["rules"][question])
-    return tuple(getattr(import_module(f"timesink.rules.{home}"), name) for home, name in named)
+    return tuple(getattr(import_module(_module(home)), name) for home, name in named)
+
+
+def _module(home: str) -> str:
+    """Rules are in files of this folder, where the catalogue names no other."""
+    return f"timesink.{home if '.' in home else f'rules.{home}'}"
 
 
 _PYTORCH = re.compile(

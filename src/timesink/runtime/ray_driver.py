@@ -33,6 +33,7 @@ from timesink.runtime.engine import (
     own_output,
     worker_killed,
 )
+from timesink.version import __version__
 
 _STORE_BYTES = 128 * 1024 * 1024
 """For results on their way, of a cluster that is started here."""
@@ -109,7 +110,7 @@ def other_versions(node: str, actual: tuple[str, str]) -> TimesinkError:
 def own_versions() -> tuple[str, str]:
     """Of timesink, and of Python as far as it matters."""
     # This is a part of it: the whole is loaded, and not to be imported from here.
-    return str(sys.modules["timesink"].__version__), ".".join(platform.python_version_tuple()[:2])
+    return __version__, ".".join(platform.python_version_tuple()[:2])
 
 
 def _in_a_line(error: Exception) -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from timesink import __version__
 from timesink.answers.plugin import Query
 from timesink.answers.views import GROUPS, VIEWS
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
@@ -32,6 +31,7 @@ from timesink.sources.watch_folder import (
     told_values,
     told_watch,
 )
+from timesink.version import __version__
 
 if TYPE_CHECKING:
     import polars as pl
@@ -129,7 +129,7 @@ def history_page(desk: RequestContext, query: Query) -> Encoded:
     name, store = query.required("name"), desk.library.baselines
 
     def make(report: Report) -> Any:
-        from timesink.answers.history import history, history_document  # noqa: PLC0415
+        from timesink.answers.comparison.history import history, history_document  # noqa: PLC0415
 
         report.start(f"looking when @{name} changed")
         return history_document(history(name, store=store))

@@ -331,7 +331,7 @@ class RunLibrary:
             first = partial(self.trace, run, worker, span)
 
         def read(_places: list[int], job_report: Report) -> Outcomes[RankSet]:
-            from timesink.answers.rank_reading import read_ranks  # noqa: PLC0415
+            from timesink.analyses.ranks.reading import read_ranks  # noqa: PLC0415
             from timesink.runtime.engine import LocalEngine  # noqa: PLC0415 - loads what it needs
 
             job_report.start(f"reading {count_noun(len(recordings), 'ranks')}")

@@ -16,7 +16,7 @@ from timesink.analyses.behaviour.anatomy import (
     Anatomy,
     only_cycles,
 )
-from timesink.analyses.comparison.sides import anatomy_of_role, with_matching_devices
+from timesink.comparison.steps.sides import anatomy_of_role, with_matching_devices
 
 
 def four_cycles() -> Anatomy:

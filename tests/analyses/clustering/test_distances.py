@@ -2,8 +2,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.comparison.role_features import Levels
-from timesink.analyses.comparison.role_groups import NOTHING_SHARED, distances, sure_differences
+from timesink.comparison.exploration.features import Levels
+from timesink.comparison.exploration.groups import NOTHING_SHARED, distances, sure_differences
 
 
 def _levels(seed, roles=6, features=5) -> Levels:

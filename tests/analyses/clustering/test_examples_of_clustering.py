@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.comparison.role_features import Feature, Levels, _kind_of, _student_widening
-from timesink.analyses.comparison.role_groups import (
+from timesink.comparison.exploration.features import Feature, Levels, _kind_of, _student_widening
+from timesink.comparison.exploration.groups import (
     allowances,
     complete_linkage,
     sure_differences,

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from many_roles import FAULTS, many_roles, one_role
 from roles_changed import change_role
-from timesink.analyses.comparison import ProcessSteps
-from timesink.analyses.comparison.role_groups import Exploration, explore
+from timesink.comparison.exploration.groups import Exploration, explore
+from timesink.comparison.results import ProcessSteps
 from timesink.errors import UsageError
 
 

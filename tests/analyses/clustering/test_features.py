@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from many_roles import one_role
 from roles_changed import change_role
-from timesink.analyses.comparison.role_features import (
+from timesink.comparison.exploration.features import (
     CALLS,
     CYCLE,
     METRIC,

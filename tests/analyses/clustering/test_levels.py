@@ -2,7 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from many_roles import one_role
-from timesink.analyses.comparison.role_features import (
+from timesink.comparison.exploration.features import (
     Feature,
     Levels,
     Measures,

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from timesink.analyses.comparison.role_groups import complete_linkage
+from timesink.comparison.exploration.groups import complete_linkage
 
 THRESHOLD = 1.0
 

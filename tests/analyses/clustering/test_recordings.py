@@ -11,8 +11,8 @@ import pytest
 import timesink
 from recorded_roles import recorded_roles
 from roles_changed import change_role
-from timesink.analyses.comparison import ProcessSteps
-from timesink.analyses.comparison.role_groups import Cluster, Exploration, explore
+from timesink.comparison.exploration.groups import Cluster, Exploration, explore
+from timesink.comparison.results import ProcessSteps
 
 CASES = ("cpu_frequency_reduction", "gpu_instability", "gpu_memory_squeeze_out_NVLink")
 

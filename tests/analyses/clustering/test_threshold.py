@@ -1,8 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from timesink.analyses.comparison.role_features import Feature
-from timesink.analyses.comparison.role_groups import MAX, allowances, threshold_reason
+from timesink.comparison.exploration.features import Feature
+from timesink.comparison.exploration.groups import MAX, allowances, threshold_reason
 
 FEATURES = (Feature("metric", "gpu_util", 1), Feature("time", "gemm", 1))
 

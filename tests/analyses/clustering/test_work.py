@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from programs import batch, role
-from timesink.analyses.comparison.role_features import measure
-from timesink.analyses.comparison.role_groups import exact_calls, explore, unlike_work
+from timesink.comparison.exploration.features import measure
+from timesink.comparison.exploration.groups import exact_calls, explore, unlike_work
 
 
 def test_a_model_with_half_as_many_layers_again_is_another():

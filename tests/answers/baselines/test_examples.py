@@ -6,7 +6,8 @@ import tempfile
 from pathlib import Path
 
 import timesink
-from timesink.answers.comparison.baseline_store import (
+from timesink.answers.comparison.baselines import list_baselines, unsaved_baseline
+from timesink.comparison.gate.baseline_store import (
     FolderStore,
     RemoteStore,
     _without_place,
@@ -16,7 +17,6 @@ from timesink.answers.comparison.baseline_store import (
     reference,
     store_at,
 )
-from timesink.answers.comparison.baselines import list_baselines, unsaved_baseline
 
 
 def test_content_without_place() -> None:

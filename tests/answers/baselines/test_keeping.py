@@ -11,17 +11,17 @@ import pytest
 
 import timesink
 from compared_runs import SLOW_CLOCK, process_table, rank_fields, write_table, write_timeline
-from timesink.answers.comparison import baseline_store as baseline
-from timesink.answers.comparison import baseline_store as content
 from timesink.answers.comparison.baselines import (
     list_baselines,
     load_baseline,
     remove_baseline,
     save_baseline,
 )
-from timesink.answers.comparison.sides import ProcessedRun, SideReadOptions
 from timesink.answers.comparison.work import compare
-from timesink.answers.prefetch import CycleSearch
+from timesink.comparison.gate import baseline_store as baseline
+from timesink.comparison.gate import baseline_store as content
+from timesink.comparison.inputs import ProcessedRun, SideReadOptions
+from timesink.comparison.prefetch import CycleSearch
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UnreadableError, UsageError
 from timesink.sources.kept_answers import Tables
 
@@ -316,7 +316,7 @@ def test_fields_this_version_does_not_know_are_said(pair, tmp_path, monkeypatch)
         return tables
 
     monkeypatch.setattr(content, "tables_of", with_more)
-    monkeypatch.setattr("timesink.answers.comparison.baseline_store.baseline_of", lambda *_: None)
+    monkeypatch.setattr("timesink.comparison.gate.baseline_store.baseline_of", lambda *_: None)
     save_baseline("base", pair[0], store)
     monkeypatch.undo()
     with pytest.raises(UnreadableError, match="which this one cannot read"):

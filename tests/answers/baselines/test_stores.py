@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from timesink.answers.comparison.baseline_store import store_at
+from timesink.comparison.gate.baseline_store import store_at
 from timesink.errors import OutputError, UnreadableError, UsageError
 
 

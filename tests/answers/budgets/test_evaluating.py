@@ -17,13 +17,13 @@ from compared_runs import (
     write_table,
     write_timeline,
 )
-from timesink.analyses.comparison import Workload
 from timesink.answers.comparison.baselines import save_baseline
 from timesink.answers.comparison.budget_file import load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.work import compare
+from timesink.comparison.results import Workload
 from timesink.model.findings import Finding
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 
 from compared import frame, pair_of
-from timesink.analyses.comparison import FAMILIES, ROWS, TIMES
 from timesink.answers.comparison.changes import Change, PairView, counters_meanwhile
+from timesink.comparison.results import FAMILIES, ROWS, TIMES
 
 
 def kernel(name: str, base: float, new: float) -> dict[str, Any]:

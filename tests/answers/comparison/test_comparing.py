@@ -20,10 +20,10 @@ from compared_runs import (
     write_table,
     write_timeline,
 )
-from timesink.analyses.comparison import FAMILIES, ROWS, TIMES, ProcessSteps
-from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.comparison import work
 from timesink.answers.comparison.report import Comparison
+from timesink.comparison.results import FAMILIES, ROWS, TIMES, ProcessSteps
+from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 from timesink.formats.parquet_folder import export_folder
 

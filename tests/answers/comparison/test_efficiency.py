@@ -14,8 +14,6 @@ from builders import Document, Event, annotation, kernel, kineto, operator, runt
 from cases import read_document
 from compared import pair_of
 from timesink.analyses.behaviour.table import behaviour_table
-from timesink.analyses.comparison import ProcessSteps
-from timesink.analyses.comparison.efficiency import EfficiencyChange, efficiency_change
 from timesink.analyses.cycles.search import find_cycles
 from timesink.analyses.work.cycle_work import process_work
 from timesink.answers.comparison.baselines import save_baseline
@@ -24,6 +22,8 @@ from timesink.answers.comparison.efficiency import efficiency_section, efficienc
 from timesink.answers.comparison.gate import comment_md
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.work import compare
+from timesink.comparison.results import ProcessSteps
+from timesink.comparison.steps.efficiency import EfficiencyChange, efficiency_change
 from timesink.errors import TimesinkError
 from timesink.model.trace import Trace
 from timesink.output.terminal import to_text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from timesink.answers.comparison.sides import check_given
+from timesink.comparison.inputs import check_given
 from timesink.errors import UnreadableError, UsageError
 
 

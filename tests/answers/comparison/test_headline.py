@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from compared import comparison, frame, pair_of
-from timesink.analyses.comparison import TIMES, CycleTimes, Pair, Workload
 from timesink.answers.comparison.sentences import _ranges
+from timesink.comparison.results import TIMES, CycleTimes, Pair, Workload
 from timesink.errors import AmbiguousError
 
 UNEQUAL = Workload(comparable=False, reasons=("Batches and layers.",), work_ratio=None)

@@ -12,7 +12,6 @@ import pytest
 
 import timesink
 from gated import gate_check
-from timesink.analyses.comparison import CycleTimes, KeyFinding, Workload
 from timesink.answers.comparison.baselines import load_baseline, save_baseline
 from timesink.answers.comparison.budget_file import Budget, load_budgets, starting_budgets
 from timesink.answers.comparison.budgets import evaluate
@@ -47,7 +46,6 @@ from timesink.answers.comparison.pairing import (
 )
 from timesink.answers.comparison.published_report import comparison_md
 from timesink.answers.comparison.report import is_device
-from timesink.answers.comparison.run_store import recorded_otherwise
 from timesink.answers.comparison.sentences import (
     both_labels,
     changed_most,
@@ -59,7 +57,6 @@ from timesink.answers.comparison.sentences import (
     pair_headline,
     standing_out,
 )
-from timesink.answers.comparison.sides import find_cases, find_side, stem_of
 from timesink.answers.comparison.values import (
     diagnosis,
     pair,
@@ -72,6 +69,9 @@ from timesink.answers.comparison.values import (
     table_of,
 )
 from timesink.answers.tables import short_labels
+from timesink.comparison.inputs import find_cases, find_side, stem_of
+from timesink.comparison.reading import recorded_otherwise
+from timesink.comparison.results import CycleTimes, KeyFinding, Workload
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.output.names import told_apart
 

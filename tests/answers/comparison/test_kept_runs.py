@@ -8,8 +8,8 @@ import pytest
 
 from compared_runs import write_timeline
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.answers.comparison import sides
 from timesink.answers.comparison.work import compare
+from timesink.comparison import inputs
 from timesink.model.trace import Trace
 from timesink.sources import kept_answers as answers
 from timesink.sources.cache import Cache
@@ -19,13 +19,13 @@ from timesink.sources.cache import Cache
 def searched_files(monkeypatch) -> list[Path]:
     """Files of which the cycles were looked for, in order."""
     looked = []
-    find = sides.run_of
+    find = inputs.run_of
 
-    def watched(source: sides.Source, trace: Trace, finding: sides.Finding) -> sides.Run:
+    def watched(source: inputs.Source, trace: Trace, finding: inputs.Finding) -> inputs.Run:
         looked.append(source.path)
         return find(source, trace, finding)
 
-    monkeypatch.setattr(sides, "run_of", watched)
+    monkeypatch.setattr(inputs, "run_of", watched)
     return looked
 
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.comparison import ProcessSteps
 from timesink.answers.comparison.pairing import (
     Match,
     ProcessMember,
@@ -20,6 +19,7 @@ from timesink.answers.comparison.pairing import (
     safe,
     side_labels,
 )
+from timesink.comparison.results import ProcessSteps
 from timesink.output.names import told_apart
 
 

@@ -6,13 +6,13 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.comparison import ProcessSteps
 from timesink.answers.comparison.pairing import (
     MAX_CROSS_PAIRS,
     Pairing,
     ProcessMember,
     pair_members,
 )
+from timesink.comparison.results import ProcessSteps
 
 
 def member(

@@ -15,7 +15,6 @@ import pytest
 import timesink
 from builders import Event, complete, operator, write
 from compared_runs import timeline, write_timeline
-from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.answers.comparison.document import (
     comparison_document,
     program_csv,
@@ -32,10 +31,11 @@ from timesink.answers.comparison.program import (
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.work import compare
 from timesink.cli import main
+from timesink.comparison.causes.case import case_of
+from timesink.comparison.causes.diagnosis import attribution, causes_of_case
+from timesink.comparison.steps.sides import anatomy_of_role
 from timesink.model.diagnosis import ProgramChange, ProgramEdit, SteadyTimes
 from timesink.output import terminal
-from timesink.rules.case import case_of
-from timesink.rules.diagnosis import attribution, causes_of_case
 
 EDIT = ProgramEdit(
     "synchronisation", "100 x aten::item added", "in the step, after aten::norm",

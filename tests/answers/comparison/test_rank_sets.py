@@ -10,7 +10,6 @@ import pytest
 
 import timesink
 from comparison_text import to_text
-from timesink.analyses.ranks.changes import compare_ranks
 from timesink.answers.comparison import rank_sets
 from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.gate import comment_md
@@ -18,7 +17,8 @@ from timesink.answers.comparison.gate_result import Limit, gate_of
 from timesink.answers.comparison.published_report import comparison_md
 from timesink.answers.comparison.rank_sets import may_be_sets
 from timesink.answers.comparison.report import Comparison
-from timesink.answers.comparison.sides import RecordingRef, RunInput
+from timesink.comparison.inputs import RecordingRef, RunInput
+from timesink.comparison.rank_changes import compare_ranks
 from timesink.errors import TimesinkError
 from timesink.lab.ranks import Plan, Straggler
 from timesink.lab.ranks.generated import generate_ranks

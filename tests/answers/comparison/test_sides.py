@@ -9,13 +9,7 @@ import pytest
 
 import timesink
 from compared_runs import process_table, write_case, write_table, write_timeline
-from timesink.answers.comparison.sides import (
-    RunInput,
-    find_cases,
-    find_side,
-    side_of_trace,
-    stem_of,
-)
+from timesink.comparison.inputs import RunInput, find_cases, find_side, side_of_trace, stem_of
 from timesink.errors import UnreadableError
 from timesink.formats.parquet_folder import export_folder
 from timesink.model.trace import Trace

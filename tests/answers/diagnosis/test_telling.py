@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from timesink.answers.diagnosis import notes_of, spans, why_not, why_slow
+from timesink.answers.comparison.slow_steps import notes_of, spans, why_not, why_slow
+from timesink.comparison.causes.slow_steps import CycleLevel, CycleSplit
 from timesink.model.diagnosis import CycleTime
-from timesink.rules.slow_cycles import CycleLevel, CycleSplit
 
 SPLIT = CycleSplit(
     typical=(2, 3, 4, 5, 6),

@@ -13,10 +13,10 @@ from compared_runs import SLOW_CLOCK, rank_fields, write_case, write_timeline
 from diagnosed import slow_clock, unchanged_diagnosis
 from gated import comparison_of, gate_check, lengths
 from length_runs import compared_lengths
-from timesink.analyses.comparison import Workload
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.work import compare
+from timesink.comparison.results import Workload
 from timesink.errors import TimesinkError, UsageError
 from timesink.model.diagnosis import SteadyTimes
 

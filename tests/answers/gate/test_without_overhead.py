@@ -10,13 +10,14 @@ import pytest
 from compared import two_runs
 from diagnosed import unchanged_diagnosis
 from gated import MS, comparison_of
-from timesink.analyses.comparison import Pair, ProcessSteps
 from timesink.analyses.replay.own_clock import StepTime
-from timesink.answers.causes import why_blocks
 from timesink.answers.comparison.budget_file import load_budgets
 from timesink.answers.comparison.budgets import evaluate
+from timesink.answers.comparison.causes import why_blocks
 from timesink.answers.comparison.gate_result import Gate, Limit, gate_of
 from timesink.answers.comparison.values import diagnosis as diagnosis_values
+from timesink.comparison.causes.corrected_steps import judged_without_overhead
+from timesink.comparison.results import Pair, ProcessSteps
 from timesink.model.diagnosis import (
     CycleTime,
     Diagnosis,
@@ -25,7 +26,6 @@ from timesink.model.diagnosis import (
     StepTimeTest,
 )
 from timesink.output.blocks import Verdict
-from timesink.rules.corrected_steps import judged_without_overhead
 
 Bounds = tuple[float, float]
 

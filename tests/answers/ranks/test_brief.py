@@ -11,8 +11,8 @@ import pytest
 import timesink
 from builders import DIALECTS, to_bytes, training_trace, write
 from mutations import corpus
+from timesink.analyses.ranks.reading import summarise_recording, summary_of
 from timesink.analyses.ranks.summary import to_parquet
-from timesink.answers.rank_reading import summarise_recording, summary_of
 from timesink.errors import TimesinkError
 from timesink.formats import IsChosen
 from timesink.lab.ranks import Plan, Straggler, generate_ranks

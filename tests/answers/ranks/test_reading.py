@@ -13,8 +13,8 @@ import timesink
 from builders import training_trace, write
 from rank_sets import HereEngine
 from timesink.analyses.ranks import RankSet, set_health, set_notes
-from timesink.answers import rank_reading as job
-from timesink.answers.rank_reading import read_ranks
+from timesink.analyses.ranks import reading as job
+from timesink.analyses.ranks.reading import read_ranks
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
 from timesink.sources import Recording

@@ -28,7 +28,7 @@ from timesink.answers.analysis.tables import (
     tables_section,
     together,
 )
-from timesink.answers.causes import cause_name
+from timesink.answers.comparison.causes import cause_name
 from timesink.answers.views import listed_table
 from timesink.model import units
 from timesink.output import blocks

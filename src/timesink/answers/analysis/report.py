@@ -24,6 +24,7 @@ from timesink.analyses.ranks import (
     set_notes,
     steps_in_detail,
 )
+from timesink.analyses.ranks.reading import UnrelatedRunsError, open_set
 from timesink.analyses.replay.critical_path import PlayedRun, played_run
 from timesink.analyses.replay.own_clock import (
     CLOCK_KEY,
@@ -51,7 +52,6 @@ from timesink.answers.analysis.headline import (
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.analysis.step_choice import Steps, missing_steps, step_choice
 from timesink.answers.analysis.straggler_text import straggler_headline
-from timesink.answers.rank_reading import UnrelatedRunsError, open_set
 from timesink.answers.views import View, check_group, find_view
 from timesink.errors import TimesinkError, UnreadableError, UsageError
 from timesink.formats import Progress, is_folder

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
+from timesink.analyses.ranks.reading import UnrelatedRunsError, open_set
 from timesink.answers.analysis.report import Analysis, analyze
 from timesink.answers.analysis.step_choice import step_choice
-from timesink.answers.rank_reading import UnrelatedRunsError, open_set
 from timesink.errors import SeveralRunsError, TimesinkError
 from timesink.model import units
 from timesink.output import blocks

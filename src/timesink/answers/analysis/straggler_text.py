@@ -9,7 +9,7 @@ from timesink.analyses.ranks import RankSet
 from timesink.analyses.ranks.analysis import cost_together
 from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.own_time import the_ranks
-from timesink.answers.causes import cause_name
+from timesink.answers.comparison.causes import cause_name
 from timesink.model import units
 from timesink.model.findings import Finding
 from timesink.rules.communication import advice_on, odd_rank, why_late

@@ -9,14 +9,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from timesink.analyses.comparison import cycle_lengths
 from timesink.analyses.names import short_kernel_name
 from timesink.analyses.statistics.repeats import TimedRun
-from timesink.answers.comparison import baseline_store
 from timesink.answers.comparison.gate_result import doubts_of
 from timesink.answers.comparison.repeated import RepeatedSide, distinct, expand_paths, timed_side
-from timesink.answers.comparison.run_store import Runs, read_sides
-from timesink.answers.comparison.sides import ProcessedRun, SideReadOptions, find_cases, find_side
+from timesink.comparison.gate import baseline_store
+from timesink.comparison.inputs import ProcessedRun, SideReadOptions, find_cases, find_side
+from timesink.comparison.reading import Runs, read_sides
+from timesink.comparison.results import cycle_lengths
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UsageError
 from timesink.model.units import brief_ns, count_noun, from_to, join_names, size_bytes
 

@@ -15,16 +15,16 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.behaviour import once_per_cycle, plain_texts
-from timesink.analyses.comparison import ProcessSteps, cycle_lengths
-from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.kernels.families import OTHER
 from timesink.analyses.statistics.drift import warm_up
-from timesink.answers.comparison.baseline_store import Baseline
 from timesink.answers.comparison.report import members_of
+from timesink.comparison.causes.case_functions import family_of
+from timesink.comparison.gate.baseline_store import Baseline
+from timesink.comparison.results import ProcessSteps, cycle_lengths
+from timesink.comparison.steps.sides import anatomy_of_role
 from timesink.errors import UnreadableError, UsageError, own_text
 from timesink.formats.small_files import DamagedError, decode_small_toml
 from timesink.model.units import brief_ns, count_noun, signed_ns, size_bytes
-from timesink.rules.case_functions import family_of
 
 _NS_OF = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
 _AMOUNT = re.compile(r"\+?\s*((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,2})?)\s*(\S+)", re.IGNORECASE)

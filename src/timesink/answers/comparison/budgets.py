@@ -9,7 +9,6 @@ from statistics import fmean
 import numpy as np
 import polars as pl
 
-from timesink.analyses.comparison.verdict import UNEQUAL_WORK
 from timesink.analyses.statistics import ALPHA, column_means, false_discovery
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.answers.comparison.budget_file import (
@@ -42,13 +41,14 @@ from timesink.answers.comparison.program import (
     signals_of_pair,
 )
 from timesink.answers.comparison.report import Comparison
+from timesink.comparison.causes.case import known_interval
+from timesink.comparison.causes.case_functions import cycle_matrices
+from timesink.comparison.steps.verdict import UNEQUAL_WORK
 from timesink.model.diagnosis import SIDES, SteadyTimes
 from timesink.model.findings import Finding, Interval
 from timesink.model.intervals import Floats
 from timesink.model.units import brief_ns, change, count_noun, interval_pct, signed_ns, times
 from timesink.output.names import cut_middle
-from timesink.rules.case import known_interval
-from timesink.rules.case_functions import cycle_matrices
 
 NOISE = ", not certain (noise)"
 _NAMED = 60

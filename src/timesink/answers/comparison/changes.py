@@ -10,13 +10,13 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.behaviour import STEP_MARK, STEP_MARK_TOLD
-from timesink.analyses.comparison import Pair, ProcessSteps
-from timesink.analyses.comparison.verdict import MIN_SHARE, PairChanges, either_p, judge_pair
 from timesink.analyses.statistics import ALPHA
-from timesink.answers.causes import told_counters
+from timesink.answers.comparison.causes import told_counters
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table, meanings_of
+from timesink.comparison.results import Pair, ProcessSteps
+from timesink.comparison.steps.verdict import MIN_SHARE, PairChanges, either_p, judge_pair
 from timesink.model import units
 from timesink.model.diagnosis import SIDES, Diagnosis
 from timesink.model.schema import HOST_DEVICE

@@ -11,15 +11,15 @@ from statistics import fmean
 
 import numpy as np
 
-from timesink.analyses.comparison import ComparedRuns, ProcessSteps
 from timesink.analyses.statistics.repeats import Decision, TimedRun, neighbours
 from timesink.answers.views import listed_table, meanings_of
+from timesink.comparison.causes.slow_steps import CycleSplit
+from timesink.comparison.results import ComparedRuns, ProcessSteps
 from timesink.model import units
 from timesink.model.diagnosis import SIDES
 from timesink.output import drawing as draw
 from timesink.output.blocks import Block, Section
 from timesink.output.pictures import picture
-from timesink.rules.slow_cycles import CycleSplit
 
 WIDTH = 1008
 _HEIGHT = 170

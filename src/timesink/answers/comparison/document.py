@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from timesink.answers import causes
-from timesink.answers.comparison import changes, sentences
+from timesink.answers.comparison import causes, changes, sentences
 from timesink.answers.comparison.changes import PairView
 from timesink.answers.comparison.cycle_pictures import (
     OTHER,

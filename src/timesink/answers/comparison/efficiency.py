@@ -8,16 +8,16 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.comparison.efficiency import (
+from timesink.analyses.kernels.peaks import DevicePeaks
+from timesink.analyses.work.cycle_work import CycleEfficiency
+from timesink.answers.views import listed_table
+from timesink.comparison.steps.efficiency import (
     FASTER,
     PRECISION,
     SLOWER,
     TOO_LITTLE,
     EfficiencyChange,
 )
-from timesink.analyses.kernels.peaks import DevicePeaks
-from timesink.analyses.work.cycle_work import CycleEfficiency
-from timesink.answers.views import listed_table
 from timesink.model import units
 from timesink.model.diagnosis import SIDES
 from timesink.model.units import from_to

@@ -14,9 +14,8 @@ from typing import TypeAlias
 
 from rich.cells import cell_len, chop_cells
 
-from timesink.analyses.comparison.role_groups import Exploration
-from timesink.answers import causes
-from timesink.answers.causes import paragraphs
+from timesink.answers.comparison import causes
+from timesink.answers.comparison.causes import paragraphs
 from timesink.answers.comparison.changes import PairView, pairs_block, times_block
 from timesink.answers.comparison.efficiency import efficiency_section
 from timesink.answers.comparison.gate_result import (
@@ -38,8 +37,9 @@ from timesink.answers.comparison.program import (
 from timesink.answers.comparison.rank_sets import APART, apart_lines, groups_block, threshold
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import notes, slowdown_sentences, subject
-from timesink.answers.comparison.sides import LEFT_OUT, UNPAIRED
 from timesink.answers.views import listed_table
+from timesink.comparison.exploration.groups import Exploration
+from timesink.comparison.inputs import LEFT_OUT, UNPAIRED
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis

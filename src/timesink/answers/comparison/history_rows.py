@@ -19,10 +19,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from timesink import __version__
-from timesink.analyses.comparison import Signals, signals_of
 from timesink.analyses.statistics.repeats import timed_runs
-from timesink.answers.comparison.baseline_store import (
+from timesink.answers.comparison.repeated import expand_paths
+from timesink.answers.comparison.report import members_of
+from timesink.comparison.gate.baseline_store import (
     FolderStore,
     checked_name,
     facts_of,
@@ -30,10 +30,9 @@ from timesink.answers.comparison.baseline_store import (
     reference,
     store_at,
 )
-from timesink.answers.comparison.repeated import expand_paths
-from timesink.answers.comparison.report import members_of
-from timesink.answers.comparison.run_store import Runs, read_sides
-from timesink.answers.comparison.sides import SideReadOptions, find_side
+from timesink.comparison.inputs import SideReadOptions, find_side
+from timesink.comparison.reading import Runs, read_sides
+from timesink.comparison.results import Signals, signals_of
 from timesink.errors import NotFoundError, UnreadableError, UsageError
 from timesink.formats import SERIES
 from timesink.formats.small_files import DamagedError, decode_small_json
@@ -43,6 +42,7 @@ from timesink.model.units import count_noun, join_names
 from timesink.recorder.versions import git, state_of
 from timesink.sources.ab_folder import NEW, is_ab, read_ab
 from timesink.sources.sidecars import run_file_in
+from timesink.version import __version__
 
 SCHEMA = "timesink/history-row/1"
 _ROW = ".row"

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from timesink.analyses.comparison import Pair, ProcessSteps
-from timesink.answers.comparison.sides import stem_of
+from timesink.comparison.inputs import stem_of
+from timesink.comparison.results import Pair, ProcessSteps
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.units import natural
 from timesink.output.names import told_apart
 from timesink.recorder.processes import safe_text
 
 if TYPE_CHECKING:
-    from timesink.analyses.comparison.efficiency import EfficiencyChange
+    from timesink.comparison.steps.efficiency import EfficiencyChange
     from timesink.model.diagnosis import Diagnosis, Expectation
 
 MAX_CROSS_PAIRS = 64
@@ -260,14 +260,14 @@ class Compared:
     def diagnosis(self) -> Diagnosis:
         """Whether cycles changed, where the time went, and why."""
         # Tables of numbers do not wait for this.
-        from timesink.rules.diagnosis import diagnose  # noqa: PLC0415
+        from timesink.comparison.causes.diagnosis import diagnose  # noqa: PLC0415
 
         return diagnose(self.full_pair or self.pair, self.expected)
 
     @cached_property
     def efficiency(self) -> EfficiencyChange | None:
         """What both sides compute and move; None where neither recorded shapes."""
-        from timesink.analyses.comparison.efficiency import efficiency_change  # noqa: PLC0415
+        from timesink.comparison.steps.efficiency import efficiency_change  # noqa: PLC0415
 
         return efficiency_change(self.full_pair or self.pair, self.peaks)
 

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 from msgspec import structs
 
-from timesink.analyses.comparison import Signals, signals_of
-from timesink.answers.causes import cause_name, lower_first
+from timesink.answers.comparison.causes import cause_name, lower_first
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.views import listed_table
+from timesink.comparison.results import Signals, signals_of
 from timesink.model import units
 from timesink.model.diagnosis import CycleKinds, Diagnosis, ProgramChange, ProgramEdit
 from timesink.model.schema import HOST_DEVICE

@@ -10,16 +10,15 @@ from typing import Any
 import polars as pl
 from rich.console import Group
 
-from timesink.analyses.comparison import KeyFinding, Pair
-from timesink.analyses.comparison.role_groups import Exploration
-from timesink.analyses.comparison.verdict import either_p
-from timesink.answers import causes
-from timesink.answers.comparison import rank_sets, values
+from timesink.answers.comparison import causes, rank_sets, values
 from timesink.answers.comparison.changes import PairView, family_names, known_amounts, known_load
 from timesink.answers.comparison.program import edits_blocks, opening_lines, without_edits
 from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import both_labels, notes, summary_sentences
 from timesink.answers.views import parts_of
+from timesink.comparison.exploration.groups import Exploration
+from timesink.comparison.results import KeyFinding, Pair
+from timesink.comparison.steps.verdict import either_p
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.units import amounts, chance, change, from_to, per_cycle, times

@@ -7,17 +7,23 @@ from dataclasses import replace
 
 import polars as pl
 
-from timesink.analyses.comparison import Pair
-from timesink.analyses.comparison.role_groups import Exploration
 from timesink.analyses.ranks import RankSet
-from timesink.analyses.ranks.changes import RankChanges, StragglerChange, compare_ranks
 from timesink.analyses.ranks.own_time import ranges_of, the_ranks
-from timesink.answers.causes import TONES, attributed_part, cause_name, note_sections, paragraphs
+from timesink.answers.comparison.causes import (
+    TONES,
+    attributed_part,
+    cause_name,
+    note_sections,
+    paragraphs,
+)
 from timesink.answers.comparison.changes import ROLES, PairView, pair_blocks
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.sentences import headline, summary_sentences
-from timesink.answers.comparison.sides import RunInput
 from timesink.answers.views import listed_table, parts_of
+from timesink.comparison.exploration.groups import Exploration
+from timesink.comparison.inputs import RunInput
+from timesink.comparison.rank_changes import RankChanges, StragglerChange, compare_ranks
+from timesink.comparison.results import Pair
 from timesink.errors import UnreadableError
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis

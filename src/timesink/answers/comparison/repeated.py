@@ -11,12 +11,12 @@ from statistics import median
 
 import numpy as np
 
-from timesink.analyses.comparison import cycle_lengths, signals_of
 from timesink.analyses.statistics.drift import warm_up
 from timesink.analyses.statistics.repeats import TimedRun, timed_runs
 from timesink.answers.comparison.report import members_of
-from timesink.answers.comparison.run_store import Runs, read_sides
-from timesink.answers.comparison.sides import RunInput, find_side
+from timesink.comparison.inputs import RunInput, find_side
+from timesink.comparison.reading import Runs, read_sides
+from timesink.comparison.results import cycle_lengths, signals_of
 from timesink.errors import UnreadableError, UsageError
 from timesink.model.diagnosis import PLAIN, RECORDED, SIDES
 from timesink.model.units import count_noun

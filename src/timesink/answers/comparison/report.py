@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import only_cycles
-from timesink.analyses.comparison import Pair, ProcessSteps, key_findings
 from timesink.analyses.statistics.repeats import timed_runs
 from timesink.answers.comparison.pairing import (
     VERSION,
@@ -24,7 +23,8 @@ from timesink.answers.comparison.pairing import (
     peers_stem,
     role_labels,
 )
-from timesink.answers.comparison.sides import LEFT_OUT, ProcessedRun
+from timesink.comparison.inputs import LEFT_OUT, ProcessedRun
+from timesink.comparison.results import Pair, ProcessSteps, key_findings
 from timesink.errors import AmbiguousError, NotFoundError
 from timesink.formats.small_files import encode_json
 from timesink.model import units
@@ -33,9 +33,9 @@ from timesink.model.units import join_names, natural
 from timesink.output.names import told_apart
 
 if TYPE_CHECKING:
-    from timesink.analyses.comparison.role_groups import Exploration
-    from timesink.analyses.ranks.changes import RankChanges
     from timesink.analyses.replay.own_clock import StepTime
+    from timesink.comparison.exploration.groups import Exploration
+    from timesink.comparison.rank_changes import RankChanges
     from timesink.model.diagnosis import Diagnosis, Expectation
     from timesink.model.fitness import Fitness
 
@@ -114,8 +114,8 @@ class Comparison:
             return None
         diagnosis = self.pairs[0].diagnosis
         if len(self.pairs) > 1:
-            from timesink.rules.diagnosis import beyond_expected  # noqa: PLC0415
-            from timesink.rules.joint_diagnosis import diagnose_together  # noqa: PLC0415
+            from timesink.comparison.causes.diagnosis import beyond_expected  # noqa: PLC0415
+            from timesink.comparison.causes.joint_diagnosis import diagnose_together  # noqa: PLC0415
 
             pairs = [pair.full_pair or pair.pair for pair in self.pairs]
             diagnosis = diagnose_together(pairs, [pair.diagnosis for pair in self.pairs])

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.comparison import Pair
-from timesink.analyses.comparison.verdict import NO_LENGTHS, UNEQUAL_WORK, step_time_sentence
 from timesink.analyses.statistics import ALPHA
-from timesink.answers.causes import (
+from timesink.answers.comparison.causes import (
     VERDICTS,
     cause_name,
     checks,
@@ -24,13 +22,15 @@ from timesink.answers.causes import (
 from timesink.answers.comparison.changes import Change, PairView, counters_meanwhile
 from timesink.answers.comparison.pairing import Compared, pair_names, processes
 from timesink.answers.comparison.program import program_lines
+from timesink.comparison.results import Pair
+from timesink.comparison.steps.verdict import NO_LENGTHS, UNEQUAL_WORK, step_time_sentence
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.schema import HOST_DEVICE
 from timesink.output.names import LONGEST_NAME, cut_middle
 
 if TYPE_CHECKING:
-    from timesink.analyses.comparison.role_groups import Exploration
+    from timesink.comparison.exploration.groups import Exploration
 
 _MAX_CAUSES = 2
 _MAX_FINDINGS = 5

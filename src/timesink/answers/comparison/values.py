@@ -17,20 +17,20 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.behaviour import distinct_texts
-from timesink.analyses.comparison import ComparedRuns, CycleTimes, Pair, ProcessSteps
-from timesink.analyses.comparison.role_groups import Exploration
-from timesink.analyses.comparison.verdict import judge_pair
 from timesink.analyses.ranks import rank_groups
-from timesink.analyses.ranks.changes import RankChanges
 from timesink.answers.comparison.program import program_values
 from timesink.answers.comparison.sentences import pair_headline
+from timesink.comparison.causes.diagnosis import diagnose
+from timesink.comparison.exploration.groups import Exploration
+from timesink.comparison.rank_changes import RankChanges
+from timesink.comparison.results import ComparedRuns, CycleTimes, Pair, ProcessSteps
+from timesink.comparison.steps.verdict import judge_pair
 from timesink.model import csv_rows
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import Evidence
 from timesink.output.json import cell_csv
 from timesink.output.names import in_published_cell
 from timesink.recorder.processes import safe_text
-from timesink.rules.diagnosis import diagnose
 
 _NS_PER_US = 1000.0
 _KEYS = {

@@ -9,12 +9,11 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.kernels.peaks import peaks_named
 from timesink.analyses.ranks import RankSet
+from timesink.analyses.ranks.reading import read_ranks, set_of_traces
 from timesink.analyses.statistics.repeats import TimedRun, timed_runs
-from timesink.answers.comparison import rank_sets, sides
-from timesink.answers.comparison.baseline_store import is_reference
+from timesink.answers.comparison import rank_sets
 from timesink.answers.comparison.pairing import (
     VERSION,
     Compared,
@@ -49,10 +48,12 @@ from timesink.answers.comparison.report import (
     members_of,
     only_device,
 )
-from timesink.answers.comparison.run_store import Runs, read_sides, recorded_otherwise
-from timesink.answers.comparison.sides import ProcessedRun, SideReadOptions
-from timesink.answers.prefetch import CycleSearch
-from timesink.answers.rank_reading import read_ranks, set_of_traces
+from timesink.comparison import inputs
+from timesink.comparison.gate.baseline_store import is_reference
+from timesink.comparison.inputs import ProcessedRun, SideReadOptions
+from timesink.comparison.prefetch import CycleSearch
+from timesink.comparison.reading import Runs, read_sides, recorded_otherwise
+from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.formats import Progress
 from timesink.model.diagnosis import SIDES
@@ -63,7 +64,7 @@ from timesink.runtime.engine import Engine, engine_of
 from timesink.sources.ab_folder import is_ab, read_ab
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison.baseline_store import Baseline
+    from timesink.comparison.gate.baseline_store import Baseline
 
 
 _Case = tuple[Comparison, list[ProcessMember]]
@@ -91,7 +92,7 @@ class ComparisonWork:
     detect_pct: float | None = None
     """What these were made for; None of others."""
 
-    def compared_cases(self, cases: Sequence[sides.CaseFolder], first: Path) -> _Case:
+    def compared_cases(self, cases: Sequence[inputs.CaseFolder], first: Path) -> _Case:
         """Every case; one that cannot be compared is named, and the others stand."""
         done: list[Comparison] = []
         roles: list[ProcessMember] = []
@@ -99,7 +100,7 @@ class ComparisonWork:
         for case in cases:
             identifier = case_identifier(case.folder, first)
             try:
-                base, new = (sides.find_side(side, self.rank) for side in (case.base, case.new))
+                base, new = (inputs.find_side(side, self.rank) for side in (case.base, case.new))
                 comparison, members = self.compared(base, new, ("normal", "abnormal"), identifier)
             except TimesinkError as error:
                 failures.append(error)
@@ -110,10 +111,10 @@ class ComparisonWork:
             raise failures[0]
         return join_cases(done, [error.message for error in failures]), roles
 
-    def explored(self, run_sides: Sequence[sides.RunInput]) -> Comparison:
+    def explored(self, run_sides: Sequence[inputs.RunInput]) -> Comparison:
         """Every role of every path, distinguished by how it behaves."""
         # Only many roles need this.
-        from timesink.analyses.comparison.role_groups import explore  # noqa: PLC0415
+        from timesink.comparison.exploration.groups import explore  # noqa: PLC0415
 
         sources = {source.key: source for side in run_sides for source in side.sources}
         (runs,), noted, _ = read_sides(self.runs, [list(sources.values())])
@@ -128,14 +129,14 @@ class ComparisonWork:
         if len(members) < 2:
             raise UsageError(
                 f"{run_sides[0].path}: holds one role, and there is nothing to compare it with",
-                sides.WHAT_COMPARES,
+                inputs.WHAT_COMPARES,
             )
         notes = (*(note for side in run_sides for note in side.notes), *noted)
         exploration = explore(label_roles(members))
         return Comparison((), (), exploration.roles, exploration, notes)
 
     def compared(
-        self, base: sides.RunInput, new: sides.RunInput, names: tuple[str, str], identifier: str
+        self, base: inputs.RunInput, new: inputs.RunInput, names: tuple[str, str], identifier: str
     ) -> _Case:
         """Two runs, and what their sides are called."""
         rank_changes, noted = None, list[str]()
@@ -209,7 +210,7 @@ class ComparisonWork:
                 *pairing.notes,
                 *noted,
                 *(() if rank_changes is None else rank_changes.notes),
-                *([f"{sides.UNPAIRED}: {join_names(unpaired)}"] if unpaired else []),
+                *([f"{inputs.UNPAIRED}: {join_names(unpaired)}"] if unpaired else []),
             ),
             files_left_out=(*base.left_out, *new.left_out, *unread),
             roles_left_out=tuple(unpaired),
@@ -224,7 +225,7 @@ class ComparisonWork:
             return member
         return replace(member, role=replace(member.role, program=program.without(self.ignore)))
 
-    def _ranks(self, side: sides.RunInput, runs: Sequence[ProcessedRun] = ()) -> RankSet:
+    def _ranks(self, side: inputs.RunInput, runs: Sequence[ProcessedRun] = ()) -> RankSet:
         """The ranks of a side, each summarised where the engine says.
 
         Of recordings that were opened and are not in the cache, nobody reads them twice.
@@ -238,7 +239,7 @@ class ComparisonWork:
             recordings, engine=self.engine(), cache=reading.cache, progress=reading.progress
         )
 
-    def _are_sets(self, base: sides.RunInput, new: sides.RunInput) -> bool:
+    def _are_sets(self, base: inputs.RunInput, new: inputs.RunInput) -> bool:
         one_is_meant = self.rank is not None or any(pid is not None for pid in self.pids)
         has_baseline = any(map(self.runs.was_kept, (*base.sources, *new.sources)))
         return not one_is_meant and not has_baseline and rank_sets.may_be_sets(base, new)
@@ -325,11 +326,13 @@ def compare(
     repeated = _repeated_runs(opened, several, rank)
     opened += several
     baselines = [source for source in opened if not isinstance(source, Path | Trace)]
-    inputs = [source if isinstance(source, Path | Trace) else source.side for source in opened]
-    sides.check_given(inputs)
+    run_inputs = [source if isinstance(source, Path | Trace) else source.side for source in opened]
+    inputs.check_given(run_inputs)
     check_cycle_type(cycle_type)
     finding = _cycle_search(
-        baselines, CycleSearch(marker, by, metric_map), only_baselines=len(baselines) == len(inputs)
+        baselines,
+        CycleSearch(marker, by, metric_map),
+        only_baselines=len(baselines) == len(run_inputs),
     )
     runs_by_key: dict[object, ProcessedRun] = {
         run.source.key: run for baseline in baselines for run in baseline.runs
@@ -344,18 +347,19 @@ def compare(
         _ignore_pattern(ignore),
     )
     cases = [
-        sides.find_cases(run_input) if isinstance(run_input, Path) else [] for run_input in inputs
+        inputs.find_cases(run_input) if isinstance(run_input, Path) else []
+        for run_input in run_inputs
     ]
     if repeated is not None:
         comparison = _compared_repeats(work, repeated)
-    elif explore or (len(inputs) != 2 and not all(cases)):
-        comparison = work.explored([sides.side_of(run_input, rank) for run_input in inputs])
+    elif explore or (len(run_inputs) != 2 and not all(cases)):
+        comparison = work.explored([inputs.side_of(run_input, rank) for run_input in run_inputs])
     else:
         if any(cases):
-            for run_input, input_cases in zip(inputs, cases, strict=True):
+            for run_input, input_cases in zip(run_inputs, cases, strict=True):
                 if not input_cases:
                     raise UsageError(
-                        f"{sides.path_of(run_input)}: no case, but the other path holds a "
+                        f"{inputs.path_of(run_input)}: no case, but the other path holds a "
                         "normal and an "
                         "abnormal run",
                         "give two runs, or only cases; --explore takes everything together",
@@ -364,17 +368,17 @@ def compare(
                 case.folder.resolve(): case for input_cases in cases for case in input_cases
             }
             comparison, members = work.compared_cases(
-                list(distinct.values()), sides.path_of(inputs[0])
+                list(distinct.values()), inputs.path_of(run_inputs[0])
             )
         else:
-            base, new = (sides.side_of(run_input, rank) for run_input in inputs)
+            base, new = (inputs.side_of(run_input, rank) for run_input in run_inputs)
             identifier = pair_identifier(base.path, new.path)
             comparison, members = work.compared(base, new, SIDES, identifier)
         comparison = replace(comparison, roles=label_roles(members))
     result = replace(
         comparison,
         pairs=tuple(replace(pair, peaks=peaks) for pair in comparison.pairs),
-        sources=tuple(sides.source_of(run_input) for run_input in inputs),
+        sources=tuple(inputs.source_of(run_input) for run_input in run_inputs),
         notes=tuple(dict.fromkeys(comparison.notes)),
         files_left_out=tuple(dict.fromkeys(comparison.files_left_out)),
         roles_left_out=tuple(dict.fromkeys(comparison.roles_left_out)),
@@ -418,14 +422,14 @@ def _side_of(sources: Sequence[Path | Trace | Baseline], rank: int | None) -> Re
     paths = [source for source in sources if isinstance(source, Path)]
     if len(paths) == len(sources):
         runs = distinct(expand_paths(paths))
-        return RepeatedSide(tuple(sides.find_side(path, rank) for path in runs))
+        return RepeatedSide(tuple(inputs.find_side(path, rank) for path in runs))
     if len(sources) > 1 or isinstance(sources[0], Path):
         raise UsageError(
             "a side is one baseline or open trace, or paths of recordings",
             "give BASE runs, then --against and NEW runs",
         )
     if isinstance(sources[0], Trace):
-        return RepeatedSide((sides.side_of_trace(sources[0]),))
+        return RepeatedSide((inputs.side_of_trace(sources[0]),))
     side, recorded = sources[0].side, sources[0].runs[0].recorded
     timed = sources[0].timed or timed_runs(recorded, str(side.path))
     return RepeatedSide((side,), side, timed)

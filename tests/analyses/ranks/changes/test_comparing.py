@@ -7,7 +7,7 @@ import pytest
 
 from generated_sets import FOURS, GRID, TWOS, generated_set, healthy_set, slow_set
 from timesink.analyses.ranks import RankSet
-from timesink.analyses.ranks.changes import RankChanges, compare_ranks
+from timesink.comparison.rank_changes import RankChanges, compare_ranks
 from timesink.lab.ranks import Straggler
 
 

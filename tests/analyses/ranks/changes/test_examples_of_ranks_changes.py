@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import timesink
 from timesink.analyses.ranks import RankLayout, ranks_of_traces
-from timesink.analyses.ranks.changes import compare_ranks
+from timesink.comparison.rank_changes import compare_ranks
 
 
 def test_compare_ranks() -> None:

@@ -1,0 +1,382 @@
+"""Counters of both sides: a value per step of each, and whether they differ by more than noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.behaviour.anatomy import Anatomy
+from timesink.analyses.statistics import QUIETLY, column_means, false_discovery, two_sided_p
+from timesink.analyses.statistics.drift import mean_changes
+from timesink.comparison.results import WITHIN, Pair
+from timesink.model.intervals import Floats, Ints
+from timesink.model.schema import HOST_DEVICE
+from timesink.model.units import amount, amounts, change, count_noun, quantity
+from timesink.rules.counter_names import Resource, only_own, resource_of
+
+_NO_CYCLES = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CounterReading:
+    """One counter of one device on both sides, in the base unit of what it measures."""
+
+    metric: str
+    device: str
+    unit: str
+    resource: Resource
+    base: Floats
+    """One value per step that has one, in the order of cycles."""
+    new: Floats
+    cycles: Ints = field(default_factory=_NO_CYCLES.copy)
+    """Which cycles of NEW the values are of."""
+
+    @property
+    def base_mean(self) -> float:
+        return float(column_means(self.base))
+
+    @property
+    def new_mean(self) -> float:
+        return float(column_means(self.new))
+
+    @property
+    def rise(self) -> float:
+        return self.new_mean - self.base_mean
+
+    @property
+    def levels(self) -> dict[str, Any]:
+        """What evidence and findings hold of it."""
+        named = {"device": self.device, "metric": self.metric, "unit": self.unit or None}
+        return {**named, "base": self.base_mean, "new": self.new_mean}
+
+    @property
+    def change(self) -> str:
+        """From where to where it went, and by how much, in words."""
+        base, new = self.base_mean, self.new_mean
+        return f"{amounts(base, new, self.unit)} ({change(base, new)})"
+
+    def less(self, own_base: float, own_new: float) -> CounterReading:
+        """What is left of it without a share of each side; nothing is less than nothing."""
+        base = np.maximum(self.base - own_base, 0.0)
+        return replace(self, base=base, new=np.maximum(self.new - own_new, 0.0))
+
+
+def readings(pair: Pair, base: Anatomy, new: Anatomy) -> list[CounterReading]:
+    """Counters that both sides have, in units that meet."""
+    # The pair calls the devices of NEW as BASE does; counters have the names of the recording.
+    used = own_devices(pair)
+    ours, theirs = (
+        set(side.levels["device"].drop_nulls().cast(pl.String)) - {HOST_DEVICE}
+        for side in (base, new)
+    )
+    missing, free = sorted(used & ours - theirs), sorted(theirs - ours)
+    if not missing and len(ours) == len(theirs) == 1:
+        missing, free = sorted(ours), sorted(theirs)
+    names = dict(zip(free, missing, strict=False))
+    base_levels, new_levels = _level_frames(pair, base, new)
+    before = _values(only_own(base_levels, pair.base.pid), {})
+    after = _values(only_own(new_levels, pair.new.pid), names)
+    counters = []
+    for key in sorted(before.keys() & after.keys()):
+        (unit, _, old), (other_unit, cycles, values) = before[key], after[key]
+        if unit == other_unit:
+            metric, device = key
+            resource = resource_of(metric, unit or None)
+            counters.append(CounterReading(metric, device, unit, resource, old, values, cycles))
+    return counters
+
+
+def _level_frames(pair: Pair, base: Anatomy, new: Anatomy) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Levels of cycles on both sides, those right before the profiler first where both have some.
+
+    Parts of a run share these.
+    """
+    sides = base, new
+    is_one = pair.kind == WITHIN or pair.cycle_times.one_run
+    if is_one or any(side.plain_levels.is_empty() for side in sides):
+        return base.levels, new.levels
+    first, second = (pl.concat([side.plain_levels, side.levels]) for side in sides)
+    return first, second
+
+
+_Values = dict[tuple[str, str], tuple[str, Ints, Floats]]
+
+
+def _values(levels: pl.DataFrame, names: Mapping[str, str]) -> _Values:
+    if levels.is_empty():
+        return {}
+    finite = levels.filter(pl.col("value").is_finite()).sort("metric", "device", "cycle")
+    groups = finite.group_by("metric", "device", "unit", maintain_order=True)
+    rows = groups.agg("cycle", "value").iter_rows()
+    by_counter: _Values = {}
+    for metric, device, unit, cycles, values in rows:
+        key = metric, names.get(device, device)
+        factor, base_unit = quantity(1.0, unit)
+        numbers = np.asarray(values, dtype=np.float64) * factor
+        if key not in by_counter or len(by_counter[key][2]) < len(numbers):
+            by_counter[key] = (base_unit, np.asarray(cycles, dtype=np.int64), numbers)
+    return by_counter
+
+
+def own_devices(pair: Pair) -> set[str]:
+    """Devices on which the process does something."""
+    runs = pl.col("function_class").cast(pl.String).str.starts_with("gpu_")
+    names = pair.times.filter(runs.fill_null(value=False))["device"].drop_nulls()
+    return {name for name in names.unique().cast(pl.String) if name != HOST_DEVICE}
+
+
+# -- counters that no sampler writes ---------------------------------------------------------------
+
+
+_BITS = {
+    "power_throttle": ("gpu_power_cap", 0x4 | 0x80),
+    "thermal_throttle": ("gpu_thermal", 0x20 | 0x40),
+}
+"""Reasons of NVIDIA's management library: power cap and power brake; heat, told by software and by
+hardware.  0x8 (hardware slowdown) is set with either, 0x1 on every idle device."""
+_MASK = "throttle_mask"
+
+
+def derived_readings(pair: Pair, counters: list[CounterReading]) -> list[CounterReading]:
+    """Waits for cores, reads and writes from traced calls; reasons to slow down from a mask."""
+    sides = [_host_times(side.behaviour) for side in (pair.base, pair.new)]
+    extra_readings = []
+    for metric, unit in (("runq_wait_share", "%"), ("file_call_time", "ns")):
+        base, new = (side.select("cycle", metric).drop_nulls() for side in sides)
+        if base.height and new.height:
+            before, after = base[metric].to_numpy(), new[metric].to_numpy()
+            at, resource = new["cycle"].to_numpy(), resource_of(metric)
+            extra_readings.append(
+                CounterReading(metric, HOST_DEVICE, unit, resource, before, after, at)
+            )
+    for mask in counters:
+        for reason, (cause, bits) in _BITS.items() if mask.resource.resource == _MASK else ():
+            # The share of cycles in which the device gave a reason, in percent.
+            resource = Resource(mask.metric, reason, cause, "exogenous", "up", "flag")
+            before, after = (_with_bits(side, bits) for side in (mask.base, mask.new))
+            name, at = f"{mask.metric}: {reason}", mask.cycles
+            extra_readings.append(
+                CounterReading(name, mask.device, "%", resource, before, after, at)
+            )
+    return extra_readings
+
+
+def _host_times(behaviour: pl.DataFrame) -> pl.DataFrame:
+    """What the scheduler and the file system were seen to do per step; null where they were not.
+
+    The share of the time in which threads could run that they waited for a core, in percent, and
+    how long a read or a write takes.
+    """
+    kind = pl.col("function_class").cast(pl.String)
+    classes = {"waits": "runq", "runs": "oncpu", "files": "disk_read_and_write"}
+    times = {name: pl.col("dur_ns").filter(kind == of).sum() for name, of in classes.items()}
+    calls = pl.col("calls").filter(kind == classes["files"]).sum()
+    waits, runs = pl.col("waits"), pl.col("runs")
+    return (
+        behaviour.lazy()
+        .filter(kind.is_in(list(classes.values())))
+        .unique(["cycle", "function", "device"], keep="first")
+        .group_by("cycle")
+        .agg(**times, calls=calls)
+        .sort("cycle")
+        .select(
+            "cycle",
+            runq_wait_share=pl.when(waits > 0, runs > 0).then(100 * waits / (waits + runs)),
+            file_call_time=pl.when(pl.col("calls") > 0).then(pl.col("files") / pl.col("calls")),
+        )
+        .collect(engine="in-memory")
+    )
+
+
+def _with_bits(masks: Floats, bits: int) -> Floats:
+    """100 where one of the bits is set; a mean of several masks tells nothing."""
+    rounded = np.rint(masks)
+    is_valid = (masks >= 0) & (np.abs(masks - rounded) < 1e-6) & (rounded < 2**31)
+    numbers = np.where(is_valid, rounded, 0).astype(np.int64)
+    return np.where(numbers & bits, 100.0, 0.0)
+
+
+# -- values that no counter can have ---------------------------------------------------------------
+
+
+_RANGES = {
+    "MHz": (0.0, 1e5),
+    "W": (0.0, 1e5),
+    "C": (-100.0, 250.0),
+    "B/s": (0.0, 1e15),
+    "B": (0.0, 1e18),
+    "ns": (0.0, inf),
+    "%": (0.0, inf),
+    "% of a core": (0.0, inf),
+}
+"""What counters can read at all, whatever they count, by base unit."""
+_MAX_SHARE_PCT = 110.0
+"""Samplers round and their clocks jitter: a share of something whole may read a little more."""
+_ADDED_UP = ("run_queue",)
+"""Shares of time that are added up over threads."""
+
+
+def without_impossible(anatomy: Anatomy) -> Anatomy:
+    """The anatomy without levels that cannot be."""
+    levels, plain = (
+        table.filter(~_is_impossible(table)) for table in (anatomy.levels, anatomy.plain_levels)
+    )
+    return replace(anatomy, levels=levels, plain_levels=plain)
+
+
+def impossible_levels(pair: Pair, base: Anatomy, new: Anatomy) -> Iterator[str]:
+    """A sentence on each counter that has values which cannot be."""
+    sides = (pair.base.label, base), (pair.new.label, new)
+    for label, levels in (
+        (label, pl.concat([side.plain_levels, side.levels])) for label, side in sides
+    ):
+        impossible = _is_impossible(levels)
+        if not impossible.any():
+            continue
+        wrong = levels.filter(impossible)
+        groups = wrong.group_by("metric", "device", "unit", maintain_order=True)
+        rows = groups.agg(pl.len(), pl.col("value").first()).sort("device", "metric")
+        for metric, device, unit, many, value in rows.iter_rows():
+            read, cycles = amount(value, unit), count_noun(many, "cycles")
+            yield f"{metric} of {device} cannot be {read}: left out in {cycles} of {label}."
+
+
+def _is_impossible(levels: pl.DataFrame) -> pl.Series:
+    """Which levels are outside of what their counter can read; those not known are not."""
+    if levels.is_empty():
+        return pl.Series(dtype=pl.Boolean)
+    kinds = levels[["metric", "unit"]].unique(maintain_order=True)
+    ranges = []
+    for metric, unit in kinds.iter_rows():
+        # Least and most a counter can read, in its unit.
+        factor, base_unit = quantity(1.0, unit)
+        resource = resource_of(metric, base_unit or None)
+        least, most = _RANGES.get(base_unit, (-inf, inf))
+        if resource.scale == "percent" and resource.resource not in _ADDED_UP:
+            least, most = 0.0, _MAX_SHARE_PCT
+        ranges.append((metric, unit, least / factor, most / factor))
+    schema = {"metric": pl.String, "unit": pl.String, "least": pl.Float64, "most": pl.Float64}
+    bounded_levels = levels.join(
+        pl.DataFrame(ranges, schema=schema, orient="row"),
+        ["metric", "unit"], "left", nulls_equal=True, maintain_order="left",
+    )  # fmt: skip
+    value = pl.col("value")
+    outside = (value < pl.col("least")) | (value > pl.col("most")) | value.is_infinite()
+    return bounded_levels.select((outside & value.is_not_nan()).fill_null(value=False)).to_series()
+
+
+# -- whether levels differ by more than noise ------------------------------------------------------
+
+
+_SIDES = ("base", "new")
+_MIN_VALUES = 3
+"""Values whose spread can be held against a single one."""
+_FLOOR = 0.01
+"""Part of its level by which a counter differs from one run to the next anyway."""
+_STEADY = 0.02
+"""Part of its level by which a counter with a level of its own strays at most ..."""
+_MIN_SHARE_OF_STEPS = 0.8
+"""... in this part of the cycles at least."""
+_MIN_STEADY = 5
+_OFTEN = 0.25
+"""Part of the cycles in which such a counter is elsewhere, where that is no accident."""
+_HAVE_A_LEVEL = "ratio"
+"""Scale of counters that stay where they are set, as clocks do, whatever the load."""
+
+
+def chances(counters: Sequence[CounterReading]) -> Floats:
+    """p-value of each counter: cycles share few samples, so levels count and not cycles.
+
+    NaN where a side has no value, or none of them more than one.
+    """
+    p = np.full(len(counters), np.nan)
+    places_by_size: dict[tuple[int, int], list[int]] = {}
+    for place, counter in enumerate(counters):
+        places_by_size.setdefault((len(counter.base), len(counter.new)), []).append(place)
+    for places in places_by_size.values():
+        sides = [np.column_stack([getattr(counters[n], side) for n in places]) for side in _SIDES]
+        p[places] = _chances(*sides)
+    return p
+
+
+def harmful_chances(counters: Sequence[CounterReading], grounds: Sequence[float]) -> Floats:
+    """p-value of each counter, as far as it moved in the direction that hurts.
+
+    `grounds` are added to both sides: what is little beside them is no difference.
+    """
+    lifted = [
+        replace(counter, base=counter.base + ground, new=counter.new + ground)
+        for counter, ground in zip(counters, grounds, strict=True)
+    ]
+    both = chances(lifted)
+    signs = np.array([-1.0 if counter.resource.harm == "down" else 1.0 for counter in counters])
+    hurts = signs * np.array([counter.rise for counter in counters]) > 0
+    p = np.where(hurts, both / 2, 1 - both / 2)
+    unsteady = np.array([_chance_of_unsteady(counter) for counter in counters])
+    p = np.where([_is_newcomer(counter) for counter in counters], 0.0, p)
+    return np.where(np.isnan(p), p, np.minimum(p, unsteady))
+
+
+def _is_newcomer(counter: CounterReading) -> bool:
+    """Whether others work on a device that nobody else used: that is counted, and no noise.
+
+    Samplers see them in turns with the process itself, now all of the time and then nothing.
+    """
+    is_known = counter.resource.resource == "others_device_use" and len(counter.base) >= _MIN_STEADY
+    return is_known and not counter.base.any() and int((counter.new > 0).sum()) >= _MIN_VALUES
+
+
+def _chance_of_unsteady(counter: CounterReading) -> float:
+    """p-value of a level that never moved in BASE and comes and goes in NEW; 1 for any other.
+
+    What it does in NEW is no measure of how far it strays by itself.
+    """
+    if counter.resource.scale != _HAVE_A_LEVEL or len(counter.base) < _MIN_STEADY:
+        return 1.0
+    level = float(np.median(counter.base))
+    near = np.abs(counter.base - level) <= _STEADY * level
+    # Whether it is left in the direction that hurts, by enough to matter, in many cycles.
+    sign = -1.0 if counter.resource.harm == "down" else 1.0
+    gone = int((sign * (counter.new - level) > counter.resource.floor * level).sum())
+    left = gone >= max(_MIN_VALUES, _OFTEN * len(counter.new))
+    if level <= 0 or near.mean() < _MIN_SHARE_OF_STEPS or not left:
+        return 1.0
+    calm = counter.base[near]
+    spread = float(np.hypot(calm.std(ddof=1), _FLOOR * level))
+    error = spread * np.sqrt(1 / len(calm) + 1 / len(counter.new))
+    apart = np.array([(counter.new_mean - level) / error])
+    return float(two_sided_p(apart, np.array([len(calm) - 1.0]))[0]) / 2
+
+
+def adjust_p_values(p: Floats) -> Floats:
+    """p-values for as many counters as were tested; 1 for those that could not be."""
+    return np.asarray(np.nan_to_num(false_discovery(p), nan=1.0))
+
+
+def chance(base: Floats, new: Floats) -> float:
+    """How probable a difference as large would be without a reason."""
+    return float(_chances(base[:, None], new[:, None])[0])
+
+
+@QUIETLY
+def _chances(base: Floats, new: Floats) -> Floats:
+    """p-values of many counters that have as many values each; columns are counters."""
+    fewer, more = sorted((len(base), len(new)))
+    if fewer >= 2:
+        # A counter that rises a thousandfold may do so in steps, which neighbouring cycles share.
+        return mean_changes(base, new, floor=_FLOOR, neighbours=False).p
+    if fewer < 1 or more < _MIN_VALUES:
+        return np.full(base.shape[1], np.nan)
+    # Single values against the spread of the others.
+    single, several = sorted((base, new), key=len)
+    level = several.mean(axis=0)
+    spread = np.hypot(several.std(axis=0, ddof=1), _FLOOR * level)
+    error = spread * np.sqrt(1 + 1 / len(several))
+    apart = single[0] - level
+    freedom = np.full(len(level), len(several) - 1.0)
+    return np.where(apart == 0, 1.0, two_sided_p(apart / error, freedom))

@@ -1,0 +1,381 @@
+"""Which sorts of events one recording has and another lacks: that is no change of the program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.behaviour import SIDE_WAIT, UNTRACED, once_per_cycle
+from timesink.analyses.names import short_kernel_name
+from timesink.comparison.results import ProcessSteps
+from timesink.comparison.steps.sides import is_related, is_unplaced, match_functions
+from timesink.model.intervals import Flags, Floats
+from timesink.model.schema import HOST_DEVICE
+
+_GRAPH = re.compile(r"GraphLaunch")
+"""Replaying a graph runs kernels without operators; there are none to record."""
+PYTHON, OPERATORS = "Python functions", "operators"
+_DEVICE_WORK, HOST_EVENTS = "device work", "host events"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sort:
+    """Host events that a profiler records or not, all of them."""
+
+    name: str
+    told_by: str
+    """Class whose absence tells that they were not recorded."""
+    classes: tuple[str, ...]
+    callers: tuple[str, ...]
+    """Classes of functions that call them."""
+
+
+_OUTER = (UNTRACED, "cpu_annotation", "cpu_python")
+_RUNTIME = ("cpu_launch", "cpu_copy", "cpu_sync")
+_SORTS = (
+    _Sort("annotations", "cpu_annotation", ("cpu_annotation",), (UNTRACED, "cpu_python")),
+    _Sort(PYTHON, "cpu_python", ("cpu_python", SIDE_WAIT), (UNTRACED, "cpu_annotation")),
+    _Sort(OPERATORS, "cpu_operator", ("cpu_operator",), _OUTER),
+    _Sort("runtime calls", "cpu_launch", _RUNTIME, (*_OUTER, "cpu_operator")),
+    _Sort("scheduler events", "oncpu", ("oncpu", "runq"), ()),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unrecorded:
+    """What each of two sides did not record, though the other did."""
+
+    base: tuple[str, ...] = ()
+    """Sorts of events, as one says them."""
+    new: tuple[str, ...] = ()
+    untraced: bool = False
+    """Whether only one side knows what its threads did outside of recorded calls."""
+
+    def of_these(self) -> pl.Expr:
+        """Whether a function is of a sort that one side lacks."""
+        named = {name for sort in self._sorts() for name in sort.classes}
+        on_host, missing = _is_host(), {*self.base, *self.new}
+        is_missing = _is_of({*named, UNTRACED} if self.untraced else named)
+        is_missing |= on_host if HOST_EVENTS in missing else pl.lit(value=False)
+        is_missing |= ~on_host if _DEVICE_WORK in missing else pl.lit(value=False)
+        return is_missing.fill_null(value=False)
+
+    def call_these(self) -> pl.Expr:
+        """Whether a function may call such ones: its own time is more where they are missing."""
+        return _is_of({name for sort in self._sorts() for name in sort.callers})
+
+    def _sorts(self) -> Iterator[_Sort]:
+        return (sort for sort in _SORTS if sort.name in {*self.base, *self.new})
+
+
+def _is_host() -> pl.Expr:
+    return pl.col("device").cast(pl.String) == HOST_DEVICE
+
+
+def _is_of(classes: Collection[str]) -> pl.Expr:
+    in_classes = pl.col("function_class").cast(pl.String).is_in(sorted(classes))
+    return (_is_host() & in_classes).fill_null(value=False)
+
+
+def find_unrecorded(base: pl.DataFrame, new: pl.DataFrame) -> Unrecorded:
+    """What one side lacks altogether.
+
+    Both need function, function_class and device of everything that ran.
+    """
+    sides = [_Side.of(table) for table in (base, new)]
+    if not all(side.host or side.device for side in sides):
+        return Unrecorded()
+    return Unrecorded(
+        base=tuple(_missing_sorts(sides[0], sides[1])),
+        new=tuple(_missing_sorts(sides[1], sides[0])),
+        untraced=len({UNTRACED in side.classes for side in sides}) > 1,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """What a side has at all."""
+
+    host: bool
+    device: bool
+    classes: frozenset[str]
+    """Of its host functions."""
+    graphs: bool
+    unplaced: bool
+    """Whether it is not known of some functions where they ran."""
+
+    @classmethod
+    def of(cls, table: pl.DataFrame) -> _Side:
+        columns = pl.col("function", "function_class", "device").cast(pl.String)
+        kinds = table.lazy().select(columns, is_unplaced().alias("unplaced")).unique()
+        rows = kinds.collect(engine="in-memory").rows()
+        host = [row for row in rows if row[2] == HOST_DEVICE]
+        return cls(
+            host=len(host) > 0,
+            device=any(device not in (None, HOST_DEVICE) for *_, device, _ in rows),
+            classes=frozenset(kind for _, kind, *_ in host if kind is not None),
+            unplaced=any(unplaced for *_, unplaced in rows),
+            graphs=any(_GRAPH.search(name or "") for name, *_ in host),
+        )
+
+
+def _missing_sorts(side: _Side, other: _Side) -> Iterator[str]:
+    if side.unplaced:
+        return
+    if not side.device and other.device:
+        yield _DEVICE_WORK
+    if not side.host:
+        if other.host:
+            yield HOST_EVENTS
+        return
+    if not side.classes:
+        return  # of a table that does not tell them
+    for sort in _SORTS:
+        missing = sort.told_by not in side.classes and sort.told_by in other.classes
+        replayed = sort.name == OPERATORS and side.graphs
+        if missing and not replayed and not side.classes.intersection(sort.classes):
+            yield sort.name
+
+
+# How much two runs do per cycle, function by function, counted in calls.
+
+_OPERATORS = ("cpu_operator", "cpu_launch", "cpu_copy", "cpu_annotation", "cpu_python")
+_COUNTED_CALLS = {
+    "device": pl.col("device") != HOST_DEVICE,
+    "operators": pl.col("function_class").is_in(_OPERATORS),
+    "other": pl.lit(value=True),
+}
+KEY = ["level", "device", "key"]
+OFTEN = 0.6
+"""Share of the cycles from which on a function counts as part of each."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallsPerCycle:
+    """The work per cycle of both sides, in calls that do not depend on the speed of the machine."""
+
+    sort: str
+    """What was counted: `device` work, `operators` of the host, or `other` host functions."""
+    table: pl.DataFrame
+    """Per name that both sides have, at whatever level: calls_base, calls_new, share_base and
+    share_new (of the time), ratio (calls_base / calls_new), doubt (by which factor the ratio may be
+    off because the function is in few cycles only; a logarithm), level."""
+    alone_base: float
+    """Share of the time of BASE in functions of which NEW has not even the family."""
+    alone_new: float
+
+
+def work_per_cycle(base: pl.DataFrame, new: pl.DataFrame) -> CallsPerCycle | None:
+    """The work both behaviour tables have in common, per cycle; None if there is nothing to count.
+
+    Device work if both have some, else host operators, else whatever the host did; how often the
+    system interrupts a process or a call is repeated says little about its work.
+    """
+    for sort, counted in _COUNTED_CALLS.items():
+        sides = [calls_by_cycle(table, counted) for table in (base, new)]
+        if all(side.height for side in sides):
+            rates = (
+                calls_per_cycle(side, table["cycle"].unique())
+                for side, table in zip(sides, (base, new), strict=True)
+            )
+            return _common(sort, *rates)
+    return None
+
+
+def calls_by_cycle(table: pl.DataFrame, counted: pl.Expr | None = None) -> pl.DataFrame:
+    """Calls and time of each function in each cycle: one row, however many metrics it has.
+
+    All accelerators of a process count as one.
+    """
+    rows = table if counted is None else table.filter(counted)
+    device = (
+        pl.when(pl.col("device") == HOST_DEVICE)
+        .then(pl.lit(HOST_DEVICE))
+        .otherwise(pl.lit("device"))
+    )
+    return (
+        once_per_cycle(rows)
+        .filter(pl.col("calls") > 0)
+        .group_by("cycle", "function", device.alias("device"))
+        .agg(pl.col("calls", "dur_ns").sum(), pl.col("function_class").first())
+    )
+
+
+def recorded_cycles(calls: pl.DataFrame, cycles: pl.Series) -> int:
+    """How many cycles can have had the work: those from the first to the last that have some.
+
+    Cycles without any in between are left out as not recorded, unless they are the most: then work
+    is simply not in every cycle.
+    """
+    having = calls["cycle"].unique()
+    span = cycles.is_between(having.min(), having.max()).sum()
+    return int(having.len() if 2 * having.len() >= span else span)
+
+
+def calls_per_cycle(calls: pl.DataFrame, cycles: pl.Series) -> pl.DataFrame:
+    """Calls and time per cycle of each function; the median, where most cycles have it.
+
+    A cycle that was recorded in part therefore changes nothing.
+    """
+    many = recorded_cycles(calls, cycles)
+    typical = pl.col("calls").median()
+    often = pl.len() >= OFTEN * many
+    return calls.group_by("function", "device").agg(
+        pl.col("function_class").first(),
+        pl.when(often).then(typical).otherwise(pl.col("calls").sum() / many).alias("calls"),
+        (pl.col("dur_ns").sum() / many).alias("ns"),
+        # Between so many occurrences lies one period less, or one more where the run ends.
+        pl.when(often).then(0.0).otherwise((1 / pl.len()).log1p()).alias("doubt"),
+    )
+
+
+def _common(sort: str, base: pl.DataFrame, new: pl.DataFrame) -> CallsPerCycle:
+    met = match_functions(base, new)
+    lost = (pl.col("level") == "family") & ~is_related()
+    level = pl.when(lost).then(pl.lit("alone", met["level"].dtype)).otherwise(pl.col("level"))
+    # What each function is counted under.
+    key = (
+        pl.when(pl.col("level") == "exact").then(pl.col("function"))
+        .when(pl.col("level") == "normalised").then(pl.col("normalised"))
+        .otherwise(pl.col("family"))
+    )  # fmt: skip
+    keys = met.select("function", "device", level.alias("level"), key.alias("key"))
+    total = pl.col("ns").sum()
+    share = pl.when(total > 0).then(pl.col("ns") / total).otherwise(1 / pl.len())
+    sides = [
+        side.join(keys, ["function", "device"])
+        .with_columns(share.alias("share"))
+        .group_by(KEY)
+        .agg(pl.col("calls", "share").sum(), pl.col("doubt").min())
+        for side in (base, new)
+    ]
+    unmatched = [float(side.filter(pl.col("level") == "alone")["share"].sum()) for side in sides]
+    met_sides = [side.filter(pl.col("level") != "alone") for side in sides]
+    both = met_sides[0].join(met_sides[1], KEY, suffix="_new")
+    table = both.rename({"calls": "calls_base", "share": "share_base"}).with_columns(
+        (pl.col("calls_base") / pl.col("calls_new")).alias("ratio"),
+        pl.max_horizontal("doubt", "doubt_new").alias("doubt"),
+    )
+    return CallsPerCycle(sort, table.sort(KEY), alone_base=unmatched[0], alone_new=unmatched[1])
+
+
+# What to keep in mind about two recordings, though both may hold the same work.
+
+_ATTENTION = "attention"
+_SIDES = (("in_base", "in_new"), ("in_new", "in_base"))
+_UNRECORDED = 0.05
+
+
+def ran(table: pl.DataFrame) -> pl.DataFrame:
+    """What ran at all; a cycle in which nothing was recorded has a row as well."""
+    return table.filter((pl.col("calls") > 0) | (pl.col("dur_ns") > 0))
+
+
+def other_mix(base: ProcessSteps, new: ProcessSteps) -> str | None:
+    """A sentence where one side runs attention in a way of its own beside the one both have.
+
+    Prompts and tokens are attended to by different kernels, so their steps are in another
+    proportion even where calls agree in number.  A kernel that took over from another is missed on
+    both sides.
+    """
+    on_device = pl.col("device") != HOST_DEVICE
+    met = match_functions(*(calls_by_cycle(role.behaviour, on_device) for role in (base, new)))
+    attention = met.filter(pl.col("family") == _ATTENTION)
+    shared = attention.filter(pl.col("in_base") & pl.col("in_new"))
+    unmatched = [
+        attention.filter(pl.col(side), ~pl.col(other))["function"].sort() for side, other in _SIDES
+    ]
+    if shared.is_empty() or all(map(len, unmatched)) or not any(map(len, unmatched)):
+        return None
+    more, less, names = (
+        (base, new, unmatched[0]) if len(unmatched[0]) else (new, base, unmatched[1])
+    )
+    return (
+        f"Beside attention kernels that both run, {more.label} has "
+        f"`{short_kernel_name(names[0])}`: it mixes prompts and tokens "
+        f"in another proportion than {less.label}."
+    )
+
+
+def recorded_in_part(role: ProcessSteps) -> Iterator[str]:
+    """Cycles without device work, where others have some: it was not recorded."""
+    cycles = role.behaviour["cycle"].n_unique()
+    having = role.behaviour.filter(pl.col("device") != HOST_DEVICE)["cycle"].n_unique()
+    if having and cycles - having >= _UNRECORDED * cycles:
+        yield (
+            f"{cycles - having} of {cycles} steps of {role.label} have no device work; "
+            "it was probably not recorded there."
+        )
+
+
+def cautions(base: ProcessSteps, new: ProcessSteps, missing: Unrecorded) -> Iterator[str]:
+    """What the recordings themselves differ in."""
+    on_device = []
+    for role in (base, new):
+        table, by_host = ran(role.behaviour), pl.col("device") == HOST_DEVICE
+        named = table.filter(pl.col("function") == (role.anchor or ""))
+        by_kernel = not named.is_empty() and named.filter(by_host).is_empty()
+        # Without host events nothing but the device can have marked cycles.
+        is_device_only = role.method is not None and table.filter(by_host).is_empty()
+        is_marked_by_device = role.method == "kernels" or by_kernel or is_device_only
+        on_device.append(None if table.is_empty() else is_marked_by_device)
+    if set(on_device) == {True, False}:
+        host, device = (new, base) if on_device[0] else (base, new)
+        yield (
+            f"Steps of {host.label} are timed on the host, those of {device.label} on the device: "
+            "step times are not comparable."
+        )
+    for role, other, sorts in ((base, new, missing.base), (new, base, missing.new)):
+        if sorts:
+            yield (
+                f"{role.label} recorded no {' and no '.join(sorts)}; such functions of "
+                f"{other.label} and their counters are not compared."
+            )
+        if PYTHON in sorts:
+            yield f"{other.label} recorded Python calls, which slow the host."
+        classes = other.behaviour["function_class"].unique().cast(pl.String)
+        if OPERATORS in sorts or (HOST_EVENTS in sorts and "cpu_operator" in classes):
+            yield (
+                f"{other.label} recorded operators, which costs host time: part of the difference "
+                "may be profiler overhead."
+            )
+
+
+EQUALLY_OFTEN = 0.02
+"""Calls per cycle that differ by less than this part are as many ..."""
+SAME_COUNT = 0.1
+"""... and so are those that differ by less than one call in ten cycles."""
+
+
+def equally_often(base: Floats, new: Floats, part: float = EQUALLY_OFTEN) -> Flags:
+    """Which calls per cycle are as many on both sides; never where one is not known."""
+    apart = np.abs(new - base)
+    return np.asarray((apart <= part * np.maximum(base, new)) | (apart <= SAME_COUNT))
+
+
+_CALLS = "^(gpu|cpu)_"
+"""Classes of what a program calls itself: turns on a core and system calls depend on the load."""
+_SAME_TIME = 0.05
+"""Part of its time by which device work may differ and is the same."""
+
+
+def only_the_host_is_slower(times: pl.DataFrame) -> tuple[float, float] | None:
+    """Device time per cycle of two sides that call the same as often and compute as long.
+
+    `times` are those of a pair.  None where that is not so, where there is no device work, or where
+    calls of the host did not become longer: what did is something else than the pace of the host.
+    """
+    kind, host = pl.col("function_class").cast(pl.String), pl.col("device") == HOST_DEVICE
+    rows = times.filter(kind.str.contains(_CALLS).fill_null(value=False), kind != UNTRACED)
+    often = rows.select(pl.col("calls_base", "calls_new").cast(pl.Float64)).to_numpy()
+    (base, new), (host_base, host_new) = (
+        rows.filter(which).select("base_ns", "new_ns").sum().row(0) for which in (~host, host)
+    )
+    same = bool(equally_often(often[:, 0], often[:, 1]).all())
+    if not same or base <= 0 or abs(new - base) > _SAME_TIME * base or host_new <= host_base:
+        return None
+    return base, new

@@ -1,0 +1,115 @@
+"""Anomalies of recorded runs with known faults, and of runs without one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from recorded_roles import recorded_roles as roles
+from timesink.comparison.causes.environment import find_anomalies
+from timesink.comparison.results import ProcessSteps
+from timesink.comparison.steps.sides import anatomy_of_role
+from timesink.comparison.steps.verdict import compare_roles, cycle_change
+
+FIRST = {
+    "gpu_clock": "gpu_clock",
+    "cpu_squeeze": "cpu_contention",
+    "gpu_contention": "gpu_contention",
+    "hbm_saturation": "hbm_contention",
+    "pcie_saturation": "pcie_contention",
+}
+HEALTHY = ("normal", "normal_b", "python_stall")
+SIDES = ("normal", "abnormal")
+CASES = {
+    "gpu_instability": "gpu_clock",
+    "gpu_memory_squeeze_out_NVLink": "nvlink_contention",
+    "cpu_frequency_reduction": "cpu_clock",
+}
+
+
+def causes(base: ProcessSteps, new: ProcessSteps, kind: str = "strict") -> list[str]:
+    pair = compare_roles(base, new, kind)
+    pair = pair.equal_work or pair
+    sides = (anatomy_of_role(side) for side in (pair.base, pair.new))
+    return [anomaly.cause for anomaly in find_anomalies(pair, *sides)[0]]
+
+
+def of_cycles(role: ProcessSteps, remainder: int) -> ProcessSteps:
+    chosen = role.behaviour.filter(pl.col("cycle") % 2 == remainder)
+    return ProcessSteps(role.label, role.source, role.pid, chosen, anatomy=role.anatomy)
+
+
+@pytest.mark.parametrize("fault", FIRST)
+def test_each_fault_comes_first_against_another_healthy_run(shared_root: Path, fault: str):
+    """Against the run that was recorded for it, test_diagnosis_acceptance looks."""
+    runs = shared_root / "data/h200/faults"
+    assert causes(roles(runs / "normal_b")[0], roles(runs / fault)[0])[:1] == [FIRST[fault]]
+
+
+@pytest.mark.parametrize(("base", "new"), [*pairwise(HEALTHY)])
+def test_runs_on_healthy_machines_have_no_anomaly(shared_root: Path, base: str, new: str):
+    runs = shared_root / "data/h200/faults"
+    assert causes(roles(runs / base)[0], roles(runs / new)[0]) == []
+
+
+@pytest.mark.parametrize("run", ["gpu_contention", "normal"])
+def test_every_other_cycle_of_a_run_has_no_anomaly(shared_root: Path, run: str):
+    role = roles(shared_root / "data/h200/faults" / run)[0]
+    assert causes(of_cycles(role, 0), of_cycles(role, 1)) == []
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_published_cases(shared_root: Path, case: str):
+    folder = shared_root / "data/latencyprism/SGLang" / case
+    base, new = (roles(folder / f"{side}_perf_data/result_perf_data.csv.gz") for side in SIDES)
+    for before, after in zip(base, new, strict=True):
+        assert causes(before, after)[:1] == [CASES[case]]
+
+
+def test_published_runs_without_a_fault_have_no_anomaly(shared_root: Path):
+    folders = [shared_root / "data/latencyprism/SGLang" / case for case in CASES]
+    normal = [
+        role
+        for folder in folders
+        for role in roles(folder / "normal_perf_data/result_perf_data.csv.gz")
+    ]
+    for base, new in pairwise(normal):
+        assert causes(base, new, "cross") == []
+
+
+UNEVEN = (1.5, 1.55, 1.6, 1.7, 1.9, 2.1, 2.2, 2.3, 2.3)
+"""How many times as long the cycles of a crowded host take, one after the other."""
+
+
+def crowd_host(role: ProcessSteps) -> ProcessSteps:
+    """A healthy run as it is beside programs that take half of all cores.
+
+    Threads wait 2.4 times as long for one; the clock goes down as more cores are busy.
+    """
+    rows = role.behaviour.filter(pl.col("cycle") <= len(UNEVEN))
+    longer = pl.Series(UNEVEN).gather(rows["cycle"] - 1)
+    kind = pl.col("function_class").cast(pl.String)
+    grows = pl.when(kind == "runq").then(2.4).when(pl.col("device") == "Host").then(longer)
+    metric = pl.col("metric").cast(pl.String)
+    slower = pl.when(metric == "cpu_frequency").then(0.88 * pl.col("mu")).otherwise("mu")
+    changed = rows.with_columns(
+        (pl.col("cycle_dur_ns") * longer).cast(pl.Int64),
+        (pl.col("dur_ns") * grows.otherwise(1.0)).cast(pl.Int64),
+        (pl.col("cycle_ts_ns") * 2).cast(pl.Int64),
+        mu=pl.when(metric == "host_cpu_usage").then(51 + pl.col("mu")).otherwise(slower),
+    )
+    return ProcessSteps("crowded", "crowded.csv", role.pid, changed)
+
+
+def test_programs_that_take_half_the_cores_come_before_the_clock_they_lower(shared_root: Path):
+    folder = shared_root / "data/latencyprism/SGLang/cpu_frequency_reduction/normal_perf_data"
+    healthy = roles(folder / "result_perf_data.csv.gz")[0]
+    new = crowd_host(healthy)
+    assert causes(healthy, new) == ["cpu_contention", "cpu_clock"]
+    times = compare_roles(healthy, new, "strict").cycle_times
+    assert cycle_change(times) == "longer"
+    assert times.interval_ns is not None
+    assert times.interval_ns[1] < 1.5 * times.base_mean_ns
