@@ -20,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from run import hand_over, machine, markdown_table
-from timesink.analyses.ranks import RankSet
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.reading import read_ranks, summary_of
 from timesink.analyses.ranks.summary import to_parquet
 from timesink.answers.analysis.sections import distributed_values

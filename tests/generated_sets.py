@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from timesink.analyses.ranks import RankSet, ranks_of_traces
+from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
 from timesink.lab.ranks import Plan, Straggler, Truth, ranks_and_truth
 
 GRID = {"tensor": 2, "pipeline": 2}

@@ -97,7 +97,7 @@ def test_facts_facts_of():
 
 def test_keeping_to_arrays():
     import timesink
-    from timesink.analyses.timeline import layout_of, whole_layout
+    from timesink.analyses.timeline.layout import layout_of, whole_layout
 
     trace = timesink.open(timesink.sample())
     layout = whole_layout(trace, layout_of(trace))
@@ -173,7 +173,7 @@ def test_device_summary_device_summary():
 
 def test_distributed_overlap():
     import timesink
-    from timesink.analyses.ranks import ranks_of_traces
+    from timesink.analyses.ranks.rank_set import ranks_of_traces
 
     with pytest.raises(
         NotFoundError, match=re.escape("no worker communicates with others in this span")
@@ -183,7 +183,7 @@ def test_distributed_overlap():
 
 def test_distributed_device_info():
     import timesink
-    from timesink.analyses.ranks import ranks_of_traces
+    from timesink.analyses.ranks.rank_set import ranks_of_traces
 
     answer = device_info(ranks_of_traces({"node_0": timesink.open(timesink.sample())}), Query())
     assert list(answer["data"]["node"]["Process 0"]) == ["GPU0"]

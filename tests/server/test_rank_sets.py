@@ -7,7 +7,7 @@ from threading import Event, Thread
 
 import pytest
 
-from timesink.analyses.ranks import RankSet
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.errors import UnreadableError
 from timesink.server import library as rank_sets
 from timesink.server.jobs import Report

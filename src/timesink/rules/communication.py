@@ -7,8 +7,8 @@ import polars as pl
 from timesink.analyses.columns import device_columns, device_numbers, host_columns, host_names
 from timesink.analyses.communication_workers import step_communication
 from timesink.analyses.device_activities import has_device_work
-from timesink.analyses.ranks import RankSet
 from timesink.analyses.ranks.analysis import cost_together
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.steps import average_step, is_communication
 from timesink.model import units
 from timesink.model.findings import Evidence, Finding

@@ -20,9 +20,9 @@ from timesink.analyses.device_activities import has_device_work
 from timesink.analyses.device_idle import idle_causes
 from timesink.analyses.kernels.peaks import choose_peaks
 from timesink.analyses.names import short_kernel_name
-from timesink.analyses.replay import recorded_play
 from timesink.analyses.replay.changes import parse_change
 from timesink.analyses.replay.own_clock import recording_of
+from timesink.analyses.replay.play import recorded_play
 from timesink.analyses.replay.prediction import program_of
 from timesink.analyses.replay.what_if import Scenario, apply_change, step_ns
 from timesink.analyses.steps import find_steps

@@ -15,8 +15,8 @@ import polars as pl
 from timesink.analyses.columns import device_columns, host_names
 from timesink.analyses.device_idle import idle_causes
 from timesink.analyses.forest import descendant_mask
-from timesink.analyses.replay import Played
 from timesink.analyses.replay.changes import AskedChange
+from timesink.analyses.replay.play import Played
 from timesink.analyses.replay.prediction import operators_around, waiting_calls
 from timesink.analyses.replay.what_if import (
     PACE_NS,

@@ -25,7 +25,7 @@ from timesink.sources.cache import return_free_memory
 from timesink.sources.opening import files_beside
 
 if TYPE_CHECKING:
-    from timesink.analyses.ranks import RankSet
+    from timesink.analyses.ranks.rank_set import RankSet
     from timesink.answers.timeline import Timeline
     from timesink.model.trace import Trace
     from timesink.sources.opening import Opened

@@ -104,7 +104,7 @@ def _of_ranks(target: str | View, desk: RequestContext, query: Query, report: Re
     if worker == ALL_WORKERS:
         ranks = desk.library.ranks(run, span, report=report)
     else:
-        from timesink.analyses.ranks import ranks_of_traces  # noqa: PLC0415 - loads much
+        from timesink.analyses.ranks.rank_set import ranks_of_traces  # noqa: PLC0415 - loads much
 
         ranks = ranks_of_traces({worker: desk.library.trace(run, worker, span, report)})
     answer = load_view(target)(ranks, _about(run, query))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from timesink.analyses.ranks import ranks_of_traces, set_notes
+from timesink.analyses.ranks.rank_set import ranks_of_traces, set_notes
 from timesink.lab.ranks import Plan
 from timesink.lab.ranks.generated import rank_tables
 from timesink.model.trace import Trace

@@ -16,7 +16,7 @@ import pytest
 import builders
 import timesink
 from timelines import trace_of
-from timesink.analyses.timeline import Layout, WholeLayout
+from timesink.analyses.timeline.layout import Layout, WholeLayout
 from timesink.answers import timeline as opening
 from timesink.answers.plugin import Query
 from timesink.answers.timeline import Timeline, open_timeline, to_arrays

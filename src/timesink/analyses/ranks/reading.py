@@ -11,7 +11,13 @@ from operator import itemgetter
 
 from timesink.analyses.columns import device_columns
 from timesink.analyses.fitness import carry_fitness
-from timesink.analyses.ranks import DamagedRank, NamedRecording, RankSet, ranks_of, ranks_of_traces
+from timesink.analyses.ranks.rank_set import (
+    DamagedRank,
+    NamedRecording,
+    RankSet,
+    ranks_of,
+    ranks_of_traces,
+)
 from timesink.analyses.ranks.runs import RankIdentity, recorded_runs
 from timesink.analyses.ranks.summary import (
     RankSummary,

@@ -17,7 +17,7 @@ from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.damage import refusing_damage
 from timesink.analyses.fitness import carry_fitness, recording_fitness
 from timesink.analyses.kernels.peaks import choose_peaks
-from timesink.analyses.ranks import (
+from timesink.analyses.ranks.rank_set import (
     RankSet,
     set_fitness,
     set_health,

@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from timesink.analyses import device_utilisation
-from timesink.analyses import ranks as views
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.communication_workers import WorkerSummary, compare_workers, summarise_worker
 from timesink.analyses.cycles.search import unmarked_repetitions
@@ -28,7 +27,8 @@ from timesink.analyses.memory_blocks import live_at_peak, memory_by_operator
 from timesink.analyses.memory_curve import memory_curve, memory_peaks, thin_curve
 from timesink.analyses.operators import eligible_share, launch_sites, node_times
 from timesink.analyses.program_traits import has_shapes, program_traits
-from timesink.analyses.ranks import RankSet, set_health
+from timesink.analyses.ranks import tables as views
+from timesink.analyses.ranks.rank_set import RankSet, set_health
 from timesink.analyses.replay.critical_path import PlayedRun, path_kinds, path_modules, path_table
 from timesink.analyses.steps import PARTS, average_step, find_steps, step_breakdown
 from timesink.analyses.work.calls import NO_CALL, NO_SHAPES, known_times

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from timesink.analyses.ranks import RankSet
 from timesink.analyses.ranks.own_time import ranges_of, the_ranks
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.answers.comparison.causes import (
     TONES,
     attributed_part,

@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.behaviour import distinct_texts
-from timesink.analyses.ranks import rank_groups
+from timesink.analyses.ranks.tables import rank_groups
 from timesink.answers.comparison.program import program_values
 from timesink.answers.comparison.sentences import pair_headline
 from timesink.comparison.causes.diagnosis import diagnose

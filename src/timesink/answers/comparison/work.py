@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timesink.analyses.kernels.peaks import peaks_named
-from timesink.analyses.ranks import RankSet
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.reading import read_ranks, set_of_traces
 from timesink.analyses.statistics.repeats import TimedRun, timed_runs
 from timesink.answers.comparison import rank_sets

@@ -14,15 +14,9 @@ from numpy.typing import NDArray
 
 from timesink.analyses.columns import memoize_per_trace, seed_memo
 from timesink.analyses.replay.own_clock import clock_values, own_timeline
-from timesink.analyses.timeline import (
-    Arrows,
-    Lanes,
-    Layout,
-    Step,
-    WholeLayout,
-    layout_of,
-    whole_layout,
-)
+from timesink.analyses.timeline.arrows import Arrows
+from timesink.analyses.timeline.lanes import Lanes
+from timesink.analyses.timeline.layout import Layout, Step, WholeLayout, layout_of, whole_layout
 from timesink.analyses.timeline.levels import Level, MergedSlices, Points, as_points, single
 from timesink.analyses.timeline.overlays import (
     PathPieces,

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.names import short_kernel_name
-from timesink.analyses.timeline import Lanes
+from timesink.analyses.timeline.lanes import Lanes
 from timesink.analyses.timeline.levels import (
     Level,
     MergedSlices,
