@@ -147,7 +147,7 @@ own_tables = model.toml_tables
 model.toml_tables = lambda path: own_tables(Path(sys.argv[2])) | own_tables(path)
 from timesink.model import vendors
 
-from timesink.analyses.behaviour import host_class
+from timesink.analyses.behaviour.functions import host_class
 from timesink.analyses.communication_calls import library_of
 from timesink.analyses.kernels.families import normalised_name
 from timesink.analyses.names import uses_tensor_cores

@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.cycles import SCHEMA as SCHEMA_OF_CYCLES
-from timesink.analyses.cycles import Candidate, Cycles, has_host_spans
 from timesink.analyses.cycles.search import cycle_summary, find_cycles
+from timesink.analyses.cycles.spans import SCHEMA as SCHEMA_OF_CYCLES
+from timesink.analyses.cycles.spans import Candidate, Cycles, has_host_spans
 from timesink.analyses.damage import refusing_damage
 from timesink.analyses.fitness import recording_fitness
 from timesink.analyses.names import short_kernel_name

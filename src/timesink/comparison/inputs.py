@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from timesink.analyses.behaviour import mend_table
 from timesink.analyses.behaviour.anatomy import Anatomy
+from timesink.analyses.behaviour.summary import mend_table
 from timesink.comparison.prefetch import CycleSearch
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 from timesink.formats import Progress, is_folder
@@ -345,7 +345,7 @@ class CycleUnit:
     """How steps are found."""
 
     method: str | None
-    """How it was found (`cycles.METHODS`); None for a behaviour table, which does not say."""
+    """How it was found (`cycles.spans.METHODS`); None for a behaviour table, which does not say."""
     anchor: str | None
     """What marks it; None where that is not one thing."""
     between_marks: bool = False
@@ -480,8 +480,8 @@ def _rank(source: RecordingRef, trace: Trace) -> int | None:
 
 
 def _of_timeline(source: RecordingRef, trace: Trace, finding: CycleSearch) -> ProcessedRun:
-    from timesink.analyses.behaviour import load_classes  # noqa: PLC0415
     from timesink.analyses.behaviour.calls import without_recorders_ranges  # noqa: PLC0415
+    from timesink.analyses.behaviour.classes import load_classes  # noqa: PLC0415
     from timesink.analyses.behaviour.recorded_anatomy import anatomies  # noqa: PLC0415
     from timesink.analyses.behaviour.table import behaviour_table  # noqa: PLC0415
     from timesink.analyses.cycles.annotations import mark_note  # noqa: PLC0415

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from timesink.analyses.behaviour import of_cycles_alone
 from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.cycle_places import with_calls
+from timesink.analyses.behaviour.summary import of_cycles_alone
 from timesink.comparison.inputs import (
     LEFT_OUT,
     CycleUnit,

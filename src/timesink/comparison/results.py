@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.anatomy import Anatomy
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.statistics.drift import warm_up
 from timesink.analyses.statistics.exact import least_p
 from timesink.analyses.statistics.repeats import Decision, TimedRun
@@ -52,7 +52,7 @@ class ProcessSteps:
     host: str | None = None
     rank: int | None = None
     method: str | None = None
-    """How its cycles were found (`cycles.METHODS`); None for a behaviour table."""
+    """How its cycles were found (`cycles.spans.METHODS`); None for a behaviour table."""
     confidence: float | None = None
     notes: tuple[str, ...] = ()
     anatomy: Anatomy | None = None

@@ -26,9 +26,10 @@ from timesink.analyses.replay.play import recorded_play
 from timesink.analyses.replay.prediction import program_of
 from timesink.analyses.replay.what_if import Scenario, apply_change, step_ns
 from timesink.analyses.steps import find_steps
-from timesink.analyses.work import CallArguments, formula_of, parse_inputs
+from timesink.analyses.work.arguments import CallArguments, parse_inputs
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency, shape_text
+from timesink.analyses.work.formulas import formula_of
 from timesink.analyses.work.steps import COLLECTIVE, LINK, MATRIX, MEMORY, VECTOR
 from timesink.errors import UsageError
 from timesink.model import units

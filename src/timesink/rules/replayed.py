@@ -24,7 +24,7 @@ from timesink.analyses.replay.what_if import (
     apply_change,
     device_waits,
 )
-from timesink.analyses.work import formula_of
+from timesink.analyses.work.formulas import formula_of
 from timesink.errors import UsageError
 from timesink.model import units
 from timesink.model.findings import Evidence, Finding

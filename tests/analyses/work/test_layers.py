@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from operator_calls import call_arguments, half, single, work
-from timesink.analyses.work import CallArguments, Tensor, work_of
 from timesink.analyses.work import __file__ as formula_file
+from timesink.analyses.work.arguments import CallArguments, Tensor
+from timesink.analyses.work.formulas import work_of
 from timesink.model import csv_rows
 
 

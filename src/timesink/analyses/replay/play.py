@@ -17,7 +17,6 @@ from timesink.analyses.steps import step_at
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
 
-
 _LONG_AGO = float("-inf")
 _MIN_SHARE = 0.03
 """What is left of any stretch, whatever is taken out of it."""

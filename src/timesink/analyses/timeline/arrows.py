@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from timesink.analyses.links import launching_calls
 from timesink.analyses.timeline.lanes import Lanes
-from timesink.analyses.timeline.layout import FORWARD_BACKWARD, LAUNCH
 from timesink.model.intervals import Ints
 from timesink.model.schema import FLOW_KINDS
 from timesink.model.trace import Trace
+
+LAUNCH, FORWARD_BACKWARD = (FLOW_KINDS.index(kind) for kind in ("launch", "forward_backward"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

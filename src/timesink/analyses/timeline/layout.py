@@ -34,10 +34,7 @@ from timesink.analyses.timeline.tracks import (
     side_within,
 )
 from timesink.model.intervals import Ints
-from timesink.model.schema import FLOW_KINDS
 from timesink.model.trace import Trace
-
-LAUNCH, FORWARD_BACKWARD = (FLOW_KINDS.index(kind) for kind in ("launch", "forward_backward"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,9 +37,9 @@ from timesink.analyses.replay.own_clock import (
     own_timeline,
 )
 from timesink.analyses.steps import find_steps, within_steps
-from timesink.analyses.work import REGISTERED, FormulaRegistry
 from timesink.analyses.work.calls import modelled_calls
 from timesink.analyses.work.efficiency import Efficiency
+from timesink.analyses.work.formulas import REGISTERED, FormulaRegistry
 from timesink.analyses.work.own_formulas import formula_text, load_formulas
 from timesink.answers.analysis import sections
 from timesink.answers.analysis.headline import (

@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour import distinct_texts
+from timesink.analyses.behaviour.summary import distinct_texts
 from timesink.analyses.ranks.tables import rank_groups
 from timesink.answers.comparison.program import program_values
 from timesink.answers.comparison.sentences import pair_headline

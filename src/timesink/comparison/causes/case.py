@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.behaviour.anatomy import Anatomy
+from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.names import short_name
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.comparison.causes.case_functions import CaseFunctions, functions_of

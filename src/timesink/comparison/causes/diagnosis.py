@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.anatomy import PARTS, Anatomy
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.statistics import moments, scaled_mad, welch_interval
 from timesink.analyses.statistics.drift import mean_changes
 from timesink.comparison.causes.case import (

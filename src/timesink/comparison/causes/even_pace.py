@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import NO_CALL
+from timesink.analyses.behaviour.functions import NO_CALL
 from timesink.comparison.causes.case import HOST_PARTS, DiagnosisCase
 from timesink.comparison.causes.case_functions import (
     computes_on_host,

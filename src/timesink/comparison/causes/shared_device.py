@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.anatomy import Anatomy
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.comparison.causes.counter_levels import CounterReading, readings
 from timesink.comparison.causes.environment import counter_evidence
 from timesink.comparison.causes.resource_load import Context
