@@ -23,7 +23,7 @@ from pathlib import Path
 
 from run import hand_over, machine, markdown_table
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
-from timesink.runtime import usable_cores
+from timesink.runtime.workers import usable_cores
 
 READ = """
 import sys, time, timesink

@@ -28,9 +28,9 @@ from timesink.lab.ranks import Plan, Straggler
 from timesink.lab.ranks.generated import tables_of
 from timesink.lab.ranks.simulate import SimulatedRun as Run
 from timesink.lab.ranks.simulate import carry_out
-from timesink.runtime import usable_cores
 from timesink.runtime.engine import Call, Done, LocalEngine
-from timesink.sources import Recording
+from timesink.runtime.workers import usable_cores
+from timesink.sources.recordings import Recording
 
 HEADER = [
     "ranks",

@@ -25,7 +25,8 @@ from timesink.comparison.inputs import ProcessedRun, RecordingRef
 from timesink.comparison.prefetch import CycleSearch
 from timesink.comparison.results import Pair, ProcessSteps
 from timesink.comparison.steps import verdict
-from timesink.formats import ReadOptions, registry
+from timesink.formats import registry
+from timesink.formats.read_options import ReadOptions
 from timesink.model.diagnosis import Diagnosis, Expectation
 from timesink.model.trace import Trace
 from timesink.sources.opening import files_beside

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import timesink
 from timesink.answers.views import VIEWS, load
-from timesink.rules import catalogue, rules_for
+from timesink.rules.register import catalogue, rules_for
 from timesink.server import replies
 
 PACKAGE = Path(timesink.__file__).parent

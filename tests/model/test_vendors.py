@@ -142,9 +142,9 @@ matrix_kernels_2026 = ["turbomma"]
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from timesink import model
-own_tables = model.toml_tables
-model.toml_tables = lambda path: own_tables(Path(sys.argv[2])) | own_tables(path)
+from timesink.model import data_files
+own_tables = data_files.toml_tables
+data_files.toml_tables = lambda path: own_tables(Path(sys.argv[2])) | own_tables(path)
 from timesink.model import vendors
 
 from timesink.analyses.behaviour.functions import host_class

@@ -22,8 +22,8 @@ from ray_clusters import Cluster, cluster_of, need_ray
 from timesink.errors import TimesinkError
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
 from timesink.runtime.engine import Done, LocalEngine, engine_of
-from timesink.sources import Recording
 from timesink.sources.cache import Cache
+from timesink.sources.recordings import Recording
 
 pytestmark = pytest.mark.whole
 

@@ -13,12 +13,12 @@ import pytest
 
 from builders import kineto, operator, training_trace, write
 from timesink.errors import NotFoundError, UnreadableError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.server import library as library_module
 from timesink.server.library import KeptValue, RunLibrary
 from timesink.server.runs import ReachableFiles, ServedRun
-from timesink.sources import Recording
 from timesink.sources.opening import Opened, open_each
+from timesink.sources.recordings import Recording
 
 pytestmark = pytest.mark.usefixtures("reads_here")
 

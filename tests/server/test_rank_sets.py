@@ -13,7 +13,7 @@ from timesink.server import library as rank_sets
 from timesink.server.jobs import Report
 from timesink.server.library import RunLibrary
 from timesink.server.runs import ReachableFiles, ServedRun
-from timesink.sources import Recording
+from timesink.sources.recordings import Recording
 
 RECORDINGS = [Recording(Path(f"rank{rank}.json"), f"rank{rank}") for rank in range(4)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from timesink.answers.plugin import Query
+from timesink.answers.plugin.query import Query
 from timesink.model.host_names import allowed_hosts, is_allowed
 from timesink.server.app import clean_prefix
 from timesink.server.jobs import Jobs, Report, in_thread
@@ -13,7 +13,7 @@ from timesink.server.library import RunLibrary
 from timesink.server.replies import ClientRequest, load_view, reply_to, row_limit
 from timesink.server.runs import ReachableFiles, log_folders, span_of
 from timesink.server.site import Site, former_routes
-from timesink.sources import Recording
+from timesink.sources.recordings import Recording
 
 
 def test_answers_reply_to():

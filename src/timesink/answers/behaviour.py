@@ -24,7 +24,7 @@ from timesink.answers.tables import short_labels
 from timesink.answers.views import listed_table
 from timesink.comparison.inputs import with_faults
 from timesink.errors import UnreadableError, UsageError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.model import units
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace

@@ -19,15 +19,16 @@ from timesink.analyses.names import short_kernel_name
 from timesink.answers.fitness import fitness_of_sides, fitness_sections
 from timesink.answers.views import listed_table
 from timesink.errors import TimesinkError
-from timesink.formats import Progress, is_folder
+from timesink.formats.read_options import Progress
 from timesink.formats.small_files import encode_json
+from timesink.formats.stored_names import is_folder
 from timesink.model import units
 from timesink.model.fitness import FIT, STEP_TIME, Fitness
 from timesink.output.blocks import Curve, Curves, Document, Section, Table, Text
 from timesink.output.names import cut_end
-from timesink.sources import display_place, place_of
 from timesink.sources.discovery import distinct_labels
 from timesink.sources.opening import find_chosen, open_each, open_trace
+from timesink.sources.places import display_place, place_of
 
 SCHEMA = "timesink/cycles/1"
 _SHARES = ("confidence", "coverage", "likeness")

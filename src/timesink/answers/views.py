@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from timesink.errors import UsageError
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 
 if TYPE_CHECKING:
     import polars as pl

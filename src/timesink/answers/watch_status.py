@@ -29,7 +29,7 @@ from timesink.output.blocks import (
 )
 from timesink.output.numbers import finite_or_none
 from timesink.recorder.folder import RecordingFolder
-from timesink.sources import place_of, without_password
+from timesink.sources.places import place_of, without_password
 from timesink.sources.watch_folder import (
     SERIES_FILE,
     STATUS_FILE,

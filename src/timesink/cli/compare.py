@@ -50,8 +50,8 @@ from timesink.errors import (
     UsageError,
 )
 from timesink.model import units
-from timesink.sources import without_password
 from timesink.sources.ab_folder import is_ab
+from timesink.sources.places import without_password
 
 if TYPE_CHECKING:
     from timesink.answers.comparison.budget_file import Budget

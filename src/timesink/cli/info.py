@@ -31,10 +31,10 @@ def run(options: argparse.Namespace) -> int:
     # --help should not wait for these.
     from timesink.answers.info import info_document  # noqa: PLC0415
     from timesink.answers.info_report import Info, describe_folder, describe_trace  # noqa: PLC0415
-    from timesink.formats import is_folder  # noqa: PLC0415
-    from timesink.sources import display_place, place_of  # noqa: PLC0415
+    from timesink.formats.stored_names import is_folder  # noqa: PLC0415
     from timesink.sources.ab_folder import refuse_ab  # noqa: PLC0415
     from timesink.sources.opening import find_chosen, open_each, open_trace  # noqa: PLC0415
+    from timesink.sources.places import display_place, place_of  # noqa: PLC0415
     from timesink.sources.run_facts import plain_recording  # noqa: PLC0415
 
     place = place_of(options.path)

@@ -370,7 +370,7 @@ def _kept_peaks(options: argparse.Namespace) -> tuple[DevicePeaks, ...]:
 
 
 def _keep_peaks(path: Path, text: str) -> None:
-    from timesink.formats import written_aside  # noqa: PLC0415
+    from timesink.formats.file_writing import written_aside  # noqa: PLC0415
 
     if outputs.is_stream(path):
         outputs.save(outputs.as_bytes(text), path)

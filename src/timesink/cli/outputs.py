@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from timesink.cli import print_stderr
 from timesink.errors import OutputError, TimesinkError, UsageError
-from timesink.formats import BASELINE_ENDING, is_folder, make_folder
+from timesink.formats.file_writing import make_folder
+from timesink.formats.stored_names import BASELINE_ENDING, is_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -103,9 +104,9 @@ def check_around(path: Path) -> None:
 
 def _read_from(source: str | Path) -> Iterator[Path]:
     """The files a command reads for this input; none where nothing can be read."""
-    from timesink.sources import is_url, place_of  # noqa: PLC0415
     from timesink.sources.discovery import find_recordings  # noqa: PLC0415
     from timesink.sources.opening import files_beside  # noqa: PLC0415 - only where a file is at risk
+    from timesink.sources.places import is_url, place_of  # noqa: PLC0415
     from timesink.sources.watch_folder import is_watch  # noqa: PLC0415
 
     place = place_of(source)

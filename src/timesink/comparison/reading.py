@@ -29,10 +29,10 @@ from timesink.formats.registry import read_trace
 from timesink.model.fitness import Fitness, Reason
 from timesink.model.recorded_run import RecordedRun, recorded_run
 from timesink.model.trace import Trace
-from timesink.sources import Recording
 from timesink.sources.cache import Cache, wait_until_saved
 from timesink.sources.kept_answers import KeptAnswer, Tables, from_bytes, to_bytes
 from timesink.sources.opening import Opened, key_of, open_each, open_recording, open_trace
+from timesink.sources.recordings import Recording
 from timesink.sources.sidecars import run_file_in
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from timesink.errors import UsageError
 from timesink.lab.ranks import SLOWNESS
 from timesink.lab.workloads import WORKLOADS, LabWorkload
-from timesink.model import toml_tables
+from timesink.model.data_files import toml_tables
 
 # What a fault is, and what a sound diagnosis says about it.
 

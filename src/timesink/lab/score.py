@@ -16,7 +16,7 @@ from timesink.comparison.causes.diagnosis import diagnose
 from timesink.comparison.causes.joint_diagnosis import diagnose_together
 from timesink.comparison.results import Pair
 from timesink.errors import NoCyclesError, NotFoundError, TimesinkError, UnreadableError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.lab.faults import FAULTS, NORMAL, Expected, expected_of, heads
 from timesink.lab.order import FAULT, TRACE, read_about, read_json
 from timesink.model.diagnosis import Diagnosis

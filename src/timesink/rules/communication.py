@@ -15,7 +15,8 @@ from timesink.model.findings import Evidence, Finding
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.model.vendors import NVIDIA, is_collective_call
-from timesink.rules import catalogue, complete_steps, longest_by_name, make_finding, worst_step
+from timesink.rules.register import catalogue, make_finding
+from timesink.rules.steps import complete_steps, longest_by_name, worst_step
 
 MIN_TALKING = 0.1
 DATA_PARALLEL = "DataParallel.forward"

@@ -36,17 +36,11 @@ from timesink.model import units
 from timesink.model.findings import Evidence, Finding, gravest_first
 from timesink.model.intervals import Floats, Ints
 from timesink.model.trace import Trace
-from timesink.rules import (
-    Steps,
-    catalogue,
-    complete_steps,
-    device_work,
-    find_all,
-    fit_to_run,
-    longest_by_name,
-    rules_for,
-)
+from timesink.rules import device_work
+from timesink.rules.register import catalogue, rules_for
 from timesink.rules.replayed import held_up_by, without_queue_gaps
+from timesink.rules.run_findings import find_all, fit_to_run
+from timesink.rules.steps import Steps, complete_steps, longest_by_name
 
 MIN_SAVED = 0.01
 """Part of a step: what would save less is not told."""

@@ -31,8 +31,8 @@ from timesink.model.findings import Evidence, Finding
 from timesink.model.intervals import Ints
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call, waits_for_device
-from timesink.rules import Steps, complete_steps
 from timesink.rules.device_work import MIN_SHARE
+from timesink.rules.steps import Steps, complete_steps
 
 _MIN_WAITS_PER_STEP = 0.5
 """Waits of a step: what comes in fewer than every other step is not a part of the loop."""

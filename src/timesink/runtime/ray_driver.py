@@ -23,7 +23,6 @@ import ray
 from ray import exceptions
 
 from timesink.errors import TimesinkError, UsageError, reason_of
-from timesink.runtime import send, usable_cores
 from timesink.runtime.engine import (
     Call,
     DriverMessage,
@@ -33,6 +32,7 @@ from timesink.runtime.engine import (
     own_output,
     worker_killed,
 )
+from timesink.runtime.workers import send, usable_cores
 from timesink.version import __version__
 
 _STORE_BYTES = 128 * 1024 * 1024

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from timesink.answers.plugin import Query
+from timesink.answers.plugin.query import Query
 from timesink.answers.views import GROUPS, VIEWS
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
 from timesink.model.diagnosis import SIDES
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from timesink.answers.analysis.report import Analysis
-    from timesink.answers.timeline import Timeline
+    from timesink.answers.timeline.opening import Timeline
 
 
 _LONGEST_MARKER = 1000

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 from isal import igzip, isal_zlib
 
 from timesink import errors
-from timesink.answers.plugin import Query
+from timesink.answers.plugin.query import Query
 from timesink.answers.views import load
 from timesink.formats.small_files import encode_json
 from timesink.server.jobs import BusyError

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from isal import igzip
 
-from timesink.answers.plugin import Query
 from timesink.answers.plugin.overview import VIEWS as VIEW_NAMES
 from timesink.answers.plugin.overview import available_views
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.model.host_names import is_allowed
 from timesink.server.api import API

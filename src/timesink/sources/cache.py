@@ -23,7 +23,8 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from timesink.errors import OutputError, UnreadableError, UsageError
-from timesink.formats import SCHEMA_VERSION, is_folder, replace_file
+from timesink.formats.file_writing import replace_file
+from timesink.formats.stored_names import SCHEMA_VERSION, is_folder
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace

@@ -18,19 +18,16 @@ from timesink.formats.packing import open_source
 from timesink.model.units import count_noun, join_names, natural
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.recorder.processes import safe_text
-from timesink.sources import (
+from timesink.sources.ab_folder import refuse_ab
+from timesink.sources.places import (
     Place,
-    Recording,
     display_place,
     folders_below,
     is_pattern,
     is_url,
     place_of,
-    recording_of,
-    told_runs,
-    with_rank_numbers,
 )
-from timesink.sources.ab_folder import refuse_ab
+from timesink.sources.recordings import Recording, recording_of, told_runs, with_rank_numbers
 from timesink.sources.sidecars import counters_of_run, is_trace_file, run_file_in
 
 

@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from timesink.errors import AmbiguousError, TimesinkError, UnreadableError
-from timesink.formats import IsChosen, Progress, ReadOptions, is_folder
-from timesink.formats.chrome import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.chrome.container import looks_like_events
+from timesink.formats.chrome.decoder_crew import WORTH_A_WORKER, DecoderCrew
 from timesink.formats.file_names import rank_in_name
 from timesink.formats.packing import open_source
-from timesink.runtime import Workers, usable_cores
-from timesink.sources import Place, Recording, display_place, place_of
+from timesink.formats.read_options import IsChosen, Progress, ReadOptions
+from timesink.formats.stored_names import is_folder
+from timesink.runtime.workers import Workers, usable_cores
 from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
 from timesink.sources.discovery import choose_recording, distinct_labels, find_recordings
+from timesink.sources.places import Place, display_place, place_of
+from timesink.sources.recordings import Recording
 from timesink.sources.remote import on_this_machine, remote_key
 from timesink.sources.sidecars import find_beside, find_run, find_topology
 

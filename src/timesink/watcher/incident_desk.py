@@ -15,7 +15,7 @@ from timesink.errors import reason_of
 from timesink.model import units
 from timesink.recorder.folder import write_whole
 from timesink.recorder.watch_plan import REFERENCES, WatchPlan
-from timesink.runtime import usable_cores
+from timesink.runtime.workers import usable_cores
 from timesink.watcher.cycles import CycleIntake, WatchedSeries, medians
 from timesink.watcher.incidents import (
     EARLY,

@@ -23,7 +23,7 @@ from timesink.errors import TimesinkError
 from timesink.lab.ranks import Plan, Straggler
 from timesink.lab.ranks.generated import generate_ranks
 from timesink.runtime.engine import Done
-from timesink.sources import Recording
+from timesink.sources.recordings import Recording
 
 
 @pytest.fixture(scope="module")

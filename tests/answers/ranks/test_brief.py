@@ -14,7 +14,7 @@ from mutations import corpus
 from timesink.analyses.ranks.reading import summarise_recording, summary_of
 from timesink.analyses.ranks.summary import to_parquet
 from timesink.errors import TimesinkError
-from timesink.formats import IsChosen
+from timesink.formats.read_options import IsChosen
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
 from timesink.model.trace import Trace
 from timesink.model.vendors import is_collective_call

@@ -17,8 +17,8 @@ from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
 from timesink.analyses.ranks.reading import read_ranks
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
-from timesink.sources import Recording
 from timesink.sources.cache import Cache
+from timesink.sources.recordings import Recording
 
 
 @pytest.fixture(scope="module")

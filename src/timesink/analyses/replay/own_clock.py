@@ -32,7 +32,8 @@ from timesink.analyses.replay.play import (
     work_so_far,
 )
 from timesink.analyses.steps import bounds_of, complete_lengths, find_steps, step_at
-from timesink.model import csv_rows, units, vendors
+from timesink.model import units, vendors
+from timesink.model.data_files import csv_rows
 from timesink.model.fitness import OVERHEAD
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.launches import LAUNCH_KINDS

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from timesink.analyses.work.arguments import CallArguments, Tensor
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 
 _OPTIONS = {"yes": True, "no": False}
 

@@ -54,8 +54,9 @@ from timesink.answers.analysis.step_choice import Steps, missing_steps, step_cho
 from timesink.answers.analysis.straggler_text import straggler_headline
 from timesink.answers.views import View, check_group, find_view
 from timesink.errors import TimesinkError, UnreadableError, UsageError
-from timesink.formats import Progress, is_folder
+from timesink.formats.read_options import Progress
 from timesink.formats.small_files import encode_json
+from timesink.formats.stored_names import is_folder
 from timesink.model import units
 from timesink.model.findings import SEVERITIES, Finding
 from timesink.model.fitness import COMMUNICATION, CRITICAL_PATH, Fitness
@@ -64,11 +65,12 @@ from timesink.model.trace import Trace, why_no_calls
 from timesink.rules.communication import stragglers
 from timesink.rules.efficiency import proven_findings
 from timesink.runtime.engine import Engine, engine_of
-from timesink.sources import Recording, display_place, place_of
 from timesink.sources.cache import Cache
 from timesink.sources.discovery import one_run
 from timesink.sources.kept_answers import KeptAnswer
 from timesink.sources.opening import find_chosen, key_of, open_recording, open_trace
+from timesink.sources.places import display_place, place_of
+from timesink.sources.recordings import Recording
 
 SCHEMA = "timesink/analysis/1"
 CORRECTED, RECORDED = ("own", "recorded")

@@ -18,9 +18,10 @@ from timesink.model import units
 from timesink.output import blocks
 from timesink.recorder.processes import safe_text, sayable_values
 from timesink.runtime.engine import Engine, engine_of
-from timesink.sources import Place, Recording, display_place, place_of
 from timesink.sources.discovery import one_run, runs_among
 from timesink.sources.opening import find_chosen
+from timesink.sources.places import Place, display_place, place_of
+from timesink.sources.recordings import Recording
 
 SCHEMA = "timesink/analyses/1"
 

@@ -48,7 +48,7 @@ from timesink.errors import UsageError
 from timesink.model.fitness import CRITICAL_PATH, STEP_TIME, Fitness
 from timesink.model.trace import Device, Trace
 from timesink.output.numbers import is_length, is_ratio
-from timesink.rules import find_all
+from timesink.rules.run_findings import find_all
 
 # Tables as rows of plain values, times in microseconds.
 

@@ -34,8 +34,8 @@ from timesink.comparison.inputs import SideReadOptions, find_side
 from timesink.comparison.reading import Runs, read_sides
 from timesink.comparison.results import Signals, signals_of
 from timesink.errors import NotFoundError, UnreadableError, UsageError
-from timesink.formats import SERIES
 from timesink.formats.small_files import DamagedError, decode_small_json
+from timesink.formats.stored_names import SERIES
 from timesink.model.diagnosis import PLAIN, RECORDED
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.units import count_noun, join_names

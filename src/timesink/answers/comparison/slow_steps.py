@@ -28,7 +28,7 @@ from timesink.comparison.reading import Runs, check_recordings
 from timesink.comparison.results import WITHIN, Pair, ProcessSteps
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import NotFoundError, UsageError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.formats.small_files import encode_json
 from timesink.model import units
 from timesink.model.diagnosis import CycleTime, Diagnosis

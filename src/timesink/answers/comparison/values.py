@@ -25,7 +25,7 @@ from timesink.comparison.exploration.groups import Exploration
 from timesink.comparison.rank_changes import RankChanges
 from timesink.comparison.results import ComparedRuns, CycleTimes, Pair, ProcessSteps
 from timesink.comparison.steps.verdict import judge_pair
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import Evidence
 from timesink.output.json import cell_csv

@@ -55,7 +55,7 @@ from timesink.comparison.prefetch import CycleSearch
 from timesink.comparison.reading import Runs, read_sides, recorded_otherwise
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import NotFoundError, TimesinkError, UsageError
-from timesink.formats import Progress
+from timesink.formats.read_options import Progress
 from timesink.model.diagnosis import SIDES
 from timesink.model.trace import Trace
 from timesink.model.units import join_names

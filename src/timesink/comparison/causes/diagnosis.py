@@ -57,7 +57,7 @@ from timesink.model.fitness import COMPARISON, STEP_TIME
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import join_names
-from timesink.rules import make_finding, rules_for
+from timesink.rules.register import make_finding, rules_for
 
 MIN_PUT_TOGETHER = 3
 """Cycles a side needs for a verdict after cycles were put together: these are few, long ones whose

@@ -20,7 +20,7 @@ from timesink.model.findings import Evidence, Finding
 from timesink.model.intervals import Floats
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.vendors import is_gpu
-from timesink.rules import catalogue
+from timesink.rules.register import catalogue
 
 _CAUSE = "gpu_contention"
 _MIN_LONGER = 1.25

@@ -27,10 +27,11 @@ from timesink.comparison.inputs import LEFT_OUT, ProcessedRun, RecordingRef, Run
 from timesink.comparison.prefetch import CycleSearch
 from timesink.comparison.reading import run_of_tables, tables_of
 from timesink.errors import OutputError, TimesinkError, UnreadableError, UsageError, reason_of
-from timesink.formats import BASELINE_ENDING, SERIES, STORE
 from timesink.formats.small_files import small_content
-from timesink.sources import Recording, without_password
+from timesink.formats.stored_names import BASELINE_ENDING, SERIES, STORE
 from timesink.sources.kept_answers import Tables, from_bytes, to_bytes
+from timesink.sources.places import without_password
+from timesink.sources.recordings import Recording
 from timesink.sources.remote import connect, wrap_errors
 from timesink.version import __version__
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from timesink.errors import UsageError
-from timesink.model import csv_rows
+from timesink.model.data_files import csv_rows
 
 if TYPE_CHECKING:
     from timesink.lab.ranks.generated import generate_ranks, rank_tables, ranks_and_truth

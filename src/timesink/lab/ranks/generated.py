@@ -29,7 +29,7 @@ from timesink.lab.ranks.layout import DESCRIPTIONS
 from timesink.lab.ranks.simulate import SimulatedRun, carry_out
 from timesink.model.intervals import Ints
 from timesink.model.trace import Distributed, Trace
-from timesink.runtime import Workers, usable_cores
+from timesink.runtime.workers import Workers, usable_cores
 from timesink.sources.opening import open_trace
 
 # The text of a trace as PyTorch's profiler writes it, with places for what differs.
