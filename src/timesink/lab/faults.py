@@ -145,7 +145,7 @@ def as_text() -> str:
     lines = ["workloads"]
     for workload in WORKLOADS:
         cycle = f"one call of {workload.marker}" if workload.marker else "a step of the optimizer"
-        lines.append(f"  {workload.name:{width}}{workload.summary}; a cycle is {cycle}")
+        lines.append(f"  {workload.name:{width}}{workload.summary}; a step is {cycle}")
     lines.append("faults")
     for fault in FAULTS:
         named = [f"{what} {names.replace('|', ' or ')}" for what, names in fault.expected.items()]
