@@ -144,7 +144,7 @@ def test_a_verdict_and_the_parts_of_a_change():
 
         Where the change is
           kernels  +1.50 ms  +1.40 to +1.60 ms  ████████████████████████████████
-          idle     -500 us                      ░░░░░░░░░░""")
+          idle      -500 us                     ░░░░░░░░░░░""")
 
 
 def test_health():

@@ -174,9 +174,7 @@ class TestWaitsForWorkThatWasNotRecorded:
 
     def test_the_headline_does_not_advise_against_waits(self):
         text = headline(self.recorded())
-        assert text.startswith(
-            "Cannot tell how idle the GPU is: the host waits 493 ms of 493 ms"
-        )
+        assert text.startswith("Cannot tell how idle the GPU is: the host waits 493 ms of 493 ms")
         assert "holds 90.0 us of GPU work in the 493 ms step (one step recorded)" in text
         assert "Record complete steps" in text
 
