@@ -120,7 +120,7 @@ def test_loading_that_limits_next():
     trace = cycles([Piece("load", LOADER, 900), Piece("kernel", "aten::mm", 5, 5)])
     whatif = timesink.whatif(trace, ["loader-workers 3"])
     assert (whatif.limit.kind, whatif.limit.name) == ("data_loading", "")
-    assert whatif.headline.endswith("Next bottleneck: data loading (100.0 % of the critical path).")
+    assert whatif.headline.endswith("Next bottleneck: data loading (100 % of the critical path).")
 
 
 def test_devices_are_named():

@@ -65,7 +65,7 @@ HOST = (
     "The host was {}: record both runs again before you look at the code."
 )
 WAITS = (
-    "The program changed: 100 x aten::item added, in the step, after aten::norm, +140.7 us of "
+    "The program changed: 100 x aten::item added, in the step, after aten::norm, +141 us of "
     "device work and +100 waits for the device per step."
 )
 SEVERAL = "The program changed: aten::to removed, in aten::mm; 1 more change below."

@@ -38,7 +38,7 @@ def test_headroom_is_of_what_was_measured():
 
 def test_other_units_and_thresholds():
     assert kernel_headline(use(2, 20.0, 20.0), low=0.25) == (
-        "1 kernel took 2.00 ms, 100.0 % of it in kernels that use less than 25.0 % of both SM "
+        "1 kernel took 2.00 ms, 100 % of it in kernels that use less than 25.0 % of both SM "
         "and DRAM. Headroom: 1.60 of 2.00 ms, if each kernel's busiest unit ran at peak."
     )
 
@@ -78,7 +78,7 @@ def test_what_was_measured_already_is_not_advised():
 def test_no_remedy_is_named_where_it_does_not_work():
     trace = read(K("sgemm", 100, 30))
     amd = replace(trace, metadata=replace(trace.metadata, vendor="amd"))
-    assert kernels(amd).headline.endswith("100.0 % of it in gemm; no hardware counters.")
+    assert kernels(amd).headline.endswith("100 % of it in gemm; no hardware counters.")
     assert kernels(amd).notes == ("a timeline has no hardware counters",)
 
 
@@ -92,14 +92,14 @@ def test_a_sample_is_an_estimate():
     )
     assert headline.startswith(
         "About 67 kernels took 66.9 ms (64.0 ms to 70.0 ms, estimated from 10: "
-        "every 7th launch of each kernel), 100.0 % of it in"
+        "every 7th launch of each kernel), 100 % of it in"
     )
 
 
 def test_of_several_devices_the_longest_is_told():
     launches = (use(1, 9.0, 9.0, device=0), use(5, 9.0, 9.0, device=1), use(2, 9.0, 9.0, device=2))
     assert kernel_headline(*launches).startswith(
-        "3 GPUs; on GPU 1, the busiest, 1 kernel took 5.00 ms, 100.0 %"
+        "3 GPUs; on GPU 1, the busiest, 1 kernel took 5.00 ms, 100 %"
     )
 
 

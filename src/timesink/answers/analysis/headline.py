@@ -407,7 +407,7 @@ def efficiency_sentences(efficiency: Efficiency) -> Iterator[str]:
         )
     needed = step.matrix_flop - step.recomputed_flop
     tflops = 1e9 * needed / step.step_ns / _TERA
-    digits = f"{tflops:,.1f}" if tflops >= 1 else f"{tflops:.2g}"
+    digits = units.three_digits(tflops, 1) if tflops >= 1 else f"{tflops:.2g}"
     rate = f"{digits} TFLOP/s of matrix products"
     if step.mfu is None:
         yield f"{unit} does {_amount(needed)} of matrix products, {rate}"
@@ -416,7 +416,7 @@ def efficiency_sentences(efficiency: Efficiency) -> Iterator[str]:
     if step.recomputed_flop and step.hfu is not None:
         line += f" (HFU {_share(step.hfu)}: {_amount(step.recomputed_flop)} more are recomputed)"
     if step.mbu is not None:
-        line += f"; MBU {_share(step.mbu)}: {units.size_bytes(step.bytes)} {unit}"
+        line += f"; MBU {_share(step.mbu)}: {units.brief_bytes(step.bytes)} {unit}"
     yield line
 
 
@@ -623,5 +623,5 @@ def _amount(flop: float) -> str:
     """
     for factor, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M")):
         if flop >= factor:
-            return f"{flop / factor:,.2f} {prefix}FLOP"
+            return f"{units.three_digits(flop / factor)} {prefix}FLOP"
     return f"{flop:,.0f} FLOP"
