@@ -78,7 +78,9 @@ class TestSummary:
         outcome = kernels()
         assert (outcome.code, outcome.err) == (0, "")
         lines = outcome.out.splitlines()
-        assert lines[0].startswith("Kernel has the most headroom (21.0 of 100.0 us) and is compute-")
+        assert lines[0].startswith(
+            "Kernel has the most headroom (21.0 of 100.0 us) and is compute-"
+        )
         assert "4 calls of 3 kernels took 100.0 us" in " ".join(lines[:4])
         assert "run.csv" in lines[1:5]
         for title in (
@@ -104,7 +106,9 @@ class TestSummary:
         assert answer["groups"]["name"][0]["group"] == "Kernel"
 
     def test_markdown(self, kernels):
-        assert kernels("--format", "md").out.startswith("# run.csv\n\n**Kernel has the most headroom")
+        assert kernels("--format", "md").out.startswith(
+            "# run.csv\n\n**Kernel has the most headroom"
+        )
 
     def test_rows_of_the_tables(self, kernels):
         output = kernels("--top", 1).out

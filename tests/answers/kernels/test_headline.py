@@ -57,7 +57,8 @@ def test_no_low_utilisation_is_left_out():
 
 def test_the_tensor_pipe_is_named_where_it_stands_in():
     assert "both the tensor pipe and DRAM" in kernel_headline(
-        launch(MS, {}, tensor_pct=1.0, dram_pct=1.0)
+        launch(MS, {}, tensor_pct=1.0, dram_pct=1.0),
+        launch(9 * MS, {}, name="of unknown class", tensor_pct=1.0),
     )
 
 
@@ -129,7 +130,10 @@ def test_time_that_nobody_measured_is_not_zero():
 
 
 def test_kernels_that_lasted_nothing_have_a_duration():
-    assert kernel_headline(use(0, 3.0, 3.0)) == "1 call of 1 kernel took 0 ns: no kernel time to analyze."
+    assert (
+        kernel_headline(use(0, 3.0, 3.0))
+        == "1 call of 1 kernel took 0 ns: no kernel time to analyze."
+    )
 
 
 def test_some_without_a_duration():
