@@ -174,7 +174,7 @@ def test_the_operator_that_the_program_calls_is_named():
 
 
 def test_what_may_be_profiler_overhead_is_measured_first(monkeypatch):
-    monkeypatch.setattr(idle, "may_be_overhead", lambda trace, name: name == "aten::attention")
+    monkeypatch.setattr(idle, "may_be_overhead", lambda _, name: name == "aten::attention")
     kernels = [R(910, 5, c=1), K("gemm", 920, 50, c=1)]
     trace = read(STEP(1, 0, 1000), O("aten::attention", 0, 800), *kernels)
     assert headline(trace).endswith(

@@ -202,12 +202,11 @@ def _bound(
     bound = max(parts, key=lambda name: parts[name])
     computing_ns = average["kernel_ns"] + costs["memcpy"] + costs["memset"]
     if parts[bound] < MIN_UTILISATION * length_ns:
-        if between_share > MIN_BETWEEN or not has_device_work(trace):
+        is_computing = computing_ns >= MIN_UTILISATION * length_ns
+        if between_share > MIN_BETWEEN or not is_computing:
             return ""
-        word = f"{device_word(trace)}-bound"
-        if computing_ns >= BUSY_SHARE * length_ns:
-            return word
-        return f"mostly {word}" if computing_ns >= MIN_UTILISATION * length_ns else ""
+        mostly = "" if computing_ns >= BUSY_SHARE * length_ns else "mostly "
+        return f"{mostly}{device_word(trace)}-bound"
     if bound != "host-bound":
         return bound
     if not has_device_work(trace):
