@@ -356,7 +356,8 @@ def why_blocks(
         yield causes
     # Without causes these are what is said instead of them.
     paces = [pace.sentence for pace in diagnosis.paces] if diagnosis.causes else []
-    yield from paragraphs([*paces, unexplained_line(diagnosis), symptoms(diagnosis)])
+    unexplained = "" if diagnosis.verdict == "incomparable" else unexplained_line(diagnosis)
+    yield from paragraphs([*paces, unexplained, symptoms(diagnosis)])
 
 
 def note_sections(notes: Iterable[str]) -> Iterator[blocks.Section]:

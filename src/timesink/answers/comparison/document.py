@@ -54,6 +54,8 @@ TABLES: dict[str, Callable[[PairView, int, str], Table]] = {
 }
 """Tables that can be asked for alone."""
 _VERDICT = "What changed and why"
+_DIFFERENCES = "What differs"
+"""Heading where runs are not comparable."""
 _TIMES = "times"
 """Section of the functions."""
 _OF_EQUAL_WORK = (
@@ -212,7 +214,8 @@ def _of_one(
         diagnosis, _sides(pair, report), diagnosis.notes, link, word=word, brief=brief
     )
     opening = (*edits_blocks(diagnosis), *why, *_warnings(report, diagnosis))
-    yield Section("verdict", _VERDICT, opening)
+    title = _DIFFERENCES if diagnosis.verdict == "incomparable" else _VERDICT
+    yield Section("verdict", title, opening)
     yield from () if gate is None else (gate_section(gate),)
     yield from run_sections(pair.pair.plain, brief=brief)
     yield from rank_sections(comparison.ranks, top)

@@ -234,9 +234,7 @@ def _rest_of_change(why: Diagnosis, slower: Sequence[Finding]) -> Iterator[str]:
     more_causes = other_causes[_MAX_CAUSES:]
     if more_causes:
         more_ns = sum(cause.explained_ns for cause in more_causes)
-        texts.append(
-            f"{units.count_noun(len(more_causes), 'further causes')} {signed_ns(more_ns)}"
-        )
+        texts.append(f"{units.count_noun(len(more_causes), 'further causes')} {signed_ns(more_ns)}")
     if texts:
         yield f"Other causes, per step: {', '.join(texts)}."
     unexplained = causes.unexplained_line(why)
