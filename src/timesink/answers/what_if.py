@@ -437,8 +437,8 @@ def change_words(change: AskedChange) -> str:
     name = cut_end(change.pattern.strip("*"), _NAME)
     things = _THINGS[change.sort].format(name) if name else ""
     things = things or _EVERY.get(change.sort) or _THINGS[change.sort].format("calls")
-    if change.sort == "cycle" and change.action == "graph":
-        things = "the step"
+    if change.action in ("fuse", "graph"):
+        things = "the step" if change.sort == "cycle" else name or "all operators"
     if change.action != "scale":
         return _DONE[change.action].format(things)
     return f"{things} {_speed_words(change.factor)}"

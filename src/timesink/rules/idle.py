@@ -413,8 +413,9 @@ def _public_name(forest: CallForest, nodes: NDArray[np.int64]) -> str:
     current = nodes
     while (has_parent := forest.parent[current] >= 0).any():
         current = np.where(has_parent, forest.parent[current], current)
-        names = forest.names_of(current)
-        is_public = np.array([_PUBLIC.fullmatch(str(name)) is not None for name in names])
+        is_public = np.array(
+            [_PUBLIC.fullmatch(str(name)) is not None for name in forest.names_of(current)]
+        )
         outermost = np.where(has_parent & is_public, current, outermost)
     names, counts = np.unique(np.array(forest.names_of(outermost), dtype=str), return_counts=True)
     return str(names[counts.argmax()])

@@ -202,11 +202,8 @@ def _bound(
     bound = max(parts, key=lambda name: parts[name])
     computing_ns = average["kernel_ns"] + costs["memcpy"] + costs["memset"]
     if parts[bound] < MIN_UTILISATION * length_ns:
-        is_computing = computing_ns >= MIN_UTILISATION * length_ns
-        if between_share > MIN_BETWEEN or not is_computing:
-            return ""
-        mostly = "" if computing_ns >= BUSY_SHARE * length_ns else "mostly "
-        return f"{mostly}{device_word(trace)}-bound"
+        share = 0.0 if between_share > MIN_BETWEEN else computing_ns / length_ns
+        return _computing_bound(device_word(trace), share)
     if bound != "host-bound":
         return bound
     if not has_device_work(trace):
@@ -222,6 +219,16 @@ def _bound(
     # All launches as a graph would be without the operator too.
     is_operator = first == _LAUNCHES and _DOMINANT in about_host
     return "launch-bound" if first in _LAUNCH_BOUND and not is_operator else bound
+
+
+def _computing_bound(word: str, share: float) -> str:
+    """The bottleneck where a device computes for this share of a step, and nothing else takes most.
+
+    Empty where it computes for less than half of it.
+    """
+    if share < MIN_UTILISATION:
+        return ""
+    return f"{word}-bound" if share >= BUSY_SHARE else f"mostly {word}-bound"
 
 
 def _longest_call(trace: Trace, cost_ns: float) -> str:
