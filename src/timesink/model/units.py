@@ -192,7 +192,7 @@ def change_with_interval(base: float, new: float, bounds_pct: tuple[float, float
     """A change and its interval, both in percent or, above +200 %, both as factors.
 
     >>> change_with_interval(10, 11, (9.4, 10.6))
-    '+10.0 %, 95 % interval +9.3 to +10.6 %'
+    '+10.0 %, 95 % interval +9.4 to +10.6 %'
     >>> change_with_interval(1.0, 4.062, (305.5, 307.0))
     '4.06 x, 95 % interval 4.05 to 4.07 x'
     """

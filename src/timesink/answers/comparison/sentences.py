@@ -117,7 +117,7 @@ def summary_sentences(report: PairView, why: Diagnosis | None = None) -> list[st
         lines.append(
             _changed_line(report, {(symptom.metric, symptom.device) for symptom in symptoms})
         )
-    return [*lines, *_hidden_line(why), *_paces_left(why, lines), *_last_line(why)]
+    return [*lines, *hidden_work(why), *_paces_left(why, lines), *_last_line(why)]
 
 
 def _incomparable_lines(report: PairView, unequal: str, why: Diagnosis | None) -> list[str]:
@@ -223,7 +223,7 @@ def _upper_first(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def _hidden_line(why: Diagnosis | None) -> list[str]:
+def hidden_work(why: Diagnosis | None) -> list[str]:
     """Why steps are as long as before although device work is not."""
     program = None if why is None else why.program
     if why is None or program is None or why.verdict != "no_change" or is_open(why):
