@@ -155,6 +155,10 @@ def test_the_action_follows_the_class_and_the_kind_of_kernel():
     )
     idle = kernel_headline(use(1, 60.0, 5.0, tensor_pct=0.0))
     assert "compute-bound without tensor cores: use TF32, bf16 or fp16. " in idle
+    lasting = kernel_headline(use(1, 5.0, 6.0, name="softmax", family="softmax"))
+    assert "(940.0 us of 1.00 ms) and is latency-bound: fuse it with its neighbours" in lasting
+    tiny = kernel_headline(use(0.002, 5.0, 6.0, name="softmax", family="softmax"))
+    assert "and is latency-bound or too small: launch fewer and larger kernels (" in tiny
     compiled = kernel_headline(use(1, 5.0, 60.0, name="triton_poi_add", family="elementwise"))
     assert "memory-bound: use smaller data types. " in compiled
 

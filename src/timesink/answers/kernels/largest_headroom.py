@@ -15,6 +15,7 @@ from timesink.model import csv_rows, units
 from timesink.model.vendors import NVIDIA, UNKNOWN, in_words_of
 from timesink.output.names import LONGEST_NAME, cut_middle
 from timesink.rules import is_pytorch
+from timesink.rules.device_work import TINY_NS
 from timesink.rules.kernel_use import IDLE_TENSOR_PCT
 
 _ROWS = {
@@ -43,7 +44,10 @@ def largest_headroom_sentence(
     product = "yes" if family.cast(pl.String()).is_in(_PRODUCTS).any() else ""
     if product and _leaves_tensor_cores_idle(kernel, vendor):
         product = "idle"
-    row = _ROWS.get((class_name, product)) or _ROWS.get((class_name, "yes"))
+    elif not product and kernel["mean_ns"] >= TINY_NS:
+        product = "long"
+    usual = "" if product == "long" else "yes"
+    row = _ROWS.get((class_name, product)) or _ROWS.get((class_name, usual))
     if row is None:
         return ""
     bound, action = row
