@@ -391,7 +391,7 @@ class TestMarkdown:
     def test_sections_and_tables(self):
         markdown = to_markdown(of_work(), None, Choice(top=2))
         assert markdown.startswith(f"# k.csv, NVIDIA H200\n\n**{GEMM} has the most headroom (120")
-        assert "4 calls of 3 kernels took 1.00 ms. Headroom: 277.5 us of 1.00 ms" in markdown
+        assert "4 calls of 3 kernels took 1.00 ms. Headroom: 278 us of 1.00 ms" in markdown
         assert "| low SM | 350.0 us | 35.0 % |" in markdown
         assert "\n\n... 1 more kernel: 5.0 % of the time\n\n" in markdown
         assert "## Headroom (the first 2 of 3)\n\nHeadroom: 278 us of 1.00 ms, " in markdown
