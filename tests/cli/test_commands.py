@@ -11,7 +11,7 @@ import pytest
 
 import timesink
 from bare import COMMAND, bare_environment
-from timesink.cli import COMMANDS, parts_of
+from timesink.cli.command_line import COMMANDS, parts_of
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from compared_runs import SLOW_CLOCK, process_table, write_case, write_table, wr
 from timesink.analyses.cycles.spans import METHODS
 from timesink.answers.comparison.pairing import CYCLE_TYPES
 from timesink.cli import options as cli_options
-from timesink.cli import parts_of
+from timesink.cli.command_line import parts_of
 
 Run = Callable[..., Any]
 Decline = Callable[..., tuple[str, str]]

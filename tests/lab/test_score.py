@@ -11,11 +11,11 @@ import pytest
 import timesink
 from timesink.cli import main
 from timesink.errors import NotFoundError
-from timesink.lab.faults import Expected
-from timesink.lab.score import DiagnosisAnswer, LabRecording, LabScore, ScoredCase, score
-from timesink.lab.score_document import score_document
 from timesink.output.markdown import to_markdown
 from timesink.output.terminal import to_text
+from timesink_lab.faults import Expected
+from timesink_lab.score import DiagnosisAnswer, LabRecording, LabScore, ScoredCase, score
+from timesink_lab.score_document import score_document
 
 RENDERERS = {
     "text": lambda score: to_text(score_document(score), 400),

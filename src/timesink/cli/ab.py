@@ -31,7 +31,8 @@ from pathlib import Path
 
 from timesink.analyses.statistics.repeats import DETECT_PCT, Decision, RepeatedChange
 from timesink.answers.comparison.gate_result import Limit
-from timesink.cli import compare, log_line, print_stderr
+from timesink.cli import compare
+from timesink.cli.command_line import log_line, print_stderr
 from timesink.cli.options import (
     add_force,
     add_limit,

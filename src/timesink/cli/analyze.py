@@ -17,7 +17,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from timesink.answers.views import GROUPS, VIEWS, check_group
-from timesink.cli import print_stderr
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
     CHOICE,
     add_engine_options,

@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from timesink.answers.comparison.gate_result import Gate, Limit
-from timesink.cli import outputs, print_stderr
+from timesink.cli import outputs
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
     add_cycle_options,
     add_cycle_type,

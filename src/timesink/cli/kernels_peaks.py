@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli import outputs, print_stderr
+from timesink.cli import outputs
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
     CHOICE,
     add_choice,

@@ -32,7 +32,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli import print_stderr
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
     add_force,
     add_option,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli import print_stderr
+from timesink.cli.command_line import print_stderr
 from timesink.errors import OutputError, TimesinkError, UsageError
 from timesink.formats.file_writing import make_folder
 from timesink.formats.stored_names import BASELINE_ENDING, is_folder

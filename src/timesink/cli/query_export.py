@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from timesink.cli import print_stderr
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
     add_force,
     add_input,

@@ -27,7 +27,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from timesink.cli import log_line
+from timesink.cli.command_line import log_line
 from timesink.cli.options import (
     add_actions,
     add_force,

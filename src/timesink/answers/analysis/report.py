@@ -499,12 +499,12 @@ def analyze(
     >>> timesink.analyze(timesink.sample(), steps=3).table("steps")["name"].to_list()
     ['3']
 
-    A run of several ranks, here a generated one in which all is well:
+    A run of several ranks, here two with the same recording:
 
-    >>> import tempfile
-    >>> from timesink.lab.ranks import Plan, generate_ranks
+    >>> import shutil, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = generate_ranks(Plan(ranks=4, steps=2), folder)
+    ...     for rank in range(2):
+    ...         _ = shutil.copy(timesink.sample(), f"{folder}/rank{rank}.json.gz")
     ...     timesink.analyze(folder, engine="local").table("stragglers").height
     0
     """

@@ -12,7 +12,7 @@ from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.rank_clusters import RankGroup, cluster_ranks
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.ranks.tables import rank_groups
-from timesink.lab.ranks import Straggler
+from timesink_lab.ranks.plan import Straggler
 
 
 def group_ranks(ranks: dict[int, RankSummary]) -> tuple[RankGroup, ...]:

@@ -14,8 +14,8 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from timesink.lab import workloads as words
-from timesink.lab.workloads.setting import Attention, WorkloadSetting, setting_of
+from timesink_lab.workloads import switches as words
+from timesink_lab.workloads.setting import Attention, WorkloadSetting, setting_of
 
 _KINDS = 100
 _PICTURES = 256

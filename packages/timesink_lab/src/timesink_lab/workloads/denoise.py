@@ -13,8 +13,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from timesink.lab import workloads as words
-from timesink.lab.workloads.setting import Attention, WorkloadSetting, setting_of
+from timesink_lab.workloads import switches as words
+from timesink_lab.workloads.setting import Attention, WorkloadSetting, setting_of
 
 _CHANNELS = 16
 """Numbers that describe a patch."""

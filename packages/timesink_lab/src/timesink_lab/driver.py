@@ -18,8 +18,16 @@ from typing import IO, Any
 
 from timesink.errors import CollectError, UnreadableError
 from timesink.formats.small_files import read_small_json
-from timesink.lab.faults import CODE, NORMAL, SCRATCH
-from timesink.lab.order import (
+from timesink.recorder.host_counters import describe_host
+from timesink.recorder.processes import (
+    collect_signals,
+    end_family,
+    family,
+    interruption,
+    signal_family,
+)
+from timesink_lab.faults import CODE, NORMAL, SCRATCH
+from timesink_lab.order import (
     FAULT,
     RUN_FILE,
     TRACE,
@@ -30,15 +38,7 @@ from timesink.lab.order import (
     gone_on_with,
     write_json,
 )
-from timesink.lab.workloads import FOLDER, STARTER, VARIABLE, as_text
-from timesink.recorder.host_counters import describe_host
-from timesink.recorder.processes import (
-    collect_signals,
-    end_family,
-    family,
-    interruption,
-    signal_family,
-)
+from timesink_lab.workloads.switches import FOLDER, STARTER, VARIABLE, as_text
 
 # What the workloads will find on this machine.
 
@@ -63,7 +63,7 @@ class Bench:
 
 def this_bench(device: str) -> Bench:
     """This machine; PyTorch is asked in a process of its own, which takes its memory with it."""
-    command = [sys.executable, "-m", "timesink.lab.workloads.setting"]
+    command = [sys.executable, "-m", "timesink_lab.workloads.setting"]
     try:
         process = subprocess.run(  # noqa: S603 - our own module
             command, capture_output=True, text=True, timeout=_PATIENCE_S, check=True
@@ -95,7 +95,7 @@ def beside(
         yield None
         return
     words = [word.replace(SCRATCH, str(scratch)) for word in load]
-    command = [sys.executable, "-m", "timesink.lab.loads", *words]
+    command = [sys.executable, "-m", "timesink_lab.loads", *words]
     # No session of its own: Linux shares processors out by session first, and all processes of a
     # load would together get no more than the program.
     process = subprocess.Popen(  # noqa: S603 - our own module

@@ -19,9 +19,9 @@ from typing import Any
 
 from timesink.errors import OutputError, UnreadableError
 from timesink.formats.small_files import read_small_json
-from timesink.lab.faults import GPU, LOADER, NORMAL, Fault
-from timesink.lab.workloads import LabWorkload
 from timesink.recorder.folder import write_whole
+from timesink_lab.faults import GPU, LOADER, NORMAL, Fault
+from timesink_lab.workloads.switches import LabWorkload
 
 _AT_ONCE = 3
 """Faults that share the run without a fault before them."""

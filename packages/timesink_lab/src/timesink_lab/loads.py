@@ -1,4 +1,4 @@
-"""Programs that load a machine: each runs alone with `python -m timesink.lab.loads NAME`.
+"""Programs that load a machine: each runs alone with `python -m timesink_lab.loads NAME`.
 
 They run until they are ended, or until whoever started them is gone.  None of them touches clocks,
 power limits or modes of a device.
@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from timesink.lab import workloads as words
 from timesink.recorder.host_counters import describe_host
+from timesink_lab.workloads import switches as words
 
 _MAX_S = 900.0
 """No recording takes longer; a load that was forgotten ends by itself."""

@@ -17,10 +17,10 @@ from timesink.comparison.causes.joint_diagnosis import diagnose_together
 from timesink.comparison.results import Pair
 from timesink.errors import NoCyclesError, NotFoundError, TimesinkError, UnreadableError
 from timesink.formats.read_options import Progress
-from timesink.lab.faults import FAULTS, NORMAL, Expected, expected_of, heads
-from timesink.lab.order import FAULT, TRACE, read_about, read_json
 from timesink.model.diagnosis import Diagnosis
 from timesink.sources.sidecars import run_file_in
+from timesink_lab.faults import FAULTS, NORMAL, Expected, expected_of, heads
+from timesink_lab.order import FAULT, TRACE, read_about, read_json
 
 # Shares of few trials, with how far they may be off.
 

@@ -8,11 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from timesink.lab import ranks as work
-from timesink.lab.ranks import LOADING, HostCall, Plan, StageProgram
-from timesink.lab.ranks.layout import DESCRIPTIONS
-from timesink.lab.ranks.simulate import FIRST_STEP, LAUNCH_AT, LAUNCH_TAKES, StageTimes
 from timesink.model.intervals import Floats, Ints
+from timesink_lab.ranks import stage_program as work
+from timesink_lab.ranks.layout import DESCRIPTIONS
+from timesink_lab.ranks.plan import Plan
+from timesink_lab.ranks.simulate import FIRST_STEP, LAUNCH_AT, LAUNCH_TAKES, StageTimes
+from timesink_lab.ranks.stage_program import LOADING, HostCall, StageProgram
 
 MARK = "\x01"
 """Stands around what differs between ranks."""

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from timesink.lab.workloads import Switches, switched_on
+from timesink_lab.workloads.switches import Switches, switched_on
 
 SIZES = ("small", "medium", "large")
 """For a CPU, for a device with little memory, for one of the H200 class."""

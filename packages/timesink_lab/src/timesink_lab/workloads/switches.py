@@ -1,8 +1,6 @@
-"""Programs to record: each runs alone with `python -m timesink.lab.workloads.NAME`.
+"""The programs by name, and the faults in them: switched on by an environment variable.
 
-They need PyTorch and nothing else, download nothing, and run on a CPU as well.  A fault in the code
-is switched on by an environment variable (`switches`), so nothing in a recording but its effect
-tells of it.
+So nothing in a recording but its effect tells of a fault.
 """
 
 from __future__ import annotations

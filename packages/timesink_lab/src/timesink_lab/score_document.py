@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from timesink.lab.faults import FAULTS, NORMAL
-from timesink.lab.score import NO_VERDICT, NONE, LabScore, ScoredCase, rate_of
-from timesink.lab.workloads import WORKLOADS
 from timesink.model.units import count_noun
 from timesink.output.blocks import Document, Section, Text
 from timesink.output.numbers import column, table
+from timesink_lab.faults import FAULTS, NORMAL
+from timesink_lab.score import NO_VERDICT, NONE, LabScore, ScoredCase, rate_of
+from timesink_lab.workloads.switches import WORKLOADS
 
 _ABOUT = (
     "Known faults were put into small programs. Each was recorded with and without them, and "

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from timesink.errors import UsageError
-from timesink.lab.ranks import SLOWNESS
-from timesink.lab.workloads import WORKLOADS, LabWorkload
 from timesink.model.data_files import toml_tables
+from timesink_lab.ranks.plan import SLOWNESS
+from timesink_lab.workloads.switches import WORKLOADS, LabWorkload
 
 # What a fault is, and what a sound diagnosis says about it.
 
@@ -46,9 +46,9 @@ class Fault:
     needs: tuple[str, ...] = ()
     """What must be there: `gpu`, `loader` (a workload whose batches others load)."""
     load: tuple[str, ...] = ()
-    """One of `timesink.lab.loads`, and its arguments."""
+    """One of `timesink_lab.loads`, and its arguments."""
     switches: Mapping[str, float] = field(default_factory=dict)
-    """Those of `timesink.lab.workloads`."""
+    """Those of `timesink_lab.workloads`."""
 
     @property
     def kind(self) -> str:

@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from timesink.cli import print_stderr
+from timesink.cli.command_line import print_stderr
 from timesink.cli.options import (
     add_actions,
     add_format,
@@ -42,9 +42,10 @@ from timesink.model.units import brief_ns, count_noun, percent
 from timesink.recorder.processes import sayable_values
 
 if TYPE_CHECKING:
-    from timesink.lab.driver import Outcome
-    from timesink.lab.faults import Fault
-    from timesink.lab.ranks import Plan, PlannedStraggler, Truth
+    from timesink_lab.driver import Outcome
+    from timesink_lab.faults import Fault
+    from timesink_lab.ranks.plan import Plan, PlannedStraggler
+    from timesink_lab.ranks.truth import Truth
 
 
 # `timesink lab ranks`: write the traces of a run of many ranks, with slowness put into some.
@@ -91,8 +92,9 @@ def _add_counts(parser: argparse.ArgumentParser, counts: Iterable[tuple[str, int
 
 def run_ranks(options: argparse.Namespace) -> int:
     """Write the run, and say what is in it."""
-    from timesink.lab.ranks import Plan, write_truth  # noqa: PLC0415
-    from timesink.lab.ranks.generated import generate_ranks  # noqa: PLC0415 - --help is quick
+    from timesink_lab.ranks.generated import generate_ranks  # noqa: PLC0415 - --help is quick
+    from timesink_lab.ranks.plan import Plan  # noqa: PLC0415
+    from timesink_lab.ranks.truth import write_truth  # noqa: PLC0415
 
     names = (*(name.replace("-", "_") for name, _, _ in _COUNTS), "seed", "skew_us", "sharded")
     stragglers = tuple(_straggler(text) for text in options.straggler)
@@ -117,7 +119,7 @@ def run_ranks(options: argparse.Namespace) -> int:
 
 
 def _straggler(text: str) -> PlannedStraggler:
-    from timesink.lab.ranks import PlannedStraggler  # noqa: PLC0415
+    from timesink_lab.ranks.plan import PlannedStraggler  # noqa: PLC0415
 
     kind, _, rest = text.partition(":")
     rank, _, share = rest.partition(":")
@@ -211,9 +213,9 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_lab(options: argparse.Namespace) -> int:
     """Record what was asked for."""
-    from timesink.lab.driver import RunSpec, conduct, plan_in_words, this_bench  # noqa: PLC0415
-    from timesink.lab.faults import faults_named, workloads_named  # noqa: PLC0415
-    from timesink.lab.order import LabFolder, PackedParts, TimeLeft, left_out, order_runs  # noqa: PLC0415
+    from timesink_lab.driver import RunSpec, conduct, plan_in_words, this_bench  # noqa: PLC0415
+    from timesink_lab.faults import faults_named, workloads_named  # noqa: PLC0415
+    from timesink_lab.order import LabFolder, PackedParts, TimeLeft, left_out, order_runs  # noqa: PLC0415
 
     time_left = TimeLeft(options.cycles, 60 * options.minutes if options.minutes else None)
     workloads, faults = workloads_named(options.workload), faults_named(options.fault)
@@ -299,7 +301,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from timesink.lab import faults as listing  # noqa: PLC0415 - --help is quick
+    from timesink_lab import faults as listing  # noqa: PLC0415 - --help is quick
 
     print(listing.as_json() if options.format == "json" else listing.as_text())
     return 0
@@ -307,8 +309,8 @@ def _list(options: argparse.Namespace) -> int:
 
 def _score(options: argparse.Namespace) -> int:
     form = answer_form(options, _FORMATS, options.folder)
-    from timesink.lab.score import score  # noqa: PLC0415
-    from timesink.lab.score_document import score_document  # noqa: PLC0415 - --help is quick
+    from timesink_lab.score import score  # noqa: PLC0415
+    from timesink_lab.score_document import score_document  # noqa: PLC0415 - --help is quick
 
     lab_score = score(
         Path(options.folder),

@@ -16,8 +16,11 @@ import numpy as np
 import polars as pl
 from isal import igzip
 
-from timesink.lab.ranks import Plan, Truth, stage_program
-from timesink.lab.ranks.events import (
+from timesink.model.intervals import Ints
+from timesink.model.trace import Distributed, Trace
+from timesink.runtime.workers import Workers, usable_cores
+from timesink.sources.opening import open_trace
+from timesink_lab.ranks.events import (
     MARK,
     Events,
     differs,
@@ -25,12 +28,11 @@ from timesink.lab.ranks.events import (
     stage_events,
     tail_texts,
 )
-from timesink.lab.ranks.layout import DESCRIPTIONS
-from timesink.lab.ranks.simulate import SimulatedRun, carry_out
-from timesink.model.intervals import Ints
-from timesink.model.trace import Distributed, Trace
-from timesink.runtime.workers import Workers, usable_cores
-from timesink.sources.opening import open_trace
+from timesink_lab.ranks.layout import DESCRIPTIONS
+from timesink_lab.ranks.plan import Plan
+from timesink_lab.ranks.simulate import SimulatedRun, carry_out
+from timesink_lab.ranks.stage_program import stage_program
+from timesink_lab.ranks.truth import Truth
 
 # The text of a trace as PyTorch's profiler writes it, with places for what differs.
 

@@ -12,16 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from timesink.lab.ranks import (
-    Answer,
-    HostCall,
-    Plan,
-    PlannedStraggler,
-    StageProgram,
-    Truth,
-    stage_program,
-)
-from timesink.lab.ranks.layout import (
+from timesink.model.intervals import Floats, Ints
+from timesink_lab.ranks.layout import (
     WHOLE_LAYERS,
     Healthy,
     PlannedLayout,
@@ -30,7 +22,9 @@ from timesink.lab.ranks.layout import (
     culprits,
     put_in,
 )
-from timesink.model.intervals import Floats, Ints
+from timesink_lab.ranks.plan import Plan, PlannedStraggler
+from timesink_lab.ranks.stage_program import HostCall, StageProgram, stage_program
+from timesink_lab.ranks.truth import Answer, Truth
 
 # Where ranks meet: a collective ends for all when the last one has come and all is moved.
 

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from timesink.errors import UsageError
-from timesink.lab.ranks import Plan, PlannedStraggler
 from timesink.model.intervals import Floats, Ints
+from timesink_lab.ranks.plan import Plan, PlannedStraggler
 
 DESCRIPTIONS = {
     "world": "default_pg",
