@@ -368,7 +368,7 @@ def _wait_for_others(control: Path, workers: int) -> None:
 
 # A program that has itself watched, by a process beside it.
 
-_WATCHER = "from timesink.watcher import keep; keep()"
+_WATCHER = "from timesink.watcher.start import keep; keep()"
 _WATCH_FINISHES_S = 120.0
 
 

@@ -139,8 +139,8 @@ def history_page(desk: RequestContext, query: Query) -> Encoded:
 
 def watch_status(desk: RequestContext, query: Query) -> dict[str, Any]:
     """What a watcher told last, as a document, and where its incidents can be looked into."""
-    from timesink.answers.watch_status import is_gone, status_document  # noqa: PLC0415
     from timesink.output.json import to_json  # noqa: PLC0415 - as above
+    from timesink.watcher.interface import is_gone, status_document  # noqa: PLC0415
 
     watch = desk.library.watch(query.required("name"))
     files = [watch.folder / name for name in (STATUS_FILE, SERIES_FILE)]
@@ -355,7 +355,7 @@ def _listed_ab(served_ab: ServedAb) -> dict[str, Any]:
 
 def _listed_watch(watch: ServedWatch, now: float) -> dict[str, str]:
     """A watched program with its state; "" where that cannot be read, which its page says."""
-    from timesink.answers.watch_status import is_gone  # noqa: PLC0415 - loads what writes tables
+    from timesink.watcher.interface import is_gone  # noqa: PLC0415 - loads what writes tables
 
     file = watch.folder / STATUS_FILE
     try:

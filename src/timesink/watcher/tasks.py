@@ -156,9 +156,9 @@ def _learn_rows(
     """
     import polars as pl  # noqa: PLC0415
 
-    from timesink.analyses.expected.live import LiveJudge  # noqa: PLC0415
-    from timesink.analyses.expected.model import learn_live, live_model_from  # noqa: PLC0415
     from timesink.formats.cycle_rows import START, read_cycle_rows  # noqa: PLC0415
+    from timesink.watcher.expected.live import LiveJudge  # noqa: PLC0415
+    from timesink.watcher.expected.model import learn_live, live_model_from  # noqa: PLC0415
 
     tables = [read_cycle_rows(path) for path in rows if Path(path).exists()]
     table = pl.concat(tables, how="diagonal").filter(pl.col(START) < until_s).tail(last)

@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from timesink.analyses.expected.limits import lasting_shifts, own_distance, run_levels, spikes
-from timesink.analyses.expected.model import DurationModel, near, outside_of
-from timesink.analyses.expected.trees import AskedForest
-from timesink.analyses.expected.workload import PHASES, CycleWorkload, workload_of
 from timesink.errors import UsageError
 from timesink.model.intervals import Flags, Floats, Ints
+from timesink.watcher.expected.limits import lasting_shifts, own_distance, run_levels, spikes
+from timesink.watcher.expected.model import DurationModel, near, outside_of
+from timesink.watcher.expected.trees import AskedForest
+from timesink.watcher.expected.workload import PHASES, CycleWorkload, workload_of
 
 _APART = 2
 """Cycles between alarms of one episode."""

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
-from timesink.analyses.expected.limits import groups_of
-from timesink.analyses.expected.live_limits import (
+from timesink.model.intervals import Flags, Floats, Ints
+from timesink.watcher.expected.limits import groups_of
+from timesink.watcher.expected.live_limits import (
     FEW,
     RECENT_CYCLES,
     running_sums,
@@ -21,14 +22,9 @@ from timesink.analyses.expected.live_limits import (
     steps_of,
     too_high,
 )
-from timesink.analyses.expected.model import (
-    LiveModel,
-    in_order,
-    near,
-    outside_of,
-)
-from timesink.analyses.expected.trees import AskedForest
-from timesink.analyses.expected.workload import (
+from timesink.watcher.expected.model import LiveModel, in_order, near, outside_of
+from timesink.watcher.expected.trees import AskedForest
+from timesink.watcher.expected.workload import (
     DURATION,
     FIRST,
     JOB,
@@ -40,7 +36,6 @@ from timesink.analyses.expected.workload import (
     CycleWorkload,
     workload_of,
 )
-from timesink.model.intervals import Flags, Floats, Ints
 
 CALM_CYCLES, CALM_S = 20, 5.0
 """An alarm ends after so many cycles, or seconds, back within limits."""

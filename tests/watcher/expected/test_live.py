@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from cycle_tables import cycle_rows
-from timesink.analyses.expected.live import JudgedCycles, LiveJudge
-from timesink.analyses.expected.model import LiveModel, is_calmer, learn_live, live_model_from
 from timesink.errors import UnreadableError, UsageError
+from timesink.watcher.expected.live import JudgedCycles, LiveJudge
+from timesink.watcher.expected.model import LiveModel, is_calmer, learn_live, live_model_from
 
 
 def plain_rows(count: int, *, seed: int = 0, noise: float = 0.02, us: float = 4000.0):

@@ -16,11 +16,11 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from timesink.analyses.expected.limits import GroupLimit, groups_of
-from timesink.analyses.expected.workload import PHASES, CycleWorkload
 from timesink.analyses.statistics import student_t_quantile
 from timesink.analyses.statistics.drift import lag1_autocorrelation, steps_per_independent_step
 from timesink.model.intervals import Flags, Floats, Ints
+from timesink.watcher.expected.limits import GroupLimit, groups_of
+from timesink.watcher.expected.workload import PHASES, CycleWorkload
 
 SHIFTS = (1.2, 1.5, 2.0, 4.0, 16.0)
 """Each has a sum of its own, beside one for the smallest that counts."""

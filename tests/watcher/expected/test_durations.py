@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 from cycle_tables import cycle_rows
-from timesink.analyses.expected.judged import judge_rows
-from timesink.analyses.expected.model import DurationModel, learn_model, model_from
-from timesink.analyses.expected.trees import AskedForest, boosted_forest
-from timesink.analyses.expected.workload import PHASES, workload_of
 from timesink.errors import TimesinkError, UnreadableError, UsageError
+from timesink.watcher.expected.judged import judge_rows
+from timesink.watcher.expected.model import DurationModel, learn_model, model_from
+from timesink.watcher.expected.trees import AskedForest, boosted_forest
+from timesink.watcher.expected.workload import PHASES, workload_of
 
 # Importing it takes a second: that is for those who learn with it.
 boosting = pytest.mark.skipif(find_spec("sklearn") is None, reason="needs scikit-learn")

@@ -9,9 +9,11 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from timesink.analyses.expected.limits import DurationLimits, limits_for_new_runs, limits_from
-from timesink.analyses.expected.live_limits import LiveLimits, live_limits_from
-from timesink.analyses.expected.trees import (
+from timesink.errors import UnreadableError, UsageError
+from timesink.model.intervals import Flags, Floats, Ints
+from timesink.watcher.expected.limits import DurationLimits, limits_for_new_runs, limits_from
+from timesink.watcher.expected.live_limits import LiveLimits, live_limits_from
+from timesink.watcher.expected.trees import (
     LEAF_CYCLES,
     AskedForest,
     Forest,
@@ -20,7 +22,7 @@ from timesink.analyses.expected.trees import (
     has_boosting,
     join_forests,
 )
-from timesink.analyses.expected.workload import (
+from timesink.watcher.expected.workload import (
     BATCH,
     DURATION,
     FIRST,
@@ -30,8 +32,6 @@ from timesink.analyses.expected.workload import (
     workload_columns,
     workload_of,
 )
-from timesink.errors import UnreadableError, UsageError
-from timesink.model.intervals import Flags, Floats, Ints
 
 MODEL_SCHEMA = "timesink/watch-model/1"
 MIN_CYCLES = 50

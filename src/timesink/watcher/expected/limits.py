@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from timesink.analyses.expected.workload import PHASES, CycleWorkload
 from timesink.model.intervals import Flags, Floats, Ints
+from timesink.watcher.expected.workload import PHASES, CycleWorkload
 
 BUSY_LEVELS = 3
 _MIN_IN_GROUP = 60

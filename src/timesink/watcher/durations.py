@@ -9,8 +9,14 @@ from typing import Any
 
 import msgspec
 
-from timesink.analyses.expected.judged import Judged, judge_rows
-from timesink.analyses.expected.model import (
+from timesink.answers.views import listed_table
+from timesink.errors import UnreadableError
+from timesink.formats.cycle_rows import read_cycle_rows
+from timesink.formats.small_files import encode_json, small_content
+from timesink.model import units
+from timesink.output.blocks import Document, Facts, Section, Table, Text
+from timesink.watcher.expected.judged import Judged, judge_rows
+from timesink.watcher.expected.model import (
     HELD_RUNS,
     HOUR_US,
     LIVE_SCHEMA,
@@ -19,13 +25,7 @@ from timesink.analyses.expected.model import (
     live_model_from,
     model_from,
 )
-from timesink.analyses.expected.trees import has_boosting
-from timesink.answers.views import listed_table
-from timesink.errors import UnreadableError
-from timesink.formats.cycle_rows import read_cycle_rows
-from timesink.formats.small_files import encode_json, small_content
-from timesink.model import units
-from timesink.output.blocks import Document, Facts, Section, Table, Text
+from timesink.watcher.expected.trees import has_boosting
 
 SCHEMA = "timesink/watch-judged/1"
 _MAX_BYTES = 64 << 20
