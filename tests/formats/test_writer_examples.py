@@ -9,7 +9,7 @@ import polars as pl
 
 import timesink
 from timesink.formats.chrome.writer import json_texts, number_lanes
-from timesink.formats.file_writing import written_aside
+from timesink.formats.written_files import written_aside
 
 
 def test_aside_written_aside() -> None:

@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
         top_rows = table if options.top is None else table.head(options.top)
         give_frame(top_rows if form == "json" else lists_as_text(top_rows), form, options.output)
         return 0
-    from timesink.answers.analysis.document import analysis_document, analysis_report, view_document  # noqa: PLC0415
+    from timesink.answers.analysis.document import analysis_document, analysis_report, view_document  # noqa: PLC0415 - start-up time
 
     if form == "html":
         give(analysis_report(analysis, rows=options.top), options.output)
@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
         document = analysis_document(analysis, rows=options.top or _TOP, brief=True)
         give_document(document, form, options.output)
     else:
-        from timesink.analyses.device_utilisation import timeline  # noqa: PLC0415
+        from timesink.analyses.device_utilisation import timeline  # noqa: PLC0415 - start-up time
 
         start, _ = timeline(analysis.origin_trace(clock))
         document = view_document(
@@ -141,7 +141,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _give_list(answers: RunList, form: str, options: argparse.Namespace) -> None:
     """Hand over one answer for each of several runs."""
-    from timesink.answers.analysis.run_list import run_list_document  # noqa: PLC0415
+    from timesink.answers.analysis.run_list import run_list_document  # noqa: PLC0415 - start-up time
 
     if options.view is not None or any((options.sort, options.filter)):
         first = shlex.quote(answers.runs[0].path)

@@ -468,7 +468,7 @@ def _of_table(source: RecordingRef, trace: Trace) -> ProcessedRun:
 
 def _refuse_damage(source: RecordingRef, trace: Trace) -> None:
     """Raise where no cycle can be found in what a damaged file has left, with the damage."""
-    from timesink.analyses.damage import without_order  # noqa: PLC0415
+    from timesink.analyses.damage import without_order  # noqa: PLC0415 - start-up time
 
     reason = without_order(trace)
     if reason is not None:
@@ -482,7 +482,7 @@ def _rank(source: RecordingRef, trace: Trace) -> int | None:
 
 
 def _of_timeline(source: RecordingRef, trace: Trace, finding: CycleSearch) -> ProcessedRun:
-    from timesink.analyses.behaviour.calls import without_recorders_ranges  # noqa: PLC0415
+    from timesink.analyses.behaviour.calls import without_recorders_ranges  # noqa: PLC0415 - start-up time
     from timesink.analyses.behaviour.classes import load_classes  # noqa: PLC0415
     from timesink.analyses.behaviour.recorded_anatomy import anatomies  # noqa: PLC0415
     from timesink.analyses.behaviour.table import behaviour_table  # noqa: PLC0415

@@ -30,6 +30,6 @@ def toml_tables(path: Path) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib  # noqa: PLC0415 - few tables are so
     else:
-        import tomli as tomllib  # noqa: PLC0415
+        import tomli as tomllib  # noqa: PLC0415 - before Python 3.11
 
     return tomllib.loads(path.read_text(encoding="utf-8"))

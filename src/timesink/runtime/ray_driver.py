@@ -268,7 +268,7 @@ def _remote_function() -> Any:
         actual = timesink, ".".join(platform.python_version_tuple()[:2])
         if actual != versions:
             return actual, platform.node(), None
-        from timesink.runtime.engine import run_in_worker  # noqa: PLC0415
+        from timesink.runtime.engine import run_in_worker  # noqa: PLC0415 - start-up time
 
         return actual, platform.node(), run_in_worker(folder, call, item)
 

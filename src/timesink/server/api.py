@@ -61,7 +61,7 @@ def comparison(desk: RequestContext, query: Query) -> Encoded:
         raise UsageError("the parameter 'marker' is too long", "name one annotation or function")
 
     def make(report: Report) -> Any:
-        from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415
+        from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415 - start-up time
         from timesink.answers.comparison.work import compare  # noqa: PLC0415
 
         both = " and ".join(run.name for run in sides)
@@ -104,7 +104,7 @@ def utilisation(desk: RequestContext, query: Query) -> Encoded:
         )
 
     def make(report: Report) -> Any:
-        from timesink.answers.kernels.document import kernels_document  # noqa: PLC0415
+        from timesink.answers.kernels.document import kernels_document  # noqa: PLC0415 - start-up time
         from timesink.answers.kernels.reading import kernels  # noqa: PLC0415
 
         files, how = run.counters[:_MAX_FILES], desk.library
@@ -129,7 +129,7 @@ def history_page(desk: RequestContext, query: Query) -> Encoded:
     name, store = query.required("name"), desk.library.baselines
 
     def make(report: Report) -> Any:
-        from timesink.answers.comparison.history import history, history_document  # noqa: PLC0415
+        from timesink.answers.comparison.history import history, history_document  # noqa: PLC0415 - start-up time
 
         report.start(f"looking when @{name} changed")
         return history_document(history(name, store=store))
@@ -215,7 +215,7 @@ def document(desk: RequestContext, query: Query) -> Encoded:
     rows = row_limit(query) or _PAGE_ROWS
 
     def make(report: Report) -> Any:
-        from timesink.answers.analysis.document import analysis_document  # noqa: PLC0415
+        from timesink.answers.analysis.document import analysis_document  # noqa: PLC0415 - start-up time
 
         analysis, start_ns = _analysis_and_start(
             desk, chosen, report, together=page in _OF_ALL_WORKERS
@@ -236,7 +236,7 @@ def table(desk: RequestContext, query: Query) -> Encoded:
     column, value, rows = query.text("column"), query.text("equals"), row_limit(query)
 
     def make(report: Report) -> Any:
-        from timesink.answers.analysis.tables import whole_of  # noqa: PLC0415
+        from timesink.answers.analysis.tables import whole_of  # noqa: PLC0415 - start-up time
         from timesink.answers.tables import table_block  # noqa: PLC0415
 
         analysis, start_ns = _analysis_and_start(
@@ -258,7 +258,7 @@ def stacks(desk: RequestContext, query: Query) -> Encoded:
     rows = row_limit(query)
 
     def make(report: Report) -> Any:
-        from timesink.answers.tables import table_block  # noqa: PLC0415
+        from timesink.answers.tables import table_block  # noqa: PLC0415 - start-up time
 
         analysis, start_ns = _analysis_and_start(desk, chosen, report, together=False)
         frame = analysis.table("operators", "shape-stack" if dims else "stack")

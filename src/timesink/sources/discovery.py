@@ -196,7 +196,7 @@ def stated_rank(recording: Recording) -> int | None:
         if recording.remote is None:
             head = open_source(recording.path).head()
         else:
-            from timesink.sources.remote import remote_head  # noqa: PLC0415
+            from timesink.sources.remote import remote_head  # noqa: PLC0415 - start-up time
 
             head = remote_head(recording.remote.url)
         stated = rank_in_head(head)

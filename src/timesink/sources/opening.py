@@ -62,7 +62,7 @@ def open_trace(
     """
     place = place_of(path)
     if isinstance(place, Path) and is_folder(place):
-        from timesink.formats.parquet_folder import read_folder  # noqa: PLC0415
+        from timesink.formats.parquet_folder import read_folder  # noqa: PLC0415 - start-up time
 
         return read_folder(place)
     fitting = find_chosen(place, worker=worker, span=span, rank=rank)
@@ -182,11 +182,11 @@ def _read(path: Path, how: ReadOptions) -> Trace:
         return_free_memory()
     counters, topology, run = find_beside(path), find_topology(path), find_run(path)
     if topology is not None:
-        from timesink.sources.run_facts import with_topology  # noqa: PLC0415
+        from timesink.sources.run_facts import with_topology  # noqa: PLC0415 - start-up time
 
         trace = with_topology(trace, topology)
     if run is not None:
-        from timesink.sources.run_facts import with_run  # noqa: PLC0415
+        from timesink.sources.run_facts import with_run  # noqa: PLC0415 - start-up time
 
         trace = with_run(trace, run)
     return trace if counters is None else _with_counters(trace, counters)
@@ -223,7 +223,7 @@ def _as_recorded(trace: Trace, recording: Recording) -> Trace:
 
 
 def _with_counters(trace: Trace, counters: Path) -> Trace:
-    import polars as pl  # noqa: PLC0415
+    import polars as pl  # noqa: PLC0415 - start-up time
 
     from timesink.formats.counters import read_counters  # noqa: PLC0415
     from timesink.model.health import HealthEntry, merge_entries  # noqa: PLC0415

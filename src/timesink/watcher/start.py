@@ -49,7 +49,7 @@ def keep() -> None:
         return bool(select.select([sys.stdin], [], [], 0)[0]) or os.getppid() != pid
 
     with one_thread():
-        from timesink.watcher.program import watch_running  # noqa: PLC0415
+        from timesink.watcher.program import watch_running  # noqa: PLC0415 - start-up time
     has_begun = False
 
     def begin(_: object) -> None:

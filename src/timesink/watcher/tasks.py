@@ -154,7 +154,7 @@ def _learn_rows(
     Later ones are beside this process, which may begin late and takes processors.  Rows that are
     slower than an earlier model expects are refused: nobody has said that they may.
     """
-    import polars as pl  # noqa: PLC0415
+    import polars as pl  # noqa: PLC0415 - start-up time
 
     from timesink.formats.cycle_rows import START, read_cycle_rows  # noqa: PLC0415
     from timesink.watcher.expected.live import LiveJudge  # noqa: PLC0415
@@ -282,7 +282,7 @@ def compare_recordings(
 
     Cycles of the second one take so much longer than was expected, which explains some causes.
     """
-    from timesink.answers.comparison.document import (  # noqa: PLC0415
+    from timesink.answers.comparison.document import (  # noqa: PLC0415 - start-up time
         comparison_document,
         indented_json,
     )

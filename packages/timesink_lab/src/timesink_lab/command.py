@@ -119,7 +119,7 @@ def run_ranks(options: argparse.Namespace) -> int:
 
 
 def _straggler(text: str) -> PlannedStraggler:
-    from timesink_lab.ranks.plan import PlannedStraggler  # noqa: PLC0415
+    from timesink_lab.ranks.plan import PlannedStraggler  # noqa: PLC0415 - start-up time
 
     kind, _, rest = text.partition(":")
     rank, _, share = rest.partition(":")
@@ -213,7 +213,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_lab(options: argparse.Namespace) -> int:
     """Record what was asked for."""
-    from timesink_lab.driver import RunSpec, conduct, plan_in_words, this_bench  # noqa: PLC0415
+    from timesink_lab.driver import RunSpec, conduct, plan_in_words, this_bench  # noqa: PLC0415 - start-up time
     from timesink_lab.faults import faults_named, workloads_named  # noqa: PLC0415
     from timesink_lab.order import LabFolder, PackedParts, TimeLeft, left_out, order_runs  # noqa: PLC0415
 

@@ -83,7 +83,7 @@ def disk_writes(arguments: Sequence[str]) -> None:
 
 def _keep_device_on(work: Callable[[], object], at_once: int = _AT_ONCE) -> None:
     """Have several pieces of work wait on the device, again and again."""
-    import torch  # noqa: PLC0415
+    import torch  # noqa: PLC0415 - optional
 
     def some() -> None:
         for _ in range(at_once):
@@ -95,7 +95,7 @@ def _keep_device_on(work: Callable[[], object], at_once: int = _AT_ONCE) -> None
 
 def device_products(_arguments: Sequence[str]) -> None:
     """Keep the device busy: large products of matrices."""
-    import torch  # noqa: PLC0415
+    import torch  # noqa: PLC0415 - optional
 
     left, right = (torch.randn(_SIDE, _SIDE, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     product = torch.empty_like(left)
@@ -104,7 +104,7 @@ def device_products(_arguments: Sequence[str]) -> None:
 
 def device_copies(_arguments: Sequence[str]) -> None:
     """Read and write the memory of the device: copies from one place in it to another."""
-    import torch  # noqa: PLC0415
+    import torch  # noqa: PLC0415 - optional
 
     size = 2048 * _MIB
     source, target = (torch.zeros(size, dtype=torch.uint8, device="cuda") for _ in range(2))
@@ -113,7 +113,7 @@ def device_copies(_arguments: Sequence[str]) -> None:
 
 def link_copies(_arguments: Sequence[str]) -> None:
     """Fill the link between host and device: copies of pinned memory, both ways at once."""
-    import torch  # noqa: PLC0415
+    import torch  # noqa: PLC0415 - optional
 
     size = 256 * _MIB
     there, back = (torch.empty(size, dtype=torch.uint8, pin_memory=True) for _ in range(2))

@@ -267,7 +267,7 @@ class Compared:
     @cached_property
     def efficiency(self) -> EfficiencyChange | None:
         """What both sides compute and move; None where neither recorded shapes."""
-        from timesink.comparison.steps.efficiency import efficiency_change  # noqa: PLC0415
+        from timesink.comparison.steps.efficiency import efficiency_change  # noqa: PLC0415 - start-up time
 
         return efficiency_change(self.full_pair or self.pair, self.peaks)
 

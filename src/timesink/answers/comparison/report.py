@@ -114,7 +114,7 @@ class Comparison:
             return None
         diagnosis = self.pairs[0].diagnosis
         if len(self.pairs) > 1:
-            from timesink.comparison.causes.diagnosis import beyond_expected  # noqa: PLC0415
+            from timesink.comparison.causes.diagnosis import beyond_expected  # noqa: PLC0415 - start-up time
             from timesink.comparison.causes.joint_diagnosis import diagnose_together  # noqa: PLC0415
 
             pairs = [pair.full_pair or pair.pair for pair in self.pairs]
@@ -125,7 +125,7 @@ class Comparison:
                 diagnosis = replace(diagnosis, causes=causes, expected=expected)
         if self.ranks is None:
             return diagnosis
-        from timesink.answers.comparison.rank_sets import with_stragglers  # noqa: PLC0415
+        from timesink.answers.comparison.rank_sets import with_stragglers  # noqa: PLC0415 - start-up time
 
         return with_stragglers(diagnosis, self.ranks, of_all=self.has_all_ranks)
 
@@ -162,13 +162,13 @@ class Comparison:
 
         if self.ranks is None:
             return headline(self.pairs, self.exploration)
-        from timesink.answers.comparison.rank_sets import rank_headline  # noqa: PLC0415
+        from timesink.answers.comparison.rank_sets import rank_headline  # noqa: PLC0415 - start-up time
 
         return rank_headline(self.pairs, self.ranks, has_all_ranks=self.has_all_ranks)
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/comparison_json.md` describes every key."""
-        from timesink.answers.comparison import values as plain  # noqa: PLC0415
+        from timesink.answers.comparison import values as plain  # noqa: PLC0415 - start-up time
         from timesink.answers.comparison.efficiency import efficiency_values  # noqa: PLC0415
         from timesink.answers.fitness import fitness_values  # noqa: PLC0415
         from timesink.recorder.processes import safe_text  # noqa: PLC0415

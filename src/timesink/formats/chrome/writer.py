@@ -21,7 +21,7 @@ from timesink.formats.chrome.arguments import (
     RUNTIME,
     ArgumentSet,
 )
-from timesink.formats.file_writing import written_aside
+from timesink.formats.written_files import written_aside
 from timesink.model.schema import DEVICE, HOST, MEMORY, TraceTable
 from timesink.model.trace import Device, Trace
 

@@ -222,7 +222,7 @@ _MAX_ROWS_IN_PYTHON = 1 << 15
 def has_boosting() -> bool:
     """Whether scikit-learn is there."""
     try:
-        import sklearn.ensemble  # noqa: F401, PLC0415
+        import sklearn.ensemble  # noqa: F401, PLC0415 - optional
     except ImportError:
         return False
     return True
