@@ -12,7 +12,7 @@ from pathlib import Path
 import timesink
 from timesink.answers.views import VIEWS, load
 from timesink.rules import catalogue, rules_for
-from timesink.server import replies
+from timesink.server import former
 
 PACKAGE = Path(timesink.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -68,7 +68,7 @@ def test_what_is_named_as_text_is_there():
         assert callable(load(view.place, "timesink.analyses")), view.place
     for question in catalogue()["rules"]:
         assert all(callable(rule) for rule in rules_for(question))
-    text = Path(replies.__file__).read_text(encoding="utf-8")
+    text = Path(former.__file__).read_text(encoding="utf-8")
     for target in re.findall(r'"([a-z_]+:[a-z_]+)"', text):
         assert callable(load(target, "timesink.answers.plugin")), target
 

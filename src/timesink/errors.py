@@ -2,7 +2,7 @@
 
 Every error a user may see derives from :class:`TimesinkError` and carries one line that says what
 failed and on which file, and one hint that names what to try.  It reaches the user in one
-place of the command line, ``timesink.cli.main``, and one of the server, ``timesink.server.site``.
+place of the command line, ``timesink.cli.main``, and one of the server, ``timesink.server.app``.
 """
 
 from __future__ import annotations

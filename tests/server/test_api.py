@@ -17,13 +17,12 @@ import pytest
 
 import timesink
 from ab_runs import Bench, planned_runs
-from asking import Browser, decode_reply
+from asking import Browser
 from builders import kineto, launch, operator, training_trace, write
 from remembered import remember_answers
 from timesink.answers.comparison.history_rows import add_runs
 from timesink.recorder.folder import RecordingFolder
 from timesink.server.library import RunLibrary
-from timesink.server.replies import ClientRequest
 from timesink.sources.ab_folder import read_ab, write_ab
 
 UNET = {"run": "unet", "worker": "unet_train", "span": "default"}
@@ -191,7 +190,7 @@ def test_timeline_of_a_run(browser: Browser):
 def test_export_is_a_download_with_a_plain_name(browser: Browser):
     reply = browser.reply("api/timeline/export", **UNET, from_=0, to=1_000_000)
     assert reply.headers["Content-Disposition"] == 'attachment; filename="unet.unet_train.json.gz"'
-    document = json.loads(gzip.decompress(b"".join(reply.body)))
+    document = json.loads(gzip.decompress(reply.content))
     assert document["traceEvents"]
 
 
@@ -237,21 +236,19 @@ def test_long_work_is_told_and_small_requests_do_not_wait_for_it(
         go_on.wait()
 
     monkeypatch.setattr(RunLibrary, "trace", trace)
-    pages = [
-        ClientRequest("api/document", f"{urlencode(UNET)}&page=kernels&rows={n}") for n in (1, 2, 3)
-    ]
+    pages = [f"/api/document?{urlencode(UNET)}&page=kernels&rows={n}" for n in (1, 2, 3)]
     try:
         for page in pages:
-            reply = browser.site.reply(page)
-            assert reply.status == 202
-            assert set(decode_reply(reply)) == {"doing", "share", "waited_s"}
+            reply = browser.client.get(page)
+            assert reply.status_code == 202
+            assert set(reply.json()) == {"doing", "share", "waited_s"}
         reading.wait()
         assert browser.get("api/runs")["runs"]
-        assert browser.reply("api/timeline/slices", **UNET, pixels=100).status == 200
+        assert browser.reply("api/timeline/slices", **UNET, pixels=100).status_code == 200
     finally:
         go_on.set()
         for page in pages:
-            browser.site.reply(page)
+            browser.client.get(page)
 
 
 # -- two versions in turn --------------------------------------------------------------------------

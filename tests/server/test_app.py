@@ -17,8 +17,8 @@ from starlette.testclient import TestClient
 from builders import kineto, operator, training_trace, write
 from timesink.errors import AmbiguousError, NotFoundError, UsageError
 from timesink.server.app import create_app
+from timesink.server.former import VIEWS, Views, load_view
 from timesink.server.library import RunLibrary
-from timesink.server.replies import VIEWS, Views, load_view
 
 pytestmark = pytest.mark.usefixtures("reads_here")
 

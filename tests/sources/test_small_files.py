@@ -84,9 +84,8 @@ def test_a_server_answers_for_the_other_runs_whatever_a_file_holds(file: str, se
         listed = browser.get("api/runs")
         assert {"recorded", "trace"} <= {run["name"] for run in listed["runs"]}, damage
         for watch in listed["watches"]:
-            assert browser.reply("api/watch", name=watch["name"]).status in {200, 400, 404, 422}, (
-                damage, browser.reply("api/watch", name=watch["name"]).body,
-            )  # fmt: skip
+            reply = browser.reply("api/watch", name=watch["name"])
+            assert reply.status_code in {200, 400, 404, 422}, (damage, reply.text)
         if damage not in _ASKED_TOO:
             continue
         damaged = Path(file).parts[0]
@@ -94,7 +93,7 @@ def test_a_server_answers_for_the_other_runs_whatever_a_file_holds(file: str, se
             if run["name"] != damaged or damaged in {"recorded", "trace"}:
                 worker = run["workers"][0]
                 query = {"run": run["name"], "worker": worker["name"], "span": worker["spans"][0]}
-                assert browser.reply("api/document", **query).status == 200, (damage, run)
+                assert browser.reply("api/document", **query).status_code == 200, (damage, run)
 
 
 @pytest.mark.parametrize("file", ["recorded/run.json", "trace/run.json", "trace/ab.json"])
