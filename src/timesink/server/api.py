@@ -14,6 +14,7 @@ import msgspec
 from timesink.answers.plugin import Query
 from timesink.answers.views import GROUPS, VIEWS
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
+from timesink.formats.small_files import small_content
 from timesink.model.diagnosis import SIDES
 from timesink.recorder.processes import safe_text
 from timesink.server.jobs import Report
@@ -44,6 +45,8 @@ _LONGEST_MARKER = 1000
 _MAX_FILES = 8
 """Files of Nsight Compute that are read for one page."""
 CLOCKS = ("recorded", "own", "corrected")
+_MAX_PAGE_BYTES = 256 << 20
+"""Of the page of an incident."""
 _OF_ALL_WORKERS = ("overview", "distributed")
 """Pages that compare workers; the others need one."""
 _PAGE_ROWS = 1000
@@ -180,7 +183,7 @@ def incident_report(desk: RequestContext, query: Query) -> WrittenPage:
     file = watch.folder / INCIDENTS / incident_folder.id / REPORT
     watch.inside.check([file])
     try:
-        return WrittenPage(file.read_bytes())
+        return WrittenPage(small_content(file, most_bytes=_MAX_PAGE_BYTES))
     except OSError as error:
         raise UnreadableError.denied(file, error) from None
 
