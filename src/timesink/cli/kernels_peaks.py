@@ -136,10 +136,12 @@ def run_kernels(options: argparse.Namespace) -> int:
         _give_data(reports, options, form)
     elif form in _DRAWN:
         from timesink.answers.kernels.pictures import draw  # noqa: PLC0415
-        from timesink.output.pictures import to_png, to_svg  # noqa: PLC0415
+        from timesink.output.pictures import to_svg  # noqa: PLC0415
 
         drawing = draw(reports, options.picture)
         if form == "png":
+            from timesink.output.png import to_png  # noqa: PLC0415
+
             outputs.write_bytes(to_png(drawing), options.output)
         else:
             outputs.give(to_svg(drawing).removesuffix("\n"), options.output)
