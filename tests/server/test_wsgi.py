@@ -20,7 +20,7 @@ def start_response(status: str, headers: list[tuple[str, str]]) -> None:
     STARTED.append((status, headers))
 
 
-async def told(scope: Scope, receive: Receive, send: Send) -> None:
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
     """What was asked, as JSON."""
     request = Request(scope, receive)
     words = [request.method, request.url.path, request.url.query, request.headers["if-none-match"]]
@@ -35,7 +35,7 @@ def test_a_request_reaches_its_path_wherever_the_server_puts_it(method: str):
         "QUERY_STRING": "a=%20b",
         "HTTP_IF_NONE_MATCH": "mark",
     }
-    body = b"".join(wsgi_app(told, "/api/runs")(environ, start_response))
+    body = b"".join(wsgi_app(echo, "/api/runs")(environ, start_response))
     content = f'["{method}","/api/runs","a=%20b","mark"]'.encode()
     assert body == (b"" if method == "HEAD" else content)
     status, headers = STARTED[-1]
