@@ -26,7 +26,10 @@ from timesink.model.recorded_run import WHOLE_PROGRAM, RecordedRun, RunOverhead
 from timesink.model.schema import TABLES
 from timesink.model.trace import Metadata, Trace
 from timesink.model.units import amount, from_to
-from timesink.sources.opening import Opened
+from timesink.sources.ab_folder import refuse_ab
+from timesink.sources.discovery import Input
+from timesink.sources.opening import Opened, open_each, open_trace
+from timesink.sources.run_facts import plain_recording
 
 SCHEMA = "timesink/info/1"
 _COUNTS = (
@@ -141,6 +144,17 @@ def describe_trace(trace: Trace) -> TraceInfo:
         trace.has_only_counters,
         recording_fitness(trace),
     )
+
+
+def describe_input(source: Input, **reading: Any) -> Info:
+    """What a recording, a folder of them or unprofiled steps alone hold; `reading` says how to."""
+    refuse_ab(Path(source.source))
+    plain = plain_recording(source.place) if isinstance(source.place, Path) else None
+    if plain is not None:
+        return Info(str(source.source), (describe_trace(plain),))
+    if source.exported is not None:
+        return Info(str(source.source), (describe_trace(open_trace(source)),))
+    return describe_folder(source.label, open_each(source.recordings, **reading))
 
 
 def describe_folder(path: str, opened: Iterable[Opened]) -> Info:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from timesink.answers.views import GROUPS, VIEWS, check_group
 from timesink.cli import print_stderr
 from timesink.cli.options import (
-    CHOICE,
     add_engine_options,
     add_format,
     add_input,
@@ -27,6 +26,7 @@ from timesink.cli.options import (
     add_output,
     add_top,
     engine_from,
+    input_from,
     not_empty,
     read_options,
 )
@@ -34,7 +34,7 @@ from timesink.cli.outputs import check_answer, format_of, give, give_document, g
 from timesink.errors import UsageError
 
 if TYPE_CHECKING:
-    from timesink.answers.analysis.run_list import RunList
+    from timesink.answers.analysis.runs import RunList
 
 _FORMATS = ("text", "json", "md", "csv", "html")
 _WIDEST = 160
@@ -81,14 +81,15 @@ def run(options: argparse.Namespace) -> int:
     if form == "csv" and view is None:
         raise UsageError("csv holds one table", "choose it with --view, e.g. --view operators")
     check_group(options.group_by, view)
-    check_answer(options, form, options.path)
+    source = input_from(options)
+    check_answer(options, form, source)
     from timesink.answers.analysis.report import Analysis  # noqa: PLC0415 - --help should not wait for it
-    from timesink.answers.analysis.run_list import analyze_place  # noqa: PLC0415
+    from timesink.answers.analysis.runs import analyze_place  # noqa: PLC0415
 
-    names = ("steps", "group_by", "device", "peaks", "formulas", *CHOICE)
+    names = ("steps", "group_by", "device", "peaks", "formulas")
     with read_options(options, *names) as reading:
         analysis = analyze_place(
-            options.path, **reading, clock=options.clock or "corrected", engine=engine_from(options)
+            source, **reading, clock=options.clock or "corrected", engine=engine_from(options)
         )
     if not isinstance(analysis, Analysis):
         _give_list(analysis, form, options)
@@ -141,7 +142,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _give_list(answers: RunList, form: str, options: argparse.Namespace) -> None:
     """Hand over one answer for each of several runs."""
-    from timesink.answers.analysis.run_list import run_list_document  # noqa: PLC0415
+    from timesink.answers.analysis.runs import run_list_document  # noqa: PLC0415
 
     if options.view is not None or any((options.sort, options.filter)):
         first = shlex.quote(answers.runs[0].path)

@@ -275,8 +275,7 @@ def _analysis_and_start(
 ) -> tuple[Analysis, int]:
     """An analysis, and when the whole recording began: of some steps it is not known."""
     from timesink.analyses.memory_curve import recording_start  # noqa: PLC0415 - as above
-    from timesink.answers.analysis.report import analyze_opened  # noqa: PLC0415 - as above
-    from timesink.answers.analysis.step_choice import step_choice  # noqa: PLC0415
+    from timesink.answers.analysis.runs import analyze_opened, step_choice  # noqa: PLC0415
 
     run, worker = chosen.run, chosen.worker
     steps = chosen.steps or None

@@ -22,7 +22,7 @@ from timesink.server.replies import Encoded
 from timesink.server.runs import ALL_WORKERS, ReachableFiles, Scan, ServedAb, ServedRun, ServedWatch
 from timesink.sources import Recording
 from timesink.sources.cache import return_free_memory
-from timesink.sources.opening import files_beside
+from timesink.sources.discovery import files_beside
 
 if TYPE_CHECKING:
     from timesink.analyses.ranks import RankSet
