@@ -49,6 +49,7 @@ from timesink.answers.analysis.headline import (
 )
 from timesink.answers.analysis.sections import start_side_by_side
 from timesink.answers.analysis.straggler_text import straggler_headline
+from timesink.answers.tables import ViewTable
 from timesink.answers.views import View, check_group, find_view
 from timesink.errors import TimesinkError
 from timesink.formats.small_files import encode_json
@@ -450,3 +451,24 @@ def _is_installed(module: str) -> bool:
         return find_spec(module) is not None
     except ValueError:  # so the import system says that it is barred
         return False
+
+
+def view_table(
+    analysis: Analysis, view: str, group_by: str | None = None, *, clock: str = RECORDED
+) -> ViewTable:
+    """One of the tables with what each of its forms needs; see `Analysis.table`."""
+    frame, about = analysis.table(view, group_by, clock=clock), find_view(view)
+    is_unexplained = frame.is_empty() and about.is_of_roofs
+    absent = sections.absence(view, analysis.efficiency) if is_unexplained else None
+    return ViewTable(about, frame, whole_of(analysis, view, frame), absent)
+
+
+def whole_of(analysis: Analysis, view: str, frame: pl.DataFrame) -> int | None:
+    """What shares in rows of a table are of, where that is more than all its rows.
+
+    Those of operators are of all device work, wherever the table is shown: of a replayed graph
+    hardly anything may be an operator's.  None where no operator of the frame has any.
+    """
+    if view != "operators" or not frame["device_self_ns"].sum():
+        return None
+    return int(analysis.table("launch-sites")["device_ns"].sum())
