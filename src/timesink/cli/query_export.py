@@ -58,7 +58,8 @@ QUERY = r"""Query the tables of a recording in SQL.
     "select name, sum(dur_ns) ns from device where kind = 'kernel' group by name order by ns desc"
 
 Tables: host, device, collectives, memory, counters, flows, event_args, tracks, steps.  Their
-columns are in docs/tables.md.
+columns are in docs/tables.md.  Views have the names of `timesink analyze --view`, such as kernels
+or kernel_launches; view_steps, view_memory and view_collectives where a table has the name.
 """
 
 _QUERY_FORMATS = ("text", "json", "csv", "md")
@@ -123,8 +124,8 @@ def show_answer(limited: Limited, source: Input, options: argparse.Namespace, fo
 
 
 def _answer(limited: Limited, source: Input, options: argparse.Namespace) -> pl.DataFrame:
-    from timesink.answers.info_report import QueryLimits  # noqa: PLC0415 - see `run_query`
-    from timesink.answers.info_report import run_query as ask  # noqa: PLC0415
+    from timesink.answers.query import QueryLimits  # noqa: PLC0415 - see `run_query`
+    from timesink.answers.query import run_query as ask  # noqa: PLC0415
 
     trace = open_input(source, options)
     with limited():
