@@ -299,7 +299,7 @@ def _sampler(run: RecordedRun) -> str:
     if counters.interval_ms is not None:
         parts.append(f"every {units.brief_ns(counters.interval_ms * 1_000_000)}")
     if load is not None:
-        parts.append(f"{load:.1f} % of a core")
+        parts.append(f"{units.percent(load)} of a core")
     if run.clock.offset_us is not None:
         apart = units.brief_ns(abs(run.clock.offset_us) * 1000)
         parts.append(f"its clock {apart} from the trace's")
@@ -315,7 +315,7 @@ def counters_headline(traces: Sequence[TraceInfo]) -> str:
     if len(traces) > 1:
         return f"{samples} of counters in {units.count_noun(len(traces), 'recordings')}"
     counters = units.count_noun(len({row["counter"] for row in traces[0].sampled}), "counters")
-    return f"{samples} of {counters} over {units.duration_ns(traces[0].sampled_span_ns)}"
+    return f"{samples} of {counters} over {units.brief_ns(traces[0].sampled_span_ns)}"
 
 
 def counter_facts(trace: TraceInfo) -> list[Fact]:

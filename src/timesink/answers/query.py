@@ -100,7 +100,7 @@ def run_query(trace: Trace, sql: str, limits: QueryLimits | None = None) -> pl.D
         )
     size = answer.estimated_size()
     if limits.memory_bytes is not None and size > _BUFFER * limits.memory_bytes:
-        problem = f"the answer takes {units.size_bytes(size)}, more than a quarter of --max-memory"
+        problem = f"the answer takes {units.brief_bytes(size)}, more than a quarter of --max-memory"
         raise QueryLimitError(problem, "ask for fewer columns or rows, or allow more with it")
     # A literal such as 100.0 makes everything it touches a decimal; nobody means that.
     return answer.cast({pl.Decimal: pl.Float64})
