@@ -28,7 +28,8 @@ from timesink.comparison.steps import verdict
 from timesink.formats import ReadOptions, registry
 from timesink.model.diagnosis import Diagnosis, Expectation
 from timesink.model.trace import Trace
-from timesink.sources.discovery import Input, files_beside
+from timesink.sources.discovery import Input
+from timesink.sources.sidecars import sidecars_of
 
 QUESTIONS = ("open", "analyze", "behaviour", "compare", "cycles", "diagnose", "kernels")
 """Functions whose answers are frozen: nobody can spoil them for the next test."""
@@ -123,7 +124,7 @@ def remember_recordings() -> None:
         is_plain = source.trace is None and source.recording.remote is None
         of_own_map = finding.metric_map is not None
         content = (
-            _content([source.path, *files_beside(source.path)])
+            _content([source.path, *sidecars_of(source.path).files])
             if is_plain and not of_own_map
             else None
         )

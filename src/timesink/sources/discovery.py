@@ -39,11 +39,9 @@ from timesink.sources import (
 from timesink.sources.ab_folder import refuse_ab
 from timesink.sources.sidecars import (
     counters_of_run,
-    find_beside,
-    find_run,
-    find_topology,
     is_trace_file,
     run_file_in,
+    sidecars_of,
 )
 
 
@@ -327,13 +325,6 @@ def _several_runs(runs: dict[str, list[Recording]], place: Place) -> SeveralRuns
 # What a command was given.
 
 
-def files_beside(path: Path) -> list[Path]:
-    """What is read together with a trace: counters, the machine, what the recorder says."""
-    run = find_run(path)
-    beside = (find_beside(path), find_topology(path), None if run is None else run.path)
-    return [file for file in beside if file is not None]
-
-
 @dataclass(frozen=True)
 class Input:
     """What a command was given: a place, and which of its recordings are meant.
@@ -410,7 +401,7 @@ class Input:
         with suppress(TimesinkError, OSError):
             for recording in self.every_recording:
                 yield recording.path
-                yield from files_beside(recording.path)
+                yield from sidecars_of(recording.path).files
 
 
 def input_of(source: str | Path | Input, **choice: Any) -> Input:

@@ -24,9 +24,9 @@ from timesink.formats.packing import open_source
 from timesink.runtime import Workers, usable_cores
 from timesink.sources import Recording
 from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
-from timesink.sources.discovery import Input, files_beside, input_of
+from timesink.sources.discovery import Input, input_of
 from timesink.sources.remote import on_this_machine, remote_key
-from timesink.sources.sidecars import find_beside, find_run, find_topology
+from timesink.sources.sidecars import sidecars_of
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
@@ -134,7 +134,7 @@ def key_of(recording: Recording, store: Cache) -> str:
 
 def _key_of_files(path: Path, store: Cache) -> str:
     with contextlib.suppress(OSError):
-        return store.key([path, *files_beside(path)])
+        return store.key([path, *sidecars_of(path).files])
     return ""
 
 
@@ -152,16 +152,16 @@ def _read(path: Path, how: ReadOptions) -> Trace:
     if how.brief is None:
         # Who reads in brief reads one trace after the other: the next one needs it again.
         return_free_memory()
-    counters, topology, run = find_beside(path), find_topology(path), find_run(path)
-    if topology is not None:
+    beside = sidecars_of(path)
+    if beside.topology is not None:
         from timesink.sources.run_facts import with_topology  # noqa: PLC0415
 
-        trace = with_topology(trace, topology)
-    if run is not None:
+        trace = with_topology(trace, beside.topology)
+    if beside.run is not None:
         from timesink.sources.run_facts import with_run  # noqa: PLC0415
 
-        trace = with_run(trace, run)
-    return trace if counters is None else _with_counters(trace, counters)
+        trace = with_run(trace, beside.run)
+    return trace if beside.counters is None else _with_counters(trace, beside.counters)
 
 
 def _without_folder(trace: Trace, path: Path, recording: Recording) -> Trace:

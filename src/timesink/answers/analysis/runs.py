@@ -33,7 +33,7 @@ from timesink.sources import Recording
 from timesink.sources.cache import Cache
 from timesink.sources.discovery import Input, input_of, one_run, runs_among
 from timesink.sources.kept_answers import KeptAnswer
-from timesink.sources.opening import key_of, open_recording, open_trace
+from timesink.sources.opening import kept_as, open_recording, open_trace
 
 # Which steps a user wants: `5-8`, `5,7,10-12`, 5, [5, 7].
 
@@ -168,7 +168,8 @@ def analyze(
         *(trace, place.label, None, group_by, tuple(notes)), clock=clock, limits=limits
     )
     analysis = _of_steps(full_analysis, wanted)
-    return _with_cache(analysis, recordings[0], wanted) if cache else analysis
+    stored = kept_as(trace)
+    return analysis if stored is None else _with_cache(analysis, *stored, wanted)
 
 
 def analyze_opened(
@@ -199,11 +200,9 @@ def _check_timeline(trace: Trace, path: str) -> None:
     raise UnreadableError.no_timeline(path)
 
 
-def _with_cache(analysis: Analysis, recording: Recording, wanted: str | None) -> Analysis:
-    """The analysis with a place for its answer."""
-    store = Cache.default()
-    key = key_of(recording, store)
-    if not key or REGISTERED:
+def _with_cache(analysis: Analysis, store: Cache, key: str, wanted: str | None) -> Analysis:
+    """The analysis with a place for its answer, beside its trace."""
+    if REGISTERED:
         # Formulas of a running program are not for other ones.
         return analysis
     about = analysis.trace.metadata
