@@ -100,7 +100,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if view is not None and form in {"csv", "json"}:
         # A table for programs has every column; why it is empty is said beside it.
-        table = view_table(analysis, view, clock=clock).pick(options.sort, options.filter)
+        table = view_table(analysis, view, clock=clock, shares=False)
+        table = table.pick(options.sort, options.filter)
         if table.frame.is_empty():
             absent = table.absent or table.view.absent
             print_stderr("; ".join(filter(None, (absent.reason, absent.hint))))

@@ -454,13 +454,19 @@ def _is_installed(module: str) -> bool:
 
 
 def view_table(
-    analysis: Analysis, view: str, group_by: str | None = None, *, clock: str = RECORDED
+    analysis: Analysis,
+    view: str,
+    group_by: str | None = None,
+    *,
+    clock: str = RECORDED,
+    shares: bool = True,
 ) -> ViewTable:
-    """One of the tables with what each of its forms needs; see `Analysis.table`."""
+    """One of the tables with what its forms need, `shares` for people; see `Analysis.table`."""
     frame, about = analysis.table(view, group_by, clock=clock), find_view(view)
     is_unexplained = frame.is_empty() and about.is_of_roofs
     absent = sections.absence(view, analysis.efficiency) if is_unexplained else None
-    return ViewTable(about, frame, whole_of(analysis, view, frame), absent)
+    total_ns = whole_of(analysis, view, frame) if shares else None
+    return ViewTable(about, frame, total_ns, absent)
 
 
 def whole_of(analysis: Analysis, view: str, frame: pl.DataFrame) -> int | None:

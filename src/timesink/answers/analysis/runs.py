@@ -131,7 +131,10 @@ def analyze(
         opened, place = source, Input(source.metadata.source, **choice)
     else:
         place = input_of(source, **choice)
-        opened = _exported(place)
+        if not str(place.source):
+            raise UsageError("the path is empty", "give a trace, or a folder that holds one")
+        # Of a folder of tables nothing has to be looked for.
+        opened = None if place.exported is None else open_trace(place)
     path = str(place.source)
     if opened is not None:
         _check_timeline(opened, path)
@@ -181,13 +184,6 @@ def analyze_opened(
     if ranks is not None:
         wanted = steps_in_detail(ranks, trace.metadata.worker, wanted)
     return _of_steps(Analysis(trace, path, ranks=ranks), wanted)
-
-
-def _exported(source: Input) -> Trace | None:
-    """The trace of a folder of tables: none has to be looked for."""
-    if not str(source.source):
-        raise UsageError("the path is empty", "give a trace, or a folder that holds one")
-    return None if source.exported is None else open_trace(source)
 
 
 def _check_timeline(trace: Trace, path: str) -> None:
