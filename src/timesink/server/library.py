@@ -22,7 +22,7 @@ from timesink.server.replies import Encoded
 from timesink.server.runs import ALL_WORKERS, ReachableFiles, Scan, ServedAb, ServedRun, ServedWatch
 from timesink.sources import Recording
 from timesink.sources.cache import return_free_memory
-from timesink.sources.opening import files_beside
+from timesink.sources.sidecars import sidecars_of
 
 if TYPE_CHECKING:
     from timesink.analyses.ranks import RankSet
@@ -145,7 +145,7 @@ def _key(recording: Recording) -> Hashable:
     """Which content a recording has, as far as the file system tells."""
     beside: list[Path] = []
     with suppress(OSError):
-        beside = files_beside(recording.path)
+        beside = sidecars_of(recording.path).files
     named = (recording.path, recording.worker, recording.span)
     return (*named, _state(recording.path), *((file.name, _state(file)) for file in beside))
 
@@ -388,7 +388,7 @@ class RunLibrary:
         for recording in recordings:
             run.inside.check([recording.path])
             with suppress(OSError):
-                run.inside.check(files_beside(recording.path))
+                run.inside.check(sidecars_of(recording.path).files)
 
         def opened(places: list[int], job_report: Report) -> Outcomes[Trace]:
             chosen = [recordings[place] for place in places]
