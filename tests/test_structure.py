@@ -16,7 +16,7 @@ import timesink
 import timesink_lab
 from timesink.answers.views import VIEWS, load
 from timesink.rules.register import catalogue, rules_for
-from timesink.server import replies
+from timesink.server import former
 
 PACKAGE = Path(timesink.__file__).parent
 BENCH = Path(timesink_lab.__file__).parent
@@ -69,10 +69,11 @@ def test_first_files_of_folders_hold_names_and_a_docstring():
     for file, text in TEXTS.items():
         if file.name != "__init__.py":
             continue
+        home = PACKAGE if file.is_relative_to(PACKAGE) else BENCH
         first, *rest = ast.parse(text).body
         assert isinstance(first, ast.Expr), f"{file} has no docstring"
         if not all(isinstance(node, ast.Import | ast.ImportFrom) or _is_all(node) for node in rest):
-            defining.add(file.relative_to(PACKAGE).as_posix())
+            defining.add(file.relative_to(home).as_posix())
     assert defining <= DEFINING
 
 
@@ -128,7 +129,7 @@ def test_what_is_named_as_text_is_there():
         assert callable(load(view.place, "timesink.analyses")), view.place
     for question in catalogue()["rules"]:
         assert all(callable(rule) for rule in rules_for(question))
-    text = Path(replies.__file__).read_text(encoding="utf-8")
+    text = Path(former.__file__).read_text(encoding="utf-8")
     for target in re.findall(r'"([a-z_]+:[a-z_]+)"', text):
         assert callable(load(target, "timesink.answers.plugin")), target
 
@@ -159,3 +160,25 @@ def is_there(name: str) -> bool:
     home, _, attribute = name.rpartition(".")
     module = import_module(home)
     return hasattr(module, attribute) or find_spec(name) is not None
+
+
+READERS = {
+    "formats": "large files and what they hold; `small_files` reads the others",
+    "recorder": "the standard library alone",
+    "runtime": "what the system says of processes",
+    "model/data_files.py": "tables of this package",
+    "output/html.py": "pages of this package",
+    "server/pages.py": "pages of this package",
+    "sources/kept_answers.py": "sealed answers",
+    "watcher/incident_desk.py": "counters, copied",
+    "watcher/notices.py": "what the system says of processes",
+}
+"""Who reads files, or JSON in them, without `formats.small_files`, and what."""
+
+
+def test_small_files_are_read_by_one_module():
+    direct = re.compile(r"json\.loads?\(|tomllib\.loads?\(|\.read_text\(|\.read_bytes\(\)")
+    reading = (file for file, text in TEXTS.items() if direct.search(text))
+    paths = [file.relative_to(PACKAGE) for file in reading if file.is_relative_to(PACKAGE)]
+    others = [path for path in paths if not {path.as_posix(), path.parts[0]} & set(READERS)]
+    assert others == []

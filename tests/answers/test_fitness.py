@@ -23,7 +23,8 @@ from timesink.answers.what_if import what_if_document
 from timesink.cli import main
 from timesink.output import markdown, terminal
 from timesink.output.blocks import Document
-from timesink.sources.opening import Opened, find_chosen
+from timesink.sources.discovery import Input
+from timesink.sources.opening import Opened
 
 VLLM = "graphs/vllm_decode_full/graph_execution.json.gz"
 SGLANG = "graphs/sglang_decode/sglang_Qwen3-8B_decode.json.gz"
@@ -95,7 +96,7 @@ class TestAnalyze:
 
 def folder_description(path: Path) -> Any:
     trace = timesink.open(path)
-    (recording,) = find_chosen(path)
+    (recording,) = Input(path).recordings
     return describe_folder(str(path), [Opened(recording, trace, None)])
 
 

@@ -155,7 +155,7 @@ def test_a_page_says_where_and_how_it_was_made_and_how_to_do_it_again():
     for row in (
         "| device | NVIDIA H200, driver 570.1 |",
         "| recordings | 12, 2 of each fault in each workload |",
-        "| cycles | 38 to 40 in each recording |",
+        "| steps | 38 to 40 in each recording |",
         "| when | 2026-11-14 to 2026-11-15 |",
         "| all |  | 2 of 4 | 2 of 4 | 50 % | 15 to 85 % |",
     ):

@@ -10,7 +10,8 @@ from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 
-from timesink.errors import UsageError, own_text
+from timesink.errors import UsageError
+from timesink.formats.small_files import option_text
 
 # Which counters matter to which functions, as data that users can replace: ``classes.csv``.
 
@@ -88,7 +89,7 @@ def _default_classes() -> Classes:
 
 def _read(path: Path) -> dict[str, tuple[str, ...]]:
     # The comment lines would shift what the parser takes for the header.
-    text = own_text(path, "--map", _HINT)
+    text = option_text(path, "--map", _HINT)
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     rows = csv.DictReader(lines, skipinitialspace=True)
     rows.fieldnames = [name.strip() for name in rows.fieldnames or []]
