@@ -8,18 +8,7 @@ import pytest
 
 import timesink
 from timesink.analyses.call_tree import align, call_tree, compare_trees, threads
-from timesink.analyses.columns import (
-    Groups,
-    combine_codes,
-    dense_codes,
-    densify,
-    encode,
-    grouped_cummax,
-    new_coverage,
-    numbers,
-    sums_by,
-    values_at,
-)
+from timesink.analyses.columns import dense_codes, encode, numbers, values_at
 from timesink.analyses.forest import (
     call_forest,
     depth_when_nested,
@@ -41,6 +30,14 @@ from timesink.analyses.steps import (
     step_breakdown,
 )
 from timesink.analyses.summary import sampled_counters, summarise
+from timesink.model.arrays import (
+    Groups,
+    combine_codes,
+    densify,
+    grouped_cummax,
+    new_coverage,
+    sums_by,
+)
 from timesink.model.vendors import is_collective_call, is_collective_kernel, waits_for_device
 
 

@@ -26,7 +26,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import host_columns, memoize_per_trace, sums_by
+from timesink.analyses.columns import host_columns, memoize_per_trace
 from timesink.analyses.forest import (
     DATA_LOADER,
     MODULE,
@@ -46,6 +46,7 @@ from timesink.analyses.modules import backward_passes, is_module_call, link_back
 from timesink.analyses.names import LIGHTNING, LIGHTNING_ACTION, LIGHTNING_MODULE
 from timesink.analyses.operators import node_times
 from timesink.model import intervals
+from timesink.model.arrays import sums_by
 from timesink.model.intervals import Flags, Ints
 from timesink.model.trace import Trace
 

@@ -18,7 +18,6 @@ from timesink.analyses.columns import (
     device_kinds,
     device_numbers,
     event_ranges,
-    grouped_cummax,
     host_columns,
     host_kinds,
     host_lanes,
@@ -33,6 +32,7 @@ from timesink.analyses.links import launching_calls, link_launches
 from timesink.analyses.names import device_word
 from timesink.analyses.steps import cut_steps, find_steps, role_ranges
 from timesink.model import intervals, units
+from timesink.model.arrays import grouped_cummax
 from timesink.model.diagnosis import PLAIN
 from timesink.model.fitness import (
     COMPARISON,

@@ -9,13 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import (
-    device_columns,
-    host_columns,
-    host_names,
-    memoize_per_trace,
-    sums_by,
-)
+from timesink.analyses.columns import device_columns, host_columns, host_names, memoize_per_trace
 from timesink.analyses.device_activities import Gaps, device_activities
 from timesink.analyses.device_idle import (
     CAUSES,
@@ -31,6 +25,7 @@ from timesink.analyses.names import device_word, is_data_loader, short_kernel_na
 from timesink.analyses.operators import node_times, python_frames
 from timesink.analyses.steps import average_step, find_steps, role_ranges
 from timesink.model import intervals, units
+from timesink.model.arrays import sums_by
 from timesink.model.findings import Evidence, Finding
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace

@@ -27,12 +27,12 @@ from timesink.analyses.columns import (
     host_lanes,
     host_names,
     start_and_end,
-    sums_by,
 )
 from timesink.analyses.cycles import Cycles, host_spans
 from timesink.analyses.forest import nest_calls, pre_order
 from timesink.analyses.links import link_launches
 from timesink.model import intervals
+from timesink.model.arrays import sums_by
 from timesink.model.intervals import Flags, IntervalSet, Ints
 from timesink.model.trace import Trace
 from timesink.recorder.folder import CUT_MARK

@@ -38,10 +38,11 @@ from timesink.analyses.behaviour.counters import (
     match_devices,
 )
 from timesink.analyses.behaviour.untraced import classes_with_waits, with_untraced
-from timesink.analyses.columns import encode, grouped_cummax, sums_by
+from timesink.analyses.columns import encode
 from timesink.analyses.cycles import Cycles
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units
+from timesink.model.arrays import grouped_cummax, sums_by
 from timesink.model.intervals import Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE, INTERPOLATED, host_and_pid
 from timesink.model.trace import Trace

@@ -11,8 +11,10 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import Anatomy
-from timesink.analyses.statistics import QUIETLY, column_means, false_discovery, two_sided_p
-from timesink.analyses.statistics.drift import mean_changes
+from timesink.analyses.statistics.mean_changes import mean_changes
+from timesink.analyses.statistics.moments import QUIETLY, column_means
+from timesink.analyses.statistics.significance import false_discovery
+from timesink.analyses.statistics.student_t import two_sided_p
 from timesink.comparison.results import WITHIN, Pair
 from timesink.model.intervals import Floats, Ints
 from timesink.model.schema import HOST_DEVICE
