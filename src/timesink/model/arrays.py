@@ -173,10 +173,10 @@ def ragged_ranges(starts: NDArray[np.integer[Any]], counts: NDArray[np.integer[A
     return np.asarray(skipped + np.arange(len(skipped)))
 
 
-def ranks(values: NDArray[Any], axis: int = -1) -> NDArray[np.intp]:
+def ranks_of(values: NDArray[Any], axis: int = -1) -> NDArray[np.intp]:
     """The place of each value among all in order, from 0; equal ones in any order.
 
-    >>> ranks(np.array([30, 10, 20])).tolist()
+    >>> ranks_of(np.array([30, 10, 20])).tolist()
     [2, 0, 1]
     """
     return np.asarray(values.argsort(axis=axis).argsort(axis=axis))

@@ -16,6 +16,7 @@ from timesink.analyses.ranks.replay import WithoutRank
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.robust import scaled_mad, scaled_mads
 from timesink.analyses.statistics.student_t import normal_p
+from timesink.model.arrays import ranks_of
 from timesink.model.intervals import Flags, Floats, Ints
 
 # Numbers of all ranks side by side: one row per rank, one column per step.
@@ -263,7 +264,7 @@ def steadily_slow(panel: Panel) -> Flags:
     By chance every place is as likely in every step, however much and in whatever way times vary.
     """
     ranks, steps = panel.excess.shape
-    place = (panel.excess.argsort(axis=0).argsort(axis=0) + 0.5) / ranks
+    place = (ranks_of(panel.excess, axis=0) + 0.5) / ranks
     spread = np.sqrt((1 - 1 / ranks**2) / 12 / steps)
     above = (place.mean(axis=1) - 0.5) / spread
     chance = np.array([0.5 * ranks * normal_p(height) for height in above.tolist()])

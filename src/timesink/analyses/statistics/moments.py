@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from timesink.model.arrays import exclusive_cumsum
 from timesink.model.intervals import Floats, Ints
 
 QUIETLY = np.errstate(over="ignore", divide="ignore", invalid="ignore")
@@ -63,7 +64,7 @@ def sums(group: Ints, values: Floats, groups: int) -> Floats:
     count = np.bincount(group, minlength=groups)
     # The largest groups first: those that still have a next value are then always in front.
     ranked = np.argsort(-count, kind="stable")
-    starts = (np.cumsum(count) - count)[ranked]
+    starts = exclusive_cumsum(count)[ranked]
     ordered = values[np.argsort(group, kind="stable")]
     total, lost = np.zeros(groups), np.zeros(groups)
     longest = int(count.max(initial=0))

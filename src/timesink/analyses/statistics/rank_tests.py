@@ -7,6 +7,7 @@ from math import erfc
 
 import numpy as np
 
+from timesink.model.arrays import exclusive_cumsum, run_starts
 from timesink.model.intervals import Flags, Floats, Ints
 
 _SMALL = 8
@@ -59,13 +60,11 @@ def _wins_and_ties(
     order = np.lexsort((values, group))
     group, values, weights = group[order], values[order], weights[order]
     base_weights = np.where(is_new[order], 0, weights)
-    starts = np.flatnonzero(
-        np.append(True, (group[1:] != group[:-1]) | (values[1:] != values[:-1]))
-    )
+    starts = run_starts(group, values)
     of = group[starts]
     base = np.add.reduceat(base_weights, starts)
     every = np.add.reduceat(weights, starts)
-    before = np.cumsum(base) - base
+    before = exclusive_cumsum(base)
     before -= before[np.searchsorted(of, of)]
     wins = np.bincount(of, (every - base) * (before + base / 2), minlength=groups)
     sizes = every.astype(np.float64)

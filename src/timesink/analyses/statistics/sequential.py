@@ -14,6 +14,7 @@ import numpy as np
 
 from timesink.analyses.statistics.robust import trimmed_estimate
 from timesink.analyses.statistics.student_t import t_limit
+from timesink.model.arrays import latest_true, prefix_sums
 from timesink.model.intervals import Flags, Floats, Ints
 
 TRIM = 0.1
@@ -152,8 +153,7 @@ def sum_onsets(sums: Floats) -> Ints:
     >>> sum_onsets(np.array([1.0, 0.0, 1.0, 2.0, 3.0])).tolist()
     [0, 0, 2, 2, 2]
     """
-    after_zero = np.append(0, np.where(sums[:-1] <= 0, np.arange(1, len(sums)), 0))
-    return np.maximum.accumulate(after_zero)[: len(sums)]
+    return latest_true(np.append(True, sums[:-1] <= 0)[: len(sums)])
 
 
 def sum_peaks(sums: Floats) -> Floats:
@@ -172,5 +172,5 @@ def several(beyond: Flags, least: int, last: int) -> Flags:
     >>> several(np.array([0, 0, 0, 1, 1, 0, 1, 0], dtype=bool), 3, 5).tolist()
     [False, False, True, True]
     """
-    counts = np.cumsum(np.concatenate([[0], beyond.astype(np.int64)]))
+    counts = prefix_sums(beyond)
     return np.asarray(counts[last:] - counts[:-last] >= least)
