@@ -126,13 +126,18 @@ def limits_from(cycles: CycleWorkload, distance: Floats, rate: float) -> Duratio
         mine = distance[(group == place) & settled]
         phase, busy = divmod(place, len(edges) + 1)
         sample = mine if len(mine) >= _MIN_IN_GROUP else every
-        spread = max(float(np.quantile(np.abs(sample), 0.9)), 1e-4)
+        spread = group_spread(sample)
         point = max(_upper_limit(sample, rate / 2), _MIN_SLOWDOWN)
         group_limits.append(GroupLimit(PHASES[phase], busy, len(mine), spread, point))
     # What is unusual comes run by run: few runs tell of nothing rare.
     rare = len(distance) * rate / 2 < _MIN_BEYOND or rate * len(np.unique(cycles.runs)) < 1
     limits = DurationLimits(rate, edges, group_limits, 1.0, level, rare)
     return msgspec.structs.replace(limits, allowance=_allowance(limits, cycles, distance))
+
+
+def group_spread(distance: Floats) -> float:
+    """What nine of ten distances stay within."""
+    return max(float(np.quantile(np.abs(distance), 0.9)), 1e-4)
 
 
 def _odd_runs(cycles: CycleWorkload, distance: Floats) -> list[int]:

@@ -16,7 +16,7 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from timesink.analyses.expected.limits import GroupLimit, groups_of
+from timesink.analyses.expected.limits import GroupLimit, group_spread, groups_of
 from timesink.analyses.expected.workload import PHASES, CycleWorkload
 from timesink.analyses.statistics.autocorrelation import (
     lag1_autocorrelation,
@@ -420,7 +420,7 @@ def _groups(
         phase, busy = divmod(place, len(edges) + 1)
         mine = distance[group == place]
         sample = mine if len(mine) >= _MIN_IN_GROUP else distance
-        spread = max(float(np.quantile(np.abs(sample), 0.9)), 1e-4)
+        spread = group_spread(sample)
         yield GroupLimit(
             PHASES[phase], busy, len(mine), spread, max(_spike_from(sample), _MIN_SPIKE * least)
         )

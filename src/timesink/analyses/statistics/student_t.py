@@ -61,6 +61,10 @@ def t_limit(p: float, freedom: float) -> float:
     return float(student_t_quantile(p, np.array([freedom]))[0])
 
 
+Z95 = 1.96
+"""Standard deviations that 95 % of normal noise stays within."""
+
+
 def normal_p(deviations: float) -> float:
     """Two-sided chance of normal noise so many standard deviations out.
 
@@ -146,6 +150,23 @@ def _nonzero(values: Any) -> Any:
     if isinstance(values, float):
         return _TINY if abs(values) < _TINY else values
     return np.where(np.abs(values) < _TINY, _TINY, values)
+
+
+def single_value_p(single: Floats, several: Floats, floor: float = 0.0) -> Floats:
+    """Two-sided p-value of a single measurement against several others, per column.
+
+    `floor` is the part of their mean by which measurements scatter at least.
+
+    >>> single_value_p(np.array([14.0]), np.array([[9.0], [10.0], [10.0], [11.0]])).round(3)
+    array([0.022])
+    """
+    level = several.mean(axis=0)
+    error = np.hypot(several.std(axis=0, ddof=1), floor * level) * np.sqrt(1 + 1 / len(several))
+    apart = single - level
+    freedom = np.full(len(level), len(several) - 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = apart / error
+    return np.where(apart == 0, 1.0, two_sided_p(t, freedom))
 
 
 def welch_p(base: Moments, new: Moments) -> Floats:

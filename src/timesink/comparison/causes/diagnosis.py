@@ -13,7 +13,7 @@ from timesink.analyses.behaviour.anatomy import PARTS, Anatomy
 from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.analyses.statistics.moments import moments
 from timesink.analyses.statistics.robust import median_and_error
-from timesink.analyses.statistics.student_t import welch_interval
+from timesink.analyses.statistics.student_t import Z95, welch_interval
 from timesink.comparison.causes.case import (
     Demand,
     DiagnosisCase,
@@ -444,7 +444,6 @@ def _kernels(pair: Pair) -> pl.DataFrame:
 
 _BETWEEN_RUNS = 0.006
 """Part of its device time by which equal programs differ from run to run, at most."""
-_Z95 = 1.96
 _STEADY, _CLEARLY = 0.05, 1.15
 """Kernels that take as long within this part; and those that take so many times as long."""
 _WORTH_TELLING = 0.05
@@ -529,7 +528,7 @@ def _kinds(program_difference: ProgramDifference) -> Iterator[CycleKinds]:
 def _device_time(base: Floats, new: Floats) -> SteadyTimes:
     """Device time of usual cycles; its interval holds by how much equal runs differ."""
     (base_ns, base_error), (new_ns, new_error) = map(median_and_error, (base, new))
-    half = _Z95 * float(np.hypot(base_error, new_error)) + _BETWEEN_RUNS * base_ns
+    half = Z95 * float(np.hypot(base_error, new_error)) + _BETWEEN_RUNS * base_ns
     delta = new_ns - base_ns
     return SteadyTimes(base_ns, new_ns, (delta - half, delta + half))
 
