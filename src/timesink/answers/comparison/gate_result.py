@@ -228,7 +228,7 @@ def gate_of(
                 CYCLE_TIME,
                 f"{title}: {text}" if several else text,
                 cost_ns=why.judged_time.new_ns,
-                name=f"cycle time of {title}" if several else "cycle time",
+                name=case.pairs[0].check_name if several else "cycle time",
                 outcome=outcome,
                 counts=limit is not None,
             )

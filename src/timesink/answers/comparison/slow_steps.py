@@ -51,7 +51,7 @@ class SlowStepReport:
     """One process of a run: its slow cycles against its typical ones."""
 
     name: str
-    """What it is called among the others: `pid 7`, `rank 3, decode cycles`."""
+    """What it is called among the others: `pid 7`, `rank 3, decode steps`."""
     role: ProcessSteps
     split: slow_steps.CycleSplit
     diagnosis: Diagnosis
