@@ -13,7 +13,6 @@ from timesink.analyses.forest import (
     call_forest,
     depth_when_nested,
     enclosing_calls,
-    stretches_of,
     subtree_sizes,
 )
 from timesink.analyses.links import launching_calls, link_launches
@@ -130,10 +129,6 @@ def test_waits_for_device() -> None:
 
 def test_device_word() -> None:
     assert device_word(timesink.open(timesink.sample())) == "GPU"
-
-
-def test_stretches_of() -> None:
-    assert repr(list(stretches_of(np.array([0, 0, 3])))) == "[slice(0, 2, None), slice(2, 3, None)]"
 
 
 def test_depth_when_nested() -> None:
