@@ -10,7 +10,6 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import densify
 from timesink.analyses.cycles import (
     MIN_REPEATS,
     Candidate,
@@ -23,6 +22,7 @@ from timesink.analyses.cycles import (
 from timesink.analyses.kernels.join_alignment import common_lengths
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units
+from timesink.model.arrays import densify
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
 
