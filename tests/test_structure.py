@@ -23,8 +23,8 @@ BENCH = Path(timesink_lab.__file__).parent
 MODULES = [*sorted(PACKAGE.rglob("*.py")), *sorted(BENCH.rglob("*.py"))]
 TEXTS = {file: file.read_text(encoding="utf-8") for file in MODULES}
 
-DEFINING = {"__init__.py", "analyses/statistics/__init__.py"}
-"""First files of folders that hold more than names: that of the package has its public names."""
+DEFINING = {"__init__.py"}
+"""The first file of the package has its public names, some of them loaded when asked for."""
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 IMPORTS = (ast.Import, ast.ImportFrom)

@@ -13,8 +13,6 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import (
-    Groups,
-    combine_codes,
     dense_codes,
     device_kinds,
     memoize_per_trace,
@@ -35,6 +33,7 @@ from timesink.analyses.communication_calls import (
 from timesink.analyses.steps import bounds_of, find_steps, role_ranges
 from timesink.formats.small_files import DamagedError, decode_small_json
 from timesink.model import intervals
+from timesink.model.arrays import Groups, combine_codes
 from timesink.model.intervals import Flags, Ints
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace

@@ -29,7 +29,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from timesink.analyses.statistics.repeats import DETECT_PCT, Decision, RepeatedChange
 from timesink.answers.comparison.gate_result import Limit
 from timesink.cli import compare
 from timesink.cli.command_line import log_line, print_stderr
@@ -47,6 +46,7 @@ from timesink.cli.options import (
     whole_number,
     without_dashes,
 )
+from timesink.comparison.repeated_runs import DETECT_PCT, Decision, RepeatedChange
 from timesink.comparison.turns import LOG_FILE, RecordedTurn, Turns
 from timesink.errors import CollectError, TimesinkError, UnreadableError, UsageError
 from timesink.formats.small_files import last_lines

@@ -21,8 +21,8 @@ from timesink.analyses.ranks.rank_clusters import MIN_SHARE as LEAST_APART
 from timesink.analyses.ranks.rank_clusters import far_from_usual, step_mean
 from timesink.analyses.ranks.rank_set import RankLayout, RankSet
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.statistics import ALPHA, false_discovery
-from timesink.analyses.statistics.drift import mean_changes
+from timesink.analyses.statistics.mean_changes import mean_changes
+from timesink.analyses.statistics.significance import ALPHA, false_discovery
 from timesink.comparison.steps.times import cycle_times
 from timesink.comparison.steps.verdict import judge_lengths
 from timesink.model.diagnosis import Component, CycleTime

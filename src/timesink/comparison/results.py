@@ -14,9 +14,8 @@ import polars as pl
 
 from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
-from timesink.analyses.statistics.drift import warm_up
+from timesink.analyses.statistics.change_points import warm_up
 from timesink.analyses.statistics.exact import least_p
-from timesink.analyses.statistics.repeats import Decision, TimedRun
 from timesink.comparison.program.alignment import count_calls, kinds_of, ranges
 from timesink.comparison.program.calls import (
     ANNOTATION,
@@ -27,6 +26,7 @@ from timesink.comparison.program.calls import (
     RUNTIME,
     Program,
 )
+from timesink.comparison.repeated_runs import Decision, TimedRun
 from timesink.model import vendors
 from timesink.model.diagnosis import RECORDED, SteadyTimes
 from timesink.model.fitness import FIT, Fitness

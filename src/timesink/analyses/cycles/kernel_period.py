@@ -10,12 +10,12 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import densify
 from timesink.analyses.cycles.kernel_sequence import KernelSequence, kernel_sequences
 from timesink.analyses.cycles.spans import MIN_REPEATS, Candidate, Cycles, period_ns, spans_of
 from timesink.analyses.kernels.join_alignment import common_lengths
 from timesink.analyses.names import short_kernel_name
 from timesink.model import units
+from timesink.model.arrays import densify
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.trace import Trace
 

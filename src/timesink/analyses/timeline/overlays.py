@@ -20,6 +20,7 @@ from timesink.analyses.replay.play import Played, recorded_play, work_so_far
 from timesink.analyses.timeline.lanes import Lanes
 from timesink.analyses.timeline.layout import Layout
 from timesink.analyses.timeline.levels import Level, MergedSlices, coarser_levels, merge, single
+from timesink.model.arrays import prefix_sums
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import TABLES
 from timesink.model.trace import Trace
@@ -188,7 +189,7 @@ def _levels(
     end[:-1] = np.where(lane[1:] == lane[:-1], np.minimum(end[:-1], start[1:]), end[:-1])
     many = len(layout.lanes.slices.first) - 1
     finest = single(
-        np.append(0, np.cumsum(np.bincount(lane, minlength=many))),
+        prefix_sums(np.bincount(lane, minlength=many)),
         start,
         end - start,
         label[order],

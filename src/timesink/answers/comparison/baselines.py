@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from timesink.analyses.names import short_kernel_name
-from timesink.analyses.statistics.repeats import TimedRun
 from timesink.answers.comparison.gate_result import doubts_of
 from timesink.answers.comparison.repeated import RepeatedSide, distinct, expand_paths, timed_side
 from timesink.comparison.gate import baseline_store
 from timesink.comparison.inputs import ProcessedRun, SideReadOptions, find_cases, find_side
 from timesink.comparison.reading import Runs, read_sides
+from timesink.comparison.repeated_runs import TimedRun
 from timesink.comparison.results import cycle_lengths
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UsageError
 from timesink.model.units import brief_bytes, brief_ns, count_noun, from_to, join_names, size_bytes

@@ -16,7 +16,7 @@ import polars as pl
 
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.kernels.families import OTHER
-from timesink.analyses.statistics.drift import warm_up
+from timesink.analyses.statistics.change_points import warm_up
 from timesink.answers.comparison.report import members_of
 from timesink.comparison.causes.case_functions import family_of
 from timesink.comparison.gate.baseline_store import Baseline

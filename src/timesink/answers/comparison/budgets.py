@@ -9,8 +9,9 @@ from statistics import fmean
 import numpy as np
 import polars as pl
 
-from timesink.analyses.statistics import ALPHA, column_means, false_discovery
-from timesink.analyses.statistics.drift import mean_changes
+from timesink.analyses.statistics.mean_changes import mean_changes
+from timesink.analyses.statistics.moments import column_means
+from timesink.analyses.statistics.significance import ALPHA, false_discovery
 from timesink.answers.comparison.budget_file import (
     LACKED_TIME,
     SIGNAL,

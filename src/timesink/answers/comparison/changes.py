@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
-from timesink.analyses.statistics import ALPHA
+from timesink.analyses.statistics.significance import ALPHA
 from timesink.answers.comparison.causes import told_counters
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.tables import short_labels

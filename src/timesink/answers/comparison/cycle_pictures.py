@@ -11,9 +11,9 @@ from statistics import fmean
 
 import numpy as np
 
-from timesink.analyses.statistics.repeats import Decision, TimedRun, neighbours
 from timesink.answers.views import listed_table, meanings_of
 from timesink.comparison.causes.slow_steps import CycleSplit
+from timesink.comparison.repeated_runs import Decision, TimedRun, neighbours
 from timesink.comparison.results import ComparedRuns, ProcessSteps
 from timesink.model import units
 from timesink.model.diagnosis import SIDES

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from timesink.analyses.statistics.repeats import Decision
 from timesink.answers.comparison.changes import PairView
 from timesink.answers.comparison.pairing import Compared
 from timesink.answers.comparison.program import AMOUNTS, COUNTS, DEVICE_TIME, PROGRAM, certain_lines
 from timesink.answers.comparison.report import Comparison
+from timesink.comparison.repeated_runs import Decision
 from timesink.comparison.steps.recorded_events import only_the_host_is_slower
 from timesink.comparison.steps.verdict import NARROW, UNEQUAL_WORK
 from timesink.errors import NotFoundError, TimesinkError, UsageError

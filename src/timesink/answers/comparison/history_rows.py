@@ -19,7 +19,6 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from timesink.analyses.statistics.repeats import timed_runs
 from timesink.answers.comparison.repeated import expand_paths
 from timesink.answers.comparison.report import members_of
 from timesink.comparison.gate.baseline_store import (
@@ -32,6 +31,7 @@ from timesink.comparison.gate.baseline_store import (
 )
 from timesink.comparison.inputs import SideReadOptions, find_side
 from timesink.comparison.reading import Runs, read_sides
+from timesink.comparison.repeated_runs import timed_runs
 from timesink.comparison.results import Signals, signals_of
 from timesink.errors import NotFoundError, UnreadableError, UsageError
 from timesink.formats.small_files import DamagedError, decode_small_json

@@ -11,11 +11,11 @@ from statistics import median
 
 import numpy as np
 
-from timesink.analyses.statistics.drift import warm_up
-from timesink.analyses.statistics.repeats import TimedRun, timed_runs
+from timesink.analyses.statistics.change_points import warm_up
 from timesink.answers.comparison.report import members_of
 from timesink.comparison.inputs import RunInput, find_side
 from timesink.comparison.reading import Runs, read_sides
+from timesink.comparison.repeated_runs import TimedRun, timed_runs
 from timesink.comparison.results import cycle_lengths, signals_of
 from timesink.errors import UnreadableError, UsageError
 from timesink.model.diagnosis import PLAIN, RECORDED, SIDES

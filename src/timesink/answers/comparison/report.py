@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import only_cycles
-from timesink.analyses.statistics.repeats import timed_runs
 from timesink.answers.comparison.pairing import (
     VERSION,
     Compared,
@@ -24,6 +23,7 @@ from timesink.answers.comparison.pairing import (
     role_labels,
 )
 from timesink.comparison.inputs import LEFT_OUT, ProcessedRun
+from timesink.comparison.repeated_runs import timed_runs
 from timesink.comparison.results import Pair, ProcessSteps, key_findings
 from timesink.errors import AmbiguousError, NotFoundError
 from timesink.formats.small_files import encode_json

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.statistics import ALPHA
+from timesink.analyses.statistics.significance import ALPHA
 from timesink.answers.comparison.causes import (
     VERDICTS,
     cause_name,

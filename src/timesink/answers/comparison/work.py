@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from timesink.analyses.kernels.peaks import peaks_named
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.reading import read_ranks, set_of_traces
-from timesink.analyses.statistics.repeats import TimedRun, timed_runs
 from timesink.answers.comparison import rank_sets
 from timesink.answers.comparison.pairing import (
     VERSION,
@@ -53,6 +52,7 @@ from timesink.comparison.gate.baseline_store import is_reference
 from timesink.comparison.inputs import ProcessedRun, SideReadOptions
 from timesink.comparison.prefetch import CycleSearch
 from timesink.comparison.reading import Runs, read_sides, recorded_otherwise
+from timesink.comparison.repeated_runs import TimedRun, timed_runs
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.formats.read_options import Progress

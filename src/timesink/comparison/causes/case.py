@@ -18,7 +18,7 @@ import polars as pl
 from timesink.analyses.behaviour.anatomy import Anatomy
 from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.names import short_name
-from timesink.analyses.statistics.drift import mean_changes
+from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.comparison.causes.case_functions import CaseFunctions, functions_of
 from timesink.comparison.results import Pair, ProcessSteps
 from timesink.comparison.steps.recorded_events import find_unrecorded

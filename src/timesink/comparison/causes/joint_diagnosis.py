@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import erfc, fsum, sqrt
+from math import fsum
 from statistics import fmean, median
 
 import numpy as np
 
-from timesink.analyses.statistics import ALPHA, false_discovery
+from timesink.analyses.statistics.significance import ALPHA, false_discovery
+from timesink.analyses.statistics.student_t import Z95, normal_p
 from timesink.comparison.causes.case import largest_first, relative_closeness
 from timesink.comparison.causes.diagnosis import change_ns, diagnose, explain_anomalies
 from timesink.comparison.results import Pair
@@ -38,7 +39,6 @@ _MIN_PROCESSES = 3
 """Processes that are needed to tell the one that is not like the others."""
 _MIN_SHARE = 0.01
 _MIN_SHARE_EXPLAINED = 0.5
-_Z95 = 1.96
 _VERDICT_WORDS = {"regression": "longer", "improvement": "shorter"}
 _TOGETHER = frozenset({"exposed_communication", "synchronisation"})
 
@@ -184,7 +184,7 @@ def _verdict(
     if longer and shorter:
         # What the mean of all says.
         low, high = _ends(times, range(len(times)))
-        chance = erfc(abs(new - base) / (max(high - low, 1e-9) / 2) * _Z95 / sqrt(2))
+        chance = normal_p(abs(new - base) / (max(high - low, 1e-9) / 2) * Z95)
         moved = "regression" if new > base else "improvement"
         return "no_change" if chance >= ALPHA else moved, chance
     if longer and new > base:

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.anatomy import only_cycles
-from timesink.analyses.statistics import scaled_mad
-from timesink.analyses.statistics.drift import Segment, segments, warm_up, without_outliers
+from timesink.analyses.statistics.change_points import Segment, segments, warm_up
+from timesink.analyses.statistics.robust import scaled_mad, without_outliers
 from timesink.comparison.results import ProcessSteps
 from timesink.model.intervals import Flags
 

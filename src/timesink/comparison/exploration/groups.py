@@ -17,7 +17,7 @@ from math import isclose
 
 import numpy as np
 
-from timesink.analyses.statistics import QUIETLY
+from timesink.analyses.statistics.moments import QUIETLY
 from timesink.comparison.exploration.features import (
     CALLS,
     COLLECTIVE,

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.statistics.repeats import TimedRun
 from timesink.comparison.inputs import LEFT_OUT, ProcessedRun, RecordingRef, RunInput
 from timesink.comparison.prefetch import CycleSearch
 from timesink.comparison.reading import run_of_tables, tables_of
+from timesink.comparison.repeated_runs import TimedRun
 from timesink.errors import OutputError, TimesinkError, UnreadableError, UsageError, reason_of
 from timesink.formats.small_files import small_content
 from timesink.formats.stored_names import BASELINE_ENDING, SERIES, STORE

@@ -26,7 +26,9 @@ from timesink.analyses.behaviour.calls import OUTSIDE, Windows
 from timesink.analyses.behaviour.classes import FUNCTION_CLASSES
 from timesink.analyses.behaviour.recorded_anatomy import anatomy_of
 from timesink.analyses.kernels.families import OTHER, load_families, normalised_name
-from timesink.analyses.statistics import QUIETLY, Moments, moments, rank_p, welch_p
+from timesink.analyses.statistics.moments import QUIETLY, Moments, moments
+from timesink.analyses.statistics.rank_tests import rank_p
+from timesink.analyses.statistics.student_t import welch_p
 from timesink.comparison.results import ROWS, ProcessSteps
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE, NO_DEVICE

@@ -9,26 +9,16 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
-from timesink.analyses.statistics import (
-    ALPHA,
-    QUIETLY,
-    moments,
-    moments_with_zeros,
-    permutation_p,
-    rank_p,
-    rank_test,
-    trimmed_mean,
-    welch_p,
-)
-from timesink.analyses.statistics.drift import (
-    mean_changes,
-    regime_p,
-    segments,
-    warm_up,
-    without_outliers,
-)
+from timesink.analyses.statistics.change_points import regime_p, segments, warm_up
 from timesink.analyses.statistics.exact import SeparatedSteps, separated_steps
-from timesink.analyses.statistics.repeats import DETECT_PCT, decide
+from timesink.analyses.statistics.mean_changes import mean_changes
+from timesink.analyses.statistics.moments import QUIETLY, moments, moments_with_zeros
+from timesink.analyses.statistics.permutation import permutation_p, trimmed_mean
+from timesink.analyses.statistics.rank_tests import rank_p, rank_test
+from timesink.analyses.statistics.robust import without_outliers
+from timesink.analyses.statistics.significance import ALPHA
+from timesink.analyses.statistics.student_t import welch_p
+from timesink.comparison.repeated_runs import DETECT_PCT, decide
 from timesink.comparison.results import (
     FAMILIES,
     TIMES,

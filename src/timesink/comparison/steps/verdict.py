@@ -13,9 +13,9 @@ from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
 from timesink.analyses.behaviour.functions import WAITING
 from timesink.analyses.behaviour.summary import NOTHING_RECORDED, of_cycles_alone
 from timesink.analyses.columns import memoize_per_trace
-from timesink.analyses.statistics import ALPHA, false_discovery
 from timesink.analyses.statistics.exact import fewest_steps
-from timesink.analyses.statistics.repeats import MIN_RUNS, Decision
+from timesink.analyses.statistics.significance import ALPHA, false_discovery
+from timesink.comparison.repeated_runs import MIN_RUNS, Decision
 from timesink.comparison.results import (
     WITHIN,
     ComparedRuns,

@@ -11,18 +11,22 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
+from timesink.analyses.statistics.sequential import running_sums, several
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.watcher.expected.limits import groups_of
 from timesink.watcher.expected.live_limits import (
     FEW,
     RECENT_CYCLES,
-    running_sums,
-    several,
     some_for_a_moment,
     steps_of,
     too_high,
 )
-from timesink.watcher.expected.model import LiveModel, in_order, near, outside_of
+from timesink.watcher.expected.model import (
+    LiveModel,
+    in_order,
+    near,
+    outside_of,
+)
 from timesink.watcher.expected.trees import AskedForest
 from timesink.watcher.expected.workload import (
     DURATION,

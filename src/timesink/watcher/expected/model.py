@@ -11,6 +11,7 @@ import polars as pl
 
 from timesink.errors import UnreadableError, UsageError
 from timesink.formats.small_files import DamagedError, decode_small_json
+from timesink.model.arrays import ranks_of
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.watcher.expected.limits import DurationLimits, limits_for_new_runs, limits_from
 from timesink.watcher.expected.live_limits import LiveLimits, live_limits_from
@@ -282,7 +283,7 @@ def _folds(cycles: CycleWorkload, seed: int, *, in_time: bool) -> list[Flags]:
     """Whole runs that are held out in turn; of few runs, stretches of time."""
     unit: Ints = cycles.runs
     if in_time:
-        unit = np.argsort(np.argsort(cycles.rows)) * _FOLDS * _BLOCKS // len(cycles)
+        unit = ranks_of(cycles.rows) * _FOLDS * _BLOCKS // len(cycles)
     elif len(np.unique(unit)) < HELD_RUNS:
         unit = np.arange(len(cycles)) * _FOLDS * _BLOCKS // len(cycles)
     units = np.unique(unit)
