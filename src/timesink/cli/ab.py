@@ -453,7 +453,7 @@ def _report_comparison(root: Path, options: argparse.Namespace) -> int:
 
     from timesink.answers.comparison.document import TOP, comparison_document  # noqa: PLC0415
     from timesink.answers.comparison.gate_result import gate_of  # noqa: PLC0415
-    from timesink.answers.comparison.work import compare as compared  # noqa: PLC0415
+    from timesink.answers.comparison.report import compare as compared  # noqa: PLC0415
     from timesink.output.terminal import print_text  # noqa: PLC0415
 
     comparison = compared(root)

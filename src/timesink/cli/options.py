@@ -147,7 +147,7 @@ def file_only(text: str) -> Path:
 CYCLE_METHODS = ("step", "marker", "python", "layer", "kernels")
 """As in `analyses.cycles`, which the help must not wait for."""
 CYCLE_TYPES = ("prefill", "decode", "layer", "generic")
-"""Sorts of cycles; `timesink.answers.comparison.pairing` has them too, and is slow to load."""
+"""Sorts of cycles; `timesink.comparison.pairing` has them too, and is slow to load."""
 _COMPLETED = {
     "file": {"bash": "_shtab_compgen_files", "zsh": "_files"},
     "folder": {"bash": "_shtab_compgen_dirs", "zsh": "_files -/"},

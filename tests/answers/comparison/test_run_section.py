@@ -11,7 +11,7 @@ from ab_runs import Bench, planned_runs
 from timesink.analyses.statistics.repeats import TimedRun
 from timesink.answers.comparison.cycle_pictures import run_picture
 from timesink.answers.comparison.document import comparison_document
-from timesink.answers.comparison.work import compare
+from timesink.answers.comparison.report import compare
 from timesink.output import drawing as draw
 from timesink.output.blocks import Table, Verdict
 from told_documents import cells

@@ -10,9 +10,11 @@ from typing import Any
 
 from timesink.analyses.statistics.repeats import Decision
 from timesink.answers.comparison.changes import PairView
-from timesink.answers.comparison.pairing import Compared
+from timesink.answers.comparison.naming import check_name, pair_title
 from timesink.answers.comparison.program import AMOUNTS, COUNTS, DEVICE_TIME, PROGRAM, certain_lines
-from timesink.answers.comparison.report import Comparison
+from timesink.comparison.causes.diagnosis import diagnose
+from timesink.comparison.causes.joint_diagnosis import cases_of, diagnose_comparison
+from timesink.comparison.results import Comparison, Pair
 from timesink.comparison.steps.recorded_events import only_the_host_is_slower
 from timesink.comparison.steps.verdict import NARROW, UNEQUAL_WORK
 from timesink.errors import NotFoundError, TimesinkError, UsageError
@@ -207,16 +209,20 @@ def gate_of(
     Without a `limit` cycle time is shown, and fails nothing; budgets do.  Of several ranks or
     processes the run as a whole counts; cases and sorts of cycles each for itself.
     """
-    cases = [(case, case.diagnosis) for case in comparison.cases if case.diagnosis is not None]
+    cases = [
+        (case, why)
+        for case in cases_of(comparison)
+        if (why := diagnose_comparison(case)) is not None
+    ]
     if not cases:
         raise NotFoundError("there is no pair of processes to judge", "give BASE and NEW, two runs")
     several = len(cases) > 1
     is_budgeted = any(budget.name == "cycle max_increase" for budget in budgets)
     checks = []
     for case, why in cases:
-        title, text = case.pairs[0].title, sentence(why, limit, is_budgeted=is_budgeted)
+        name, text = pair_title(case.pairs[0]), sentence(why, limit, is_budgeted=is_budgeted)
         outcome = _outcome(why, limit)
-        plain = case.pairs[0].pair.plain
+        plain = case.pairs[0].plain
         if plain is not None and plain.decision is not None and why.cycle_time.outcome:
             outcome, text = _of_several_runs(why, plain.decision, limit)
         elif limit is not None and (unequal := _unequal(case)) and why.verdict != "incomparable":
@@ -226,9 +232,9 @@ def gate_of(
         checks.append(
             Finding(
                 CYCLE_TIME,
-                f"{title}: {text}" if several else text,
+                f"{name}: {text}" if several else text,
                 cost_ns=why.judged_time.new_ns,
-                name=case.pairs[0].check_name if several else "cycle time",
+                name=check_name(case.pairs[0]) if several else "cycle time",
                 outcome=outcome,
                 counts=limit is not None,
             )
@@ -240,11 +246,13 @@ def gate_of(
     # What is known of the test, of what was left out, and of the recordings.
     notes = [*(note for _, why in cases for note in why.notes), *comparison.notes]
     for pair in comparison.pairs:
-        for role in (pair.pair.base, pair.pair.new):
+        for role in (pair.base, pair.new):
             notes += [f"{role.label}: {note}" for note in role.notes]
     doubts = doubts_of(notes)
     return Gate(
-        subject=units.join_names([case.pairs[0].title for case, _ in cases], _MAX_NAMED, "; "),
+        subject=units.join_names(
+            [pair_title(case.pairs[0]) for case, _ in cases], _MAX_NAMED, "; "
+        ),
         options=options,
         checks=(*signals, *checks, *other_budgets, _recordings(comparison, doubts)),
         certain=_certain(first, signal_names, several=several),
@@ -269,8 +277,8 @@ def _of_several_runs(why: Diagnosis, decision: Decision, limit: Limit | None) ->
 def _certain(case: _Case, signal_names: frozenset[str], *, several: bool) -> dict[str, str]:
     """What is certain of one case, with its title where there are others."""
     lines = certain_lines(case[0].pairs[0], case[1], signal_names)
-    title = case[0].pairs[0].title
-    return {name: f"{title}: {line}" for name, line in lines.items()} if several else lines
+    about = pair_title(case[0].pairs[0])
+    return {name: f"{about}: {line}" for name, line in lines.items()} if several else lines
 
 
 def gate_of_error(
@@ -374,7 +382,7 @@ def runs_told(half: float, distance: float) -> str:
 
 def _unequal(case: Comparison) -> str:
     """That cycles hold other work, and could not be put together until they do; else empty."""
-    pairs = [pair.pair for pair in case.pairs if not pair.pair.workload.comparable]
+    pairs = [pair for pair in case.pairs if not pair.workload.comparable]
     reasons = [pair.workload.reasons[:1] for pair in pairs if pair.equal_work is None]
     return " ".join([UNEQUAL_WORK, *reasons[0]]) if reasons else ""
 
@@ -393,7 +401,7 @@ def same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
     explained_pct = 100 * explained / lengths.base_ns if lengths.base_ns else 0.0
     if explained > least and limit.is_exceeded(explained_pct):
         return ""
-    device = [only_the_host_is_slower(PairView(pair.pair).pair.times) for pair in case.pairs]
+    device = [only_the_host_is_slower(PairView(pair).pair.times) for pair in case.pairs]
     device_times = [time_pair for time_pair in device if time_pair is not None]
     if device_times and len(device_times) == len(device):
         took = times(*(sum(side) / len(device_times) for side in zip(*device_times, strict=True)))
@@ -413,9 +421,9 @@ def same_program(case: Comparison, why: Diagnosis, limit: Limit) -> str:
     )
 
 
-def _runs_on_the_host_alone(pair: Compared) -> bool:
+def _runs_on_the_host_alone(pair: Pair) -> bool:
     """Whether the program is the same for sure, and nothing of it ran on a device."""
-    program = pair.diagnosis.program
+    program = diagnose(pair).program
     if program is None or not (program.same and program.certain):
         return False
     return not program.device_time.base_ns and not program.device_time.new_ns
@@ -577,13 +585,13 @@ def _unseen(cases: Sequence[_Case], limit: Limit | None) -> str:
         return ""
     smallest, case, diagnosis = max(candidates, key=lambda candidate: candidate[0])
     # Cycles of either side, of the process that has fewest.
-    lengths = [PairView(pair.pair).pair.cycle_times for pair in case.pairs]
+    lengths = [PairView(pair).pair.cycle_times for pair in case.pairs]
     fewest = (
         min(len(length.base_ns) for length in lengths),
         min(len(length.new_ns) for length in lengths),
     )
     text = unseen(smallest, limit, fewest, by=diagnosis.judged_time.by)
-    return f"{case.pairs[0].title}: {text}" if len(cases) > 1 else text
+    return f"{pair_title(case.pairs[0])}: {text}" if len(cases) > 1 else text
 
 
 def unseen(
