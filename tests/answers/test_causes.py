@@ -139,7 +139,7 @@ class TestCauses:
         assert words.why_title(slow_clock()) == "Causes of the change"
         assert why_sentences(diagnosis)[0] == (
             "Unexplained: -5.20 ms per step, as other parts got shorter: host code (-5.10 ms), "
-            "no activity recorded (-400 us)."
+            "no activity recorded (-400 us), other parts (+300 us)."
         )
         assert not any("host code:" in line for line in checks(diagnosis))
 

@@ -406,7 +406,7 @@ class TestSeveral:
     def test_what_chooses_one_is_said_where_something_does(self):
         compared = comparison(*[two_runs()] * 4)
         apart = [
-            replace(pair, pair=replace(pair.pair, **_with_rank(pair.pair, rank)))
+            replace(pair, **_with_rank(pair, rank))
             for rank, pair in enumerate(compared.pairs)
         ]
         text = to_text(without_cause(replace(compared, pairs=tuple(apart))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cases import DATA_LOADER, MAIN, STEP, C, K, O, R, host_event, read
 from timesink.answers.analysis.report import headline
 from timesink.model.findings import Finding
-from timesink.rules import find_all
+from timesink.rules import find_all, idle
 
 LAUNCH = R(5, 5, c=1)
 
@@ -15,7 +15,8 @@ def test_device_work_and_the_costliest_part_with_its_advice():
     trace = read(STEP(1, 0, 1000), O(DATA_LOADER, 0, 300), launch, kernel)
     text = headline(trace)
     assert text == (
-        "The GPU is busy 60 % of the 1.00 ms step (one step recorded). Data loading takes 300 us "
+        "Mostly GPU-bound: the GPU is busy 60 % of the 1.00 ms step (one step recorded). Data "
+        "loading takes 300 us "
         "of it. Biggest saving: raise num_workers of the DataLoader (about 300 us, 30 %)."
     )
 
@@ -160,9 +161,39 @@ def test_one_dominant_operator_is_the_headline():
     trace = read(STEP(1, 0, 1000), O("aten::attention", 0, 800), O("aten::mm", 900, 30), *kernels)
     assert headline(trace).startswith("Host-bound: the GPU is busy 5.0 % of the 1.00 ms step")
     assert (
-        "run the set-up of aten::attention once, before the loop (at most 800 us, 80 %)."
-        in headline(trace)
+        "keep the shapes of aten::attention the same from step to step, or try another backend "
+        "(at most 800 us, 80 %)." in headline(trace)
     )
+
+
+def test_the_operator_that_the_program_calls_is_named():
+    inner = O("aten::_attention_forward", 1, 798)
+    outer = [O("attention_block", 0, 802), O("aten::attention", 0, 800), inner]
+    trace = read(STEP(1, 0, 1000), *outer, R(910, 5, c=1), K("gemm", 920, 50, c=1))
+    assert "keep the shapes of attention the same from step to step" in headline(trace)
+
+
+def test_what_may_be_profiler_overhead_is_measured_first(monkeypatch):
+    monkeypatch.setattr(idle, "may_be_overhead", lambda _, name: name == "aten::attention")
+    kernels = [R(910, 5, c=1), K("gemm", 920, 50, c=1)]
+    trace = read(STEP(1, 0, 1000), O("aten::attention", 0, 800), *kernels)
+    assert headline(trace).endswith(
+        " Next: time a step without a profiler (saving at most 800 us, 80 %): host time of "
+        "aten::attention may be mostly profiler overhead."
+    )
+
+
+def test_runtime_calls_have_the_name_of_their_maker():
+    kernels = [R(0, 400, c=1), K("gemm", 400, 600, c=1)]
+    assert "CUDA runtime calls take 400 us of it" in headline(read(STEP(1, 0, 1000), *kernels))
+
+
+def test_what_is_left_to_overlap_with_limits_the_saving():
+    reduction = K("ncclDevKernel_AllReduce", 350, 600)
+    trace = read(STEP(1, 0, 1000), LAUNCH, K("gemm", 10, 340, c=1), reduction, C(950, 45, c=2))
+    assert headline(trace).endswith(" Only 340 us of computation is left to overlap it with.")
+    (finding,) = [entry for entry in find_all(trace) if entry.rule == "exposed-communication"]
+    assert finding.evidence[-1].numbers == {"left_us": 340.0}
 
 
 def test_advice_is_about_the_largest_reason_and_the_call_behind_it_is_named():

@@ -83,7 +83,7 @@ class TestText:
         answer, *other_lines = usual_text().splitlines()
         assert "case.json, NVIDIA H200" in other_lines[:4]
         assert answer.startswith(
-            "The GPU is busy 60 % of each 1.00 ms step. Data loading takes 200 us of it. "
+            "Mostly GPU-bound: the GPU is busy 60 % of each 1.00 ms step. Data loading takes "
         )
 
     def test_parts_of_a_step_with_bars(self):

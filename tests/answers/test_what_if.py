@@ -26,7 +26,10 @@ def sample_whatif():
 
 
 def test_the_answer_in_a_sentence(sample_whatif):
-    assert sample_whatif.headline.startswith("Predicted step time: about 2")
+    assert sample_whatif.headline.startswith(
+        "With cudnn::bn kernels twice as fast, waits in aten::item removed, Optimizer.step fused: "
+        "predicted step time about 2"
+    )
     assert "95 % interval" in sample_whatif.headline
     assert "% of the critical path), mainly" in sample_whatif.headline
     assert (

@@ -170,6 +170,8 @@ _VERY_MANY = 1e15
 _CERTAIN_P = 0.001
 _MANY_TIMES = 1e6
 """Times above are no more than very many."""
+_MAX_PCT = 200.0
+"""A change with its interval is a factor from here on."""
 _ONLY_FACTORS = 10.0
 """Percent say nothing beyond: then it is so many times as much."""
 _MORE = ("more", "less", "as much")
@@ -241,6 +243,21 @@ def change(base: float, new: float) -> str:
         return "from 0"
     ratio = new / base
     return f"{factor(ratio)} x" if ratio >= _TWICE else signed_pct(100 * (ratio - 1))
+
+
+def change_with_interval(base: float, new: float, bounds_pct: tuple[float, float]) -> str:
+    """A change and its interval, both in percent or, above +200 %, both as factors.
+
+    >>> change_with_interval(10, 11, (9.4, 10.6))
+    '+10.0 %, 95 % interval +9.4 to +10.6 %'
+    >>> change_with_interval(1.0, 4.062, (305.5, 307.0))
+    '4.06 x, 95 % interval 4.05 to 4.07 x'
+    """
+    if base and new / base > 1 + _MAX_PCT / 100:
+        low, high = (1 + end / 100 for end in bounds_pct)
+        return f"{digits(new / base)} x, 95 % interval {digits(low)} to {digits(high)} x"
+    by = signed_pct(100 * (new / base - 1)) if base else change(base, new)
+    return f"{by}, 95 % interval {interval_pct(*bounds_pct)}"
 
 
 def factor(ratio: float) -> str:

@@ -20,8 +20,9 @@ from timesink.comparison.gate.baseline_store import (
     remove_baseline,
     save_baseline,
 )
-from timesink.comparison.inputs import Run, SideReadOptions
+from timesink.comparison.inputs import SideReadOptions
 from timesink.comparison.prefetch import CycleSearch
+from timesink.comparison.results import Run
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UnreadableError, UsageError
 from timesink.sources.kept_answers import Tables
 

@@ -156,7 +156,7 @@ def of_rank(rank: int, comparison: ComparisonAnswer) -> PairAnswer:
     """Its only pair as that of a rank."""
     (pair,) = comparison.pairs
     base, new = (replace(role, rank=rank) for role in (pair.pair.base, pair.pair.new))
-    return replace(pair, pair=replace(pair.pair, base=base, new=new))
+    return replace(pair, base=base, new=new)
 
 
 def test_the_worst_rank_is_named(same, slower, tmp_path):
@@ -196,7 +196,7 @@ def test_what_one_side_did_not_record_does_not_pass(slower, same, tmp_path, reco
     other_side = {"base": "new run", "new": "base"}[recorded_in]
     (pair,) = same.pairs
     with_modules_ = replace(pair.pair, **{recorded_in: getattr(slower.pair, recorded_in)})
-    compared = replace(same, pairs=(replace(pair, pair=with_modules_),))
+    compared = replace(same, pairs=(with_modules_,))
     text = '[modules]\n"Net_0" = { max = "1 us", max_increase = "5%" }'
     results = budgets(tmp_path, text, compared)
     assert [result.outcome for result in results] == states_of
@@ -264,7 +264,7 @@ def test_unequal_work_has_no_increase(slower, tmp_path):
     unequal = Workload(
         comparable=False, reasons=("One side has twice the layers.",), work_ratio=None
     )
-    comparison = replace(slower, pairs=(replace(pair, pair=replace(pair.pair, workload=unequal)),))
+    comparison = replace(slower, pairs=(replace(pair, workload=unequal),))
     text = '[operators]\n"aten::gemm" = { max = "1 s", max_increase = "10%" }'
     most, increase = budgets(tmp_path, text, comparison)
     assert (most.outcome, increase.outcome) == ("passed", "unjudged")

@@ -106,7 +106,7 @@ def of_rank(rank: int, comparison: ComparisonAnswer) -> PairAnswer:
     """Its only pair as that of a rank."""
     (only_pair,) = comparison.pairs
     base, new = (replace(role, rank=rank) for role in (only_pair.pair.base, only_pair.pair.new))
-    return replace(only_pair, pair=replace(only_pair.pair, base=base, new=new))
+    return replace(only_pair, base=base, new=new)
 
 
 class TestOneEdit:
