@@ -14,8 +14,9 @@ from diagnosed import clock_anomaly, clock_cause, component, slow_clock, unchang
 from explorations import sample_exploration
 from gated import comparison_of, gate_check
 from timesink.answers.comparison.gate import comment_md
-from timesink.answers.comparison.gate_result import Gate, Limit, gate_of
+from timesink.answers.comparison.gate_result import Gate, gate_of
 from timesink.answers.comparison.report import ComparisonAnswer
+from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.steps.verdict import compare_roles
 from timesink.model.diagnosis import Diagnosis, ProgramChange, ProgramEdit, SteadyTimes
 from timesink.model.findings import Finding

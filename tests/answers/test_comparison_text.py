@@ -406,8 +406,7 @@ class TestSeveral:
     def test_what_chooses_one_is_said_where_something_does(self):
         compared = comparison(*[two_runs()] * 4)
         apart = [
-            replace(pair, **_with_rank(pair, rank))
-            for rank, pair in enumerate(compared.pairs)
+            replace(pair, **_with_rank(pair, rank)) for rank, pair in enumerate(compared.pairs)
         ]
         text = to_text(without_cause(replace(compared, pairs=tuple(apart))))
         assert "1 more pair in full: --rank 0 chooses one, -o DIR writes all" in text

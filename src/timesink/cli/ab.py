@@ -30,7 +30,6 @@ from functools import partial
 from pathlib import Path
 
 from timesink.analyses.statistics.repeats import DETECT_PCT, Decision, RepeatedChange
-from timesink.answers.comparison.gate_result import Limit
 from timesink.cli import compare, log_line, print_stderr
 from timesink.cli.options import (
     add_force,
@@ -46,6 +45,7 @@ from timesink.cli.options import (
     whole_number,
     without_dashes,
 )
+from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.turns import LOG_FILE, RecordedTurn, Turns
 from timesink.errors import CollectError, TimesinkError, UnreadableError, UsageError
 from timesink.model.diagnosis import SIDES

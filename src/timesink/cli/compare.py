@@ -25,7 +25,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from timesink.answers.comparison.gate_result import Gate, Limit
 from timesink.answers.comparison.naming import pair_title
 from timesink.cli import outputs, print_stderr
 from timesink.cli.options import (
@@ -42,6 +41,7 @@ from timesink.cli.options import (
     not_empty,
     read_options,
 )
+from timesink.comparison.gate.verdict import Limit
 from timesink.errors import (
     AmbiguousError,
     MissingPathError,
@@ -56,6 +56,7 @@ from timesink.sources.ab_folder import is_ab
 
 if TYPE_CHECKING:
     from timesink.answers.comparison.budget_file import Budget
+    from timesink.answers.comparison.gate_result import Gate
     from timesink.comparison.results import Comparison, Pair
     from timesink.model.findings import Finding
 

@@ -297,7 +297,7 @@ def add_actions(
 
 def add_limit(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """How much slower NEW may be, and the exit code where that is not decided; their group."""
-    from timesink.answers.comparison.gate_result import Limit  # noqa: PLC0415 - `record` needs none
+    from timesink.comparison.gate.verdict import Limit  # noqa: PLC0415 - `record` needs none
 
     passes = parser.add_argument_group("pass or fail (exit code 3: fail)")
     limit = "regression: any slow-down that is certain; 5%%: an estimated slow-down above 5 %%"

@@ -336,6 +336,11 @@ class Pair:
         return self.of_all_devices or self
 
     @property
+    def of_equal_work(self) -> Pair:
+        """The pair whose steps hold the same work, where they had to be grouped for that."""
+        return self.equal_work or self
+
+    @property
     def suffix(self) -> str:
         """Which cycles: `_prefill`, `_decode`, `_layer`, or empty; groups have none in common."""
         return "" if self.kind == "peers" else self.base.suffix

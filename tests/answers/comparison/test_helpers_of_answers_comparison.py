@@ -30,7 +30,7 @@ from timesink.answers.comparison.gate import (
     outcome,
     screen,
 )
-from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
+from timesink.answers.comparison.gate_result import Gate, gate_of, gate_of_error
 from timesink.answers.comparison.naming import (
     as_arguments,
     as_options,
@@ -65,6 +65,7 @@ from timesink.answers.tables import short_labels
 from timesink.comparison.compare_runs import is_device
 from timesink.comparison.exploration.groups import compare_peers
 from timesink.comparison.gate.baseline_store import load_baseline, save_baseline
+from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.inputs import find_cases, find_side, stem_of
 from timesink.comparison.pairing import case_identifier, check_cycle_type, pair_identifier, safe
 from timesink.comparison.reading import recorded_otherwise

@@ -12,10 +12,11 @@ import timesink
 from comparison_text import to_text
 from timesink.answers.comparison.document import comparison_document
 from timesink.answers.comparison.gate import comment_md
-from timesink.answers.comparison.gate_result import Limit, gate_of
+from timesink.answers.comparison.gate_result import gate_of
 from timesink.answers.comparison.published_report import comparison_md
 from timesink.answers.comparison.report import ComparisonAnswer
 from timesink.comparison import rank_changes
+from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.inputs import RecordingRef, RunInput
 from timesink.comparison.rank_changes import compare_ranks, may_be_sets
 from timesink.errors import TimesinkError

@@ -13,8 +13,9 @@ from compared_runs import SLOW_CLOCK, rank_fields, write_case, write_timeline
 from diagnosed import slow_clock, unchanged_diagnosis
 from gated import comparison_of, gate_check, lengths
 from length_runs import compared_lengths
-from timesink.answers.comparison.gate_result import Gate, Limit, gate_of, gate_of_error
+from timesink.answers.comparison.gate_result import Gate, gate_of, gate_of_error
 from timesink.answers.comparison.report import compare
+from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.results import Workload
 from timesink.errors import TimesinkError, UsageError
 from timesink.model.diagnosis import SteadyTimes

@@ -14,9 +14,10 @@ from timesink.analyses.replay.own_clock import StepTime
 from timesink.answers.comparison.budget_file import load_budgets
 from timesink.answers.comparison.budgets import evaluate
 from timesink.answers.comparison.causes import why_blocks
-from timesink.answers.comparison.gate_result import Gate, Limit, gate_of
+from timesink.answers.comparison.gate_result import Gate, gate_of
 from timesink.answers.comparison.values import diagnosis as diagnosis_values
 from timesink.comparison.causes.corrected_steps import judged_without_overhead
+from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.results import Pair, Process
 from timesink.model.diagnosis import (
     CycleTime,

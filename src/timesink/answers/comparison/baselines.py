@@ -7,8 +7,8 @@ from datetime import datetime, timezone
 from typing import Any
 
 from timesink.analyses.names import short_kernel_name
-from timesink.answers.comparison.gate_result import doubts_of
 from timesink.comparison.gate.baseline_store import Baseline, Listed, reference
+from timesink.comparison.gate.verdict import doubts_of
 from timesink.comparison.results import Run, cycle_lengths
 from timesink.model.units import brief_bytes, brief_ns, count_noun, from_to, join_names, size_bytes
 

@@ -21,17 +21,7 @@ from timesink.answers.comparison.budget_file import (
     missing_part,
 )
 from timesink.answers.comparison.changes import PairView
-from timesink.answers.comparison.gate_result import (
-    EXACT,
-    FAILED,
-    PASSED,
-    PRECISE,
-    UNJUDGED,
-    Limit,
-    doubt,
-    runs_told,
-    same_program,
-)
+from timesink.answers.comparison.gate_result import EXACT, PRECISE, doubt, runs_told, same_program
 from timesink.answers.comparison.naming import pair_title, processes, step_type
 from timesink.answers.comparison.program import (
     AMOUNTS,
@@ -44,6 +34,7 @@ from timesink.comparison.causes.case import known_interval
 from timesink.comparison.causes.case_functions import cycle_matrices
 from timesink.comparison.causes.diagnosis import diagnose
 from timesink.comparison.causes.joint_diagnosis import cases_of, diagnose_comparison
+from timesink.comparison.gate.verdict import FAILED, PASSED, UNJUDGED, Limit
 from timesink.comparison.results import Comparison, Pair
 from timesink.comparison.steps.verdict import UNEQUAL_WORK
 from timesink.model.diagnosis import SIDES, SteadyTimes

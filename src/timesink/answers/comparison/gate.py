@@ -18,16 +18,7 @@ from timesink.answers.comparison import causes
 from timesink.answers.comparison.causes import paragraphs
 from timesink.answers.comparison.changes import PairView, pairs_block, times_block
 from timesink.answers.comparison.efficiency import efficiency_section
-from timesink.answers.comparison.gate_result import (
-    CYCLE_TIME,
-    EXACT,
-    FAILED,
-    PASSED,
-    PRECISE,
-    REGRESSION,
-    UNJUDGED,
-    Gate,
-)
+from timesink.answers.comparison.gate_result import CYCLE_TIME, EXACT, PRECISE, Gate
 from timesink.answers.comparison.naming import pair_names, pair_title
 from timesink.answers.comparison.program import (
     edits_blocks,
@@ -45,6 +36,7 @@ from timesink.answers.comparison.rank_sets import (
 from timesink.answers.comparison.sentences import notes, slowdown_sentences, subject
 from timesink.answers.views import listed_table
 from timesink.comparison.causes.joint_diagnosis import diagnose_comparison
+from timesink.comparison.gate.verdict import FAILED, PASSED, REGRESSION, UNJUDGED
 from timesink.comparison.inputs import LEFT_OUT, UNPAIRED
 from timesink.comparison.results import Comparison, Exploration
 from timesink.comparison.steps.efficiency import efficiency_change
