@@ -525,6 +525,7 @@ def _of_table(source: RecordingRef, trace: Trace) -> Run:
 
 def _refuse_damage(source: RecordingRef, trace: Trace) -> None:
     """Raise where no cycle can be found in what a damaged file has left, with the damage."""
+    # As below.
     from timesink.analyses.damage import without_order  # noqa: PLC0415
 
     reason = without_order(trace)
@@ -539,6 +540,7 @@ def _rank(source: RecordingRef, trace: Trace) -> int | None:
 
 
 def _of_timeline(source: RecordingRef, trace: Trace, finding: CycleSearch) -> Run:
+    # Tables, and recordings that the cache has, wait for none of these.
     from timesink.analyses.behaviour import load_classes  # noqa: PLC0415
     from timesink.analyses.behaviour.calls import without_recorders_ranges  # noqa: PLC0415
     from timesink.analyses.behaviour.recorded_anatomy import anatomies  # noqa: PLC0415
