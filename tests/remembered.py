@@ -29,7 +29,8 @@ from timesink.comparison.steps import verdict
 from timesink.formats import ReadOptions, registry
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.trace import Trace
-from timesink.sources.opening import files_beside
+from timesink.sources.discovery import Input
+from timesink.sources.sidecars import sidecars_of
 
 QUESTIONS = ("open", "analyze", "behaviour", "compare", "cycles", "diagnose", "kernels")
 """Functions whose answers are frozen: nobody can spoil them for the next test."""
@@ -67,6 +68,8 @@ def _remember_calls(function: Callable[..., Any], recordings: Sequence[Path]) ->
 
     @wraps(function)
     def answer(*sources: Any, **options: Any) -> Any:
+        as_resolved = sources, options
+        sources, options = _as_written(sources, options)
         special = {name: value for name, value in options.items() if value != usual.get(name)}
         # The answer is the same, whoever watches and whatever process reads.
         special.pop("progress", None)
@@ -77,9 +80,23 @@ def _remember_calls(function: Callable[..., Any], recordings: Sequence[Path]) ->
         )
         if is_kept and all(isinstance(value, _PLAIN) for value in special.values()):
             return remembered(*map(str, sources), **special)
-        return function(*sources, **options)
+        return function(*as_resolved[0], **as_resolved[1])
 
     return answer
+
+
+def _as_written(
+    sources: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What commands resolved, as who calls from Python writes it."""
+    inputs = [source for source in (*sources, options.get("trace")) if isinstance(source, Input)]
+    choices = [
+        {name: getattr(source, name) for name in ("worker", "span", "rank")} for source in inputs
+    ]
+    written = tuple(source.source if isinstance(source, Input) else source for source in sources)
+    trace = options.get("trace")
+    timeline = {"trace": str(trace.source)} if isinstance(trace, Input) else {}
+    return written, {**options, **timeline, **(choices[-1] if choices else {})}
 
 
 def remember_recordings() -> None:
@@ -112,7 +129,7 @@ def remember_recordings() -> None:
         is_plain = source.trace is None and source.recording.remote is None
         of_own_map = finding.metric_map is not None
         content = (
-            _content([source.path, *files_beside(source.path)])
+            _content([source.path, *sidecars_of(source.path).files])
             if is_plain and not of_own_map
             else None
         )

@@ -24,7 +24,8 @@ from timesink.cli import main
 from timesink.comparison.gate.verdict import UNJUDGED, Limit
 from timesink.output import markdown, terminal
 from timesink.output.blocks import Document
-from timesink.sources.opening import Opened, find_chosen
+from timesink.sources.discovery import Input
+from timesink.sources.opening import Opened
 
 VLLM = "graphs/vllm_decode_full/graph_execution.json.gz"
 SGLANG = "graphs/sglang_decode/sglang_Qwen3-8B_decode.json.gz"
@@ -96,7 +97,7 @@ class TestAnalyze:
 
 def folder_description(path: Path) -> Any:
     trace = timesink.open(path)
-    (recording,) = find_chosen(path)
+    (recording,) = Input(path).recordings
     return describe_folder(str(path), [Opened(recording, trace, None)])
 
 

@@ -48,6 +48,7 @@ from timesink.cli.options import (
 from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.turns import LOG_FILE, RecordedTurn, Turns
 from timesink.errors import CollectError, TimesinkError, UnreadableError, UsageError
+from timesink.formats.small_files import last_lines
 from timesink.model.diagnosis import SIDES
 from timesink.model.units import count_noun, interval_pct, signed_pct
 from timesink.recorder.counter_probes import wanted_counters
@@ -294,7 +295,7 @@ class _Progress:
         self._say(f"timesink: {run.folder} failed: {run.failed}")
         log = self._folder / run.folder / LOG_FILE
         if log.exists():
-            lines = log.read_text(errors="replace").rstrip().splitlines()[-5:]
+            lines = last_lines(log, 5)
             message_lines = [f"  ... of {log}:", *(f"  {line}" for line in lines)]
             self._say("\n".join(message_lines) if lines else f"  {log} is empty")
 

@@ -19,6 +19,7 @@ from timesink.runtime.engine import ENGINES, Engine, engine_of
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
+    from timesink.sources.discovery import Input
 
 
 Value = TypeVar("Value")
@@ -307,12 +308,20 @@ def add_limit(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     return passes
 
 
-def open_chosen(options: argparse.Namespace) -> Trace:
-    """The one trace the options name."""
+def input_from(options: argparse.Namespace, path: str | None = None) -> Input:
+    """What the options name, to be checked against, read and worded: it is looked up once."""
+    from timesink.sources.discovery import Input  # noqa: PLC0415 - --help should not wait for it
+
+    choice = {name: getattr(options, name) for name in CHOICE}
+    return Input(options.path if path is None else path, **choice)
+
+
+def open_input(source: Input, options: argparse.Namespace) -> Trace:
+    """The one trace of an input, read as the options say."""
     from timesink.sources.opening import open_trace  # noqa: PLC0415 - --help should not wait for it
 
-    with read_options(options, *CHOICE) as reading:
-        return open_trace(options.path, **reading)
+    with read_options(options) as reading:
+        return open_trace(source, **reading)
 
 
 @contextmanager

@@ -158,14 +158,13 @@ def _learn_rows(
 
     from timesink.analyses.expected.live import LiveJudge  # noqa: PLC0415
     from timesink.analyses.expected.model import learn_live, live_model_from  # noqa: PLC0415
+    from timesink.answers.watch import model_content  # noqa: PLC0415
     from timesink.formats.cycle_rows import START, read_cycle_rows  # noqa: PLC0415
 
     tables = [read_cycle_rows(path) for path in rows if Path(path).exists()]
     table = pl.concat(tables, how="diagonal").filter(pl.col(START) < until_s).tail(last)
     if earlier:
-        judged_rows = (
-            LiveJudge(live_model_from(Path(earlier).read_bytes(), earlier)).judge(table).table
-        )
+        judged_rows = LiveJudge(live_model_from(model_content(earlier), earlier)).judge(table).table
         slower = judged_rows.select((pl.col("duration_us") / pl.col("expected_us")).median()).item()
         if slower is None:
             raise TimesinkError("no step has a workload that was learned")

@@ -22,8 +22,8 @@ from timesink.comparison.gate.baseline_store import Baseline
 from timesink.comparison.reading import processes_of
 from timesink.comparison.results import Process, cycle_lengths
 from timesink.comparison.steps.sides import anatomy_of_role
-from timesink.errors import UnreadableError, UsageError, own_text
-from timesink.formats.small_files import DamagedError, decode_small_toml
+from timesink.errors import UnreadableError, UsageError
+from timesink.formats.small_files import DamagedError, decode_small_toml, option_text
 from timesink.model.units import brief_ns, count_noun, signed_ns, size_bytes
 
 _NS_OF = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
@@ -173,7 +173,7 @@ def load_budgets(path: str | Path) -> tuple[Budget, ...]:
     """The budgets of a TOML file, in its order."""
     hint = f"give a TOML file; {_FORM}"
     try:
-        tables = decode_small_toml(own_text(Path(path), "--budget", hint), path)
+        tables = decode_small_toml(option_text(Path(path), "--budget", hint), path)
     except DamagedError as error:
         raise UsageError(f"{path}: not TOML ({error.reason})", _FORM) from None
     except UnreadableError as error:

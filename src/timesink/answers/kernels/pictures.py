@@ -466,8 +466,7 @@ def _time_axis(frame: drawing.Frame, total_ns: float, *, sampled: bool) -> list[
                 frame.left, frame.bottom + 20, "no kernel has a duration", 12, fill=drawing.QUIET
             )
         ]
-    unit = units.duration_ns(total_ns).rsplit(" ", 1)[1]
-    size = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+    size, unit = units.time_scale(total_ns)
     what = "kernel time estimated from the measured launches, in order"
     title = f"{what if sampled else 'kernel time in launch order'}, {unit}"
     ticks = drawing.nice_ticks(0, total_ns / size, most=11)
