@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from timesink.answers.analysis.runs import analyze
     from timesink.answers.behaviour import behaviour
     from timesink.answers.comparison.history import history
+    from timesink.answers.comparison.report import compare
     from timesink.answers.comparison.slow_steps import diagnose
-    from timesink.answers.comparison.work import compare
     from timesink.answers.cycles import cycles
     from timesink.answers.kernels.reading import kernels
     from timesink.answers.what_if import whatif
@@ -39,7 +39,7 @@ _PUBLIC = {
     "find_recordings": ("timesink.sources.discovery", "find_recordings"),
     "analyze": ("timesink.answers.analysis.runs", "analyze"),
     "behaviour": ("timesink.answers.behaviour", "behaviour"),
-    "compare": ("timesink.answers.comparison.work", "compare"),
+    "compare": ("timesink.answers.comparison.report", "compare"),
     "cycles": ("timesink.answers.cycles", "cycles"),
     "diagnose": ("timesink.answers.comparison.slow_steps", "diagnose"),
     "history": ("timesink.answers.comparison.history", "history"),

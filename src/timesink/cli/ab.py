@@ -29,7 +29,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from timesink.answers.comparison.gate_result import Limit
 from timesink.cli import compare
 from timesink.cli.command_line import log_line, print_stderr
 from timesink.cli.options import (
@@ -46,6 +45,7 @@ from timesink.cli.options import (
     whole_number,
     without_dashes,
 )
+from timesink.comparison.gate.verdict import Limit
 from timesink.comparison.repeated_runs import DETECT_PCT, Decision, RepeatedChange
 from timesink.comparison.turns import LOG_FILE, RecordedTurn, Turns
 from timesink.errors import CollectError, TimesinkError, UnreadableError, UsageError
@@ -455,7 +455,7 @@ def _report_comparison(root: Path, options: argparse.Namespace) -> int:
 
     from timesink.answers.comparison.document import TOP, comparison_document  # noqa: PLC0415
     from timesink.answers.comparison.gate_result import gate_of  # noqa: PLC0415
-    from timesink.answers.comparison.work import compare as compared  # noqa: PLC0415
+    from timesink.answers.comparison.report import compare as compared  # noqa: PLC0415
     from timesink.output.terminal import print_text  # noqa: PLC0415
 
     comparison = compared(root)

@@ -222,7 +222,7 @@ def parts_of(command: str) -> _Parts:
     try:
         module = importlib.import_module(place)
     except ModuleNotFoundError as error:
-        if error.name != _BENCH:
+        if error.name not in {_BENCH, f"{_BENCH}.command"}:
             raise
         raise TimesinkError(
             f"timesink {command} needs the development package {_BENCH}: in a clone of timesink, "

@@ -148,7 +148,7 @@ def file_only(text: str) -> Path:
 CYCLE_METHODS = ("step", "marker", "python", "layer", "kernels")
 """As in `analyses.cycles`, which the help must not wait for."""
 CYCLE_TYPES = ("prefill", "decode", "layer", "generic")
-"""Sorts of cycles; `timesink.answers.comparison.pairing` has them too, and is slow to load."""
+"""Sorts of cycles; `timesink.comparison.pairing` has them too, and is slow to load."""
 _COMPLETED = {
     "file": {"bash": "_shtab_compgen_files", "zsh": "_files"},
     "folder": {"bash": "_shtab_compgen_dirs", "zsh": "_files -/"},
@@ -298,7 +298,7 @@ def add_actions(
 
 def add_limit(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """How much slower NEW may be, and the exit code where that is not decided; their group."""
-    from timesink.answers.comparison.gate_result import Limit  # noqa: PLC0415 - `record` needs none
+    from timesink.comparison.gate.verdict import Limit  # noqa: PLC0415 - `record` needs none
 
     passes = parser.add_argument_group("pass or fail (exit code 3: fail)")
     limit = "regression: any slow-down that is certain; 5%%: an estimated slow-down above 5 %%"

@@ -65,7 +65,7 @@ def comparison(desk: RequestContext, query: Query) -> Encoded:
 
     def make(report: Report) -> Any:
         from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415 - start-up time
-        from timesink.answers.comparison.work import compare  # noqa: PLC0415
+        from timesink.answers.comparison.report import compare  # noqa: PLC0415
 
         both = " and ".join(run.name for run in sides)
         for run in sides:

@@ -10,7 +10,7 @@ import pytest
 from ab_runs import Bench, planned_runs
 from timesink.answers.comparison.cycle_pictures import run_picture
 from timesink.answers.comparison.document import comparison_document
-from timesink.answers.comparison.work import compare
+from timesink.answers.comparison.report import compare
 from timesink.comparison.repeated_runs import TimedRun
 from timesink.output import drawing as draw
 from timesink.output.blocks import Table, Verdict

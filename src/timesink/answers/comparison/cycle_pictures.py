@@ -14,7 +14,7 @@ import numpy as np
 from timesink.answers.views import listed_table, meanings_of
 from timesink.comparison.causes.slow_steps import CycleSplit
 from timesink.comparison.repeated_runs import Decision, TimedRun, neighbours
-from timesink.comparison.results import ComparedRuns, ProcessSteps
+from timesink.comparison.results import ComparedRuns, Process
 from timesink.model import units
 from timesink.model.diagnosis import SIDES
 from timesink.output import drawing as draw
@@ -123,7 +123,7 @@ def _heading(frame: draw.Frame, bars: CycleBars) -> Iterator[draw.Shape]:
 # -- cycles of one process, split into typical and slow ones ---------------------------------------
 
 
-def split_blocks(role: ProcessSteps, split: CycleSplit, id_: str) -> Iterator[Block]:
+def split_blocks(role: Process, split: CycleSplit, id_: str) -> Iterator[Block]:
     """Every cycle as a picture, the slow ones in another colour, and as a table with its side.
 
     There is no picture where a length is not known.

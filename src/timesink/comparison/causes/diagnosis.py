@@ -10,6 +10,7 @@ import polars as pl
 
 from timesink.analyses.behaviour.anatomy import PARTS, Anatomy
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
+from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.statistics.mean_changes import mean_changes
 from timesink.analyses.statistics.moments import moments
 from timesink.analyses.statistics.robust import median_and_error
@@ -70,11 +71,14 @@ _CLOSER = 0.5
 _KEY = ["function", "device"]
 
 
-def diagnose(pair: Pair, expected: Expectation | None = None) -> Diagnosis:
+@memoize_per_trace
+def diagnose(pair: Pair) -> Diagnosis:
     """The diagnosis of a pair, of cycles put together to equal work where that was needed.
 
-    Of cycles that are slower than expected it is known that they changed, whatever they hold.
+    Worked out when somebody asks: tables of numbers do not wait for it.  Of cycles that are slower
+    than expected it is known that they changed, whatever they hold.
     """
+    pair, expected = pair.whole, pair.expected
     judged = compare_step_times(pair)
     compared = pair.equal_work or pair
     base, new = anatomy_of_role(compared.base), anatomy_of_role(compared.new)

@@ -13,11 +13,18 @@ from statistics import fmean, median
 
 import numpy as np
 
+from timesink.analyses.columns import memoize_per_trace
 from timesink.analyses.statistics.significance import ALPHA, false_discovery
 from timesink.analyses.statistics.student_t import Z95, normal_p
 from timesink.comparison.causes.case import largest_first, relative_closeness
-from timesink.comparison.causes.diagnosis import change_ns, diagnose, explain_anomalies
-from timesink.comparison.results import Pair
+from timesink.comparison.causes.diagnosis import (
+    beyond_expected,
+    change_ns,
+    diagnose,
+    explain_anomalies,
+)
+from timesink.comparison.rank_changes import with_stragglers
+from timesink.comparison.results import Comparison, Pair
 from timesink.model import units
 from timesink.model.diagnosis import (
     Component,
@@ -50,6 +57,37 @@ class ProcessDiagnosis:
     process: str
     diagnosis: Diagnosis
     host: str | None = None
+
+
+@memoize_per_trace
+def diagnose_comparison(comparison: Comparison) -> Diagnosis | None:
+    """Why runs differ, all pairs read together; None where processes were only distinguished."""
+    if not comparison.pairs:
+        return None
+    diagnoses = [diagnose(pair) for pair in comparison.pairs]
+    diagnosis, expected = diagnoses[0], comparison.pairs[0].expected
+    if len(diagnoses) > 1:
+        diagnosis = diagnose_together([pair.whole for pair in comparison.pairs], diagnoses)
+        if expected is not None:
+            causes = beyond_expected(diagnosis.causes, diagnosis.anomalies, expected)
+            diagnosis = replace(diagnosis, causes=causes, expected=expected)
+    if comparison.ranks is None:
+        return diagnosis
+    return with_stragglers(diagnosis, comparison.ranks, of_all=comparison.has_all_ranks)
+
+
+def cases_of(comparison: Comparison) -> tuple[Comparison, ...]:
+    """Each program and step type for itself, with the pairs of all its ranks."""
+    titles = {(pair.identifier, pair.suffix) for pair in comparison.pairs}
+    return (comparison,) if len(titles) == 1 else _each_case(comparison)
+
+
+@memoize_per_trace
+def _each_case(comparison: Comparison) -> tuple[Comparison, ...]:
+    pairs_by_title: dict[tuple[str, str], list[Pair]] = {}
+    for pair in comparison.pairs:
+        pairs_by_title.setdefault((pair.identifier, pair.suffix), []).append(pair)
+    return tuple(replace(comparison, pairs=tuple(pairs)) for pairs in pairs_by_title.values())
 
 
 def diagnose_together(pairs: Sequence[Pair], diagnoses: Sequence[Diagnosis] = ()) -> Diagnosis:

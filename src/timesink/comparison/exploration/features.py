@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.summary import once_per_cycle
 from timesink.analyses.kernels.families import load_families
-from timesink.comparison.results import ProcessSteps
+from timesink.comparison.results import Process
 from timesink.model.arrays import exclusive_cumsum, run_starts
 from timesink.model.intervals import Flags, Floats, Ints
 from timesink.model.schema import HOST_DEVICE
@@ -64,7 +64,7 @@ def role_starts(owners: Ints) -> NDArray[np.intp]:
     return run_starts(owners)
 
 
-def measure(roles: Sequence[ProcessSteps]) -> Measures:
+def measure(roles: Sequence[Process]) -> Measures:
     """The features of all roles beside each other."""
     rows = pl.concat(
         [

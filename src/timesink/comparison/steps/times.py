@@ -24,7 +24,7 @@ from timesink.comparison.results import (
     TIMES,
     ComparedRuns,
     CycleTimes,
-    ProcessSteps,
+    Process,
     cycle_lengths,
 )
 from timesink.comparison.steps.sides import Sides, is_related, match_functions, side_by_side
@@ -186,7 +186,7 @@ _SAME_FUNCTIONS, _OF_THE_SAME_CYCLES = 0.5, 0.9
 """Part of the functions that parts of one run have in common; and the very same cycles."""
 
 
-def are_parts_of_one_run(base: ProcessSteps, new: ProcessSteps) -> bool:
+def are_parts_of_one_run(base: Process, new: Process) -> bool:
     """Whether one process did the cycles of both without a pause.
 
     They touch, interleave or are the same ones.  Files may differ, as a recording can be cut in
@@ -233,7 +233,7 @@ def cycle_spans(behaviour: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _run_the_same(base: ProcessSteps, new: ProcessSteps, part: float = _SAME_FUNCTIONS) -> bool:
+def _run_the_same(base: Process, new: Process, part: float = _SAME_FUNCTIONS) -> bool:
     """Whether they have functions in common: this part of those of the side with fewer."""
     if not all("function" in role.behaviour.columns for role in (base, new)):
         return True
@@ -283,7 +283,7 @@ def cycle_times(base: pl.DataFrame, new: pl.DataFrame, *, one_run: bool = False)
 
 
 def plain_times(
-    base: ProcessSteps, new: ProcessSteps, *, detect_pct: float | None = None
+    base: Process, new: Process, *, detect_pct: float | None = None
 ) -> ComparedRuns | None:
     """What cycles without the profiler say of two sides; None where one of them has none.
 
