@@ -27,8 +27,6 @@ ALLOWED = {
     # The recorder runs in any image, on the standard library: what it asks for are the libraries
     # and programs of makers themselves.
     "recorder/": "libraries of makers",
-    # Programs that run on a device, and a generator of recordings of one maker.
-    "lab/": "programs, and recordings as one maker's profiler writes them",
     # Formats of one maker spell its tables and columns.
     "formats/nsys": "tables of Nsight Systems",
     "formats/rocprof.py": "sections of rocprofv3",
@@ -37,10 +35,8 @@ ALLOWED = {
     "sources/run_facts.py": "categories of a dialect",
     # What Kineto calls its categories, on any device.
     "formats/chrome/writer.py": "categories of Kineto",
-    # Which device PyTorch is asked for.
-    "cli/lab.py": "a device of PyTorch",
     # The columns and routes of the former TensorBoard plugin are frozen.
-    "server/replies.py": "a route of the former plugin",
+    "server/former.py": "a route of the former plugin",
     "answers/plugin/": "words of the former plugin",
     # Types of C++ in kernel names.
     "analyses/kernels/families.py": "types",
